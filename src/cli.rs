@@ -1,0 +1,64 @@
+//! The command line. A usage error is exit 64: clap's own 2 would block a tool call.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands;
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::Ui;
+
+/// The flight recorder for Claude Code agent teams.
+#[derive(Debug, Parser)]
+#[command(name = "teamkeep", version, about, max_term_width = 100, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Record one hook call: the payload comes on stdin
+    Hook(commands::hook::Args),
+    /// Add the hooks to the client's settings
+    Install(commands::install::Args),
+    /// Take the hooks out of the client's settings again
+    Uninstall(commands::uninstall::Args),
+}
+
+/// Runs a whole command line.
+pub fn main(args: &[OsString]) -> ExitCode {
+    let ui = Ui;
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            let usage = error.use_stderr();
+            return ExitCode::from(if usage { 64 } else { 0 });
+        }
+    };
+    let context = match Context::new() {
+        Ok(context) => context,
+        Err(error) => {
+            ui.report(&error);
+            return ExitCode::from(error.exit_code());
+        }
+    };
+    match dispatch(&context, cli.command) {
+        Ok(code) => code,
+        Err(error) => {
+            ui.report(&error);
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn dispatch(context: &Context, command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Hook(args) => Ok(commands::hook::run(&args)),
+        Command::Install(args) => commands::install::run(context, &args),
+        Command::Uninstall(args) => commands::uninstall::run(context, &args),
+    }
+}

@@ -1,0 +1,5 @@
+//! One file a subcommand, named as the user types it.
+
+pub mod hook;
+pub mod install;
+pub mod uninstall;

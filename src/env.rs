@@ -1,0 +1,89 @@
+//! The environment, read in one place. Nothing of it is ever written to the log.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// One variable that this program reads: its name and what it does.
+pub struct Variable {
+    /// The name.
+    pub name: &'static str,
+    /// What it does, for `--help` and the documentation.
+    pub about: &'static str,
+}
+
+/// Every variable that this program reads.
+pub const VARIABLES: &[Variable] = &[
+    Variable {
+        name: "TEAMKEEP_HOME",
+        about: "where the record is kept, instead of the platform's data directory",
+    },
+    Variable {
+        name: "TEAMKEEP_CONFIG",
+        about: "the configuration file, instead of the one in the platform's config directory",
+    },
+    Variable {
+        name: "TEAMKEEP_NOW",
+        about: "an RFC 3339 time that stands for the clock (tests and the demo)",
+    },
+    Variable { name: "CLAUDE_CONFIG_DIR", about: "the client's directory, instead of ~/.claude" },
+    Variable { name: "CLAUDE_PROJECT_DIR", about: "the project of the session, set by the client" },
+    Variable { name: "CLAUDE_PID", about: "the process of the client, set by the client" },
+    Variable { name: "TMUX_PANE", about: "the pane of a split-pane teammate, set by tmux" },
+    Variable { name: "HOME", about: "the user's home" },
+    Variable { name: "TMPDIR", about: "where the record goes when there is no home" },
+    Variable { name: "NO_COLOR", about: "no colour in the terminal" },
+];
+
+/// What the environment says, as far as this program asks.
+#[derive(Debug, Clone, Default)]
+pub struct Env {
+    /// `TEAMKEEP_HOME`
+    pub store: Option<PathBuf>,
+    /// `TEAMKEEP_CONFIG`
+    pub config: Option<PathBuf>,
+    /// `TEAMKEEP_NOW`
+    pub now: Option<String>,
+    /// `CLAUDE_CONFIG_DIR`
+    pub client: Option<PathBuf>,
+    /// `CLAUDE_PROJECT_DIR`
+    pub project: Option<PathBuf>,
+    /// `CLAUDE_PID`
+    pub client_pid: Option<u32>,
+    /// `TMUX_PANE`
+    pub pane: Option<String>,
+    /// `HOME`
+    pub home: Option<PathBuf>,
+    /// `TMPDIR`
+    pub tmp: Option<PathBuf>,
+}
+
+impl Env {
+    /// Reads the variables of this process. An empty one counts as absent.
+    pub fn read() -> Env {
+        Env {
+            store: path("TEAMKEEP_HOME"),
+            config: path("TEAMKEEP_CONFIG"),
+            now: text("TEAMKEEP_NOW"),
+            client: path("CLAUDE_CONFIG_DIR"),
+            project: path("CLAUDE_PROJECT_DIR"),
+            client_pid: text("CLAUDE_PID").and_then(|pid| pid.parse().ok()),
+            pane: text("TMUX_PANE"),
+            home: path("HOME"),
+            tmp: path("TMPDIR"),
+        }
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+fn value(name: &str) -> Option<OsString> {
+    debug_assert!(VARIABLES.iter().any(|known| known.name == name), "{name} is missing in VARIABLES");
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+fn path(name: &str) -> Option<PathBuf> {
+    value(name).map(PathBuf::from)
+}
+
+fn text(name: &str) -> Option<String> {
+    value(name).and_then(|value| value.into_string().ok())
+}

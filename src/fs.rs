@@ -1,0 +1,223 @@
+//! The disk's primitives: private directories, atomic writes, bounded locks, careful reads.
+
+use std::fs::{File, Metadata, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
+
+/// Mode of every file that we make.
+pub const PRIVATE_FILE: u32 = 0o600;
+/// Mode of every directory that we make.
+pub const PRIVATE_DIR: u32 = 0o700;
+
+/// Makes a directory with all its parents, readable by the user alone.
+///
+/// # Errors
+/// When it cannot be made, or something else stands in its place.
+pub fn private_dir(path: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true).mode(PRIVATE_DIR);
+    builder.create(path).map_err(|error| named(error, "make the directory", path))
+}
+
+/// Opens with these options and mode 0600, making the parent directory when it is missing.
+///
+/// # Errors
+/// As opening does, with the path named.
+pub fn open_private(options: &mut std::fs::OpenOptions, path: &Path) -> io::Result<File> {
+    options.mode(PRIVATE_FILE);
+    match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if let Some(parent) = path.parent() {
+                private_dir(parent)?;
+            }
+            options.open(path).map_err(|error| named(error, "open", path))
+        }
+        other => other.map_err(|error| named(error, "open", path)),
+    }
+}
+
+/// Puts a file in place whole or not at all: a temporary file beside it, then a rename. With `durable`
+/// both the file and its directory are on disk (fsync) when this returns.
+///
+/// # Errors
+/// When the disk refuses; the temporary file is removed then.
+pub fn write_atomic(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
+    let temporary = beside(path);
+    let written = open_private(std::fs::OpenOptions::new().write(true).create_new(true), &temporary)
+        .and_then(|mut file| {
+            file.write_all(bytes).map_err(|error| named(error, "write", &temporary))?;
+            if durable { file.sync_all().map_err(|error| named(error, "sync", &temporary)) } else { Ok(()) }
+        })
+        .and_then(|()| std::fs::rename(&temporary, path).map_err(|error| named(error, "rename to", path)));
+    match written {
+        Ok(()) if durable => path.parent().map_or(Ok(()), sync_dir),
+        Ok(()) => Ok(()),
+        Err(error) => {
+            let _ = std::fs::remove_file(&temporary);
+            Err(error)
+        }
+    }
+}
+
+/// A name beside `path` that no other writer uses.
+fn beside(path: &Path) -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}-{count}.tmp", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// Brings a file's content to the disk.
+///
+/// # Errors
+/// When it cannot be opened or synced.
+pub fn sync_file(path: &Path) -> io::Result<()> {
+    File::open(path).and_then(|file| file.sync_all()).map_err(|error| named(error, "sync", path))
+}
+
+/// Brings a directory's entries to the disk.
+///
+/// # Errors
+/// When it cannot be opened or synced.
+pub fn sync_dir(path: &Path) -> io::Result<()> {
+    sync_file(path)
+}
+
+/// An exclusive lock, released when it goes out of scope or its process ends, however it ends.
+#[derive(Debug)]
+pub struct Lock {
+    /// The locked file, open for reading and writing: small state may stand in it.
+    pub file: File,
+}
+
+/// Takes the exclusive lock on a file (made when missing), waiting at most `patience`; `None` when that is over.
+///
+/// # Errors
+/// When the file cannot be opened or locking is not possible there.
+pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
+    let file =
+        open_private(std::fs::OpenOptions::new().read(true).write(true).create(true).truncate(false), path)?;
+    let start = Instant::now();
+    let mut pause = Duration::from_micros(50);
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(Lock { file })),
+            Err(TryLockError::WouldBlock) if start.elapsed() < patience => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(4));
+            }
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(named(error, "lock", path)),
+        }
+    }
+}
+
+/// Reads a regular file whole. Links are not followed, and a pipe or device is refused, not waited for.
+///
+/// # Errors
+/// `InvalidInput` for something that is no regular file, `FileTooLarge` past `most` bytes, else as reading does.
+pub fn read_regular(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
+    let mut file = std::fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)
+        .map_err(|error| named(error, "open", path))?;
+    let metadata = file.metadata().map_err(|error| named(error, "stat", path))?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("{} is no regular file", path.display()),
+        ));
+    }
+    let mut bytes = Vec::with_capacity(metadata.len().min(most) as usize + 1);
+    (&mut file).take(most + 1).read_to_end(&mut bytes).map_err(|error| named(error, "read", path))?;
+    if bytes.len() as u64 > most {
+        let what = format!("{} is larger than {most} bytes", path.display());
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+    }
+    // The size and times of what was read, not of what stood there before.
+    let metadata = file.metadata().map_err(|error| named(error, "stat", path))?;
+    Ok((bytes, metadata))
+}
+
+/// What tells two states of a file apart without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// Size in bytes.
+    pub size: u64,
+    /// Last change of the content, nanoseconds since 1970.
+    pub modified: i64,
+    /// Last change of content or status, nanoseconds since 1970.
+    pub changed: i64,
+    /// The inode.
+    pub inode: u64,
+}
+
+impl Stamp {
+    /// The stamp of these metadata.
+    pub fn of(metadata: &Metadata) -> Stamp {
+        let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
+        Stamp {
+            size: metadata.len(),
+            modified: nanos(metadata.mtime(), metadata.mtime_nsec()),
+            changed: nanos(metadata.ctime(), metadata.ctime_nsec()),
+            inode: metadata.ino(),
+        }
+    }
+}
+
+/// An error that says what was attempted, and where.
+pub fn named(error: io::Error, verb: &str, path: &Path) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot {verb} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn what_we_write_is_private_and_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b/state.json");
+        write_atomic(&path, b"one", false).unwrap();
+        write_atomic(&path, b"two", true).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::metadata(dir.path().join("a")).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "no temporary file stays");
+    }
+
+    #[test]
+    fn a_lock_that_is_held_is_not_waited_for_longer_than_asked() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let held = lock(&path, Duration::ZERO).unwrap();
+        assert!(held.is_some());
+        assert!(lock(&path, Duration::from_millis(5)).unwrap().is_none());
+        drop(held);
+        assert!(lock(&path, Duration::ZERO).unwrap().is_some());
+    }
+
+    #[test]
+    fn links_directories_and_pipes_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, link, pipe) = (dir.path().join("real"), dir.path().join("link"), dir.path().join("pipe"));
+        std::fs::write(&real, "12345").unwrap();
+        symlink(&real, &link).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+        assert_eq!(read_regular(&real, 5).unwrap().0, b"12345");
+        assert_eq!(read_regular(&real, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert!(read_regular(&link, 99).is_err());
+        assert_eq!(read_regular(dir.path(), 99).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(read_regular(&pipe, 99).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+}

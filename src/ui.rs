@@ -1,0 +1,99 @@
+//! The terminal, written in one place: what a program reads on stdout, what a person reads on stderr.
+
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
+
+use crate::error::Error;
+
+/// The two streams of a command.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ui;
+
+impl Ui {
+    /// A writer to stdout that drops colour where the stream or `NO_COLOR` wants none.
+    pub fn out(&self) -> impl Write {
+        io::BufWriter::new(anstream::AutoStream::auto(io::stdout()))
+    }
+
+    /// Writes text to stdout as it is, in one write, and nothing when it is empty.
+    ///
+    /// # Errors
+    /// A closed pipe counts as success: the reader has had enough.
+    pub fn raw(&self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        quiet(io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()))
+    }
+
+    /// One line for the person at stderr.
+    pub fn say(&self, line: &str) {
+        let _ = writeln!(io::stderr(), "{}", escape(line));
+    }
+
+    /// Says what went wrong, and what to do about it.
+    pub fn report(&self, error: &Error) {
+        self.say(&format!("teamkeep: {error}"));
+        for hint in &error.hints {
+            self.say(&format!("hint: {hint}"));
+        }
+    }
+
+    /// The columns of the terminal at stdout; `None` in a pipe.
+    pub fn columns(&self) -> Option<usize> {
+        if !io::stdout().is_terminal() {
+            return None;
+        }
+        rustix::termios::tcgetwinsize(io::stdout())
+            .ok()
+            .map(|size| usize::from(size.ws_col))
+            .filter(|columns| *columns > 0)
+    }
+}
+
+/// Takes a closed pipe for a reader that has had enough.
+///
+/// # Errors
+/// Any other failure to write.
+pub fn quiet(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// Makes text from outside safe for a terminal: control characters, line breaks and the characters that
+/// turn the direction of text become visible escapes.
+pub fn escape(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(unsafe_to_show) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\n' => safe.push_str("\\n"),
+            '\r' => safe.push_str("\\r"),
+            '\t' => safe.push_str("\\t"),
+            c if unsafe_to_show(c) => safe.push_str(&format!("\\u{{{:x}}}", c as u32)),
+            c => safe.push(c),
+        }
+    }
+    Cow::Owned(safe)
+}
+
+fn unsafe_to_show(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_outside_cannot_drive_the_terminal() {
+        assert_eq!(escape("\u{1b}[31mred\u{7}\n"), "\\u{1b}[31mred\\u{7}\\n");
+        assert_eq!(escape("a\u{202e}b"), "a\\u{202e}b");
+        assert_eq!(escape("über 💥"), "über 💥");
+    }
+}
