@@ -9,8 +9,10 @@ pub mod commands;
 pub mod context;
 pub mod env;
 pub mod error;
+pub mod event;
 pub mod fs;
 pub mod paths;
+pub mod payload;
 pub mod ui;
 
 use std::ffi::OsString;

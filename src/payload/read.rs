@@ -1,0 +1,83 @@
+//! Stdin, read with a bound on size and time.
+
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// What came on stdin.
+#[derive(Debug)]
+pub struct Input {
+    /// The bytes, up to the bound.
+    pub bytes: Vec<u8>,
+    /// Why they are not all there, if so.
+    pub problem: Option<String>,
+}
+
+/// Reads until the end, at most `most` bytes, and never waits longer than `patience` in all. What lies past
+/// the bound is read and dropped, so that the writer does not meet a closed pipe.
+pub fn read<R: Read + AsFd>(mut from: R, most: usize, patience: Duration) -> Input {
+    let start = Instant::now();
+    let mut bytes = Vec::new();
+    let mut dropped = 0u64;
+    let mut chunk = vec![0u8; 64 * 1024];
+    let problem = loop {
+        let left = patience.saturating_sub(start.elapsed());
+        match ready(&from, left) {
+            Ok(true) => {}
+            Ok(false) => break Some(format!("stdin did not end within {} ms", patience.as_millis())),
+            Err(error) => break Some(format!("cannot wait for stdin: {error}")),
+        }
+        match from.read(&mut chunk) {
+            Ok(0) => break None,
+            Ok(count) => {
+                let kept = count.min(most - bytes.len());
+                bytes.extend_from_slice(&chunk[..kept]);
+                dropped += (count - kept) as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => break Some(format!("cannot read stdin: {error}")),
+        }
+    };
+    let too_much = (dropped > 0).then(|| format!("larger than {most} bytes; the first {most} are kept"));
+    Input { bytes, problem: too_much.or(problem) }
+}
+
+/// Waits until there is something to read, or the end.
+fn ready(from: &impl AsFd, left: Duration) -> io::Result<bool> {
+    let mut fds = [PollFd::new(from, PollFlags::IN)];
+    let timeout = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos() as _ };
+    match poll(&mut fds, Some(&timeout)) {
+        Ok(count) => Ok(count > 0),
+        Err(rustix::io::Errno::INTR) => Ok(!left.is_zero()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn input_is_read_to_its_bound_and_the_rest_is_drained() {
+        let (from, mut to) = io::pipe().unwrap();
+        let writer = std::thread::spawn(move || to.write_all(&vec![b'x'; 300_000]).is_ok());
+        let input = read(from, 1_000, Duration::from_secs(60));
+        assert_eq!(input.bytes.len(), 1_000);
+        assert_eq!(input.problem.unwrap(), "larger than 1000 bytes; the first 1000 are kept");
+        assert!(writer.join().unwrap(), "the writer met no closed pipe");
+    }
+
+    #[test]
+    fn a_stdin_that_never_ends_is_given_up_with_what_came() {
+        let (from, mut to) = io::pipe().unwrap();
+        to.write_all(b"{\"half\"").unwrap();
+        let input = read(from, 1_000, Duration::from_millis(20));
+        assert_eq!(input.bytes, b"{\"half\"");
+        assert_eq!(input.problem.unwrap(), "stdin did not end within 20 ms");
+        drop(to);
+    }
+}

@@ -1,0 +1,200 @@
+//! Views of the team tools' inputs and responses, in the old and the new shape.
+
+use serde_json::Value;
+
+use super::Payload;
+
+/// What kind of message a SendMessage call sends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MessageKind {
+    /// Plain text to one agent, or to all (`*`).
+    Plain,
+    /// The lead asks a teammate to stop.
+    ShutdownRequest,
+    /// A teammate's answer to it.
+    ShutdownResponse {
+        /// Whether it stops.
+        approve: bool,
+    },
+    /// Any other kind, by the client's word (`plan_approval_response`).
+    Other(String),
+}
+
+/// A SendMessage call, whichever shape the client gave it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// What kind of message it is.
+    pub kind: MessageKind,
+    /// The recipient as written; `*` for all; `None` where the shape names none (2.1.47, a response).
+    pub to: Option<String>,
+    /// The summary.
+    pub summary: Option<String>,
+    /// The full text; the reason of a request or a response.
+    pub text: String,
+    /// The request that it makes (known from the response on) or answers: `shutdown-<ms>@<name>`.
+    pub request: Option<String>,
+}
+
+impl Message {
+    /// Reads the input of a SendMessage call and, on PostToolUse, its response.
+    ///
+    /// PreToolUse of 2.1.177 and later shows both shapes at once, with `content` cut short: `message` wins.
+    pub fn of(input: &Value, response: &Value) -> Option<Message> {
+        let text_at = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+        let body = input.get("message").filter(|body| !body.is_null());
+        let shape = body.filter(|body| body.is_object());
+        let word = shape.and_then(|body| text_at(body, "type")).or_else(|| text_at(input, "type"));
+        let approve = shape.unwrap_or(input).get("approve").and_then(truth).unwrap_or(false);
+        let kind = match word.as_deref() {
+            None | Some("message" | "broadcast") => MessageKind::Plain,
+            Some("shutdown_request") => MessageKind::ShutdownRequest,
+            Some("shutdown_response") => MessageKind::ShutdownResponse { approve },
+            Some(other) => MessageKind::Other(other.to_owned()),
+        };
+        let to = text_at(input, "to").or_else(|| text_at(input, "recipient"));
+        let to = to.or_else(|| (word.as_deref() == Some("broadcast")).then(|| "*".to_owned()));
+        let said = |body: &Value| {
+            ["reason", "feedback", "content", "text"].iter().find_map(|key| text_at(body, key))
+        };
+        let text = match (body, shape) {
+            (_, Some(shape)) => said(shape),
+            (Some(body), None) => Some(body.as_str().map_or_else(|| body.to_string(), str::to_owned)),
+            (None, None) => said(input),
+        };
+        let request = [shape, Some(input), Some(response)]
+            .into_iter()
+            .flatten()
+            .find_map(|value| text_at(value, "request_id").or_else(|| text_at(value, "requestId")));
+        if body.is_none() && to.is_none() && word.is_none() && text.is_none() {
+            return None;
+        }
+        let summary = text_at(input, "summary").filter(|summary| !summary.is_empty());
+        Some(Message { kind, to, summary, text: text.unwrap_or_default(), request })
+    }
+
+    /// The name in a request id: whom a shutdown request asks (`shutdown-1795149516289@alice`).
+    pub fn asked(&self) -> Option<&str> {
+        self.request
+            .as_deref()
+            .and_then(|id| id.rsplit_once('@'))
+            .map(|(_, name)| name)
+            .filter(|name| !name.is_empty())
+    }
+}
+
+/// A truth value, also where a model wrote it as text.
+fn truth(value: &Value) -> Option<bool> {
+    value.as_bool().or_else(|| match value.as_str()? {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    })
+}
+
+/// A TaskUpdate call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskUpdate {
+    /// The task's id.
+    pub task: String,
+    /// The status that is asked for.
+    pub status: Option<String>,
+    /// The owner that is asked for; empty to take it away.
+    pub owner: Option<String>,
+    /// From and to, where the client tells the change (PostToolUse).
+    pub change: Option<(String, String)>,
+    /// Whether the client carried it out; `None` before it did.
+    pub success: Option<bool>,
+}
+
+impl TaskUpdate {
+    /// Reads the input of a TaskUpdate call and, on PostToolUse, its response.
+    pub fn of(input: &Value, response: &Value) -> Option<TaskUpdate> {
+        let text = |value: &Value, key: &str| match value.get(key)? {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        };
+        let change = response.get("statusChange");
+        Some(TaskUpdate {
+            task: text(input, "taskId").or_else(|| text(input, "task_id"))?,
+            status: text(input, "status"),
+            owner: text(input, "owner"),
+            change: change.and_then(|change| Some((text(change, "from")?, text(change, "to")?))),
+            success: response.get("success").and_then(Value::as_bool),
+        })
+    }
+}
+
+/// A teammate that was spawned: the one place where name, agent id and team meet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spawn {
+    /// The teammate's name.
+    pub name: String,
+    /// Its agent id; in 2.1.47 and in split panes `name@team`.
+    pub agent_id: Option<String>,
+    /// Its team.
+    pub team: Option<String>,
+    /// Its pane: `%0`, or `in-process`.
+    pub pane: Option<String>,
+}
+
+impl Spawn {
+    /// Reads PostToolUse of `Agent` (`Task` before 2.1.63); `None` unless a teammate came of it.
+    pub fn of(payload: &Payload) -> Option<Spawn> {
+        let response = payload.tool_response();
+        let text = |key: &str| {
+            response.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        if !matches!(payload.tool(), Some("Agent" | "Task"))
+            || text("status").as_deref() != Some("teammate_spawned")
+        {
+            return None;
+        }
+        Some(Spawn {
+            name: text("name")?,
+            agent_id: text("agent_id").or_else(|| text("agentId")),
+            team: text("team_name")
+                .or_else(|| text("teammate_id")?.split_once('@').map(|(_, team)| team.to_owned())),
+            pane: text("tmux_pane_id"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn both_shapes_of_a_message_read_alike() {
+        let old = json!({"type": "message", "recipient": "bob", "content": "hi", "summary": "s"});
+        let new = json!({"to": "bob", "summary": "s", "message": "hi"});
+        let both = json!({"to": "bob", "summary": "s", "message": "hi", "type": "message", "recipient": "bob", "content": "h…"});
+        let read = |input| Message::of(input, &Value::Null).unwrap();
+        assert_eq!(read(&old), read(&new));
+        assert_eq!(read(&old), read(&both));
+    }
+
+    #[test]
+    fn requests_and_answers_carry_their_request_in_both_shapes() {
+        let input = json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "done"}});
+        let request = Message::of(&input, &json!({"request_id": "shutdown-1@bob"})).unwrap();
+        assert_eq!(
+            (request.kind.clone(), request.asked(), request.text.as_str()),
+            (MessageKind::ShutdownRequest, Some("bob"), "done")
+        );
+        let flat = json!({"type": "shutdown_response", "request_id": "shutdown-1@bob", "approve": false, "content": "no"});
+        let nested = json!({"to": "team-lead", "message": {"type": "shutdown_response", "request_id": "shutdown-1@bob", "approve": "false", "reason": "no"}});
+        let (flat, nested) =
+            (Message::of(&flat, &Value::Null).unwrap(), Message::of(&nested, &Value::Null).unwrap());
+        assert_eq!(flat.kind, MessageKind::ShutdownResponse { approve: false });
+        assert_eq!((flat.kind, flat.text, flat.request), (nested.kind, nested.text, nested.request));
+    }
+
+    #[test]
+    fn nonsense_is_no_message() {
+        for input in [json!(null), json!([1]), json!("x"), json!({})] {
+            assert_eq!(Message::of(&input, &Value::Null), None, "{input}");
+        }
+    }
+}
