@@ -25,6 +25,12 @@ impl Clock {
     }
 }
 
+/// The clock that the disk stamps files with, in nanoseconds since 1970. It cannot be pinned.
+#[allow(clippy::disallowed_methods, reason = "the one place that reads the clock")]
+pub fn file_time() -> i64 {
+    Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX)
+}
+
 /// RFC 3339 in UTC with milliseconds: `2026-02-03T04:05:06.789Z`.
 pub fn stamp(time: Time) -> String {
     time.to_rfc3339_opts(SecondsFormat::Millis, true)

@@ -64,6 +64,36 @@ pub fn write_atomic(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> 
     }
 }
 
+/// Appends one line in one write. A line that a killed writer left without its end is ended first; what the disk
+/// took of a line that does not fit whole is taken back. The caller holds the lock on this file.
+///
+/// # Errors
+/// When the disk refuses; the file is as it was then.
+pub fn append_line(path: &Path, line: &[u8], durable: bool) -> io::Result<()> {
+    let mut file = open_private(std::fs::OpenOptions::new().read(true).append(true).create(true), path)?;
+    let length = file.metadata().map_err(|error| named(error, "stat", path))?.len();
+    let written = if ends_whole(&file, length)? {
+        file.write_all(line)
+    } else {
+        file.write_all(&[b"\n", line].concat())
+    };
+    if let Err(error) = written {
+        let _ = file.set_len(length);
+        return Err(named(error, "write to", path));
+    }
+    if durable { file.sync_all().map_err(|error| named(error, "sync", path)) } else { Ok(()) }
+}
+
+/// Whether a file of this length is empty or ends with a line break.
+fn ends_whole(file: &File, length: u64) -> io::Result<bool> {
+    use std::os::unix::fs::FileExt;
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.read_exact_at(&mut last, length - 1)?;
+    }
+    Ok(last == [b'\n'])
+}
+
 /// A name beside `path` that no other writer uses.
 fn beside(path: &Path) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -194,6 +224,16 @@ mod tests {
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::metadata(dir.path().join("a")).unwrap().permissions().mode() & 0o777, 0o700);
         assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "no temporary file stays");
+    }
+
+    #[test]
+    fn a_line_that_was_cut_does_not_spoil_the_next() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal");
+        append_line(&path, b"one\n", false).unwrap();
+        std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"tw").unwrap();
+        append_line(&path, b"three\n", true).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"one\ntw\nthree\n");
     }
 
     #[test]

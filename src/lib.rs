@@ -3,6 +3,7 @@
 //! stdin → [`payload`] → [`identity`] → [`event`] → [`log`] and [`archive`] → [`response`];
 //! later [`timeline`] merges what was kept and [`render`] tells it.
 
+pub mod archive;
 pub mod cli;
 pub mod clock;
 pub mod commands;
@@ -11,8 +12,11 @@ pub mod env;
 pub mod error;
 pub mod event;
 pub mod fs;
+pub mod identity;
 pub mod paths;
 pub mod payload;
+pub mod process;
+pub mod team;
 pub mod ui;
 
 use std::ffi::OsString;

@@ -1,0 +1,111 @@
+//! What was last captured of a team: a cache of the journal that makes an unchanged file cost a `stat`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::fs::Stamp;
+use crate::team::TeamConfig;
+
+/// The last capture of one team, or of one session without a team.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Index {
+    /// Version of the format: 1.
+    pub v: u8,
+    /// The run that is under way.
+    pub run: String,
+    /// When the last snapshot was taken, RFC 3339.
+    pub at: String,
+    /// The team's `createdAt`, milliseconds since 1970.
+    pub created_at: Option<i64>,
+    /// The session that leads the team.
+    pub lead_session: Option<String>,
+    /// The lead's process.
+    pub lead_pid: Option<u32>,
+    /// The lead's process-id namespace.
+    pub lead_space: Option<String>,
+    /// When the lead's process began, in ticks since boot.
+    pub lead_start: Option<String>,
+    /// Who is in the team, and where.
+    pub members: Vec<Seat>,
+    /// Further task directories of this run: `/clear` makes one beside the first.
+    pub more_tasks: Vec<String>,
+    /// Whether the team's directory was there.
+    pub present: bool,
+    /// Whether the run was closed.
+    pub ended: bool,
+    /// The files, by their path below the client's directory.
+    pub files: BTreeMap<String, Seen>,
+}
+
+/// A member's name and pane.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seat {
+    /// The name.
+    pub name: String,
+    /// `%0` for a split pane.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pane: Option<String>,
+}
+
+/// One file as it was last captured.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Seen {
+    /// Size in bytes, content change, status change (nanoseconds since 1970), inode.
+    pub stamp: (u64, i64, i64, u64),
+    /// The content's hash; `None` when it could not be kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object: Option<String>,
+    /// Whether it was written so shortly before the capture that the same stamp may hide a later write.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
+}
+
+impl Seen {
+    /// Whether the file still has this stamp.
+    pub fn matches(&self, stamp: &Stamp) -> bool {
+        self.stamp == (stamp.size, stamp.modified, stamp.changed, stamp.inode)
+    }
+
+    /// What is remembered of a stamp.
+    pub fn new(stamp: &Stamp, object: Option<String>, fresh: bool) -> Seen {
+        Seen { stamp: (stamp.size, stamp.modified, stamp.changed, stamp.inode), object, fresh }
+    }
+}
+
+impl Index {
+    /// Whether this configuration belongs to another run than the one under way. What is missing on either side tells nothing.
+    pub fn is_other_run(&self, team: &TeamConfig) -> bool {
+        fn differ<T: PartialEq>(mine: &Option<T>, theirs: &Option<T>) -> bool {
+            matches!((mine, theirs), (Some(mine), Some(theirs)) if mine != theirs)
+        }
+        differ(&self.created_at, &team.created_at) || differ(&self.lead_session, &team.lead_session)
+    }
+
+    /// Takes over what a configuration says.
+    pub fn learn(&mut self, team: &TeamConfig) {
+        self.created_at = team.created_at.or(self.created_at);
+        if team.lead_session.is_some() {
+            self.lead_session.clone_from(&team.lead_session);
+        }
+        if let Some(process) = &team.lead_process {
+            self.lead_pid = Some(process.pid);
+            self.lead_space.clone_from(&process.space);
+            self.lead_start.clone_from(&process.start);
+        }
+        let pane = |pane: &Option<String>| pane.clone().filter(|pane| pane.starts_with('%'));
+        for member in &team.members {
+            match self.members.iter_mut().find(|seat| seat.name == member.name) {
+                Some(seat) => seat.pane = pane(&member.pane).or(seat.pane.take()),
+                None => self.members.push(Seat { name: member.name.clone(), pane: pane(&member.pane) }),
+            }
+        }
+    }
+
+    /// Whether somebody of this name was ever in the team.
+    pub fn has_member(&self, name: &str) -> bool {
+        self.members.iter().any(|seat| seat.name == name)
+    }
+}

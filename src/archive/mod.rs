@@ -1,0 +1,21 @@
+//! Every state of a team's files, kept before the client erases them.
+//!
+//! `objects/` holds contents by their hash; `runs/<run>/snapshots.jsonl` says what changed when, one small manifest
+//! a line, written after its objects; `runs/<run>/run.json` says what the run is; `open/` and `closed/` remember what
+//! was last captured of each team, so that an unchanged file costs a `stat` and nothing else.
+
+mod capture;
+mod index;
+mod object;
+mod run;
+mod scan;
+mod snapshot;
+mod state;
+mod store;
+
+pub use capture::{Call, Captured};
+pub use index::{Index, Seat};
+pub use run::{EndedBy, RunRecord, SessionRecord, SessionRole};
+pub use snapshot::{Change, Snapshot};
+pub use state::{FileState, Held, Journal, apply};
+pub use store::{Archive, Subject};

@@ -1,0 +1,137 @@
+//! Contents by their hash: `objects/<first two>/<the rest>`, or the same with `.gz`.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::fs;
+
+/// The directory of the contents.
+#[derive(Debug, Clone)]
+pub struct Objects {
+    root: PathBuf,
+}
+
+impl Objects {
+    /// The contents below this directory.
+    pub fn new(root: PathBuf) -> Objects {
+        Objects { root }
+    }
+
+    /// Keeps a content and gives its hash. One that is there already is not written again, unless it is damaged.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn put(&self, bytes: &[u8], durable: bool) -> io::Result<String> {
+        let hash = hash(bytes);
+        let path = self.path(&hash).ok_or(io::ErrorKind::InvalidInput)?;
+        match std::fs::metadata(&path) {
+            Ok(there) if there.len() == bytes.len() as u64 => {
+                if durable {
+                    fs::sync_file(&path)?;
+                }
+            }
+            _ => fs::write_atomic(&path, bytes, durable)?,
+        }
+        Ok(hash)
+    }
+
+    /// Keeps a content compressed (gzip) and gives the hash of what it says.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn put_compressed(&self, bytes: &[u8]) -> io::Result<String> {
+        let hash = hash(bytes);
+        let path = self.path(&hash).ok_or(io::ErrorKind::InvalidInput)?;
+        let compressed = path.with_extension("gz");
+        if path.exists() || compressed.exists() {
+            return Ok(hash);
+        }
+        let mut gzip = flate2::read::GzEncoder::new(bytes, flate2::Compression::default());
+        let mut packed = Vec::new();
+        gzip.read_to_end(&mut packed)?;
+        fs::write_atomic(&compressed, &packed, false)?;
+        Ok(hash)
+    }
+
+    /// Reads a content, and shows by its hash that it is the one that was kept.
+    ///
+    /// # Errors
+    /// When it is missing, cannot be read, or is damaged.
+    pub fn get(&self, hash: &str) -> Result<Vec<u8>> {
+        let path = self.path(hash).ok_or_else(|| Error::new(format!("{hash:?} is no hash of an object")))?;
+        let bytes = match std::fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => unpack(&path.with_extension("gz"))?,
+            other => other.map_err(|error| fs::named(error, "read", &path))?,
+        };
+        if self::hash(&bytes) != hash {
+            return Err(Error::new(format!("{} is damaged: its content has another hash", path.display())));
+        }
+        Ok(bytes)
+    }
+
+    /// Brings a kept content to the disk.
+    ///
+    /// # Errors
+    /// When it is missing or the disk refuses.
+    pub fn sync(&self, hash: &str) -> io::Result<()> {
+        fs::sync_file(&self.path(hash).ok_or(io::ErrorKind::InvalidInput)?)
+    }
+
+    /// The path of a hash; `None` for what is no hash.
+    fn path(&self, hash: &str) -> Option<PathBuf> {
+        let valid = hash.len() == 64 && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        valid.then(|| self.root.join(&hash[..2]).join(&hash[2..]))
+    }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+/// The most that a compressed object may grow to.
+const LARGEST: u64 = 2 << 30;
+
+fn unpack(path: &Path) -> Result<Vec<u8>> {
+    let file = std::fs::File::open(path).map_err(|error| fs::named(error, "open", path))?;
+    let mut bytes = Vec::new();
+    let mut gzip = flate2::read::GzDecoder::new(io::BufReader::new(file)).take(LARGEST);
+    gzip.read_to_end(&mut bytes).map_err(|error| fs::named(error, "unpack", path))?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_content_comes_back_and_a_damaged_one_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let objects = Objects::new(dir.path().to_owned());
+        let hash = objects.put(b"state", true).unwrap();
+        assert_eq!(objects.get(&hash).unwrap(), b"state");
+        let path = objects.path(&hash).unwrap();
+        std::fs::write(&path, "stat").unwrap();
+        assert!(objects.get(&hash).unwrap_err().to_string().contains("damaged"));
+        objects.put(b"state", false).unwrap();
+        assert_eq!(objects.get(&hash).unwrap(), b"state", "a content that was cut is written again");
+    }
+
+    #[test]
+    fn a_compressed_content_reads_like_any_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let objects = Objects::new(dir.path().to_owned());
+        let text = b"transcript ".repeat(1000);
+        let hash = objects.put_compressed(&text).unwrap();
+        assert_eq!(objects.get(&hash).unwrap(), text);
+        assert!(std::fs::metadata(objects.path(&hash).unwrap().with_extension("gz")).unwrap().len() < 1000);
+    }
+
+    #[test]
+    fn what_is_no_hash_becomes_no_path() {
+        let objects = Objects::new("/nowhere".into());
+        for bad in ["", "../../etc/passwd", "AB", &"g".repeat(64)] {
+            assert!(objects.get(bad).unwrap_err().to_string().contains("no hash"), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What a run is, who was in it, and how it ended: `runs/<run>/run.json`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::{self, Time};
+
+/// One run of a team, or of a session without a team.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunRecord {
+    /// Version of the format: 1.
+    pub v: u8,
+    /// 16 hexadecimal digits: the hash of name, `createdAt` and lead session.
+    pub run: String,
+    /// The team; `None` for a session without one.
+    pub team: Option<String>,
+    /// The session that leads it.
+    pub lead_session: Option<String>,
+    /// When the client made the team, RFC 3339; `None` where no file said so.
+    pub created_at: Option<String>,
+    /// The first hook call that saw it, RFC 3339.
+    pub started_at: String,
+    /// When it ended, RFC 3339.
+    pub ended_at: Option<String>,
+    /// What ended it.
+    pub ended_by: Option<EndedBy>,
+    /// The client's own word for it (`prompt_input_exit`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_reason: Option<String>,
+    /// The run that this one resumes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub continues: Option<String>,
+    /// The client's process, as far as the hooks were told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_pid: Option<u32>,
+    /// The sessions that took part.
+    pub sessions: Vec<SessionRecord>,
+    /// Whether transcripts were put into the archive after the end.
+    pub finished: bool,
+}
+
+/// A session's part in a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionRecord {
+    /// The session's id.
+    pub id: String,
+    /// Whether it led or was a split-pane teammate.
+    pub role: SessionRole,
+    /// The teammate's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its transcript, as the client told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<String>,
+}
+
+/// What a session is in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionRole {
+    /// It led, from the start or after `/clear`.
+    Lead,
+    /// A teammate in a pane, with a process and a session of its own.
+    Pane,
+}
+
+/// What ended a run, the weakest evidence first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndedBy {
+    /// The directory had gone, and no hook said why.
+    Disappeared,
+    /// The lead's process had gone without a SessionEnd.
+    Crashed,
+    /// A new run took the team's name.
+    Replaced,
+    /// The lead's session ended.
+    SessionEnd,
+    /// The TeamDelete tool.
+    TeamDelete,
+}
+
+impl RunRecord {
+    /// Closes the run, unless stronger evidence already did. Says whether anything changed.
+    pub fn end(&mut self, by: EndedBy, reason: Option<&str>, at: Time) -> bool {
+        if self.ended_by.is_some_and(|known| known >= by) {
+            return false;
+        }
+        self.ended_at.get_or_insert_with(|| clock::stamp(at));
+        self.ended_by = Some(by);
+        self.ended_reason = reason.map(str::to_owned).or(self.ended_reason.take());
+        true
+    }
+
+    /// Opens it again: it is alive after all.
+    pub fn reopen(&mut self) {
+        self.ended_at = None;
+        self.ended_by = None;
+        self.ended_reason = None;
+        self.finished = false;
+    }
+
+    /// Notes a session's part. Says whether that was new.
+    pub fn join(&mut self, session: SessionRecord) -> bool {
+        match self.sessions.iter_mut().find(|known| known.id == session.id) {
+            Some(known) => {
+                let before = known.clone();
+                known.role = session.role;
+                known.name = session.name.or(known.name.take());
+                known.transcript = session.transcript.or(known.transcript.take());
+                *known != before
+            }
+            None => {
+                self.sessions.push(session);
+                true
+            }
+        }
+    }
+}
+
+/// The id of a run: name, `createdAt` and lead session, or the session alone.
+pub fn run_id(parts: &[&str]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
+}

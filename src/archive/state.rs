@@ -1,0 +1,114 @@
+//! States read back: the journal of a run, and what stood on disk at a moment.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::path::Path;
+
+use super::snapshot::Snapshot;
+use super::store::Archive;
+
+/// A run's manifests, in the order in which the looks were taken.
+#[derive(Debug, Default)]
+pub struct Journal {
+    /// The manifests.
+    pub snapshots: Vec<Snapshot>,
+    /// Lines that could not be read.
+    pub damaged: usize,
+}
+
+/// One file's state at a moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileState {
+    /// The content's hash; `None` when it could not be kept.
+    pub object: Option<String>,
+    /// Whether it was no whole JSON.
+    pub torn: bool,
+    /// When this state was first seen, RFC 3339.
+    pub at: String,
+    /// When it was first seen to be gone.
+    pub gone_at: Option<String>,
+}
+
+/// The files of a run at a moment, by path below the client's directory.
+pub type Held = BTreeMap<String, FileState>;
+
+impl Archive {
+    /// Reads a run's journal, whatever is left of it.
+    pub fn journal(&self, run: &str) -> Journal {
+        let mut journal = Journal::default();
+        let Some(dir) = self.run_dir(run) else { return journal };
+        let Ok(listing) = std::fs::read_dir(&dir) else { return journal };
+        let names = listing.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> =
+            names.filter(|name| name.starts_with("snapshots") && name.ends_with(".jsonl")).collect();
+        // The main journal sorts behind those that were written without the lock.
+        names.sort_by_key(|name| (name != "snapshots.jsonl", name.clone()));
+        for name in names {
+            journal.read(&dir.join(name));
+        }
+        // Stable: looks of the same moment stay in the order of the journal.
+        journal.snapshots.sort_by(|a, b| a.at.cmp(&b.at));
+        journal
+    }
+}
+
+impl Journal {
+    fn read(&mut self, path: &Path) {
+        let file = match std::fs::File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return,
+            Err(_) => {
+                self.damaged += 1;
+                return;
+            }
+        };
+        for line in BufReader::new(file).split(b'\n') {
+            let Ok(line) = line else {
+                self.damaged += 1;
+                return;
+            };
+            if line.is_empty() {
+                continue;
+            }
+            match serde_json::from_slice::<Snapshot>(&line) {
+                Ok(snapshot) => self.snapshots.push(snapshot),
+                Err(_) => self.damaged += 1,
+            }
+        }
+    }
+
+    /// Every file as it was when it was last seen to exist.
+    pub fn last(&self) -> Held {
+        let mut held = Held::new();
+        for snapshot in &self.snapshots {
+            apply(&mut held, snapshot);
+        }
+        held
+    }
+
+    /// The files that existed at a moment (RFC 3339 in our spelling).
+    pub fn at(&self, moment: &str) -> Held {
+        let mut held = Held::new();
+        for snapshot in self.snapshots.iter().take_while(|snapshot| snapshot.at.as_str() <= moment) {
+            apply(&mut held, snapshot);
+        }
+        held.retain(|_, state| state.gone_at.is_none());
+        held
+    }
+}
+
+/// Carries a state over one manifest. What is gone keeps what it said.
+pub fn apply(held: &mut Held, snapshot: &Snapshot) {
+    for change in &snapshot.changed {
+        // A state that could not be read takes nothing away from the one before.
+        let object =
+            change.object.clone().or_else(|| held.get(&change.path).and_then(|state| state.object.clone()));
+        let state = FileState { object, torn: change.torn, at: snapshot.at.clone(), gone_at: None };
+        held.insert(change.path.clone(), state);
+    }
+    for path in &snapshot.gone {
+        if let Some(state) = held.get_mut(path) {
+            state.gone_at.get_or_insert_with(|| snapshot.at.clone());
+        }
+    }
+}

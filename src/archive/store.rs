@@ -1,0 +1,170 @@
+//! The archive's directory: where what stands, and who may write it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::index::Index;
+use super::object::Objects;
+use super::run::RunRecord;
+use crate::event::SafeName;
+use crate::fs::{self, Lock};
+
+/// What is captured together: a team, or the task list of a session without one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// A team, by its directory's name.
+    Team(SafeName),
+    /// A session that has no team.
+    Session(SafeName),
+}
+
+impl Subject {
+    /// The team's name.
+    pub fn team(&self) -> Option<&SafeName> {
+        match self {
+            Subject::Team(name) => Some(name),
+            Subject::Session(_) => None,
+        }
+    }
+
+    /// The name of its files.
+    fn key(&self) -> String {
+        match self {
+            Subject::Team(name) => format!("team-{name}"),
+            Subject::Session(name) => format!("session-{name}"),
+        }
+    }
+
+    /// Reads a file's name again.
+    fn from_key(key: &str) -> Option<Subject> {
+        match key.split_once('-')? {
+            ("team", name) => SafeName::new(name).map(Subject::Team),
+            ("session", name) => SafeName::new(name).map(Subject::Session),
+            _ => None,
+        }
+    }
+}
+
+/// The archive. Opening it touches nothing.
+#[derive(Debug, Clone)]
+pub struct Archive {
+    /// The contents by their hash.
+    pub objects: Objects,
+    /// The largest file that is kept, in bytes.
+    pub largest: u64,
+    root: PathBuf,
+    patience: Duration,
+}
+
+impl Archive {
+    /// The archive below this directory; a lock is waited for no longer than `patience`.
+    pub fn new(root: PathBuf, largest: u64, patience: Duration) -> Archive {
+        Archive { objects: Objects::new(root.join("objects")), largest, root, patience }
+    }
+
+    /// What was last captured: of the run under way, else of the last one of that name.
+    pub fn index(&self, subject: &Subject) -> Option<Index> {
+        read_json(&self.index_path(subject, false)).or_else(|| read_json(&self.index_path(subject, true)))
+    }
+
+    /// Whether anything of it was ever captured.
+    pub fn knows(&self, subject: &Subject) -> bool {
+        self.index_path(subject, false).exists() || self.index_path(subject, true).exists()
+    }
+
+    /// What has a run under way.
+    pub fn open_subjects(&self) -> Vec<Subject> {
+        let Ok(listing) = std::fs::read_dir(self.root.join("open")) else { return Vec::new() };
+        let names = listing.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut subjects: Vec<Subject> =
+            names.filter_map(|name| Subject::from_key(name.strip_suffix(".json")?)).collect();
+        subjects.sort();
+        subjects
+    }
+
+    fn index_path(&self, subject: &Subject, ended: bool) -> PathBuf {
+        self.root.join(if ended { "closed" } else { "open" }).join(subject.key() + ".json")
+    }
+
+    /// The right to write what concerns this subject; `None` when somebody else keeps it for too long.
+    pub(super) fn lock(&self, subject: &Subject) -> io::Result<Option<Lock>> {
+        fs::lock(&self.root.join("locks").join(subject.key()), self.patience)
+    }
+
+    /// Writes the index to its place, and takes it away from the other one.
+    pub(super) fn save_index(&self, _lock: &Lock, subject: &Subject, index: &Index) -> io::Result<()> {
+        write_json(&self.index_path(subject, index.ended), index, false)?;
+        match std::fs::remove_file(self.index_path(subject, !index.ended)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The directory of a run.
+    pub fn run_dir(&self, run: &str) -> Option<PathBuf> {
+        SafeName::new(run).map(|run| self.root.join("runs").join(run))
+    }
+
+    /// What a run is.
+    pub fn run(&self, run: &str) -> Option<RunRecord> {
+        read_json(&self.run_dir(run)?.join("run.json"))
+    }
+
+    pub(super) fn save_run(&self, _lock: &Lock, run: &RunRecord, durable: bool) -> io::Result<()> {
+        let dir = self.run_dir(&run.run).ok_or(io::ErrorKind::InvalidInput)?;
+        write_json(&dir.join("run.json"), run, durable)
+    }
+
+    /// Every run on record, the oldest first, and the names of those whose record cannot be read.
+    pub fn runs(&self) -> (Vec<RunRecord>, Vec<String>) {
+        let (mut runs, mut damaged) = (Vec::new(), Vec::new());
+        let Ok(listing) = std::fs::read_dir(self.root.join("runs")) else { return (runs, damaged) };
+        for name in listing.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
+            match self.run(&name) {
+                Some(run) if run.run == name => runs.push(run),
+                _ => damaged.push(name),
+            }
+        }
+        runs.sort_by(|a, b| (&a.started_at, &a.run).cmp(&(&b.started_at, &b.run)));
+        damaged.sort();
+        (runs, damaged)
+    }
+
+    /// Changes what is known of the subject's latest run, as one step. The change says whether it changed anything.
+    ///
+    /// # Errors
+    /// When the disk refuses or the lock is kept by somebody else for too long.
+    pub fn amend(
+        &self,
+        subject: &Subject,
+        change: impl FnOnce(&mut Index, &mut RunRecord) -> bool,
+    ) -> io::Result<bool> {
+        let Some(lock) = self.lock(subject)? else {
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the archive's lock is kept by another process",
+            ));
+        };
+        let Some(mut index) = self.index(subject) else { return Ok(false) };
+        let Some(mut run) = self.run(&index.run) else { return Ok(false) };
+        if !change(&mut index, &mut run) {
+            return Ok(false);
+        }
+        index.ended = run.ended_at.is_some();
+        self.save_run(&lock, &run, false)?;
+        self.save_index(&lock, subject, &index)?;
+        Ok(true)
+    }
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+fn write_json(path: &Path, value: &impl Serialize, durable: bool) -> io::Result<()> {
+    fs::write_atomic(path, &serde_json::to_vec(value)?, durable)
+}

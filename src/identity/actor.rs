@@ -1,0 +1,108 @@
+//! Who spoke: one rule a function, tried in the order of their strength.
+
+use serde_json::Value;
+
+use super::Evidence;
+use super::team::head;
+use crate::archive::Index;
+use crate::event::{Actor, ActorKind, LEAD};
+use crate::payload::{Kind, Message, MessageKind};
+
+/// Finds the actor of a call. `team` is what is known of the team, `name` the session's own name in it.
+pub fn resolve(evidence: &Evidence<'_>, team: Option<&Index>, name: Option<&str>) -> Actor {
+    let in_team = team.is_some();
+    if matches!(evidence.kind, Kind::FileChanged) {
+        return Actor::unknown();
+    }
+    match evidence.payload.agent_id() {
+        Some(id) => by_agent(evidence, team, id),
+        None => by_words(evidence)
+            .or_else(|| name.map(|name| Actor::teammate(name, None)))
+            .or_else(|| by_session(evidence, in_team))
+            .unwrap_or_else(Actor::unknown),
+    }
+}
+
+/// An agent id: a helper's, a teammate's (remembered, or by its name), else a plain subagent's.
+fn by_agent(evidence: &Evidence<'_>, team: Option<&Index>, id: &str) -> Actor {
+    let role = evidence.payload.text("agent_type");
+    let is_member = |name: &str| team.is_some_and(|team| team.has_member(name));
+    if let Some(name) = evidence.memory.agents.get(id) {
+        return Actor::teammate(name, Some(id));
+    }
+    match role {
+        Some("") => Actor { name: None, id: Some(id.to_owned()), kind: ActorKind::Helper },
+        // In-process, the type is the teammate's name; in a pane it is the role of that teammate's own subagent.
+        Some(role) if is_member(role) && evidence.memory.name.is_none() => Actor::teammate(role, Some(id)),
+        _ => Actor { name: role.map(str::to_owned), id: Some(id.to_owned()), kind: ActorKind::Subagent },
+    }
+}
+
+/// What the payload says of the speaker itself: on clients before 2.1.69 nothing else tells teammates apart.
+fn by_words(evidence: &Evidence<'_>) -> Option<Actor> {
+    let payload = evidence.payload;
+    if let Some(name) = payload.text("teammate_name").filter(|name| !name.is_empty()) {
+        return Some(named(name));
+    }
+    if payload.tool() != Some("SendMessage") {
+        return None;
+    }
+    let sender = payload.tool_response().pointer("/routing/sender").and_then(Value::as_str);
+    if let Some(sender) = sender.filter(|sender| !sender.is_empty()) {
+        return Some(named(sender));
+    }
+    // Only the one who was asked can answer: `shutdown-<ms>@<name>`.
+    let message = Message::of(payload.tool_input(), payload.tool_response())?;
+    let answers = matches!(message.kind, MessageKind::ShutdownResponse { .. });
+    answers.then(|| message.asked().map(named)).flatten()
+}
+
+fn named(name: &str) -> Actor {
+    if name == LEAD { Actor::lead() } else { Actor::teammate(name, None) }
+}
+
+/// No agent id and no name: the session's own voice, where nobody else can be speaking in it.
+fn by_session(evidence: &Evidence<'_>, in_team: bool) -> Option<Actor> {
+    if evidence.is_pane_like() {
+        return None;
+    }
+    let own = matches!(
+        evidence.kind,
+        Kind::SessionStart
+            | Kind::SessionEnd
+            | Kind::Stop
+            | Kind::StopFailure
+            | Kind::UserPromptSubmit
+            | Kind::PreCompact
+    );
+    let alone =
+        || !evidence.memory.company || version(evidence).is_some_and(|version| names_agents(&version));
+    let speaks = own || (evidence.kind != Kind::Unknown && evidence.kind != Kind::Notification && alone());
+    let name = if in_team { LEAD } else { "lead" };
+    speaks.then(|| Actor { name: Some(name.to_owned()), id: None, kind: ActorKind::Lead })
+}
+
+/// The client's version, as its transcript tells it.
+pub fn version(evidence: &Evidence<'_>) -> Option<String> {
+    evidence.memory.version.clone().or_else(|| {
+        head(evidence.transcript()?).find_map(|record| Some(record.get("version")?.as_str()?.to_owned()))
+    })
+}
+
+/// From 2.1.69 on, tool events of teammates and subagents carry an agent id, so that its absence means the lead.
+fn names_agents(version: &str) -> bool {
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    let mut next = || parts.next().unwrap_or(0);
+    (next(), next(), next()) >= (2, 1, 69)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_number() {
+        assert!(names_agents("2.1.69") && names_agents("2.1.328") && names_agents("3.0"));
+        assert!(!names_agents("2.1.47") && !names_agents("2.1") && !names_agents("nonsense"));
+    }
+}

@@ -1,0 +1,81 @@
+//! What there is to go by.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::Memory;
+use crate::event::SafeName;
+use crate::payload::{Kind, Payload, Spawn};
+
+/// Everything that one call tells of who and where.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// What the client says.
+    pub payload: &'a Payload,
+    /// The event, by the payload's own word.
+    pub kind: Kind,
+    /// What is remembered of the session.
+    pub memory: &'a Memory,
+    /// The client's directory.
+    pub client: &'a Path,
+    /// The client's process, from the hook's environment.
+    pub client_pid: Option<u32>,
+    /// The tmux pane, from the hook's environment.
+    pub pane: Option<&'a str>,
+}
+
+impl Evidence<'_> {
+    /// The session, as a name that is safe.
+    pub fn session(&self) -> Option<SafeName> {
+        self.payload.session().and_then(SafeName::new)
+    }
+
+    /// The team that the payload itself names.
+    pub fn named_team(&self) -> Option<SafeName> {
+        self.payload.text("team_name").and_then(SafeName::new)
+    }
+
+    /// The team that a tool call made, or that it put a teammate into.
+    pub fn made_team(&self) -> Option<SafeName> {
+        if self.kind != Kind::PostToolUse {
+            return None;
+        }
+        let created = || {
+            let response = self.payload.tool_response();
+            let name = response.get("team_name").and_then(Value::as_str)?;
+            (self.payload.tool() == Some("TeamCreate")).then(|| SafeName::new(name)).flatten()
+        };
+        created().or_else(|| SafeName::new(&Spawn::of(self.payload)?.team?))
+    }
+
+    /// The team whose file changed.
+    pub fn changed_team(&self) -> Option<SafeName> {
+        let path = Path::new(self.payload.text("file_path").filter(|_| self.kind == Kind::FileChanged)?);
+        let below = path.strip_prefix(self.client).ok()?;
+        let mut parts = below.components();
+        let root = parts.next()?.as_os_str();
+        (root == "teams" || root == "tasks")
+            .then(|| SafeName::new(parts.next()?.as_os_str().to_str()?))
+            .flatten()
+    }
+
+    /// The team that a session of 2.1.178 and later has: `session-<first 8 of the session id>`.
+    pub fn own_team(&self) -> Option<SafeName> {
+        self.payload.session()?.get(..8).and_then(|head| SafeName::new(&format!("session-{head}")))
+    }
+
+    /// Whether the session looks like a split-pane teammate's: a role, but no agent.
+    pub fn is_pane_like(&self) -> bool {
+        self.payload.agent_id().is_none()
+            && self.payload.text("agent_type").is_some_and(|role| !role.is_empty())
+    }
+
+    /// The transcript, if it lies where the client keeps transcripts.
+    pub fn transcript(&self) -> Option<&Path> {
+        let path = self.payload.transcript()?;
+        let below = path.strip_prefix(self.client.join("projects")).ok()?;
+        let plain = below.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        (plain && path.extension().is_some_and(|extension| extension == "jsonl")).then_some(path)
+    }
+}

@@ -1,0 +1,101 @@
+//! What is remembered of a session from call to call: `sessions/<session>.json`.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::SafeName;
+use crate::fs;
+
+/// What earlier calls told of a session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Memory {
+    /// Version of the format: 1.
+    pub v: u8,
+    /// Its team.
+    pub team: Option<String>,
+    /// Its name, when it is a split-pane teammate's.
+    pub name: Option<String>,
+    /// Names by agent id.
+    pub agents: BTreeMap<String, String>,
+    /// Whether anybody but the lead ever acted in it.
+    pub company: bool,
+    /// The client's version.
+    pub version: Option<String>,
+    /// The run that it is noted in.
+    pub run: Option<String>,
+}
+
+impl Memory {
+    /// Reads it; a session that is new, or whose memory is damaged, is remembered as nothing.
+    pub fn load(dir: &Path, session: &SafeName) -> Memory {
+        let bytes = std::fs::read(file(dir, session)).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    /// Writes what changed since `before`, over what other calls of the session wrote in the meantime.
+    ///
+    /// # Errors
+    /// When the disk refuses or the lock is kept by somebody else for too long.
+    pub fn save(
+        &self,
+        before: &Memory,
+        dir: &Path,
+        session: &SafeName,
+        patience: Duration,
+    ) -> io::Result<()> {
+        if self == before {
+            return Ok(());
+        }
+        let Some(_lock) = fs::lock(&dir.join(".lock"), patience)? else {
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the sessions' lock is kept by another process",
+            ));
+        };
+        let mut merged = Memory::load(dir, session);
+        merged.v = 1;
+        merged.agents.extend(self.agents.iter().map(|(id, name)| (id.clone(), name.clone())));
+        merged.company |= self.company;
+        let newer = |mine: &Option<String>, old: &Option<String>, theirs: &mut Option<String>| {
+            if mine != old {
+                theirs.clone_from(mine);
+            }
+        };
+        newer(&self.team, &before.team, &mut merged.team);
+        newer(&self.name, &before.name, &mut merged.name);
+        newer(&self.version, &before.version, &mut merged.version);
+        newer(&self.run, &before.run, &mut merged.run);
+        fs::write_atomic(&file(dir, session), &serde_json::to_vec(&merged)?, false)
+    }
+}
+
+fn file(dir: &Path, session: &SafeName) -> std::path::PathBuf {
+    dir.join(format!("{session}.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_calls_of_a_session_do_not_forget_what_the_other_learned() {
+        let dir = tempfile::tempdir().unwrap();
+        let session = SafeName::new("s1").unwrap();
+        let before = Memory::load(dir.path(), &session);
+        let patience = Duration::from_secs(5);
+        let one = Memory { agents: [("a1".to_owned(), "alice".to_owned())].into(), ..Memory::default() };
+        let two = Memory { team: Some("t".to_owned()), company: true, ..Memory::default() };
+        one.save(&before, dir.path(), &session, patience).unwrap();
+        two.save(&before, dir.path(), &session, patience).unwrap();
+        let both = Memory::load(dir.path(), &session);
+        assert_eq!(
+            (both.agents["a1"].as_str(), both.team.as_deref(), both.company),
+            ("alice", Some("t"), true)
+        );
+    }
+}

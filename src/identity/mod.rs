@@ -1,0 +1,11 @@
+//! Who spoke, and in which team: the client's evidence, one rule a function. "Unknown" is an answer; a guess is not.
+
+mod actor;
+mod evidence;
+mod memory;
+mod team;
+
+pub use actor::{resolve as actor, version};
+pub use evidence::Evidence;
+pub use memory::Memory;
+pub use team::{Resolved, concerned, resolve as team};

@@ -1,0 +1,51 @@
+//! Whether a process is still the one that it was.
+
+use rustix::process::{Pid, test_kill_process};
+
+/// Whether the process is gone for certain. Another namespace or a missing answer is no certainty; a process
+/// of the same number that began at another time is another process.
+pub fn is_gone(pid: u32, space: Option<&str>, start: Option<&str>) -> bool {
+    if let (Some(theirs), Some(ours)) = (space.and_then(|space| space.split_once('#')), own_space())
+        && theirs.1 != ours
+    {
+        return false;
+    }
+    let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
+    match test_kill_process(id) {
+        Err(rustix::io::Errno::SRCH) => true,
+        Err(_) => false,
+        Ok(()) => matches!((start, start_of(pid)), (Some(then), Some(now)) if then != now),
+    }
+}
+
+/// This process's process-id namespace, as the client spells it: `pid:[4026531836]`.
+fn own_space() -> Option<String> {
+    std::fs::read_link("/proc/self/ns/pid").ok()?.into_os_string().into_string().ok()
+}
+
+/// When a process began, in ticks since boot: field 22 of its `stat`, counted after the name in brackets.
+fn start_of(pid: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(") ")?;
+    rest.split(' ').nth(19).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_process_that_is_gone_for_certain_is_gone() {
+        let own = std::process::id();
+        assert!(!is_gone(own, None, None));
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let pid = child.id();
+        child.wait().unwrap();
+        assert!(is_gone(pid, None, None));
+        assert!(!is_gone(pid, Some("elsewhere#pid:[1]"), None), "another namespace cannot be judged");
+        if let Some(start) = start_of(own) {
+            assert!(!is_gone(own, None, Some(&start)));
+            assert!(is_gone(own, None, Some("1")), "the number was given to another process");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! `teams/<team>/config.json`: who is in the team, and who leads it.
+
+use serde_json::Value;
+
+use super::{text, whole};
+
+/// A team's roster. Every field may be missing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TeamConfig {
+    /// The team's name.
+    pub name: Option<String>,
+    /// When the client made it, milliseconds since 1970.
+    pub created_at: Option<i64>,
+    /// The session that leads it. It stays through `/clear` (2.1.328).
+    pub lead_session: Option<String>,
+    /// The lead's process, from 2.1.328 on.
+    pub lead_process: Option<LeadProcess>,
+    /// The lead and the teammates, in the file's order.
+    pub members: Vec<Member>,
+}
+
+/// The lead's process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeadProcess {
+    /// Its process id.
+    pub pid: u32,
+    /// The process-id namespace it lives in: `host#pid:[4026531836]`.
+    pub space: Option<String>,
+    /// When it began, in the kernel's ticks since boot (`/proc/<pid>/stat`, field 22).
+    pub start: Option<String>,
+}
+
+/// One member of a team.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member {
+    /// The name.
+    pub name: String,
+    /// `name@team`.
+    pub agent_id: Option<String>,
+    /// `leader`, `in-process`, `%0`, or nothing.
+    pub pane: Option<String>,
+    /// What it was told to do.
+    pub prompt: Option<String>,
+    /// Milliseconds since 1970.
+    pub joined_at: Option<i64>,
+    /// The member as the file has it.
+    pub raw: Value,
+}
+
+impl TeamConfig {
+    /// Reads the file's text; `None` when it is no JSON object.
+    pub fn parse(bytes: &[u8]) -> Option<TeamConfig> {
+        let file: Value = serde_json::from_slice(bytes).ok()?;
+        file.as_object()?;
+        let members = file.get("members").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        Some(TeamConfig {
+            name: text(&file, &["name", "team_name"]),
+            created_at: whole(&file, &["createdAt", "created_at"]),
+            lead_session: text(&file, &["leadSessionId", "lead_session_id"]),
+            lead_process: file.get("leadProcess").and_then(LeadProcess::read),
+            members: members.iter().filter_map(Member::read).collect(),
+        })
+    }
+}
+
+impl LeadProcess {
+    fn read(value: &Value) -> Option<LeadProcess> {
+        Some(LeadProcess {
+            pid: u32::try_from(whole(value, &["pid"])?).ok()?,
+            space: text(value, &["pidSpace"]),
+            start: text(value, &["procStart"]),
+        })
+    }
+}
+
+impl Member {
+    fn read(value: &Value) -> Option<Member> {
+        Some(Member {
+            name: text(value, &["name"])?,
+            agent_id: text(value, &["agentId", "agent_id"]),
+            pane: text(value, &["tmuxPaneId", "tmux_pane_id"]),
+            prompt: text(value, &["prompt"]),
+            joined_at: whole(value, &["joinedAt", "joined_at"]),
+            raw: value.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_spellings_are_read_and_nonsense_is_left_out() {
+        let new = br#"{"name":"t","createdAt":5,"leadSessionId":"s","leadProcess":{"pid":7,"procStart":"9"},
+            "members":[{"name":"team-lead","tmuxPaneId":"leader"},{"no":"name"},7]}"#;
+        let team = TeamConfig::parse(new).unwrap();
+        assert_eq!((team.created_at, team.lead_session.as_deref()), (Some(5), Some("s")));
+        assert_eq!(team.lead_process.unwrap(), LeadProcess { pid: 7, space: None, start: Some("9".into()) });
+        assert_eq!(team.members.len(), 1);
+        let old = TeamConfig::parse(br#"{"team_name":"t","created_at":5.0,"members":"x"}"#).unwrap();
+        assert_eq!((old.name.as_deref(), old.created_at), (Some("t"), Some(5)));
+        assert_eq!(TeamConfig::parse(b"[]"), None);
+        assert_eq!(TeamConfig::parse(b"{\"name\":"), None);
+    }
+}

@@ -1,0 +1,108 @@
+//! `teams/<team>/inboxes/<agent>.json`: mail that waits, and the client's own notices in it.
+
+use serde_json::Value;
+
+use super::text;
+
+/// One message in an inbox.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The sender.
+    pub from: Option<String>,
+    /// The text: plain, or one of the client's notices as JSON.
+    pub text: String,
+    /// When it was sent, RFC 3339, by the client's clock.
+    pub timestamp: Option<String>,
+    /// The summary.
+    pub summary: Option<String>,
+    /// The client's id of it, from 2.1.328 on; PostToolUse(SendMessage) tells the same.
+    pub message_id: Option<String>,
+    /// The entry as the file has it.
+    pub raw: Value,
+}
+
+/// Reads an inbox; whatever is no message in it is left out.
+pub fn entries(bytes: &[u8]) -> Vec<Entry> {
+    let file: Value = serde_json::from_slice(bytes).unwrap_or(Value::Null);
+    file.as_array().map(Vec::as_slice).unwrap_or_default().iter().filter_map(Entry::read).collect()
+}
+
+impl Entry {
+    fn read(value: &Value) -> Option<Entry> {
+        Some(Entry {
+            from: text(value, &["from"]),
+            text: value.get("text")?.as_str()?.to_owned(),
+            timestamp: text(value, &["timestamp"]),
+            summary: text(value, &["summary"]),
+            message_id: text(value, &["msg_id"]),
+            raw: value.clone(),
+        })
+    }
+
+    /// What makes it the same message in two states of the inbox.
+    pub fn identity(&self) -> (Option<&str>, Option<&str>, Option<&str>, &str) {
+        (self.message_id.as_deref(), self.from.as_deref(), self.timestamp.as_deref(), &self.text)
+    }
+}
+
+/// A notice that the client wraps as JSON into a message's text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notice {
+    /// `idle_notification`, `task_assignment`, `shutdown_request`, …
+    pub kind: String,
+    /// The shutdown or plan request that it belongs to.
+    pub request: Option<String>,
+    /// Who it is about.
+    pub from: Option<String>,
+    /// When, RFC 3339, by the client's clock.
+    pub timestamp: Option<String>,
+    /// Its reason, summary or text, whichever it has.
+    pub text: Option<String>,
+    /// The task that it is about.
+    pub task: Option<String>,
+}
+
+impl Notice {
+    /// Reads a message's text; `None` when it is no notice.
+    pub fn read(message: &str) -> Option<Notice> {
+        let message = message.trim();
+        if !message.starts_with('{') {
+            return None;
+        }
+        let value: Value = serde_json::from_str(message).ok()?;
+        Some(Notice {
+            kind: text(&value, &["type"])?,
+            request: text(&value, &["requestId", "request_id"]),
+            from: text(&value, &["from", "assignedBy"]),
+            timestamp: text(&value, &["timestamp"]),
+            text: text(&value, &["reason", "message", "result", "subject", "summary", "feedback"]),
+            task: text(&value, &["taskId", "completedTaskId"]),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inbox_gives_its_messages_and_leaves_out_the_rest() {
+        let found = entries(br#"[{"from":"a","text":"hi","timestamp":"t","read":false},{"from":"b"},3]"#);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].from.as_deref(), found[0].text.as_str()), (Some("a"), "hi"));
+        assert!(entries(b"[{\"from\":").is_empty());
+    }
+
+    #[test]
+    fn a_notice_is_told_from_plain_text() {
+        let text = r#"{"type":"shutdown_approved","requestId":"shutdown-1@bob","from":"bob"}"#;
+        let notice = Notice::read(text).unwrap();
+        assert_eq!(
+            (notice.kind.as_str(), notice.request.as_deref()),
+            ("shutdown_approved", Some("shutdown-1@bob"))
+        );
+        for plain in ["hello", "{not json", "{\"a\":1}", "[1]"] {
+            assert_eq!(Notice::read(plain), None, "{plain}");
+        }
+    }
+}

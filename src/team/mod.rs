@@ -1,0 +1,24 @@
+//! The client's files as it writes them: read leniently, never written.
+
+mod config;
+mod inbox;
+mod task;
+
+pub use config::{LeadProcess, Member, TeamConfig};
+pub use inbox::{Entry, Notice, entries};
+pub use task::Task;
+
+use serde_json::Value;
+
+/// Text under the first of these keys that has some.
+pub(crate) fn text(value: &Value, keys: &[&str]) -> Option<String> {
+    keys.iter().find_map(|key| value.get(key)?.as_str()).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// A whole number under the first of these keys that has one.
+pub(crate) fn whole(value: &Value, keys: &[&str]) -> Option<i64> {
+    keys.iter().find_map(|key| {
+        let number = value.get(key)?;
+        number.as_i64().or_else(|| number.as_f64().map(|float| float as i64))
+    })
+}

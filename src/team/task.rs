@@ -1,0 +1,59 @@
+//! `tasks/<team>/<n>.json`: one task.
+
+use serde_json::Value;
+
+use super::text;
+
+/// A task as one file says it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    /// Its number, as text.
+    pub id: String,
+    /// What it is.
+    pub subject: Option<String>,
+    /// `pending`, `in_progress`, `completed` or `deleted`.
+    pub status: Option<String>,
+    /// Whose it is.
+    pub owner: Option<String>,
+    /// Whether it is a teammate's tracker (2.1.47), which is no work.
+    pub internal: bool,
+    /// The task as the file has it.
+    pub raw: Value,
+}
+
+impl Task {
+    /// Reads the file's text; `None` when it is no JSON object. The file's name gives the id where the text has none.
+    pub fn parse(file_name: &str, bytes: &[u8]) -> Option<Task> {
+        let raw: Value = serde_json::from_slice(bytes).ok()?;
+        raw.as_object()?;
+        let id = match raw.get("id") {
+            Some(Value::String(id)) if !id.is_empty() => id.clone(),
+            Some(Value::Number(id)) => id.to_string(),
+            _ => file_name.strip_suffix(".json")?.to_owned(),
+        };
+        let internal = raw.pointer("/metadata/_internal").and_then(Value::as_bool).unwrap_or(false);
+        Some(Task {
+            id,
+            subject: text(&raw, &["subject", "title"]),
+            status: text(&raw, &["status"]),
+            owner: text(&raw, &["owner"]),
+            internal,
+            raw,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_read_and_a_tracker_is_told_apart() {
+        let task =
+            Task::parse("2.json", br#"{"id":"2","subject":"Review","status":"pending","owner":""}"#).unwrap();
+        assert_eq!((task.id.as_str(), task.owner, task.internal), ("2", None, false));
+        assert!(Task::parse("4.json", br#"{"metadata":{"_internal":true}}"#).unwrap().internal);
+        assert_eq!(Task::parse("4.json", b"{}").unwrap().id, "4");
+        assert_eq!(Task::parse("4.json", b"{\"id\""), None);
+    }
+}
