@@ -6,6 +6,7 @@
 pub mod cli;
 pub mod clock;
 pub mod commands;
+pub mod config;
 pub mod context;
 pub mod env;
 pub mod error;
