@@ -12,6 +12,7 @@ pub mod env;
 pub mod error;
 pub mod event;
 pub mod fs;
+pub mod log;
 pub mod paths;
 pub mod payload;
 pub mod ui;
