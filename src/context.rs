@@ -1,6 +1,7 @@
-//! What a command works with: paths, clock and terminal, built once and passed by reference.
+//! What a command works with: paths, configuration, clock and terminal, built once and passed by reference.
 
 use crate::clock::Clock;
+use crate::config::Config;
 use crate::env::Env;
 use crate::error::Result;
 use crate::paths::Paths;
@@ -13,6 +14,8 @@ pub struct Context {
     pub env: Env,
     /// Where things are.
     pub paths: Paths,
+    /// What the user has set.
+    pub config: Config,
     /// The clock.
     pub clock: Clock,
     /// The terminal.
@@ -23,11 +26,15 @@ impl Context {
     /// Builds it from this process's environment.
     ///
     /// # Errors
-    /// When the configuration cannot be read.
+    /// When there is a configuration file that cannot be used. A hook call does not build a context: it
+    /// loads the configuration by itself and goes on with the defaults.
     pub fn new() -> Result<Context> {
         let env = Env::read();
         let paths = Paths::find(&env);
         let clock = Clock::new(env.now.as_deref());
-        Ok(Context { env, paths, clock, ui: Ui })
+        match Config::load(&paths.config) {
+            (config, None) => Ok(Context { env, paths, config, clock, ui: Ui }),
+            (_, Some(error)) => Err(error),
+        }
     }
 }

@@ -130,10 +130,12 @@ pub struct Lock {
 /// Takes the exclusive lock on a file (made when missing), waiting at most `patience`; `None` when that is over.
 ///
 /// # Errors
-/// When the file cannot be opened or locking is not possible there.
+/// When the file is a link or cannot be opened, or locking is not possible there.
 pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
-    let file =
-        open_private(std::fs::OpenOptions::new().read(true).write(true).create(true).truncate(false), path)?;
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    options.custom_flags(OFlags::NOFOLLOW.bits() as i32);
+    let file = open_private(&mut options, path)?;
     let start = Instant::now();
     let mut pause = Duration::from_micros(50);
     loop {
@@ -154,7 +156,19 @@ pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
 /// # Errors
 /// `InvalidInput` for something that is no regular file, `FileTooLarge` past `most` bytes, else as reading does.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
+    read(path, OFlags::NOFOLLOW, most)
+}
+
+/// Reads as [`read_regular`] does, and follows links: for files that the user keeps where they like.
+///
+/// # Errors
+/// As [`read_regular`].
+pub fn read_linked(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
+    read(path, OFlags::empty(), most)
+}
+
+fn read(path: &Path, flags: OFlags, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
+    let flags = (flags | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
     let mut file = std::fs::OpenOptions::new()
         .read(true)
         .custom_flags(flags)

@@ -1,0 +1,105 @@
+//! The configuration as it is meant.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::value;
+
+const MIB: u64 = 1 << 20;
+
+/// Everything that the user can set.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Config {
+    /// The event log.
+    pub log: Log,
+    /// The archive.
+    pub archive: Archive,
+    /// The hook call itself.
+    pub hook: Hook,
+}
+
+/// How the event log is cut and kept.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Log {
+    /// A segment is closed when a line would make it larger than this many bytes.
+    #[serde(deserialize_with = "value::size")]
+    pub segment_size: u64,
+    /// Segments whose last day is longer ago are pruned.
+    #[serde(deserialize_with = "value::duration")]
+    pub keep: Duration,
+    /// The oldest segments are pruned until all together have at most this many bytes.
+    #[serde(deserialize_with = "value::size")]
+    pub keep_size: u64,
+    /// How long a call waits for others that are writing.
+    #[serde(deserialize_with = "value::duration")]
+    pub lock_patience: Duration,
+}
+
+/// How the archive is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Archive {
+    /// What happens to a TeamDelete when the team could not be archived before it.
+    pub on_failure: OnFailure,
+    /// A file with more bytes than this is not archived.
+    #[serde(deserialize_with = "value::size")]
+    pub largest_file: u64,
+}
+
+/// What happens to a deletion that could not be archived before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnFailure {
+    /// It is refused.
+    Block,
+    /// It goes through, and a warning says so.
+    Warn,
+}
+
+/// What one hook call does and how long it may take.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Hook {
+    /// Whether a session that starts asks the client to report changes of a team's files.
+    pub watch: bool,
+    /// Bytes of stdin that are recorded at most.
+    #[serde(deserialize_with = "value::size")]
+    pub largest_input: u64,
+    /// How long a call waits for the end of stdin.
+    #[serde(deserialize_with = "value::duration")]
+    pub stdin_patience: Duration,
+    /// A call that takes longer is noted in the diagnostics.
+    #[serde(deserialize_with = "value::duration")]
+    pub slow: Duration,
+}
+
+impl Default for Log {
+    fn default() -> Log {
+        Log {
+            segment_size: 16 * MIB,
+            keep: Duration::from_secs(90 * 86_400),
+            keep_size: 512 * MIB,
+            lock_patience: Duration::from_secs(1),
+        }
+    }
+}
+
+impl Default for Archive {
+    fn default() -> Archive {
+        Archive { on_failure: OnFailure::Block, largest_file: 32 * MIB }
+    }
+}
+
+impl Default for Hook {
+    fn default() -> Hook {
+        Hook {
+            watch: true,
+            largest_input: 16 * MIB,
+            stdin_patience: Duration::from_secs(2),
+            slow: Duration::from_millis(250),
+        }
+    }
+}

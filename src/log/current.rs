@@ -1,0 +1,24 @@
+//! The name of the segment that is written to, kept in the lock file.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use super::Name;
+
+/// Reads it; `None` when what stands there is not the plain name of a segment.
+pub fn read(lock: &File) -> Option<Name> {
+    let mut bytes = [0; 64];
+    let count = lock.read_at(&mut bytes, 0).ok()?;
+    let text = std::str::from_utf8(&bytes[..count]).ok()?.strip_suffix('\n')?;
+    Name::parse(text).filter(|name| !name.is_solo())
+}
+
+/// Writes it. All names are of one length, so that there is never a rest of a former one.
+pub fn write(lock: &File, name: &Name) -> io::Result<()> {
+    let text = format!("{name}\n");
+    if lock.metadata()?.len() > text.len() as u64 {
+        lock.set_len(0)?;
+    }
+    lock.write_all_at(text.as_bytes(), 0)
+}

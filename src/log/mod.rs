@@ -1,0 +1,12 @@
+//! The event log: one JSON line a call, in segments that are closed by day and by size and never renumbered.
+//!
+//! A segment is named by the instant at which it began, so that names sort as time does, and a range of time
+//! can be read without opening the others. The lock file holds the name of the segment that is written to:
+//! an append costs the same however many segments there are.
+
+mod current;
+mod segments;
+mod writer;
+
+pub use segments::{Name, Segment, list};
+pub use writer::{Appended, Log};

@@ -1,0 +1,220 @@
+//! The segments of the log: their names, and which there are.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use chrono::{Days, NaiveDate, TimeDelta};
+
+use crate::clock::Time;
+use crate::event::Id;
+use crate::fs;
+
+const SUFFIX: &str = ".jsonl";
+const SOLO: &str = "solo-";
+/// `2026-02-03T040506789Z-`
+const STAMP: usize = 22;
+const SALT: usize = 8;
+
+/// The name of a segment: `2026-02-03T040506789Z-1a2b3c4d.jsonl`; `…Z-solo-1a2b3c4d.jsonl` for one that
+/// holds a single line whose writer did not get the lock. Sorts by time.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(String);
+
+impl Name {
+    /// The name of a segment that begins now. It sorts after `former`, the one before it, unless that lies so
+    /// far ahead that the clock must have been set back.
+    pub fn after(former: Option<&Name>, at: Time) -> Name {
+        let least = former.filter(|former| !former.is_ahead(at)).map(|former| former.start());
+        let least = least.map_or(at, |start| start + TimeDelta::milliseconds(1));
+        Name::new(at.max(least), "")
+    }
+
+    /// The name of a segment for a single line.
+    pub fn solo(at: Time) -> Name {
+        Name::new(at, SOLO)
+    }
+
+    fn new(at: Time, mark: &str) -> Name {
+        // Whole milliseconds and four digits of a year: whatever the clock says, the name can be read again.
+        let millis = at.timestamp_millis().clamp(0, 253_402_300_799_999);
+        let at = crate::clock::from_millis(millis).unwrap_or(at);
+        let id = Id::new(at);
+        let salt = id.as_str().split_at(id.as_str().len() - SALT).1;
+        Name(format!("{}-{mark}{salt}{SUFFIX}", at.format("%Y-%m-%dT%H%M%S%3fZ")))
+    }
+
+    /// Takes a file name when it is exactly a segment's, and nothing that leads elsewhere.
+    pub fn parse(text: &str) -> Option<Name> {
+        let (stamp, rest) = text.split_at_checked(STAMP)?;
+        let salt = rest.strip_suffix(SUFFIX)?;
+        let salt = salt.strip_prefix(SOLO).unwrap_or(salt);
+        let known = salt.len() == SALT && salt.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
+        (known && start_of(stamp).is_some()).then(|| Name(text.to_owned()))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// When the segment began.
+    pub fn start(&self) -> Time {
+        start_of(&self.0[..STAMP]).unwrap_or_default()
+    }
+
+    /// The day on which it began. Its lines are of this day or, where calls overlapped midnight, of the one before.
+    pub fn day(&self) -> NaiveDate {
+        self.start().date_naive()
+    }
+
+    /// Whether it holds a single line whose writer did not get the lock.
+    pub fn is_solo(&self) -> bool {
+        self.0[STAMP..].starts_with(SOLO)
+    }
+
+    /// Whether a line of this instant belongs here by its day. Calls that overlap midnight may come in the
+    /// wrong order: they must not begin a segment each.
+    pub fn takes(&self, at: Time) -> bool {
+        at.date_naive() <= self.day() && !self.is_ahead(at)
+    }
+
+    /// Whether it began more than a day after this instant.
+    fn is_ahead(&self, at: Time) -> bool {
+        self.day().checked_sub_days(Days::new(1)).is_some_and(|before| at.date_naive() < before)
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// Reads `2026-02-03T040506789Z-`.
+fn start_of(stamp: &str) -> Option<Time> {
+    let bytes = stamp.as_bytes();
+    let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (20, b'Z'), (21, b'-')];
+    if bytes.len() != STAMP || marks.iter().any(|(at, mark)| bytes[*at] != *mark) {
+        return None;
+    }
+    let number = |from: usize, to: usize| {
+        let digits = &bytes[from..to];
+        let value = |sum: u32, digit: &u8| sum * 10 + u32::from(digit - b'0');
+        digits.iter().all(u8::is_ascii_digit).then(|| digits.iter().fold(0, value))
+    };
+    let day = NaiveDate::from_ymd_opt(number(0, 4)? as i32, number(5, 7)?, number(8, 10)?)?;
+    let (hour, minute, second) = (number(11, 13)?, number(13, 15)?, number(15, 17)?);
+    Some(day.and_hms_milli_opt(hour, minute, second, number(17, 20)?)?.and_utc())
+}
+
+/// A segment that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    /// Its name.
+    pub name: Name,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+impl Segment {
+    /// Where it is.
+    pub fn path(&self, dir: &Path) -> PathBuf {
+        dir.join(self.name.as_str())
+    }
+}
+
+/// Lists the segments, oldest first. Foreign files, links and directories are passed over; a directory that
+/// is not there has none.
+///
+/// # Errors
+/// When the directory cannot be read.
+pub fn list(dir: &Path) -> io::Result<Vec<Segment>> {
+    let sized = |(name, entry): (Name, std::fs::DirEntry)| {
+        // One that is gone by now was pruned.
+        let size = entry.metadata().ok()?.len();
+        Some(Segment { name, size })
+    };
+    let mut segments: Vec<Segment> = entries(dir)?.into_iter().filter_map(sized).collect();
+    segments.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(segments)
+}
+
+/// The newest segment that more than one line may go to.
+pub(super) fn newest(dir: &Path) -> io::Result<Option<Name>> {
+    Ok(entries(dir)?.into_iter().map(|(name, _)| name).filter(|name| !name.is_solo()).max())
+}
+
+fn entries(dir: &Path) -> io::Result<Vec<(Name, std::fs::DirEntry)>> {
+    let read = match std::fs::read_dir(dir) {
+        Ok(read) => read,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(fs::named(error, "list", dir)),
+    };
+    let mut found = Vec::new();
+    for entry in read {
+        let entry = entry.map_err(|error| fs::named(error, "list", dir))?;
+        let name = entry.file_name().to_str().and_then(Name::parse);
+        if let Some(name) = name
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
+        {
+            found.push((name, entry));
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::parse;
+
+    #[test]
+    fn a_name_is_read_again_as_it_was_made() {
+        let at = parse("2026-02-03T04:05:06.789Z").unwrap();
+        let name = Name::after(None, at);
+        assert!(name.as_str().starts_with("2026-02-03T040506789Z-"), "{name}");
+        assert_eq!(
+            (Name::parse(name.as_str()), name.start(), name.is_solo()),
+            (Some(name.clone()), at, false)
+        );
+        let solo = Name::solo(at);
+        assert_eq!(
+            (Name::parse(solo.as_str()), solo.start(), solo.is_solo()),
+            (Some(solo.clone()), at, true)
+        );
+        for odd in ["0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z", "2026-06-30T23:59:60.5Z"] {
+            let name = Name::after(Some(&name), parse(odd).unwrap());
+            assert!(Name::parse(name.as_str()).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_not_ours_is_refused() {
+        for bad in [
+            "",
+            ".lock",
+            "../2026-02-03T040506789Z-1a2b3c4d.jsonl",
+            "2026-02-03T040506789Z-../../../x.jsonl",
+            "2026-02-30T040506789Z-1a2b3c4d.jsonl",
+            "2026-02-03T040506789Z-1A2B3C4D.jsonl",
+            "2026-02-03T040506789Z-1a2b3c4.jsonl",
+            "2026-02-03T040506789Z-1a2b3c4d.jsonl.gz",
+            "+026-02-03T040506789Z-1a2b3c4d.jsonl",
+            "2026-02-03T0405067ü9Z-1a2b3c4d.jsonl",
+            "2026-02-03T040506789Z-1a2b/c4d.jsonl",
+        ] {
+            assert_eq!(Name::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_later_segment_sorts_after_the_former_also_when_the_clock_goes_back() {
+        let first = Name::after(None, parse("2026-02-03T04:05:06.789Z").unwrap());
+        let second = Name::after(Some(&first), parse("2026-02-03T04:05:06.789Z").unwrap());
+        let third = Name::after(Some(&second), parse("2026-02-02T23:00:00Z").unwrap());
+        assert!(first < second && second < third);
+        let corrected = Name::after(Some(&first), parse("2026-01-01T00:00:00Z").unwrap());
+        assert!(corrected < first, "a clock that was far ahead does not name segments for ever");
+    }
+}

@@ -1,0 +1,168 @@
+//! Appending: one write under the lock, and never a lost line.
+
+use std::borrow::Cow;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use super::{Name, current, segments};
+use crate::clock::Time;
+use crate::config;
+use crate::error::Result;
+use crate::fs;
+
+/// The lock's file, and the home of the current segment's name.
+pub(super) const LOCK: &str = ".lock";
+
+/// The event log of one directory. Any number of processes may append at once.
+#[derive(Debug, Clone)]
+pub struct Log {
+    dir: PathBuf,
+    limits: config::Log,
+    durable: bool,
+}
+
+/// Where a line went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Appended {
+    /// The segment. It is a solo one when the lock was not to be had.
+    pub segment: Name,
+    /// What went wrong on the way, for the diagnostics. The line is kept all the same.
+    pub note: Option<String>,
+}
+
+impl Log {
+    /// The log in this directory; nothing is made or opened before the first line.
+    pub fn open(dir: impl Into<PathBuf>, limits: &config::Log) -> Log {
+        Log { dir: dir.into(), limits: limits.clone(), durable: false }
+    }
+
+    /// With `true`, a line is on the disk (fsync) when [`Log::append`] returns: for what is about to be erased.
+    pub fn durable(mut self, durable: bool) -> Log {
+        self.durable = durable;
+        self
+    }
+
+    /// Appends one line; a line break is added when it has none. `at` decides to which day's segment it goes.
+    /// When the lock is not free in time the line goes to a segment of its own, and a note says so.
+    ///
+    /// # Errors
+    /// When the disk refuses: nothing of the line is kept then, and the log is as it was before.
+    pub fn append(&self, line: &[u8], at: Time) -> Result<Appended> {
+        let line = match line.ends_with(b"\n") {
+            true => Cow::Borrowed(line),
+            false => Cow::Owned([line, b"\n"].concat()),
+        };
+        let patience = self.limits.lock_patience;
+        let why = match fs::lock(&self.dir.join(LOCK), patience) {
+            Ok(Some(lock)) => return Ok(self.append_locked(lock, &line, at)?),
+            Ok(None) => format!("the log's lock was not free within {} ms", patience.as_millis()),
+            Err(error) => error.to_string(),
+        };
+        let segment = self.append_alone(&line, at)?;
+        let note = Some(format!("{why}; the line went to {segment}"));
+        Ok(Appended { segment, note })
+    }
+
+    fn append_locked(&self, lock: fs::Lock, line: &[u8], at: Time) -> io::Result<Appended> {
+        let mut notes = Vec::new();
+        // A directory that cannot be listed means a new segment, no lost line.
+        let listed = || segments::newest(&self.dir).unwrap_or_default();
+        let former = current::read(&lock.file).or_else(listed);
+        let usable = former.as_ref().filter(|name| name.takes(at)).map(|name| Tail::open(&self.dir, name));
+        let fits = |tail: &Tail| tail.has_room(line, self.limits.segment_size);
+        let tail = match usable {
+            Some(Ok(tail)) if fits(&tail) => tail,
+            other => {
+                notes.extend(other.and_then(io::Result::err).map(|error| error.to_string()));
+                // Named before it is made: a writer that is killed in between leaves a name to be made later.
+                let name = Name::after(former.as_ref(), at);
+                let named = current::write(&lock.file, &name);
+                notes
+                    .extend(named.err().map(|error| format!("cannot name the segment in the lock: {error}")));
+                Tail::open(&self.dir, &name)?
+            }
+        };
+        if tail.torn {
+            notes.push(format!("the last line of {} was cut; its writer must have been killed", tail.name));
+        }
+        tail.append(line)?;
+        drop(lock);
+        if self.durable {
+            tail.file.sync_data().map_err(|error| fs::named(error, "sync", &tail.path))?;
+            fs::sync_dir(&self.dir)?;
+        }
+        Ok(Appended { segment: tail.name, note: (!notes.is_empty()).then(|| notes.join("; ")) })
+    }
+
+    /// Writes the line to a segment that no other process knows.
+    fn append_alone(&self, line: &[u8], at: Time) -> io::Result<Name> {
+        let name = Name::solo(at);
+        let path = self.dir.join(name.as_str());
+        let mut file = fs::open_private(OpenOptions::new().append(true).create_new(true), &path)?;
+        let written = file.write_all(line).map_err(|error| fs::named(error, "write", &path));
+        if let Err(error) = written {
+            let _ = std::fs::remove_file(&path);
+            return Err(error);
+        }
+        if self.durable {
+            file.sync_data().map_err(|error| fs::named(error, "sync", &path))?;
+            fs::sync_dir(&self.dir)?;
+        }
+        Ok(name)
+    }
+}
+
+/// The end of the segment that is written to.
+struct Tail {
+    name: Name,
+    path: PathBuf,
+    file: File,
+    size: u64,
+    /// Whether the last line has no line break: its writer was killed.
+    torn: bool,
+}
+
+impl Tail {
+    fn open(dir: &Path, name: &Name) -> io::Result<Tail> {
+        let path = dir.join(name.as_str());
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true).custom_flags(flags);
+        let file = fs::open_private(&mut options, &path)?;
+        let metadata = file.metadata().map_err(|error| fs::named(error, "stat", &path))?;
+        if !metadata.is_file() {
+            return Err(io::Error::other(format!("{} is no regular file", path.display())));
+        }
+        let size = metadata.len();
+        let mut last = [b'\n'];
+        if size > 0 {
+            file.read_exact_at(&mut last, size - 1).map_err(|error| fs::named(error, "read", &path))?;
+        }
+        Ok(Tail { name: name.clone(), path, file, size, torn: last != [b'\n'] })
+    }
+
+    /// Whether the line fits. An empty segment has room for any line.
+    fn has_room(&self, line: &[u8], limit: u64) -> bool {
+        let more = line.len() as u64 + u64::from(self.torn);
+        self.size == 0 || self.size.saturating_add(more) <= limit
+    }
+
+    fn append(&self, line: &[u8]) -> io::Result<()> {
+        let line = match self.torn {
+            true => Cow::Owned([b"\n", line].concat()),
+            false => Cow::Borrowed(line),
+        };
+        // One write, unless the disk takes only a part; the second then says why.
+        (&self.file).write_all(&line).map_err(|error| {
+            let _ = self.file.set_len(self.size);
+            fs::named(error, "write", &self.path)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
