@@ -22,6 +22,9 @@ pub struct Cli {
 enum Command {
     /// Record one hook call: the payload comes on stdin
     Hook(commands::hook::Args),
+    /// Archive the transcripts of runs that have ended
+    #[command(hide = true)]
+    Finish(commands::finish::Args),
     /// Add the hooks to the client's settings
     Install(commands::install::Args),
     /// Take the hooks out of the client's settings again
@@ -46,7 +49,7 @@ pub fn main(args: &[OsString]) -> ExitCode {
             return ExitCode::from(error.exit_code());
         }
     };
-    match dispatch(&context, cli.command) {
+    match dispatch(context, cli.command) {
         Ok(code) => code,
         Err(error) => {
             ui.report(&error);
@@ -55,10 +58,11 @@ pub fn main(args: &[OsString]) -> ExitCode {
     }
 }
 
-fn dispatch(context: &Context, command: Command) -> Result<ExitCode> {
+fn dispatch(context: Context, command: Command) -> Result<ExitCode> {
     match command {
         Command::Hook(args) => Ok(commands::hook::run(&args)),
-        Command::Install(args) => commands::install::run(context, &args),
-        Command::Uninstall(args) => commands::uninstall::run(context, &args),
+        Command::Finish(args) => Ok(commands::finish::run(context, &args)),
+        Command::Install(args) => commands::install::run(&context, &args),
+        Command::Uninstall(args) => commands::uninstall::run(&context, &args),
     }
 }

@@ -52,6 +52,11 @@ impl Error {
         Error { kind: Kind::Usage, ..Error::new(what) }
     }
 
+    /// Something of ours could not be spelled as JSON.
+    pub fn from_json(error: serde_json::Error) -> Error {
+        Error::caused("cannot write JSON", error)
+    }
+
     /// Adds something that the user can do.
     pub fn hint(mut self, hint: impl Into<String>) -> Error {
         self.hints.push(hint.into());

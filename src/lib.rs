@@ -18,6 +18,8 @@ pub mod log;
 pub mod paths;
 pub mod payload;
 pub mod process;
+pub mod recorder;
+pub mod response;
 pub mod team;
 pub mod ui;
 

@@ -67,6 +67,22 @@ impl Archive {
         }
     }
 
+    /// Begins the run of a subject that has nothing on disk yet.
+    ///
+    /// # Errors
+    /// When the disk refuses or the lock is kept by somebody else for too long.
+    pub fn begin(&self, subject: &Subject, call: &Call<'_>) -> io::Result<Index> {
+        let Some(lock) = self.lock(subject)? else { return Err(io::ErrorKind::TimedOut.into()) };
+        if let Some(index) = self.index(subject) {
+            return Ok(index);
+        }
+        let seen = Scan::default();
+        let mut look = Look::new(self, None, &seen, call);
+        look.settle_run(subject, Path::new(""));
+        self.write(subject, &mut look, None, Some(&lock))?;
+        Ok(look.index)
+    }
+
     fn capture_changes(
         &self,
         subject: &Subject,
@@ -109,6 +125,7 @@ impl Archive {
             && record.end(EndedBy::Replaced, None, look.call.at)
         {
             self.save_run(lock, &record, false)?;
+            self.mark_unfinished(old)?;
         }
         if let (Some(lock), true) = (lock, look.run_changed || self.run(&look.index.run).is_none()) {
             let record = look.record(subject, self.run(&look.index.run));

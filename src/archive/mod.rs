@@ -12,6 +12,7 @@ mod scan;
 mod snapshot;
 mod state;
 mod store;
+mod transcripts;
 
 pub use capture::{Call, Captured};
 pub use index::{Index, Seat};
@@ -19,3 +20,4 @@ pub use run::{EndedBy, RunRecord, SessionRecord, SessionRole};
 pub use snapshot::{Change, Snapshot};
 pub use state::{FileState, Held, Journal, apply};
 pub use store::{Archive, Subject};
+pub use transcripts::Kept;

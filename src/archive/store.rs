@@ -104,6 +104,11 @@ impl Archive {
         }
     }
 
+    /// Where ended runs are noted whose transcripts are not kept yet.
+    pub(super) fn unfinished_dir(&self) -> PathBuf {
+        self.root.join("unfinished")
+    }
+
     /// The directory of a run.
     pub fn run_dir(&self, run: &str) -> Option<PathBuf> {
         SafeName::new(run).map(|run| self.root.join("runs").join(run))
@@ -153,6 +158,9 @@ impl Archive {
         let Some(mut run) = self.run(&index.run) else { return Ok(false) };
         if !change(&mut index, &mut run) {
             return Ok(false);
+        }
+        if run.ended_at.is_some() && !index.ended {
+            self.mark_unfinished(&run.run)?;
         }
         index.ended = run.ended_at.is_some();
         self.save_run(&lock, &run, false)?;

@@ -1,6 +1,15 @@
 //! `teamkeep hook [EVENT]`: one payload on stdin, recorded and answered.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
+
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::env::Env;
+use crate::paths::Paths;
+use crate::payload;
+use crate::recorder::Recorder;
+use crate::ui::Ui;
 
 /// Arguments of `teamkeep hook`.
 #[derive(Debug, Default, clap::Args)]
@@ -11,12 +20,37 @@ pub struct Args {
 }
 
 /// Handles one hook call.
-pub fn run(_args: &Args) -> ExitCode {
-    ExitCode::SUCCESS
+pub fn run(args: &Args) -> ExitCode {
+    let env = Env::read();
+    let paths = Paths::find(&env);
+    let clock = Clock::new(env.now.as_deref());
+    let start = std::time::Instant::now();
+    let (config, problem) = Config::load(&paths.config);
+    let input =
+        payload::read(std::io::stdin(), config.hook.largest_input as usize, config.hook.stdin_patience);
+    let read = start.elapsed();
+    let recorder = Recorder { env, paths, config, clock };
+    let mut outcome = recorder.record(&input, args.event.as_deref());
+    outcome.notes.extend(problem.map(|problem| problem.to_string()));
+    outcome.notes.extend(recorder.paths.warning.clone());
+    let took = start.elapsed().saturating_sub(read);
+    if took > recorder.config.hook.slow {
+        outcome.notes.push(format!(
+            "a call of {} took {} ms",
+            args.event.as_deref().unwrap_or("hook"),
+            took.as_millis()
+        ));
+    }
+    let ui = Ui;
+    if !outcome.answer.stderr.is_empty() {
+        ui.say(outcome.answer.stderr.trim_end());
+    }
+    let told = ui.raw(outcome.answer.stdout.as_bytes());
+    ExitCode::from(if told.is_err() { 1 } else { outcome.answer.exit })
 }
 
 /// The arguments of a call that is nothing but `teamkeep hook [EVENT]`.
-pub fn plain(args: &[std::ffi::OsString]) -> Option<Args> {
+pub fn plain(args: &[OsString]) -> Option<Args> {
     let words: Vec<&str> = args.iter().skip(1).map(|word| word.to_str()).collect::<Option<_>>()?;
     match words.as_slice() {
         ["hook"] => Some(Args { event: None }),

@@ -1,0 +1,140 @@
+//! Transcripts in the archive: compressed when a run has ended, before the client removes them after 30 days.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::run::RunRecord;
+use super::store::{Archive, Subject};
+use crate::fs;
+
+/// One kept file: a transcript, or the `.meta.json` beside it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Kept {
+    /// The content's hash.
+    pub object: String,
+    /// Size in bytes.
+    pub size: u64,
+}
+
+/// A transcript larger than this stays where the client has it.
+const LARGEST: u64 = 1 << 30;
+
+impl RunRecord {
+    /// The transcripts of the run's sessions and of their agents, as far as they are still there.
+    /// Links are not followed.
+    pub fn transcripts(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for path in self.sessions.iter().filter_map(|session| session.transcript.as_deref()).map(Path::new) {
+            if path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+                found.push(path.to_path_buf());
+            }
+            let agents = path.with_extension("").join("subagents");
+            if !agents.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+                continue;
+            }
+            for entry in std::fs::read_dir(&agents).into_iter().flatten().flatten() {
+                let name = entry.file_name();
+                let wanted = name
+                    .to_str()
+                    .is_some_and(|name| name.ends_with(".jsonl") || name.ends_with(".meta.json"));
+                if wanted && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                    found.push(entry.path());
+                }
+            }
+        }
+        found.sort();
+        found.dedup();
+        found
+    }
+}
+
+impl Archive {
+    /// Puts the transcripts of a run into the archive, and gives how many were new or had grown.
+    ///
+    /// # Errors
+    /// When the disk refuses. A transcript that cannot be read is told in the second list, and passed over.
+    pub fn keep_transcripts(&self, run: &RunRecord) -> io::Result<(usize, Vec<String>)> {
+        let (mut kept, mut problems, mut new) = (self.kept(&run.run), Vec::new(), 0);
+        for path in run.transcripts() {
+            let Some(name) = path.to_str() else { continue };
+            let size = path.metadata().map(|metadata| metadata.len()).unwrap_or_default();
+            if kept.get(name).is_some_and(|kept| kept.size >= size) {
+                continue;
+            }
+            match fs::read_regular(&path, LARGEST) {
+                Ok((bytes, _)) => {
+                    let object = self.objects.put_compressed(&bytes)?;
+                    kept.insert(name.to_owned(), Kept { object, size: bytes.len() as u64 });
+                    new += 1;
+                }
+                Err(error) => problems.push(error.to_string()),
+            }
+        }
+        if new > 0 {
+            let dir = self.run_dir(&run.run).ok_or(io::ErrorKind::InvalidInput)?;
+            fs::write_atomic(&dir.join("transcripts.json"), &serde_json::to_vec(&kept)?, false)?;
+        }
+        Ok((new, problems))
+    }
+
+    /// What was kept of a run's transcripts, by the path that each had.
+    pub fn kept(&self, run: &str) -> BTreeMap<String, Kept> {
+        let bytes = self.run_dir(run).and_then(|dir| std::fs::read(dir.join("transcripts.json")).ok());
+        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+
+    /// Notes that a run has ended and its transcripts are not kept yet.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(super) fn mark_unfinished(&self, run: &str) -> io::Result<()> {
+        match self.unfinished_dir().join(run) {
+            mark if mark.exists() => Ok(()),
+            mark => fs::write_atomic(&mark, b"", false),
+        }
+    }
+
+    /// The runs that have ended and whose transcripts are not kept yet.
+    pub fn unfinished(&self) -> Vec<RunRecord> {
+        let listing = std::fs::read_dir(self.unfinished_dir()).into_iter().flatten().flatten();
+        listing.filter_map(|entry| self.run(entry.file_name().to_str()?)).collect()
+    }
+
+    /// Whether there is such a run.
+    pub fn has_unfinished(&self) -> bool {
+        std::fs::read_dir(self.unfinished_dir()).is_ok_and(|mut listing| listing.next().is_some())
+    }
+
+    /// Notes that everything of an ended run is kept.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn mark_finished(&self, run: &RunRecord) -> io::Result<()> {
+        if let Some(subject) = run.subject() {
+            self.amend(&subject, |_, known| {
+                let own = known.run == run.run && known.ended_at.is_some();
+                known.finished |= own;
+                own
+            })?;
+        }
+        match std::fs::remove_file(self.unfinished_dir().join(&run.run)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl RunRecord {
+    /// What was captured for this run.
+    pub fn subject(&self) -> Option<Subject> {
+        use crate::event::SafeName;
+        match &self.team {
+            Some(team) => SafeName::new(team).map(Subject::Team),
+            None => self.lead_session.as_deref().and_then(SafeName::new).map(Subject::Session),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! How runs end: by SessionEnd, by TeamDelete, by a directory that is no longer there, by a client that is no longer there.
+
+use std::io;
+
+use serde_json::Value;
+
+use crate::archive::{Archive, EndedBy, Subject};
+use crate::clock::Time;
+use crate::event::SafeName;
+use crate::identity::Evidence;
+use crate::payload::Kind;
+use crate::process;
+
+/// Closes the runs that this call shows to have ended. Gives the ids of those that it closed.
+///
+/// # Errors
+/// When the archive cannot be written.
+pub fn close(
+    evidence: &Evidence<'_>,
+    archive: &Archive,
+    own: Option<&Subject>,
+    leads: bool,
+    vanished: &[Subject],
+    at: Time,
+) -> io::Result<Vec<String>> {
+    let mut closed = Vec::new();
+    let mut end = |subject: &Subject, by: EndedBy, reason: Option<&str>| -> io::Result<()> {
+        let mut run_id = None;
+        archive.amend(subject, |_, run| {
+            let changed = run.end(by, reason, at);
+            run_id = changed.then(|| run.run.clone());
+            changed
+        })?;
+        closed.extend(run_id);
+        Ok(())
+    };
+    if let Some(team) = deleted_team(evidence) {
+        end(&Subject::Team(team), EndedBy::TeamDelete, None)?;
+    }
+    if let Some(own) = own.filter(|_| leads && evidence.kind == Kind::SessionEnd) {
+        let reason = evidence.payload.text("reason");
+        let goes_on = matches!(reason, Some("clear" | "resume"))
+            && archive.index(own).is_some_and(|index| index.present);
+        if !goes_on {
+            end(own, EndedBy::SessionEnd, reason)?;
+        }
+    }
+    for subject in vanished {
+        end(subject, EndedBy::Disappeared, None)?;
+    }
+    if evidence.kind == Kind::SessionStart {
+        for subject in archive.open_subjects() {
+            if own != Some(&subject) && is_crashed(evidence, archive, &subject) {
+                end(&subject, EndedBy::Crashed, None)?;
+            }
+        }
+    }
+    Ok(closed)
+}
+
+/// The team that a TeamDelete has just removed.
+fn deleted_team(evidence: &Evidence<'_>) -> Option<SafeName> {
+    if evidence.kind != Kind::PostToolUse || evidence.payload.tool() != Some("TeamDelete") {
+        return None;
+    }
+    let response = evidence.payload.tool_response();
+    if response.get("success").and_then(Value::as_bool) == Some(false) {
+        return None;
+    }
+    let name = response.get("team_name").and_then(Value::as_str).or(evidence.memory.team.as_deref())?;
+    SafeName::new(name)
+}
+
+/// Whether the lead's process is gone. Never judged by age; a session that calls is alive.
+fn is_crashed(evidence: &Evidence<'_>, archive: &Archive, subject: &Subject) -> bool {
+    let Some(index) = archive.index(subject) else { return false };
+    let Some(pid) = index.lead_pid else { return false };
+    let calls = evidence.client_pid == Some(pid)
+        || (index.lead_session.is_some() && index.lead_session.as_deref() == evidence.payload.session());
+    !calls && process::is_gone(pid, index.lead_space.as_deref(), index.lead_start.as_deref())
+}
+
+/// Opens a run again that was closed too soon: its lead acts, and its directory is there.
+///
+/// # Errors
+/// When the archive cannot be written.
+pub fn reopen(evidence: &Evidence<'_>, archive: &Archive, own: Option<&Subject>) -> io::Result<()> {
+    let acts = matches!(
+        evidence.kind,
+        Kind::SessionStart
+            | Kind::UserPromptSubmit
+            | Kind::PreToolUse
+            | Kind::PostToolUse
+            | Kind::SubagentStart
+    );
+    let Some(own) = own.filter(|_| acts && deleted_team(evidence).is_none()) else { return Ok(()) };
+    let alone = own.team().is_none();
+    if archive.index(own).is_some_and(|index| index.ended && (index.present || alone)) {
+        archive.amend(own, |_, run| {
+            run.reopen();
+            true
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! What can wait after the end of a run: transcripts into the archive, old segments out of the log. A process of
+//! its own does it, so that SessionEnd, which has 1.5 seconds for all its hooks, is not held up.
+
+use std::io;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::Recorder;
+use crate::archive::Archive;
+use crate::process;
+
+/// How long the detached process waits for the client to write its last lines and go.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Whether an ended run still waits for its transcripts.
+pub fn unfinished(archive: &Archive) -> bool {
+    archive.has_unfinished()
+}
+
+/// Starts the detached process. `client` is the client's process, when it is about to end.
+///
+/// # Errors
+/// When no process can be started.
+pub fn finish_later(client: Option<u32>) -> io::Result<()> {
+    use std::os::unix::process::CommandExt;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("finish").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    if let Some(pid) = client {
+        command.arg("--after").arg(pid.to_string());
+    }
+    command.spawn().map(|_| ())
+}
+
+/// Does what can wait; gives what went wrong.
+pub fn finish(recorder: &Recorder, after: Option<u32>) -> Vec<String> {
+    // A session of its own: the client's terminal and process group may go at any time.
+    let _ = rustix::process::setsid();
+    let archive = recorder.archive();
+    let mut notes = keep(&archive, false);
+    if let Some(pid) = after {
+        let pause = Duration::from_millis(50);
+        let mut waited = Duration::ZERO;
+        while waited < PATIENCE && !process::is_gone(pid, None, None) {
+            std::thread::sleep(pause);
+            waited += pause;
+        }
+    }
+    notes.extend(keep(&archive, true));
+    notes
+}
+
+/// Keeps what the unfinished runs have by now.
+fn keep(archive: &Archive, last: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    for run in archive.unfinished() {
+        match archive.keep_transcripts(&run) {
+            Ok((_, problems)) => notes.extend(problems),
+            Err(error) => {
+                notes.push(format!("cannot keep the transcripts of run {}: {error}", run.run));
+                continue;
+            }
+        }
+        if last && let Err(error) = archive.mark_finished(&run) {
+            notes.push(format!("cannot finish run {}: {error}", run.run));
+        }
+    }
+    notes
+}

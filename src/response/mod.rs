@@ -1,0 +1,65 @@
+//! How an answer is spelled for the client: the one place to touch when the client changes.
+
+use serde_json::json;
+
+use crate::payload::Kind;
+
+/// What a hook call answers with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The exit code: 0; 1 for a failure of our own, which the client lets through; 2 only ever for a block.
+    pub exit: u8,
+    /// Nothing, or exactly one JSON object.
+    pub stdout: String,
+    /// Nothing, or the reason of a block, or what went wrong.
+    pub stderr: String,
+}
+
+/// Events at which exit 2 keeps the client from going on. At any other it would be a mere error, or worse.
+const BLOCKABLE: &[Kind] = &[
+    Kind::PreToolUse,
+    Kind::TeammateIdle,
+    Kind::TaskCreated,
+    Kind::TaskCompleted,
+    Kind::SubagentStop,
+    Kind::Stop,
+];
+
+impl Answer {
+    /// Goes on without a word.
+    pub fn allow() -> Answer {
+        Answer::default()
+    }
+
+    /// Goes on, and says what went wrong on our side.
+    pub fn failed(message: impl Into<String>) -> Answer {
+        Answer { exit: 1, stderr: message.into(), ..Answer::default() }
+    }
+
+    /// Holds the action back and tells the model why; an event that cannot block is let through instead.
+    pub fn block(kind: Kind, reason: impl Into<String>) -> Answer {
+        let exit = if BLOCKABLE.contains(&kind) { 2 } else { 0 };
+        Answer { exit, stderr: reason.into(), ..Answer::default() }
+    }
+
+    /// Asks the client to run the FileChanged hook for every file below these paths (SessionStart, from 2.1.83).
+    pub fn watch(paths: &[String]) -> Answer {
+        let output = json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "watchPaths": paths}});
+        Answer { stdout: format!("{output}\n"), ..Answer::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_that_cannot_block_is_never_answered_with_2() {
+        assert_eq!(Answer::block(Kind::PreToolUse, "no").exit, 2);
+        for kind in
+            [Kind::SubagentStart, Kind::SessionStart, Kind::SessionEnd, Kind::PostToolUse, Kind::Unknown]
+        {
+            assert_eq!(Answer::block(kind, "no").exit, 0, "{kind:?}");
+        }
+    }
+}
