@@ -8,6 +8,7 @@ pub mod clock;
 pub mod commands;
 pub mod config;
 pub mod context;
+pub mod diagnostics;
 pub mod env;
 pub mod error;
 pub mod event;
