@@ -22,6 +22,8 @@ pub struct Cli {
 enum Command {
     /// Record one hook call: the payload comes on stdin
     Hook(commands::hook::Args),
+    /// Show what was recorded
+    Log(commands::log::Args),
     /// Add the hooks to the client's settings
     Install(commands::install::Args),
     /// Take the hooks out of the client's settings again
@@ -58,6 +60,7 @@ pub fn main(args: &[OsString]) -> ExitCode {
 fn dispatch(context: &Context, command: Command) -> Result<ExitCode> {
     match command {
         Command::Hook(args) => Ok(commands::hook::run(&args)),
+        Command::Log(args) => commands::log::run(context, &args),
         Command::Install(args) => commands::install::run(context, &args),
         Command::Uninstall(args) => commands::uninstall::run(context, &args),
     }

@@ -16,6 +16,7 @@ pub mod fs;
 pub mod log;
 pub mod paths;
 pub mod payload;
+pub mod render;
 pub mod ui;
 
 use std::ffi::OsString;

@@ -2,4 +2,5 @@
 
 pub mod hook;
 pub mod install;
+pub mod log;
 pub mod uninstall;
