@@ -25,6 +25,8 @@ enum Command {
     /// Archive the transcripts of runs that have ended
     #[command(hide = true)]
     Finish(commands::finish::Args),
+    /// Show what was recorded
+    Log(commands::log::Args),
     /// Add the hooks to the client's settings
     Install(commands::install::Args),
     /// Take the hooks out of the client's settings again
@@ -63,6 +65,7 @@ fn dispatch(context: Context, command: Command) -> Result<ExitCode> {
         Command::Hook(args) => Ok(commands::hook::run(&args)),
         Command::Finish(args) => Ok(commands::finish::run(context, &args)),
         Command::Install(args) => commands::install::run(&context, &args),
+        Command::Log(args) => commands::log::run(&context, &args),
         Command::Uninstall(args) => commands::uninstall::run(&context, &args),
     }
 }

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod commands;
 pub mod config;
 pub mod context;
+pub mod diagnostics;
 pub mod env;
 pub mod error;
 pub mod event;
@@ -19,8 +20,10 @@ pub mod paths;
 pub mod payload;
 pub mod process;
 pub mod recorder;
+pub mod render;
 pub mod response;
 pub mod team;
+pub mod timeline;
 pub mod ui;
 
 use std::ffi::OsString;

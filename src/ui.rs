@@ -11,8 +11,13 @@ pub struct Ui;
 
 impl Ui {
     /// A writer to stdout that drops colour where the stream or `NO_COLOR` wants none.
-    pub fn out(&self) -> impl Write {
+    pub fn out(&self) -> impl Write + use<> {
         io::BufWriter::new(anstream::AutoStream::auto(io::stdout()))
+    }
+
+    /// A writer to stdout that changes nothing, for what programs read.
+    pub fn verbatim(&self) -> impl Write + use<> {
+        io::BufWriter::with_capacity(64 * 1024, io::stdout())
     }
 
     /// Writes text to stdout as it is, in one write, and nothing when it is empty.

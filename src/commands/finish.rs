@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crate::context::Context;
+use crate::diagnostics;
 use crate::recorder::{self, Recorder};
 
 /// Arguments of `teamkeep finish`.
@@ -18,5 +19,8 @@ pub fn run(context: Context, args: &Args) -> ExitCode {
     let Context { env, paths, config, clock, .. } = context;
     let recorder = Recorder { env, paths, config, clock };
     let notes = recorder::finish(&recorder, args.after);
+    if !notes.is_empty() {
+        diagnostics::note(&recorder.paths.diagnostics(), &recorder.clock, &notes.join("; "));
+    }
     ExitCode::from(u8::from(!notes.is_empty()))
 }

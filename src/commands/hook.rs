@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::diagnostics;
 use crate::env::Env;
 use crate::paths::Paths;
 use crate::payload;
@@ -40,6 +41,9 @@ pub fn run(args: &Args) -> ExitCode {
             args.event.as_deref().unwrap_or("hook"),
             took.as_millis()
         ));
+    }
+    if !outcome.notes.is_empty() {
+        diagnostics::note(&recorder.paths.diagnostics(), &recorder.clock, &outcome.notes.join("; "));
     }
     let ui = Ui;
     if !outcome.answer.stderr.is_empty() {

@@ -3,4 +3,5 @@
 pub mod finish;
 pub mod hook;
 pub mod install;
+pub mod log;
 pub mod uninstall;

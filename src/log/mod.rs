@@ -5,8 +5,20 @@
 //! an append costs the same however many segments there are.
 
 mod current;
+mod exclusive;
+mod follow;
+mod lines;
+mod problems;
+mod range;
+mod reader;
+pub mod retention;
 mod segments;
 mod writer;
 
+pub use exclusive::Exclusive;
+pub use follow::{Follower, Last, last};
+pub use problems::{Problem, Problems};
+pub use range::Range;
+pub use reader::{Line, Reader};
 pub use segments::{Name, Segment, list};
 pub use writer::{Appended, Log};

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::Recorder;
 use crate::archive::Archive;
+use crate::log::{self, Exclusive, retention};
 use crate::process;
 
 /// How long the detached process waits for the client to write its last lines and go.
@@ -46,7 +47,21 @@ pub fn finish(recorder: &Recorder, after: Option<u32>) -> Vec<String> {
         }
     }
     notes.extend(keep(&archive, true));
+    notes.extend(prune(recorder));
     notes
+}
+
+/// Keeps the log to its bounds of age and size.
+fn prune(recorder: &Recorder) -> Vec<String> {
+    let dir = recorder.paths.log();
+    let limits = &recorder.config.log;
+    let pruned = || -> crate::error::Result<Vec<String>> {
+        let Some(exclusive) = Exclusive::take(&dir, limits.lock_patience)? else { return Ok(Vec::new()) };
+        let current = exclusive.current();
+        let plan = retention::plan(&log::list(&dir)?, current.as_ref(), limits, recorder.clock.now());
+        Ok(retention::apply(&plan, &exclusive).failures.iter().map(ToString::to_string).collect())
+    };
+    pruned().unwrap_or_else(|error| vec![error.to_string()])
 }
 
 /// Keeps what the unfinished runs have by now.

@@ -3,10 +3,12 @@
 mod config;
 mod inbox;
 mod task;
+mod transcript;
 
 pub use config::{LeadProcess, Member, TeamConfig};
 pub use inbox::{Entry, Notice, entries};
 pub use task::Task;
+pub use transcript::{Delivered, Record, Said, records};
 
 use serde_json::Value;
 

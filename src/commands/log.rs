@@ -1,0 +1,205 @@
+//! `teamkeep log`: what was recorded, for people or for programs.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crate::clock::{self, Time};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::log::{self, Follower, Line, Problems, Range, Reader};
+use crate::render::LogView;
+use crate::ui::{self, Ui};
+
+/// How often a follower looks for new lines.
+const PAUSE: Duration = Duration::from_millis(200);
+/// Lines that a follower begins with.
+const BEFORE: usize = 10;
+
+/// Arguments of `teamkeep log`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only events of this team
+    #[arg(long)]
+    team: Option<String>,
+    /// Only events of the session whose id begins so
+    #[arg(long, value_name = "PREFIX")]
+    session: Option<String>,
+    /// Only this event (`SubagentStop` or `subagent-stop`); may be repeated
+    #[arg(long, value_name = "EVENT")]
+    event: Vec<String>,
+    /// Only what this actor did, by name or agent id
+    #[arg(long, value_name = "NAME")]
+    actor: Option<String>,
+    /// Only events since this time: RFC 3339, or an age such as `10m`, `2h`, `1d`
+    #[arg(long, value_name = "TIME", value_parser = When::parse)]
+    since: Option<When>,
+    /// Only events until this time
+    #[arg(long, value_name = "TIME", value_parser = When::parse)]
+    until: Option<When>,
+    /// Only the last COUNT events
+    #[arg(short = 'n', long = "lines", value_name = "COUNT")]
+    count: Option<usize>,
+    /// Wait for new events, after the last 10 (or -n, or --since)
+    #[arg(short, long)]
+    follow: bool,
+    /// Print the lines as they were recorded: JSON, one a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the log's directory cannot be listed, or stdout cannot be written.
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    match show(context, args) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) => ui::quiet(Err(error)).map(|()| ExitCode::SUCCESS).map_err(Error::from),
+    }
+}
+
+fn show(context: &Context, args: &Args) -> io::Result<()> {
+    let dir = context.paths.log();
+    let now = context.clock.now();
+    let time = |when: &Option<When>| when.as_ref().map(|when| when.at(now));
+    let range = Range { since: time(&args.since), until: time(&args.until) };
+    let wanted = |line: &Line| args.want(line);
+    let mut printer = Printer::new(&context.ui, args.json);
+    let count = args.count.or((args.follow && args.since.is_none()).then_some(BEFORE));
+
+    let (problems, follower) = match count {
+        Some(count) => {
+            let last = log::last(&dir, range, count, wanted)?;
+            last.lines.iter().try_for_each(|line| printer.print(line))?;
+            (last.problems, last.follower)
+        }
+        None if args.follow => (Problems::default(), Follower::new(&dir, range)),
+        None => {
+            let mut reader = Reader::open(&dir, range)?;
+            reader.by_ref().filter(wanted).try_for_each(|line| printer.print(&line))?;
+            (reader.into_problems(), Follower::new(&dir, range))
+        }
+    };
+    printer.out.flush()?;
+    warn(&context.ui, &problems);
+    if args.follow {
+        return follow(context, args, follower, printer);
+    }
+    if printer.printed == 0 {
+        context.ui.say("no events match");
+    }
+    Ok(())
+}
+
+fn follow(context: &Context, args: &Args, mut follower: Follower, mut printer: Printer) -> io::Result<()> {
+    loop {
+        printer.measure(&context.ui);
+        follower.poll(|line| if args.want(&line) { printer.print(&line) } else { Ok(()) })?;
+        printer.out.flush()?;
+        warn(&context.ui, &follower.take_problems());
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn warn(ui: &Ui, problems: &Problems) {
+    if problems.is_empty() {
+        return;
+    }
+    ui.say(&format!("teamkeep: what could not be read of the log ({} in all):", problems.count));
+    problems.first.iter().for_each(|problem| ui.say(&format!("  {problem}")));
+}
+
+impl Args {
+    fn want(&self, line: &Line) -> bool {
+        let recorded = &line.recorded;
+        let is = |wanted: &Option<String>, value: &Option<String>| wanted.is_none() || wanted == value;
+        let actor = || is(&self.actor, &recorded.actor.name) || is(&self.actor, &recorded.actor.id);
+        let session = |prefix: &String| {
+            recorded.session.as_ref().is_some_and(|session| session.starts_with(prefix.as_str()))
+        };
+        let event = || self.event.iter().any(|event| plain(event) == plain(&recorded.event));
+        is(&self.team, &recorded.team)
+            && actor()
+            && self.session.as_ref().is_none_or(session)
+            && (self.event.is_empty() || event())
+    }
+}
+
+/// The name of an event, alike for both spellings.
+fn plain(event: &str) -> String {
+    event.chars().filter(|c| *c != '-').map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// A time as the user gives it.
+#[derive(Debug, Clone, PartialEq)]
+enum When {
+    At(Time),
+    Ago(chrono::TimeDelta),
+}
+
+impl When {
+    fn parse(text: &str) -> std::result::Result<When, String> {
+        let bare = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let age = clock::parse_span(text).filter(|_| !bare).and_then(chrono::TimeDelta::try_milliseconds);
+        clock::parse(text)
+            .map(When::At)
+            .or(age.map(When::Ago))
+            .ok_or_else(|| "neither a time (2026-02-03T04:05:06Z) nor an age (10m, 2h, 1d)".to_owned())
+    }
+
+    fn at(&self, now: Time) -> Time {
+        match self {
+            When::At(time) => *time,
+            When::Ago(age) => now.checked_sub_signed(*age).unwrap_or(Time::MIN_UTC),
+        }
+    }
+}
+
+/// Prints events in the form that is asked for.
+struct Printer {
+    out: Box<dyn Write>,
+    /// `None` for programs.
+    view: Option<LogView>,
+    printed: u64,
+}
+
+impl Printer {
+    fn new(ui: &Ui, json: bool) -> Printer {
+        let out: Box<dyn Write> = if json { Box::new(ui.verbatim()) } else { Box::new(ui.out()) };
+        let mut printer = Printer { out, view: (!json).then(LogView::default), printed: 0 };
+        printer.measure(ui);
+        printer
+    }
+
+    /// Asks for the width of the terminal, which may change.
+    fn measure(&mut self, ui: &Ui) {
+        if let Some(view) = &mut self.view {
+            view.columns = ui.columns();
+        }
+    }
+
+    fn print(&mut self, line: &Line) -> io::Result<()> {
+        self.printed += 1;
+        match &mut self.view {
+            Some(view) => view.write(&mut self.out, &line.recorded),
+            None => writeln!(self.out, "{}", line.text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_an_instant_or_an_age() {
+        let now = clock::parse("2026-02-03T04:05:06Z").unwrap();
+        let at = |text: &str| When::parse(text).map(|when| clock::stamp(when.at(now)));
+        assert_eq!(at("2026-02-03T05:00:00+01:00").unwrap(), "2026-02-03T04:00:00.000Z");
+        assert_eq!(at("1d").unwrap(), "2026-02-02T04:05:06.000Z");
+        for bad in ["", "10", "yesterday", "-1h", "2026-02-03"] {
+            assert!(at(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The lines of one segment, whatever stands in them, in bounded memory.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+use crate::fs;
+
+/// A longer line is no line of ours: stdin is bounded, and escaping makes it six times longer at most.
+const LONGEST: u64 = 128 << 20;
+
+/// A place in a segment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Position {
+    /// The byte.
+    pub offset: u64,
+    /// How many lines are before it.
+    pub lines: u64,
+}
+
+/// One line, without its line break.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Raw {
+    /// Its bytes; `None` when there are too many.
+    pub bytes: Option<Vec<u8>>,
+    /// Whether its line break is there.
+    pub whole: bool,
+}
+
+/// Reads lines from a place on.
+#[derive(Debug)]
+pub struct Lines {
+    from: BufReader<File>,
+    /// Where the next line begins.
+    pub position: Position,
+}
+
+impl Lines {
+    /// Opens a segment. Links are not followed.
+    pub fn open(path: &Path, position: Position) -> io::Result<Lines> {
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+        let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+        let mut file = opened.map_err(|error| fs::named(error, "open", path))?;
+        if position.offset > 0 {
+            file.seek(SeekFrom::Start(position.offset)).map_err(|error| fs::named(error, "read", path))?;
+        }
+        Ok(Lines { from: BufReader::with_capacity(64 * 1024, file), position })
+    }
+
+    /// The next line; `None` at the end.
+    pub fn next(&mut self) -> io::Result<Option<Raw>> {
+        let mut bytes = Vec::new();
+        let mut count = (&mut self.from).take(LONGEST + 1).read_until(b'\n', &mut bytes)? as u64;
+        if count == 0 {
+            return Ok(None);
+        }
+        let mut whole = bytes.pop_if(|last| *last == b'\n').is_some();
+        let fits = bytes.len() as u64 <= LONGEST;
+        while !whole && count > LONGEST {
+            bytes.clear();
+            let more = (&mut self.from).take(64 * 1024).read_until(b'\n', &mut bytes)?;
+            count += more as u64;
+            whole = bytes.last() == Some(&b'\n');
+            if more == 0 {
+                break;
+            }
+        }
+        self.position.offset += count;
+        self.position.lines += 1;
+        Ok(Some(Raw { bytes: fits.then_some(bytes), whole }))
+    }
+}

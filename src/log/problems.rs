@@ -1,0 +1,57 @@
+//! What could not be read, counted, and kept for the first few.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// How many are kept word for word.
+const KEPT: usize = 5;
+
+/// Lines and segments that could not be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Problems {
+    /// How many there are.
+    pub count: u64,
+    /// The first few.
+    pub first: Vec<Problem>,
+}
+
+/// One line or segment that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The segment.
+    pub path: PathBuf,
+    /// The line, from 1; `None` for the segment as a whole.
+    pub line: Option<u64>,
+    /// Why.
+    pub why: String,
+}
+
+impl Problems {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(super) fn add(&mut self, problem: Problem) {
+        self.count += 1;
+        if self.first.len() < KEPT {
+            self.first.push(problem);
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: Problems) {
+        let room = KEPT.saturating_sub(self.first.len());
+        self.count += other.count;
+        self.first.extend(other.first.into_iter().take(room));
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(out, "{}:{line}: {}", self.path.display(), self.why),
+            // The cause names the path by itself.
+            None => out.write_str(&self.why),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Reading the log: line by line, segment by segment, past whatever cannot be read.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::vec::IntoIter;
+
+use super::lines::{Lines, Position, Raw};
+use super::{Name, Problem, Problems, Range, Segment, segments};
+use crate::event::Recorded;
+
+/// The version of the format that this program writes and reads.
+const VERSION: u8 = 1;
+
+/// One line of the log.
+#[derive(Debug, Clone)]
+pub struct Line {
+    /// What it says.
+    pub recorded: Recorded,
+    /// How it stands there, without its line break.
+    pub text: String,
+}
+
+/// The lines of a range of time, oldest segment first, and within a segment as they were appended.
+///
+/// A line that cannot be read is counted and passed over; so is a segment. One line is in memory at a time.
+#[derive(Debug)]
+pub struct Reader {
+    dir: PathBuf,
+    segments: IntoIter<Segment>,
+    open: Option<(Segment, Lines)>,
+    /// From this segment on a line may be half-written: its writer is at work.
+    growing: Option<Name>,
+    range: Range,
+    problems: Problems,
+}
+
+impl Reader {
+    /// Reads the log in this directory; one that is not there is empty.
+    ///
+    /// # Errors
+    /// When the directory cannot be listed.
+    pub fn open(dir: &Path, range: Range) -> io::Result<Reader> {
+        let segments = segments::list(dir)?;
+        let growing = growing(&segments).cloned();
+        Ok(Reader::over(dir, segments, growing, range))
+    }
+
+    pub(super) fn over(
+        dir: &Path,
+        mut segments: Vec<Segment>,
+        growing: Option<Name>,
+        range: Range,
+    ) -> Reader {
+        segments.retain(|segment| range.may_be_in(&segment.name));
+        let problems = Problems::default();
+        Reader { dir: dir.to_owned(), segments: segments.into_iter(), open: None, growing, range, problems }
+    }
+
+    /// What could not be read so far.
+    pub fn problems(&self) -> &Problems {
+        &self.problems
+    }
+
+    /// The same, when the reading is over.
+    pub fn into_problems(self) -> Problems {
+        self.problems
+    }
+
+    /// The next line of the open segment; `None` at its end.
+    fn next_here(&mut self) -> Option<Result<Line, Option<Problem>>> {
+        let (segment, lines) = self.open.as_mut()?;
+        let problem = |line, why| Some(Problem { path: segment.path(&self.dir), line, why });
+        let raw = match lines.next() {
+            Ok(raw) => raw?,
+            Err(error) => {
+                let why = format!("cannot read {}: {error}", segment.path(&self.dir).display());
+                let problem = problem(None, why);
+                self.open = None;
+                return Some(Err(problem));
+            }
+        };
+        let being_written = !raw.whole && self.growing.as_ref().is_some_and(|first| segment.name >= *first);
+        Some(match parse(raw) {
+            Ok(Some(line)) if self.range.holds(&line.recorded.at) => Ok(line),
+            Ok(_) => Err(None),
+            Err(_) if being_written => Err(None),
+            Err(why) => Err(problem(Some(lines.position.lines), why)),
+        })
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Line;
+
+    fn next(&mut self) -> Option<Line> {
+        loop {
+            match self.next_here() {
+                Some(Ok(line)) => return Some(line),
+                Some(Err(problem)) => problem.into_iter().for_each(|problem| self.problems.add(problem)),
+                None => {
+                    let segment = self.segments.next()?;
+                    let path = segment.path(&self.dir);
+                    match Lines::open(&path, Position::default()) {
+                        Ok(lines) => self.open = Some((segment, lines)),
+                        // Pruned since the listing.
+                        Err(error) if error.kind() == io::ErrorKind::NotFound => self.open = None,
+                        Err(error) => {
+                            self.open = None;
+                            self.problems.add(Problem { path, line: None, why: error.to_string() });
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The first segment whose last line may be half-written: the newest that takes many lines. Solo segments
+/// that are newer may be at work, too.
+pub(super) fn growing(segments: &[Segment]) -> Option<&Name> {
+    let many = segments.iter().rfind(|segment| !segment.name.is_solo());
+    many.or(segments.first()).map(|segment| &segment.name)
+}
+
+/// Reads one line; `None` for a blank one.
+pub(super) fn parse(raw: Raw) -> Result<Option<Line>, String> {
+    let bytes = raw.bytes.ok_or("too long for a line of the log")?;
+    let text = String::from_utf8(bytes).map_err(|error| format!("no UTF-8: {}", error.utf8_error()))?;
+    let trimmed = text.trim_ascii();
+    if trimmed.is_empty() {
+        return Ok(None);
+    }
+    if !trimmed.starts_with('{') {
+        return Err("no JSON object".to_owned());
+    }
+    let recorded: Recorded = serde_json::from_str(trimmed).map_err(|error| match raw.whole {
+        true => format!("no record: {error}"),
+        false => "cut off; its writer must have been killed".to_owned(),
+    })?;
+    match recorded.v {
+        VERSION => Ok(Some(Line { recorded, text })),
+        0 => Err("no record: it has no version".to_owned()),
+        newer => Err(format!("format version {newer}: a newer teamkeep wrote it, and is needed to read it")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

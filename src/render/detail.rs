@@ -1,0 +1,177 @@
+//! What an event says, in a few words.
+
+use serde_json::Value;
+
+use crate::event::Recorded;
+use crate::payload::{Kind, Message, MessageKind, Payload, TaskUpdate};
+
+/// Characters of a text that are worth reading here.
+const LONGEST: usize = 200;
+/// Fields of a tool's input that say most about the call, the best first.
+const TELLING: &[&str] =
+    &["file_path", "notebook_path", "command", "pattern", "url", "query", "skill", "team_name"];
+
+/// Says in a few words what the event tells beside its name and actor. Not yet safe for a terminal.
+pub fn detail(recorded: &Recorded) -> String {
+    if let Some(problem) = &recorded.malformed {
+        return format!("malformed payload: {problem}");
+    }
+    let payload = Payload::from_raw(&recorded.payload);
+    let said = match Kind::named(&recorded.event) {
+        Kind::PreToolUse | Kind::PostToolUse => tool(&payload),
+        Kind::TaskCreated | Kind::TaskCompleted => task(&payload),
+        Kind::UserPromptSubmit => quoted(payload.text("prompt")),
+        Kind::Notification => quoted(payload.text("message")),
+        Kind::Stop | Kind::SubagentStop => quoted(payload.text("last_assistant_message")),
+        Kind::SessionStart => payload.text("source").unwrap_or_default().to_owned(),
+        Kind::SessionEnd => payload.text("reason").unwrap_or_default().to_owned(),
+        Kind::PreCompact => payload.text("trigger").unwrap_or_default().to_owned(),
+        Kind::FileChanged => joined([payload.text("event"), payload.text("file_path")]),
+        _ => String::new(),
+    };
+    match &recorded.warning {
+        Some(warning) if said.is_empty() => format!("({warning})"),
+        Some(warning) => format!("{said} ({warning})"),
+        None => said,
+    }
+}
+
+fn tool(payload: &Payload) -> String {
+    let (input, response) = (payload.tool_input(), payload.tool_response());
+    let name = payload.tool().unwrap_or("?");
+    let said = match name {
+        "SendMessage" => Message::of(input, response).map(|message| sent(&message)),
+        "TaskUpdate" => TaskUpdate::of(input, response).map(|update| updated(&update)),
+        "TaskCreate" => {
+            let id = response.get("task").and_then(|task| text(task, "id")).map(|id| format!("#{id}"));
+            Some(joined([id.as_deref(), Some(&quoted(text(input, "subject")))]))
+        }
+        "Agent" | "Task" => {
+            let name = text(input, "name").or_else(|| text(input, "subagent_type"));
+            Some(joined([name, Some(&quoted(text(input, "description")))]))
+        }
+        _ => TELLING.iter().find_map(|key| text(input, key)).map(short),
+    };
+    joined([Some(name), said.as_deref()])
+}
+
+fn sent(message: &Message) -> String {
+    let to = message.to.as_ref().map(|to| format!("→ {to}"));
+    let kind = match &message.kind {
+        MessageKind::Plain => "",
+        MessageKind::ShutdownRequest => "shutdown request",
+        MessageKind::ShutdownResponse { approve: true } => "shutdown approved",
+        MessageKind::ShutdownResponse { approve: false } => "shutdown refused",
+        MessageKind::Other(kind) => kind,
+    };
+    let said = message.summary.as_deref().unwrap_or(&message.text);
+    joined([to.as_deref(), Some(kind), Some(&quoted(Some(said)))])
+}
+
+fn updated(update: &TaskUpdate) -> String {
+    let task = format!("#{}", update.task);
+    let status = update.status.as_ref().map(|status| format!("→ {status}"));
+    let owner = update.owner.as_ref().map(|owner| match owner.as_str() {
+        "" => "without owner".to_owned(),
+        owner => format!("owner {owner}"),
+    });
+    let failed = (update.success == Some(false)).then_some("(refused)");
+    joined([Some(task.as_str()), status.as_deref(), owner.as_deref(), failed])
+}
+
+fn task(payload: &Payload) -> String {
+    let id = payload.text("task_id").map(|id| format!("#{id}"));
+    joined([id.as_deref(), Some(&quoted(payload.text("task_subject")))])
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.get(key).and_then(Value::as_str)
+}
+
+/// The text in quotes; nothing for nothing.
+fn quoted(text: Option<&str>) -> String {
+    text.map(short).filter(|text| !text.is_empty()).map(|text| format!("\"{text}\"")).unwrap_or_default()
+}
+
+/// The beginning of the first line that says something.
+fn short(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+fn joined<'a>(words: impl IntoIterator<Item = Option<&'a str>>) -> String {
+    let words: Vec<&str> = words.into_iter().flatten().filter(|word| !word.is_empty()).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(event: &str, payload: Value) -> String {
+        let line = serde_json::json!({"v": 1, "event": event, "payload": payload});
+        detail(&serde_json::from_str(&line.to_string()).unwrap())
+    }
+
+    fn call(tool: &str, input: Value, response: Value) -> String {
+        let payload = serde_json::json!({"tool_name": tool, "tool_input": input, "tool_response": response});
+        said("PostToolUse", payload)
+    }
+
+    #[test]
+    fn each_event_is_told_in_a_few_words() {
+        use serde_json::json;
+        let nothing = || json!(null);
+        let told = [
+            call(
+                "SendMessage",
+                json!({"to": "bob", "summary": "ready for review", "message": "long"}),
+                nothing(),
+            ),
+            call("SendMessage", json!({"to": "bob", "message": "# Parser\nis done"}), nothing()),
+            call(
+                "SendMessage",
+                json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "done"}}),
+                nothing(),
+            ),
+            call("SendMessage", json!({"type": "shutdown_response", "approve": true}), nothing()),
+            call("TaskUpdate", json!({"taskId": "1", "status": "completed"}), nothing()),
+            call("TaskUpdate", json!({"taskId": 2, "owner": "bob"}), json!({"success": false})),
+            call("TaskCreate", json!({"subject": "Draft"}), json!({"task": {"id": "3"}})),
+            call("Agent", json!({"name": "alice", "description": "Draft the parser"}), nothing()),
+            call("Bash", json!({"description": "list", "command": "\n ls -l\nrm x"}), nothing()),
+            call("Mystery", json!([1]), nothing()),
+            said("TaskCompleted", json!({"task_id": "1", "task_subject": "Draft"})),
+            said("FileChanged", json!({"event": "unlink", "file_path": "/a/b"})),
+            said("SessionEnd", json!({"reason": "clear"})),
+            said("TeammateIdle", json!({"teammate_name": "bob"})),
+            said("Brandnew", json!(7)),
+        ];
+        insta::assert_snapshot!(told.join("\n"), @r##"
+        SendMessage → bob "ready for review"
+        SendMessage → bob "# Parser"
+        SendMessage → bob shutdown request "done"
+        SendMessage shutdown approved
+        TaskUpdate #1 → completed
+        TaskUpdate #2 owner bob (refused)
+        TaskCreate #3 "Draft"
+        Agent alice "Draft the parser"
+        Bash ls -l
+        Mystery
+        #1 "Draft"
+        unlink /a/b
+        clear
+        "##);
+    }
+
+    #[test]
+    fn what_was_odd_is_said() {
+        let line = r#"{"v":1,"event":"Stop","warning":"named otherwise","payload":{}}"#;
+        assert_eq!(detail(&serde_json::from_str(line).unwrap()), "(named otherwise)");
+        let line = r#"{"v":1,"event":"Stop","malformed":"stdin was empty","payload":{"text":""}}"#;
+        assert_eq!(detail(&serde_json::from_str(line).unwrap()), "malformed payload: stdin was empty");
+    }
+}

@@ -1,0 +1,88 @@
+//! The event log for people: one line an event, a line of its own for each new day.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use chrono::NaiveDate;
+
+use super::cells::Cells;
+use super::detail;
+use crate::clock;
+use crate::event::{ActorKind, Recorded};
+
+/// Writes events as lines.
+#[derive(Debug, Default)]
+pub struct LogView {
+    /// The columns of the terminal; `None` where lines are not cut.
+    pub columns: Option<usize>,
+    day: Option<NaiveDate>,
+}
+
+impl LogView {
+    /// Writes one event: time (UTC), event, actor, team, and what it says.
+    ///
+    /// # Errors
+    /// As writing does.
+    pub fn write(&mut self, out: &mut impl Write, recorded: &Recorded) -> io::Result<()> {
+        let dim = Style::new().dimmed();
+        let at = clock::parse(&recorded.at);
+        if let Some(day) = at.map(|at| at.date_naive())
+            && self.day.replace(day) != Some(day)
+        {
+            let mut cells = Cells::default();
+            cells.add(Style::new().bold(), &day.to_string(), 0);
+            cells.write(out, self.columns)?;
+        }
+        let time = at.map_or_else(|| recorded.at.clone(), |at| at.format("%H:%M:%S%.3f").to_string());
+        let mut cells = Cells::default();
+        cells.add(dim, &time, 12);
+        cells.add(AnsiColor::Cyan.on_default(), &recorded.event, 16);
+        cells.add(actor_style(recorded.actor.kind), recorded.actor.shown(), 10);
+        cells.add(dim, recorded.team.as_deref().unwrap_or("-"), 0);
+        cells.add(Style::new(), &detail(recorded), 0);
+        cells.write(out, self.columns)
+    }
+}
+
+fn actor_style(kind: ActorKind) -> Style {
+    match kind {
+        ActorKind::Lead => AnsiColor::Yellow.on_default(),
+        ActorKind::Teammate => AnsiColor::Green.on_default(),
+        ActorKind::Subagent | ActorKind::Helper => AnsiColor::Blue.on_default(),
+        ActorKind::Unknown => Style::new().dimmed(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(at: &str, event: &str, actor: &str, payload: &str) -> Recorded {
+        let actor = format!(r#"{{"name":{actor},"id":null,"kind":"teammate"}}"#);
+        let line = format!(
+            r#"{{"v":1,"at":"{at}","event":"{event}","team":"t1","actor":{actor},"payload":{payload}}}"#
+        );
+        serde_json::from_str(&line).unwrap()
+    }
+
+    #[test]
+    fn a_day_begins_with_its_date_and_nothing_drives_the_terminal() {
+        let mut view = LogView::default();
+        let mut out = Vec::new();
+        for recorded in [
+            line("2026-02-03T23:59:59.999Z", "TeammateIdle", r#""bob""#, "{}"),
+            line("2026-02-04T00:00:00.000Z", "UserPromptSubmit", "null", r#"{"prompt":"\u001b[31mgo"}"#),
+            line("noon", "New\u{202e}", r#""a""#, "{}"),
+        ] {
+            view.write(&mut out, &recorded).unwrap();
+        }
+        let plain = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
+        insta::assert_snapshot!(plain, @r#"
+        2026-02-03
+        23:59:59.999 TeammateIdle     bob        t1
+        2026-02-04
+        00:00:00.000 UserPromptSubmit unknown    t1 "\u{1b}[31mgo"
+        noon         New\u{202e}      a          t1
+        "#);
+    }
+}

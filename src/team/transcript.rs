@@ -1,0 +1,193 @@
+//! Transcripts: what an agent read and did. Internal to the client and changing with it: read leniently.
+
+use std::io::BufRead;
+
+use serde_json::Value;
+
+use super::text;
+
+/// One line of a transcript, as far as it matters here.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// The client's id of the line; the same line may stand in several files (2.1.177).
+    pub uuid: Option<String>,
+    /// When, RFC 3339, by the client's clock.
+    pub timestamp: Option<String>,
+    /// What it says.
+    pub said: Vec<Said>,
+}
+
+/// What a line of a transcript says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said {
+    /// A message that was delivered to the agent.
+    Delivered(Delivered),
+    /// A tool that the agent used.
+    Used {
+        /// The id that the hooks tell as well.
+        id: String,
+        /// The tool.
+        tool: String,
+        /// Its input.
+        input: Value,
+    },
+    /// What came of a tool's use.
+    Result {
+        /// The id of the use.
+        id: String,
+        /// Whether it failed or was refused.
+        failed: bool,
+    },
+}
+
+/// A message as its recipient read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivered {
+    /// The sender; `system` for the client itself.
+    pub from: String,
+    /// The summary.
+    pub summary: Option<String>,
+    /// The text.
+    pub text: String,
+}
+
+/// Reads every line that can be read. A line that is damaged or half-written is passed over.
+pub fn records(mut from: impl BufRead) -> Vec<Record> {
+    let (mut records, mut line) = (Vec::new(), Vec::new());
+    while from.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
+        // Most lines of a transcript are of no concern, and need no parser to show it.
+        let matters = [&b"teammate-message"[..], b"tool_use"].iter().any(|word| contains(&line, word));
+        if matters && let Ok(value) = serde_json::from_slice::<Value>(&line) {
+            records.extend(Record::read(&value));
+        }
+        line.clear();
+    }
+    records
+}
+
+fn contains(line: &[u8], word: &[u8]) -> bool {
+    line.windows(word.len()).any(|window| window == word)
+}
+
+impl Record {
+    fn read(value: &Value) -> Option<Record> {
+        let content = value.pointer("/message/content")?;
+        let mut said = Vec::new();
+        match content {
+            Value::String(text) => said.extend(delivered(text).into_iter().map(Said::Delivered)),
+            Value::Array(blocks) => blocks.iter().for_each(|block| said.extend(Said::read(block))),
+            _ => {}
+        }
+        // A tool's input may quote a message; only what the agent was told was delivered.
+        if value.get("type").and_then(Value::as_str) != Some("user") {
+            said.retain(|said| matches!(said, Said::Used { .. }));
+        }
+        (!said.is_empty()).then(|| Record {
+            uuid: text(value, &["uuid"]),
+            timestamp: text(value, &["timestamp"]),
+            said,
+        })
+    }
+}
+
+impl Said {
+    fn read(block: &Value) -> Vec<Said> {
+        match block.get("type").and_then(Value::as_str) {
+            Some("text") => {
+                let text = block.get("text").and_then(Value::as_str).unwrap_or_default();
+                delivered(text).into_iter().map(Said::Delivered).collect()
+            }
+            Some("tool_use") => {
+                let input = block.get("input").cloned().unwrap_or(Value::Null);
+                let used = text(block, &["id"]).zip(text(block, &["name"]));
+                used.map(|(id, tool)| Said::Used { id, tool, input }).into_iter().collect()
+            }
+            Some("tool_result") => {
+                let failed = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
+                text(block, &["tool_use_id"]).map(|id| Said::Result { id, failed }).into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+const OPEN: &str = "<teammate-message ";
+const CLOSE: &str = "</teammate-message>";
+
+/// The `<teammate-message teammate_id="…" summary="…">…</teammate-message>` blocks of a text, one after the other.
+/// A block ends at the last closing tag before the next block, so that a message may quote one.
+fn delivered(text: &str) -> Vec<Delivered> {
+    let mut found = Vec::new();
+    let Some(first) = text.find(OPEN) else { return found };
+    let mut rest = &text[first..];
+    while let Some(block) = rest.strip_prefix(OPEN) {
+        let separator = format!("{CLOSE}\n\n{OPEN}");
+        let (body, next) = match block.find(&separator) {
+            Some(at) => (&block[..at], &block[at + CLOSE.len() + 2..]),
+            None => (block.rfind(CLOSE).map_or(block, |at| &block[..at]), ""),
+        };
+        if let Some((head, said)) = body.split_once('>')
+            && let Some(from) = attribute(head, "teammate_id")
+        {
+            let said = said.strip_prefix('\n').unwrap_or(said);
+            let said = said.strip_suffix('\n').unwrap_or(said);
+            let summary = attribute(head, "summary");
+            found.push(Delivered { from, summary, text: said.to_owned() });
+        }
+        rest = next;
+    }
+    found
+}
+
+/// `name="value"` in a tag's head.
+fn attribute(head: &str, name: &str) -> Option<String> {
+    let start = head.find(&format!("{name}=\""))? + name.len() + 2;
+    let value = &head[start..];
+    Some(value[..value.find('"')?].to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_messages_of_one_delivery_are_told_apart() {
+        let text = "<teammate-message teammate_id=\"bob\" color=\"green\" summary=\"half\">\nI have read half\n</teammate-message>\n\n\
+                    <teammate-message teammate_id=\"carol\">\n{\"type\":\"idle_notification\"}\n</teammate-message>";
+        let found = delivered(text);
+        assert_eq!(found.len(), 2);
+        assert_eq!(
+            (found[0].from.as_str(), found[0].summary.as_deref(), found[0].text.as_str()),
+            ("bob", Some("half"), "I have read half")
+        );
+        assert_eq!(
+            (found[1].from.as_str(), found[1].text.as_str()),
+            ("carol", "{\"type\":\"idle_notification\"}")
+        );
+    }
+
+    #[test]
+    fn a_message_may_quote_a_closing_tag() {
+        let text = "<teammate-message teammate_id=\"bob\">\na </teammate-message> b > c\n</teammate-message>";
+        assert_eq!(delivered(text)[0].text, "a </teammate-message> b > c");
+        assert!(delivered("<teammate-message").is_empty());
+        assert_eq!(delivered("<teammate-message teammate_id=\"x\">cut")[0].text, "cut");
+    }
+
+    #[test]
+    fn uses_and_results_are_found_and_the_rest_is_passed_over() {
+        let lines = concat!(
+            r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"SendMessage","input":{"to":"bob"}}]}}"#,
+            "\n",
+            r#"{"type":"user","uuid":"u","message":{"content":[{"type":"tool_result","tool_use_id":"t1","is_error":true}]}}"#,
+            "\n",
+            "garbage tool_use\n",
+            r#"{"type":"assistant","message":{"content":"<teammate-message teammate_id=\"x\">quoted</teammate-message>"}}"#,
+            "\n",
+        );
+        let said: Vec<Said> = records(lines.as_bytes()).into_iter().flat_map(|record| record.said).collect();
+        assert_eq!(said.len(), 2);
+        assert!(matches!(&said[0], Said::Used { id, tool, .. } if id == "t1" && tool == "SendMessage"));
+        assert_eq!(said[1], Said::Result { id: "t1".into(), failed: true });
+    }
+}
