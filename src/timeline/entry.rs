@@ -71,7 +71,14 @@ impl Kind {
 
     /// Whether it tells of a task's state.
     pub fn is_task(self) -> bool {
-        matches!(self, Kind::TaskCreated | Kind::TaskChanged | Kind::TaskCompleted | Kind::TaskDeleted | Kind::TaskErased)
+        matches!(
+            self,
+            Kind::TaskCreated
+                | Kind::TaskChanged
+                | Kind::TaskCompleted
+                | Kind::TaskDeleted
+                | Kind::TaskErased
+        )
     }
 }
 

@@ -1,1 +1,20 @@
-//! x
+//! The story of a run: what hooks, snapshots, inboxes and transcripts saw, merged so that each thing is told once.
+
+mod entry;
+mod events;
+mod history;
+mod life;
+mod material;
+mod merge;
+mod messages;
+mod state;
+mod tasks;
+mod voices;
+mod when;
+
+pub use entry::{Entry, Kind, Source};
+pub use events::{Told, by_run};
+pub use history::{Copy, History};
+pub use material::Material;
+pub use merge::{Timeline, merge};
+pub use state::{State, state};

@@ -1,0 +1,88 @@
+//! The events of a run, out of the log.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+
+use crate::archive::RunRecord;
+use crate::event::{Actor, ActorKind};
+use crate::log::{Problems, Range, Reader};
+use crate::payload::{Kind, Payload};
+
+/// One recorded event with its payload opened.
+#[derive(Debug)]
+pub struct Told {
+    /// When the call began, RFC 3339.
+    pub at: String,
+    /// The event's id.
+    pub id: String,
+    /// Which event.
+    pub kind: Kind,
+    /// The session.
+    pub session: Option<String>,
+    /// Who, as it was known at the call.
+    pub actor: Actor,
+    /// What the client said.
+    pub payload: Payload,
+}
+
+impl Told {
+    /// The actor's name, where it was known.
+    pub fn who(&self) -> Option<&str> {
+        match self.actor.kind {
+            ActorKind::Unknown | ActorKind::Helper => None,
+            _ => self.actor.name.as_deref(),
+        }
+    }
+}
+
+/// Reads the log once and gives each of the wanted runs its events, ordered by time. `all` are all runs on record: an
+/// event from before its session had a run belongs to the first run that the session came to have.
+///
+/// # Errors
+/// When the log's directory cannot be listed.
+pub fn by_run(
+    log: &Path,
+    all: &[RunRecord],
+    wanted: impl Fn(&str) -> bool,
+) -> io::Result<(HashMap<String, Vec<Told>>, Problems)> {
+    let mut runs_of: HashMap<&str, Vec<&RunRecord>> = HashMap::new();
+    for run in all {
+        for session in &run.sessions {
+            runs_of.entry(&session.id).or_default().push(run);
+        }
+    }
+    let mut events: HashMap<String, Vec<Told>> = HashMap::new();
+    let mut reader = Reader::open(log, Range::default())?;
+    for line in reader.by_ref() {
+        let recorded = line.recorded;
+        let run = match (&recorded.run, &recorded.session) {
+            (Some(run), _) => Some(run.clone()),
+            (None, Some(session)) => runs_of.get(session.as_str()).and_then(|runs| claim(runs, &recorded.at)),
+            (None, None) => None,
+        };
+        if let Some(run) = run.filter(|run| wanted(run)) {
+            let payload = Payload::from_raw(&recorded.payload);
+            let kind = Kind::named(&recorded.event);
+            events.entry(run).or_default().push(Told {
+                at: recorded.at,
+                id: recorded.id,
+                kind,
+                session: recorded.session,
+                actor: recorded.actor,
+                payload,
+            });
+        }
+    }
+    for events in events.values_mut() {
+        events.sort_by(|a, b| a.at.cmp(&b.at));
+    }
+    Ok((events, reader.into_problems()))
+}
+
+/// The run that an event without one belongs to: the next that its session had, else the last.
+fn claim(runs: &[&RunRecord], at: &str) -> Option<String> {
+    let next = runs.iter().filter(|run| run.started_at.as_str() >= at).min_by_key(|run| &run.started_at);
+    let last = || runs.iter().max_by_key(|run| &run.started_at);
+    next.or_else(last).map(|run| run.run.clone())
+}

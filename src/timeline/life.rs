@@ -1,0 +1,151 @@
+//! Sessions, the team, its members and their turns.
+
+use serde_json::Value;
+
+use super::entry::{Entry, Kind, Source};
+use super::events::Told;
+use super::material::{Material, spawns};
+use super::voices::lead;
+use crate::archive::{EndedBy, SessionRole};
+use crate::event::{ActorKind, LEAD};
+use crate::payload::Kind as Event;
+
+/// Sessions that began and ended.
+pub fn sessions(material: &Material) -> Vec<Entry> {
+    let mut told = Vec::new();
+    for event in &material.events {
+        let (kind, key) = match event.kind {
+            Event::SessionStart => (Kind::SessionStarted, "source"),
+            Event::SessionEnd => (Kind::SessionEnded, "reason"),
+            _ => continue,
+        };
+        let mut entry = Entry::new(&event.at, kind, session_name(material, event), Source::Hook);
+        entry.summary = event.payload.text(key).map(str::to_owned);
+        entry.agent.clone_from(&event.session);
+        told.push(entry);
+    }
+    if material.run.ended_by == Some(EndedBy::Crashed)
+        && let Some(at) = &material.run.ended_at
+    {
+        let mut entry = Entry::new(at, Kind::SessionEnded, lead(&material.run), Source::Snapshot);
+        entry.summary = Some("crashed".to_owned());
+        entry.agent.clone_from(&material.run.lead_session);
+        told.push(entry);
+    }
+    told
+}
+
+/// Whose session it is.
+fn session_name(material: &Material, event: &Told) -> String {
+    let part = material.run.sessions.iter().find(|session| Some(&session.id) == event.session.as_ref());
+    match part {
+        Some(part) if part.role == SessionRole::Pane => {
+            part.name.clone().unwrap_or_else(|| "unknown".to_owned())
+        }
+        Some(_) => lead(&material.run).to_owned(),
+        None => who(material, event),
+    }
+}
+
+/// The team's directory, and who came and went.
+pub fn team(material: &Material) -> Vec<Entry> {
+    let mut told = Vec::new();
+    let history = &material.history;
+    let mut created = false;
+    for (at, there) in &history.presence {
+        if *there && !created {
+            created = true;
+            let by = if material.run.lead_session.is_some() { LEAD } else { "unknown" };
+            let mut entry = Entry::new(at, Kind::TeamCreated, by, Source::Snapshot);
+            entry.summary.clone_from(&material.run.team);
+            told.push(entry);
+        } else if !there {
+            let mut entry = Entry::new(at, Kind::TeamErased, "client", Source::Snapshot);
+            entry.actor = eraser(material, at);
+            entry.summary = material
+                .run
+                .ended_by
+                .and_then(|by| serde_json::to_value(by).ok()?.as_str().map(str::to_owned));
+            told.push(entry);
+        }
+    }
+    told.extend(members(material));
+    told
+}
+
+/// Who removed the team: the agent whose TeamDelete did, else the client.
+fn eraser(material: &Material, at: &str) -> String {
+    let calls = material.tool_calls("TeamDelete");
+    let call = calls.iter().find(|call| call.first().is_some_and(|first| first.at.as_str() <= at));
+    let used = call.and_then(|call| material.voices.uses.get(call.id?));
+    let by = call.and_then(|call| call.who()).or(used.map(|used| used.by.as_str()));
+    by.filter(|_| material.run.ended_by == Some(EndedBy::TeamDelete)).unwrap_or("client").to_owned()
+}
+
+/// Who joined and who left: by the rosters, and by the spawning that no roster caught.
+fn members(material: &Material) -> Vec<Entry> {
+    let mut told: Vec<Entry> = Vec::new();
+    let mut here: Vec<&str> = Vec::new();
+    for (at, roster) in &material.history.rosters {
+        for member in roster.members.iter().filter(|member| !here.contains(&member.name.as_str())) {
+            let mut entry = Entry::new(at, Kind::MemberJoined, &member.name, Source::Snapshot);
+            entry.text.clone_from(&member.prompt);
+            entry.agent.clone_from(&member.agent_id);
+            told.push(entry);
+        }
+        let there: Vec<&str> = roster.members.iter().map(|member| member.name.as_str()).collect();
+        for name in here.iter().filter(|name| !there.contains(name)) {
+            told.push(Entry::new(at, Kind::MemberLeft, *name, Source::Snapshot));
+        }
+        here = there;
+    }
+    for (event, spawn) in spawns(&material.events) {
+        let joined =
+            told.iter_mut().filter(|entry| entry.kind == Kind::MemberJoined && entry.actor == spawn.name);
+        let input = event.payload.tool_input();
+        let text = |key: &str| input.get(key).and_then(Value::as_str).map(str::to_owned);
+        let entry = match joined.min_by_key(|entry| entry.sources.contains(&Source::Hook)) {
+            Some(entry) if !entry.sources.contains(&Source::Hook) => entry,
+            _ => {
+                told.push(Entry::new(&event.at, Kind::MemberJoined, &spawn.name, Source::Hook));
+                let Some(entry) = told.last_mut() else { continue };
+                entry
+            }
+        };
+        entry.seen_in(Source::Hook);
+        entry.summary = text("description").or(entry.summary.take());
+        entry.text = entry.text.take().or_else(|| text("prompt"));
+    }
+    told
+}
+
+/// Turns of the lead, of teammates and of subagents, and the waiting between them. Helpers of the client take no turns.
+pub fn turns(material: &Material) -> Vec<Entry> {
+    let mut told = Vec::new();
+    for event in &material.events {
+        let (kind, text) = match event.kind {
+            Event::SubagentStart => (Kind::TurnStarted, None),
+            Event::UserPromptSubmit => (Kind::TurnStarted, event.payload.text("prompt")),
+            Event::SubagentStop | Event::Stop | Event::StopFailure => {
+                (Kind::TurnEnded, event.payload.text("last_assistant_message"))
+            }
+            Event::TeammateIdle => (Kind::Idle, None),
+            _ => continue,
+        };
+        if event.actor.kind == ActorKind::Helper {
+            continue;
+        }
+        let mut entry = Entry::new(&event.at, kind, who(material, event), Source::Hook);
+        entry.text = text.map(str::to_owned);
+        entry.agent.clone_from(&event.actor.id);
+        told.push(entry);
+    }
+    told
+}
+
+/// The name of an event's actor.
+fn who(material: &Material, event: &Told) -> String {
+    let name = event.who().unwrap_or("unknown");
+    // Before its session had a team the lead was nobody's lead.
+    if event.actor.kind == ActorKind::Lead { lead(&material.run).to_owned() } else { name.to_owned() }
+}

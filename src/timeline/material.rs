@@ -1,0 +1,119 @@
+//! All that is on record of one run, opened and side by side.
+
+use std::collections::HashMap;
+
+use super::voices::{Voices, voices};
+use super::{History, Told};
+use crate::archive::{Archive, Journal, RunRecord};
+use crate::payload::{Kind, Spawn};
+
+/// What is on record of one run.
+#[derive(Debug)]
+pub struct Material {
+    /// What the run is.
+    pub run: RunRecord,
+    /// Its events, by time.
+    pub events: Vec<Told>,
+    /// Its manifests.
+    pub journal: Journal,
+    /// Its files through time.
+    pub history: History,
+    pub(super) voices: Voices,
+    /// Teammates, by who was spawned and who stood in a roster.
+    pub members: Vec<String>,
+}
+
+impl Material {
+    /// Opens it.
+    pub fn open(archive: &Archive, run: RunRecord, events: Vec<Told>) -> Material {
+        let journal = archive.journal(&run.run);
+        let list = run.subject().map(|subject| match subject {
+            crate::archive::Subject::Team(name) | crate::archive::Subject::Session(name) => name,
+        });
+        let history = History::read(archive, &journal, list.as_ref());
+        let mut members: Vec<String> = Vec::new();
+        let rosters =
+            history.rosters.iter().flat_map(|(_, roster)| roster.members.iter().map(|member| &member.name));
+        let spawned = spawns(&events).map(|(_, spawn)| spawn.name).collect::<Vec<_>>();
+        for name in rosters.chain(&spawned) {
+            if !members.contains(name) {
+                members.push(name.clone());
+            }
+        }
+        let voices = voices(archive, &run, &events, |name| members.iter().any(|member| member == name));
+        Material { run, events, journal, history, voices, members }
+    }
+
+    /// Whether somebody of this name was ever in the team.
+    pub fn is_member(&self, name: &str) -> bool {
+        self.members.iter().any(|member| member == name)
+    }
+
+    /// What could not be read.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems: Vec<String> =
+            self.history.problems.iter().chain(&self.voices.problems).cloned().collect();
+        if self.journal.damaged > 0 {
+            problems.push(format!("{} line(s) of the run's journal cannot be read", self.journal.damaged));
+        }
+        problems
+    }
+
+    /// PreToolUse and PostToolUse of one tool, paired by the id of the use, by the time of the first of them.
+    pub(super) fn tool_calls(&self, tool: &str) -> Vec<Call<'_>> {
+        let mut calls: Vec<Call<'_>> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for event in &self.events {
+            if !matches!(event.kind, Kind::PreToolUse | Kind::PostToolUse)
+                || event.payload.tool() != Some(tool)
+            {
+                continue;
+            }
+            let known = event.payload.tool_use_id().and_then(|id| places.get(id).copied());
+            let place = known.unwrap_or_else(|| {
+                calls.push(Call::default());
+                let place = calls.len() - 1;
+                if let Some(id) = event.payload.tool_use_id() {
+                    places.insert(id, place);
+                }
+                place
+            });
+            let call = &mut calls[place];
+            call.id = event.payload.tool_use_id();
+            match event.kind {
+                Kind::PreToolUse => call.before = Some(event),
+                _ => call.after = Some(event),
+            }
+        }
+        calls
+    }
+}
+
+/// A tool's call, as its hooks saw it.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Call<'a> {
+    /// The id of the use.
+    pub id: Option<&'a str>,
+    /// PreToolUse.
+    pub before: Option<&'a Told>,
+    /// PostToolUse.
+    pub after: Option<&'a Told>,
+}
+
+impl<'a> Call<'a> {
+    /// The first hook call of it.
+    pub fn first(&self) -> Option<&'a Told> {
+        self.before.or(self.after)
+    }
+
+    /// The actor's name, where either hook knew it.
+    pub fn who(&self) -> Option<&'a str> {
+        self.after.and_then(Told::who).or_else(|| self.before.and_then(Told::who))
+    }
+}
+
+/// The teammates that were spawned, with the event that told it.
+pub(super) fn spawns(events: &[Told]) -> impl Iterator<Item = (&Told, Spawn)> {
+    let done = events.iter().filter(|event| event.kind == Kind::PostToolUse);
+    done.filter_map(|event| Some((event, Spawn::of(&event.payload)?)))
+}

@@ -1,0 +1,122 @@
+//! A run's state: as of a moment, or of each thing as it was when it last existed.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::history::{File, task_id};
+use super::material::{Material, spawns};
+use crate::archive::{Archive, Held};
+use crate::team::{Member, Task, TeamConfig, entries};
+
+/// What `show --json` prints.
+#[derive(Debug, Serialize)]
+pub struct State {
+    /// The run.
+    pub run: String,
+    /// The moment; `None` for the last one of each thing.
+    pub at: Option<String>,
+    /// `config.json` as it was.
+    pub config: Option<Value>,
+    /// The members, as the roster has them.
+    pub members: BTreeMap<String, Value>,
+    /// The tasks, by id.
+    pub tasks: BTreeMap<String, Value>,
+    /// The messages that lay in each inbox.
+    pub inboxes: BTreeMap<String, Vec<Value>>,
+}
+
+/// The state as of `at` (RFC 3339 in our spelling), or of each thing as it was when it last existed.
+pub fn state(archive: &Archive, material: &Material, at: Option<&str>) -> State {
+    let mut state = State {
+        run: material.run.run.clone(),
+        at: at.map(str::to_owned),
+        config: None,
+        members: BTreeMap::new(),
+        tasks: BTreeMap::new(),
+        inboxes: BTreeMap::new(),
+    };
+    match at {
+        Some(at) => state.fill(archive, &material.journal.at(at), material),
+        None => state.last(archive, material),
+    }
+    state
+}
+
+impl State {
+    /// The files that existed at a moment.
+    fn fill(&mut self, archive: &Archive, held: &Held, material: &Material) {
+        let team = material.run.team.as_deref();
+        for (path, file) in held {
+            let Some(bytes) = file.object.as_deref().and_then(|hash| archive.objects.get(hash).ok()) else {
+                continue;
+            };
+            match File::of(path) {
+                File::Config => self.roster(&bytes),
+                File::Inbox(owner) if path.ends_with(".json") => {
+                    let mail = entries(&bytes).into_iter().map(|entry| entry.raw);
+                    self.inboxes.entry(owner.to_owned()).or_default().extend(mail);
+                }
+                File::Task(list, name) => {
+                    if let Some(task) = Task::parse(name, &bytes) {
+                        self.tasks.insert(task_id(team, list, &task.id), task.raw);
+                    }
+                }
+                File::Inbox(_) | File::Other => {}
+            }
+        }
+    }
+
+    fn roster(&mut self, bytes: &[u8]) {
+        self.config = serde_json::from_slice(bytes).ok();
+        let members = TeamConfig::parse(bytes).unwrap_or_default().members;
+        self.members = members.into_iter().map(|member| (member.name, member.raw)).collect();
+    }
+
+    /// Each thing as it was when it last existed: a member that left, a task that was erased, a message that was read.
+    fn last(&mut self, archive: &Archive, material: &Material) {
+        let history = &material.history;
+        let configs = material.journal.snapshots.iter().flat_map(|snapshot| &snapshot.changed);
+        let configs = configs.filter(|change| matches!(File::of(&change.path), File::Config));
+        for hash in configs.filter_map(|change| change.object.as_deref()) {
+            let config = archive.objects.get(hash).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            self.config = config.or(self.config.take());
+        }
+        for (name, Member { raw, .. }) in history.members() {
+            self.members.insert(name.to_owned(), raw.clone());
+        }
+        for (event, spawn) in spawns(&material.events) {
+            self.members.entry(spawn.name).or_insert_with(|| event.payload.tool_response().clone());
+        }
+        for (_, id, task) in &history.tasks {
+            if let Some(task) = task {
+                self.tasks.insert(id.clone(), task.raw.clone());
+            }
+        }
+        let mut places: BTreeMap<(String, String), usize> = BTreeMap::new();
+        for copy in &history.copies {
+            let inbox = self.inboxes.entry(copy.inbox.clone()).or_default();
+            places.insert((copy.inbox.clone(), format!("{:?}", copy.entry.identity())), inbox.len());
+            inbox.push(copy.entry.raw.clone());
+        }
+        self.told_only(material);
+    }
+
+    /// Tasks that no snapshot caught, as far as the tools told of them.
+    fn told_only(&mut self, material: &Material) {
+        let known: HashSet<String> = self.tasks.keys().cloned().collect();
+        for entry in super::tasks::tasks(material) {
+            let Some(id) = entry.task.filter(|id| !known.contains(id)) else { continue };
+            let task = self.tasks.entry(id.clone()).or_insert_with(|| Value::Object(Map::new()));
+            if let (Value::Object(task), Some(status)) = (task, entry.to_status) {
+                task.insert("id".to_owned(), Value::String(id));
+                task.insert("status".to_owned(), Value::String(status));
+                task.insert("owner".to_owned(), entry.owner.flatten().map_or(Value::Null, Value::String));
+                if let Some(subject) = entry.summary {
+                    task.insert("subject".to_owned(), Value::String(subject));
+                }
+            }
+        }
+    }
+}

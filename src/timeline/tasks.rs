@@ -1,0 +1,245 @@
+//! Tasks: each change once, from the files (what was so) and from the tool calls (who did it).
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::entry::{Entry, Kind, Source};
+use super::history::task_id;
+use super::material::{Call, Material};
+use crate::payload::{Kind as Event, TaskUpdate};
+
+/// One change of a task, before it is told.
+#[derive(Debug, Clone)]
+struct Change {
+    at: String,
+    /// The status after; `None` when the file had gone.
+    status: Option<String>,
+    owner: Option<String>,
+    subject: Option<String>,
+    actor: Option<String>,
+    sources: Vec<Source>,
+    /// Whether an agent asked for the deletion.
+    deleted: bool,
+}
+
+/// A tool call that changed a task.
+struct Update<'a> {
+    from: &'a str,
+    until: &'a str,
+    task: String,
+    update: TaskUpdate,
+    by: Option<String>,
+}
+
+/// Tells what became of each task. Trackers of 2.1.47 are no work and are left out.
+pub fn tasks(material: &Material) -> Vec<Entry> {
+    let mut lives = from_files(material);
+    from_creation(material, &mut lives);
+    let updates = updates(material);
+    for update in &updates {
+        lay_over(lives.entry(update.task.clone()).or_default(), update);
+    }
+    lives.iter().flat_map(|(id, changes)| tell(id, changes, material)).collect()
+}
+
+/// The changes that the snapshots show.
+fn from_files(material: &Material) -> BTreeMap<String, Vec<Change>> {
+    let internal: HashSet<&String> = (material.history.tasks.iter())
+        .filter(|(_, _, task)| task.as_ref().is_some_and(|task| task.internal))
+        .map(|(_, id, _)| id)
+        .collect();
+    let mut lives: BTreeMap<String, Vec<Change>> = BTreeMap::new();
+    for (at, id, task) in &material.history.tasks {
+        if internal.contains(id) {
+            continue;
+        }
+        let life = lives.entry(id.clone()).or_default();
+        let last = life.last();
+        let (status, owner, subject) = match task {
+            Some(task) => (
+                Some(task.status.clone().unwrap_or_else(|| "unknown".to_owned())),
+                task.owner.clone(),
+                task.subject.clone(),
+            ),
+            None => (None, None, last.and_then(|last| last.subject.clone())),
+        };
+        let same =
+            last.is_some_and(|last| last.status == status && last.owner == owner && last.subject == subject);
+        if !same && (status.is_some() || last.is_some()) {
+            let sources = vec![Source::Snapshot];
+            life.push(Change {
+                at: at.clone(),
+                status,
+                owner,
+                subject,
+                actor: None,
+                sources,
+                deleted: false,
+            });
+        }
+    }
+    lives
+}
+
+/// Who made each task; and the tasks that no snapshot caught.
+fn from_creation(material: &Material, lives: &mut BTreeMap<String, Vec<Change>>) {
+    for event in &material.events {
+        let (id, subject) = match event.kind {
+            Event::TaskCreated => (event.payload.text("task_id"), event.payload.text("task_subject")),
+            Event::PostToolUse if event.payload.tool() == Some("TaskCreate") => {
+                let task = event.payload.tool_response().get("task");
+                let text = |key| task.and_then(|task| task.get(key)).and_then(serde_json::Value::as_str);
+                (text("id"), text("subject"))
+            }
+            _ => continue,
+        };
+        let Some(id) = id else { continue };
+        let used = event.payload.tool_use_id().and_then(|id| material.voices.uses.get(id));
+        let by = event.who().map(str::to_owned).or_else(|| used.map(|used| used.by.clone()));
+        let life = lives.entry(id.to_owned()).or_default();
+        // A number may be given again after the client erased its task: the nearest beginning is meant.
+        let begins = |place: usize, life: &[Change]| place == 0 || life[place - 1].status.is_none();
+        let first = (0..life.len()).rev().find(|place| begins(*place, life) && life[*place].at <= event.at);
+        match first.or_else(|| (!life.is_empty()).then_some(0)) {
+            Some(place) => {
+                let change = &mut life[place];
+                change.actor = change.actor.take().or(by);
+                if !change.sources.contains(&Source::Hook) {
+                    change.sources.insert(0, Source::Hook);
+                }
+                if change.at > event.at {
+                    change.at.clone_from(&event.at);
+                }
+            }
+            None => life.push(Change {
+                at: event.at.clone(),
+                status: Some("pending".to_owned()),
+                owner: None,
+                subject: subject.map(str::to_owned),
+                actor: by,
+                sources: vec![Source::Hook],
+                deleted: false,
+            }),
+        }
+    }
+}
+
+/// The tool calls that were carried out.
+fn updates(material: &Material) -> Vec<Update<'_>> {
+    let read = |call: Call<'_>| -> Option<(TaskUpdate, Option<String>)> {
+        let after = call.after?;
+        let update = TaskUpdate::of(after.payload.tool_input(), after.payload.tool_response())?;
+        let used = call.id.and_then(|id| material.voices.uses.get(id));
+        let by = call.who().map(str::to_owned).or_else(|| used.map(|used| used.by.clone()));
+        (update.success != Some(false)).then_some((update, by))
+    };
+    let calls = material.tool_calls("TaskUpdate").into_iter();
+    let found = calls.filter_map(|call| {
+        let (update, by) = read(call)?;
+        let task = task_id(None, "", &update.task);
+        Some(Update { from: &call.first()?.at, until: &call.after?.at, task, update, by })
+    });
+    found.collect()
+}
+
+/// Lays a tool call over a task's changes: it names the actor of the change that the files show, or adds one that came
+/// and went between two looks.
+fn lay_over(life: &mut Vec<Change>, update: &Update<'_>) {
+    let status = update.update.change.as_ref().map(|(_, to)| to).or(update.update.status.as_ref());
+    let deletes = status.is_some_and(|status| status == "deleted");
+    let owner = update.update.owner.as_ref();
+    let shows = |change: &Change| match (&change.status, deletes) {
+        (None, deletes) => deletes,
+        (Some(now), _) => {
+            status.is_none_or(|status| status == now)
+                && owner.is_none_or(|owner| change.owner.as_deref().unwrap_or("") == owner)
+        }
+    };
+    // A hook that looked while the tool ran may have seen the change; one that looked afterwards saw it too, unless
+    // a later change hid it.
+    let until = life.iter().position(|change| change.at.as_str() > update.until).unwrap_or(life.len());
+    let seen = (0..life.len().min(until + 1)).rev().find(|place| {
+        let change = &life[*place];
+        change.at.as_str() >= update.from && change.actor.is_none() && shows(change)
+    });
+    if let Some(place) = seen {
+        let change = &mut life[place];
+        change.actor.clone_from(&update.by);
+        change.deleted |= deletes;
+        change.sources.insert(0, Source::Hook);
+        return;
+    }
+    if status.is_none() && owner.is_none() {
+        return;
+    }
+    let place = life.iter().position(|change| change.at.as_str() >= update.from).unwrap_or(life.len());
+    let before = place.checked_sub(1).and_then(|place| life.get(place));
+    let then = before.and_then(|change| change.status.clone());
+    let expected = update.update.change.as_ref().is_none_or(|(from, _)| then.as_ref() == Some(from));
+    let Some(before) = before.filter(|_| expected) else { return };
+    let added = Change {
+        at: life.get(place).map_or(update.until, |next| next.at.as_str().min(update.until)).to_owned(),
+        status: if deletes { None } else { status.cloned().or(then) },
+        owner: owner
+            .cloned()
+            .map_or_else(|| before.owner.clone(), |owner| (!owner.is_empty()).then_some(owner)),
+        subject: before.subject.clone(),
+        actor: update.by.clone(),
+        sources: vec![Source::Hook],
+        deleted: deletes,
+    };
+    if added.status != before.status || added.owner != before.owner {
+        life.insert(place, added);
+    }
+}
+
+/// Tells a task's life.
+fn tell(id: &str, changes: &[Change], material: &Material) -> Vec<Entry> {
+    let mut told = Vec::new();
+    let mut before: Option<&Change> = None;
+    for change in changes {
+        let was = before.and_then(|before| before.status.clone());
+        let same = before.is_some_and(|before| {
+            before.status == change.status && before.owner == change.owner && before.subject == change.subject
+        });
+        let erased_with_team =
+            change.status.is_none() && !change.deleted && vanished_at(material, &change.at);
+        let kind = match (&was, change.status.as_deref()) {
+            (None, Some(_)) => Kind::TaskCreated,
+            (_, None) if change.deleted => Kind::TaskDeleted,
+            (_, None) => Kind::TaskErased,
+            (Some(_), Some("deleted")) => Kind::TaskDeleted,
+            (Some(was), Some("completed")) if was != "completed" => Kind::TaskCompleted,
+            _ => Kind::TaskChanged,
+        };
+        if !same && !erased_with_team {
+            let mut entry = Entry::new(&change.at, kind, actor(change, before, kind), Source::Snapshot);
+            entry.task = Some(id.to_owned());
+            entry.summary.clone_from(&change.subject);
+            entry.from_status = was;
+            entry.to_status.clone_from(&change.status);
+            entry.owner = Some(change.owner.clone());
+            entry.sources.clone_from(&change.sources);
+            told.push(entry);
+        }
+        before = Some(change);
+    }
+    told
+}
+
+/// Who changed it: what the tools say; else the client, where only the client does such a thing.
+fn actor(change: &Change, before: Option<&Change>, kind: Kind) -> String {
+    let returned = || {
+        let owned = before.is_some_and(|before| before.owner.is_some());
+        owned && change.owner.is_none() && change.status.as_deref() == Some("pending")
+    };
+    match &change.actor {
+        Some(actor) => actor.clone(),
+        None if kind == Kind::TaskErased || returned() => "client".to_owned(),
+        None => "unknown".to_owned(),
+    }
+}
+
+/// Whether the team's directory went at that moment, and its tasks with it.
+fn vanished_at(material: &Material, at: &str) -> bool {
+    material.history.presence.iter().any(|(time, there)| !there && time == at)
+}

@@ -1,0 +1,159 @@
+//! Transcripts of a run: whose each is, what was delivered to it, and which tools it used.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::BufReader;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::Told;
+use crate::archive::{Archive, RunRecord, SessionRole};
+use crate::event::{ActorKind, LEAD};
+use crate::payload::Kind;
+use crate::team::{Delivered, Record, Said, records};
+
+/// What the transcripts of a run say.
+#[derive(Debug, Default)]
+pub struct Voices {
+    /// Messages, as their recipients read them.
+    pub delivered: Vec<Heard>,
+    /// Tools, by the id of their use.
+    pub uses: BTreeMap<String, Use>,
+    /// What could not be read.
+    pub problems: Vec<String>,
+}
+
+/// A message, as its recipient read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heard {
+    /// Who read it.
+    pub recipient: String,
+    /// When, RFC 3339, by the client's clock.
+    pub at: Option<String>,
+    /// The message.
+    pub message: Delivered,
+}
+
+/// A tool's use, as its user's transcript has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Use {
+    /// Who used it.
+    pub by: String,
+    /// When, RFC 3339, by the client's clock.
+    pub at: Option<String>,
+    /// The tool.
+    pub tool: String,
+    /// Its input.
+    pub input: Value,
+    /// Whether it failed or was refused; `None` when no result is told.
+    pub failed: Option<bool>,
+}
+
+/// Reads a run's transcripts: those in the archive, and those that the client still has, whichever are longer.
+pub fn voices(
+    archive: &Archive,
+    run: &RunRecord,
+    events: &[Told],
+    is_member: impl Fn(&str) -> bool,
+) -> Voices {
+    let mut voices = Voices::default();
+    let kept = archive.kept(&run.run);
+    let live: BTreeMap<String, u64> = run
+        .transcripts()
+        .iter()
+        .filter_map(|path| Some((path.to_str()?.to_owned(), path.metadata().ok()?.len())))
+        .collect();
+    let paths: std::collections::BTreeSet<&String> = kept.keys().chain(live.keys()).collect();
+    let agents = agents(events);
+    let mut seen = HashSet::new();
+    let content = |path: &str| -> Result<Vec<u8>, String> {
+        match (kept.get(path), live.get(path)) {
+            (Some(kept), size) if size.is_none_or(|size| *size <= kept.size) => {
+                archive.objects.get(&kept.object).map_err(|error| error.to_string())
+            }
+            _ => std::fs::read(path).map_err(|error| format!("cannot read {path}: {error}")),
+        }
+    };
+    for path in paths.iter().filter(|path| path.ends_with(".jsonl")) {
+        let meta = path.replace(".jsonl", ".meta.json");
+        let meta = paths.contains(&meta).then(|| content(&meta).ok()).flatten();
+        let owner = owner(run, Path::new(path), meta.as_deref(), &agents, &is_member);
+        match content(path) {
+            Ok(bytes) => voices.take(&owner, records(BufReader::new(bytes.as_slice())), &mut seen),
+            Err(problem) => voices.problems.push(problem),
+        }
+    }
+    voices
+}
+
+/// Names by agent id, as the hooks told them.
+fn agents(events: &[Told]) -> HashMap<&str, &str> {
+    let mut agents = HashMap::new();
+    for event in events {
+        let starts = matches!(event.kind, Kind::SubagentStart | Kind::SubagentStop);
+        let named =
+            event.actor.kind == ActorKind::Teammate || (starts && event.actor.kind == ActorKind::Subagent);
+        if let (true, Some(id), Some(name)) = (named, &event.actor.id, &event.actor.name) {
+            agents.insert(id.as_str(), name.as_str());
+        }
+    }
+    agents
+}
+
+/// Whose transcript this is.
+fn owner(
+    run: &RunRecord,
+    path: &Path,
+    meta: Option<&[u8]>,
+    agents: &HashMap<&str, &str>,
+    is_member: &impl Fn(&str) -> bool,
+) -> String {
+    let file = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let Some(id) = file.strip_prefix("agent-") else {
+        let session = run.sessions.iter().find(|session| session.id == file);
+        let pane = session.filter(|session| session.role == SessionRole::Pane);
+        return pane.and_then(|pane| pane.name.clone()).unwrap_or_else(|| lead(run).to_owned());
+    };
+    let meta: Value = meta.and_then(|meta| serde_json::from_slice(meta).ok()).unwrap_or(Value::Null);
+    let told = |key: &str| meta.get(key).and_then(Value::as_str);
+    let by_meta = told("name").or(told("agentType")).filter(|name| is_member(name));
+    by_meta.or_else(|| agents.get(id).copied()).or(told("agentType")).unwrap_or("unknown").to_owned()
+}
+
+/// The lead's name: a session without a team has no `team-lead`.
+pub fn lead(run: &RunRecord) -> &'static str {
+    if run.team.is_some() { LEAD } else { "lead" }
+}
+
+impl Voices {
+    fn take(&mut self, owner: &str, records: Vec<Record>, seen: &mut HashSet<(String, String)>) {
+        for record in records {
+            // One line may stand in several files of one agent (2.1.177).
+            if let Some(uuid) = &record.uuid
+                && !seen.insert((owner.to_owned(), uuid.clone()))
+            {
+                continue;
+            }
+            for said in record.said {
+                self.hear(owner, record.timestamp.as_ref(), said);
+            }
+        }
+    }
+
+    fn hear(&mut self, owner: &str, at: Option<&String>, said: Said) {
+        match said {
+            Said::Delivered(message) => {
+                self.delivered.push(Heard { recipient: owner.to_owned(), at: at.cloned(), message });
+            }
+            Said::Used { id, tool, input } => {
+                let used = Use { by: owner.to_owned(), at: at.cloned(), tool, input, failed: None };
+                self.uses.entry(id).or_insert(used);
+            }
+            Said::Result { id, failed } => {
+                if let Some(used) = self.uses.get_mut(&id) {
+                    used.failed = Some(failed);
+                }
+            }
+        }
+    }
+}
