@@ -1,6 +1,6 @@
 //! The clock, read in one place, and the spelling of a time.
 
-use chrono::{DateTime, SecondsFormat, TimeZone, Utc};
+use chrono::{DateTime, SecondsFormat, TimeDelta, TimeZone, Utc};
 
 /// An instant, in UTC.
 pub type Time = DateTime<Utc>;
@@ -72,6 +72,36 @@ pub fn parse_span(text: &str) -> Option<i64> {
     (total.is_finite() && total < 9e15).then_some(total.round() as i64)
 }
 
+/// A time as a user gives it: an instant, or an age.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// RFC 3339.
+    At(Time),
+    /// `10m`, `2h`, `1d`.
+    Ago(TimeDelta),
+}
+
+impl When {
+    /// Reads it from the command line.
+    ///
+    /// # Errors
+    /// When it is neither; a bare number is refused, as nobody could tell what it counts.
+    pub fn parse(text: &str) -> Result<When, String> {
+        let bare = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let age = parse_span(text).filter(|_| !bare).and_then(TimeDelta::try_milliseconds);
+        let when = parse(text).map(When::At).or(age.map(When::Ago));
+        when.ok_or_else(|| "neither a time (2026-02-03T04:05:06Z) nor an age (10m, 2h, 1d)".to_owned())
+    }
+
+    /// The instant that is meant.
+    pub fn before(self, now: Time) -> Time {
+        match self {
+            When::At(time) => time,
+            When::Ago(age) => now.checked_sub_signed(age).unwrap_or(Time::MIN_UTC),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,6 +121,17 @@ mod tests {
         assert_eq!(parse_span("2d"), Some(172_800_000));
         for bad in ["", "m", "1x", "1m-", "-5s", "1..2s"] {
             assert_eq!(parse_span(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_time_is_given_as_an_instant_or_an_age() {
+        let now = parse("2026-02-03T04:05:06Z").unwrap();
+        let at = |text: &str| When::parse(text).map(|when| stamp(when.before(now)));
+        assert_eq!(at("2026-02-03T05:00:00+01:00").unwrap(), "2026-02-03T04:00:00.000Z");
+        assert_eq!(at("1d").unwrap(), "2026-02-02T04:05:06.000Z");
+        for bad in ["", "10", "yesterday", "-1h", "2026-02-03"] {
+            assert!(at(bad).is_err(), "{bad}");
         }
     }
 }

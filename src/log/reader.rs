@@ -133,9 +133,9 @@ pub(super) fn parse(raw: Raw) -> Result<Option<Line>, String> {
     if !trimmed.starts_with('{') {
         return Err("no JSON object".to_owned());
     }
-    let recorded: Recorded = serde_json::from_str(trimmed).map_err(|error| match raw.whole {
-        true => format!("no record: {error}"),
-        false => "cut off; its writer must have been killed".to_owned(),
+    let recorded: Recorded = serde_json::from_str(trimmed).map_err(|error| match error.is_eof() {
+        true => "cut off; its writer must have been killed".to_owned(),
+        false => format!("no record: {error}"),
     })?;
     match recorded.v {
         VERSION => Ok(Some(Line { recorded, text })),
