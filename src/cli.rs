@@ -25,6 +25,12 @@ enum Command {
     /// Archive the transcripts of runs that have ended
     #[command(hide = true)]
     Finish(commands::finish::Args),
+    /// List the teams on record
+    Teams(commands::teams::Args),
+    /// Show a run's roster, tasks and mail as they were
+    Show(commands::show::Args),
+    /// Tell the story of a run
+    Replay(commands::replay::Args),
     /// Show what was recorded
     Log(commands::log::Args),
     /// Add the hooks to the client's settings
@@ -65,6 +71,9 @@ fn dispatch(context: Context, command: Command) -> Result<ExitCode> {
         Command::Hook(args) => Ok(commands::hook::run(&args)),
         Command::Finish(args) => Ok(commands::finish::run(context, &args)),
         Command::Install(args) => commands::install::run(&context, &args),
+        Command::Teams(args) => commands::teams::run(&context, &args),
+        Command::Show(args) => commands::show::run(&context, &args),
+        Command::Replay(args) => commands::replay::run(&context, &args),
         Command::Log(args) => commands::log::run(&context, &args),
         Command::Uninstall(args) => commands::uninstall::run(&context, &args),
     }

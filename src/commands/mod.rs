@@ -4,4 +4,8 @@ pub mod finish;
 pub mod hook;
 pub mod install;
 pub mod log;
+mod reading;
+pub mod replay;
+pub mod show;
+pub mod teams;
 pub mod uninstall;

@@ -3,6 +3,13 @@
 mod cells;
 mod detail;
 mod log;
+mod state;
+mod story;
+mod teams;
+mod words;
 
 pub use detail::detail;
 pub use log::LogView;
+pub use state::state;
+pub use story::story;
+pub use teams::teams;

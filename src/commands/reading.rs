@@ -1,0 +1,56 @@
+//! What the commands that read have in common.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::archive::Archive;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::timeline::{Library, Opened};
+use crate::ui;
+
+/// Lists what is on record.
+///
+/// # Errors
+/// When the record's place is not safe to use.
+pub fn library(context: &Context) -> Result<Library> {
+    let archive = Archive::new(
+        context.paths.archive(),
+        context.config.archive.largest_file,
+        context.config.log.lock_patience,
+    );
+    Ok(Library::open(archive, context.paths.log()))
+}
+
+/// Writes text to stdout; a reader that has had enough is no error.
+///
+/// # Errors
+/// When stdout cannot be written.
+pub fn print(context: &Context, text: &str) -> Result<()> {
+    let mut out = context.ui.out();
+    ui::quiet(out.write_all(text.as_bytes()).and_then(|()| out.flush())).map_err(Error::from)
+}
+
+/// Writes one JSON value, indented.
+///
+/// # Errors
+/// When stdout cannot be written.
+pub fn print_json(context: &Context, value: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_string_pretty(value).map_err(Error::from_json)?;
+    context.ui.raw(format!("{text}\n").as_bytes()).map_err(Error::from)
+}
+
+/// Says at the end what of the record could not be read.
+pub fn warn(context: &Context, library: &Library, opened: &Opened) {
+    let mut problems: Vec<String> = opened.problems.first.iter().map(ToString::to_string).collect();
+    let more = opened.problems.count.saturating_sub(problems.len() as u64);
+    if more > 0 {
+        problems.push(format!("{more} more line(s) of the log cannot be read"));
+    }
+    problems.extend(library.damaged.iter().map(|run| format!("the record of run {run} cannot be read")));
+    problems.extend(opened.runs.iter().flat_map(|material| material.problems()));
+    for problem in problems {
+        context.ui.say(&format!("teamkeep: {problem}"));
+    }
+}

@@ -1,0 +1,48 @@
+//! `teamkeep replay RUN`: the story of a run.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use super::reading;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::render;
+use crate::timeline::merge;
+
+/// Arguments of `teamkeep replay`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A team's name, `latest`, or the beginning of a run's id
+    #[arg(value_name = "RUN", default_value = "latest")]
+    run: String,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Also show the client's own notices and helpers
+    #[arg(short, long)]
+    all: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When there is no such run, or the record cannot be read.
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    let library = reading::library(context)?;
+    let opened = library.open_runs(&[library.find(&args.run)?])?;
+    for material in &opened.runs {
+        let timeline = merge(material);
+        if args.json {
+            let mut lines = String::new();
+            for entry in &timeline.entries {
+                let line = serde_json::to_string(entry).map_err(Error::from_json)?;
+                let _ = writeln!(lines, "{line}");
+            }
+            reading::print(context, &lines)?;
+        } else {
+            reading::print(context, &render::story(material, &timeline, args.all, context.ui.columns()))?;
+        }
+    }
+    reading::warn(context, &library, &opened);
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,61 @@
+//! `teamkeep show RUN [--at TIME]`: a run's roster, tasks and mail as they were.
+
+use std::process::ExitCode;
+
+use super::reading;
+use crate::clock::{self, Time};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::render;
+use crate::timeline::{Material, state};
+
+/// Arguments of `teamkeep show`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A team's name, `latest`, or the beginning of a run's id
+    #[arg(value_name = "RUN", default_value = "latest")]
+    run: String,
+    /// As of this moment: RFC 3339, or from the start of the run, such as `+1m30s`.
+    /// Without it each thing is shown as it was when it last existed
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    at: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When there is no such run, TIME is none, or the record cannot be read.
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    let library = reading::library(context)?;
+    let opened = library.open_runs(&[library.find(&args.run)?])?;
+    for material in &opened.runs {
+        let at = args.at.as_deref().map(|text| moment(text, material)).transpose()?.map(clock::stamp);
+        let state = state(&library.archive, material, at.as_deref());
+        if args.json {
+            reading::print_json(context, &state)?;
+        } else {
+            reading::print(context, &render::state(material, &state, context.ui.columns()))?;
+        }
+    }
+    reading::warn(context, &library, &opened);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The moment that a person means.
+fn moment(text: &str, material: &Material) -> Result<Time> {
+    let wrong = || {
+        Error::usage(format!("{text:?} is no time"))
+            .hint("RFC 3339 (2026-02-03T04:05:06Z), or from the start of the run (+1m30s)")
+    };
+    match text.strip_prefix('+') {
+        Some(span) => {
+            let millis = clock::parse_span(span).ok_or_else(wrong)?;
+            let start = clock::parse(&material.run.started_at).ok_or_else(wrong)?;
+            start.checked_add_signed(chrono::Duration::milliseconds(millis)).ok_or_else(wrong)
+        }
+        None => clock::parse(text).ok_or_else(wrong),
+    }
+}

@@ -1,0 +1,47 @@
+//! `teamkeep teams`: the runs on record.
+
+use std::process::ExitCode;
+
+use super::reading;
+use crate::archive::RunRecord;
+use crate::context::Context;
+use crate::error::Result;
+use crate::render;
+use crate::timeline::{Summary, merge};
+
+/// Arguments of `teamkeep teams`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Also sessions that had no team but started subagents
+    #[arg(short, long)]
+    all: bool,
+    /// Print one JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the record cannot be read.
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    let library = reading::library(context)?;
+    let wanted: Vec<&RunRecord> = library.runs.iter().filter(|run| args.all || run.team.is_some()).collect();
+    let opened = library.open_runs(&wanted)?;
+    let rows: Vec<Summary> =
+        opened.runs.iter().map(|material| Summary::of(material, &merge(material))).collect();
+    if args.json {
+        reading::print_json(context, &rows)?;
+    } else if rows.is_empty() {
+        let hidden = library.runs.len();
+        context.ui.say(if hidden == 0 {
+            "nothing is on record yet; `teamkeep install` adds the hooks, `teamkeep demo` shows a recorded run"
+        } else {
+            "no team is on record; `teamkeep teams --all` lists sessions without a team"
+        });
+    } else {
+        reading::print(context, &render::teams(&rows, context.clock.now(), context.ui.columns()))?;
+    }
+    reading::warn(context, &library, &opened);
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,140 @@
+//! A run as a story: who did what, one line each, with the time since the run began.
+
+use anstyle::{AnsiColor, Style};
+
+use super::cells::Cells;
+use super::words::{count, first_line, moment, size, span, voice};
+use crate::clock;
+use crate::event::LEAD;
+use crate::timeline::{Entry, Kind, Material, Summary, Timeline};
+
+/// Tells the story. `all` also tells the client's own notices.
+pub fn story(material: &Material, timeline: &Timeline, all: bool, columns: Option<usize>) -> String {
+    let mut out = Vec::new();
+    heading(material, timeline, columns, &mut out);
+    let shown: Vec<&Entry> = timeline.entries.iter().filter(|entry| all || matters(entry)).collect();
+    let widest = shown.iter().map(|entry| entry.actor.chars().count()).max().unwrap_or(0).clamp(4, 20);
+    let start = shown.first().and_then(|entry| clock::parse(&entry.at));
+    for entry in shown {
+        let since = clock::parse(&entry.at).zip(start).map(|(at, start)| (at - start).num_milliseconds());
+        let mut cells = Cells::default();
+        cells.add(Style::new().dimmed(), &format!("{:>8}", since.map(span).unwrap_or_default()), 8);
+        cells.add(voice(&entry.actor), &entry.actor, widest);
+        let (style, words) = words(entry);
+        cells.add(style, &words, 0);
+        let _ = cells.write(&mut out, columns);
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn heading(material: &Material, timeline: &Timeline, columns: Option<usize>, out: &mut Vec<u8>) {
+    let summary = Summary::of(material, timeline);
+    let run = &material.run;
+    let start = clock::parse(&run.started_at);
+    let ended = run.ended_at.as_deref().and_then(clock::parse);
+    let mut cells = Cells::default();
+    cells.add(Style::new().bold(), run.team.as_deref().unwrap_or("(no team)"), 0);
+    cells.add(Style::new().dimmed(), &run.run, 0);
+    let by = run.ended_by.and_then(|by| serde_json::to_value(by).ok()?.as_str().map(str::to_owned));
+    let lasted = match (start, ended, by) {
+        (Some(start), Some(ended), Some(by)) => {
+            format!(
+                "{} UTC, lasted {}, ended by {by}",
+                moment(start),
+                span((ended - start).num_milliseconds())
+            )
+        }
+        (Some(start), ..) => format!("{} UTC, alive", moment(start)),
+        _ => String::new(),
+    };
+    cells.add(Style::new(), &lasted, 0);
+    let _ = cells.write(out, columns);
+    let mut cells = Cells::default();
+    let counts = [
+        count(summary.members.len(), "member"),
+        count(summary.tasks, "task"),
+        count(summary.messages, "message"),
+    ];
+    cells.add(Style::new().dimmed(), &format!("{}; {}", counts.join(", "), summary.members.join(", ")), 0);
+    let _ = cells.write(out, columns);
+}
+
+/// What a person wants to read: not that the lead is in its own team, nor the client's notices of what is told anyway.
+fn matters(entry: &Entry) -> bool {
+    match entry.kind {
+        Kind::MemberJoined | Kind::MemberLeft => entry.actor != LEAD,
+        Kind::TurnStarted => entry.text.is_some(),
+        _ => !entry.automatic,
+    }
+}
+
+/// What happened, in words that follow the actor's name.
+fn words(entry: &Entry) -> (Style, String) {
+    let plain = Style::new();
+    let dim = plain.dimmed();
+    let text = entry.text.as_deref().unwrap_or_default();
+    let summary = entry.summary.as_deref().unwrap_or_default();
+    let with = |words: &str, more: &str| {
+        if more.is_empty() { words.to_owned() } else { format!("{words}: {}", first_line(more)) }
+    };
+    let to = entry.to.as_deref().unwrap_or("unknown");
+    let task = format!("task {}", entry.task.as_deref().unwrap_or("?"));
+    match entry.kind {
+        Kind::SessionStarted => {
+            (dim, format!("began a session ({})", if summary.is_empty() { "unknown" } else { summary }))
+        }
+        Kind::SessionEnded => {
+            (dim, format!("ended the session ({})", if summary.is_empty() { "unknown" } else { summary }))
+        }
+        Kind::TeamCreated => (plain.bold(), with("made the team", summary)),
+        Kind::TeamErased => (plain.bold(), with("erased the team's files", summary)),
+        Kind::MemberJoined => {
+            (plain.bold(), with("joined the team", if summary.is_empty() { text } else { summary }))
+        }
+        Kind::MemberLeft => (plain.bold(), "left the team".to_owned()),
+        Kind::TaskCreated => (plain, with(&format!("made {task}"), summary)),
+        Kind::TaskChanged => (AnsiColor::Blue.on_default(), changed(entry, &task, summary)),
+        Kind::TaskCompleted => (AnsiColor::Green.on_default(), with(&format!("completed {task}"), summary)),
+        Kind::TaskDeleted => (AnsiColor::Red.on_default(), with(&format!("deleted {task}"), summary)),
+        Kind::TaskErased => (AnsiColor::Red.on_default(), with(&format!("erased {task}"), summary)),
+        Kind::TurnStarted => (dim, with("began a turn", text)),
+        Kind::TurnEnded => (dim, with("ended the turn", text)),
+        Kind::Idle => (dim, "went idle".to_owned()),
+        Kind::Message => (plain, told(entry, to, text)),
+        Kind::ShutdownRequested => {
+            (AnsiColor::Yellow.on_default(), with(&format!("asked {to} to stop"), text))
+        }
+        Kind::ShutdownApproved => (AnsiColor::Yellow.on_default(), with("agreed to stop", text)),
+        Kind::ShutdownRejected => (AnsiColor::Yellow.on_default(), with("refused to stop", text)),
+    }
+}
+
+fn told(entry: &Entry, to: &str, text: &str) -> String {
+    let to = if to == "*" { "everybody" } else { to };
+    let word = match entry.message.as_deref() {
+        Some("message" | "broadcast") | None => String::new(),
+        Some(word) => format!(" ({word})"),
+    };
+    let said = match entry.summary.as_deref().filter(|_| word.is_empty()) {
+        Some(summary) => summary.to_owned(),
+        None => first_line(text),
+    };
+    let long = if text.len() > 200 { format!(" ({})", size(text.len())) } else { String::new() };
+    let doubt = if entry.unconfirmed { " (not confirmed)" } else { "" };
+    format!("told {to}{word}: {said}{long}{doubt}")
+}
+
+/// What a task's change means.
+fn changed(entry: &Entry, task: &str, summary: &str) -> String {
+    let owner = entry.owner.as_ref().and_then(Option::as_deref);
+    let what = match (entry.from_status.as_deref(), entry.to_status.as_deref(), owner) {
+        (from, to, Some(owner)) if from == to && owner == entry.actor => format!("took {task}"),
+        (from, to, Some(owner)) if from == to => format!("gave {task} to {owner}"),
+        (from, to, None) if from == to => format!("took {task} from its owner"),
+        (_, Some("in_progress"), _) => format!("started {task}"),
+        (Some("in_progress"), Some("pending"), None) => format!("put {task} back: nobody owns it"),
+        (_, Some(to), _) => format!("set {task} to {to}"),
+        (_, None, _) => format!("changed {task}"),
+    };
+    if summary.is_empty() { what } else { format!("{what}: {}", first_line(summary)) }
+}

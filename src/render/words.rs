@@ -1,0 +1,75 @@
+//! Times, sizes and counts as people read them.
+
+use anstyle::{AnsiColor, Style};
+
+use crate::clock::Time;
+use crate::event::LEAD;
+
+/// A span: `0.0s`, `12.3s`, `1m05s`, `2h03m`, `3d04h`.
+pub fn span(millis: i64) -> String {
+    let millis = millis.max(0);
+    let seconds = millis / 1_000;
+    match seconds {
+        0..60 => format!("{seconds}.{}s", millis % 1_000 / 100),
+        60..3_600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{}h{:02}m", seconds / 3_600, seconds % 3_600 / 60),
+        _ => format!("{}d{:02}h", seconds / 86_400, seconds % 86_400 / 3_600),
+    }
+}
+
+/// A size: `812 B`, `17.1 KB`, `2.0 MB`.
+pub fn size(bytes: usize) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} KB", bytes as f64 / 1e3),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}
+
+/// `1 task`, `2 tasks`.
+pub fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A moment: `2026-02-03 04:05:06`.
+pub fn moment(time: Time) -> String {
+    time.format("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// The first line of a text, at most 100 characters.
+pub fn first_line(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default().trim();
+    if line.chars().count() <= 100 {
+        return line.to_owned();
+    }
+    line.chars().take(99).chain(['…']).collect()
+}
+
+/// A name's colour, the same wherever it stands.
+pub fn voice(name: &str) -> Style {
+    const COLOURS: [AnsiColor; 5] =
+        [AnsiColor::Green, AnsiColor::Cyan, AnsiColor::Magenta, AnsiColor::Blue, AnsiColor::BrightGreen];
+    match name {
+        LEAD | "lead" => AnsiColor::Yellow.on_default(),
+        "client" | "unknown" => Style::new().dimmed(),
+        _ => {
+            let sum: usize = name.bytes().map(usize::from).sum();
+            COLOURS.get(sum % COLOURS.len()).map_or_else(Style::new, |colour| colour.on_default())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_and_sizes_are_short() {
+        let spans = [0, 90, 12_345, 65_000, 7_380_000, 273_600_000, -5].map(span);
+        assert_eq!(spans, ["0.0s", "0.0s", "12.3s", "1m05s", "2h03m", "3d04h", "0.0s"]);
+        assert_eq!([812, 17_123, 2_000_000].map(size), ["812 B", "17.1 KB", "2.0 MB"]);
+        assert_eq!((count(1, "task"), count(0, "task")), ("1 task".to_owned(), "0 tasks".to_owned()));
+        assert_eq!(first_line("\n  one \ntwo"), "one");
+        assert_eq!(first_line(&"x".repeat(200)).chars().count(), 100);
+    }
+}
