@@ -41,6 +41,13 @@ pub fn parse(text: &str) -> Option<Time> {
     DateTime::parse_from_rfc3339(text.trim()).ok().map(|time| time.with_timezone(&Utc))
 }
 
+/// The time so many milliseconds earlier, in our spelling; what is no time stays as it is.
+pub fn before(stamped: &str, millis: i64) -> String {
+    let earlier =
+        parse(stamped).and_then(|time| time.checked_sub_signed(chrono::Duration::milliseconds(millis)));
+    earlier.map_or_else(|| stamped.to_owned(), stamp)
+}
+
 /// A time from milliseconds since 1970, as the client writes it (`createdAt`, `joinedAt`).
 pub fn from_millis(millis: i64) -> Option<Time> {
     Utc.timestamp_millis_opt(millis).single()

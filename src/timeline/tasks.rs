@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::entry::{Entry, Kind, Source};
 use super::history::task_id;
 use super::material::{Call, Material};
+use crate::clock;
 use crate::payload::{Kind as Event, TaskUpdate};
 
 /// One change of a task, before it is told.
@@ -141,26 +142,34 @@ fn updates(material: &Material) -> Vec<Update<'_>> {
     found.collect()
 }
 
+/// Milliseconds by which a look may have begun before a tool whose effect it saw.
+const SLACK: i64 = 250;
+
 /// Lays a tool call over a task's changes: it names the actor of the change that the files show, or adds one that came
 /// and went between two looks.
 fn lay_over(life: &mut Vec<Change>, update: &Update<'_>) {
     let status = update.update.change.as_ref().map(|(_, to)| to).or(update.update.status.as_ref());
     let deletes = status.is_some_and(|status| status == "deleted");
     let owner = update.update.owner.as_ref();
-    let shows = |change: &Change| match (&change.status, deletes) {
-        (None, deletes) => deletes,
-        (Some(now), _) => {
-            status.is_none_or(|status| status == now)
-                && owner.is_none_or(|owner| change.owner.as_deref().unwrap_or("") == owner)
-        }
+    // A change shows the call when it brought what the call asked for.
+    let shows = |place: usize, life: &[Change]| {
+        let (now, before) = (&life[place], place.checked_sub(1).map(|place| &life[place]));
+        let brought_status = status.is_none_or(|status| now.status.as_ref() == Some(status))
+            && (owner.is_some() || before.is_none_or(|before| before.status != now.status));
+        let brought_owner = owner.is_none_or(|owner| now.owner.as_deref().unwrap_or("") == owner)
+            && (status.is_some() || before.is_none_or(|before| before.owner != now.owner));
+        if deletes { now.status.is_none() } else { brought_status && brought_owner }
     };
     // A hook that looked while the tool ran may have seen the change; one that looked afterwards saw it too, unless
     // a later change hid it.
     let until = life.iter().position(|change| change.at.as_str() > update.until).unwrap_or(life.len());
-    let seen = (0..life.len().min(until + 1)).rev().find(|place| {
-        let change = &life[*place];
-        change.at.as_str() >= update.from && change.actor.is_none() && shows(change)
-    });
+    let seen = |from: &str| {
+        (0..life.len().min(until + 1)).find(|place| {
+            let change = &life[*place];
+            change.at.as_str() >= from && change.actor.is_none() && shows(*place, life)
+        })
+    };
+    let seen = seen(update.from).or_else(|| seen(&clock::before(update.from, SLACK)));
     if let Some(place) = seen {
         let change = &mut life[place];
         change.actor.clone_from(&update.by);
