@@ -11,6 +11,7 @@ pub mod env;
 pub mod error;
 pub mod fs;
 pub mod paths;
+pub mod settings;
 pub mod ui;
 
 use std::ffi::OsString;
