@@ -59,6 +59,12 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             context.ui.say(&format!("the file as it was: {}", kept.display()));
         }
         context.ui.say(&format!("to undo: {}", args.place.command("uninstall", &file)));
+        if args.place.is_shared() && !program.is_bare() {
+            context.ui.say("note: the file is shared and has a path of this machine now");
+            context.ui.say(
+                "hint: to name the program by its word: teamkeep install --scope project --command teamkeep",
+            );
+        }
     }
     advise(context, args, &file, &after, &client, &wanted)?;
     Ok(ExitCode::SUCCESS)
@@ -126,7 +132,9 @@ fn advise(
                 wanted.len()
             ));
             let again = args.place.command("install", file);
-            say(&format!("hint: once `claude` answers: {again}; or name its version: {again} --client-version X.Y.Z"));
+            say(&format!(
+                "hint: once `claude` answers: {again}; or name its version: {again} --client-version X.Y.Z"
+            ));
         }
         Client::Known(version) => {
             let missing = entries::unknown_to(*version)?;

@@ -39,6 +39,11 @@ impl Place {
         SettingsFile::read(&path)
     }
 
+    /// Whether the file is one that others get as well.
+    pub fn is_shared(&self) -> bool {
+        self.settings.is_none() && self.scope == Scope::Project
+    }
+
     /// The command line of another subcommand for the same file.
     pub fn command(&self, subcommand: &str, file: &SettingsFile) -> String {
         match (&self.settings, self.scope) {

@@ -25,7 +25,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let _lock = if args.place.dry_run { None } else { Some(records.lock()?) };
     let file = args.place.read(context)?;
     let record = records.find(&file.real).filter(|record| record.left(file.bytes()));
-    let after = before_us(&records, &file, record.as_ref())?;
+    let (after, exact) = before_us(&records, &file, record.as_ref())?;
     let path = file.path.display();
     if after == file.content {
         context.ui.say(&format!("nothing to do: {path} has no hooks of ours"));
@@ -40,7 +40,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     match &after {
         Some(content) => {
             file.replace(content)?;
-            let how = if record.is_some() { "; the file is as it was before" } else { "" };
+            let how = if exact { "; the file is as it was before" } else { "" };
             context.ui.say(&format!("removed {count} hooks from {path}{how}"));
         }
         None => {
@@ -59,18 +59,20 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The content to give back: exactly the one of before where nothing else changed since, else the present
-/// one without ours; none at all for a file that install made.
-fn before_us(records: &Records, file: &SettingsFile, record: Option<&Record>) -> Result<Option<Vec<u8>>> {
-    let Some(content) = &file.content else { return Ok(None) };
-    match record.map(|record| &record.original) {
-        Some(None) => return Ok(None),
-        Some(Some(original)) => {
-            if let Some(kept) = records.kept(&file.real, original) {
-                return Ok(Some(kept));
-            }
+/// The content to give back: exactly the one of before (and `true`) where nothing else changed since, else
+/// the present one without ours; none at all for a file that install made.
+fn before_us(
+    records: &Records,
+    file: &SettingsFile,
+    record: Option<&Record>,
+) -> Result<(Option<Vec<u8>>, bool)> {
+    let Some(content) = &file.content else { return Ok((None, true)) };
+    match record.map(|record| record.original.as_deref().map(|original| records.kept(&file.real, original))) {
+        Some(None) => Ok((None, true)),
+        Some(Some(Some(kept))) => Ok((Some(kept), true)),
+        None | Some(Some(None)) => {
+            let without = plan::without_ours(content).map_err(|cause| cannot_edit(file, cause))?;
+            Ok((Some(without), false))
         }
-        None => {}
     }
-    plan::without_ours(content).map(Some).map_err(|cause| cannot_edit(file, cause))
 }

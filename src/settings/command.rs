@@ -64,6 +64,11 @@ impl Program {
         &self.0
     }
 
+    /// Whether it is found on the search path of whoever runs it.
+    pub fn is_bare(&self) -> bool {
+        self.0 == NAME
+    }
+
     /// Puts this program in place of the bare word; without `with_args` as one line for a shell.
     pub fn put_into(&self, hook: &mut Map<String, Value>, with_args: bool) {
         let mut command = if with_args { self.0.clone() } else { quoted(&self.0) };

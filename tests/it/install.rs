@@ -333,6 +333,30 @@ fn the_clients_own_directory_is_where_it_says() {
 }
 
 #[test]
+fn a_shared_file_gets_a_path_of_this_machine_only_with_a_word_of_warning() {
+    let home = Home::new();
+    assert!(home.ok("install --scope project").err.contains("note: the file is shared"));
+    let said = home.ok("install --scope project --command teamkeep");
+    assert!(!said.err.contains("note: "), "{}", said.err);
+    assert_eq!(home.json()["hooks"]["Stop"][0]["hooks"][0]["command"], "teamkeep");
+}
+
+#[test]
+fn installs_at_the_same_time_are_one_install() {
+    let home = Home::with(MINE);
+    let mut all: Vec<_> = (0..8)
+        .map(|_| home.command("install").stderr(std::process::Stdio::null()).spawn().unwrap())
+        .collect();
+    assert!(all.iter_mut().all(|one| one.wait().unwrap().success()));
+    let together = home.read();
+    home.write(MINE);
+    home.ok("install");
+    assert_eq!(home.read(), together);
+    home.ok("uninstall");
+    assert_eq!(home.read(), MINE);
+}
+
+#[test]
 fn a_command_line_that_makes_no_sense_is_64() {
     let home = Home::new();
     for line in
