@@ -156,7 +156,7 @@ case $prefix in
         ;;
     /*) chosen=" --prefix $(quoted "$prefix")" ;;
     *)
-        prefix=$here/$prefix
+        prefix=$here/${prefix#./}
         chosen=" --prefix $(quoted "$prefix")"
         ;;
 esac
