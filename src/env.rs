@@ -31,6 +31,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable { name: "TMUX_PANE", about: "the pane of a split-pane teammate, set by tmux" },
     Variable { name: "HOME", about: "the user's home" },
     Variable { name: "TMPDIR", about: "where the record goes when there is no home" },
+    Variable { name: "PATH", about: "where `install` looks for this program and the client" },
     Variable { name: "NO_COLOR", about: "no colour in the terminal" },
 ];
 
@@ -55,6 +56,8 @@ pub struct Env {
     pub home: Option<PathBuf>,
     /// `TMPDIR`
     pub tmp: Option<PathBuf>,
+    /// `PATH`
+    pub search: Option<OsString>,
 }
 
 impl Env {
@@ -70,6 +73,7 @@ impl Env {
             pane: text("TMUX_PANE"),
             home: path("HOME"),
             tmp: path("TMPDIR"),
+            search: value("PATH"),
         }
     }
 }

@@ -95,7 +95,7 @@ fn ends_whole(file: &File, length: u64) -> io::Result<bool> {
 }
 
 /// A name beside `path` that no other writer uses.
-fn beside(path: &Path) -> PathBuf {
+pub fn beside(path: &Path) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let mut name = std::ffi::OsString::from(".");

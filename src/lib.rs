@@ -22,6 +22,7 @@ pub mod process;
 pub mod recorder;
 pub mod render;
 pub mod response;
+pub mod settings;
 pub mod team;
 pub mod timeline;
 pub mod ui;

@@ -54,6 +54,11 @@ impl Paths {
         self.store.join("sessions")
     }
 
+    /// What is remembered of the settings that the hooks were added to, and how those were before.
+    pub fn installs(&self) -> PathBuf {
+        self.store.join("installs")
+    }
+
     /// Our own failures.
     pub fn diagnostics(&self) -> PathBuf {
         self.store.join("diagnostics")

@@ -1,18 +1,161 @@
-//! `teamkeep install`
+//! `teamkeep install`: adds the hooks to a settings file of the client.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::clock;
+use crate::commands::place::{Place, cannot_edit, show};
 use crate::context::Context;
 use crate::error::Result;
+use crate::settings::client::{self, Client};
+use crate::settings::command::Program;
+use crate::settings::entries::{self, Entry};
+use crate::settings::file::SettingsFile;
+use crate::settings::plan;
+use crate::settings::record::{Record, Records};
+use crate::settings::version::{FIRST_WITH_TEAMS, Version};
 
 /// Arguments of `teamkeep install`.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    #[command(flatten)]
+    place: Place,
+    /// The program that the hooks run, instead of this one: a path, or the bare word `teamkeep`
+    #[arg(long, value_name = "PATH")]
+    command: Option<String>,
+    /// The client's version, instead of asking `claude --version`
+    #[arg(long, value_name = "X.Y.Z")]
+    client_version: Option<Version>,
+}
 
-/// Runs it.
+/// Adds the hooks.
 ///
 /// # Errors
-/// When the settings cannot be read or written.
-pub fn run(_context: &Context, _args: &Args) -> Result<ExitCode> {
+/// When the settings cannot be read, edited or written; then they are as they were.
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    let program = match &args.command {
+        Some(command) => Program::named(command)?,
+        None => Program::running(&context.env)?,
+    };
+    let client = match args.client_version {
+        Some(version) => Client::Known(version),
+        None => client::ask(&context.env, &context.paths),
+    };
+    let wanted = entries::wanted(&client, &program)?;
+    let records = Records::at(context.paths.installs());
+    let _lock = if args.place.dry_run { None } else { Some(records.lock()?) };
+    let file = args.place.read(context)?;
+    let after = plan::with_ours(file.bytes(), &wanted).map_err(|cause| cannot_edit(&file, cause))?;
+    if after == file.bytes() {
+        context.ui.say(&format!("nothing to do: {} has all {} hooks", file.path.display(), wanted.len()));
+    } else if args.place.dry_run {
+        show(context, &file, &after)?;
+    } else {
+        let kept = write(context, &records, &file, &after, &program, &client)?;
+        let (path, count) = (file.path.display(), wanted.len());
+        context.ui.say(&format!("installed {count} hooks in {path}"));
+        context.ui.say(&format!("each runs {} hook, for {}", program.as_str(), name(&client)));
+        if let Some(kept) = kept {
+            context.ui.say(&format!("the file as it was: {}", kept.display()));
+        }
+        context.ui.say(&format!("to undo: {}", args.place.command("uninstall", &file)));
+        if args.place.is_shared() && !program.is_bare() {
+            context.ui.say("note: the file is shared and has a path of this machine now");
+            context.ui.say(
+                "hint: to name the program by its word: teamkeep install --scope project --command teamkeep",
+            );
+        }
+    }
+    advise(context, args, &file, &after, &client, &wanted)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Keeps the file as it was, replaces it, and remembers both. Returns where the old content is.
+fn write(
+    context: &Context,
+    records: &Records,
+    file: &SettingsFile,
+    after: &[u8],
+    program: &Program,
+    client: &Client,
+) -> Result<Option<PathBuf>> {
+    let mut record = Record::new(clock::stamp(context.clock.now()), &file.path, after);
+    program.as_str().clone_into(&mut record.command);
+    record.client = match client {
+        Client::Known(version) => Some(version.to_string()),
+        Client::Unknown(_) => None,
+    };
+    let earlier = records.find(&file.real);
+    let mut backup = None;
+    if let Some(content) = &file.content {
+        backup = Some(records.keep(&file.real, content)?.1);
+        // Installed anew over an install of ours, the file to give back is still the one before the first.
+        match earlier.as_ref().filter(|earlier| earlier.left(content)) {
+            Some(first) => {
+                record.original.clone_from(&first.original);
+                record.made_directory = first.made_directory;
+            }
+            None => {
+                let original = plan::without_ours(content).map_err(|cause| cannot_edit(file, cause))?;
+                record.original = Some(records.keep(&file.real, &original)?.0);
+            }
+        }
+    } else {
+        record.made_directory = file.make_directory()?;
+    }
+    // The record comes first: one without its file is ignored, a file without its record is not as it could be.
+    records.write(&file.real, &record)?;
+    if let Err(error) = file.replace(after) {
+        match earlier {
+            Some(earlier) => records.write(&file.real, &earlier)?,
+            None => records.forget(&file.real)?,
+        }
+        return Err(error);
+    }
+    Ok(backup)
+}
+
+/// Says what the user should know about the client and the file.
+fn advise(
+    context: &Context,
+    args: &Args,
+    file: &SettingsFile,
+    after: &[u8],
+    client: &Client,
+    wanted: &[Entry],
+) -> Result<()> {
+    let say = |line: &str| context.ui.say(line);
+    match client {
+        Client::Unknown(why) => {
+            say(&format!(
+                "note: {why}; only the {} hooks that every client with agent teams knows",
+                wanted.len()
+            ));
+            let again = args.place.command("install", file);
+            say(&format!(
+                "hint: once `claude` answers: {again}; or name its version: {again} --client-version X.Y.Z"
+            ));
+        }
+        Client::Known(version) => {
+            let missing = entries::unknown_to(*version)?;
+            if !missing.is_empty() {
+                say(&format!("note: client {version} does not know {}", missing.join(", ")));
+                say("hint: after an upgrade of the client, install again");
+            }
+            if *version < FIRST_WITH_TEAMS {
+                say(&format!("note: agent teams need client {FIRST_WITH_TEAMS} or later"));
+            }
+        }
+    }
+    for obstacle in plan::obstacles(after) {
+        say(&format!("warning: {obstacle}: {}", file.path.display()));
+    }
+    Ok(())
+}
+
+fn name(client: &Client) -> String {
+    match client {
+        Client::Known(version) => format!("client {version}"),
+        Client::Unknown(_) => format!("any client since {FIRST_WITH_TEAMS}"),
+    }
 }

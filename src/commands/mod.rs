@@ -1,9 +1,10 @@
-//! One file a subcommand, named as the user types it.
+//! One file a subcommand, named as the user types it; [`place`] is what two of them share.
 
 pub mod finish;
 pub mod hook;
 pub mod install;
 pub mod log;
+pub mod place;
 mod reading;
 pub mod replay;
 pub mod show;

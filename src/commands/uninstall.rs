@@ -1,18 +1,78 @@
-//! `teamkeep uninstall`
+//! `teamkeep uninstall`: takes the hooks out of a settings file again.
 
 use std::process::ExitCode;
 
+use crate::commands::place::{Place, cannot_edit, show};
 use crate::context::Context;
 use crate::error::Result;
+use crate::settings::file::SettingsFile;
+use crate::settings::plan;
+use crate::settings::record::{Record, Records};
 
 /// Arguments of `teamkeep uninstall`.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    #[command(flatten)]
+    place: Place,
+}
 
-/// Runs it.
+/// Takes the hooks out.
 ///
 /// # Errors
-/// When the settings cannot be read or written.
-pub fn run(_context: &Context, _args: &Args) -> Result<ExitCode> {
+/// When the settings cannot be read, edited or written; then they are as they were.
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    let records = Records::at(context.paths.installs());
+    let _lock = if args.place.dry_run { None } else { Some(records.lock()?) };
+    let file = args.place.read(context)?;
+    let record = records.find(&file.real).filter(|record| record.left(file.bytes()));
+    let (after, exact) = before_us(&records, &file, record.as_ref())?;
+    let path = file.path.display();
+    if after == file.content {
+        context.ui.say(&format!("nothing to do: {path} has no hooks of ours"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if args.place.dry_run {
+        show(context, &file, after.as_deref().unwrap_or_default())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (_, kept) = records.keep(&file.real, file.bytes())?;
+    let count = plan::count(file.bytes());
+    match &after {
+        Some(content) => {
+            file.replace(content)?;
+            let how = if exact { "; the file is as it was before" } else { "" };
+            context.ui.say(&format!("removed {count} hooks from {path}{how}"));
+        }
+        None => {
+            file.remove()?;
+            context.ui.say(&format!("removed {path}, which install had made, with its {count} hooks"));
+            if record.is_some_and(|record| record.made_directory)
+                && let Some(directory) = file.real.parent()
+            {
+                // Only an empty directory can be removed this way; what somebody put there since stays.
+                let _ = std::fs::remove_dir(directory);
+            }
+        }
+    }
+    context.ui.say(&format!("the file with the hooks: {}", kept.display()));
+    records.forget(&file.real)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The content to give back: exactly the one of before (and `true`) where nothing else changed since, else
+/// the present one without ours; none at all for a file that install made.
+fn before_us(
+    records: &Records,
+    file: &SettingsFile,
+    record: Option<&Record>,
+) -> Result<(Option<Vec<u8>>, bool)> {
+    let Some(content) = &file.content else { return Ok((None, true)) };
+    match record.map(|record| record.original.as_deref().map(|original| records.kept(&file.real, original))) {
+        Some(None) => Ok((None, true)),
+        Some(Some(Some(kept))) => Ok((Some(kept), true)),
+        None | Some(Some(None)) => {
+            let without = plan::without_ours(content).map_err(|cause| cannot_edit(file, cause))?;
+            Ok((Some(without), false))
+        }
+    }
 }

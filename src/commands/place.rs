@@ -1,0 +1,76 @@
+//! The settings file that `install` and `uninstall` work on, and what they both do with it.
+
+use std::path::PathBuf;
+
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::settings::command::quoted;
+use crate::settings::diff;
+use crate::settings::file::SettingsFile;
+use crate::settings::locate::{self, Scope};
+
+/// Which file, and whether to write it.
+#[derive(Debug, clap::Args)]
+pub struct Place {
+    /// Whose sessions
+    #[arg(long, value_enum, default_value_t)]
+    scope: Scope,
+    /// Another settings file than the scope's
+    #[arg(long, value_name = "PATH", conflicts_with = "scope")]
+    settings: Option<PathBuf>,
+    /// Show the change and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// For scripts; no question is ever asked
+    #[arg(long, short)]
+    yes: bool,
+}
+
+impl Place {
+    /// Reads the file that is meant.
+    ///
+    /// # Errors
+    /// When there is no telling which, or it cannot be read.
+    pub fn read(&self, context: &Context) -> Result<SettingsFile> {
+        let path = match &self.settings {
+            Some(path) => locate::absolute(path)?,
+            None => locate::settings_of(self.scope, &context.env, &context.paths)?,
+        };
+        SettingsFile::read(&path)
+    }
+
+    /// Whether the file is one that others get as well.
+    pub fn is_shared(&self) -> bool {
+        self.settings.is_none() && self.scope == Scope::Project
+    }
+
+    /// The command line of another subcommand for the same file.
+    pub fn command(&self, subcommand: &str, file: &SettingsFile) -> String {
+        match (&self.settings, self.scope) {
+            (Some(_), _) => {
+                format!("teamkeep {subcommand} --settings {}", quoted(&file.path.to_string_lossy()))
+            }
+            (None, Scope::User) => format!("teamkeep {subcommand}"),
+            (None, Scope::Project) => format!("teamkeep {subcommand} --scope project"),
+            (None, Scope::Local) => format!("teamkeep {subcommand} --scope local"),
+        }
+    }
+}
+
+/// Prints the change that would be made.
+///
+/// # Errors
+/// When stdout cannot be written.
+pub fn show(context: &Context, file: &SettingsFile, after: &[u8]) -> Result<()> {
+    let text = |bytes| String::from_utf8_lossy(bytes);
+    let changes = diff::unified(&text(file.bytes()), &text(after));
+    let path = file.path.display().to_string();
+    let path = crate::ui::escape(&path);
+    Ok(context.ui.raw(format!("--- {path}\n+++ {path}\n{changes}").as_bytes())?)
+}
+
+/// The error for a file that this program must not touch.
+pub fn cannot_edit(file: &SettingsFile, cause: String) -> Error {
+    Error::caused(format!("cannot edit {}", file.path.display()), cause)
+        .hint("nothing was changed; mend the file, or name another one: --settings PATH")
+}

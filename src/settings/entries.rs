@@ -1,0 +1,164 @@
+//! Which hooks a client gets: those of the embedded `hooks/hooks.json` that its version knows.
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+use crate::settings::client::Client;
+use crate::settings::command::Program;
+use crate::settings::version::{FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version};
+
+/// The hooks as a person would copy them, with the program named by its bare word.
+const HOOKS: &str = include_str!("../../hooks/hooks.json");
+
+/// Since when an event exists. Before 2.1.101 a client drops a whole settings file that names one it
+/// does not know. What is not here is older than anything that we could be installed for.
+const SINCE: &[(&str, Version)] = &[
+    ("SubagentStart", Version(2, 0, 43)),
+    ("TeammateIdle", Version(2, 1, 33)),
+    ("TaskCompleted", Version(2, 1, 33)),
+    ("StopFailure", Version(2, 1, 78)),
+    ("FileChanged", Version(2, 1, 83)),
+    ("TaskCreated", Version(2, 1, 84)),
+];
+
+/// The entry of one event: a matcher group that holds our command alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The event, as the client names it.
+    pub event: String,
+    /// The matcher group.
+    pub group: Value,
+}
+
+/// The entries for this client, each running this program.
+///
+/// # Errors
+/// When the embedded file is not what it should be, which a test rules out.
+pub fn wanted(client: &Client, program: &Program) -> Result<Vec<Entry>> {
+    // A client that does not say its version gets what every one with agent teams understands.
+    let (version, with_args) = match client {
+        Client::Known(version) => (*version, *version >= FIRST_WITH_ARGS),
+        Client::Unknown(_) => (FIRST_WITH_TEAMS, false),
+    };
+    let mut entries = embedded()?;
+    entries.retain(|entry| since(&entry.event).is_none_or(|since| version >= since));
+    for entry in &mut entries {
+        for hook in hooks_of(&mut entry.group) {
+            program.put_into(hook, with_args);
+        }
+    }
+    Ok(entries)
+}
+
+/// The events that the embedded file has and this client does not know.
+///
+/// # Errors
+/// As [`wanted`].
+pub fn unknown_to(version: Version) -> Result<Vec<String>> {
+    let late = |entry: &Entry| since(&entry.event).is_some_and(|since| version < since);
+    Ok(embedded()?.into_iter().filter(late).map(|entry| entry.event).collect())
+}
+
+fn since(event: &str) -> Option<Version> {
+    SINCE.iter().find(|(name, _)| *name == event).map(|(_, since)| *since)
+}
+
+/// The entries of the embedded file, in its order.
+fn embedded() -> Result<Vec<Entry>> {
+    let broken = || Error::new("the embedded hooks/hooks.json is not a table of hooks");
+    let value: Value = serde_json::from_str(HOOKS).map_err(|_| broken())?;
+    let events = value.get("hooks").and_then(Value::as_object).ok_or_else(broken)?;
+    let groups = events.iter().flat_map(|(event, groups)| {
+        groups
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|group| Entry { event: event.clone(), group: group.clone() })
+    });
+    Ok(groups.collect())
+}
+
+fn hooks_of(group: &mut Value) -> impl Iterator<Item = &mut Map<String, Value>> {
+    group
+        .get_mut("hooks")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn events(client: Client) -> Vec<String> {
+        let program = Program::named("/bin/teamkeep").unwrap();
+        wanted(&client, &program).unwrap().into_iter().map(|entry| entry.event).collect()
+    }
+
+    fn known(version: Version) -> Vec<String> {
+        events(Client::Known(version))
+    }
+
+    #[test]
+    fn the_embedded_file_has_every_event_once_with_its_own_name_in_kebab_case() {
+        let all = embedded().unwrap();
+        assert_eq!(all.len(), 15);
+        for entry in all {
+            let mut kebab = String::new();
+            for c in entry.event.chars() {
+                if c.is_uppercase() && !kebab.is_empty() {
+                    kebab.push('-');
+                }
+                kebab.push(c.to_ascii_lowercase());
+            }
+            let budget = if entry.event == "SessionEnd" { 30 } else { 10 };
+            let hook = serde_json::json!({"type": "command", "command": "teamkeep", "args": ["hook", kebab], "timeout": budget});
+            assert_eq!(entry.group["hooks"], serde_json::json!([hook]));
+            let tools = matches!(entry.event.as_str(), "PreToolUse" | "PostToolUse");
+            assert_eq!(entry.group.get("matcher").is_some(), tools, "{}", entry.event);
+        }
+    }
+
+    #[test]
+    fn every_event_that_came_late_is_one_that_we_install() {
+        let all = embedded().unwrap();
+        for (event, _) in SINCE {
+            assert!(all.iter().any(|entry| entry.event == *event), "{event}");
+        }
+    }
+
+    #[test]
+    fn a_client_gets_the_events_that_it_knows_and_no_other() {
+        assert_eq!(known(Version(2, 1, 328)).len(), 15);
+        assert_eq!(known(Version(2, 1, 84)).len(), 15);
+        assert!(!known(Version(2, 1, 83)).contains(&"TaskCreated".to_owned()));
+        assert!(known(Version(2, 1, 83)).contains(&"FileChanged".to_owned()));
+        assert!(!known(Version(2, 1, 82)).contains(&"FileChanged".to_owned()));
+        assert!(!known(Version(2, 1, 77)).contains(&"StopFailure".to_owned()));
+        assert!(known(Version(2, 1, 33)).contains(&"TeammateIdle".to_owned()));
+        assert_eq!(known(Version(2, 1, 32)).len(), 10);
+        assert!(!known(Version(2, 0, 42)).contains(&"SubagentStart".to_owned()));
+        assert_eq!(unknown_to(Version(2, 1, 83)).unwrap(), ["TaskCreated"]);
+    }
+
+    #[test]
+    fn a_client_that_says_nothing_gets_what_all_with_teams_know_in_the_old_form() {
+        let unknown = Client::Unknown("it is asleep".to_owned());
+        assert_eq!(events(unknown.clone()), known(FIRST_WITH_TEAMS));
+        let program = Program::named("/bin/teamkeep").unwrap();
+        let entries = wanted(&unknown, &program).unwrap();
+        assert_eq!(entries[0].group["hooks"][0]["command"], "/bin/teamkeep hook session-start");
+        assert_eq!(entries[0].group["hooks"][0].get("args"), None);
+    }
+
+    #[test]
+    fn the_exec_form_begins_with_2_1_139() {
+        let program = Program::named("/bin/teamkeep").unwrap();
+        let of = |version| wanted(&Client::Known(version), &program).unwrap()[1].group["hooks"][0].clone();
+        let exec = of(Version(2, 1, 139));
+        assert_eq!(exec["command"], "/bin/teamkeep");
+        assert_eq!(exec["args"], serde_json::json!(["hook", "session-end"]));
+        assert_eq!(of(Version(2, 1, 138))["command"], "/bin/teamkeep hook session-end");
+    }
+}

@@ -1,0 +1,22 @@
+//! The client's `settings.json`, edited without disturbing it.
+//!
+//! [`entries`] says what we want in it, [`plan`] computes the text that has it (or has it no longer),
+//! [`file`] puts that text in place, and [`record`] remembers how the file was.
+//!
+//! The edit is textual and can be undone without any memory: where our entries stand alone in a place
+//! that we made, the place goes with them; how they are laid out tells it from one that was there, empty.
+
+pub mod client;
+pub mod command;
+pub mod diff;
+pub mod document;
+pub mod entries;
+pub mod file;
+pub mod insert;
+pub mod layout;
+pub mod locate;
+pub mod plan;
+pub mod record;
+pub mod remove;
+pub mod splice;
+pub mod version;

@@ -1,0 +1,333 @@
+//! The text that a settings file is to have, computed and checked before anything is written.
+
+use serde_json::Value;
+
+use crate::settings::command::runs_us;
+use crate::settings::document::Document;
+use crate::settings::entries::Entry;
+use crate::settings::splice::{Splice, apply};
+use crate::settings::{insert, remove};
+
+/// The mark that some editors begin a file with.
+const BOM: &str = "\u{feff}";
+
+/// The content of a file that has these entries, each once, and none of ours besides; the content
+/// itself where that is so already.
+///
+/// # Errors
+/// The reason why this file cannot be edited.
+pub fn with_ours(content: &[u8], wanted: &[Entry]) -> Result<Vec<u8>, String> {
+    let (bom, text) = text_of(content)?;
+    let text = if text.trim().is_empty() { "{}\n" } else { text };
+    if has_exactly(&ours(&data(text)?), wanted) {
+        return Ok(content.to_vec());
+    }
+    let clean = strip(text)?;
+    let splices = insert::insert(&Document::parse(&clean)?, wanted);
+    let after = apply(&clean, splices);
+    let now = data(&after)?;
+    if !has_exactly(&ours(&now), wanted) || others(now) != others(data(text)?) {
+        return Err("the change would have altered something else".to_owned());
+    }
+    Ok(format!("{bom}{after}").into_bytes())
+}
+
+/// The content of a file that has none of ours.
+///
+/// # Errors
+/// The reason why this file cannot be edited.
+pub fn without_ours(content: &[u8]) -> Result<Vec<u8>, String> {
+    let (bom, text) = text_of(content)?;
+    if text.trim().is_empty() {
+        return Ok(content.to_vec());
+    }
+    Ok(format!("{bom}{}", strip(text)?).into_bytes())
+}
+
+/// How many of our entries a file has; none when it cannot be read.
+pub fn count(content: &[u8]) -> usize {
+    text_of(content).ok().and_then(|(_, text)| data(text).ok()).map_or(0, |settings| ours(&settings).len())
+}
+
+/// What in this content will keep the client from running our hooks.
+pub fn obstacles(content: &[u8]) -> Vec<String> {
+    let Ok((_, text)) = text_of(content) else { return Vec::new() };
+    let mut found = Vec::new();
+    if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(text) {
+        found.push(format!(
+            "the client reads strict JSON, without comments and trailing commas, and skips this whole file for its line {}",
+            error.line()
+        ));
+    }
+    if data(text).is_ok_and(|settings| settings.get("disableAllHooks") == Some(&Value::Bool(true))) {
+        found.push("no hook runs while `disableAllHooks` is true in this file".to_owned());
+    }
+    found
+}
+
+fn text_of(content: &[u8]) -> Result<(&'static str, &str), String> {
+    let text = std::str::from_utf8(content).map_err(|error| format!("it is not UTF-8 ({error})"))?;
+    Ok(text.strip_prefix(BOM).map_or(("", text), |text| (BOM, text)))
+}
+
+fn data(text: &str) -> Result<Value, String> {
+    Document::parse(text).map(|document| document.data())
+}
+
+/// Takes ours out, tidily where that leaves the settings intact.
+fn strip(text: &str) -> Result<String, String> {
+    let document = Document::parse(text)?;
+    let expected = others(document.data());
+    let intact =
+        |after: &String| data(after).is_ok_and(|now| ours(&now).is_empty() && others(now) == expected);
+    let attempt = |tidy| -> Option<String> {
+        let splices: Vec<Splice> = remove::remove(&document, tidy);
+        let after = if splices.is_empty() { text.to_owned() } else { apply(text, splices) };
+        Some(after).filter(intact)
+    };
+    attempt(true)
+        .or_else(|| attempt(false))
+        .ok_or_else(|| "the hooks cannot be taken out without altering something else".to_owned())
+}
+
+/// Our commands, each as an entry of its own.
+fn ours(settings: &Value) -> Vec<Entry> {
+    let mut found = Vec::new();
+    for (event, groups) in settings.get("hooks").and_then(Value::as_object).into_iter().flatten() {
+        for group in groups.as_array().into_iter().flatten() {
+            for hook in group.get("hooks").and_then(Value::as_array).into_iter().flatten() {
+                if runs_us(hook) {
+                    let mut group = group.clone();
+                    if let Some(hooks) = group.get_mut("hooks") {
+                        *hooks = Value::Array(vec![hook.clone()]);
+                    }
+                    found.push(Entry { event: event.clone(), group });
+                }
+            }
+        }
+    }
+    found
+}
+
+fn has_exactly(found: &[Entry], wanted: &[Entry]) -> bool {
+    found.len() == wanted.len() && wanted.iter().all(|entry| found.contains(entry))
+}
+
+/// The settings without our commands and without what is empty among the hooks: two states of a file
+/// that agree in this differ only by what is ours.
+fn others(mut settings: Value) -> Value {
+    let Some(events) = settings.get_mut("hooks").and_then(Value::as_object_mut) else {
+        return settings;
+    };
+    for groups in events.values_mut().filter_map(Value::as_array_mut) {
+        groups.retain_mut(|group| {
+            let Some(hooks) = group.get_mut("hooks").and_then(Value::as_array_mut) else { return true };
+            let before = hooks.len();
+            hooks.retain(|hook| !runs_us(hook));
+            !hooks.is_empty() || before == 0
+        });
+    }
+    events.retain(|_, groups| groups.as_array().is_none_or(|groups| !groups.is_empty()));
+    if events.is_empty()
+        && let Some(settings) = settings.as_object_mut()
+    {
+        settings.shift_remove("hooks");
+    }
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::client::Client;
+    use crate::settings::command::Program;
+    use crate::settings::entries;
+    use crate::settings::version::Version;
+
+    /// Two entries are enough to look at; one has a matcher.
+    fn few() -> Vec<Entry> {
+        let program = Program::named("/bin/teamkeep").unwrap();
+        let client = Client::Known(Version(2, 1, 138));
+        let mut few = entries::wanted(&client, &program).unwrap();
+        few.retain(|entry| ["Stop", "PreToolUse"].contains(&entry.event.as_str()));
+        few[0].group["matcher"] = "Agent".into();
+        few
+    }
+
+    fn installed(before: &str) -> String {
+        let after = String::from_utf8(with_ours(before.as_bytes(), &few()).unwrap()).unwrap();
+        let twice = with_ours(after.as_bytes(), &few()).unwrap();
+        assert_eq!(String::from_utf8(twice).unwrap(), after, "twice is once");
+        if !before.trim().is_empty() {
+            let back = without_ours(after.as_bytes()).unwrap();
+            assert_eq!(String::from_utf8(back).unwrap(), before, "and back again");
+        }
+        after
+    }
+
+    #[test]
+    fn an_empty_file_and_an_empty_object_become_what_one_would_write_by_hand() {
+        let by_hand = r#"{
+  "hooks": {
+    "PreToolUse": [
+      {
+        "matcher": "Agent",
+        "hooks": [
+          {
+            "type": "command",
+            "command": "/bin/teamkeep hook pre-tool-use",
+            "timeout": 10
+          }
+        ]
+      }
+    ],
+    "Stop": [
+      {
+        "hooks": [
+          {
+            "type": "command",
+            "command": "/bin/teamkeep hook stop",
+            "timeout": 10
+          }
+        ]
+      }
+    ]
+  }
+}
+"#;
+        assert_eq!(installed("{}\n"), by_hand);
+        assert_eq!(installed(""), by_hand);
+        assert_eq!(installed(" \n"), by_hand);
+        assert_eq!(installed("{}"), by_hand.trim_end());
+    }
+
+    #[test]
+    fn ours_come_behind_what_is_there_in_the_manner_of_the_file() {
+        let before = "{\r\n\t// mine\r\n\t\"hooks\": {\r\n\t\t\"Stop\": [\r\n\t\t\t{\"hooks\": []} // why\r\n\t\t],\r\n\t},\r\n\t\"z\": 1\r\n}";
+        insta::assert_snapshot!(installed(before).replace("\r\n", "␍\n"), @r#"
+        {␍
+        	// mine␍
+        	"hooks": {␍
+        		"Stop": [␍
+        			{"hooks": []}, // why␍
+        			{␍
+        				"hooks": [␍
+        					{␍
+        						"type": "command",␍
+        						"command": "/bin/teamkeep hook stop",␍
+        						"timeout": 10␍
+        					}␍
+        				]␍
+        			}␍
+        		],␍
+        		"PreToolUse": [␍
+        			{␍
+        				"matcher": "Agent",␍
+        				"hooks": [␍
+        					{␍
+        						"type": "command",␍
+        						"command": "/bin/teamkeep hook pre-tool-use",␍
+        						"timeout": 10␍
+        					}␍
+        				]␍
+        			}␍
+        		],␍
+        	},␍
+        	"z": 1␍
+        }
+        "#);
+    }
+
+    #[test]
+    fn what_was_there_and_empty_is_there_and_empty_again() {
+        for before in [
+            "{\"hooks\": {}}",
+            "{ \"hooks\" : { } }",
+            "{\n  \"hooks\": {\n  }\n}\n",
+            "{\"hooks\": {\"Stop\": []}}",
+            "{\"hooks\": {\"Stop\": [ ], \"PreToolUse\": [\n]}}",
+            "{\"hooks\": {\"Stop\": [ /* none */ ], \"Other\": [],}}",
+            "{\"hooks\": { // none\n}}",
+            "{\n}",
+            "{\n\n}\n\n",
+            "{ // nothing here\n}",
+            "{ /* nothing here */ }",
+            "\u{feff}{\"a\": [1, 2, {}],}\n",
+            "// head\n{\"a\": 1 /* one */ , /* two */ // three\n}\n// tail",
+            "{\"a\":1}",
+            "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]}]}}",
+        ] {
+            installed(before);
+        }
+    }
+
+    #[test]
+    fn what_the_user_changed_since_stays() {
+        let mut after = installed("{\n  \"a\": 1\n}\n");
+        after = after.replace("\"a\": 1,\n", "\"a\": 2, // two\n\n");
+        after = after.replace("  }\n}\n", "  }, // ours\n  \"b\": 3\n}\n");
+        after =
+            after.replace("\"Stop\": [\n", "\"Stop\": [\n      {\"hooks\": [{\"command\": \"mine\"}]},\n");
+        let back = without_ours(after.as_bytes()).unwrap();
+        insta::assert_snapshot!(String::from_utf8(back).unwrap(), @r#"
+        {
+          "a": 2, // two
+
+          "hooks": {
+            "Stop": [
+              {"hooks": [{"command": "mine"}]}
+            ]
+          }, // ours
+          "b": 3
+        }
+        "#);
+    }
+
+    #[test]
+    fn a_file_that_another_program_wrote_anew_is_left_without_a_trace_of_ours() {
+        let settings: Value = serde_json::from_str(&installed("{\"a\": 1}")).unwrap();
+        let back = without_ours(settings.to_string().as_bytes()).unwrap();
+        assert_eq!(String::from_utf8(back).unwrap(), "{\"a\":1}");
+        let only: Value = serde_json::from_str(&installed("{}")).unwrap();
+        assert_eq!(without_ours(only.to_string().as_bytes()).unwrap(), b"{}");
+    }
+
+    #[test]
+    fn a_comment_before_ours_never_swallows_what_follows() {
+        let text = "{\"a\": 1, // mine\n\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"teamkeep hook stop\"}]}]}}";
+        let back = without_ours(text.as_bytes()).unwrap();
+        assert_eq!(String::from_utf8(back).unwrap(), "{\"a\": 1 // mine\n}");
+    }
+
+    #[test]
+    fn an_older_install_is_replaced_and_its_neighbours_stay() {
+        let before = r#"{"hooks": {"Stop": [{"hooks": [
+            {"command": "first"}, {"command": "'/old place/teamkeep' hook stop"}, {"command": "last"}]}],
+            "Gone": [{"hooks": [{"command": "/old/teamkeep", "args": ["hook", "gone"]}]}]}}"#;
+        let after: Value = serde_json::from_slice(&with_ours(before.as_bytes(), &few()).unwrap()).unwrap();
+        assert_eq!(count(after.to_string().as_bytes()), 2);
+        let stop =
+            serde_json::json!([{"hooks": [{"command": "first"}, {"command": "last"}]}, few()[1].group]);
+        assert_eq!(after["hooks"]["Stop"], stop);
+        assert_eq!(after["hooks"].get("Gone"), None);
+    }
+
+    #[test]
+    fn what_is_already_so_is_left_as_it_is_wherever_it_stands() {
+        let group = |entry: &Entry| entry.group.to_string();
+        let few = few();
+        let text = format!(
+            "{{\"hooks\":{{\"Stop\":[{}], \"PreToolUse\":[{}]}}, // ours\n \"b\": 1}}",
+            group(&few[1]),
+            group(&few[0])
+        );
+        assert_eq!(with_ours(text.as_bytes(), &few).unwrap(), text.as_bytes());
+    }
+
+    #[test]
+    fn what_keeps_our_hooks_from_running_is_named() {
+        assert_eq!(obstacles(b"{\"a\": 1}"), Vec::<String>::new());
+        assert!(obstacles(b"{\n \"a\": 1, // one\n}")[0].contains("line 2"));
+        assert!(obstacles(b"{\"disableAllHooks\": true}")[0].contains("disableAllHooks"));
+    }
+}

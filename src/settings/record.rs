@@ -1,0 +1,184 @@
+//! What is remembered of an install, beside the event log: how the settings were, and how we left them.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::fs;
+
+/// The version of the format.
+const V: u32 = 1;
+/// A record is a few hundred bytes.
+const MOST: u64 = 64 * 1024;
+/// How long another install may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// One settings file that has our hooks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// The version of the format.
+    pub v: u32,
+    /// When it was made.
+    pub at: String,
+    /// The settings file.
+    pub settings: String,
+    /// The hash of the content that we left there.
+    pub after: String,
+    /// The hash of the content without ours, kept here; nothing when there was no file.
+    pub original: Option<String>,
+    /// Whether the directory of the file was made for it.
+    pub made_directory: bool,
+    /// The program that the hooks run.
+    pub command: String,
+    /// The version of the client that they were made for, if it was known.
+    pub client: Option<String>,
+}
+
+/// The records of all settings files.
+#[derive(Debug)]
+pub struct Records {
+    dir: PathBuf,
+}
+
+impl Record {
+    /// A record of now.
+    pub fn new(at: String, settings: &Path, after: &[u8]) -> Record {
+        Record {
+            v: V,
+            at,
+            settings: settings.display().to_string(),
+            after: hash(after),
+            original: None,
+            made_directory: false,
+            command: String::new(),
+            client: None,
+        }
+    }
+
+    /// Whether this content is what we left.
+    pub fn left(&self, content: &[u8]) -> bool {
+        self.after == hash(content)
+    }
+}
+
+impl Records {
+    /// The records in this directory, which need not exist.
+    pub fn at(dir: PathBuf) -> Records {
+        Records { dir }
+    }
+
+    /// Keeps other installs out while it is held.
+    ///
+    /// # Errors
+    /// When another one does not come to its end.
+    pub fn lock(&self) -> Result<fs::Lock> {
+        let path = self.dir.join("lock");
+        fs::lock(&path, PATIENCE)?
+            .ok_or_else(|| Error::new(format!("cannot lock {}: another install is running", path.display())))
+    }
+
+    /// The record of a settings file. One that cannot be read counts as none: the hooks can be taken
+    /// out without it.
+    pub fn find(&self, real: &Path) -> Option<Record> {
+        let (bytes, _) = fs::read_regular(&self.record(real), MOST).ok()?;
+        serde_json::from_slice(&bytes).ok().filter(|record: &Record| record.v == V)
+    }
+
+    /// Writes the record of a settings file.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn write(&self, real: &Path, record: &Record) -> Result<()> {
+        let mut bytes = serde_json::to_vec(record)
+            .map_err(|error| Error::caused("cannot spell the record of the install", error))?;
+        bytes.push(b'\n');
+        Ok(fs::write_atomic(&self.record(real), &bytes, true)?)
+    }
+
+    /// Forgets a settings file. What was kept of it stays.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn forget(&self, real: &Path) -> Result<()> {
+        let path = self.record(real);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::from(fs::named(error, "remove", &path)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps a content of a settings file; returns its hash and where it is.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn keep(&self, real: &Path, content: &[u8]) -> Result<(String, PathBuf)> {
+        let hash = hash(content);
+        let path = self.backup(real, &hash);
+        fs::write_atomic(&path, content, true)?;
+        Ok((hash, path))
+    }
+
+    /// A content that was kept, if it is still there and whole.
+    pub fn kept(&self, real: &Path, wanted: &str) -> Option<Vec<u8>> {
+        let (bytes, _) = fs::read_regular(&self.backup(real, wanted), u64::from(u32::MAX)).ok()?;
+        (hash(&bytes) == wanted).then_some(bytes)
+    }
+
+    fn record(&self, real: &Path) -> PathBuf {
+        self.dir.join(format!("{}.json", short(&key(real))))
+    }
+
+    fn backup(&self, real: &Path, content: &str) -> PathBuf {
+        self.dir.join(format!("{}-{}.bak", short(&key(real)), short(content)))
+    }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+fn key(real: &Path) -> String {
+    hash(real.as_os_str().as_encoded_bytes())
+}
+
+/// Enough of a hash for a file name. What comes from a record is no path, whatever stands there.
+fn short(hash: &str) -> String {
+    hash.chars().filter(char::is_ascii_hexdigit).take(16).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_kept_is_given_back_only_when_it_is_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let records = Records::at(dir.path().join("installs"));
+        let real = Path::new("/home/somebody/.claude/settings.json");
+        let (hash, path) = records.keep(real, b"{}").unwrap();
+        assert_eq!(records.kept(real, &hash).unwrap(), b"{}");
+        std::fs::write(path, "{ }").unwrap();
+        assert_eq!(records.kept(real, &hash), None);
+        assert_eq!(records.kept(real, "../../etc/passwd"), None);
+    }
+
+    #[test]
+    fn a_record_of_another_format_counts_as_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let records = Records::at(dir.path().to_path_buf());
+        let real = Path::new("/settings.json");
+        assert_eq!(records.find(real), None);
+        let mut record = Record::new("2026-02-03T04:05:06.789Z".to_owned(), real, b"{}");
+        records.write(real, &record).unwrap();
+        assert_eq!(records.find(real), Some(record.clone()));
+        record.v = 2;
+        records.write(real, &record).unwrap();
+        assert_eq!(records.find(real), None);
+        records.forget(real).unwrap();
+        records.forget(real).unwrap();
+    }
+}

@@ -1,0 +1,66 @@
+//! The version of a client, and what depends on it.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A version as `claude --version` prints it, without anything after the third number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(pub u32, pub u32, pub u32);
+
+/// The first client with agent teams and their events.
+pub const FIRST_WITH_TEAMS: Version = Version(2, 1, 33);
+
+/// The first client that runs a hook's command without a shell (`args`).
+pub const FIRST_WITH_ARGS: Version = Version(2, 1, 139);
+
+impl Version {
+    /// Finds the first `X.Y.Z` in what a client printed.
+    pub fn find(text: &str) -> Option<Version> {
+        text.split(|c: char| c.is_whitespace() || c == '(' || c == ')')
+            .find_map(|word| word.trim_start_matches('v').parse().ok())
+    }
+}
+
+impl FromStr for Version {
+    type Err = String;
+
+    /// Reads `X.Y.Z`; a suffix such as `-beta.1` is left out.
+    fn from_str(text: &str) -> Result<Version, String> {
+        let bad = || format!("`{text}` is no version such as 2.1.139");
+        let core = text.split(['-', '+']).next().unwrap_or_default();
+        let mut numbers = core.split('.').map(|part| {
+            let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+            digits.then(|| part.parse::<u32>().ok()).flatten()
+        });
+        let mut next = || numbers.next().flatten().ok_or_else(bad);
+        let version = Version(next()?, next()?, next()?);
+        if numbers.next().is_some() { Err(bad()) } else { Ok(version) }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}.{}.{}", self.0, self.1, self.2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_found_in_what_clients_print() {
+        assert_eq!(Version::find("2.1.328 (Claude Code)\n"), Some(Version(2, 1, 328)));
+        assert_eq!(Version::find("warning: old node\nclaude v2.1.47\n"), Some(Version(2, 1, 47)));
+        assert_eq!(Version::find("2.2.0-beta.1"), Some(Version(2, 2, 0)));
+        for nonsense in ["", "segmentation fault", "2.1", "1.2.3.4", "2.1.99999999999", "2..1", "+2.1.3"] {
+            assert_eq!(Version::find(nonsense), None, "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn versions_are_ordered_by_number_not_by_letter() {
+        assert!(Version(2, 1, 139) > Version(2, 1, 47));
+        assert!(Version(2, 2, 0) > Version(2, 1, 999));
+    }
+}

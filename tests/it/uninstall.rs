@@ -1,0 +1,94 @@
+//! `teamkeep uninstall`, run as a user runs it: the file is what it was.
+
+use insta::assert_snapshot;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::home::{Home, MINE, said};
+use crate::settings_text;
+
+#[test]
+fn an_uninstall_of_nothing_says_so() {
+    let home = Home::with(MINE);
+    assert_snapshot!(home.ok("uninstall").err, @"nothing to do: ~/.claude/settings.json has no hooks of ours");
+    assert_eq!(home.read(), MINE);
+    assert_snapshot!(home.ok("uninstall --scope local").err, @"nothing to do: ~/.claude/settings.local.json has no hooks of ours");
+}
+
+#[test]
+fn a_file_that_install_made_goes_again_with_its_directory() {
+    let home = Home::new();
+    home.ok("install --scope project");
+    assert!(home.at(".claude/settings.json").exists());
+    home.ok("uninstall --scope project");
+    assert!(!home.at(".claude/settings.json").exists());
+    assert!(home.at(".claude").exists(), "the directory was there before");
+    std::fs::create_dir(home.at("project")).unwrap();
+    let local =
+        |line| said(home.dir.path(), home.command(line).env("CLAUDE_PROJECT_DIR", home.at("project")));
+    assert_snapshot!(local("install --scope local").err, @"
+    installed 15 hooks in ~/project/.claude/settings.local.json
+    each runs ~/bin/teamkeep hook, for client 2.1.328
+    to undo: teamkeep uninstall --scope local
+    ");
+    assert!(home.at("project/.claude/settings.local.json").exists());
+    assert_snapshot!(local("uninstall --scope local").err, @"
+    removed ~/project/.claude/settings.local.json, which install had made, with its 15 hooks
+    the file with the hooks: ~/.local/share/teamkeep/installs/#-#.bak
+    ");
+    assert!(!home.at("project/.claude").exists());
+}
+
+#[test]
+fn a_file_that_install_made_and_somebody_used_since_stays() {
+    let home = Home::new();
+    home.ok("install");
+    home.write(&home.read().replacen('{', "{\n  \"model\": \"opus\",", 1));
+    home.ok("uninstall");
+    assert_eq!(home.read(), "{\n  \"model\": \"opus\"\n}\n");
+}
+
+#[test]
+fn an_empty_file_is_empty_again() {
+    for empty in ["", "\n", "\u{feff}"] {
+        let home = Home::with(empty);
+        home.ok("install");
+        assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 15);
+        home.ok("uninstall");
+        assert_eq!(home.read(), empty);
+    }
+}
+
+#[test]
+fn what_the_user_changed_since_stays_on_uninstall() {
+    let home = Home::with(MINE);
+    home.ok("install");
+    home.write(&home.read().replace("\"opus\"", "\"sonnet\""));
+    assert_snapshot!(home.ok("uninstall").err, @"
+    removed 15 hooks from ~/.claude/settings.json
+    the file with the hooks: ~/.local/share/teamkeep/installs/#-#.bak
+    ");
+    assert_eq!(home.read(), MINE.replace("\"opus\"", "\"sonnet\""));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_file_is_given_back_to_the_byte_with_and_without_the_record(choices in vec(any::<u8>(), 0..300), comments: bool) {
+        let before = settings_text::settings(choices, comments);
+        let home = Home::with(&before);
+        home.ok("install");
+        let installed = home.read();
+        prop_assert_ne!(&installed, &before);
+        home.ok("install");
+        prop_assert_eq!(home.read(), installed.clone());
+        home.ok("uninstall");
+        prop_assert_eq!(home.read(), before.clone());
+        home.ok("install");
+        prop_assert_eq!(home.read(), installed);
+        std::fs::remove_file(home.record()).unwrap();
+        home.ok("uninstall");
+        prop_assert_eq!(home.read(), before);
+    }
+}
