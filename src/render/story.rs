@@ -101,6 +101,7 @@ fn words(entry: &Entry) -> (Style, String) {
         Kind::TurnEnded => (dim, with("ended the turn", text)),
         Kind::Idle => (dim, "went idle".to_owned()),
         Kind::Message => (plain, told(entry, to, text)),
+        Kind::MessageRefused => (AnsiColor::Red.on_default(), refused(entry, to)),
         Kind::ShutdownRequested => {
             (AnsiColor::Yellow.on_default(), with(&format!("asked {to} to stop"), text))
         }
@@ -122,6 +123,24 @@ fn told(entry: &Entry, to: &str, text: &str) -> String {
     let long = if text.len() > 200 { format!(" ({})", size(text.len())) } else { String::new() };
     let doubt = if entry.unconfirmed { " (not confirmed)" } else { "" };
     format!("told {to}{word}: {said}{long}{doubt}")
+}
+
+fn refused(entry: &Entry, to: &str) -> String {
+    let what = match entry.message.as_deref() {
+        Some("shutdown_response") => "answer the request to stop".to_owned(),
+        Some("shutdown_request") => format!("ask {to} to stop"),
+        _ => format!(
+            "tell {to}: {}",
+            entry.summary.clone().unwrap_or_else(|| first_line(entry.text.as_deref().unwrap_or_default()))
+        ),
+    };
+    let why = entry.refusal.as_deref().unwrap_or_default().trim();
+    let why = why.trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
+    if why.is_empty() {
+        format!("could not {what}")
+    } else {
+        format!("could not {what}: {}", first_line(why))
+    }
 }
 
 /// What a task's change means.

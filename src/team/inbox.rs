@@ -63,13 +63,14 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// Reads a message's text; `None` when it is no notice.
+    /// Reads a message's text; `None` when it is no notice. What follows the JSON is the client's advice to the model:
+    /// 2.1.328 explains to the recipient of a shutdown request how to answer it.
     pub fn read(message: &str) -> Option<Notice> {
         let message = message.trim();
         if !message.starts_with('{') {
             return None;
         }
-        let value: Value = serde_json::from_str(message).ok()?;
+        let value: Value = serde_json::Deserializer::from_str(message).into_iter().next()?.ok()?;
         Some(Notice {
             kind: text(&value, &["type"])?,
             request: text(&value, &["requestId", "request_id"]),
@@ -101,6 +102,9 @@ mod tests {
             (notice.kind.as_str(), notice.request.as_deref()),
             ("shutdown_approved", Some("shutdown-1@bob"))
         );
+        let advised =
+            Notice::read(&format!("{text}\n\nThis is a shutdown request. To approve it, call …")).unwrap();
+        assert_eq!(advised, notice);
         for plain in ["hello", "{not json", "{\"a\":1}", "[1]"] {
             assert_eq!(Notice::read(plain), None, "{plain}");
         }

@@ -35,8 +35,8 @@ pub enum Said {
     Result {
         /// The id of the use.
         id: String,
-        /// Whether it failed or was refused.
-        failed: bool,
+        /// Why it failed or was refused, if so.
+        failed: Option<String>,
     },
 }
 
@@ -104,10 +104,23 @@ impl Said {
             }
             Some("tool_result") => {
                 let failed = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
+                let failed = failed.then(|| plain(block.get("content").unwrap_or(&Value::Null)));
                 text(block, &["tool_use_id"]).map(|id| Said::Result { id, failed }).into_iter().collect()
             }
             _ => Vec::new(),
         }
+    }
+}
+
+/// The text of a result: a string, or blocks of text.
+fn plain(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts = blocks.iter().filter_map(|block| block.get("text").and_then(Value::as_str));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
     }
 }
 
@@ -188,6 +201,6 @@ mod tests {
         let said: Vec<Said> = records(lines.as_bytes()).into_iter().flat_map(|record| record.said).collect();
         assert_eq!(said.len(), 2);
         assert!(matches!(&said[0], Said::Used { id, tool, .. } if id == "t1" && tool == "SendMessage"));
-        assert_eq!(said[1], Said::Result { id: "t1".into(), failed: true });
+        assert_eq!(said[1], Said::Result { id: "t1".into(), failed: Some(String::new()) });
     }
 }

@@ -26,6 +26,8 @@ pub enum Kind {
     TurnStarted,
     /// Somebody told somebody something.
     Message,
+    /// Somebody wanted to tell somebody something, and the client or a hook refused it.
+    MessageRefused,
     /// Somebody was asked to stop.
     ShutdownRequested,
     /// Somebody agreed to stop.
@@ -58,6 +60,7 @@ impl Kind {
             Kind::TaskErased => "task-erased",
             Kind::TurnStarted => "turn-started",
             Kind::Message => "message",
+            Kind::MessageRefused => "message-refused",
             Kind::ShutdownRequested => "shutdown-requested",
             Kind::ShutdownApproved => "shutdown-approved",
             Kind::ShutdownRejected => "shutdown-rejected",
@@ -135,6 +138,9 @@ pub struct Entry {
     /// Whether nothing shows that it was carried out: a hook saw it begin, and nothing saw it happen.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unconfirmed: bool,
+    /// Why the client or a hook refused it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<String>,
     /// The shutdown request that it makes or answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
@@ -162,6 +168,7 @@ impl Entry {
             message: None,
             automatic: false,
             unconfirmed: false,
+            refusal: None,
             request: None,
             agent: None,
             sources: vec![source],

@@ -1,8 +1,10 @@
 //! Messages: the same one is seen by the sender's hooks, in the recipient's inbox, and in transcripts of both.
 
+use serde_json::Value;
+
 use super::entry::{Entry, Kind, Source};
 use super::material::Material;
-use super::voices::lead;
+use super::voices::{Use, lead};
 use super::when::When;
 use crate::payload::{Message, MessageKind};
 use crate::team::Notice;
@@ -72,7 +74,7 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
     drafts.into_iter().map(Draft::finish).collect()
 }
 
-/// What the senders' hooks and transcripts saw, without what was refused.
+/// What the senders' hooks and transcripts saw.
 fn sent(material: &Material, when: &When) -> Vec<Draft> {
     let uses = &material.voices.uses;
     let mut drafts = Vec::new();
@@ -85,30 +87,30 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
         };
         let used = call.id.and_then(|id| uses.get(id));
         hooked.extend(call.id);
-        let refused = call.after.is_some_and(|after| {
-            after.payload.tool_response().get("success").and_then(serde_json::Value::as_bool) == Some(false)
-        });
-        if refused || (call.after.is_none() && used.and_then(|used| used.failed) == Some(true)) {
-            continue;
-        }
         let from = call.who().map(str::to_owned).or_else(|| used.map(|used| used.by.clone()));
         let mut draft = Draft::of_call(first.at.clone(), from, message, Source::Hook);
-        draft.id = told.payload.tool_response().get("msg_id").and_then(|id| id.as_str()).map(str::to_owned);
+        draft.id = told.payload.tool_response().get("msg_id").and_then(Value::as_str).map(str::to_owned);
         draft.entry.unconfirmed = call.after.is_none();
         if let Some(used) = used {
             draft.entry.seen_in(Source::Transcript);
-            draft.entry.unconfirmed &= used.failed.is_none();
+            draft.entry.unconfirmed &= used.result.is_none();
         }
+        let response = told.payload.tool_response();
+        let failed = response.get("success").and_then(Value::as_bool) == Some(false);
+        let answer = || response.get("message").and_then(Value::as_str).unwrap_or_default();
+        let refusal = if call.after.is_none() { used.and_then(Use::failure) } else { failed.then(answer) };
+        draft.refuse(refusal);
         drafts.push(draft);
     }
     for (id, used) in uses {
-        if used.tool != "SendMessage" || used.failed == Some(true) || hooked.contains(&id.as_str()) {
+        if used.tool != "SendMessage" || hooked.contains(&id.as_str()) {
             continue;
         }
-        if let Some(message) = Message::of(&used.input, &serde_json::Value::Null) {
+        if let Some(message) = Message::of(&used.input, &Value::Null) {
             let at = used.at.as_deref().and_then(|time| when.ours(time)).unwrap_or_else(|| when.end());
             let mut draft = Draft::of_call(at, Some(used.by.clone()), message, Source::Transcript);
-            draft.entry.unconfirmed = used.failed.is_none();
+            draft.entry.unconfirmed = used.result.is_none();
+            draft.refuse(used.failure());
             drafts.push(draft);
         }
     }
@@ -147,6 +149,15 @@ impl Draft {
         Draft { entry, id: None, found: Vec::new(), signed }
     }
 
+    /// Marks a message that never went out. It has no copies.
+    fn refuse(&mut self, why: Option<&str>) {
+        if let Some(why) = why {
+            self.entry.kind = Kind::MessageRefused;
+            self.entry.unconfirmed = false;
+            self.entry.refusal = Some(why.to_owned());
+        }
+    }
+
     /// A message that only its copy tells of: the client's own, or one whose hook nobody saw.
     fn of_copy(copy: &Copy<'_>, notice: Option<Notice>) -> Draft {
         let word = notice.as_ref().map_or_else(|| "message".to_owned(), |notice| notice.kind.clone());
@@ -176,6 +187,9 @@ impl Draft {
 
     /// Whether this copy is one of this message.
     fn matches(&self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
+        if self.entry.kind == Kind::MessageRefused {
+            return false;
+        }
         if self.found.iter().any(|(source, recipient)| *source == copy.source && recipient == copy.recipient)
         {
             return false;
@@ -244,7 +258,7 @@ fn is_prompt(material: &Material, copy: &Copy<'_>) -> bool {
         rosters.filter(|member| member.name == copy.recipient).filter_map(|member| member.prompt.as_deref());
     prompts.any(|prompt| prompt.trim() == copy.text.trim())
         || super::material::spawns(&material.events).any(|(event, spawn)| {
-            let prompt = event.payload.tool_input().get("prompt").and_then(serde_json::Value::as_str);
+            let prompt = event.payload.tool_input().get("prompt").and_then(Value::as_str);
             spawn.name == copy.recipient && prompt.is_some_and(|prompt| prompt.trim() == copy.text.trim())
         })
 }

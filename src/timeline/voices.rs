@@ -45,8 +45,27 @@ pub struct Use {
     pub tool: String,
     /// Its input.
     pub input: Value,
-    /// Whether it failed or was refused; `None` when no result is told.
-    pub failed: Option<bool>,
+    /// What came of it; `None` when no result is told.
+    pub result: Option<Outcome>,
+}
+
+/// What came of a tool's use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was carried out.
+    Done,
+    /// It failed or was refused, and why.
+    Failed(String),
+}
+
+impl Use {
+    /// Why it failed or was refused, if so.
+    pub fn failure(&self) -> Option<&str> {
+        match &self.result {
+            Some(Outcome::Failed(why)) => Some(why),
+            _ => None,
+        }
+    }
 }
 
 /// Reads a run's transcripts: those in the archive, and those that the client still has, whichever are longer.
@@ -146,12 +165,12 @@ impl Voices {
                 self.delivered.push(Heard { recipient: owner.to_owned(), at: at.cloned(), message });
             }
             Said::Used { id, tool, input } => {
-                let used = Use { by: owner.to_owned(), at: at.cloned(), tool, input, failed: None };
+                let used = Use { by: owner.to_owned(), at: at.cloned(), tool, input, result: None };
                 self.uses.entry(id).or_insert(used);
             }
             Said::Result { id, failed } => {
                 if let Some(used) = self.uses.get_mut(&id) {
-                    used.failed = Some(failed);
+                    used.result = Some(failed.map_or(Outcome::Done, Outcome::Failed));
                 }
             }
         }
