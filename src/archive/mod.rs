@@ -6,6 +6,7 @@
 
 mod capture;
 mod index;
+mod look;
 mod object;
 mod run;
 mod scan;

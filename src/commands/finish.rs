@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use crate::context::Context;
 use crate::diagnostics;
-use crate::recorder::{self, Recorder};
+use crate::recorder::{self, Finish, Recorder};
 
 /// Arguments of `teamkeep finish`.
 #[derive(Debug, clap::Args)]
@@ -17,7 +17,7 @@ pub struct Args {
 /// Runs it.
 pub fn run(context: Context, args: &Args) -> ExitCode {
     let Context { env, paths, config, clock, .. } = context;
-    let recorder = Recorder { env, paths, config, clock };
+    let recorder = Recorder { env, paths, config, clock, finish: Finish::Detached };
     let notes = recorder::finish(&recorder, args.after);
     if !notes.is_empty() {
         diagnostics::note(&recorder.paths.diagnostics(), &recorder.clock, &notes.join("; "));

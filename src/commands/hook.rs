@@ -9,7 +9,7 @@ use crate::diagnostics;
 use crate::env::Env;
 use crate::paths::Paths;
 use crate::payload;
-use crate::recorder::Recorder;
+use crate::recorder::{Finish, Recorder};
 use crate::ui::Ui;
 
 /// Arguments of `teamkeep hook`.
@@ -30,7 +30,7 @@ pub fn run(args: &Args) -> ExitCode {
     let input =
         payload::read(std::io::stdin(), config.hook.largest_input as usize, config.hook.stdin_patience);
     let read = start.elapsed();
-    let recorder = Recorder { env, paths, config, clock };
+    let recorder = Recorder { env, paths, config, clock, finish: Finish::Detached };
     let mut outcome = recorder.record(&input, args.event.as_deref());
     outcome.notes.extend(problem.map(|problem| problem.to_string()));
     outcome.notes.extend(recorder.paths.warning.clone());

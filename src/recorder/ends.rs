@@ -11,7 +11,7 @@ use crate::identity::Evidence;
 use crate::payload::Kind;
 use crate::process;
 
-/// Closes the runs that this call shows to have ended. Gives the ids of those that it closed.
+/// Closes the runs that this call shows to have ended. Says whether there were any.
 ///
 /// # Errors
 /// When the archive cannot be written.
@@ -22,16 +22,10 @@ pub fn close(
     leads: bool,
     vanished: &[Subject],
     at: Time,
-) -> io::Result<Vec<String>> {
-    let mut closed = Vec::new();
+) -> io::Result<bool> {
+    let mut closed = false;
     let mut end = |subject: &Subject, by: EndedBy, reason: Option<&str>| -> io::Result<()> {
-        let mut run_id = None;
-        archive.amend(subject, |_, run| {
-            let changed = run.end(by, reason, at);
-            run_id = changed.then(|| run.run.clone());
-            changed
-        })?;
-        closed.extend(run_id);
+        closed |= archive.amend(subject, |_, run| run.end(by, reason, at))?;
         Ok(())
     };
     if let Some(team) = deleted_team(evidence) {

@@ -2,6 +2,7 @@
 //! its own does it, so that SessionEnd, which has 1.5 seconds for all its hooks, is not held up.
 
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -13,29 +14,45 @@ use crate::process;
 /// How long the detached process waits for the client to write its last lines and go.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Whether an ended run still waits for its transcripts.
-pub fn unfinished(archive: &Archive) -> bool {
-    archive.has_unfinished()
+/// Who does what can wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    /// A process of its own, which outlives the client.
+    Detached,
+    /// The call itself: a demonstration has no time to lose and nobody to hold up.
+    Inline,
 }
 
-/// Starts the detached process. `client` is the client's process, when it is about to end.
-///
-/// # Errors
-/// When no process can be started.
-pub fn finish_later(client: Option<u32>) -> io::Result<()> {
-    use std::os::unix::process::CommandExt;
-    let mut command = Command::new(std::env::current_exe()?);
-    command.arg("finish").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-    if let Some(pid) = client {
-        command.arg("--after").arg(pid.to_string());
+impl Recorder {
+    /// Has done what can wait. `client` is the client's process, when it is about to end.
+    ///
+    /// # Errors
+    /// When no process can be started.
+    pub(super) fn finish_later(&self, client: Option<u32>) -> io::Result<()> {
+        if self.finish == Finish::Inline {
+            let notes = finish(self, None);
+            return if notes.is_empty() { Ok(()) } else { Err(io::Error::other(notes.join("; "))) };
+        }
+        let mut command = Command::new(std::env::current_exe()?);
+        command
+            .arg("finish")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0);
+        if let Some(pid) = client {
+            command.arg("--after").arg(pid.to_string());
+        }
+        command.spawn().map(|_| ())
     }
-    command.spawn().map(|_| ())
 }
 
 /// Does what can wait; gives what went wrong.
 pub fn finish(recorder: &Recorder, after: Option<u32>) -> Vec<String> {
-    // A session of its own: the client's terminal and process group may go at any time.
-    let _ = rustix::process::setsid();
+    if recorder.finish == Finish::Detached {
+        // A session of its own: the client's terminal and process group may go at any time.
+        let _ = rustix::process::setsid();
+    }
     let archive = recorder.archive();
     let mut notes = keep(&archive, false);
     if let Some(pid) = after {

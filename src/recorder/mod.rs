@@ -1,9 +1,11 @@
 //! One hook call, from its payload to a record that outlives the team.
 
+mod answer;
 mod ends;
 mod finish;
 mod learn;
+mod look;
 mod record;
 
-pub use finish::{finish, finish_later, unfinished};
+pub use finish::{Finish, finish};
 pub use record::{Outcome, Recorder};

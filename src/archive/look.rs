@@ -1,0 +1,280 @@
+//! A look while it is taken: which run it is, which files are new or gone, and what of them can be kept.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use super::capture::Call;
+use super::index::{Index, Seen};
+use super::run::{RunRecord, run_id};
+use super::scan::{Found, Scan};
+use super::snapshot::{Change, Snapshot};
+use super::store::{Archive, Subject};
+use crate::clock;
+use crate::event::SafeName;
+use crate::fs::{self, Stamp};
+use crate::team::TeamConfig;
+
+/// A file is read again after these pauses when it is no whole JSON: its writer may be half done.
+const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(3), Duration::from_millis(9)];
+
+/// A file that changed so shortly before it was read may change again without a new stamp: the kernel's clock
+/// for files is that coarse.
+const FRESH: i64 = 50_000_000;
+
+/// A look while it is taken.
+pub(super) struct Look<'a> {
+    archive: &'a Archive,
+    scan: &'a Scan,
+    pub call: &'a Call<'a>,
+    pub index: Index,
+    /// The run that had the name before.
+    pub replaced: Option<String>,
+    continues: Option<String>,
+    config: Option<(Vec<u8>, Stamp, bool)>,
+    changed: Vec<Change>,
+    gone: Vec<String>,
+    pub problems: Vec<String>,
+    pub notes: Vec<String>,
+    pub run_changed: bool,
+    pub index_changed: bool,
+    pub disappeared: bool,
+    was_present: Option<bool>,
+}
+
+impl<'a> Look<'a> {
+    pub(super) fn new(
+        archive: &'a Archive,
+        known: Option<Index>,
+        scan: &'a Scan,
+        call: &'a Call<'a>,
+    ) -> Look<'a> {
+        let was_present = known.as_ref().map(|index| index.present);
+        Look {
+            archive,
+            scan,
+            call,
+            disappeared: was_present == Some(true) && !scan.team_dir,
+            index: known.unwrap_or_default(),
+            replaced: None,
+            continues: None,
+            config: None,
+            changed: Vec::new(),
+            gone: Vec::new(),
+            problems: scan.problems.clone(),
+            notes: Vec::new(),
+            run_changed: false,
+            index_changed: false,
+            was_present,
+        }
+    }
+
+    /// Finds out which run this is: another `createdAt` or lead session under the same name is another run.
+    pub(super) fn settle_run(&mut self, subject: &Subject, client: &Path) {
+        let team = match subject {
+            Subject::Team(team) => team,
+            Subject::Session(session) => {
+                if self.index.run.is_empty() {
+                    self.begin(run_id(&["session", session.as_str()]));
+                }
+                return;
+            }
+        };
+        let path = format!("teams/{team}/config.json");
+        let changed = match (self.scan.found.get(&path), self.index.files.get(&path)) {
+            (Some(Found::File(stamp)), Some(seen)) => seen.fresh || !seen.matches(stamp),
+            (Some(Found::File(_)), None) => true,
+            _ => false,
+        };
+        self.config = changed.then(|| read_whole(&client.join(&path), self.archive.largest).ok()).flatten();
+        let config =
+            self.config.as_ref().and_then(|(bytes, ..)| TeamConfig::parse(bytes)).unwrap_or_default();
+        if self.index.run.is_empty() {
+            self.begin(self.id_of(team, &config));
+        } else if self.index.is_other_run(&config) {
+            let old = std::mem::take(&mut self.index);
+            if old.lead_session.is_some() && old.lead_session == config.lead_session {
+                self.continues = Some(old.run.clone());
+            }
+            if !old.ended {
+                self.replaced = Some(old.run);
+            }
+            (self.was_present, self.disappeared) = (None, false);
+            self.begin(self.id_of(team, &config));
+        }
+        let before = (self.index.created_at, self.index.lead_session.clone());
+        self.index.learn(&config);
+        self.run_changed |= before != (self.index.created_at, self.index.lead_session.clone());
+    }
+
+    fn begin(&mut self, run: String) {
+        self.index.v = 1;
+        self.index.run = run;
+        self.run_changed = true;
+        self.index_changed = true;
+    }
+
+    fn id_of(&self, team: &SafeName, config: &TeamConfig) -> String {
+        match (config.created_at, &config.lead_session) {
+            (None, None) => run_id(&["unknown", team.as_str(), &clock::stamp(self.call.at)]),
+            (created, lead) => {
+                let created = created.map(|millis| millis.to_string()).unwrap_or_default();
+                run_id(&["team", team.as_str(), &created, lead.as_deref().unwrap_or_default()])
+            }
+        }
+    }
+
+    /// Keeps every file whose stamp is new, or was too fresh to be trusted.
+    pub(super) fn keep_files(&mut self, client: &Path) {
+        for (path, found) in &self.scan.found {
+            let known = self.index.files.get(path);
+            let trusted = known.is_some_and(|seen| !seen.fresh && seen.matches(found.stamp()));
+            let lost = self.call.durable && known.is_none_or(|seen| seen.object.is_none());
+            match found {
+                _ if trusted && !lost => {}
+                Found::File(_) => self.keep_file(client, path),
+                Found::Other(stamp, what) => {
+                    self.index_changed = true;
+                    if !trusted {
+                        self.notes.push(format!("{path} is {what} and was not followed"));
+                        self.changed.push(Change {
+                            path: path.clone(),
+                            skipped: Some((*what).to_owned()),
+                            ..Change::default()
+                        });
+                    }
+                    self.index.files.insert(path.clone(), Seen::new(stamp, None, false));
+                }
+            }
+        }
+    }
+
+    fn keep_file(&mut self, client: &Path, path: &str) {
+        let is_config = path.ends_with("/config.json");
+        let read = match self.config.take_if(|_| is_config) {
+            Some(config) => Ok(config),
+            None => read_whole(&client.join(path), self.archive.largest),
+        };
+        let kept = read.and_then(|(bytes, stamp, torn)| {
+            let object = self.archive.objects.put(&bytes, self.call.durable)?;
+            Ok((object, stamp, torn))
+        });
+        match kept {
+            Ok((object, stamp, torn)) => {
+                let known = self.index.files.get(path).and_then(|seen| seen.object.as_deref());
+                if known != Some(object.as_str()) {
+                    self.changed.push(Change {
+                        path: path.to_owned(),
+                        object: Some(object.clone()),
+                        size: stamp.size,
+                        torn,
+                        skipped: None,
+                    });
+                }
+                if torn {
+                    self.notes
+                        .push(format!("{path} was no whole JSON when it was read; it is kept as it was"));
+                }
+                let fresh = clock::file_time().saturating_sub(stamp.changed) < FRESH;
+                self.index.files.insert(path.to_owned(), Seen::new(&stamp, Some(object), fresh));
+                self.index_changed = true;
+            }
+            // It went while we looked: what it said last was kept, or it was never there at a call's moment.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if self.index.files.remove(path).is_some() {
+                    self.gone.push(path.to_owned());
+                }
+            }
+            Err(error) => self.skip(path, &error),
+        }
+    }
+
+    /// Notes that a file is there whose content could not be kept. It is tried again when its stamp changes,
+    /// and at once where the disk was what failed.
+    fn skip(&mut self, path: &str, error: &io::Error) {
+        self.problems.push(format!("cannot keep {path}: {error}"));
+        let Some(found) = self.scan.found.get(path) else { return };
+        if matches!(
+            error.kind(),
+            io::ErrorKind::PermissionDenied | io::ErrorKind::FileTooLarge | io::ErrorKind::InvalidInput
+        ) {
+            let skipped = Some(error.to_string());
+            let known = self.index.files.insert(path.to_owned(), Seen::new(found.stamp(), None, false));
+            self.index_changed = true;
+            if known.is_none_or(|seen| seen.object.is_some() || !seen.matches(found.stamp())) {
+                self.changed.push(Change {
+                    path: path.to_owned(),
+                    size: found.stamp().size,
+                    skipped,
+                    ..Change::default()
+                });
+            }
+        }
+    }
+
+    /// A directory that could not be looked at has lost nothing yet.
+    pub(super) fn note_gone(&mut self) {
+        if self.scan.problems.is_empty() {
+            let scan = self.scan;
+            let gone = self.index.files.extract_if(.., |path, _| !scan.found.contains_key(path));
+            self.gone.extend(gone.map(|(path, _)| path));
+        }
+        if self.index.present != self.scan.team_dir {
+            self.index.present = self.scan.team_dir;
+            self.index_changed = true;
+        }
+    }
+
+    /// The manifest; `None` when nothing changed.
+    pub(super) fn snapshot(&mut self) -> Option<Snapshot> {
+        let team_dir =
+            (self.was_present.unwrap_or(false) != self.scan.team_dir).then_some(self.scan.team_dir);
+        if self.changed.is_empty() && self.gone.is_empty() && team_dir.is_none() {
+            return None;
+        }
+        // Looks are ordered by the lock; a call that waited for it, or a clock that went back, must not reorder them.
+        let at = clock::stamp(self.call.at);
+        if at > self.index.at {
+            self.index.at = at;
+        }
+        Some(Snapshot {
+            v: 1,
+            at: self.index.at.clone(),
+            event: self.call.event.to_string(),
+            changed: std::mem::take(&mut self.changed),
+            gone: std::mem::take(&mut self.gone),
+            team_dir,
+        })
+    }
+
+    /// The run's record, new or brought up to date.
+    pub(super) fn record(&self, subject: &Subject, known: Option<RunRecord>) -> RunRecord {
+        let mut record = known.unwrap_or_else(|| RunRecord {
+            v: 1,
+            run: self.index.run.clone(),
+            team: subject.team().map(ToString::to_string),
+            started_at: clock::stamp(self.call.at),
+            continues: self.continues.clone(),
+            ..RunRecord::default()
+        });
+        record.lead_session = self.index.lead_session.clone().or(record.lead_session);
+        record.created_at =
+            self.index.created_at.and_then(clock::from_millis).map(clock::stamp).or(record.created_at);
+        record.client_pid = self.index.lead_pid.or(record.client_pid);
+        record
+    }
+}
+
+/// Reads a file, again where it is no whole JSON; the last word is whether it stayed so.
+fn read_whole(path: &Path, largest: u64) -> io::Result<(Vec<u8>, Stamp, bool)> {
+    let json = path.extension().is_some_and(|extension| extension == "json");
+    let mut pauses = PAUSES.iter();
+    loop {
+        let (bytes, metadata) = fs::read_regular(path, largest)?;
+        let torn = json && serde_json::from_slice::<serde::de::IgnoredAny>(&bytes).is_err();
+        match pauses.next() {
+            Some(pause) if torn => std::thread::sleep(*pause),
+            _ => return Ok((bytes, Stamp::of(&metadata), torn)),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What the client is told beside "go on".
+
+use crate::config::OnFailure;
+use crate::event::SafeName;
+use crate::payload::{Kind, Payload};
+use crate::response::Answer;
+
+use super::record::{Recorder, Step};
+
+/// Characters of the causes that a reason quotes.
+const LONGEST: usize = 300;
+
+impl Recorder {
+    /// Before a TeamDelete the capture must be complete: what is not kept now is lost.
+    pub(super) fn hold_back(&self, team: Option<&SafeName>, problems: &[String]) -> Answer {
+        let why = problems.join("; ");
+        if self.config.archive.on_failure == OnFailure::Warn {
+            let what = "TeamDelete goes through although the team could not be archived";
+            return Answer::failed(format!("teamkeep: {what}: {why}"));
+        }
+        let team = team.map_or_else(|| "the team".to_owned(), |team| format!("team {:?}", team.as_str()));
+        let why = &why[..why.floor_char_boundary(LONGEST)];
+        let (store, config) = (self.paths.store.display(), self.paths.config.display());
+        Answer::block(
+            Kind::PreToolUse,
+            format!(
+                "teamkeep holds TeamDelete back: {team} could not be archived, and deleting it now would lose its \
+                 record ({why}). Ask the user to free space or to mend the permissions of {store}, then delete \
+                 again; `on-failure = \"warn\"` under [archive] in {config} turns this off."
+            ),
+        )
+    }
+
+    /// At SessionStart the client is asked to report what changes between two hooks.
+    pub(super) fn watch(&self, step: &Step) -> Option<Answer> {
+        let asks = step.kind == Kind::SessionStart && self.config.hook.watch && step.client.is_absolute();
+        let path = |dir: &&str| step.client.join(dir).into_os_string().into_string().ok();
+        asks.then(|| Answer::watch(&["teams", "tasks"].iter().filter_map(path).collect::<Vec<_>>()))
+    }
+}
+
+/// What is odd about a call that is recorded all the same.
+pub fn odd(payload: &Payload, asked: Option<&str>) -> Option<String> {
+    let mut odd = Vec::new();
+    if let (Some(asked), Some(told)) = (asked, payload.event_name())
+        && asked != told
+        && asked != kebab(told)
+    {
+        odd.push(format!("called as {asked}, but the payload says {told}"));
+    }
+    for key in ["session_id", "team_name"] {
+        if let Some(name) = payload.text(key).filter(|name| SafeName::new(name).is_none()) {
+            odd.push(format!("{key} {name:?} is no safe name"));
+        }
+    }
+    (!odd.is_empty()).then(|| odd.join("; "))
+}
+
+/// `SubagentStop` as `subagent-stop`, for events that this version does not know as well.
+fn kebab(name: &str) -> String {
+    let mut kebab = String::with_capacity(name.len() + 4);
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !kebab.is_empty() {
+            kebab.push('-');
+        }
+        kebab.push(c.to_ascii_lowercase());
+    }
+    kebab
+}

@@ -1,0 +1,96 @@
+//! Which files a call looks at, and what it finds there.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use super::record::{Recorder, Step};
+use crate::archive::{Archive, Call, Index, SessionRecord, SessionRole, Subject};
+use crate::event::{ActorKind, SafeName};
+use crate::identity::{self, Evidence};
+use crate::payload::Kind;
+
+/// What a call found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// What is known of each team.
+    pub teams: BTreeMap<SafeName, Index>,
+    /// Teams whose directory was there at the last look and is no longer.
+    pub vanished: Vec<Subject>,
+    /// What could not be kept, by team.
+    pub problems: Vec<(Subject, String)>,
+    /// What was kept, or needed no keeping, but was odd.
+    pub notes: Vec<String>,
+}
+
+impl Recorder {
+    /// Looks at every team that the call can concern.
+    pub(super) fn look(&self, step: &Step, evidence: &Evidence<'_>, archive: &Archive) -> Found {
+        let call = Call { at: step.at, event: &step.id, durable: step.deletes };
+        let mut found = Found::default();
+        if step.client.as_os_str().is_empty() {
+            return found;
+        }
+        for subject in identity::concerned(evidence, archive) {
+            let captured = archive.capture(&subject, &step.client, &call);
+            found.problems.extend(captured.problems.into_iter().map(|problem| (subject.clone(), problem)));
+            found.notes.extend(captured.notes);
+            if let (Some(team), Some(index)) = (subject.team(), captured.index) {
+                found.teams.insert(team.clone(), index);
+            }
+            if captured.disappeared {
+                found.vanished.push(subject);
+            }
+        }
+        found
+    }
+
+    /// A session that has no team but starts subagents is a run of its own, with its task list.
+    pub(super) fn look_alone(
+        &self,
+        step: &Step,
+        evidence: &Evidence<'_>,
+        archive: &Archive,
+        speaker: ActorKind,
+    ) -> Option<(Subject, String)> {
+        let subject = Subject::Session(step.session.clone()?);
+        let starts =
+            speaker == ActorKind::Subagent && matches!(step.kind, Kind::SubagentStart | Kind::SubagentStop);
+        if evidence.is_pane_like() || !(starts || archive.knows(&subject)) {
+            return None;
+        }
+        let call = Call { at: step.at, event: &step.id, durable: false };
+        let index = match archive.index(&subject) {
+            Some(_) => archive.capture(&subject, &step.client, &call).index?,
+            None => archive.begin(&subject, &call).ok()?,
+        };
+        Some((subject, index.run))
+    }
+
+    /// Notes the session's part in a run.
+    pub(super) fn join(
+        &self,
+        archive: &Archive,
+        subject: &Subject,
+        evidence: &Evidence<'_>,
+        name: Option<&str>,
+    ) -> io::Result<()> {
+        let Some(session) = evidence.session() else { return Ok(()) };
+        let part = SessionRecord {
+            id: session.to_string(),
+            role: if name.is_none() { SessionRole::Lead } else { SessionRole::Pane },
+            name: name.map(str::to_owned),
+            transcript: evidence.transcript().map(|path| path.display().to_string()),
+        };
+        let amended = archive.amend(subject, |index, run| {
+            let mut changed = run.join(part);
+            if run.team.is_none() && run.lead_session.is_none() {
+                run.lead_session = Some(session.to_string());
+                run.client_pid = evidence.client_pid;
+                index.lead_pid = evidence.client_pid;
+                changed = true;
+            }
+            changed
+        });
+        amended.map(|_| ())
+    }
+}
