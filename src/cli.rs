@@ -33,6 +33,8 @@ enum Command {
     Replay(commands::replay::Args),
     /// Show what was recorded
     Log(commands::log::Args),
+    /// Play a small recorded run and tell it; touches nothing of yours
+    Demo(commands::demo::Args),
     /// Add the hooks to the client's settings
     Install(commands::install::Args),
     /// Take the hooks out of the client's settings again
@@ -71,6 +73,7 @@ fn dispatch(context: Context, command: Command) -> Result<ExitCode> {
         Command::Hook(args) => Ok(commands::hook::run(&args)),
         Command::Finish(args) => Ok(commands::finish::run(context, &args)),
         Command::Install(args) => commands::install::run(&context, &args),
+        Command::Demo(args) => commands::demo::run(&context, &args),
         Command::Teams(args) => commands::teams::run(&context, &args),
         Command::Show(args) => commands::show::run(&context, &args),
         Command::Replay(args) => commands::replay::run(&context, &args),

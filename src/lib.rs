@@ -9,6 +9,7 @@ pub mod clock;
 pub mod commands;
 pub mod config;
 pub mod context;
+pub mod demo;
 pub mod diagnostics;
 pub mod env;
 pub mod error;

@@ -1,5 +1,6 @@
 //! One file a subcommand, named as the user types it; [`place`] is what two of them share.
 
+pub mod demo;
 pub mod finish;
 pub mod hook;
 pub mod install;

@@ -1,0 +1,142 @@
+//! Playing a recorded run: the client's files are put in place step by step, and each hook call is recorded as in life.
+
+use std::io::Write;
+use std::path::{Component, Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::clock::{self, Clock};
+use crate::config::Config;
+use crate::env::Env;
+use crate::error::{Error, Result};
+use crate::paths::Paths;
+use crate::payload::Input;
+use crate::recorder::{Finish, Recorder};
+
+/// The recorded run: Claude Code 2.1.328, a lead and three teammates.
+const RUN: &str = include_str!("run.jsonl");
+/// The home that the record speaks of.
+const HOME: &str = "/home/dev";
+/// The client's name for the project's directory.
+const SLUG: &str = "-home-dev-parser";
+
+/// One hook call and what changed on disk before it.
+#[derive(Debug, Deserialize)]
+struct Step {
+    at_ms: i64,
+    #[serde(default)]
+    env: serde_json::Map<String, Value>,
+    #[serde(default)]
+    write: serde_json::Map<String, Value>,
+    #[serde(default)]
+    append: serde_json::Map<String, Value>,
+    #[serde(default)]
+    remove: Vec<String>,
+    payload: Value,
+}
+
+/// A run that was played. Everything is below one scratch directory, which goes when this does.
+#[derive(Debug)]
+pub struct Played {
+    /// Our directories in it.
+    pub paths: Paths,
+    /// How many hook calls there were.
+    pub calls: usize,
+    /// When the last one was.
+    pub end: clock::Time,
+    _scratch: TempDir,
+}
+
+/// Plays it.
+///
+/// # Errors
+/// When the scratch directory cannot be written.
+pub fn play() -> Result<Played> {
+    let scratch = TempDir::with_prefix("teamkeep-demo-")?;
+    let home = scratch.path().join("home");
+    let client = home.join(".claude");
+    let paths = Paths {
+        store: scratch.path().join("store"),
+        config: scratch.path().join("teamkeep.toml"),
+        client: Some(client.clone()),
+        warning: None,
+    };
+    let here = home.display().to_string();
+    let slug: String =
+        format!("{here}/parser").chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let local = |text: &str| text.replace(HOME, &here).replace(SLUG, &slug);
+    let (mut calls, mut start, mut end) = (0, None, None);
+    for line in RUN.lines() {
+        let step: Step = serde_json::from_str(&local(line)).map_err(Error::from_json)?;
+        place(&client, &step)?;
+        let began = *start.get_or_insert_with(|| created(&step).unwrap_or_default());
+        let at = began + chrono::Duration::milliseconds(step.at_ms);
+        let recorder = recorder(&paths, &step, &clock::stamp(at));
+        let payload = step.payload.to_string().into_bytes();
+        recorder.record(&Input { bytes: payload, problem: None }, None);
+        (calls, end) = (calls + 1, Some(at));
+    }
+    let end = end.ok_or_else(|| Error::new("the recorded run is empty"))?;
+    Ok(Played { paths, calls, end, _scratch: scratch })
+}
+
+/// When the team was made: the record's own clock.
+fn created(step: &Step) -> Option<clock::Time> {
+    let config = step.write.iter().find(|(path, _)| path.ends_with("/config.json"))?.1.as_str()?;
+    crate::team::TeamConfig::parse(config.as_bytes())?.created_at.and_then(clock::from_millis)
+}
+
+fn recorder(paths: &Paths, step: &Step, now: &str) -> Recorder {
+    let told = |name: &str| step.env.get(name).and_then(Value::as_str);
+    let env = Env {
+        client_pid: told("CLAUDE_PID").and_then(|pid| pid.parse().ok()),
+        pane: told("TMUX_PANE").map(str::to_owned),
+        ..Env::default()
+    };
+    Recorder {
+        env,
+        paths: paths.clone(),
+        config: Config::default(),
+        clock: Clock::new(Some(now)),
+        finish: Finish::Inline,
+    }
+}
+
+/// Puts the client's files in place as they were at this step.
+fn place(client: &Path, step: &Step) -> Result<()> {
+    for (name, text) in &step.write {
+        let path = below(client, name)?;
+        std::fs::create_dir_all(path.parent().unwrap_or(client))?;
+        std::fs::write(path, text.as_str().unwrap_or_default())?;
+    }
+    for (name, text) in &step.append {
+        let path = below(client, name)?;
+        std::fs::create_dir_all(path.parent().unwrap_or(client))?;
+        let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path)?;
+        file.write_all(text.as_str().unwrap_or_default().as_bytes())?;
+    }
+    for name in &step.remove {
+        let path = below(client, name)?;
+        let _ = std::fs::remove_file(&path);
+        // A directory goes with its last file.
+        for parent in
+            path.ancestors().skip(1).take_while(|parent| parent.starts_with(client) && *parent != client)
+        {
+            if std::fs::remove_dir(parent).is_err() {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn below(client: &Path, name: &str) -> Result<PathBuf> {
+    let plain = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+    if plain {
+        Ok(client.join(name))
+    } else {
+        Err(Error::new(format!("{name:?} leads out of the scratch directory")))
+    }
+}
