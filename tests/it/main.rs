@@ -5,5 +5,8 @@
 mod home;
 mod install;
 mod log;
+mod reenact;
 mod settings_text;
+mod stage;
+mod traces;
 mod uninstall;
