@@ -298,6 +298,12 @@ fn join(
     archive
         .amend(subject, |index, run| {
             let mut changed = run.join(part);
+            // After `/clear` the lead has a new session, and its tasks a further list beside the team's (2.1.328).
+            if let Some(session) = further.as_deref().filter(|_| subject.team().is_some())
+                && run.lead_session.as_deref().is_some_and(|first| first != session)
+            {
+                changed |= index.learn_session(session);
+            }
             if run.team.is_none() && run.lead_session.is_none() {
                 run.lead_session.clone_from(&further);
                 run.client_pid = run.client_pid.or(client_pid);
