@@ -106,12 +106,8 @@ impl Stage {
         feed(&mut command, stdin)
     }
 
-    /// One hook call as the client makes it; it must succeed without a word but for SessionStart's answer.
-    pub fn hook(&self, payload: Value) {
-        self.hook_with(payload, &[]);
-    }
-
-    pub fn hook_with(&self, payload: Value, env: &[(&str, &str)]) {
+    /// One hook call as the client makes it. It must succeed without a word but for SessionStart's answer.
+    pub fn hook(&self, payload: Value, env: &[(&str, &str)]) {
         let event = kebab(payload["hook_event_name"].as_str().unwrap());
         let said = self.feed(&event, payload.to_string().as_bytes(), env);
         assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{payload}");
