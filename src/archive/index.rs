@@ -104,6 +104,15 @@ impl Index {
         }
     }
 
+    /// Takes over the task lists of a further session of the lead. Says whether they were new.
+    pub fn learn_session(&mut self, session: &str) -> bool {
+        let head = session.get(..8).map(|head| format!("session-{head}"));
+        let lists = head.into_iter().chain([session.to_owned()]);
+        let new: Vec<String> = lists.filter(|list| !self.more_tasks.contains(list)).collect();
+        self.more_tasks.extend_from_slice(&new);
+        !new.is_empty()
+    }
+
     /// Whether somebody of this name was ever in the team.
     pub fn has_member(&self, name: &str) -> bool {
         self.members.iter().any(|seat| seat.name == name)

@@ -82,7 +82,13 @@ impl Recorder {
             transcript: evidence.transcript().map(|path| path.display().to_string()),
         };
         let amended = archive.amend(subject, |index, run| {
+            let leads = part.role == SessionRole::Lead;
             let mut changed = run.join(part);
+            // After `/clear` the lead has a new session, and its tasks a further list beside the team's (2.1.328).
+            let first = run.lead_session.as_deref().filter(|_| leads && run.team.is_some());
+            if first.is_some_and(|first| first != session.as_str()) {
+                changed |= index.learn_session(session.as_str());
+            }
             if run.team.is_none() && run.lead_session.is_none() {
                 run.lead_session = Some(session.to_string());
                 run.client_pid = evidence.client_pid;

@@ -2,8 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
+mod captures;
 mod home;
 mod install;
 mod log;
+mod messages;
+mod play;
+mod reenact;
+mod runs;
 mod settings_text;
+mod stage;
+mod traces;
 mod uninstall;

@@ -1,0 +1,169 @@
+//! What is kept of files that are torn, vanish, or outlive the client's own copy.
+
+use serde_json::{Value, json};
+use teamkeep::archive::Snapshot;
+
+use super::play::{Lead, only};
+use super::stage::Stage;
+
+const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+const CONFIG: &str = "teams/session-aaaaaaaa/config.json";
+const INBOX: &str = "teams/session-aaaaaaaa/inboxes/alice.json";
+const TASK: &str = "tasks/session-aaaaaaaa/1.json";
+
+fn team(stage: &Stage) -> Lead<'_> {
+    let lead = Lead::of(stage, SESSION);
+    lead.roster(1_000, &["alice"]);
+    lead.inbox("alice", json!([{"from": "team-lead", "text": "hi", "timestamp": stage.last()}]));
+    lead.task("1", "in_progress", Some("alice"));
+    lead.start("startup");
+    lead
+}
+
+fn journal(stage: &Stage) -> Vec<Snapshot> {
+    let library = stage.library();
+    let run = library.find("latest").unwrap().run.clone();
+    let journal = library.archive.journal(&run);
+    assert_eq!(journal.damaged, 0);
+    journal.snapshots
+}
+
+/// What the journal says of a file: whether it was torn, or gone.
+fn told(stage: &Stage, path: &str) -> Vec<&'static str> {
+    let mut told = Vec::new();
+    for snapshot in journal(stage) {
+        let changed = snapshot.changed.iter().filter(|change| change.path == path);
+        told.extend(changed.map(|change| if change.torn { "torn" } else { "whole" }));
+        told.extend(snapshot.gone.iter().filter(|gone| *gone == path).map(|_| "gone"));
+    }
+    told
+}
+
+fn check_torn(path: &str) -> (Stage, Value) {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let whole = std::fs::read_to_string(stage.client(path)).unwrap();
+    stage.write(path, &whole[..whole.len() / 2]);
+    lead.hook("Stop", json!({}));
+    let torn = stage.last();
+    let seen = stage.show(&["latest"]);
+    stage.write(path, &whole);
+    lead.hook("Stop", json!({}));
+    assert_eq!(told(&stage, path), ["whole", "torn", "whole"]);
+    assert!(stage.diagnostics().contains(&format!("{path} was no whole JSON")), "{}", stage.diagnostics());
+
+    let library = stage.library();
+    let run = &library.find("latest").unwrap().run;
+    let held = library.archive.journal(run).at(&torn);
+    let kept = library.archive.objects.get(held[path].object.as_deref().unwrap()).unwrap();
+    assert_eq!(String::from_utf8(kept).unwrap(), whole[..whole.len() / 2], "torn as it was");
+    (stage, seen)
+}
+
+#[test]
+fn a_torn_config_is_kept_and_repaired_by_the_next_look() {
+    let (stage, seen) = check_torn(CONFIG);
+    assert!(seen["members"]["alice"].is_object(), "the roster before it stands");
+    assert_eq!(stage.teams().len(), 1, "and the run goes on");
+    assert_eq!(only(&stage.replay("latest"), "team-created")["actor"], "team-lead");
+    let entries = stage.replay("latest");
+    assert!(entries.iter().all(|entry| entry["kind"] != "member-left"), "nobody left");
+}
+
+#[test]
+fn a_torn_inbox_is_kept_and_repaired_by_the_next_look() {
+    let (stage, seen) = check_torn(INBOX);
+    assert_eq!(seen["inboxes"]["alice"][0]["text"], "hi");
+    assert_eq!(only(&stage.replay("latest"), "message")["text"], "hi");
+}
+
+#[test]
+fn a_torn_task_is_kept_and_repaired_by_the_next_look() {
+    let (stage, seen) = check_torn(TASK);
+    assert_eq!(seen["tasks"]["1"]["status"], "in_progress");
+    assert_eq!(only(&stage.replay("latest"), "task-created")["task"], "1");
+}
+
+#[test]
+fn a_file_that_vanishes_keeps_what_it_said() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let before = stage.last();
+    std::fs::remove_file(stage.client(TASK)).unwrap();
+    lead.hook("Stop", json!({}));
+    assert_eq!(told(&stage, TASK), ["whole", "gone"]);
+    let last = stage.show(&["latest"]);
+    assert_eq!(
+        (&last["tasks"]["1"]["subject"], &last["tasks"]["1"]["owner"]),
+        (&json!("Task 1"), &json!("alice"))
+    );
+    assert_eq!(stage.show(&["latest", "--at", &before])["tasks"]["1"]["status"], "in_progress");
+    assert_eq!(stage.show(&["latest", "--at", &stage.last()])["tasks"], json!({}), "then it was gone");
+    assert_eq!(only(&stage.replay("latest"), "task-erased")["actor"], "client");
+}
+
+#[test]
+fn a_member_that_left_is_shown_with_what_it_was_told() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let told = json!({"name": "bob", "prompt": "Review it", "agentId": "bob@session-aaaaaaaa"});
+    lead.config(1_000, &[], json!({"members": [{"name": "team-lead"}, {"name": "alice"}, told]}));
+    lead.hook("Stop", json!({}));
+    lead.roster(1_000, &["alice"]);
+    lead.hook("Stop", json!({}));
+    assert_eq!(stage.show(&["latest"])["members"]["bob"]["prompt"], "Review it");
+    let entries = stage.replay("latest");
+    assert_eq!(only(&entries, "member-left")["actor"], "bob");
+}
+
+#[test]
+fn a_change_that_keeps_size_and_inode_is_seen() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    // Written in place with as many bytes, again and again within the grain of the file clock.
+    for status in ["aaaaaaaaaaa", "bbbbbbbbbbb", "ccccccccccc", "ddddddddddd"] {
+        lead.task("1", status, Some("alice"));
+        lead.hook("Stop", json!({}));
+        assert_eq!(stage.show(&["latest"])["tasks"]["1"]["status"], status);
+    }
+}
+
+#[test]
+fn an_unchanged_team_writes_nothing_to_the_archive() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    // Once the files are no longer fresh, their stamps are trusted.
+    std::thread::sleep(std::time::Duration::from_millis(80));
+    lead.hook("Stop", json!({}));
+    let state = || {
+        let mut files = super::stage::below(&stage.keep("archive"));
+        files.sort();
+        let stamp = |path: &std::path::PathBuf| {
+            let metadata = std::fs::symlink_metadata(path).unwrap();
+            (path.clone(), metadata.modified().unwrap(), metadata.len())
+        };
+        files.iter().map(stamp).collect::<Vec<_>>()
+    };
+    let before = state();
+    for _ in 0..3 {
+        lead.hook("Stop", json!({}));
+    }
+    assert_eq!(state(), before);
+    assert_eq!(stage.log().len(), 5);
+}
+
+#[test]
+fn what_the_client_has_is_never_written_by_us() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let state = || {
+        let mut files = super::stage::below(&stage.client(""));
+        files.sort();
+        files.iter().map(|path| (path.clone(), std::fs::read(path).ok())).collect::<Vec<_>>()
+    };
+    let before = state();
+    lead.hook("Stop", json!({}));
+    lead.before("u1", "TeamDelete", &json!({}), json!({}));
+    lead.end("other");
+    assert_eq!(state(), before);
+}

@@ -1,0 +1,175 @@
+//! Messages: each is told once, however many hooks, inboxes and transcripts saw it, and from whom it was.
+
+use serde_json::{Value, json};
+
+use super::play::{Lead, count, only};
+use super::stage::Stage;
+
+const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+
+fn mail(from: &str, text: &str, at: &str) -> Value {
+    json!({"from": from, "text": text, "timestamp": at, "read": false})
+}
+
+fn team(stage: &Stage) -> Lead<'_> {
+    let lead = Lead::of(stage, SESSION);
+    lead.roster(1_000, &["alice", "bob"]);
+    lead.start("startup");
+    lead
+}
+
+fn sources(entry: &Value) -> Vec<&str> {
+    entry["sources"].as_array().unwrap().iter().map(|source| source.as_str().unwrap()).collect()
+}
+
+/// The lead tells everybody something; it lies in both inboxes and is read by both.
+fn broadcast(input: Value) -> (Value, usize) {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    lead.before("u1", "SendMessage", &input, json!({}));
+    for name in ["alice", "bob"] {
+        lead.inbox(name, json!([mail("team-lead", "Stop all work", &stage.last())]));
+        let id = format!("a{name}-1");
+        let said = format!(
+            "<teammate-message teammate_id=\"team-lead\" summary=\"stop\">\nStop all work\n</teammate-message>"
+        );
+        let record = json!({"type": "user", "timestamp": stage.last(), "message": {"content": said}});
+        let transcript = format!("projects/-home-dev-parser/{SESSION}/subagents/agent-{id}.jsonl");
+        stage.write(&transcript, format!("{record}\n"));
+        lead.hook("SubagentStart", json!({"agent_id": id, "agent_type": name}));
+    }
+    lead.after("u1", "SendMessage", &input, json!({"success": true}), json!({}));
+    let entries = stage.replay("latest");
+    (only(&entries, "message").clone(), stage.teams()[0]["messages"].as_u64().unwrap() as usize)
+}
+
+#[test]
+fn a_broadcast_is_told_once_with_all_its_copies() {
+    let new = json!({"to": "*", "summary": "stop", "message": "Stop all work"});
+    let old = json!({"type": "broadcast", "content": "Stop all work", "summary": "stop"});
+    for input in [new, old] {
+        let (told, count) = broadcast(input);
+        assert_eq!(
+            (&told["actor"], &told["to"], &told["text"]),
+            (&json!("team-lead"), &json!("*"), &json!("Stop all work"))
+        );
+        assert_eq!((sources(&told), count), (vec!["hook", "inbox", "transcript"], 1));
+    }
+}
+
+#[test]
+fn the_same_text_sent_twice_is_told_twice() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let input = json!({"to": "bob", "message": "ping"});
+    let mut waiting = Vec::new();
+    for id in ["u1", "u2"] {
+        lead.before(id, "SendMessage", &input, json!({}));
+        waiting.push(mail("team-lead", "ping", &stage.last()));
+        lead.inbox("bob", json!(waiting));
+        lead.after(id, "SendMessage", &input, json!({"success": true}), json!({}));
+    }
+    let entries = stage.replay("latest");
+    let told: Vec<&Value> = entries.iter().filter(|entry| entry["kind"] == "message").collect();
+    assert_eq!(told.len(), 2);
+    assert!(
+        told.iter().all(|entry| sources(entry) == ["hook", "inbox"] && entry["text"] == "ping"),
+        "{told:?}"
+    );
+    assert_ne!(told[0]["at"], told[1]["at"]);
+}
+
+#[test]
+fn a_message_that_no_hook_saw_is_told_from_the_inbox() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    lead.inbox("bob", json!([mail("alice", "found it", &stage.last())]));
+    lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
+    lead.inbox("bob", json!([]));
+    lead.hook("Stop", json!({}));
+    let entries = stage.replay("latest");
+    let told = only(&entries, "message");
+    assert_eq!(
+        (&told["actor"], &told["to"], &told["text"]),
+        (&json!("alice"), &json!("bob"), &json!("found it"))
+    );
+    assert_eq!(sources(told), ["inbox"]);
+}
+
+#[test]
+fn a_message_that_was_refused_is_not_told() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let input = json!({"to": "bob", "message": "drop everything"});
+    lead.before("u1", "SendMessage", &input, json!({}));
+    assert_eq!(only(&stage.replay("latest"), "message")["unconfirmed"], true, "as long as nothing tells");
+    lead.says("assistant", json!([{"type": "tool_use", "id": "u1", "name": "SendMessage", "input": input}]));
+    lead.says("user", json!([{"type": "tool_result", "tool_use_id": "u1", "is_error": true, "content": "blocked by a hook"}]));
+    assert_eq!(count(&stage.replay("latest"), "message"), 0);
+    assert_eq!(stage.log().len(), 2, "the call itself stays on record");
+}
+
+#[test]
+fn a_message_that_the_client_could_not_deliver_is_not_told() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let input = json!({"to": "nobody", "message": "hello?"});
+    lead.tool("u1", "SendMessage", &input, json!({"success": false, "message": "no such teammate"}));
+    assert_eq!(count(&stage.replay("latest"), "message"), 0);
+}
+
+#[test]
+fn an_actor_that_nothing_names_stays_unknown() {
+    let stage = Stage::new();
+    let lead = Lead::named(&stage, SESSION, "parser-team");
+    lead.says("user", json!("hello"));
+    let path = stage.client(&lead.transcript());
+    let aged = std::fs::read_to_string(&path).unwrap().replacen('{', "{\"version\":\"2.1.47\",", 1);
+    std::fs::write(&path, aged).unwrap();
+    lead.roster(1_000, &["alice", "bob"]);
+    lead.start("startup");
+    lead.hook("TeammateIdle", json!({"teammate_name": "alice", "team_name": "parser-team"}));
+    // 2.1.47 gives tool calls no agent id: this may be anybody.
+    lead.tool("u1", "Bash", &json!({"command": "ls"}), json!({}));
+    lead.before(
+        "u2",
+        "SendMessage",
+        &json!({"type": "message", "recipient": "bob", "content": "hi"}),
+        json!({}),
+    );
+    let log = stage.log();
+    let kinds: Vec<&Value> = log.iter().map(|event| &event["actor"]["kind"]).collect();
+    assert_eq!(kinds, ["lead", "teammate", "unknown", "unknown", "unknown"]);
+    assert_eq!(only(&stage.replay("latest"), "message")["actor"], "unknown");
+
+    let routed = json!({"success": true, "routing": {"sender": "alice", "target": "@bob"}});
+    let input = json!({"type": "message", "recipient": "bob", "content": "hi"});
+    lead.after("u2", "SendMessage", &input, routed, json!({}));
+    assert_eq!(only(&stage.replay("latest"), "message")["actor"], "alice", "until something does");
+}
+
+#[test]
+fn a_request_to_stop_and_its_answer_are_told_with_their_number() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let ask = json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "done"}});
+    let request = "shutdown-1@bob";
+    lead.tool("u1", "SendMessage", &ask, json!({"success": true, "request_id": request, "target": "bob"}));
+    let answer = json!({"to": "team-lead", "message": {"type": "shutdown_response", "request_id": request, "approve": true}});
+    let bob = json!({"agent_id": "abob-1", "agent_type": "bob"});
+    lead.before("u2", "SendMessage", &answer, bob.clone());
+    let notice = json!({"type": "shutdown_approved", "requestId": request, "from": "bob"}).to_string();
+    lead.inbox("team-lead", json!([mail("bob", &notice, &stage.last())]));
+    lead.after("u2", "SendMessage", &answer, json!({"success": true}), bob);
+    let entries = stage.replay("latest");
+    for (kind, who, to) in
+        [("shutdown-requested", "team-lead", "bob"), ("shutdown-approved", "bob", "team-lead")]
+    {
+        let told = only(&entries, kind);
+        assert_eq!(
+            (&told["actor"], &told["to"], &told["request"]),
+            (&json!(who), &json!(to), &json!(request))
+        );
+    }
+    assert_eq!(sources(only(&entries, "shutdown-approved")), ["hook", "inbox"]);
+}

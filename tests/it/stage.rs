@@ -1,0 +1,231 @@
+//! A scratch home with a client's directory and a store, and the binary run in it as the client would.
+
+use std::cell::Cell;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use teamkeep::archive::Archive;
+use teamkeep::clock;
+use teamkeep::timeline::Library;
+use tempfile::TempDir;
+
+/// When the first call of a stage is made.
+pub const START: &str = "2026-02-03T04:05:06.000Z";
+
+pub struct Stage {
+    dir: TempDir,
+    /// Milliseconds since [`START`] at the next call: each call takes a second.
+    now: Cell<i64>,
+}
+
+/// What a command said.
+#[derive(Debug)]
+pub struct Said {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Said {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+impl Stage {
+    pub fn new() -> Stage {
+        let stage = Stage { dir: tempfile::tempdir().unwrap(), now: Cell::new(0) };
+        for dir in ["home/parser", "home/.claude"] {
+            std::fs::create_dir_all(stage.dir.path().join(dir)).unwrap();
+        }
+        stage
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.dir.path().join("home")
+    }
+
+    /// A path below the client's directory.
+    pub fn client(&self, path: &str) -> PathBuf {
+        self.home().join(".claude").join(path)
+    }
+
+    /// A path below our store.
+    pub fn keep(&self, path: &str) -> PathBuf {
+        self.dir.path().join("keep").join(path)
+    }
+
+    /// The binary in a cleared environment.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_teamkeep"));
+        self.dress(&mut command);
+        command.args(args);
+        command
+    }
+
+    /// Gives a command the stage's directory and environment.
+    pub fn dress(&self, command: &mut Command) {
+        command.env_clear().current_dir(self.home().join("parser"));
+        command.env("HOME", self.home()).env("TEAMKEEP_HOME", self.keep("")).env("PATH", "/usr/bin:/bin");
+        command.env("TEAMKEEP_CONFIG", self.dir.path().join("teamkeep.toml"));
+        command.env("TEAMKEEP_NOW", self.time(self.now.get()));
+    }
+
+    fn time(&self, millis: i64) -> String {
+        clock::stamp(clock::parse(START).unwrap() + chrono::TimeDelta::milliseconds(millis))
+    }
+
+    /// When the last call was made.
+    pub fn last(&self) -> String {
+        self.time(self.now.get() - 1_000)
+    }
+
+    /// Sets the clock of the next call.
+    pub fn set_clock(&self, millis: i64) {
+        self.now.set(millis);
+    }
+
+    pub fn configure(&self, text: &str) {
+        std::fs::write(self.dir.path().join("teamkeep.toml"), text).unwrap();
+    }
+
+    /// Runs the binary and takes down what it says.
+    pub fn run(&self, args: &[&str]) -> Said {
+        self.command(args).stdin(Stdio::null()).output().unwrap().into()
+    }
+
+    /// One hook call with this on stdin.
+    pub fn feed(&self, event: &str, stdin: &[u8], env: &[(&str, &str)]) -> Said {
+        let mut command = self.command(&["hook", event]);
+        command.envs(env.iter().copied());
+        self.now.set(self.now.get() + 1_000);
+        feed(&mut command, stdin)
+    }
+
+    /// One hook call as the client makes it. It must succeed without a word but for SessionStart's answer.
+    pub fn hook(&self, payload: Value, env: &[(&str, &str)]) {
+        let event = kebab(payload["hook_event_name"].as_str().unwrap());
+        let said = self.feed(&event, payload.to_string().as_bytes(), env);
+        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{payload}");
+        assert_eq!(said.out.is_empty(), event != "session-start", "{}", said.out);
+    }
+
+    /// Puts one of the client's files in place, as the client does: whole.
+    pub fn write(&self, path: &str, text: impl ToString) {
+        let path = self.client(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text.to_string()).unwrap();
+    }
+
+    pub fn remove_dir(&self, path: &str) {
+        std::fs::remove_dir_all(self.client(path)).unwrap();
+    }
+
+    pub fn archive(&self) -> Archive {
+        Archive::new(self.keep("archive"), 32 << 20, Duration::from_secs(60))
+    }
+
+    pub fn library(&self) -> Library {
+        Library::open(self.archive(), self.keep("log"))
+    }
+
+    /// What a reading command prints, which must be without complaint.
+    pub fn told(&self, args: &[&str]) -> String {
+        let said = self.run(args);
+        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{args:?}");
+        said.out
+    }
+
+    pub fn replay(&self, run: &str) -> Vec<Value> {
+        lines(&self.told(&["replay", run, "--json"]))
+    }
+
+    pub fn show(&self, args: &[&str]) -> Value {
+        serde_json::from_str(&self.told(&[&["show", "--json"], args].concat())).unwrap()
+    }
+
+    pub fn teams(&self) -> Vec<Value> {
+        serde_json::from_str(&self.told(&["teams", "--all", "--json"])).unwrap()
+    }
+
+    /// The recorded events.
+    pub fn log(&self) -> Vec<Value> {
+        let said = self.run(&["log", "--json"]);
+        lines(&said.out)
+    }
+
+    /// What we noted of our own failures.
+    pub fn diagnostics(&self) -> String {
+        let files = std::fs::read_dir(self.keep("diagnostics")).into_iter().flatten().flatten();
+        files.map(|file| std::fs::read_to_string(file.path()).unwrap()).collect()
+    }
+
+    /// Waits until the detached process has archived the transcripts of every run that ended.
+    pub fn finish(&self) {
+        let start = Instant::now();
+        while self.is_unfinished() {
+            assert!(start.elapsed() < Duration::from_secs(60), "{}", self.diagnostics());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn is_unfinished(&self) -> bool {
+        let marks = std::fs::read_dir(self.keep("archive/unfinished"));
+        marks.is_ok_and(|mut marks| marks.next().is_some())
+    }
+}
+
+impl Drop for Stage {
+    /// The store must not go while a detached process still writes to it.
+    fn drop(&mut self) {
+        let start = Instant::now();
+        while self.is_unfinished() && start.elapsed() < Duration::from_secs(15) && !std::thread::panicking() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// Runs a command with this on stdin.
+pub fn feed(command: &mut Command, stdin: &[u8]) -> Said {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    // A process that ended early has had enough.
+    let _ = child.stdin.take().unwrap().write_all(stdin);
+    child.wait_with_output().unwrap().into()
+}
+
+/// `SubagentStop` as `subagent-stop`.
+pub fn kebab(name: &str) -> String {
+    let mut kebab = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !kebab.is_empty() {
+            kebab.push('-');
+        }
+        kebab.push(c.to_ascii_lowercase());
+    }
+    kebab
+}
+
+/// JSON, one value a line.
+pub fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Every file and directory below a path.
+pub fn below(path: &Path) -> Vec<PathBuf> {
+    let (mut all, mut dirs) = (Vec::new(), vec![path.to_path_buf()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(&dir).unwrap() {
+            let entry = entry.unwrap();
+            if entry.file_type().unwrap().is_dir() {
+                dirs.push(entry.path());
+            }
+            all.push(entry.path());
+        }
+    }
+    all
+}
