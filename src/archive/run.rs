@@ -80,6 +80,17 @@ pub enum EndedBy {
     TeamDelete,
 }
 
+impl EndedBy {
+    /// Every one of them.
+    pub const ALL: &[EndedBy] = &[
+        EndedBy::Disappeared,
+        EndedBy::Crashed,
+        EndedBy::Replaced,
+        EndedBy::SessionEnd,
+        EndedBy::TeamDelete,
+    ];
+}
+
 impl RunRecord {
     /// Closes the run, unless stronger evidence already did. Says whether anything changed.
     pub fn end(&mut self, by: EndedBy, reason: Option<&str>, at: Time) -> bool {

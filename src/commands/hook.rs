@@ -15,7 +15,9 @@ use crate::ui::Ui;
 /// Arguments of `teamkeep hook`.
 #[derive(Debug, Default, clap::Args)]
 pub struct Args {
-    /// The event, in kebab case (`subagent-stop`); the payload's own name decides where they differ
+    /// The event: subagent-start, subagent-stop, teammate-idle, task-created, task-completed, pre-tool-use,
+    /// post-tool-use, session-start, session-end, stop, stop-failure, user-prompt-submit, pre-compact, file-changed,
+    /// notification. Where the payload names another one, or this one is not known, the payload decides
     #[arg(value_name = "EVENT")]
     pub event: Option<String>,
 }

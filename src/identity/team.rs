@@ -66,7 +66,9 @@ pub fn resolve(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) -> Re
     if let Some(team) = remembered.clone().filter(is_open) {
         return member(team);
     }
-    let found = led_by_session(evidence, known).or_else(|| led_by_process(evidence, known));
+    let found = led_by_session(evidence, known)
+        .or_else(|| evidence.own_team().filter(|team| known.contains_key(team)))
+        .or_else(|| led_by_process(evidence, known));
     if let Some(team) = found {
         return member(team);
     }

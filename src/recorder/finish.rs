@@ -3,16 +3,21 @@
 
 use std::io;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::Recorder;
 use crate::archive::Archive;
+use crate::fs;
 use crate::log::{self, Exclusive, retention};
 use crate::process;
 
 /// How long the detached process waits for the client to write its last lines and go.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often the log is pruned, when nothing else calls for the detached process.
+const PRUNE_EVERY: Duration = Duration::from_secs(86_400);
 
 /// Who does what can wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +29,18 @@ pub enum Finish {
 }
 
 impl Recorder {
+    /// Whether something waits to be done: transcripts of an ended run, or a log that nobody pruned for a day.
+    pub(super) fn has_left(&self, archive: &Archive) -> bool {
+        let pruned = std::fs::metadata(self.pruned()).and_then(|metadata| metadata.modified());
+        let due = || pruned.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > PRUNE_EVERY));
+        archive.has_unfinished() || !self.pruned().exists() || due()
+    }
+
+    /// The file whose time says when the log was last pruned.
+    fn pruned(&self) -> PathBuf {
+        self.paths.log().join(".pruned")
+    }
+
     /// Has done what can wait. `client` is the client's process, when it is about to end.
     ///
     /// # Errors
@@ -73,6 +90,7 @@ fn prune(recorder: &Recorder) -> Vec<String> {
     let dir = recorder.paths.log();
     let limits = &recorder.config.log;
     let pruned = || -> crate::error::Result<Vec<String>> {
+        fs::write_atomic(&recorder.pruned(), b"", false)?;
         let Some(exclusive) = Exclusive::take(&dir, limits.lock_patience)? else { return Ok(Vec::new()) };
         let current = exclusive.current();
         let plan = retention::plan(&log::list(&dir)?, current.as_ref(), limits, recorder.clock.now());

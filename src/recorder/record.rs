@@ -158,7 +158,11 @@ impl Recorder {
             v: 1,
             at: &clock::stamp(step.at),
             id: step.id.as_str(),
-            event: payload.event_name().unwrap_or(step.kind.name()),
+            event: payload.event_name().unwrap_or(if step.kind == Kind::Unknown {
+                asked.unwrap_or("Unknown")
+            } else {
+                step.kind.name()
+            }),
             session: payload.session(),
             team: voice.resolved.team.as_ref().map(SafeName::as_str),
             actor: &voice.actor,
@@ -208,7 +212,7 @@ impl Recorder {
             let saved = voice.memory.save(&step.before, &self.paths.sessions(), session, patience);
             outcome.note("remember the session", saved);
         }
-        if closed || (step.kind == Kind::SessionStart && archive.has_unfinished()) {
+        if closed || (step.kind == Kind::SessionStart && self.has_left(archive)) {
             let client = self.env.client_pid.filter(|_| step.kind == Kind::SessionEnd);
             outcome.note("archive the transcripts", self.finish_later(client));
         }

@@ -47,30 +47,28 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Its spelling, as in the JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::SessionStarted => "session-started",
-            Kind::TeamCreated => "team-created",
-            Kind::MemberJoined => "member-joined",
-            Kind::TaskCreated => "task-created",
-            Kind::TaskChanged => "task-changed",
-            Kind::TaskCompleted => "task-completed",
-            Kind::TaskDeleted => "task-deleted",
-            Kind::TaskErased => "task-erased",
-            Kind::TurnStarted => "turn-started",
-            Kind::Message => "message",
-            Kind::MessageRefused => "message-refused",
-            Kind::ShutdownRequested => "shutdown-requested",
-            Kind::ShutdownApproved => "shutdown-approved",
-            Kind::ShutdownRejected => "shutdown-rejected",
-            Kind::TurnEnded => "turn-ended",
-            Kind::Idle => "idle",
-            Kind::MemberLeft => "member-left",
-            Kind::SessionEnded => "session-ended",
-            Kind::TeamErased => "team-erased",
-        }
-    }
+    /// Every kind.
+    pub const ALL: &[Kind] = &[
+        Kind::SessionStarted,
+        Kind::TeamCreated,
+        Kind::MemberJoined,
+        Kind::TaskCreated,
+        Kind::TaskChanged,
+        Kind::TaskCompleted,
+        Kind::TaskDeleted,
+        Kind::TaskErased,
+        Kind::TurnStarted,
+        Kind::Message,
+        Kind::MessageRefused,
+        Kind::ShutdownRequested,
+        Kind::ShutdownApproved,
+        Kind::ShutdownRejected,
+        Kind::TurnEnded,
+        Kind::Idle,
+        Kind::MemberLeft,
+        Kind::SessionEnded,
+        Kind::TeamErased,
+    ];
 
     /// Whether it tells of a task's state.
     pub fn is_task(self) -> bool {

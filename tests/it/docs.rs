@@ -1,0 +1,73 @@
+//! The documentation is held to the program.
+
+use std::path::Path;
+use std::process::Command;
+
+use teamkeep::archive::EndedBy;
+use teamkeep::timeline::Kind;
+
+fn page(path: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+#[test]
+fn the_readme_names_every_command() {
+    let help = Command::new(env!("CARGO_BIN_EXE_teamkeep")).arg("--help").env_clear().output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let commands: Vec<&str> = help
+        .lines()
+        .skip_while(|line| !line.starts_with("Commands:"))
+        .skip(1)
+        .map_while(|line| line.split_whitespace().next())
+        .collect();
+    assert!(commands.contains(&"replay") && commands.contains(&"hook"), "{commands:?}");
+    let readme = page("README.md");
+    for command in commands {
+        assert!(readme.contains(&format!("`teamkeep {command}")), "README.md does not name {command}");
+    }
+}
+
+#[test]
+fn the_readme_names_every_variable_with_the_program_s_own_words() {
+    let readme = page("README.md");
+    for variable in teamkeep::env::VARIABLES {
+        let row = format!("| `{}` | {} |", variable.name, variable.about);
+        assert!(readme.contains(&row), "README.md has no row {row}");
+    }
+}
+
+#[test]
+fn the_formats_name_every_kind_and_every_end() {
+    let formats = page("docs/formats.md");
+    let spelled = |value: serde_json::Value| value.as_str().unwrap().to_owned();
+    let kinds = Kind::ALL.iter().map(|kind| spelled(serde_json::to_value(kind).unwrap()));
+    let ends = EndedBy::ALL.iter().map(|end| spelled(serde_json::to_value(end).unwrap()));
+    for word in kinds.chain(ends) {
+        assert!(formats.contains(&format!("`{word}`")), "docs/formats.md does not name {word}");
+    }
+}
+
+#[test]
+fn ci_runs_the_test_command_of_the_readme() {
+    let readme = page("README.md");
+    let (_, after) = readme.split_once("## Working on it").unwrap();
+    let command = after.split("```sh\n").nth(1).unwrap().lines().next().unwrap();
+    assert!(command.starts_with("cargo test"), "{command}");
+    assert!(page(".ci/run").lines().any(|line| line == command), ".ci/run does not run {command}");
+}
+
+#[test]
+fn the_project_links_to_pages_that_are_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for name in
+        ["README.md", "docs/formats.md", "docs/client-facts.md", "docs/performance.md", "hooks/README.md"]
+    {
+        let text = page(name);
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if !link.starts_with("http") && !link.starts_with('#') {
+                let target = root.join(name).parent().unwrap().join(link.split('#').next().unwrap());
+                assert!(target.exists(), "{name} links to {link}");
+            }
+        }
+    }
+}
