@@ -36,6 +36,10 @@ pub struct Scan {
     pub team_dir: bool,
 }
 
+/// What is kept of a task list beside its tasks: the highest number that was given, and, after `/clear`, whose list
+/// the session goes on with.
+const KEPT_BESIDE: [&str; 2] = [".highwatermark", ".session-list"];
+
 /// Looks at `teams/<team>` and at these directories below `tasks/`.
 pub fn scan(client: &Path, team: Option<&SafeName>, tasks: &[SafeName]) -> Scan {
     let mut scan = Scan::default();
@@ -53,7 +57,7 @@ pub fn scan(client: &Path, team: Option<&SafeName>, tasks: &[SafeName]) -> Scan 
     for dir in tasks {
         let root = format!("tasks/{dir}");
         if scan.is_dir(client, &root) {
-            scan.files(client, &root, |name| is_json(name) || name == ".highwatermark");
+            scan.files(client, &root, |name| is_json(name) || KEPT_BESIDE.contains(&name));
         }
     }
     scan
