@@ -26,11 +26,12 @@ impl Context {
     /// Builds it from this process's environment.
     ///
     /// # Errors
-    /// When there is a configuration file that cannot be used. A hook call does not build a context: it
+    /// When the record's place is not safe, or there is a configuration file that cannot be used. A hook call does not build a context: it
     /// loads the configuration by itself and goes on with the defaults.
     pub fn new() -> Result<Context> {
         let env = Env::read();
         let paths = Paths::find(&env);
+        paths.check()?;
         let clock = Clock::new(env.now.as_deref());
         match Config::load(&paths.config) {
             (config, None) => Ok(Context { env, paths, config, clock, ui: Ui }),

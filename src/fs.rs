@@ -24,6 +24,15 @@ pub fn private_dir(path: &Path) -> io::Result<()> {
     builder.create(path).map_err(|error| named(error, "make the directory", path))
 }
 
+/// Makes one directory that is not there yet, readable by the user alone.
+///
+/// # Errors
+/// When it is there already, or cannot be made.
+pub fn make_private_dir(path: &Path) -> io::Result<()> {
+    let made = std::fs::DirBuilder::new().mode(PRIVATE_DIR).create(path);
+    made.map_err(|error| named(error, "make the directory", path))
+}
+
 /// Opens with these options and mode 0600, making the parent directory when it is missing.
 ///
 /// # Errors

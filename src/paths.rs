@@ -1,8 +1,12 @@
 //! Where things are: our record and configuration, and the client's directory.
 
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::env::Env;
+use crate::error::{Error, Result};
+use crate::fs;
 
 /// The directories of one call.
 #[derive(Debug, Clone)]
@@ -37,6 +41,48 @@ impl Paths {
         });
         let client = env.client.clone().or_else(|| env.home.as_ref().map(|home| home.join(".claude")));
         Paths { store, config, client, warning }
+    }
+
+    /// Makes the refuge below the temporary directory when the record goes there, and shows that it is safe. A
+    /// store that the user or the platform chose is taken as it is.
+    ///
+    /// # Errors
+    /// When it cannot be made, or others can reach what is in it.
+    pub fn secure(&self) -> Result<()> {
+        if self.warning.is_none() {
+            return Ok(());
+        }
+        match fs::make_private_dir(&self.store) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(self.refuse(error)),
+            _ => self.check(),
+        }
+    }
+
+    /// Shows that the refuge, if the record is there, is a directory of this user alone: anybody can have made one
+    /// of that name before.
+    ///
+    /// # Errors
+    /// When others can reach what is in it.
+    pub fn check(&self) -> Result<()> {
+        let metadata = match self.store.symlink_metadata() {
+            _ if self.warning.is_none() => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other.map_err(|error| self.refuse(error))?,
+        };
+        let (mode, own) = (metadata.permissions().mode() & 0o777, rustix::process::getuid().as_raw());
+        let why = match metadata.file_type() {
+            kind if kind.is_symlink() => "it is a symlink".to_owned(),
+            kind if !kind.is_dir() => "it is no directory".to_owned(),
+            _ if metadata.uid() != own => format!("it belongs to another user ({})", metadata.uid()),
+            _ if mode & 0o077 != 0 => format!("it is open to other users (mode {mode:o})"),
+            _ => return Ok(()),
+        };
+        Err(self.refuse(why))
+    }
+
+    fn refuse(&self, why: impl std::fmt::Display) -> Error {
+        let what = format!("cannot keep the record in {}, where it goes without HOME", self.store.display());
+        Error::caused(what, why).hint("set HOME or TEAMKEEP_HOME")
     }
 
     /// The event log's directory.

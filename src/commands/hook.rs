@@ -28,6 +28,12 @@ pub fn run(args: &Args) -> ExitCode {
     let paths = Paths::find(&env);
     let clock = Clock::new(env.now.as_deref());
     let start = std::time::Instant::now();
+    if let Err(error) = paths.secure() {
+        // The client is not left with a closed pipe.
+        payload::read(std::io::stdin(), 0, Config::default().hook.stdin_patience);
+        Ui.report(&error);
+        return ExitCode::from(error.exit_code());
+    }
     let (config, problem) = Config::load(&paths.config);
     let input =
         payload::read(std::io::stdin(), config.hook.largest_input as usize, config.hook.stdin_patience);
