@@ -52,14 +52,7 @@ pub fn main(args: &[OsString]) -> ExitCode {
             return ExitCode::from(if usage { 64 } else { 0 });
         }
     };
-    let context = match Context::new() {
-        Ok(context) => context,
-        Err(error) => {
-            ui.report(&error);
-            return ExitCode::from(error.exit_code());
-        }
-    };
-    match dispatch(context, cli.command) {
+    match dispatch(cli.command) {
         Ok(code) => code,
         Err(error) => {
             ui.report(&error);
@@ -68,10 +61,15 @@ pub fn main(args: &[OsString]) -> ExitCode {
     }
 }
 
-fn dispatch(context: Context, command: Command) -> Result<ExitCode> {
+fn dispatch(command: Command) -> Result<ExitCode> {
+    // What the client starts goes on whatever the configuration says; what a person starts does not.
+    let context = match command {
+        Command::Hook(args) => return Ok(commands::hook::run(&args)),
+        Command::Finish(args) => return Ok(commands::finish::run(&args)),
+        _ => Context::new()?,
+    };
     match command {
-        Command::Hook(args) => Ok(commands::hook::run(&args)),
-        Command::Finish(args) => Ok(commands::finish::run(context, &args)),
+        Command::Hook(_) | Command::Finish(_) => Ok(ExitCode::SUCCESS),
         Command::Install(args) => commands::install::run(&context, &args),
         Command::Demo(args) => commands::demo::run(&context, &args),
         Command::Teams(args) => commands::teams::run(&context, &args),

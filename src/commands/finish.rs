@@ -2,8 +2,11 @@
 
 use std::process::ExitCode;
 
-use crate::context::Context;
+use crate::clock::Clock;
+use crate::config::Config;
 use crate::diagnostics;
+use crate::env::Env;
+use crate::paths::Paths;
 use crate::recorder::{self, Finish, Recorder};
 
 /// Arguments of `teamkeep finish`.
@@ -14,11 +17,22 @@ pub struct Args {
     after: Option<u32>,
 }
 
-/// Runs it.
-pub fn run(context: Context, args: &Args) -> ExitCode {
-    let Context { env, paths, config, clock, .. } = context;
+/// Runs it. As at a hook, a configuration that makes no sense does not keep it from archiving; but by limits that
+/// the user did not set nothing is pruned.
+pub fn run(args: &Args) -> ExitCode {
+    let env = Env::read();
+    let paths = Paths::find(&env);
+    if paths.check().is_err() {
+        return ExitCode::FAILURE;
+    }
+    let clock = Clock::new(env.now.as_deref());
+    let (config, problem) = Config::load(&paths.config);
     let recorder = Recorder { env, paths, config, clock, finish: Finish::Detached };
-    let notes = recorder::finish(&recorder, args.after);
+    let mut notes = recorder::finish(&recorder, args.after);
+    match problem {
+        Some(problem) => notes.push(format!("nothing was pruned: {problem}")),
+        None => notes.extend(recorder::prune(&recorder)),
+    }
     if !notes.is_empty() {
         diagnostics::note(&recorder.paths.diagnostics(), &recorder.clock, &notes.join("; "));
     }

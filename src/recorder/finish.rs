@@ -47,7 +47,7 @@ impl Recorder {
     /// When no process can be started.
     pub(super) fn finish_later(&self, client: Option<u32>) -> io::Result<()> {
         if self.finish == Finish::Inline {
-            let notes = finish(self, None);
+            let notes = [finish(self, None), prune(self)].concat();
             return if notes.is_empty() { Ok(()) } else { Err(io::Error::other(notes.join("; "))) };
         }
         let mut command = Command::new(std::env::current_exe()?);
@@ -64,7 +64,7 @@ impl Recorder {
     }
 }
 
-/// Does what can wait; gives what went wrong.
+/// Archives the transcripts of runs that have ended; gives what went wrong.
 pub fn finish(recorder: &Recorder, after: Option<u32>) -> Vec<String> {
     if recorder.finish == Finish::Detached {
         // A session of its own: the client's terminal and process group may go at any time.
@@ -81,12 +81,11 @@ pub fn finish(recorder: &Recorder, after: Option<u32>) -> Vec<String> {
         }
     }
     notes.extend(keep(&archive, true));
-    notes.extend(prune(recorder));
     notes
 }
 
-/// Keeps the log to its bounds of age and size.
-fn prune(recorder: &Recorder) -> Vec<String> {
+/// Keeps the log to its bounds of age and size; gives what went wrong.
+pub fn prune(recorder: &Recorder) -> Vec<String> {
     let dir = recorder.paths.log();
     let limits = &recorder.config.log;
     let pruned = || -> crate::error::Result<Vec<String>> {

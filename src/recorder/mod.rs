@@ -7,5 +7,5 @@ mod learn;
 mod look;
 mod record;
 
-pub use finish::{Finish, finish};
+pub use finish::{Finish, finish, prune};
 pub use record::{Outcome, Recorder};
