@@ -123,7 +123,8 @@ impl Archive {
             self.mark_unfinished(old)?;
         }
         if let (Some(lock), true) = (lock, look.run_changed || self.run(&look.index.run).is_none()) {
-            let record = look.record(subject, self.run(&look.index.run));
+            let damaged = || dir.exists().then(|| self.rebuilt_run(subject, &look.index));
+            let record = look.record(subject, self.run(&look.index.run).or_else(damaged));
             self.save_run(lock, &record, look.call.durable)?;
         }
         if let Some(snapshot) = snapshot {

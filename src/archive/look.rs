@@ -25,7 +25,7 @@ const FRESH: i64 = 50_000_000;
 /// A look while it is taken.
 pub(super) struct Look<'a> {
     archive: &'a Archive,
-    scan: &'a Scan,
+    pub scan: &'a Scan,
     pub call: &'a Call<'a>,
     pub index: Index,
     /// The run that had the name before.
@@ -39,7 +39,7 @@ pub(super) struct Look<'a> {
     pub run_changed: bool,
     pub index_changed: bool,
     pub disappeared: bool,
-    was_present: Option<bool>,
+    pub was_present: Option<bool>,
 }
 
 impl<'a> Look<'a> {
@@ -112,6 +112,7 @@ impl<'a> Look<'a> {
         self.index.run = run;
         self.run_changed = true;
         self.index_changed = true;
+        self.remember(&self.archive.journal(&self.index.run), self.archive.run(&self.index.run).as_ref());
     }
 
     fn id_of(&self, team: &SafeName, config: &TeamConfig) -> String {
@@ -155,12 +156,13 @@ impl<'a> Look<'a> {
             Some(config) => Ok(config),
             None => read_whole(&client.join(path), self.archive.largest),
         };
-        let kept = read.and_then(|(bytes, stamp, torn)| {
-            let object = self.archive.objects.put(&bytes, self.call.durable)?;
-            Ok((object, stamp, torn))
-        });
-        match kept {
-            Ok((object, stamp, torn)) => {
+        match read {
+            Ok((bytes, stamp, torn)) => {
+                // A store that refuses says nothing about the file: it is tried again at the next look.
+                let object = match self.archive.objects.put(&bytes, self.call.durable) {
+                    Ok(object) => object,
+                    Err(error) => return self.problems.push(format!("cannot keep {path}: {error}")),
+                };
                 let known = self.index.files.get(path).and_then(|seen| seen.object.as_deref());
                 if known != Some(object.as_str()) {
                     self.changed.push(Change {
@@ -189,8 +191,8 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Notes that a file is there whose content could not be kept. It is tried again when its stamp changes,
-    /// and at once where the disk was what failed.
+    /// Notes that a file is there that could not be read. It is tried again when its stamp changes, and at the next
+    /// look where the disk was what failed.
     fn skip(&mut self, path: &str, error: &io::Error) {
         self.problems.push(format!("cannot keep {path}: {error}"));
         let Some(found) = self.scan.found.get(path) else { return };
@@ -253,10 +255,12 @@ impl<'a> Look<'a> {
             v: 1,
             run: self.index.run.clone(),
             team: subject.team().map(ToString::to_string),
-            started_at: clock::stamp(self.call.at),
-            continues: self.continues.clone(),
             ..RunRecord::default()
         });
+        if record.started_at.is_empty() {
+            record.started_at = clock::stamp(self.call.at);
+        }
+        record.continues = record.continues.or_else(|| self.continues.clone());
         record.lead_session = self.index.lead_session.clone().or(record.lead_session);
         record.created_at =
             self.index.created_at.and_then(clock::from_millis).map(clock::stamp).or(record.created_at);

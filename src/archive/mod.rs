@@ -8,6 +8,7 @@ mod capture;
 mod index;
 mod look;
 mod object;
+mod rebuild;
 mod run;
 mod scan;
 mod snapshot;

@@ -155,7 +155,7 @@ impl Archive {
             ));
         };
         let Some(mut index) = self.index(subject) else { return Ok(false) };
-        let Some(mut run) = self.run(&index.run) else { return Ok(false) };
+        let mut run = self.run(&index.run).unwrap_or_else(|| self.rebuilt_run(subject, &index));
         if !change(&mut index, &mut run) {
             return Ok(false);
         }

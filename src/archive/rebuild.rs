@@ -1,0 +1,49 @@
+//! What was damaged of the record, made again from the journal of its run.
+
+use super::index::{Index, Seen};
+use super::look::Look;
+use super::run::RunRecord;
+use super::state::Journal;
+use super::store::{Archive, Subject};
+use crate::clock;
+
+impl Archive {
+    /// What a run is, when its record is missing or damaged. What is left of that stays beside it.
+    pub(super) fn rebuilt_run(&self, subject: &Subject, index: &Index) -> RunRecord {
+        if let Some(dir) = self.run_dir(&index.run) {
+            let _ = std::fs::rename(dir.join("run.json"), dir.join("run.json.damaged"));
+        }
+        let journal = self.journal(&index.run);
+        let started = journal.snapshots.first().map(|first| first.at.clone());
+        RunRecord {
+            v: 1,
+            run: index.run.clone(),
+            team: subject.team().map(ToString::to_string),
+            lead_session: index.lead_session.clone(),
+            created_at: index.created_at.and_then(clock::from_millis).map(clock::stamp),
+            started_at: started.unwrap_or_else(|| index.at.clone()),
+            client_pid: index.lead_pid,
+            ..RunRecord::default()
+        }
+    }
+}
+
+impl Look<'_> {
+    /// A run that begins for the index may have a journal already: the index was lost. Then it goes on where
+    /// the journal ends, so that what vanished in between is seen to be gone.
+    pub(super) fn remember(&mut self, journal: &Journal, record: Option<&RunRecord>) {
+        let Some(last) = journal.snapshots.last() else { return };
+        self.index.at.clone_from(&last.at);
+        self.index.present =
+            journal.snapshots.iter().rev().find_map(|snapshot| snapshot.team_dir).unwrap_or(false);
+        self.index.ended = record.is_some_and(|record| record.ended_at.is_some());
+        self.was_present = Some(self.index.present);
+        self.disappeared = self.index.present && !self.scan.team_dir;
+        for (path, state) in journal.last() {
+            if state.gone_at.is_none() {
+                // No stamp: whatever is there now is read again.
+                self.index.files.insert(path, Seen { object: state.object, fresh: true, ..Seen::default() });
+            }
+        }
+    }
+}
