@@ -130,7 +130,12 @@ impl<'a> Look<'a> {
         for (path, found) in &self.scan.found {
             let known = self.index.files.get(path);
             let trusted = known.is_some_and(|seen| !seen.fresh && seen.matches(found.stamp()));
-            let lost = self.call.durable && known.is_none_or(|seen| seen.object.is_none());
+            let held = || {
+                known
+                    .and_then(|seen| seen.object.as_deref())
+                    .is_some_and(|hash| self.archive.objects.has(hash))
+            };
+            let lost = self.call.durable && !held();
             match found {
                 _ if trusted && !lost => {}
                 Found::File(_) => self.keep_file(client, path),

@@ -70,6 +70,11 @@ impl Objects {
         Ok(bytes)
     }
 
+    /// Whether a content of this hash is there, by its name alone.
+    pub fn has(&self, hash: &str) -> bool {
+        self.path(hash).is_some_and(|path| path.exists() || path.with_extension("gz").exists())
+    }
+
     /// Brings a kept content to the disk.
     ///
     /// # Errors
