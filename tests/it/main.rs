@@ -2,16 +2,20 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
+mod bad_input;
 mod captures;
+mod damage;
 mod docs;
 mod home;
 mod install;
 mod log;
 mod messages;
+mod places;
 mod play;
 mod reenact;
 mod runs;
 mod settings_text;
 mod stage;
+mod team_delete;
 mod traces;
 mod uninstall;

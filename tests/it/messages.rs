@@ -30,9 +30,7 @@ fn broadcast(input: Value) -> (Value, usize) {
     for name in ["alice", "bob"] {
         lead.inbox(name, json!([mail("team-lead", "Stop all work", &stage.last())]));
         let id = format!("a{name}-1");
-        let said = format!(
-            "<teammate-message teammate_id=\"team-lead\" summary=\"stop\">\nStop all work\n</teammate-message>"
-        );
+        let said = "<teammate-message teammate_id=\"team-lead\" summary=\"stop\">\nStop all work\n</teammate-message>";
         let record = json!({"type": "user", "timestamp": stage.last(), "message": {"content": said}});
         let transcript = format!("projects/-home-dev-parser/{SESSION}/subagents/agent-{id}.jsonl");
         stage.write(&transcript, format!("{record}\n"));

@@ -1,0 +1,251 @@
+//! Whatever stands on stdin, it is recorded, said on one line, and never blocks the client.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::play::Lead;
+use super::stage::{Said, Stage, below};
+
+const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+
+/// Our own failure: exit 1, one line for a person, and nothing that the client would take for an answer.
+fn is_told(said: &Said) -> &str {
+    assert_eq!((said.code, said.out.as_str()), (Some(1), ""), "{said:?}");
+    let line = said.err.strip_suffix('\n').unwrap();
+    assert!(line.starts_with("teamkeep: ") && !line.contains('\n'), "{line}");
+    line
+}
+
+/// Nothing wrong: exit 0 without a word.
+fn is_quiet(said: &Said) {
+    assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(0), "", ""));
+}
+
+/// Feeds this to a Stop hook and gives what is said of it and what is recorded.
+fn malformed(stdin: &[u8]) -> (String, Value) {
+    let stage = Stage::new();
+    let said = stage.feed("stop", stdin, &[]);
+    let mut log = stage.log();
+    assert_eq!(log.len(), 1);
+    assert_eq!(log[0]["event"], "Stop", "the command line names it");
+    (is_told(&said).to_owned(), log.remove(0))
+}
+
+#[test]
+fn an_empty_stdin_is_recorded() {
+    let (said, event) = malformed(b"");
+    assert_eq!(
+        said,
+        "teamkeep: the payload on stdin is no JSON object (stdin was empty); it was recorded as it is"
+    );
+    assert_eq!((&event["malformed"], &event["payload"]), (&json!("stdin was empty"), &json!({"text": ""})));
+}
+
+#[test]
+fn text_that_is_no_json_is_recorded_as_it_is() {
+    let (said, event) = malformed(b"hello\nthere");
+    assert!(said.contains("no JSON: expected value at line 1 column 1"), "{said}");
+    assert_eq!(event["payload"], json!({"text": "hello\nthere"}));
+}
+
+#[test]
+fn a_json_array_is_recorded_and_is_no_payload() {
+    let (said, event) = malformed(b"[1, {\"session_id\": \"x\"}]");
+    assert!(said.contains("JSON, but not an object"), "{said}");
+    assert_eq!(event["payload"], json!([1, {"session_id": "x"}]));
+}
+
+#[test]
+fn a_truncated_payload_is_recorded_as_far_as_it_goes() {
+    let cut = br#"{"session_id": "s1", "tool_input": {"command": "l"#;
+    let (said, event) = malformed(cut);
+    assert!(said.contains("EOF while parsing a string"), "{said}");
+    assert_eq!(event["payload"]["text"].as_str().unwrap().as_bytes(), cut);
+}
+
+#[test]
+fn a_payload_of_100_mib_is_recorded_to_its_bound() {
+    let stage = Stage::new();
+    let mut payload = br#"{"hook_event_name": "Stop", "text": ""#.to_vec();
+    payload.resize(100 << 20, b'x');
+    let said = stage.feed("stop", &payload, &[]);
+    assert!(
+        is_told(&said).contains("larger than 16777216 bytes; the first 16777216 are kept"),
+        "{}",
+        said.err
+    );
+    let log = stage.log();
+    assert!(log[0]["payload"]["text"].as_str().unwrap().as_bytes() == &payload[..16 << 20]);
+}
+
+#[test]
+fn what_is_no_utf_8_is_recorded_in_base64() {
+    let (said, event) = malformed(b"{\"a\": \"\xff\"}");
+    assert!(said.contains("no UTF-8"), "{said}");
+    assert_eq!(event["payload"], json!({"base64": "eyJhIjogIv8ifQ=="}));
+}
+
+#[test]
+fn deeply_nested_json_is_recorded_as_text() {
+    for depth in [200, 100_000] {
+        let (said, event) = malformed("[".repeat(depth).as_bytes());
+        assert!(said.contains("recursion limit"), "{said}");
+        assert_eq!(event["payload"]["text"].as_str().unwrap().len(), depth);
+    }
+}
+
+#[test]
+fn an_unknown_event_is_recorded_and_allowed() {
+    let stage = Stage::new();
+    is_quiet(&stage.feed(
+        "quantum-leap",
+        br#"{"hook_event_name":"QuantumLeap","session_id":"s1","n":1.0e400}"#,
+        &[],
+    ));
+    let event = &stage.log()[0];
+    assert_eq!((&event["event"], &event["session"]), (&json!("QuantumLeap"), &json!("s1")));
+    assert_eq!(event.get("warning"), None);
+    assert!(
+        stage.told(&["log", "--json"]).ends_with(
+            "\"n\":1.0e400}}
+"
+        ),
+        "as it was written"
+    );
+}
+
+#[test]
+fn a_payload_without_any_field_is_recorded() {
+    let stage = Stage::new();
+    is_quiet(&stage.feed("stop", b"{}", &[]));
+    let event = &stage.log()[0];
+    assert_eq!(
+        (&event["event"], &event["session"], &event["payload"]),
+        (&json!("Stop"), &Value::Null, &json!({}))
+    );
+    assert_eq!(event.get("malformed"), None);
+}
+
+#[test]
+fn fields_of_the_wrong_type_are_recorded_and_count_as_missing() {
+    let stage = Stage::new();
+    let wrong = json!({"hook_event_name": ["Stop"], "session_id": 7, "transcript_path": {}, "tool_name": 1,
+        "tool_input": "x", "tool_response": [], "agent_id": false, "team_name": null, "cwd": 0});
+    for event in ["session-start", "session-end", "pre-tool-use", "post-tool-use", "teammate-idle", "stop"] {
+        let said = stage.feed(event, wrong.to_string().as_bytes(), &[]);
+        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{event}");
+    }
+    let log = stage.log();
+    assert_eq!(log.len(), 6);
+    assert!(log.iter().all(|event| event["session"] == Value::Null && event["payload"] == wrong));
+}
+
+#[test]
+fn an_event_that_differs_from_the_command_line_is_noted() {
+    let stage = Stage::new();
+    is_quiet(&stage.feed("stop", br#"{"hook_event_name":"SubagentStop"}"#, &[]));
+    is_quiet(&stage.feed("subagent-stop", br#"{"hook_event_name":"SubagentStop"}"#, &[]));
+    let log = stage.log();
+    assert_eq!(
+        (&log[0]["event"], &log[0]["warning"]),
+        (&json!("SubagentStop"), &json!("called as stop, but the payload says SubagentStop"))
+    );
+    assert_eq!(log[1].get("warning"), None);
+}
+
+/// Names that lead out of our directories are recorded, and become no path.
+fn escapes(payload: Value) -> Value {
+    let stage = Stage::new();
+    let kept = stage.home().join("kept");
+    std::fs::write(&kept, "mine").unwrap();
+    stage.hook(payload, &[]);
+    let mut log = stage.log();
+    let outside = |path: &std::path::PathBuf| !path.starts_with(stage.keep(""));
+    let mut found: Vec<_> = below(stage.home().parent().unwrap()).into_iter().filter(outside).collect();
+    found.sort();
+    let expected = ["home", "home/.claude", "home/kept", "home/parser"];
+    assert_eq!(found, expected.map(|path| stage.home().parent().unwrap().join(path)).as_slice());
+    assert!(!below(&stage.keep("")).iter().any(|path| path.ends_with("x.json")));
+    log.remove(0)
+}
+
+#[test]
+fn a_team_name_that_leads_elsewhere_becomes_no_path() {
+    let event = escapes(
+        json!({"hook_event_name": "TeammateIdle", "session_id": SESSION, "team_name": "../../etc", "teammate_name": "alice"}),
+    );
+    assert_eq!(
+        (&event["team"], &event["warning"]),
+        (&Value::Null, &json!("team_name \"../../etc\" is no safe name"))
+    );
+}
+
+#[test]
+fn a_session_id_that_leads_elsewhere_becomes_no_path() {
+    for kind in ["Stop", "SubagentStart", "SessionEnd"] {
+        let event = escapes(
+            json!({"hook_event_name": kind, "session_id": "../x", "agent_id": "a1", "agent_type": "Explore"}),
+        );
+        assert_eq!(
+            (&event["session"], &event["warning"]),
+            (&json!("../x"), &json!("session_id \"../x\" is no safe name"))
+        );
+    }
+}
+
+#[test]
+fn a_stdin_that_never_ends_is_given_up() {
+    let stage = Stage::new();
+    stage.configure("[hook]\nstdin-patience = \"50ms\"\n");
+    let mut command = stage.command(&["hook", "stop"]);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    let mut held = child.stdin.take().unwrap();
+    held.write_all(b"{\"half\"").unwrap();
+    let said = Said::from(child.wait_with_output().unwrap());
+    drop(held);
+    assert!(is_told(&said).contains("stdin did not end within 50 ms"), "{}", said.err);
+    assert_eq!(stage.log()[0]["payload"], json!({"text": "{\"half\""}));
+}
+
+#[test]
+fn a_wrong_configuration_does_not_stop_a_hook_and_stops_a_command() {
+    let stage = Stage::new();
+    stage.configure("[log]\nkeep = 3\n");
+    is_quiet(&stage.feed("stop", br#"{"hook_event_name":"Stop"}"#, &[]));
+    assert_eq!(stage.library().archive.runs().0.len(), 0);
+    let noted = stage.diagnostics();
+    assert!(noted.contains("teamkeep.toml:2:8: `log.keep`: invalid type: integer `3`"), "{noted}");
+    let said = stage.run(&["teams"]);
+    assert!(is_told(&said).contains("teamkeep.toml:2:8"), "{}", said.err);
+    stage.configure("");
+    assert_eq!(stage.log().len(), 1);
+}
+
+#[test]
+fn the_answer_at_session_start_is_one_json_object() {
+    let stage = Stage::new();
+    let start =
+        json!({"hook_event_name": "SessionStart", "session_id": SESSION, "source": "startup"}).to_string();
+    let said = stage.feed("session-start", start.as_bytes(), &[]);
+    let (teams, tasks) = (stage.client("teams"), stage.client("tasks"));
+    let answer: Value = serde_json::from_str(&said.out).unwrap();
+    let expected =
+        json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "watchPaths": [teams, tasks]}});
+    assert_eq!((said.code, answer), (Some(0), expected));
+    stage.configure("[hook]\nwatch = false\n");
+    is_quiet(&stage.feed("session-start", start.as_bytes(), &[]));
+    assert_eq!(stage.log().len(), 2);
+}
+
+#[test]
+fn what_the_environment_says_is_never_recorded() {
+    let stage = Stage::new();
+    let lead = Lead::of(&stage, SESSION);
+    lead.roster(1_000, &["alice"]);
+    stage.hook(lead.payload("Stop", json!({})), &[("CLAUDE_CODE_MESSAGING_TOKEN", "my-secret!")]);
+    let found = below(&stage.keep("")).into_iter().filter_map(|path| std::fs::read(path).ok());
+    assert!(found.into_iter().all(|bytes| !bytes.windows(10).any(|part| part == b"my-secret!")));
+}

@@ -1,0 +1,314 @@
+//! Places that are not as they should be: the client's files, our store, the disk, the home.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::json;
+
+use super::play::Lead;
+use super::stage::{Said, Stage, below, feed};
+
+const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+const TEAM: &str = "session-aaaaaaaa";
+const STOP: &[u8] = br#"{"hook_event_name":"Stop","session_id":"s1"}"#;
+
+fn mode(path: &Path) -> u32 {
+    std::fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+fn team(stage: &Stage) -> Lead<'_> {
+    let lead = Lead::of(stage, SESSION);
+    lead.roster(1_000, &["alice"]);
+    lead.task("1", "pending", None);
+    lead.start("startup");
+    lead
+}
+
+/// Whether any file of the store holds this text.
+fn holds(stage: &Stage, text: &str) -> bool {
+    let has =
+        |path: PathBuf| std::fs::read(path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(text));
+    below(&stage.keep("")).into_iter().any(has)
+}
+
+#[test]
+fn a_team_directory_that_is_a_link_is_not_followed() {
+    let stage = Stage::new();
+    let outside = stage.home().join("outside");
+    std::fs::create_dir_all(&outside).unwrap();
+    std::fs::write(outside.join("config.json"), r#"{"name":"mine","password":"my-secret!"}"#).unwrap();
+    std::fs::create_dir_all(stage.client("teams")).unwrap();
+    symlink(&outside, stage.client("teams/linked")).unwrap();
+    team(&stage);
+    assert!(!holds(&stage, "my-secret!"));
+    assert!(
+        stage.diagnostics().contains("teams/linked is a symlink and was not followed"),
+        "{}",
+        stage.diagnostics()
+    );
+    assert_eq!(stage.show(&[TEAM])["tasks"]["1"]["status"], "pending", "the team beside it is kept");
+}
+
+/// Puts something else in the place of each of a team's files, one after the other.
+fn in_place_of_files(make: impl Fn(&Path), said: &str) {
+    for name in [
+        format!("teams/{TEAM}/config.json"),
+        format!("teams/{TEAM}/inboxes/alice.json"),
+        format!("tasks/{TEAM}/1.json"),
+    ] {
+        let stage = Stage::new();
+        let lead = team(&stage);
+        lead.inbox("alice", json!([{"from": "team-lead", "text": "hi", "timestamp": stage.last()}]));
+        lead.hook("Stop", json!({}));
+        std::fs::remove_file(stage.client(&name)).unwrap();
+        make(&stage.client(&name));
+        lead.task("2", "pending", None);
+        lead.hook("Stop", json!({}));
+        assert!(!holds(&stage, "my-secret!"), "{name}");
+        assert!(stage.diagnostics().contains(&format!("{name} {said}")), "{name}: {}", stage.diagnostics());
+        let shown = stage.show(&[TEAM]);
+        assert_eq!(shown["tasks"]["2"]["status"], "pending", "the files beside {name} are kept");
+        assert_eq!(
+            (&shown["tasks"]["1"]["status"], &shown["inboxes"]["alice"][0]["text"]),
+            (&json!("pending"), &json!("hi"))
+        );
+        assert_eq!(stage.teams().len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn a_link_in_the_place_of_a_file_is_not_followed() {
+    let secret = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(secret.path(), r#"["my-secret!"]"#).unwrap();
+    in_place_of_files(|path| symlink(secret.path(), path).unwrap(), "is a symlink and was not followed");
+}
+
+#[test]
+fn a_directory_in_the_place_of_a_file_is_told() {
+    in_place_of_files(|path| std::fs::create_dir(path).unwrap(), "is a directory and was not followed");
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
+    let make = |path: &Path| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
+    in_place_of_files(make, "is no regular file and was not followed");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_told_and_kept_when_it_can() {
+    // Nothing is unreadable to root.
+    if rustix::process::getuid().is_root() {
+        return;
+    }
+    let stage = Stage::new();
+    let lead = team(&stage);
+    lead.task("2", "pending", None);
+    let path = stage.client(&format!("tasks/{TEAM}/2.json"));
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
+    lead.hook("Stop", json!({}));
+    assert!(
+        stage.diagnostics().contains("cannot keep tasks/session-aaaaaaaa/2.json"),
+        "{}",
+        stage.diagnostics()
+    );
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    lead.hook("Stop", json!({}));
+    assert_eq!(stage.show(&[TEAM])["tasks"]["2"]["status"], "pending");
+}
+
+#[test]
+fn a_file_in_the_place_of_a_directory_is_told() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    stage.write(&format!("teams/{TEAM}/inboxes"), "no directory");
+    lead.hook("Stop", json!({}));
+    assert!(
+        stage.diagnostics().contains("inboxes is no directory and was not followed"),
+        "{}",
+        stage.diagnostics()
+    );
+    assert_eq!(stage.log().len(), 2);
+}
+
+#[test]
+fn a_file_larger_than_the_bound_is_noted_and_not_kept() {
+    let stage = Stage::new();
+    stage.configure("[archive]\nlargest-file = \"1 KiB\"\n");
+    let lead = team(&stage);
+    stage.write(&format!("tasks/{TEAM}/2.json"), json!({"id": "2", "subject": "x".repeat(2_000)}));
+    lead.hook("Stop", json!({}));
+    let library = stage.library();
+    let snapshots = library.archive.journal(&library.find(TEAM).unwrap().run).snapshots;
+    let change = &snapshots.last().unwrap().changed[0];
+    assert_eq!(
+        (change.path.as_str(), &change.object, change.size > 2_000),
+        ("tasks/session-aaaaaaaa/2.json", &None, true)
+    );
+    assert!(change.skipped.as_ref().unwrap().contains("larger than 1024 bytes"));
+}
+
+/// The hook where no file can grow, as on a full disk.
+fn on_a_full_disk(stage: &Stage, event: &str, stdin: &[u8]) -> Said {
+    let mut shell = Command::new("/bin/sh");
+    stage.dress(&mut shell);
+    shell.args([
+        "-c",
+        "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"",
+        env!("CARGO_BIN_EXE_teamkeep"),
+        "hook",
+        event,
+    ]);
+    feed(&mut shell, stdin)
+}
+
+#[test]
+fn a_full_disk_is_told_and_loses_nothing_that_was_recorded() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let (log, shown) = (stage.log(), stage.show(&[TEAM]));
+    lead.task("1", "completed", None);
+    let said = on_a_full_disk(&stage, "stop", STOP);
+    assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
+    assert!(said.err.starts_with("teamkeep: cannot record the event: cannot write "), "{}", said.err);
+    assert_eq!(said.err.lines().count(), 1);
+    assert_eq!((stage.log(), stage.show(&[TEAM])), (log, shown));
+    assert!(below(&stage.keep("")).iter().all(|path| path.extension().is_none_or(|kind| kind != "tmp")));
+
+    lead.hook("Stop", json!({}));
+    assert_eq!(stage.show(&[TEAM])["tasks"]["1"]["status"], "completed", "kept when there is room again");
+    assert_eq!(stage.log().len(), 2);
+}
+
+#[test]
+fn a_store_that_cannot_be_made_is_told() {
+    let stage = Stage::new();
+    std::fs::write(stage.keep("").parent().unwrap().join("file"), "").unwrap();
+    let below_file = stage.home().parent().unwrap().join("file/store");
+    let said = stage.feed("stop", STOP, &[("TEAMKEEP_HOME", below_file.to_str().unwrap())]);
+    assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
+    assert!(said.err.starts_with("teamkeep: cannot record the event: cannot "), "{}", said.err);
+    assert!(said.err.contains("file/store/log") && said.err.lines().count() == 1, "{}", said.err);
+}
+
+#[test]
+fn everything_in_the_store_is_for_the_user_alone() {
+    let stage = Stage::new();
+    stage.configure("[log]\nkeep = 3\n");
+    let lead = team(&stage);
+    stage.write(&lead.transcript(), "{}\n");
+    lead.hook("SubagentStart", json!({"agent_id": "a1", "agent_type": "alice"}));
+    lead.erase();
+    lead.end("other");
+    stage.finish();
+    let all = below(&stage.keep(""));
+    for part in [
+        "log",
+        "diagnostics",
+        "sessions",
+        "archive/objects",
+        "archive/runs",
+        "archive/closed",
+        "archive/locks",
+    ] {
+        assert!(
+            all.iter().any(|path| path.starts_with(stage.keep(part)) && path.is_file()),
+            "{part}: {all:?}"
+        );
+    }
+    for path in all.iter().chain([&stage.keep("")]) {
+        assert_eq!(mode(path), if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
+    }
+}
+
+/// A call without any home, with this directory for what is temporary.
+fn homeless(stage: &Stage, tmp: &Path) -> Said {
+    let mut command = stage.command(&["hook", "stop"]);
+    command.env_remove("HOME").env_remove("TEAMKEEP_HOME").env_remove("TEAMKEEP_CONFIG").env("TMPDIR", tmp);
+    feed(&mut command, STOP)
+}
+
+/// Where a call without any home records.
+fn refuge(tmp: &Path) -> PathBuf {
+    tmp.join(format!("teamkeep-{}", rustix::process::getuid().as_raw()))
+}
+
+#[test]
+fn without_a_home_a_private_directory_below_the_temporary_one_is_used() {
+    let (stage, tmp) = (Stage::new(), tempfile::tempdir().unwrap());
+    for _ in 0..2 {
+        let said = homeless(&stage, tmp.path());
+        assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(0), "", ""));
+    }
+    let store = refuge(tmp.path());
+    assert_eq!(mode(&store), 0o700);
+    let logged: Vec<PathBuf> = below(&store.join("log"));
+    let log = logged.iter().find(|path| path.extension().is_some_and(|kind| kind == "jsonl")).unwrap();
+    assert_eq!(std::fs::read_to_string(log).unwrap().lines().count(), 2);
+    let noted = below(&store.join("diagnostics"))
+        .iter()
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect::<String>();
+    assert!(noted.contains(&format!("HOME is not set: recording to {}", store.display())), "{noted}");
+}
+
+/// What an attacker made in our place before us is not used.
+fn is_refused(make: impl Fn(&Path), why: &str) {
+    let (stage, tmp) = (Stage::new(), tempfile::tempdir().unwrap());
+    let store = refuge(tmp.path());
+    make(&store);
+    let before = below(tmp.path());
+    let said = homeless(&stage, tmp.path());
+    assert_eq!((said.code, said.out.as_str()), (Some(1), ""), "{said:?}");
+    let first = said.err.lines().next().unwrap();
+    assert!(first.starts_with("teamkeep: ") && first.contains(why), "{}", said.err);
+    assert!(said.err.contains("hint: set HOME or TEAMKEEP_HOME"), "{}", said.err);
+    assert_eq!(below(tmp.path()), before, "nothing was written there");
+    let mut reading = stage.command(&["teams"]);
+    reading
+        .env_remove("HOME")
+        .env_remove("TEAMKEEP_HOME")
+        .env_remove("TEAMKEEP_CONFIG")
+        .env("TMPDIR", tmp.path());
+    let said = feed(&mut reading, b"");
+    assert!(said.code == Some(1) && said.err.contains(why), "and it is not read: {said:?}");
+}
+
+#[test]
+fn a_refuge_that_is_a_link_is_refused() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(elsewhere.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+    is_refused(|path| symlink(elsewhere.path(), path).unwrap(), "is a symlink");
+    assert!(below(elsewhere.path()).is_empty());
+}
+
+#[test]
+fn a_refuge_that_others_can_write_is_refused() {
+    let open = |mode: u32| {
+        move |path: &Path| {
+            std::fs::create_dir(path).unwrap();
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    is_refused(open(0o777), "is open to other users (mode 777)");
+    is_refused(open(0o750), "is open to other users (mode 750)");
+}
+
+#[test]
+fn a_refuge_of_another_user_is_refused() {
+    // Only root can give a directory away.
+    if !rustix::process::getuid().is_root() {
+        return;
+    }
+    let give = |path: &Path| {
+        std::fs::create_dir(path).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700)).unwrap();
+        std::os::unix::fs::chown(path, Some(12_345), None).unwrap();
+    };
+    is_refused(give, "belongs to another user (12345)");
+}
+
+#[test]
+fn a_refuge_that_is_a_file_is_refused() {
+    is_refused(|path| std::fs::write(path, "").unwrap(), "is no directory");
+}

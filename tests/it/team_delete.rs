@@ -1,0 +1,160 @@
+//! Before a TeamDelete everything must be kept: what is not kept then is lost.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::play::Lead;
+use super::stage::{Said, Stage, feed};
+
+const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+
+fn team(stage: &Stage) -> Lead<'_> {
+    let lead = Lead::named(stage, SESSION, "parser-team");
+    lead.roster(1_000, &["alice"]);
+    lead.task("1", "in_progress", Some("alice"));
+    lead.inbox("alice", json!([{"from": "team-lead", "text": "hi", "timestamp": stage.last()}]));
+    lead
+}
+
+fn call(lead: &Lead<'_>) -> String {
+    lead.payload("PreToolUse", json!({"tool_name": "TeamDelete", "tool_input": {}, "tool_use_id": "u1"}))
+        .to_string()
+}
+
+/// A store that cannot be: a directory below a regular file.
+fn no_store(stage: &Stage) -> PathBuf {
+    let file = stage.home().join("file");
+    std::fs::write(&file, "").unwrap();
+    file.join("store")
+}
+
+fn delete(stage: &Stage, lead: &Lead<'_>, store: &str) -> Said {
+    stage.feed("pre-tool-use", call(lead).as_bytes(), &[("TEAMKEEP_HOME", store)])
+}
+
+#[test]
+fn a_team_that_cannot_be_archived_is_not_deleted() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let store = no_store(&stage);
+    let said = delete(&stage, &lead, store.to_str().unwrap());
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""));
+    let words = said.err.replace(stage.home().parent().unwrap().to_str().unwrap(), "DIR");
+    assert_eq!(words.lines().count(), 1, "one line for the model");
+    assert!(words.starts_with("teamkeep holds TeamDelete back: the team could not be archived"), "{words}");
+    assert!(
+        words.contains("(cannot open DIR/home/file/store/archive/locks/team-parser-team: Not a directory"),
+        "why: {words}"
+    );
+    assert!(
+        words.contains("Ask the user to free space or to mend the permissions of DIR/home/file/store"),
+        "{words}"
+    );
+    assert!(
+        words.contains("`on-failure = \"warn\"` under [archive] in DIR/teamkeep.toml turns this off"),
+        "{words}"
+    );
+}
+
+#[test]
+fn a_full_disk_holds_a_team_delete_back() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let mut shell = Command::new("/bin/sh");
+    stage.dress(&mut shell);
+    shell.args([
+        "-c",
+        "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"",
+        env!("CARGO_BIN_EXE_teamkeep"),
+        "hook",
+        "pre-tool-use",
+    ]);
+    let said = feed(&mut shell, call(&lead).as_bytes());
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("File too large"), "{}", said.err);
+}
+
+#[test]
+fn the_user_may_have_a_warning_instead() {
+    let stage = Stage::new();
+    stage.configure("[archive]\non-failure = \"warn\"\n");
+    let lead = team(&stage);
+    let store = no_store(&stage);
+    let said = delete(&stage, &lead, store.to_str().unwrap());
+    assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
+    assert!(
+        said.err.starts_with("teamkeep: TeamDelete goes through although the team could not be archived: "),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
+fn other_tools_are_not_held_back_by_a_broken_store() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let store = no_store(&stage);
+    for tool in ["TaskUpdate", "TeamCreate", "SendMessage"] {
+        let payload = lead.payload("PreToolUse", json!({"tool_name": tool, "tool_input": {}})).to_string();
+        let said =
+            stage.feed("pre-tool-use", payload.as_bytes(), &[("TEAMKEEP_HOME", store.to_str().unwrap())]);
+        assert_eq!(said.code, Some(1), "{tool}: {said:?}");
+    }
+}
+
+#[test]
+fn a_team_delete_is_let_through_when_everything_is_kept() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    lead.before("u1", "TeamDelete", &json!({}), json!({}));
+    stage.remove_dir("teams");
+    stage.remove_dir("tasks");
+    let shown = stage.show(&["parser-team", "--at", &stage.last()]);
+    assert_eq!(shown["config"]["name"], "parser-team");
+    assert_eq!(
+        shown["tasks"]["1"],
+        json!({"id": "1", "subject": "Task 1", "status": "in_progress", "owner": "alice"})
+    );
+    assert_eq!(shown["inboxes"]["alice"][0]["text"], "hi");
+    assert_eq!(stage.log()[0]["payload"]["tool_name"], "TeamDelete");
+}
+
+#[test]
+fn objects_that_were_lost_are_written_again_before_a_team_delete() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    lead.start("startup");
+    std::fs::remove_dir_all(stage.keep("archive/objects")).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(80));
+    lead.before("u1", "TeamDelete", &json!({}), json!({}));
+    stage.remove_dir("tasks");
+    assert_eq!(stage.show(&["parser-team"])["tasks"]["1"]["owner"], "alice");
+}
+
+#[test]
+fn what_is_odd_but_kept_does_not_hold_a_team_delete_back() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    stage.write("tasks/parser-team/2.json", "{\"id\": \"2");
+    lead.before("u1", "TeamDelete", &json!({}), json!({}));
+    let library = stage.library();
+    let held = library.archive.journal(&library.find("latest").unwrap().run).last();
+    let kept =
+        library.archive.objects.get(held["tasks/parser-team/2.json"].object.as_deref().unwrap()).unwrap();
+    assert_eq!(kept, b"{\"id\": \"2");
+    assert!(stage.diagnostics().contains("no whole JSON"), "{}", stage.diagnostics());
+}
+
+#[test]
+fn trouble_with_another_team_does_not_hold_a_team_delete_back() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    lead.start("startup");
+    std::os::unix::fs::symlink("/nowhere", stage.client("teams/other")).unwrap();
+    std::fs::create_dir_all(stage.keep("archive/locks/team-other")).unwrap();
+    let said = delete(&stage, &lead, stage.keep("").to_str().unwrap());
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    assert_eq!(stage.log().last().unwrap()["payload"]["tool_input"], Value::Object(Default::default()));
+}
