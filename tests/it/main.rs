@@ -9,6 +9,7 @@ mod docs;
 mod home;
 mod install;
 mod log;
+mod many;
 mod messages;
 mod places;
 mod play;

@@ -1,9 +1,9 @@
 //! A scratch home with a client's directory and a store, and the binary run in it as the client would.
 
-use std::cell::Cell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -18,7 +18,7 @@ pub const START: &str = "2026-02-03T04:05:06.000Z";
 pub struct Stage {
     dir: TempDir,
     /// Milliseconds since [`START`] at the next call: each call takes a second.
-    now: Cell<i64>,
+    now: AtomicI64,
 }
 
 /// What a command said.
@@ -38,7 +38,7 @@ impl From<Output> for Said {
 
 impl Stage {
     pub fn new() -> Stage {
-        let stage = Stage { dir: tempfile::tempdir().unwrap(), now: Cell::new(0) };
+        let stage = Stage { dir: tempfile::tempdir().unwrap(), now: AtomicI64::new(0) };
         for dir in ["home/parser", "home/.claude"] {
             std::fs::create_dir_all(stage.dir.path().join(dir)).unwrap();
         }
@@ -72,7 +72,7 @@ impl Stage {
         command.env_clear().current_dir(self.home().join("parser"));
         command.env("HOME", self.home()).env("TEAMKEEP_HOME", self.keep("")).env("PATH", "/usr/bin:/bin");
         command.env("TEAMKEEP_CONFIG", self.dir.path().join("teamkeep.toml"));
-        command.env("TEAMKEEP_NOW", self.time(self.now.get()));
+        command.env("TEAMKEEP_NOW", self.time(self.now.load(Ordering::Relaxed)));
     }
 
     fn time(&self, millis: i64) -> String {
@@ -81,12 +81,12 @@ impl Stage {
 
     /// When the last call was made.
     pub fn last(&self) -> String {
-        self.time(self.now.get() - 1_000)
+        self.time(self.now.load(Ordering::Relaxed) - 1_000)
     }
 
     /// Sets the clock of the next call.
     pub fn set_clock(&self, millis: i64) {
-        self.now.set(millis);
+        self.now.store(millis, Ordering::Relaxed);
     }
 
     pub fn configure(&self, text: &str) {
@@ -102,7 +102,7 @@ impl Stage {
     pub fn feed(&self, event: &str, stdin: &[u8], env: &[(&str, &str)]) -> Said {
         let mut command = self.command(&["hook", event]);
         command.envs(env.iter().copied());
-        self.now.set(self.now.get() + 1_000);
+        self.now.fetch_add(1_000, Ordering::Relaxed);
         feed(&mut command, stdin)
     }
 
