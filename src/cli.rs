@@ -63,19 +63,16 @@ pub fn main(args: &[OsString]) -> ExitCode {
 
 fn dispatch(command: Command) -> Result<ExitCode> {
     // What the client starts goes on whatever the configuration says; what a person starts does not.
-    let context = match command {
-        Command::Hook(args) => return Ok(commands::hook::run(&args)),
-        Command::Finish(args) => return Ok(commands::finish::run(&args)),
-        _ => Context::new()?,
-    };
+    let context = Context::new;
     match command {
-        Command::Hook(_) | Command::Finish(_) => Ok(ExitCode::SUCCESS),
-        Command::Install(args) => commands::install::run(&context, &args),
-        Command::Demo(args) => commands::demo::run(&context, &args),
-        Command::Teams(args) => commands::teams::run(&context, &args),
-        Command::Show(args) => commands::show::run(&context, &args),
-        Command::Replay(args) => commands::replay::run(&context, &args),
-        Command::Log(args) => commands::log::run(&context, &args),
-        Command::Uninstall(args) => commands::uninstall::run(&context, &args),
+        Command::Hook(args) => Ok(commands::hook::run(&args)),
+        Command::Finish(args) => Ok(commands::finish::run(&args)),
+        Command::Teams(args) => commands::teams::run(&context()?, &args),
+        Command::Show(args) => commands::show::run(&context()?, &args),
+        Command::Replay(args) => commands::replay::run(&context()?, &args),
+        Command::Log(args) => commands::log::run(&context()?, &args),
+        Command::Demo(args) => commands::demo::run(&context()?, &args),
+        Command::Install(args) => commands::install::run(&context()?, &args),
+        Command::Uninstall(args) => commands::uninstall::run(&context()?, &args),
     }
 }
