@@ -1,0 +1,122 @@
+//! Which room may know which. This table is the architecture document: each room knows only those above it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::stage::below;
+
+/// Each room and what it imports, leaf rooms first.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("error", &[]),
+    ("env", &[]),
+    ("clock", &[]),
+    ("fs", &[]),
+    ("process", &[]),
+    ("payload", &[]),
+    ("team", &[]),
+    ("ui", &["error"]),
+    ("paths", &["env", "error", "fs"]),
+    ("config", &["clock", "error", "fs"]),
+    ("diagnostics", &["clock", "fs", "ui"]),
+    ("context", &["clock", "config", "env", "error", "paths", "ui"]),
+    ("settings", &["env", "error", "fs", "paths", "ui"]),
+    ("event", &["clock"]),
+    ("log", &["clock", "config", "error", "event", "fs"]),
+    ("archive", &["clock", "error", "event", "fs", "team"]),
+    ("identity", &["archive", "event", "fs", "payload"]),
+    ("response", &["payload"]),
+    (
+        "recorder",
+        &[
+            "archive", "clock", "config", "env", "error", "event", "fs", "identity", "log", "paths",
+            "payload", "process", "response",
+        ],
+    ),
+    ("timeline", &["archive", "clock", "error", "event", "log", "payload", "team"]),
+    ("render", &["clock", "event", "payload", "timeline", "ui"]),
+    ("demo", &["clock", "config", "env", "error", "paths", "payload", "recorder", "team"]),
+    (
+        "commands",
+        &[
+            "archive",
+            "clock",
+            "config",
+            "context",
+            "demo",
+            "diagnostics",
+            "env",
+            "error",
+            "log",
+            "paths",
+            "payload",
+            "recorder",
+            "render",
+            "settings",
+            "timeline",
+            "ui",
+        ],
+    ),
+    ("cli", &["commands", "context", "error", "ui"]),
+];
+
+/// What a source file imports from other rooms, its tests and comments left out.
+fn imports(text: &str) -> BTreeSet<String> {
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let code: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let code = code.join("\n");
+    let name =
+        |rest: &str| rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap().to_owned();
+    let after = code.split("crate::").skip(1);
+    after
+        .flat_map(|rest| match rest.strip_prefix('{') {
+            Some(list) => list.split('}').next().unwrap().split(',').map(|item| name(item.trim())).collect(),
+            None => vec![name(rest)],
+        })
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+/// What each room of the source really imports.
+fn found() -> BTreeMap<String, BTreeSet<String>> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for path in below(&source) {
+        let inside = path.strip_prefix(&source).unwrap();
+        let is_code = path.extension().is_some_and(|kind| kind == "rs") && !path.ends_with("tests.rs");
+        let room = inside.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs").to_owned();
+        if is_code && !["lib", "main"].contains(&room.as_str()) {
+            let known = found.entry(room.clone()).or_default();
+            known.extend(
+                imports(&std::fs::read_to_string(&path).unwrap()).into_iter().filter(|name| *name != room),
+            );
+        }
+    }
+    found
+}
+
+#[test]
+fn imports_run_one_way() {
+    for (place, (room, imports)) in ROOMS.iter().enumerate() {
+        let above: Vec<&str> = ROOMS[..place].iter().map(|(room, _)| *room).collect();
+        assert!(imports.iter().all(|import| above.contains(import)), "{room} knows a room below it");
+    }
+}
+
+#[test]
+fn every_room_imports_what_the_table_says_and_nothing_else() {
+    let found = found();
+    let table: BTreeMap<String, BTreeSet<String>> = ROOMS
+        .iter()
+        .map(|(room, imports)| ((*room).to_owned(), imports.iter().map(|name| (*name).to_owned()).collect()))
+        .collect();
+    for (room, imports) in &found {
+        assert_eq!(Some(imports), table.get(room), "{room}");
+    }
+    assert_eq!(found.keys().collect::<Vec<_>>(), table.keys().collect::<Vec<_>>());
+}
+
+#[test]
+fn imports_are_found_however_they_are_spelled() {
+    let text = "//! [`crate::no`]\nuse crate::one::Two;\nuse crate::{three, four::Five};\nlet x = crate::six();\n#[cfg(test)]\nuse crate::no;";
+    assert_eq!(imports(text).into_iter().collect::<Vec<_>>(), ["four", "one", "six", "three"]);
+}
