@@ -111,6 +111,12 @@ impl RunRecord {
         self.finished = false;
     }
 
+    /// Whether no session ever took part in it: a client that resumes a session makes a team for the session that it
+    /// would have begun, and never uses it (2.1.328).
+    pub fn is_stray(&self) -> bool {
+        self.team.is_some() && self.sessions.is_empty() && self.ended_at.is_some()
+    }
+
     /// Notes a session's part. Says whether that was new.
     pub fn join(&mut self, session: SessionRecord) -> bool {
         match self.sessions.iter_mut().find(|known| known.id == session.id) {

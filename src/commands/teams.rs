@@ -12,7 +12,7 @@ use crate::timeline::{Summary, merge};
 /// Arguments of `teamkeep teams`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Also sessions that had no team but started subagents
+    /// Also sessions that had no team but started subagents, and teams that no session took part in
     #[arg(short, long)]
     all: bool,
     /// Print one JSON array
@@ -26,7 +26,8 @@ pub struct Args {
 /// When the record cannot be read.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let library = reading::library(context)?;
-    let wanted: Vec<&RunRecord> = library.runs.iter().filter(|run| args.all || run.team.is_some()).collect();
+    let wanted: Vec<&RunRecord> =
+        library.runs.iter().filter(|run| args.all || (run.team.is_some() && !run.is_stray())).collect();
     let opened = library.open_runs(&wanted)?;
     let rows: Vec<Summary> =
         opened.runs.iter().map(|material| Summary::of(material, &merge(material))).collect();

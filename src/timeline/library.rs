@@ -81,7 +81,7 @@ impl Library {
         let (mut events, problems): (HashMap<_, _>, _) = by_run(&self.log, &self.runs, is_wanted)?;
         let runs = wanted.iter().map(|run| {
             let events = events.remove(&run.run).unwrap_or_default();
-            Material::open(&self.archive, (*run).clone(), events)
+            Material::open(&self.archive, (*run).clone(), events, &self.runs)
         });
         Ok(Opened { runs: runs.collect(), problems })
     }

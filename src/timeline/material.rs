@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::voices::{Voices, voices};
+use super::voices::{Span, Voices, voices};
 use super::{History, Told};
 use crate::archive::{Archive, Journal, RunRecord};
 use crate::payload::{Kind, Spawn};
@@ -24,8 +24,8 @@ pub struct Material {
 }
 
 impl Material {
-    /// Opens it.
-    pub fn open(archive: &Archive, run: RunRecord, events: Vec<Told>) -> Material {
+    /// Opens it. `all` are all runs on record: those of the same sessions share its transcripts.
+    pub fn open(archive: &Archive, run: RunRecord, events: Vec<Told>, all: &[RunRecord]) -> Material {
         let journal = archive.journal(&run.run);
         let list = run.subject().map(|subject| match subject {
             crate::archive::Subject::Team(name) | crate::archive::Subject::Session(name) => name,
@@ -40,7 +40,8 @@ impl Material {
                 members.push(name.clone());
             }
         }
-        let voices = voices(archive, &run, &events, |name| members.iter().any(|member| member == name));
+        let mut voices = voices(archive, &run, &events, |name| members.iter().any(|member| member == name));
+        voices.keep_within(&Span::of(&run, all));
         Material { run, events, journal, history, voices, members }
     }
 

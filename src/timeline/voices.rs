@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::Told;
 use crate::archive::{Archive, RunRecord, SessionRole};
+use crate::clock::{self, Time};
 use crate::event::{ActorKind, LEAD};
 use crate::payload::Kind;
 use crate::team::{Delivered, Record, Said, records};
@@ -21,6 +22,36 @@ pub struct Voices {
     pub uses: BTreeMap<String, Use>,
     /// What could not be read.
     pub problems: Vec<String>,
+}
+
+/// A run's part of its sessions' transcripts, by the client's clock: it is `createdAt`'s clock as well.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Span {
+    /// When the run began, if another one of its sessions came before it.
+    pub from: Option<Time>,
+    /// When the next run of its sessions began.
+    pub until: Option<Time>,
+}
+
+impl Span {
+    /// Finds a run's part. Runs that share a session follow each other.
+    pub fn of(run: &RunRecord, all: &[RunRecord]) -> Span {
+        let shares = |other: &&RunRecord| {
+            other.run != run.run
+                && other.sessions.iter().any(|one| run.sessions.iter().any(|own| own.id == one.id))
+        };
+        let began = |run: &RunRecord| clock::parse(run.created_at.as_deref().unwrap_or(&run.started_at));
+        let own = began(run);
+        let others: Vec<Time> = all.iter().filter(shares).filter_map(began).collect();
+        let from = own.filter(|own| others.iter().any(|other| other < own));
+        Span { from, until: others.into_iter().filter(|other| own.is_some_and(|own| *other > own)).min() }
+    }
+
+    fn holds(&self, at: Option<&str>) -> bool {
+        at.and_then(clock::parse).is_none_or(|at| {
+            self.from.is_none_or(|from| from <= at) && self.until.is_none_or(|until| at < until)
+        })
+    }
 }
 
 /// A message, as its recipient read it.
@@ -145,6 +176,12 @@ pub fn lead(run: &RunRecord) -> &'static str {
 }
 
 impl Voices {
+    /// Leaves out what was said in another run of the same session: a resumed session goes on in the same transcript.
+    pub fn keep_within(&mut self, span: &Span) {
+        self.delivered.retain(|heard| span.holds(heard.at.as_deref()));
+        self.uses.retain(|_, used| span.holds(used.at.as_deref()));
+    }
+
     fn take(&mut self, owner: &str, records: Vec<Record>, seen: &mut HashSet<(String, String)>) {
         for record in records {
             // One line may stand in several files of one agent (2.1.177).
