@@ -32,6 +32,22 @@ struct Copy<'a> {
     source: Source,
 }
 
+impl Copy<'_> {
+    /// Whether it is a piece of a message that quotes the client's tags: before 2.1.328 such a text reads, in the
+    /// recipient's transcript, as messages of whomever it names.
+    fn is_quoted(&self, drafts: &mut [Draft]) -> bool {
+        let piece = self.text.trim().trim_end_matches("</teammate-message>").trim();
+        let whole = drafts.iter_mut().find(|draft| {
+            let text = draft.entry.text.as_deref().unwrap_or_default();
+            self.source == Source::Transcript
+                && text.contains("teammate-message")
+                && text.contains(piece)
+                && draft.is_for(self.recipient)
+        });
+        whole.map(|draft| draft.entry.seen_in(Source::Transcript)).is_some()
+    }
+}
+
 /// Tells each message once.
 pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
     let mut drafts = sent(material, when);
@@ -66,9 +82,10 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
             continue;
         }
         let notice = Notice::read(copy.text);
-        match drafts.iter_mut().find(|draft| draft.matches(copy, notice.as_ref())) {
-            Some(draft) => draft.take(copy),
-            None => drafts.push(Draft::of_copy(copy, notice)),
+        if let Some(draft) = drafts.iter_mut().find(|draft| draft.matches(copy, notice.as_ref())) {
+            draft.take(copy);
+        } else if !copy.is_quoted(&mut drafts) {
+            drafts.push(Draft::of_copy(copy, notice));
         }
     }
     drafts.into_iter().map(Draft::finish).collect()
@@ -141,6 +158,7 @@ impl Draft {
         entry.text = Some(message.text);
         entry.request = message.request;
         entry.message = Some(match message.kind {
+            MessageKind::Plain if entry.to.as_deref() == Some("*") => "broadcast".to_owned(),
             MessageKind::Plain => "message".to_owned(),
             MessageKind::ShutdownRequest => "shutdown_request".to_owned(),
             MessageKind::ShutdownResponse { .. } => "shutdown_response".to_owned(),
