@@ -1,10 +1,11 @@
 //! How runs end: by SessionEnd, by TeamDelete, by a directory that is no longer there, by a client that is no longer there.
 
+use std::borrow::Cow;
 use std::io;
 
 use serde_json::Value;
 
-use crate::archive::{Archive, EndedBy, Subject};
+use crate::archive::{Archive, EndedBy, Index, Subject};
 use crate::clock::Time;
 use crate::event::SafeName;
 use crate::identity::Evidence;
@@ -74,11 +75,17 @@ fn is_crashed(evidence: &Evidence<'_>, archive: &Archive, subject: &Subject) -> 
     !calls && process::is_gone(pid, index.lead_space.as_deref(), index.lead_start.as_deref())
 }
 
-/// Opens a run again that was closed too soon: its lead acts, and its directory is there.
+/// Opens a run again that was closed too soon: its lead acts, and its directory is there. `seen` is what was just
+/// found of the session's team.
 ///
 /// # Errors
 /// When the archive cannot be written.
-pub fn reopen(evidence: &Evidence<'_>, archive: &Archive, own: Option<&Subject>) -> io::Result<()> {
+pub fn reopen(
+    evidence: &Evidence<'_>,
+    archive: &Archive,
+    own: Option<&Subject>,
+    seen: Option<&Index>,
+) -> io::Result<()> {
     let acts = matches!(
         evidence.kind,
         Kind::SessionStart
@@ -89,7 +96,8 @@ pub fn reopen(evidence: &Evidence<'_>, archive: &Archive, own: Option<&Subject>)
     );
     let Some(own) = own.filter(|_| acts && deleted_team(evidence).is_none()) else { return Ok(()) };
     let alone = own.team().is_none();
-    if archive.index(own).is_some_and(|index| index.ended && (index.present || alone)) {
+    let index = seen.map_or_else(|| archive.index(own).map(Cow::Owned), |index| Some(Cow::Borrowed(index)));
+    if index.is_some_and(|index| index.ended && (index.present || alone)) {
         archive.amend(own, |_, run| {
             run.reopen();
             true
