@@ -102,6 +102,14 @@ fn the_tasks_made_after_clear_are_kept_beside_those_from_before() {
     let shown = stage.show(&["latest"]);
     assert_eq!(shown["tasks"]["1"]["subject"], "Task 1");
     assert_eq!(shown["tasks"]["session-bbbbbbbb/1"]["status"], "completed");
+
+    // Also when what was remembered of the team is lost.
+    std::fs::write(stage.keep("archive/open/team-session-aaaaaaaa.json"), "damaged").unwrap();
+    lead.hook("Stop", json!({}));
+    stage.write("tasks/session-bbbbbbbb/1.json", json!({"id": "1", "subject": "New", "status": "pending"}));
+    lead.hook("Stop", json!({}));
+    assert_eq!(stage.show(&["latest"])["tasks"]["session-bbbbbbbb/1"]["status"], "pending");
+    assert!(stage.replay("latest").iter().all(|entry| entry["kind"] != "task-erased"));
 }
 
 #[test]
