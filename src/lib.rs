@@ -19,6 +19,7 @@ pub mod identity;
 pub mod log;
 pub mod paths;
 pub mod payload;
+pub mod policy;
 pub mod process;
 pub mod recorder;
 pub mod render;

@@ -2,7 +2,9 @@
 
 mod load;
 mod meant;
+mod policy;
 mod value;
 
 pub use load::TEMPLATE;
 pub use meant::{Archive, Config, Hook, Log, OnFailure};
+pub use policy::*;

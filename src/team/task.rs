@@ -41,6 +41,19 @@ impl Task {
             raw,
         })
     }
+
+    /// The ids of the tasks that it waits for. Tasks that are done stay in the list.
+    pub fn blocked_by(&self) -> Vec<String> {
+        let ids = self.raw.get("blockedBy").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let text =
+            |id: &Value| id.as_str().map(str::to_owned).or_else(|| id.as_i64().map(|id| id.to_string()));
+        ids.iter().filter_map(text).collect()
+    }
+
+    /// Whether nothing is left to do on it.
+    pub fn is_done(&self) -> bool {
+        matches!(self.status.as_deref(), Some("completed" | "deleted"))
+    }
 }
 
 #[cfg(test)]

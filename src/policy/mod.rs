@@ -1,0 +1,16 @@
+//! Whether the client may go on. Pure: policy, event and state of the team in, verdict out.
+
+mod facts;
+pub mod gates;
+mod guard;
+mod judge;
+mod ledger;
+mod reason;
+mod verdict;
+
+pub use facts::{Facts, Judged, TeamState};
+pub use guard::{Guard, settle};
+pub use judge::judge;
+pub use ledger::{Deeds, Ledger};
+pub use reason::Reason;
+pub use verdict::{Decision, Finding, Verdict};
