@@ -15,6 +15,7 @@ pub mod env;
 pub mod error;
 pub mod event;
 pub mod fs;
+pub mod gatekeeper;
 pub mod identity;
 pub mod log;
 pub mod paths;

@@ -1,0 +1,95 @@
+//! What the gatekeeper remembers of a run from call to call: `policy/<run>.json`.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::SafeName;
+use crate::fs::{self, Lock};
+use crate::policy::{Guard, Ledger};
+
+/// Where notebooks lie. Opening it touches nothing.
+#[derive(Debug, Clone)]
+pub struct Desk {
+    dir: PathBuf,
+    patience: Duration,
+}
+
+/// What is remembered of one run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Notebook {
+    /// Version of the format: 1.
+    pub v: u8,
+    /// What the team did.
+    pub ledger: Ledger,
+    /// What was blocked and told how often.
+    pub guard: Guard,
+}
+
+/// A notebook that nobody else can write meanwhile.
+#[derive(Debug)]
+pub struct Open {
+    /// What it says.
+    pub notebook: Notebook,
+    before: Notebook,
+    path: PathBuf,
+    _lock: Lock,
+}
+
+impl Desk {
+    /// The notebooks in this directory; a lock is waited for no longer than `patience`.
+    pub fn new(dir: PathBuf, patience: Duration) -> Desk {
+        Desk { dir, patience }
+    }
+
+    /// Opens a run's notebook, for this call alone: counts stay right under concurrent hooks.
+    ///
+    /// # Errors
+    /// When the disk refuses, or the lock is kept by somebody else for too long.
+    pub fn open(&self, run: &SafeName) -> io::Result<Open> {
+        let lock = fs::lock(&self.dir.join(format!(".{run}.lock")), self.patience)?;
+        let Some(lock) = lock else {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "the policy's lock is kept by another process"));
+        };
+        let path = self.dir.join(format!("{run}.json"));
+        let bytes = std::fs::read(&path).unwrap_or_default();
+        let notebook: Notebook = serde_json::from_slice(&bytes).unwrap_or_default();
+        Ok(Open { before: notebook.clone(), notebook, path, _lock: lock })
+    }
+}
+
+impl Open {
+    /// Writes what changed.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn close(mut self) -> io::Result<()> {
+        if self.notebook == self.before {
+            return Ok(());
+        }
+        self.notebook.v = 1;
+        fs::write_atomic(&self.path, &serde_json::to_vec(&self.notebook)?, false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notebook_is_one_call_s_at_a_time_and_a_damaged_one_is_begun_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let desk = Desk::new(dir.path().to_owned(), Duration::from_millis(5));
+        let run = SafeName::new("r1").unwrap();
+        let mut open = desk.open(&run).unwrap();
+        assert!(desk.open(&run).is_err(), "somebody else has it");
+        open.notebook.guard.blocks.insert("gate".to_owned(), 2);
+        open.close().unwrap();
+        assert_eq!(desk.open(&run).unwrap().notebook.guard.blocks["gate"], 2);
+        std::fs::write(dir.path().join("r1.json"), "{half").unwrap();
+        assert_eq!(desk.open(&run).unwrap().notebook, Notebook::default());
+    }
+}
