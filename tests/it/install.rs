@@ -372,3 +372,17 @@ fn a_command_line_that_makes_no_sense_is_64() {
     ");
     assert!(!home.settings().exists());
 }
+
+#[test]
+fn a_configuration_that_makes_no_sense_keeps_nobody_from_installing_or_leaving() {
+    let home = Home::with(MINE);
+    std::fs::write(home.at("broken.toml"), "[log\n").unwrap();
+    let run =
+        |line| said(home.dir.path(), home.command(line).env("TEAMKEEP_CONFIG", home.at("broken.toml"))).code;
+    assert_eq!(run("install"), Some(0));
+    assert_eq!(run("uninstall"), Some(0));
+    assert_eq!(run("demo"), Some(0));
+    assert_eq!(home.read(), MINE);
+    assert_eq!(run("teams"), Some(1), "what goes by the configuration says that it cannot");
+    assert_eq!(run("log"), Some(1));
+}
