@@ -39,7 +39,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     };
     let client = match args.client_version {
         Some(version) => Client::Known(version),
-        None => client::ask(&context.env, &context.paths),
+        None => client::ask(&context.env, &context.paths, |waiting| context.ui.say(waiting)),
     };
     let wanted = entries::wanted(&client, &program)?;
     let records = Records::at(context.paths.installs());
