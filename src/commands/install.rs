@@ -101,7 +101,8 @@ fn write(
             }
         }
     } else {
-        record.made_directory = file.make_directory()?;
+        record.made_directory = file.make_directory()?
+            || file.real.parent().is_some_and(|directory| records.have_made(directory));
     }
     // The record comes first: one without its file is ignored, a file without its record is not as it could be.
     records.write(&file.real, &record)?;
