@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 
 use super::cells::Cells;
-use super::words::{count, first_line, moment, size, span, voice};
+use super::words::{count, first_line, moment, since, size, span, voice};
 use crate::clock;
 use crate::event::LEAD;
 use crate::timeline::{Entry, Kind, Material, Summary, Timeline};
@@ -14,11 +14,10 @@ pub fn story(material: &Material, timeline: &Timeline, all: bool, columns: Optio
     heading(material, timeline, columns, &mut out);
     let shown: Vec<&Entry> = timeline.entries.iter().filter(|entry| all || matters(entry)).collect();
     let widest = shown.iter().map(|entry| entry.actor.chars().count()).max().unwrap_or(0).clamp(4, 20);
-    let start = shown.first().and_then(|entry| clock::parse(&entry.at));
     for entry in shown {
-        let since = clock::parse(&entry.at).zip(start).map(|(at, start)| (at - start).num_milliseconds());
+        let since = since(&material.run.started_at, &entry.at).unwrap_or_default();
         let mut cells = Cells::default();
-        cells.add(Style::new().dimmed(), &format!("{:>8}", since.map(span).unwrap_or_default()), 8);
+        cells.add(Style::new().dimmed(), &format!("{since:>8}"), 8);
         cells.add(voice(&entry.actor), &entry.actor, widest);
         let (style, words) = words(entry);
         cells.add(style, &words, 0);
@@ -87,7 +86,7 @@ fn words(entry: &Entry) -> (Style, String) {
             (dim, format!("ended the session ({})", if summary.is_empty() { "unknown" } else { summary }))
         }
         Kind::TeamCreated => (plain.bold(), with("made the team", summary)),
-        Kind::TeamErased => (plain.bold(), with("erased the team's files", summary)),
+        Kind::TeamErased => (plain.bold(), erased(summary)),
         Kind::MemberJoined => {
             (plain.bold(), with("joined the team", if summary.is_empty() { text } else { summary }))
         }
@@ -108,6 +107,11 @@ fn words(entry: &Entry) -> (Style, String) {
         Kind::ShutdownApproved => (AnsiColor::Yellow.on_default(), with("agreed to stop", text)),
         Kind::ShutdownRejected => (AnsiColor::Yellow.on_default(), with("refused to stop", text)),
     }
+}
+
+fn erased(reason: &str) -> String {
+    let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+    format!("erased the team's directory{reason}")
 }
 
 fn told(entry: &Entry, to: &str, text: &str) -> String {

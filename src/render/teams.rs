@@ -28,9 +28,10 @@ pub fn teams(rows: &[Summary], now: Time, columns: Option<usize>) -> String {
     }
     let _ = head.write(&mut out, columns);
     for row in rows {
-        let created = row.created_at.as_deref().and_then(clock::parse);
+        let started = clock::parse(&row.started_at);
+        let created = row.created_at.as_deref().and_then(clock::parse).or(started);
         let ended = row.ended_at.as_deref().and_then(clock::parse);
-        let lasted = created.map(|created| span((ended.unwrap_or(now) - created).num_milliseconds()));
+        let lasted = started.map(|started| span((ended.unwrap_or(now) - started).num_milliseconds()));
         let ended_by = row.ended_by.and_then(|by| serde_json::to_value(by).ok()?.as_str().map(str::to_owned));
         let alive = ended_by.is_none();
         let members: Vec<&str> = row.members.iter().map(String::as_str).collect();

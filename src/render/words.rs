@@ -2,19 +2,28 @@
 
 use anstyle::{AnsiColor, Style};
 
-use crate::clock::Time;
+use crate::clock::{self, Time};
 use crate::event::LEAD;
 
-/// A span: `0.0s`, `12.3s`, `1m05s`, `2h03m`, `3d04h`.
+/// A span: `0.0s`, `12.3s`, `1m05s`, `2h03m04s`, `3d04h05m`; `-5.6s` for what was before.
 pub fn span(millis: i64) -> String {
-    let millis = millis.max(0);
+    if millis < 0 {
+        return format!("-{}", span(-millis));
+    }
     let seconds = millis / 1_000;
     match seconds {
         0..60 => format!("{seconds}.{}s", millis % 1_000 / 100),
         60..3_600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
-        3_600..86_400 => format!("{}h{:02}m", seconds / 3_600, seconds % 3_600 / 60),
-        _ => format!("{}d{:02}h", seconds / 86_400, seconds % 86_400 / 3_600),
+        3_600..86_400 => {
+            format!("{}h{:02}m{:02}s", seconds / 3_600, seconds % 3_600 / 60, seconds % 60)
+        }
+        _ => format!("{}d{:02}h{:02}m", seconds / 86_400, seconds % 86_400 / 3_600, seconds % 3_600 / 60),
     }
+}
+
+/// How long after `start` this was, both RFC 3339: `1m05s`, `-5.6s`; nothing for what is no time.
+pub fn since(start: &str, at: &str) -> Option<String> {
+    Some(span((clock::parse(at)? - clock::parse(start)?).num_milliseconds()))
 }
 
 /// A size: `812 B`, `17.1 KB`, `2.0 MB`.
@@ -65,8 +74,8 @@ mod tests {
 
     #[test]
     fn spans_and_sizes_are_short() {
-        let spans = [0, 90, 12_345, 65_000, 7_380_000, 273_600_000, -5].map(span);
-        assert_eq!(spans, ["0.0s", "0.0s", "12.3s", "1m05s", "2h03m", "3d04h", "0.0s"]);
+        let spans = [0, 90, 12_345, 65_000, 7_384_000, 273_900_000, -5_640].map(span);
+        assert_eq!(spans, ["0.0s", "0.0s", "12.3s", "1m05s", "2h03m04s", "3d04h05m", "-5.6s"]);
         assert_eq!([812, 17_123, 2_000_000].map(size), ["812 B", "17.1 KB", "2.0 MB"]);
         assert_eq!((count(1, "task"), count(0, "task")), ("1 task".to_owned(), "0 tasks".to_owned()));
         assert_eq!(first_line("\n  one \ntwo"), "one");

@@ -18,6 +18,8 @@ pub struct Summary {
     pub lead_session: Option<String>,
     /// When the client made the team, RFC 3339; for a session without one, when it was first seen.
     pub created_at: Option<String>,
+    /// The first hook call that saw it, RFC 3339: the origin of its times.
+    pub started_at: String,
     /// When it ended.
     pub ended_at: Option<String>,
     /// What ended it.
@@ -49,6 +51,7 @@ impl Summary {
             team: run.team.clone(),
             lead_session: run.lead_session.clone(),
             created_at: run.created_at.clone().or_else(|| run.team.is_none().then(|| run.started_at.clone())),
+            started_at: run.started_at.clone(),
             ended_at: run.ended_at.clone(),
             ended_by: run.ended_by,
             members: material.members.clone(),
