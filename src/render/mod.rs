@@ -13,3 +13,4 @@ pub use log::LogView;
 pub use state::state;
 pub use story::story;
 pub use teams::teams;
+pub use words::since;

@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 
 use super::cells::Cells;
-use super::words::{count, first_line, moment, since, size, span, voice};
+use super::words::{count, first_line, moment, since, size, voice};
 use crate::clock;
 use crate::event::LEAD;
 use crate::timeline::{Entry, Kind, Material, Summary, Timeline};
@@ -30,18 +30,18 @@ fn heading(material: &Material, timeline: &Timeline, columns: Option<usize>, out
     let summary = Summary::of(material, timeline);
     let run = &material.run;
     let start = clock::parse(&run.started_at);
-    let ended = run.ended_at.as_deref().and_then(clock::parse);
     let mut cells = Cells::default();
     cells.add(Style::new().bold(), run.team.as_deref().unwrap_or("(no team)"), 0);
     cells.add(Style::new().dimmed(), &run.run, 0);
     let by = run.ended_by.and_then(|by| serde_json::to_value(by).ok()?.as_str().map(str::to_owned));
-    let lasted = match (start, ended, by) {
-        (Some(start), Some(ended), Some(by)) => {
-            format!(
-                "{} UTC, lasted {}, ended by {by}",
-                moment(start),
-                span((ended - start).num_milliseconds())
-            )
+    let last = run.ended_at.as_deref().or(summary.gone.as_deref());
+    let lasted = last.and_then(|last| since(&run.started_at, last));
+    let lasted = match (start, lasted, by) {
+        (Some(start), Some(lasted), Some(by)) => {
+            format!("{} UTC, lasted {lasted}, ended by {by}", moment(start))
+        }
+        (Some(start), Some(lasted), None) if summary.gone.is_some() => {
+            format!("{} UTC, lasted {lasted}, client gone", moment(start))
         }
         (Some(start), ..) => format!("{} UTC, alive", moment(start)),
         _ => String::new(),

@@ -30,10 +30,10 @@ pub fn teams(rows: &[Summary], now: Time, columns: Option<usize>) -> String {
     for row in rows {
         let started = clock::parse(&row.started_at);
         let created = row.created_at.as_deref().and_then(clock::parse).or(started);
-        let ended = row.ended_at.as_deref().and_then(clock::parse);
+        let ended = row.ended_at.as_deref().or(row.gone.as_deref()).and_then(clock::parse);
         let lasted = started.map(|started| span((ended.unwrap_or(now) - started).num_milliseconds()));
         let ended_by = row.ended_by.and_then(|by| serde_json::to_value(by).ok()?.as_str().map(str::to_owned));
-        let alive = ended_by.is_none();
+        let alive = ended_by.is_none() && row.gone.is_none();
         let members: Vec<&str> = row.members.iter().map(String::as_str).collect();
         let mut cells = Cells::default();
         cells.add(Style::new().bold(), &name(row), widest);
@@ -41,7 +41,7 @@ pub fn teams(rows: &[Summary], now: Time, columns: Option<usize>) -> String {
         cells.add(Style::new(), &created.map(moment).unwrap_or_else(|| "unknown".to_owned()), 19);
         cells.add(Style::new(), lasted.as_deref().unwrap_or("unknown"), 8);
         let style = if alive { AnsiColor::Green.on_default() } else { Style::new() };
-        cells.add(style, ended_by.as_deref().unwrap_or("alive"), 12);
+        cells.add(style, ended_by.as_deref().unwrap_or(if alive { "alive" } else { "client gone" }), 12);
         cells.add(Style::new(), &format!("{:>5}", row.tasks), 5);
         cells.add(Style::new(), &format!("{:>5}", row.messages), 5);
         cells.add(Style::new(), &members.join(", "), 0);

@@ -32,6 +32,9 @@ pub struct Summary {
     pub messages: usize,
     /// How many snapshots were taken.
     pub snapshots: usize,
+    /// Where no end is on record but the client's process is gone: when the run was last heard of.
+    #[serde(skip)]
+    pub gone: Option<String>,
 }
 
 impl Summary {
@@ -58,6 +61,7 @@ impl Summary {
             tasks: tasks.len(),
             messages: timeline.entries.iter().filter(|entry| is_message(entry)).count(),
             snapshots: material.journal.snapshots.len(),
+            gone: material.last_sign().filter(|_| material.client_gone).map(str::to_owned),
         }
     }
 }

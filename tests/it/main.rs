@@ -5,6 +5,7 @@
 mod architecture;
 mod bad_input;
 mod captures;
+mod crashes;
 mod damage;
 mod docs;
 mod home;

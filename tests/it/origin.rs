@@ -51,3 +51,17 @@ fn of_a_lead_s_earlier_life_a_run_tells_its_sessions_and_the_prompt_that_made_th
     assert_eq!(count(&entries, "session-ended"), 1);
     assert!(stage.told(&["replay"]).contains("-2h00m05s team-lead began a session (startup)\n"));
 }
+
+#[test]
+fn a_moment_beside_the_run_is_said_to_be_beside_it() {
+    let stage = Stage::new();
+    late_team(&stage);
+    let said = |at: &str| {
+        let said = stage.run(&["show", "--at", at]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        said.err
+    };
+    assert_eq!(said("2026-02-03T06:05:11Z"), "the run begins at 2026-02-03T06:05:11.640Z\n");
+    assert_eq!(said("+1h"), "the run had ended at 2026-02-03T06:05:14.640Z (+3.0s)\n");
+    assert_eq!((said("+0s"), said("+3s")), (String::new(), String::new()));
+}
