@@ -2,6 +2,7 @@
 
 mod cells;
 mod detail;
+mod heading;
 mod log;
 mod state;
 mod story;

@@ -3,10 +3,10 @@
 use anstyle::{AnsiColor, Style};
 
 use super::cells::Cells;
-use super::words::{count, first_line, moment, since, size, voice};
-use crate::clock;
+use super::heading::heading;
+use super::words::{first_line, since, size, voice};
 use crate::event::LEAD;
-use crate::timeline::{Entry, Kind, Material, Summary, Timeline};
+use crate::timeline::{Entry, Kind, Material, Timeline};
 
 /// Tells the story. `all` also tells the client's own notices.
 pub fn story(material: &Material, timeline: &Timeline, all: bool, columns: Option<usize>) -> String {
@@ -24,38 +24,6 @@ pub fn story(material: &Material, timeline: &Timeline, all: bool, columns: Optio
         let _ = cells.write(&mut out, columns);
     }
     String::from_utf8_lossy(&out).into_owned()
-}
-
-fn heading(material: &Material, timeline: &Timeline, columns: Option<usize>, out: &mut Vec<u8>) {
-    let summary = Summary::of(material, timeline);
-    let run = &material.run;
-    let start = clock::parse(&run.started_at);
-    let mut cells = Cells::default();
-    cells.add(Style::new().bold(), run.team.as_deref().unwrap_or("(no team)"), 0);
-    cells.add(Style::new().dimmed(), &run.run, 0);
-    let by = run.ended_by.and_then(|by| serde_json::to_value(by).ok()?.as_str().map(str::to_owned));
-    let last = run.ended_at.as_deref().or(summary.gone.as_deref());
-    let lasted = last.and_then(|last| since(&run.started_at, last));
-    let lasted = match (start, lasted, by) {
-        (Some(start), Some(lasted), Some(by)) => {
-            format!("{} UTC, lasted {lasted}, ended by {by}", moment(start))
-        }
-        (Some(start), Some(lasted), None) if summary.gone.is_some() => {
-            format!("{} UTC, lasted {lasted}, client gone", moment(start))
-        }
-        (Some(start), ..) => format!("{} UTC, alive", moment(start)),
-        _ => String::new(),
-    };
-    cells.add(Style::new(), &lasted, 0);
-    let _ = cells.write(out, columns);
-    let mut cells = Cells::default();
-    let counts = [
-        count(summary.members.len(), "member"),
-        count(summary.tasks, "task"),
-        count(summary.messages, "message"),
-    ];
-    cells.add(Style::new().dimmed(), &format!("{}; {}", counts.join(", "), summary.members.join(", ")), 0);
-    let _ = cells.write(out, columns);
 }
 
 /// What a person wants to read: not that the lead is in its own team, nor the client's notices of what is told anyway.

@@ -25,3 +25,4 @@ mod stage;
 mod team_delete;
 mod traces;
 mod uninstall;
+mod widths;
