@@ -38,7 +38,7 @@ pub fn run(context: &Context, _args: &Args) -> Result<ExitCode> {
     let timelines: Vec<_> = opened.runs.iter().map(|material| (material, merge(material))).collect();
     let rows: Vec<Summary> =
         timelines.iter().map(|(material, timeline)| Summary::of(material, timeline)).collect();
-    told.push_str(&render::teams(&rows, now, columns));
+    told.push_str(&render::teams(&rows, &library.ids(), now, columns));
     for (material, timeline) in &timelines {
         told.push_str(&format!(
             "\n$ teamkeep replay {}\n",
