@@ -58,10 +58,13 @@ pub fn beside_true(calls: usize, scene: &mut Scene, prepare: impl Fn(&mut Scene,
 /// One call in each of several scenes: it changes too much to be made twice in the same.
 pub fn repeated(times: usize, make: impl Fn() -> Scene, call: impl Fn(&mut Scene) -> Duration) -> Pair {
     let (mut hook, mut nothing) = (Vec::new(), Vec::new());
+    // They stay until the end: ext4 keeps new files away from inodes that were freed a moment ago, one by one.
+    let mut scenes = Vec::new();
     for _ in 0..times {
         let mut scene = make();
         hook.push(call(&mut scene));
         nothing.push(time(Command::new("/bin/true").env_clear(), &scene.payload));
+        scenes.push(scene);
     }
     Pair { hook: median(hook), nothing: median(nothing) }
 }
