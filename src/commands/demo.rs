@@ -10,6 +10,7 @@ use crate::context::Context;
 use crate::demo;
 use crate::error::Result;
 use crate::render;
+use crate::settings::command::typed;
 use crate::timeline::{Library, Summary, merge};
 
 /// Arguments of `teamkeep demo`.
@@ -37,7 +38,7 @@ pub fn run(context: &Context, _args: &Args) -> Result<ExitCode> {
     let timelines: Vec<_> = opened.runs.iter().map(|material| (material, merge(material))).collect();
     let rows: Vec<Summary> =
         timelines.iter().map(|(material, timeline)| Summary::of(material, timeline)).collect();
-    told.push_str(&render::teams(&rows, now, columns));
+    told.push_str(&render::teams(&rows, &library.ids(), now, columns));
     for (material, timeline) in &timelines {
         told.push_str(&format!(
             "\n$ teamkeep replay {}\n",
@@ -45,10 +46,11 @@ pub fn run(context: &Context, _args: &Args) -> Result<ExitCode> {
         ));
         told.push_str(&render::story(material, timeline, false, columns));
     }
-    told.push_str(
+    told.push_str(&format!(
         "\nBob was shut down with task 2 half done: the client put it back, and nobody owned it.\n\
-         Nothing of yours was read or written. To record your own teams: teamkeep install\n",
-    );
+         Nothing of yours was read or written. To record your own teams: {} install\n",
+        typed(&context.env)
+    ));
     reading::print(context, &told)?;
     Ok(ExitCode::SUCCESS)
 }

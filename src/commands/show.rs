@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use super::reading;
+use crate::archive::RunRecord;
 use crate::clock::{self, Time};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -33,6 +34,9 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let opened = library.open_runs(&[library.find(&args.run)?])?;
     for material in &opened.runs {
         let at = args.at.as_deref().map(|text| moment(text, material)).transpose()?.map(clock::stamp);
+        if let Some(at) = &at {
+            beside(context, &material.run, at);
+        }
         let state = state(&library.archive, material, at.as_deref());
         if args.json {
             reading::print_json(context, &state)?;
@@ -42,6 +46,17 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     }
     reading::warn(context, &library, &opened);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says when the moment is not in the run: what is shown is nothing then, or what was left.
+fn beside(context: &Context, run: &RunRecord, at: &str) {
+    if at < run.started_at.as_str() {
+        context.ui.say(&format!("the run begins at {}", run.started_at));
+    }
+    if let Some(ended) = run.ended_at.as_deref().filter(|ended| at > *ended) {
+        let since = render::since(&run.started_at, ended).unwrap_or_default();
+        context.ui.say(&format!("the run had ended at {ended} (+{since})"));
+    }
 }
 
 /// The moment that a person means.

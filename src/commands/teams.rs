@@ -41,7 +41,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             "no team is on record; `teamkeep teams --all` lists sessions without a team"
         });
     } else {
-        reading::print(context, &render::teams(&rows, context.clock.now(), context.ui.columns()))?;
+        reading::print(
+            context,
+            &render::teams(&rows, &library.ids(), context.clock.now(), context.ui.columns()),
+        )?;
     }
     reading::warn(context, &library, &opened);
     Ok(ExitCode::SUCCESS)

@@ -2,33 +2,45 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::archive::{Archive, EndedBy, Index, Subject};
-use crate::clock::Time;
+use crate::clock::{self, Time};
 use crate::event::SafeName;
 use crate::identity::Evidence;
+use crate::log::{self, Range};
 use crate::payload::Kind;
 use crate::process;
 
-/// Closes the runs that this call shows to have ended. Says whether there were any.
+/// Closes the runs that this call shows to have ended. Says whether there were any. `log` is the event log's directory.
 ///
 /// # Errors
 /// When the archive cannot be written.
 pub fn close(
     evidence: &Evidence<'_>,
     archive: &Archive,
+    log: &Path,
     own: Option<&Subject>,
     leads: bool,
     vanished: &[Subject],
     at: Time,
 ) -> io::Result<bool> {
     let mut closed = false;
-    let mut end = |subject: &Subject, by: EndedBy, reason: Option<&str>| -> io::Result<()> {
+    let mut end_at = |subject: &Subject, by: EndedBy, reason: Option<&str>, at: Time| -> io::Result<()> {
         closed |= archive.amend(subject, |_, run| run.end(by, reason, at))?;
         Ok(())
     };
+    if evidence.kind == Kind::SessionStart {
+        for subject in archive.open_subjects().iter().filter(|subject| own != Some(*subject)) {
+            if let Some(index) = archive.index(subject).filter(|index| is_crashed(evidence, index)) {
+                let at = last_sign(archive, log, &index).unwrap_or(at);
+                end_at(subject, EndedBy::Crashed, None, at)?;
+            }
+        }
+    }
+    let mut end = |subject: &Subject, by: EndedBy, reason: Option<&str>| end_at(subject, by, reason, at);
     if let Some(team) = deleted_team(evidence) {
         end(&Subject::Team(team), EndedBy::TeamDelete, None)?;
     }
@@ -42,13 +54,6 @@ pub fn close(
     }
     for subject in vanished {
         end(subject, EndedBy::Disappeared, None)?;
-    }
-    if evidence.kind == Kind::SessionStart {
-        for subject in archive.open_subjects() {
-            if own != Some(&subject) && is_crashed(evidence, archive, &subject) {
-                end(&subject, EndedBy::Crashed, None)?;
-            }
-        }
     }
     Ok(closed)
 }
@@ -67,12 +72,20 @@ fn deleted_team(evidence: &Evidence<'_>) -> Option<SafeName> {
 }
 
 /// Whether the lead's process is gone. Never judged by age; a session that calls is alive.
-fn is_crashed(evidence: &Evidence<'_>, archive: &Archive, subject: &Subject) -> bool {
-    let Some(index) = archive.index(subject) else { return false };
+fn is_crashed(evidence: &Evidence<'_>, index: &Index) -> bool {
     let Some(pid) = index.lead_pid else { return false };
     let calls = evidence.client_pid == Some(pid)
         || (index.lead_session.is_some() && index.lead_session.as_deref() == evidence.payload.session());
     !calls && process::is_gone(pid, index.lead_space.as_deref(), index.lead_start.as_deref())
+}
+
+/// When a run was last heard of: it may be days before anybody notices its end.
+fn last_sign(archive: &Archive, log: &Path, index: &Index) -> Option<Time> {
+    let since = archive.run(&index.run).and_then(|run| clock::parse(&run.started_at));
+    let of_run = |line: &log::Line| line.recorded.run.as_ref() == Some(&index.run);
+    let last = log::last(log, Range { since, until: None }, 1, of_run).ok();
+    let event = last.and_then(|mut last| last.lines.pop_back()).map(|line| line.recorded.at);
+    clock::parse(&event.unwrap_or_else(|| index.at.clone()))
 }
 
 /// Opens a run again that was closed too soon: its lead acts, and its directory is there. `seen` is what was just

@@ -206,7 +206,8 @@ impl Recorder {
         outcome.note("open the run again", ends::reopen(evidence, archive, own, seen));
         let ends_itself = name.is_none() && step.kind == Kind::SessionEnd;
         found.vanished.retain(|subject| !(ends_itself && Some(subject) == own));
-        let closed = ends::close(evidence, archive, own, name.is_none(), &found.vanished, step.at);
+        let closed =
+            ends::close(evidence, archive, &self.paths.log(), own, name.is_none(), &found.vanished, step.at);
         let closed = outcome.note("close the run", closed).unwrap_or_default();
         if let Some(session) = &step.session {
             let patience = self.config.log.lock_patience;

@@ -10,6 +10,9 @@ use super::detail;
 use crate::clock;
 use crate::event::{ActorKind, Recorded};
 
+/// A terminal of fewer columns gets a second line for what an event says.
+const NARROW: usize = 60;
+
 /// Writes events as lines.
 #[derive(Debug, Default)]
 pub struct LogView {
@@ -19,7 +22,7 @@ pub struct LogView {
 }
 
 impl LogView {
-    /// Writes one event: time (UTC), event, actor, team, and what it says.
+    /// Writes one event: time (UTC), event, actor, what it says, and the team.
     ///
     /// # Errors
     /// As writing does.
@@ -30,16 +33,28 @@ impl LogView {
             && self.day.replace(day) != Some(day)
         {
             let mut cells = Cells::default();
-            cells.add(Style::new().bold(), &day.to_string(), 0);
+            cells.add(Style::new().bold(), &format!("{day} UTC"), 0);
             cells.write(out, self.columns)?;
         }
-        let time = at.map_or_else(|| recorded.at.clone(), |at| at.format("%H:%M:%S%.3f").to_string());
+        let narrow = self.columns.is_some_and(|columns| columns < NARROW);
+        let format = if narrow { "%H:%M:%S" } else { "%H:%M:%S%.3f" };
+        let time = at.map_or_else(|| recorded.at.clone(), |at| at.format(format).to_string());
         let mut cells = Cells::default();
-        cells.add(dim, &time, 12);
+        cells.add(dim, &time, if narrow { 8 } else { 12 });
         cells.add(AnsiColor::Cyan.on_default(), &recorded.event, 16);
         cells.add(actor_style(recorded.actor.kind), recorded.actor.shown(), 10);
-        cells.add(dim, recorded.team.as_deref().unwrap_or("-"), 0);
-        cells.add(Style::new(), &detail(recorded), 0);
+        let detail = detail(recorded);
+        if narrow {
+            cells.write(out, self.columns)?;
+            cells = Cells::default();
+            if detail.is_empty() {
+                return Ok(());
+            }
+            cells.add(Style::new(), "", 1);
+        }
+        cells.add(Style::new(), &detail, 0);
+        // What the terminal has no room for is better the team than what was said.
+        cells.add(dim, recorded.team.as_deref().unwrap_or_default(), 0);
         cells.write(out, self.columns)
     }
 }
@@ -78,10 +93,10 @@ mod tests {
         }
         let plain = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
         insta::assert_snapshot!(plain, @r#"
-        2026-02-03
+        2026-02-03 UTC
         23:59:59.999 TeammateIdle     bob        t1
-        2026-02-04
-        00:00:00.000 UserPromptSubmit unknown    t1 "\u{1b}[31mgo"
+        2026-02-04 UTC
+        00:00:00.000 UserPromptSubmit unknown    "\u{1b}[31mgo" t1
         noon         New\u{202e}      a          t1
         "#);
     }

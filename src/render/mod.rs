@@ -2,6 +2,7 @@
 
 mod cells;
 mod detail;
+mod heading;
 mod log;
 mod state;
 mod story;
@@ -13,3 +14,4 @@ pub use log::LogView;
 pub use state::state;
 pub use story::story;
 pub use teams::teams;
+pub use words::since;

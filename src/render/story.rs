@@ -3,10 +3,10 @@
 use anstyle::{AnsiColor, Style};
 
 use super::cells::Cells;
-use super::words::{count, first_line, moment, size, span, voice};
-use crate::clock;
+use super::heading::heading;
+use super::words::{first_line, since, size, voice};
 use crate::event::LEAD;
-use crate::timeline::{Entry, Kind, Material, Summary, Timeline};
+use crate::timeline::{Entry, Kind, Material, Timeline};
 
 /// Tells the story. `all` also tells the client's own notices.
 pub fn story(material: &Material, timeline: &Timeline, all: bool, columns: Option<usize>) -> String {
@@ -14,49 +14,16 @@ pub fn story(material: &Material, timeline: &Timeline, all: bool, columns: Optio
     heading(material, timeline, columns, &mut out);
     let shown: Vec<&Entry> = timeline.entries.iter().filter(|entry| all || matters(entry)).collect();
     let widest = shown.iter().map(|entry| entry.actor.chars().count()).max().unwrap_or(0).clamp(4, 20);
-    let start = shown.first().and_then(|entry| clock::parse(&entry.at));
     for entry in shown {
-        let since = clock::parse(&entry.at).zip(start).map(|(at, start)| (at - start).num_milliseconds());
+        let since = since(&material.run.started_at, &entry.at).unwrap_or_default();
         let mut cells = Cells::default();
-        cells.add(Style::new().dimmed(), &format!("{:>8}", since.map(span).unwrap_or_default()), 8);
+        cells.add(Style::new().dimmed(), &format!("{since:>8}"), 8);
         cells.add(voice(&entry.actor), &entry.actor, widest);
         let (style, words) = words(entry);
         cells.add(style, &words, 0);
         let _ = cells.write(&mut out, columns);
     }
     String::from_utf8_lossy(&out).into_owned()
-}
-
-fn heading(material: &Material, timeline: &Timeline, columns: Option<usize>, out: &mut Vec<u8>) {
-    let summary = Summary::of(material, timeline);
-    let run = &material.run;
-    let start = clock::parse(&run.started_at);
-    let ended = run.ended_at.as_deref().and_then(clock::parse);
-    let mut cells = Cells::default();
-    cells.add(Style::new().bold(), run.team.as_deref().unwrap_or("(no team)"), 0);
-    cells.add(Style::new().dimmed(), &run.run, 0);
-    let by = run.ended_by.and_then(|by| serde_json::to_value(by).ok()?.as_str().map(str::to_owned));
-    let lasted = match (start, ended, by) {
-        (Some(start), Some(ended), Some(by)) => {
-            format!(
-                "{} UTC, lasted {}, ended by {by}",
-                moment(start),
-                span((ended - start).num_milliseconds())
-            )
-        }
-        (Some(start), ..) => format!("{} UTC, alive", moment(start)),
-        _ => String::new(),
-    };
-    cells.add(Style::new(), &lasted, 0);
-    let _ = cells.write(out, columns);
-    let mut cells = Cells::default();
-    let counts = [
-        count(summary.members.len(), "member"),
-        count(summary.tasks, "task"),
-        count(summary.messages, "message"),
-    ];
-    cells.add(Style::new().dimmed(), &format!("{}; {}", counts.join(", "), summary.members.join(", ")), 0);
-    let _ = cells.write(out, columns);
 }
 
 /// What a person wants to read: not that the lead is in its own team, nor the client's notices of what is told anyway.
@@ -87,7 +54,7 @@ fn words(entry: &Entry) -> (Style, String) {
             (dim, format!("ended the session ({})", if summary.is_empty() { "unknown" } else { summary }))
         }
         Kind::TeamCreated => (plain.bold(), with("made the team", summary)),
-        Kind::TeamErased => (plain.bold(), with("erased the team's files", summary)),
+        Kind::TeamErased => (plain.bold(), erased(summary)),
         Kind::MemberJoined => {
             (plain.bold(), with("joined the team", if summary.is_empty() { text } else { summary }))
         }
@@ -108,6 +75,11 @@ fn words(entry: &Entry) -> (Style, String) {
         Kind::ShutdownApproved => (AnsiColor::Yellow.on_default(), with("agreed to stop", text)),
         Kind::ShutdownRejected => (AnsiColor::Yellow.on_default(), with("refused to stop", text)),
     }
+}
+
+fn erased(reason: &str) -> String {
+    let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+    format!("erased the team's directory{reason}")
 }
 
 fn told(entry: &Entry, to: &str, text: &str) -> String {

@@ -1,20 +1,31 @@
 //! Times, sizes and counts as people read them.
 
 use anstyle::{AnsiColor, Style};
+use unicode_width::UnicodeWidthStr;
 
-use crate::clock::Time;
+use crate::clock::{self, Time};
 use crate::event::LEAD;
+use crate::timeline::Summary;
 
-/// A span: `0.0s`, `12.3s`, `1m05s`, `2h03m`, `3d04h`.
+/// A span: `0.0s`, `12.3s`, `1m05s`, `2h03m04s`, `3d04h05m`; `-5.6s` for what was before.
 pub fn span(millis: i64) -> String {
-    let millis = millis.max(0);
+    if millis < 0 {
+        return format!("-{}", span(-millis));
+    }
     let seconds = millis / 1_000;
     match seconds {
         0..60 => format!("{seconds}.{}s", millis % 1_000 / 100),
         60..3_600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
-        3_600..86_400 => format!("{}h{:02}m", seconds / 3_600, seconds % 3_600 / 60),
-        _ => format!("{}d{:02}h", seconds / 86_400, seconds % 86_400 / 3_600),
+        3_600..86_400 => {
+            format!("{}h{:02}m{:02}s", seconds / 3_600, seconds % 3_600 / 60, seconds % 60)
+        }
+        _ => format!("{}d{:02}h{:02}m", seconds / 86_400, seconds % 86_400 / 3_600, seconds % 3_600 / 60),
     }
+}
+
+/// How long after `start` this was, both RFC 3339: `1m05s`, `-5.6s`; nothing for what is no time.
+pub fn since(start: &str, at: &str) -> Option<String> {
+    Some(span((clock::parse(at)? - clock::parse(start)?).num_milliseconds()))
 }
 
 /// A size: `812 B`, `17.1 KB`, `2.0 MB`.
@@ -34,6 +45,39 @@ pub fn count(number: usize, thing: &str) -> String {
 /// A moment: `2026-02-03 04:05:06`.
 pub fn moment(time: Time) -> String {
     time.format("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// A moment without its seconds: `2026-02-03 04:05`.
+pub fn minute(time: Time) -> String {
+    time.format("%Y-%m-%d %H:%M").to_string()
+}
+
+/// What ended a run, or that nothing did.
+pub fn end_of(run: &Summary) -> String {
+    let by = run.ended_by.and_then(|by| serde_json::to_value(by).ok()?.as_str().map(str::to_owned));
+    by.unwrap_or_else(|| if run.gone.is_some() { "client gone" } else { "alive" }.to_owned())
+}
+
+/// The beginning of a run's id that means no other of them: 8 characters, or as many as it takes.
+pub fn short<'a>(id: &'a str, ids: &[&str]) -> &'a str {
+    let others = |head: &str| ids.iter().filter(|other| **other != id && other.starts_with(head)).count();
+    (8..id.len()).filter_map(|end| id.get(..end)).find(|head| others(head) == 0).unwrap_or(id)
+}
+
+/// A list with commas, broken into lines where the terminal ends; each begins with so many spaces.
+pub fn listed(items: &[String], indent: usize, columns: Option<usize>) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for (place, item) in items.iter().enumerate() {
+        let item = format!("{item}{}", if place + 1 < items.len() { "," } else { "" });
+        match lines.last_mut() {
+            Some(line) if columns.is_none_or(|columns| line.width() + 1 + item.width() <= columns) => {
+                line.push(' ');
+                line.push_str(&item);
+            }
+            _ => lines.push(format!("{:indent$}{item}", "")),
+        }
+    }
+    lines
 }
 
 /// The first line of a text, at most 100 characters.
@@ -65,10 +109,14 @@ mod tests {
 
     #[test]
     fn spans_and_sizes_are_short() {
-        let spans = [0, 90, 12_345, 65_000, 7_380_000, 273_600_000, -5].map(span);
-        assert_eq!(spans, ["0.0s", "0.0s", "12.3s", "1m05s", "2h03m", "3d04h", "0.0s"]);
+        let spans = [0, 90, 12_345, 65_000, 7_384_000, 273_900_000, -5_640].map(span);
+        assert_eq!(spans, ["0.0s", "0.0s", "12.3s", "1m05s", "2h03m04s", "3d04h05m", "-5.6s"]);
         assert_eq!([812, 17_123, 2_000_000].map(size), ["812 B", "17.1 KB", "2.0 MB"]);
         assert_eq!((count(1, "task"), count(0, "task")), ("1 task".to_owned(), "0 tasks".to_owned()));
+        assert_eq!((short("0123456789abcdef", &["0123456789abcdef"])), "01234567");
+        assert_eq!(short("0123456789abcdef", &["0123456789abcdef", "0123456789ffffff"]), "0123456789a");
+        let names = ["alice", "bob", "carol"].map(str::to_owned);
+        assert_eq!(listed(&names, 2, Some(13)), ["  alice, bob,", "  carol"]);
         assert_eq!(first_line("\n  one \ntwo"), "one");
         assert_eq!(first_line(&"x".repeat(200)).chars().count(), 100);
     }

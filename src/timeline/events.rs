@@ -16,6 +16,8 @@ pub struct Told {
     pub at: String,
     /// The event's id.
     pub id: String,
+    /// Whether the call belonged to the run when it was made; else it was before its session had one.
+    pub in_run: bool,
     /// Which event.
     pub kind: Kind,
     /// The session.
@@ -66,6 +68,7 @@ pub fn by_run(
             let kind = Kind::named(&recorded.event);
             events.entry(run).or_default().push(Told {
                 at: recorded.at,
+                in_run: recorded.run.is_some(),
                 id: recorded.id,
                 kind,
                 session: recorded.session,
@@ -74,10 +77,27 @@ pub fn by_run(
             });
         }
     }
-    for events in events.values_mut() {
-        events.sort_by(|a, b| a.at.cmp(&b.at));
+    for run in all {
+        if let Some(events) = events.get_mut(&run.run) {
+            events.sort_by(|a, b| a.at.cmp(&b.at));
+            forget_earlier_life(events, &run.started_at);
+        }
     }
     Ok((events, reader.into_problems()))
+}
+
+/// Of what its sessions did before there was a run, a run's story has that they began, and the prompt that led to it.
+fn forget_earlier_life(events: &mut Vec<Told>, started_at: &str) {
+    let earlier = |event: &Told| !event.in_run && event.at.as_str() < started_at;
+    let prompt = events.iter().rposition(|event| {
+        earlier(event) && event.kind == Kind::UserPromptSubmit && event.actor.kind == ActorKind::Lead
+    });
+    let mut place = 0;
+    events.retain(|event| {
+        let kept = !earlier(event) || event.kind == Kind::SessionStart || Some(place) == prompt;
+        place += 1;
+        kept
+    });
 }
 
 /// The run that an event without one belongs to: the next that its session had, else the last.

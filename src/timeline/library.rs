@@ -36,6 +36,11 @@ impl Library {
         Library { archive, runs, damaged, log }
     }
 
+    /// The ids of all runs.
+    pub fn ids(&self) -> Vec<&str> {
+        self.runs.iter().map(|run| run.run.as_str()).collect()
+    }
+
     /// The run that a person means: `latest`, a team's name (the last run of it), or the beginning of a run's id.
     ///
     /// # Errors

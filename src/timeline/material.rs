@@ -6,6 +6,7 @@ use super::voices::{Span, Voices, voices};
 use super::{History, Told};
 use crate::archive::{Archive, Journal, RunRecord};
 use crate::payload::{Kind, Spawn};
+use crate::process;
 
 /// What is on record of one run.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct Material {
     pub(super) voices: Voices,
     /// Teammates, by who was spawned and who stood in a roster.
     pub members: Vec<String>,
+    /// Whether the run has no end on record, but its client's process is gone for certain.
+    pub client_gone: bool,
 }
 
 impl Material {
@@ -42,7 +45,14 @@ impl Material {
         }
         let mut voices = voices(archive, &run, &events, |name| members.iter().any(|member| member == name));
         voices.keep_within(&Span::of(&run, all));
-        Material { run, events, journal, history, voices, members }
+        let client_gone = run.ended_at.is_none() && is_client_gone(archive, &run);
+        Material { run, events, journal, history, voices, members, client_gone }
+    }
+
+    /// When the run was last heard of, RFC 3339.
+    pub fn last_sign(&self) -> Option<&str> {
+        let event = self.events.last().map(|event| event.at.as_str());
+        event.or_else(|| self.journal.snapshots.last().map(|snapshot| snapshot.at.as_str()))
     }
 
     /// Whether somebody of this name was ever in the team.
@@ -88,6 +98,14 @@ impl Material {
         }
         calls
     }
+}
+
+fn is_client_gone(archive: &Archive, run: &RunRecord) -> bool {
+    let index = run.subject().and_then(|subject| archive.index(&subject));
+    index.filter(|index| index.run == run.run && !index.ended).is_some_and(|index| {
+        let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
+        index.lead_pid.is_some_and(|pid| process::is_gone(pid, space, start))
+    })
 }
 
 /// A tool's call, as its hooks saw it.

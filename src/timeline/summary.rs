@@ -18,6 +18,8 @@ pub struct Summary {
     pub lead_session: Option<String>,
     /// When the client made the team, RFC 3339; for a session without one, when it was first seen.
     pub created_at: Option<String>,
+    /// The first hook call that saw it, RFC 3339: the origin of its times.
+    pub started_at: String,
     /// When it ended.
     pub ended_at: Option<String>,
     /// What ended it.
@@ -30,6 +32,9 @@ pub struct Summary {
     pub messages: usize,
     /// How many snapshots were taken.
     pub snapshots: usize,
+    /// Where no end is on record but the client's process is gone: when the run was last heard of.
+    #[serde(skip)]
+    pub gone: Option<String>,
 }
 
 impl Summary {
@@ -49,12 +54,14 @@ impl Summary {
             team: run.team.clone(),
             lead_session: run.lead_session.clone(),
             created_at: run.created_at.clone().or_else(|| run.team.is_none().then(|| run.started_at.clone())),
+            started_at: run.started_at.clone(),
             ended_at: run.ended_at.clone(),
             ended_by: run.ended_by,
             members: material.members.clone(),
             tasks: tasks.len(),
             messages: timeline.entries.iter().filter(|entry| is_message(entry)).count(),
             snapshots: material.journal.snapshots.len(),
+            gone: material.last_sign().filter(|_| material.client_gone).map(str::to_owned),
         }
     }
 }

@@ -27,7 +27,7 @@ pub struct Voices {
 /// A run's part of its sessions' transcripts, by the client's clock: it is `createdAt`'s clock as well.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Span {
-    /// When the run began, if another one of its sessions came before it.
+    /// When the client made the team; else when the run was first seen, if another one of its sessions came before it.
     pub from: Option<Time>,
     /// When the next run of its sessions began.
     pub until: Option<Time>,
@@ -43,7 +43,7 @@ impl Span {
         let began = |run: &RunRecord| clock::parse(run.created_at.as_deref().unwrap_or(&run.started_at));
         let own = began(run);
         let others: Vec<Time> = all.iter().filter(shares).filter_map(began).collect();
-        let from = own.filter(|own| others.iter().any(|other| other < own));
+        let from = own.filter(|own| run.created_at.is_some() || others.iter().any(|other| other < own));
         Span { from, until: others.into_iter().filter(|other| own.is_some_and(|own| *other > own)).min() }
     }
 

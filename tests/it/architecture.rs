@@ -32,7 +32,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "payload", "process", "response",
         ],
     ),
-    ("timeline", &["archive", "clock", "error", "event", "log", "payload", "team"]),
+    ("timeline", &["archive", "clock", "error", "event", "log", "payload", "process", "team"]),
     ("render", &["clock", "event", "payload", "timeline", "ui"]),
     ("demo", &["clock", "config", "env", "error", "paths", "payload", "recorder", "team"]),
     (

@@ -170,11 +170,11 @@ fn store() -> tempfile::TempDir {
 #[test]
 fn the_log_is_told_to_people_oldest_first() {
     insta::assert_snapshot!(out(store().path(), &[]), @r#"
-    2026-02-03
-    04:00:00.001 SessionStart     team-lead  t1 startup
-    2026-02-04
-    04:00:00.002 PreToolUse       alice      t1 SendMessage → bob "ready for review"
-    04:30:00.003 PostToolUse      bob        t1 TaskUpdate #1 → completed
+    2026-02-03 UTC
+    04:00:00.001 SessionStart     team-lead  startup t1
+    2026-02-04 UTC
+    04:00:00.002 PreToolUse       alice      SendMessage → bob "ready for review" t1
+    04:30:00.003 PostToolUse      bob        TaskUpdate #1 → completed t1
     04:59:00.004 SubagentStop     alice      t1
     "#);
 }

@@ -27,7 +27,7 @@ impl Drop for Client {
 }
 
 /// The number of a process that has ended.
-fn ended_process() -> u32 {
+pub fn ended_process() -> u32 {
     let mut child = Command::new("true").spawn().unwrap();
     let pid = child.id();
     child.wait().unwrap();

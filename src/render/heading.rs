@@ -1,0 +1,48 @@
+//! What stands above the story of a run: which it is, when it was, and who and what was in it.
+
+use anstyle::Style;
+
+use super::cells::Cells;
+use super::words::{count, end_of, listed, moment, since};
+use crate::clock;
+use crate::timeline::{Material, Summary, Timeline};
+
+/// Writes the lines above the story.
+pub fn heading(material: &Material, timeline: &Timeline, columns: Option<usize>, out: &mut Vec<u8>) {
+    let summary = Summary::of(material, timeline);
+    let dim = Style::new().dimmed();
+    let mut cells = Cells::default();
+    cells.add(Style::new().bold(), summary.team.as_deref().unwrap_or("(no team)"), 0);
+    cells.add(dim, &summary.run, 0);
+    let _ = cells.write(out, columns);
+    lines(&times(&summary), Style::new(), columns, out);
+    let team = summary.team.is_some();
+    let counts = [(summary.members.len(), "member"), (summary.tasks, "task"), (summary.messages, "message")];
+    let counts = counts.iter().filter(|(number, _)| team || *number > 0);
+    let mut counts: Vec<String> = counts.map(|(number, thing)| count(*number, thing)).collect();
+    if let Some(last) = counts.last_mut().filter(|_| !summary.members.is_empty()) {
+        *last = format!("{last}; {}", summary.members[0]);
+        counts.extend_from_slice(&summary.members[1..]);
+    }
+    lines(&counts, dim, columns, out);
+}
+
+/// When it began, how long it lasted and what ended it.
+fn times(summary: &Summary) -> Vec<String> {
+    let began = clock::parse(&summary.started_at).map(|start| format!("{} UTC", moment(start)));
+    let last = summary.ended_at.as_deref().or(summary.gone.as_deref());
+    let lasted = last.and_then(|last| since(&summary.started_at, last)).map(|span| format!("lasted {span}"));
+    let end = match summary.ended_by {
+        Some(_) => format!("ended by {}", end_of(summary)),
+        None => end_of(summary),
+    };
+    began.into_iter().chain(lasted).chain([end]).collect()
+}
+
+fn lines(items: &[String], style: Style, columns: Option<usize>, out: &mut Vec<u8>) {
+    for line in listed(items, 0, columns) {
+        let mut cells = Cells::default();
+        cells.add(style, &line, 0);
+        let _ = cells.write(out, columns);
+    }
+}

@@ -1,0 +1,64 @@
+//! Clients that were killed: a run ends with its last sign of life, however late anybody notices.
+
+use serde_json::json;
+
+use super::play::{Lead, only};
+use super::runs::ended_process;
+use super::stage::Stage;
+
+const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+const TWO: &str = "bbbbbbbb-0000-4000-8000-000000000002";
+
+/// A team whose client was killed after its third hook call.
+fn crashed(stage: &Stage) -> Lead<'_> {
+    let lead = Lead::of(stage, ONE);
+    lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": ended_process()}}));
+    lead.start("startup");
+    lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
+    lead.hook("Stop", json!({}));
+    stage.set_clock(432_000_000);
+    lead
+}
+
+#[test]
+fn a_crashed_run_ends_with_its_last_sign_of_life() {
+    let stage = Stage::new();
+    crashed(&stage);
+    Lead::of(&stage, TWO).start("startup");
+    assert_eq!(stage.teams()[0]["ended_at"], "2026-02-03T04:05:08.000Z", "and not five days later");
+    let entries = stage.replay("session-aaaaaaaa");
+    assert_eq!(only(&entries, "session-ended"), entries.last().unwrap());
+    assert_eq!(entries.last().unwrap()["at"], "2026-02-03T04:05:08.000Z");
+}
+
+#[test]
+fn a_crashed_run_whose_events_are_no_longer_on_record_ends_with_its_last_snapshot() {
+    let stage = Stage::new();
+    crashed(&stage);
+    std::fs::remove_dir_all(stage.keep("log")).unwrap();
+    Lead::of(&stage, TWO).start("startup");
+    assert_eq!(stage.teams()[0]["ended_at"], "2026-02-03T04:05:06.000Z");
+}
+
+#[test]
+fn a_run_whose_client_is_gone_is_not_told_as_alive() {
+    let stage = Stage::new();
+    crashed(&stage);
+    for args in [&["teams"][..], &["replay"]] {
+        let told = stage.told(args);
+        assert!(told.contains("client gone") && told.contains("2.0s"), "{told}");
+        assert!(!told.contains("alive"), "{told}");
+    }
+    assert_eq!(stage.teams()[0]["ended_at"], json!(null), "nothing shows its end yet");
+}
+
+#[test]
+fn a_run_whose_client_lives_is_told_as_alive() {
+    let stage = Stage::new();
+    let lead = Lead::of(&stage, ONE);
+    lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": std::process::id()}}));
+    lead.start("startup");
+    for args in [&["teams"][..], &["replay"]] {
+        assert!(stage.told(args).contains("alive"));
+    }
+}
