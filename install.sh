@@ -65,7 +65,7 @@ build() {
         'rustup puts it beside cargo: . ~/.cargo/env'
     host=$(rustc -vV | sed -n 's/^host: //p')
     [ -n "$host" ] || fail 'cannot build: rustc -vV does not name its host'
-    say 'building (a minute or two the first time)'
+    say 'building (a few minutes the first time)'
     (cd "$root" &&
         cargo build --release --locked --target "$host" --config .cargo/static.toml --target-dir target) ||
         fail 'cannot build: cargo says why above'

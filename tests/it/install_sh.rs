@@ -70,7 +70,7 @@ impl Clone {
 fn an_install_and_its_end_leave_nothing_but_the_record() {
     let clone = Clone::new();
     assert_snapshot!(clone.ok(&[]), @"
-    building (a minute or two the first time)
+    building (a few minutes the first time)
     installed teamkeep 0.1.0 as ~/.local/bin/teamkeep
     installed 15 hooks in ~/.claude/settings.json
     each runs ~/.local/bin/teamkeep hook, for client 2.1.328
@@ -113,7 +113,7 @@ fn a_directory_that_was_there_before_stays() {
 fn paths_with_blanks_are_quoted_where_they_are_to_be_typed() {
     let clone = Clone::new();
     assert_snapshot!(clone.ok(&["--prefix", "my tools"]), @"
-    building (a minute or two the first time)
+    building (a few minutes the first time)
     installed teamkeep 0.1.0 as ~/my tools/bin/teamkeep
     installed 15 hooks in ~/.claude/settings.json
     each runs '~/my tools/bin/teamkeep' hook, for client 2.1.328
