@@ -28,7 +28,7 @@ pub struct Args {
     /// Only this event (`SubagentStop` or `subagent-stop`); may be repeated
     #[arg(long, value_name = "EVENT")]
     event: Vec<String>,
-    /// Only what this actor did, by name or agent id
+    /// Only what this actor did: a name, an agent id, or a kind (lead, teammate, subagent, helper, unknown)
     #[arg(long, value_name = "NAME")]
     actor: Option<String>,
     /// Only events since this time: RFC 3339, or an age such as `10m`, `2h`, `1d`
@@ -114,7 +114,10 @@ impl Args {
     fn want(&self, line: &Line) -> bool {
         let recorded = &line.recorded;
         let is = |wanted: &Option<String>, value: &Option<String>| wanted.is_none() || wanted == value;
-        let actor = || is(&self.actor, &recorded.actor.name) || is(&self.actor, &recorded.actor.id);
+        let actor = || {
+            let kind = || self.actor.as_deref() == Some(recorded.actor.kind.word());
+            is(&self.actor, &recorded.actor.name) || is(&self.actor, &recorded.actor.id) || kind()
+        };
         let session = |prefix: &String| {
             recorded.session.as_ref().is_some_and(|session| session.starts_with(prefix.as_str()))
         };

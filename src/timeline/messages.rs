@@ -254,7 +254,11 @@ impl Draft {
         }
     }
 
-    fn finish(self) -> Entry {
+    fn finish(mut self) -> Entry {
+        // The client signs what it says by itself so.
+        if self.entry.automatic && self.entry.actor == "system" {
+            "client".clone_into(&mut self.entry.actor);
+        }
         self.entry
     }
 }

@@ -33,7 +33,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("timeline", &["archive", "clock", "error", "event", "log", "payload", "process", "team"]),
-    ("render", &["clock", "event", "payload", "timeline", "ui"]),
+    ("render", &["clock", "event", "payload", "team", "timeline", "ui"]),
     ("demo", &["clock", "config", "env", "error", "paths", "payload", "recorder", "team"]),
     (
         "commands",

@@ -203,6 +203,10 @@ fn filters_narrow_the_log() {
     assert_eq!(ids(&["--event", "subagent-stop", "--event", "PreToolUse"]), "24");
     assert_eq!(ids(&["--actor", "alice", "-n", "1"]), "4");
     assert_eq!(ids(&["--actor", "abob"]), "3");
+    assert_eq!(
+        (ids(&["--actor", "teammate"]), ids(&["--actor", "lead"])),
+        ("1234".to_owned(), String::new())
+    );
     assert_eq!(ids(&["--since", "30m"]), "34");
     assert_eq!(ids(&["--until", "2026-02-03T23:00:00-05:00"]), "1");
 }

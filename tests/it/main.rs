@@ -23,6 +23,7 @@ mod runs;
 mod settings_text;
 mod sightings;
 mod stage;
+mod story;
 mod team_delete;
 mod traces;
 mod uninstall;

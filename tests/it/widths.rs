@@ -3,7 +3,7 @@
 use anstream::adapter::strip_str;
 use serde_json::json;
 use teamkeep::clock;
-use teamkeep::render::{self, LogView};
+use teamkeep::render::{self, LogView, Telling};
 use teamkeep::timeline::{Summary, merge};
 
 use super::play::Lead;
@@ -82,7 +82,11 @@ fn the_heading_of_a_story_is_broken_where_the_terminal_ends() {
     let library = stage.library();
     let opened = library.open_runs(&[library.find("session-aaaaaaaa").unwrap()]).unwrap();
     let heading = |columns: usize| {
-        let told = render::story(&opened.runs[0], &merge(&opened.runs[0]), false, Some(columns));
+        let told = render::story(
+            &opened.runs[0],
+            &merge(&opened.runs[0]),
+            Telling { columns: Some(columns), ..Telling::default() },
+        );
         let told = strip_str(&told).to_string();
         told.lines().take_while(|line| !line.starts_with("  ")).collect::<Vec<_>>().join("\n")
     };
