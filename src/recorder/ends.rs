@@ -88,8 +88,8 @@ fn last_sign(archive: &Archive, log: &Path, index: &Index) -> Option<Time> {
     clock::parse(&event.unwrap_or_else(|| index.at.clone()))
 }
 
-/// Opens a run again that was closed too soon: its lead acts, and its directory is there. `seen` is what was just
-/// found of the session's team.
+/// Opens a run again that was closed too soon: its lead acts, and its directory is there. A call that began before
+/// the end and was overtaken by it opens nothing. `seen` is what was just found of the session's team.
 ///
 /// # Errors
 /// When the archive cannot be written.
@@ -98,6 +98,7 @@ pub fn reopen(
     archive: &Archive,
     own: Option<&Subject>,
     seen: Option<&Index>,
+    at: Time,
 ) -> io::Result<()> {
     let acts = matches!(
         evidence.kind,
@@ -111,9 +112,13 @@ pub fn reopen(
     let alone = own.team().is_none();
     let index = seen.map_or_else(|| archive.index(own).map(Cow::Owned), |index| Some(Cow::Borrowed(index)));
     if index.is_some_and(|index| index.ended && (index.present || alone)) {
+        let at = clock::stamp(at);
         archive.amend(own, |_, run| {
-            run.reopen();
-            true
+            let later = run.ended_at.as_ref().is_some_and(|ended| *ended < at);
+            if later {
+                run.reopen();
+            }
+            later
         })?;
     }
     Ok(())
