@@ -17,6 +17,7 @@ pub mod event;
 pub mod fs;
 pub mod identity;
 pub mod log;
+pub mod near;
 pub mod paths;
 pub mod payload;
 pub mod process;

@@ -71,7 +71,8 @@ impl Stage {
     pub fn dress(&self, command: &mut Command) {
         command.env_clear().current_dir(self.home().join("parser"));
         command.env("HOME", self.home()).env("TEAMKEEP_HOME", self.keep("")).env("PATH", "/usr/bin:/bin");
-        command.env("TEAMKEEP_CONFIG", self.dir.path().join("teamkeep.toml"));
+        let config = self.dir.path().join("teamkeep.toml");
+        command.envs(config.exists().then_some(("TEAMKEEP_CONFIG", config)));
         command.env("TEAMKEEP_NOW", self.time(self.now.load(Ordering::Relaxed)));
     }
 
