@@ -62,8 +62,8 @@ pub fn main(args: &[OsString]) -> ExitCode {
 }
 
 fn dispatch(command: Command) -> Result<ExitCode> {
-    // What the client starts goes on whatever the configuration says; what a person starts does not.
-    let context = Context::new;
+    // What the client starts goes on whatever the configuration says; what a person starts and needs it does not.
+    let (context, bare) = (Context::new, Context::bare);
     match command {
         Command::Hook(args) => Ok(commands::hook::run(&args)),
         Command::Finish(args) => Ok(commands::finish::run(&args)),
@@ -71,8 +71,8 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Show(args) => commands::show::run(&context()?, &args),
         Command::Replay(args) => commands::replay::run(&context()?, &args),
         Command::Log(args) => commands::log::run(&context()?, &args),
-        Command::Demo(args) => commands::demo::run(&context()?, &args),
-        Command::Install(args) => commands::install::run(&context()?, &args),
-        Command::Uninstall(args) => commands::uninstall::run(&context()?, &args),
+        Command::Demo(args) => commands::demo::run(&bare()?, &args),
+        Command::Install(args) => commands::install::run(&bare()?, &args),
+        Command::Uninstall(args) => commands::uninstall::run(&bare()?, &args),
     }
 }

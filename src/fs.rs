@@ -73,6 +73,29 @@ pub fn write_atomic(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> 
     }
 }
 
+/// Writes over a file in place, for what can be made again: on ext4 a rename over a file makes its blocks be written
+/// out at once, and leaves an inode that every new file has to be kept away from for five seconds. A reader may meet
+/// a half-written state. What was longer before is filled up with spaces.
+///
+/// # Errors
+/// When the disk refuses. Says whether the file was there.
+pub fn write_over(path: &Path, mut bytes: Vec<u8>) -> io::Result<bool> {
+    use std::os::unix::fs::FileExt;
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
+    let file = match options.open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return write_atomic(path, &bytes, false).map(|()| false);
+        }
+        Err(error) => return Err(named(error, "open", path)),
+    };
+    let length = file.metadata().map_err(|error| named(error, "stat", path))?.len();
+    bytes.resize(bytes.len().max(length as usize), b' ');
+    file.write_all_at(&bytes, 0).map_err(|error| named(error, "write", path))?;
+    Ok(true)
+}
+
 /// Appends one line in one write. A line that a killed writer left without its end is ended first; what the disk
 /// took of a line that does not fit whole is taken back. The caller holds the lock on this file.
 ///
@@ -247,6 +270,18 @@ mod tests {
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::metadata(dir.path().join("a")).unwrap().permissions().mode() & 0o777, 0o700);
         assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "no temporary file stays");
+    }
+
+    #[test]
+    fn what_is_written_over_has_no_rest_of_the_former() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/cache.json");
+        assert!(!write_over(&path, b"[1,2,3]".to_vec()).unwrap());
+        assert!(write_over(&path, b"[4]".to_vec()).unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), b"[4]    ");
+        assert!(write_over(&path, b"[1,2,3,4]".to_vec()).unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), b"[1,2,3,4]");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

@@ -47,6 +47,9 @@ pub struct Seat {
     /// `%0` for a split pane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pane: Option<String>,
+    /// Where a split pane works: pane numbers repeat from one tmux server to the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
 }
 
 /// One file as it was last captured.
@@ -95,11 +98,15 @@ impl Index {
             self.lead_space.clone_from(&process.space);
             self.lead_start.clone_from(&process.start);
         }
-        let pane = |pane: &Option<String>| pane.clone().filter(|pane| pane.starts_with('%'));
         for member in &team.members {
+            let pane = member.pane.clone().filter(|pane| pane.starts_with('%'));
+            let cwd = member.cwd.clone().filter(|_| pane.is_some());
             match self.members.iter_mut().find(|seat| seat.name == member.name) {
-                Some(seat) => seat.pane = pane(&member.pane).or(seat.pane.take()),
-                None => self.members.push(Seat { name: member.name.clone(), pane: pane(&member.pane) }),
+                Some(seat) => {
+                    seat.pane = pane.or(seat.pane.take());
+                    seat.cwd = cwd.or(seat.cwd.take());
+                }
+                None => self.members.push(Seat { name: member.name.clone(), pane, cwd }),
             }
         }
     }

@@ -24,7 +24,7 @@ const FRESH: i64 = 50_000_000;
 
 /// A look while it is taken.
 pub(super) struct Look<'a> {
-    archive: &'a Archive,
+    pub archive: &'a Archive,
     pub scan: &'a Scan,
     pub call: &'a Call<'a>,
     pub index: Index,
@@ -75,7 +75,7 @@ impl<'a> Look<'a> {
             Subject::Team(team) => team,
             Subject::Session(session) => {
                 if self.index.run.is_empty() {
-                    self.begin(run_id(&["session", session.as_str()]));
+                    self.begin(subject, run_id(&["session", session.as_str()]));
                 }
                 return;
             }
@@ -90,7 +90,7 @@ impl<'a> Look<'a> {
         let config =
             self.config.as_ref().and_then(|(bytes, ..)| TeamConfig::parse(bytes)).unwrap_or_default();
         if self.index.run.is_empty() {
-            self.begin(self.id_of(team, &config));
+            self.begin(subject, self.id_of(team, &config));
         } else if self.index.is_other_run(&config) {
             let old = std::mem::take(&mut self.index);
             if old.lead_session.is_some() && old.lead_session == config.lead_session {
@@ -100,19 +100,19 @@ impl<'a> Look<'a> {
                 self.replaced = Some(old.run);
             }
             (self.was_present, self.disappeared) = (None, false);
-            self.begin(self.id_of(team, &config));
+            self.begin(subject, self.id_of(team, &config));
         }
         let before = (self.index.created_at, self.index.lead_session.clone());
         self.index.learn(&config);
         self.run_changed |= before != (self.index.created_at, self.index.lead_session.clone());
     }
 
-    fn begin(&mut self, run: String) {
+    fn begin(&mut self, subject: &Subject, run: String) {
         self.index.v = 1;
         self.index.run = run;
         self.run_changed = true;
         self.index_changed = true;
-        self.remember(&self.archive.journal(&self.index.run), self.archive.run(&self.index.run).as_ref());
+        self.remember(subject);
     }
 
     fn id_of(&self, team: &SafeName, config: &TeamConfig) -> String {

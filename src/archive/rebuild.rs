@@ -3,7 +3,6 @@
 use super::index::{Index, Seen};
 use super::look::Look;
 use super::run::RunRecord;
-use super::state::Journal;
 use super::store::{Archive, Subject};
 use crate::clock;
 
@@ -31,16 +30,25 @@ impl Archive {
 impl Look<'_> {
     /// A run that begins for the index may have a journal already: the index was lost. Then it goes on where
     /// the journal ends, so that what vanished in between is seen to be gone.
-    pub(super) fn remember(&mut self, journal: &Journal, record: Option<&RunRecord>) {
+    pub(super) fn remember(&mut self, subject: &Subject) {
+        let journal = self.archive.journal(&self.index.run);
         let Some(last) = journal.snapshots.last() else { return };
         self.index.at.clone_from(&last.at);
         self.index.present =
             journal.snapshots.iter().rev().find_map(|snapshot| snapshot.team_dir).unwrap_or(false);
+        let record = self.archive.run(&self.index.run);
         self.index.ended = record.is_some_and(|record| record.ended_at.is_some());
         self.was_present = Some(self.index.present);
         self.disappeared = self.index.present && !self.scan.team_dir;
+        let own = format!("tasks/{}/", subject.name());
         for (path, state) in journal.last() {
-            if state.gone_at.is_none() {
+            let further = path.strip_prefix("tasks/").filter(|_| !path.starts_with(&own));
+            if let Some((list, _)) = further.and_then(|path| path.split_once('/')) {
+                // This look did not go there: what it holds is found by the next.
+                if !self.index.more_tasks.iter().any(|known| known == list) {
+                    self.index.more_tasks.push(list.to_owned());
+                }
+            } else if state.gone_at.is_none() {
                 // No stamp: whatever is there now is read again.
                 self.index.files.insert(path, Seen { object: state.object, fresh: true, ..Seen::default() });
             }

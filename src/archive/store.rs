@@ -31,6 +31,13 @@ impl Subject {
         }
     }
 
+    /// The name of its directory below `teams/` and `tasks/`.
+    pub fn name(&self) -> &SafeName {
+        match self {
+            Subject::Team(name) | Subject::Session(name) => name,
+        }
+    }
+
     /// The name of its files.
     fn key(&self) -> String {
         match self {
@@ -68,7 +75,7 @@ impl Archive {
 
     /// What was last captured: of the run under way, else of the last one of that name.
     pub fn index(&self, subject: &Subject) -> Option<Index> {
-        read_json(&self.index_path(subject, false)).or_else(|| read_json(&self.index_path(subject, true)))
+        read_index(&self.index_path(subject, false)).or_else(|| read_index(&self.index_path(subject, true)))
     }
 
     /// Whether anything of it was ever captured.
@@ -95,9 +102,12 @@ impl Archive {
         fs::lock(&self.root.join("locks").join(subject.key()), self.patience)
     }
 
-    /// Writes the index to its place, and takes it away from the other one.
+    /// Writes the index to its place, and takes it away from the other one. It can be made again from the journal.
     pub(super) fn save_index(&self, _lock: &Lock, subject: &Subject, index: &Index) -> io::Result<()> {
-        write_json(&self.index_path(subject, index.ended), index, false)?;
+        let was_there = fs::write_over(&self.index_path(subject, index.ended), serde_json::to_vec(index)?)?;
+        if was_there && !index.ended {
+            return Ok(());
+        }
         match std::fs::remove_file(self.index_path(subject, !index.ended)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
@@ -181,6 +191,18 @@ impl Archive {
         self.save_index(&lock, subject, &index)?;
         Ok(true)
     }
+}
+
+/// An index that makes no sense may be half-written: who reads it need not hold the lock.
+fn read_index(path: &Path) -> Option<Index> {
+    for pause in [0, 200, 1_000, 4_000] {
+        std::thread::sleep(Duration::from_micros(pause));
+        let bytes = std::fs::read(path).ok()?;
+        if let Ok(index) = serde_json::from_slice(&bytes) {
+            return Some(index);
+        }
+    }
+    None
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {

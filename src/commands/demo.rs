@@ -10,6 +10,7 @@ use crate::context::Context;
 use crate::demo;
 use crate::error::Result;
 use crate::render::{self, Telling};
+use crate::settings::command::typed;
 use crate::timeline::{Library, Summary, merge};
 
 /// Arguments of `teamkeep demo`.
@@ -45,10 +46,11 @@ pub fn run(context: &Context, _args: &Args) -> Result<ExitCode> {
         ));
         told.push_str(&render::story(material, timeline, Telling { columns, ..Telling::default() }));
     }
-    told.push_str(
+    told.push_str(&format!(
         "\nBob was shut down with task 2 half done: the client put it back, and nobody owned it.\n\
-         Nothing of yours was read or written. To record your own teams: teamkeep install\n",
-    );
+         Nothing of yours was read or written. To record your own teams: {} install\n",
+        typed(&context.env)
+    ));
     reading::print(context, &told)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -7,9 +7,10 @@ use crate::clock;
 use crate::commands::place::{Place, cannot_edit, show};
 use crate::context::Context;
 use crate::error::Result;
+use crate::settings::change::Change;
 use crate::settings::client::{self, Client};
-use crate::settings::command::Program;
-use crate::settings::entries::{self, Entry};
+use crate::settings::command::{Program, quoted};
+use crate::settings::entries;
 use crate::settings::file::SettingsFile;
 use crate::settings::plan;
 use crate::settings::record::{Record, Records};
@@ -39,12 +40,20 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     };
     let client = match args.client_version {
         Some(version) => Client::Known(version),
-        None => client::ask(&context.env, &context.paths),
+        None => client::ask(&context.env, &context.paths, |waiting| context.ui.say(waiting)),
     };
-    let wanted = entries::wanted(&client, &program)?;
     let records = Records::at(context.paths.installs());
     let _lock = if args.place.dry_run { None } else { Some(records.lock()?) };
     let file = args.place.read(context)?;
+    let before = plan::found(file.bytes());
+    let wanted = entries::wanted(&client, &program, &before)?;
+    // What a client of unknown version has beyond what every one understands is left to it.
+    let spared = matches!(client, Client::Unknown(_)) && wanted != entries::wanted(&client, &program, &[])?;
+    let unasked = if spared {
+        "the hooks keep the set and the form that they had".to_owned()
+    } else {
+        format!("only the {} hooks that every client with agent teams knows", wanted.len())
+    };
     let after = plan::with_ours(file.bytes(), &wanted).map_err(|cause| cannot_edit(&file, cause))?;
     if after == file.bytes() {
         context.ui.say(&format!("nothing to do: {} has all {} hooks", file.path.display(), wanted.len()));
@@ -52,21 +61,23 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         show(context, &file, &after)?;
     } else {
         let kept = write(context, &records, &file, &after, &program, &client)?;
-        let (path, count) = (file.path.display(), wanted.len());
-        context.ui.say(&format!("installed {count} hooks in {path}"));
-        context.ui.say(&format!("each runs {} hook, for {}", program.as_str(), name(&client)));
+        context.ui.say(&Change::between(&before, &wanted).told(&file.path.display().to_string()));
+        let whom = if spared { String::new() } else { format!(", for {}", name(&client)) };
+        context.ui.say(&format!("each runs {} hook{whom}", quoted(program.as_str())));
         if let Some(kept) = kept {
             context.ui.say(&format!("the file as it was: {}", kept.display()));
         }
-        context.ui.say(&format!("to undo: {}", args.place.command("uninstall", &file)));
+        context.ui.say(&format!("to undo: {}", args.place.command(context, "uninstall", &file)));
         if args.place.is_shared() && !program.is_bare() {
             context.ui.say("note: the file is shared and has a path of this machine now");
-            context.ui.say(
-                "hint: to name the program by its word: teamkeep install --scope project --command teamkeep",
-            );
+            let again = args.place.command(context, "install", &file);
+            context.ui.say(&format!("hint: to name the program by its word: {again} --command teamkeep"));
         }
     }
-    advise(context, args, &file, &after, &client, &wanted)?;
+    if let Some(obstacle) = program.obstacle(&context.env) {
+        context.ui.say(&format!("warning: {obstacle}"));
+    }
+    advise(context, args, &file, &after, &client, &unasked)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -79,13 +90,16 @@ fn write(
     program: &Program,
     client: &Client,
 ) -> Result<Option<PathBuf>> {
+    let earlier = records.find(&file.real);
     let mut record = Record::new(clock::stamp(context.clock.now()), &file.path, after);
     program.as_str().clone_into(&mut record.command);
     record.client = match client {
         Client::Known(version) => Some(version.to_string()),
-        Client::Unknown(_) => None,
+        // As we left the file, its hooks are still those for the client of then.
+        Client::Unknown(_) => {
+            earlier.as_ref().filter(|earlier| earlier.left(file.bytes())).and_then(|then| then.client.clone())
+        }
     };
-    let earlier = records.find(&file.real);
     let mut backup = None;
     if let Some(content) = &file.content {
         backup = Some(records.keep(&file.real, content)?.1);
@@ -101,7 +115,8 @@ fn write(
             }
         }
     } else {
-        record.made_directory = file.make_directory()?;
+        record.made_directory = file.make_directory()?
+            || file.real.parent().is_some_and(|directory| records.have_made(directory));
     }
     // The record comes first: one without its file is ignored, a file without its record is not as it could be.
     records.write(&file.real, &record)?;
@@ -122,18 +137,15 @@ fn advise(
     file: &SettingsFile,
     after: &[u8],
     client: &Client,
-    wanted: &[Entry],
+    unasked: &str,
 ) -> Result<()> {
     let say = |line: &str| context.ui.say(line);
     match client {
         Client::Unknown(why) => {
+            say(&format!("note: {why}; {unasked}"));
+            let again = args.place.command(context, "install", file);
             say(&format!(
-                "note: {why}; only the {} hooks that every client with agent teams knows",
-                wanted.len()
-            ));
-            let again = args.place.command("install", file);
-            say(&format!(
-                "hint: once `claude` answers: {again}; or name its version: {again} --client-version X.Y.Z"
+                "hint: once `claude` answers: {again}; or now, with its version: --client-version X.Y.Z"
             ));
         }
         Client::Known(version) => {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::settings::command::quoted;
+use crate::settings::command::{quoted, typed};
 use crate::settings::diff;
 use crate::settings::file::SettingsFile;
 use crate::settings::locate::{self, Scope};
@@ -45,14 +45,13 @@ impl Place {
     }
 
     /// The command line of another subcommand for the same file.
-    pub fn command(&self, subcommand: &str, file: &SettingsFile) -> String {
+    pub fn command(&self, context: &Context, subcommand: &str, file: &SettingsFile) -> String {
+        let call = format!("{} {subcommand}", typed(&context.env));
         match (&self.settings, self.scope) {
-            (Some(_), _) => {
-                format!("teamkeep {subcommand} --settings {}", quoted(&file.path.to_string_lossy()))
-            }
-            (None, Scope::User) => format!("teamkeep {subcommand}"),
-            (None, Scope::Project) => format!("teamkeep {subcommand} --scope project"),
-            (None, Scope::Local) => format!("teamkeep {subcommand} --scope local"),
+            (Some(_), _) => format!("{call} --settings {}", quoted(&file.path.to_string_lossy())),
+            (None, Scope::User) => call,
+            (None, Scope::Project) => format!("{call} --scope project"),
+            (None, Scope::Local) => format!("{call} --scope local"),
         }
     }
 }

@@ -98,11 +98,14 @@ fn newest(known: &BTreeMap<SafeName, Index>, wanted: impl Fn(&Index) -> bool) ->
     matching.max_by_key(|(_, index)| (!index.ended, index.created_at)).map(|(team, _)| team.clone())
 }
 
-/// `TMUX_PANE` is a member's pane, in one team alone, and the payload has a role but no agent.
+/// `TMUX_PANE` is a member's pane, in one team alone and in the same directory, and the payload has a role but no agent.
 fn in_pane(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) -> Option<(SafeName, String)> {
     let pane = evidence.pane.filter(|_| evidence.is_pane_like())?;
+    let here = evidence.payload.text("cwd");
     let mut found = known.iter().filter(|(_, index)| !index.ended).flat_map(|(team, index)| {
-        let seats = index.members.iter().filter(|seat| seat.pane.as_deref() == Some(pane));
+        let elsewhere = |cwd: Option<&str>| cwd.zip(here).is_some_and(|(theirs, ours)| theirs != ours);
+        let in_pane = index.members.iter().filter(|seat| seat.pane.as_deref() == Some(pane));
+        let seats = in_pane.filter(move |seat| !elsewhere(seat.cwd.as_deref()));
         seats.map(|seat| (team.clone(), seat.name.clone()))
     });
     let first = found.next()?;

@@ -21,7 +21,9 @@ pub fn read<R: Read + AsFd>(mut from: R, most: usize, patience: Duration) -> Inp
     let start = Instant::now();
     let mut bytes = Vec::new();
     let mut dropped = 0u64;
-    let mut chunk = vec![0u8; 64 * 1024];
+    // Most payloads are small, and each page of the chunk costs a fault. It is never smaller than the buffer of
+    // `Stdin`, which would otherwise hold bytes that `poll` knows nothing of.
+    let mut chunk = vec![0u8; 8 * 1024];
     let problem = loop {
         let left = patience.saturating_sub(start.elapsed());
         match ready(&from, left) {
@@ -35,6 +37,9 @@ pub fn read<R: Read + AsFd>(mut from: R, most: usize, patience: Duration) -> Inp
                 let kept = count.min(most - bytes.len());
                 bytes.extend_from_slice(&chunk[..kept]);
                 dropped += (count - kept) as u64;
+                if count == chunk.len() {
+                    chunk.resize(64 * 1024, 0);
+                }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}

@@ -1,5 +1,6 @@
 //! How runs end: by SessionEnd, by TeamDelete, by a directory that is no longer there, by a client that is no longer there.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
@@ -87,11 +88,18 @@ fn last_sign(archive: &Archive, log: &Path, index: &Index) -> Option<Time> {
     clock::parse(&event.unwrap_or_else(|| index.at.clone()))
 }
 
-/// Opens a run again that was closed too soon: its lead acts, and its directory is there.
+/// Opens a run again that was closed too soon: its lead acts, and its directory is there. A call that began before
+/// the end and was overtaken by it opens nothing. `seen` is what was just found of the session's team.
 ///
 /// # Errors
 /// When the archive cannot be written.
-pub fn reopen(evidence: &Evidence<'_>, archive: &Archive, own: Option<&Subject>) -> io::Result<()> {
+pub fn reopen(
+    evidence: &Evidence<'_>,
+    archive: &Archive,
+    own: Option<&Subject>,
+    seen: Option<&Index>,
+    at: Time,
+) -> io::Result<()> {
     let acts = matches!(
         evidence.kind,
         Kind::SessionStart
@@ -102,10 +110,15 @@ pub fn reopen(evidence: &Evidence<'_>, archive: &Archive, own: Option<&Subject>)
     );
     let Some(own) = own.filter(|_| acts && deleted_team(evidence).is_none()) else { return Ok(()) };
     let alone = own.team().is_none();
-    if archive.index(own).is_some_and(|index| index.ended && (index.present || alone)) {
+    let index = seen.map_or_else(|| archive.index(own).map(Cow::Owned), |index| Some(Cow::Borrowed(index)));
+    if index.is_some_and(|index| index.ended && (index.present || alone)) {
+        let at = clock::stamp(at);
         archive.amend(own, |_, run| {
-            run.reopen();
-            true
+            let later = run.ended_at.as_ref().is_some_and(|ended| *ended < at);
+            if later {
+                run.reopen();
+            }
+            later
         })?;
     }
     Ok(())

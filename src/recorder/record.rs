@@ -202,7 +202,8 @@ impl Recorder {
             outcome.note("note the session in its run", self.join(archive, own, evidence, name));
             voice.memory.run = Some(run.clone());
         }
-        outcome.note("open the run again", ends::reopen(evidence, archive, own));
+        let seen = own.and_then(Subject::team).and_then(|team| found.teams.get(team));
+        outcome.note("open the run again", ends::reopen(evidence, archive, own, seen, step.at));
         let ends_itself = name.is_none() && step.kind == Kind::SessionEnd;
         found.vanished.retain(|subject| !(ends_itself && Some(subject) == own));
         let closed =

@@ -14,7 +14,9 @@ use crate::paths::Paths;
 use crate::settings::version::Version;
 
 /// How long the client may take to say its version; a cold start on a busy machine takes a second or two.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How much of that passes without a word.
+const SILENCE: Duration = Duration::from_secs(1);
 /// More than this is no version.
 const MOST: u64 = 16 * 1024;
 
@@ -27,8 +29,9 @@ pub enum Client {
     Unknown(String),
 }
 
-/// Asks the first client that there is: on the search path, else where its own installers put it.
-pub fn ask(env: &Env, paths: &Paths) -> Client {
+/// Asks the first client that there is: on the search path, else where its own installers put it. When it takes
+/// its time, `say` is told what is waited for.
+pub fn ask(env: &Env, paths: &Paths, say: impl FnOnce(&str)) -> Client {
     let mut places = vec![PathBuf::from("claude")];
     places.extend(paths.client.as_ref().map(|client| client.join("local/claude")));
     places.extend(env.home.as_ref().map(|home| home.join(".local/bin/claude")));
@@ -36,7 +39,14 @@ pub fn ask(env: &Env, paths: &Paths) -> Client {
         match start(&place) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Client::Unknown(format!("cannot run {}: {error}", place.display())),
-            Ok(child) => return listen(child, &place, PATIENCE),
+            Ok(child) => {
+                let waiting = format!(
+                    "waiting for `{} --version`, {} seconds at most",
+                    place.display(),
+                    PATIENCE.as_secs()
+                );
+                return listen(child, &place, PATIENCE, || say(&waiting));
+            }
         }
     }
     Client::Unknown("no `claude` was found on the search path".to_owned())
@@ -54,7 +64,7 @@ fn start(program: &Path) -> std::io::Result<Child> {
 }
 
 /// Reads what it says. A client that hangs, or leaves somebody behind who holds its output, is ended.
-fn listen(mut child: Child, program: &Path, patience: Duration) -> Client {
+fn listen(mut child: Child, program: &Path, patience: Duration, slow: impl FnOnce()) -> Client {
     let (sender, receiver) = mpsc::channel();
     let stdout = child.stdout.take();
     std::thread::spawn(move || {
@@ -64,7 +74,11 @@ fn listen(mut child: Child, program: &Path, patience: Duration) -> Client {
         }
         let _ = sender.send(said);
     });
-    let said = receiver.recv_timeout(patience);
+    let silence = SILENCE.min(patience);
+    let said = receiver.recv_timeout(silence).or_else(|_| {
+        slow();
+        receiver.recv_timeout(patience.saturating_sub(silence))
+    });
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
     }
@@ -90,7 +104,7 @@ mod tests {
             .process_group(0)
             .spawn()
             .unwrap();
-        listen(child, Path::new("claude"), Duration::from_millis(1500))
+        listen(child, Path::new("claude"), Duration::from_millis(1500), || ())
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::Access;
 use serde_json::{Map, Value};
 
 use crate::env::Env;
@@ -69,6 +70,17 @@ impl Program {
         self.0 == NAME
     }
 
+    /// Why hooks that call it cannot run, if so.
+    pub fn obstacle(&self, env: &Env) -> Option<String> {
+        if self.is_bare() {
+            let missing = on_search_path(env).is_none();
+            missing.then(|| format!("there is no {NAME} on the search path; the hooks fail until there is"))
+        } else {
+            let missing = !is_executable(Path::new(&self.0));
+            missing.then(|| format!("{} cannot be run; the hooks fail until it can", self.0))
+        }
+    }
+
     /// Puts this program in place of the bare word; without `with_args` as one line for a shell.
     pub fn put_into(&self, hook: &mut Map<String, Value>, with_args: bool) {
         let mut command = if with_args { self.0.clone() } else { quoted(&self.0) };
@@ -82,12 +94,34 @@ impl Program {
     }
 }
 
+/// How a person calls the running program from a shell: by its word where the search path leads to it, else by
+/// its path.
+pub fn typed(env: &Env) -> String {
+    let Ok(running) = std::env::current_exe() else { return NAME.to_owned() };
+    if on_search_path(env).is_some_and(|found| is_same(&found, &running)) {
+        return NAME.to_owned();
+    }
+    let called = std::env::args_os().next().unwrap_or_default();
+    quoted(&stable(&running, &called, env.search.as_deref()).to_string_lossy())
+}
+
+/// What the bare word stands for.
+fn on_search_path(env: &Env) -> Option<PathBuf> {
+    std::env::split_paths(env.search.as_deref()?).map(|dir| dir.join(NAME)).find(|path| is_executable(path))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok()
+}
+
+/// Whether two paths lead to one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
 /// A name for the running program that stays right for longest.
 fn stable(running: &Path, called: &OsStr, search: Option<&OsStr>) -> PathBuf {
-    let same = |path: &Path| {
-        let real = |path: &Path| path.canonicalize().ok();
-        real(path).is_some_and(|path| Some(path) == real(running))
-    };
+    let same = |path: &Path| is_same(path, running);
     let on_path = search.and_then(|search| {
         std::env::split_paths(search)
             .filter(|dir| dir.is_absolute())

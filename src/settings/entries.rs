@@ -30,19 +30,30 @@ pub struct Entry {
     pub group: Value,
 }
 
-/// The entries for this client, each running this program.
+/// The entries for this client, each running this program; `there` are those that the file has already.
 ///
 /// # Errors
 /// When the embedded file is not what it should be, which a test rules out.
-pub fn wanted(client: &Client, program: &Program) -> Result<Vec<Entry>> {
-    // A client that does not say its version gets what every one with agent teams understands.
-    let (version, with_args) = match client {
-        Client::Known(version) => (*version, *version >= FIRST_WITH_ARGS),
-        Client::Unknown(_) => (FIRST_WITH_TEAMS, false),
-    };
+pub fn wanted(client: &Client, program: &Program, there: &[Entry]) -> Result<Vec<Entry>> {
     let mut entries = embedded()?;
-    entries.retain(|entry| since(&entry.event).is_none_or(|since| version >= since));
+    let before = |event: &str| there.iter().find(|entry| entry.event == event);
+    entries.retain(|entry| match client {
+        Client::Known(version) => since(&entry.event).is_none_or(|since| *version >= since),
+        // A client that does not say its version gets what every one with agent teams understands. What is there
+        // already was made for one that did: not knowing is no reason to take any of it away.
+        Client::Unknown(_) => {
+            since(&entry.event).is_none_or(|since| FIRST_WITH_TEAMS >= since)
+                || before(&entry.event).is_some()
+        }
+    });
     for entry in &mut entries {
+        let with_args = match client {
+            Client::Known(version) => *version >= FIRST_WITH_ARGS,
+            Client::Unknown(_) => match before(&entry.event) {
+                Some(before) => has_args(before),
+                None => !there.is_empty() && there.iter().all(has_args),
+            },
+        };
         for hook in hooks_of(&mut entry.group) {
             program.put_into(hook, with_args);
         }
@@ -78,6 +89,11 @@ fn embedded() -> Result<Vec<Entry>> {
     Ok(groups.collect())
 }
 
+/// Whether an entry has the form that needs no shell.
+fn has_args(entry: &Entry) -> bool {
+    entry.group.pointer("/hooks/0/args").is_some()
+}
+
 fn hooks_of(group: &mut Value) -> impl Iterator<Item = &mut Map<String, Value>> {
     group
         .get_mut("hooks")
@@ -93,7 +109,7 @@ mod tests {
 
     fn events(client: Client) -> Vec<String> {
         let program = Program::named("/bin/teamkeep").unwrap();
-        wanted(&client, &program).unwrap().into_iter().map(|entry| entry.event).collect()
+        wanted(&client, &program, &[]).unwrap().into_iter().map(|entry| entry.event).collect()
     }
 
     fn known(version: Version) -> Vec<String> {
@@ -147,15 +163,32 @@ mod tests {
         let unknown = Client::Unknown("it is asleep".to_owned());
         assert_eq!(events(unknown.clone()), known(FIRST_WITH_TEAMS));
         let program = Program::named("/bin/teamkeep").unwrap();
-        let entries = wanted(&unknown, &program).unwrap();
+        let entries = wanted(&unknown, &program, &[]).unwrap();
         assert_eq!(entries[0].group["hooks"][0]["command"], "/bin/teamkeep hook session-start");
         assert_eq!(entries[0].group["hooks"][0].get("args"), None);
     }
 
     #[test]
+    fn a_client_that_says_nothing_keeps_what_it_has_and_its_form() {
+        let unknown = Client::Unknown("it is asleep".to_owned());
+        let (old, new) = (Program::named("/old/teamkeep").unwrap(), Program::named("/new/teamkeep").unwrap());
+        for version in [Version(2, 1, 328), Version(2, 1, 100), Version(2, 1, 47)] {
+            let there = wanted(&Client::Known(version), &old, &[]).unwrap();
+            assert_eq!(wanted(&unknown, &old, &there).unwrap(), there);
+            let moved = wanted(&Client::Known(version), &new, &[]).unwrap();
+            assert_eq!(wanted(&unknown, &new, &there).unwrap(), moved);
+        }
+        let few = &wanted(&Client::Known(Version(2, 1, 328)), &old, &[]).unwrap()[13..];
+        let now = wanted(&unknown, &old, few).unwrap();
+        assert_eq!(now.len(), 13, "what every client knows comes to the two that were there");
+        assert!(now.iter().all(has_args), "in the form of the two");
+    }
+
+    #[test]
     fn the_exec_form_begins_with_2_1_139() {
         let program = Program::named("/bin/teamkeep").unwrap();
-        let of = |version| wanted(&Client::Known(version), &program).unwrap()[1].group["hooks"][0].clone();
+        let of =
+            |version| wanted(&Client::Known(version), &program, &[]).unwrap()[1].group["hooks"][0].clone();
         let exec = of(Version(2, 1, 139));
         assert_eq!(exec["command"], "/bin/teamkeep");
         assert_eq!(exec["args"], serde_json::json!(["hook", "session-end"]));

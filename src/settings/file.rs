@@ -9,6 +9,7 @@ use rustix::fs::Access;
 
 use crate::error::{Error, Result};
 use crate::fs;
+use crate::settings::command::quoted;
 
 /// A settings file of more than this is none.
 const MOST: u64 = 16 * 1024 * 1024;
@@ -51,7 +52,15 @@ impl SettingsFile {
         match std::fs::create_dir(directory) {
             Ok(()) => Ok(true),
             Err(_) if directory.is_dir() => Ok(false),
-            Err(error) => Err(Error::from(fs::named(error, "make the directory", directory))),
+            Err(error) => {
+                let hint = match error.kind() {
+                    ErrorKind::NotFound => {
+                        format!("make it first: mkdir -p {}", quoted(&directory.to_string_lossy()))
+                    }
+                    _ => "nothing was changed; name another file: --settings PATH".to_owned(),
+                };
+                Err(Error::from(fs::named(error, "make the directory", directory)).hint(hint))
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 //! The edit is textual and can be undone without any memory: where our entries stand alone in a place
 //! that we made, the place goes with them; how they are laid out tells it from one that was there, empty.
 
+pub mod change;
 pub mod client;
 pub mod command;
 pub mod diff;

@@ -44,9 +44,14 @@ pub fn without_ours(content: &[u8]) -> Result<Vec<u8>, String> {
     Ok(format!("{bom}{}", strip(text)?).into_bytes())
 }
 
+/// Our entries in a file, each with one command; none when it cannot be read.
+pub fn found(content: &[u8]) -> Vec<Entry> {
+    text_of(content).and_then(|(_, text)| data(text)).map_or_else(|_| Vec::new(), |settings| ours(&settings))
+}
+
 /// How many of our entries a file has; none when it cannot be read.
 pub fn count(content: &[u8]) -> usize {
-    text_of(content).ok().and_then(|(_, text)| data(text).ok()).map_or(0, |settings| ours(&settings).len())
+    found(content).len()
 }
 
 /// What in this content will keep the client from running our hooks.
@@ -148,7 +153,7 @@ mod tests {
     fn few() -> Vec<Entry> {
         let program = Program::named("/bin/teamkeep").unwrap();
         let client = Client::Known(Version(2, 1, 138));
-        let mut few = entries::wanted(&client, &program).unwrap();
+        let mut few = entries::wanted(&client, &program, &[]).unwrap();
         few.retain(|entry| ["Stop", "PreToolUse"].contains(&entry.event.as_str()));
         few[0].group["matcher"] = "Agent".into();
         few

@@ -82,8 +82,26 @@ impl Records {
     /// The record of a settings file. One that cannot be read counts as none: the hooks can be taken
     /// out without it.
     pub fn find(&self, real: &Path) -> Option<Record> {
-        let (bytes, _) = fs::read_regular(&self.record(real), MOST).ok()?;
+        Records::read(&self.record(real))
+    }
+
+    fn read(path: &Path) -> Option<Record> {
+        let (bytes, _) = fs::read_regular(path, MOST).ok()?;
         serde_json::from_slice(&bytes).ok().filter(|record: &Record| record.v == V)
+    }
+
+    /// Whether this directory was made for another settings file in it that is still there.
+    pub fn have_made(&self, directory: &Path) -> bool {
+        let all = std::fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        all.filter(|path| path.extension().is_some_and(|kind| kind == "json")).any(|path| {
+            Records::read(&path).is_some_and(|record| {
+                let file = Path::new(&record.settings);
+                record.made_directory
+                    && file.is_file()
+                    && file.parent().and_then(|parent| parent.canonicalize().ok()).as_deref()
+                        == Some(directory)
+            })
+        })
     }
 
     /// Writes the record of a settings file.

@@ -39,6 +39,8 @@ pub struct Member {
     pub agent_id: Option<String>,
     /// `leader`, `in-process`, `%0`, or nothing.
     pub pane: Option<String>,
+    /// Where it works.
+    pub cwd: Option<String>,
     /// What it was told to do.
     pub prompt: Option<String>,
     /// Milliseconds since 1970.
@@ -79,6 +81,7 @@ impl Member {
             name: text(value, &["name"])?,
             agent_id: text(value, &["agentId", "agent_id"]),
             pane: text(value, &["tmuxPaneId", "tmux_pane_id"]),
+            cwd: text(value, &["cwd"]),
             prompt: text(value, &["prompt"]),
             joined_at: whole(value, &["joinedAt", "joined_at"]),
             raw: value.clone(),

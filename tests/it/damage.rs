@@ -171,7 +171,7 @@ fn a_damaged_object_is_told_and_the_rest_is_shown() {
     let library = stage.library();
     let held = library.archive.journal(&run_of(&stage)).last();
     let hash = held[&format!("tasks/{TEAM}/1.json")].object.clone().unwrap();
-    let path = stage.keep(&format!("archive/objects/{}/{}", &hash[..2], &hash[2..]));
+    let path = stage.keep(&format!("archive/objects/{}/{}", &hash[..1], &hash[1..]));
     std::fs::write(&path, "{}").unwrap();
     let said = stage.run(&["show", TEAM, "--json"]);
     assert_eq!(said.code, Some(0));

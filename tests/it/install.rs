@@ -207,14 +207,14 @@ fn without_a_client_the_hooks_are_those_that_every_client_knows() {
     the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
     note: no `claude` was found on the search path; only the 12 hooks that every client with agent teams knows
-    hint: once `claude` answers: teamkeep install; or name its version: teamkeep install --client-version X.Y.Z
+    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
     ");
     assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 12);
     home.client("I am not well");
     assert_snapshot!(home.ok("install").err, @"
     nothing to do: ~/.claude/settings.json has all 12 hooks
     note: `claude --version` named no version; only the 12 hooks that every client with agent teams knows
-    hint: once `claude` answers: teamkeep install; or name its version: teamkeep install --client-version X.Y.Z
+    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
     ");
     home.ok("install --client-version 2.1.200");
     assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 15);
@@ -250,7 +250,10 @@ fn what_is_no_file_or_in_no_directory_is_refused() {
     teamkeep: ~/.claude is no regular file
     hint: nothing was changed; name another file: --settings PATH
     ");
-    assert_snapshot!(home.run("install --settings no/where/settings.json").err, @"teamkeep: cannot make the directory ~/no/where: No such file or directory (os error 2)");
+    assert_snapshot!(home.run("install --settings no/where/settings.json").err, @"
+    teamkeep: cannot make the directory ~/no/where: No such file or directory (os error 2)
+    hint: make it first: mkdir -p ~/no/where
+    ");
     assert_snapshot!(home.run("install --settings bin/claude.says/settings.json").err, @"
     teamkeep: cannot open ~/bin/claude.says/settings.json: Not a directory (os error 20)
     hint: nothing was changed; name another file: --settings PATH
@@ -371,4 +374,118 @@ fn a_command_line_that_makes_no_sense_is_64() {
     hint: uninstall knows the hooks again by that name; give the binary that name, or make a link
     ");
     assert!(!home.settings().exists());
+}
+
+#[test]
+fn a_configuration_that_makes_no_sense_keeps_nobody_from_installing_or_leaving() {
+    let home = Home::with(MINE);
+    std::fs::write(home.at("broken.toml"), "[log\n").unwrap();
+    let run =
+        |line| said(home.dir.path(), home.command(line).env("TEAMKEEP_CONFIG", home.at("broken.toml"))).code;
+    assert_eq!(run("install"), Some(0));
+    assert_eq!(run("uninstall"), Some(0));
+    assert_eq!(run("demo"), Some(0));
+    assert_eq!(home.read(), MINE);
+    assert_eq!(run("teams"), Some(1), "what goes by the configuration says that it cannot");
+    assert_eq!(run("log"), Some(1));
+}
+
+#[test]
+fn not_knowing_the_client_takes_nothing_away_from_an_install() {
+    let home = Home::with(MINE);
+    home.ok("install");
+    let installed = home.read();
+    let record = || std::fs::read_to_string(home.record()).unwrap();
+    std::fs::remove_file(home.at("bin/claude")).unwrap();
+    assert_snapshot!(home.ok("install").err, @"
+    nothing to do: ~/.claude/settings.json has all 15 hooks
+    note: no `claude` was found on the search path; the hooks keep the set and the form that they had
+    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
+    ");
+    assert_eq!(home.read(), installed);
+    home.client("I am not well");
+    let moved = "install --command /moved/teamkeep";
+    assert_snapshot!(home.ok(moved).err, @"
+    replaced 15 hooks in ~/.claude/settings.json
+    each runs /moved/teamkeep hook
+    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: teamkeep uninstall
+    warning: /moved/teamkeep cannot be run; the hooks fail until it can
+    note: `claude --version` named no version; the hooks keep the set and the form that they had
+    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
+    ");
+    assert_eq!(
+        home.read(),
+        installed.replace(home.at("bin").to_str().unwrap(), "/moved"),
+        "15, in exec form"
+    );
+    assert!(record().contains("\"client\":\"2.1.328\""), "{}", record());
+    home.ok("uninstall");
+    assert_eq!(home.read(), MINE);
+}
+
+#[test]
+fn hooks_that_are_replaced_or_removed_are_counted() {
+    let home = Home::with("{}");
+    home.ok("install --client-version 2.1.47");
+    let first = |line: &str| home.ok(line).err.lines().next().unwrap().to_owned();
+    assert_snapshot!(first("install"), @"replaced 12 hooks in ~/.claude/settings.json, added 3: TaskCreated, StopFailure, FileChanged");
+    assert_snapshot!(first("install --client-version 2.1.77"), @"replaced 12 hooks in ~/.claude/settings.json, removed 3: TaskCreated, StopFailure, FileChanged");
+    assert_snapshot!(first("install --client-version 2.0.42"), @"removed 3 hooks from ~/.claude/settings.json: SubagentStart, TeammateIdle, TaskCompleted");
+    assert_snapshot!(first("install --client-version 2.0.42 --command teamkeep"), @"replaced 9 hooks in ~/.claude/settings.json");
+}
+
+#[test]
+fn a_client_that_hangs_is_not_waited_for_long_nor_in_silence() {
+    let home = Home::with("{}");
+    std::fs::remove_file(home.at("bin/claude.says")).unwrap();
+    // A pipe that nobody writes to: the client waits for its own words.
+    assert!(std::process::Command::new("mkfifo").arg(home.at("bin/claude.says")).status().unwrap().success());
+    let start = std::time::Instant::now();
+    let said = home.ok("install");
+    assert!(start.elapsed() < std::time::Duration::from_secs(8), "{:?}", start.elapsed());
+    assert_snapshot!(said.err, @"
+    waiting for `claude --version`, 5 seconds at most
+    installed 12 hooks in ~/.claude/settings.json
+    each runs ~/bin/teamkeep hook, for any client since 2.1.33
+    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: teamkeep uninstall
+    note: `claude --version` gave no answer; only the 12 hooks that every client with agent teams knows
+    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
+    ");
+}
+
+#[test]
+fn what_cannot_be_run_is_installed_with_a_warning() {
+    let home = Home::with("{}");
+    assert_snapshot!(home.ok("install --command no/such/teamkeep").err, @"
+    installed 15 hooks in ~/.claude/settings.json
+    each runs ~/no/such/teamkeep hook, for client 2.1.328
+    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: teamkeep uninstall
+    warning: ~/no/such/teamkeep cannot be run; the hooks fail until it can
+    ");
+    std::fs::create_dir(home.at("empty")).unwrap();
+    let bare =
+        said(home.dir.path(), home.command("install --command teamkeep").env("PATH", home.at("empty"))).err;
+    assert!(
+        bare.contains("\nwarning: there is no teamkeep on the search path; the hooks fail until there is\n"),
+        "{bare}"
+    );
+    assert!(!home.ok("install --command teamkeep").err.contains("warning"));
+}
+
+#[test]
+fn off_the_search_path_the_program_is_named_by_its_path_quoted() {
+    let home = Home::with("{}");
+    std::fs::create_dir(home.at("my tools")).unwrap();
+    std::fs::rename(home.at("bin/teamkeep"), home.at("my tools/teamkeep")).unwrap();
+    let mut command = std::process::Command::new(home.at("my tools/teamkeep"));
+    command.arg("install").env_clear().env("HOME", home.dir.path()).env("PATH", home.at("bin"));
+    assert_snapshot!(said(home.dir.path(), &mut command).err, @"
+    installed 15 hooks in ~/.claude/settings.json
+    each runs '~/my tools/teamkeep' hook, for client 2.1.328
+    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: '~/my tools/teamkeep' uninstall
+    ");
 }

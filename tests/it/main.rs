@@ -11,6 +11,7 @@ mod damage;
 mod docs;
 mod home;
 mod install;
+mod install_sh;
 mod log;
 mod many;
 mod messages;

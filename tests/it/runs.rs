@@ -102,6 +102,14 @@ fn the_tasks_made_after_clear_are_kept_beside_those_from_before() {
     let shown = stage.show(&["latest"]);
     assert_eq!(shown["tasks"]["1"]["subject"], "Task 1");
     assert_eq!(shown["tasks"]["session-bbbbbbbb/1"]["status"], "completed");
+
+    // Also when what was remembered of the team is lost.
+    std::fs::write(stage.keep("archive/open/team-session-aaaaaaaa.json"), "damaged").unwrap();
+    lead.hook("Stop", json!({}));
+    stage.write("tasks/session-bbbbbbbb/1.json", json!({"id": "1", "subject": "New", "status": "pending"}));
+    lead.hook("Stop", json!({}));
+    assert_eq!(stage.show(&["latest"])["tasks"]["session-bbbbbbbb/1"]["status"], "pending");
+    assert!(stage.replay("latest").iter().all(|entry| entry["kind"] != "task-erased"));
 }
 
 #[test]
@@ -227,6 +235,20 @@ fn better_evidence_corrects_how_a_run_ended() {
     let teams = stage.teams();
     assert_eq!(rows(&teams, "ended_by"), [&json!("session-end")]);
     assert_eq!(teams[0]["ended_at"], "2026-02-03T04:05:08.000Z", "but not when");
+}
+
+#[test]
+fn a_session_that_acts_after_its_end_opens_its_run_again_and_one_that_acted_before_does_not() {
+    let stage = Stage::new();
+    let lead = begin(&stage, ONE);
+    lead.end("other");
+    // Hooks overlap: this call began before the end, and comes to the archive after it.
+    stage.set_clock(1_500);
+    lead.hook("UserPromptSubmit", json!({"prompt": "overtaken"}));
+    assert_eq!(rows(&stage.teams(), "ended_by"), [&json!("session-end")]);
+    stage.set_clock(10_000);
+    lead.hook("UserPromptSubmit", json!({"prompt": "still here"}));
+    assert_eq!(rows(&stage.teams(), "ended_by"), [&Value::Null]);
 }
 
 fn deleted(response: Value, removes: bool) -> Value {

@@ -162,7 +162,7 @@ impl Writer {
 
 fn wanted(version: &str) -> Vec<Entry> {
     let program = Program::named("/opt/team keep/teamkeep").unwrap();
-    entries::wanted(&Client::Known(version.parse().unwrap()), &program).unwrap()
+    entries::wanted(&Client::Known(version.parse().unwrap()), &program, &[]).unwrap()
 }
 
 fn text(bytes: &[u8]) -> &str {

@@ -40,6 +40,31 @@ fn a_file_that_install_made_goes_again_with_its_directory() {
 }
 
 #[test]
+fn a_directory_that_two_installs_share_goes_with_the_last_of_them() {
+    for order in [["local", "project"], ["project", "local"]] {
+        let home = Home::new();
+        std::fs::create_dir(home.at("project")).unwrap();
+        let run = |verb: &str, scope: &str| {
+            let mut command = home.command(&format!("{verb} --scope {scope}"));
+            let said = said(home.dir.path(), command.env("CLAUDE_PROJECT_DIR", home.at("project")));
+            assert_eq!(said.code, Some(0), "{}", said.err);
+        };
+        run("install", "local");
+        run("install", "project");
+        run("uninstall", order[0]);
+        assert!(home.at("project/.claude").exists());
+        run("uninstall", order[1]);
+        assert!(!home.at("project/.claude").exists(), "{order:?}");
+        std::fs::create_dir(home.at("project/.claude")).unwrap();
+        run("install", "local");
+        run("install", "project");
+        run("uninstall", order[0]);
+        run("uninstall", order[1]);
+        assert!(home.at("project/.claude").exists(), "it was there before: {order:?}");
+    }
+}
+
+#[test]
 fn a_file_that_install_made_and_somebody_used_since_stays() {
     let home = Home::new();
     home.ok("install");

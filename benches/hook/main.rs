@@ -1,0 +1,50 @@
+//! How long a hook call takes from its start to its exit, against `/bin/true` in the same run.
+//!
+//! `cargo bench --bench hook` prints the table; with `-- --check` it fails when anything is over its budget.
+//! `benches/table.sh` does it with the static binary that is released.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods)]
+
+mod measure;
+mod scene;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use measure::{Row, beside_true, memory, repeated};
+use scene::Scene;
+
+/// Calls of each kind.
+const CALLS: usize = 300;
+
+fn main() -> ExitCode {
+    let check = std::env::args().any(|arg| arg == "--check");
+    let mut rows = Vec::new();
+
+    // ext4 keeps new files away from inodes that were freed within five seconds, and a build frees many.
+    std::thread::sleep(Duration::from_secs(6));
+    let mut quiet = Scene::small();
+    let unchanged = beside_true(CALLS, &mut quiet, |_, _| {});
+    rows.push(Row::ratio("event logged, nothing changed", &unchanged, 1.3));
+    let changed = beside_true(CALLS, &mut quiet, Scene::change_one);
+    rows.push(Row::ratio("one file changed", &changed, 2.0));
+
+    let new = repeated(15, Scene::large, |scene| scene.session_end(true));
+    rows.push(Row::limit("SessionEnd, 20 members, 200 tasks, 2,000 messages, all new", &new, 150.0));
+    let seen = repeated(15, Scene::large_and_seen, |scene| scene.session_end(true));
+    rows.push(Row::limit("  the same, captured before", &seen, 150.0));
+
+    let mut old = Scene::small();
+    old.fill_with_history(500, 100 << 20);
+    let aged = beside_true(CALLS, &mut old, |_, _| {});
+    rows.push(Row::ratio("nothing changed, log of 100 MB, 500 runs", &aged, 1.3));
+    rows.push(Row::growth("  the same against an empty store", &aged, &unchanged, 1.1));
+
+    rows.push(Row::memory("resident memory, one file changed", memory(&mut quiet, Scene::change_one), 12.0));
+
+    println!("binary: {}", measure::binary().display());
+    println!("{:<60} {:>10} {:>10} {:>8} {:>8}", "", "median", "/bin/true", "", "budget");
+    rows.iter().for_each(|row| println!("{row}"));
+    let over = rows.iter().any(|row| !row.is_ok());
+    if check && over { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}

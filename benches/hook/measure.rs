@@ -1,0 +1,147 @@
+//! Measuring: medians of wall time, and the peak of resident memory.
+
+use std::fmt;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::scene::Scene;
+
+/// The binary that is measured: the one of this build, or `TEAMKEEP_BENCH_BINARY`.
+pub fn binary() -> PathBuf {
+    let other = std::env::var_os("TEAMKEEP_BENCH_BINARY");
+    other.map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_teamkeep")), PathBuf::from)
+}
+
+/// From the start of a process with this on stdin to its exit.
+pub fn time(command: &mut Command, stdin: &[u8]) -> Duration {
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let start = Instant::now();
+    let mut child = command.spawn().unwrap();
+    // A process that reads nothing may have gone by now.
+    let _ = child.stdin.take().unwrap().write_all(stdin);
+    let status = child.wait().unwrap();
+    let took = start.elapsed();
+    assert!(status.success(), "{command:?}: {status}");
+    took
+}
+
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort();
+    times[times.len() / 2].as_secs_f64() * 1e3
+}
+
+/// Medians in milliseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Pair {
+    pub hook: f64,
+    pub nothing: f64,
+}
+
+/// Calls of a scene's hook and of `/bin/true`, one after the other, so that both meet the same machine.
+pub fn beside_true(calls: usize, scene: &mut Scene, prepare: impl Fn(&mut Scene, usize)) -> Pair {
+    let (mut hook, mut nothing) = (Vec::new(), Vec::new());
+    for call in 0..calls + 10 {
+        prepare(scene, call);
+        let one = time(&mut scene.hook("post-tool-use"), &scene.payload);
+        let other = time(Command::new("/bin/true").env_clear(), &scene.payload);
+        // The first few warm the caches.
+        if call >= 10 {
+            hook.push(one);
+            nothing.push(other);
+        }
+    }
+    Pair { hook: median(hook), nothing: median(nothing) }
+}
+
+/// One call in each of several scenes: it changes too much to be made twice in the same.
+pub fn repeated(times: usize, make: impl Fn() -> Scene, call: impl Fn(&mut Scene) -> Duration) -> Pair {
+    let (mut hook, mut nothing) = (Vec::new(), Vec::new());
+    // They stay until the end: ext4 keeps new files away from inodes that were freed a moment ago, one by one.
+    let mut scenes = Vec::new();
+    for _ in 0..times {
+        let mut scene = make();
+        hook.push(call(&mut scene));
+        nothing.push(time(Command::new("/bin/true").env_clear(), &scene.payload));
+        scenes.push(scene);
+    }
+    Pair { hook: median(hook), nothing: median(nothing) }
+}
+
+/// The largest resident memory in MiB that is seen while hooks run. Polled from outside: what `wait4` tells of a
+/// child includes the parent's memory before the exec.
+pub fn memory(scene: &mut Scene, prepare: impl Fn(&mut Scene, usize)) -> f64 {
+    let mut peak = 0u64;
+    for call in 0..50 {
+        prepare(scene, call);
+        let mut command = scene.hook("post-tool-use");
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let _ = child.stdin.take().unwrap().write_all(&scene.payload);
+        let status = format!("/proc/{}/status", child.id());
+        while let Some(size) = std::fs::read_to_string(&status).ok().as_deref().and_then(high_water) {
+            peak = peak.max(size);
+        }
+        child.wait().unwrap();
+    }
+    peak as f64 / 1024.0
+}
+
+/// `VmHWM` in KiB; a process that has ended has none.
+fn high_water(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches(" kB").parse().ok()
+}
+
+/// One line of the table.
+pub struct Row {
+    name: &'static str,
+    median: String,
+    nothing: String,
+    value: f64,
+    unit: &'static str,
+    budget: f64,
+}
+
+impl Row {
+    /// Against `/bin/true`.
+    pub fn ratio(name: &'static str, pair: &Pair, budget: f64) -> Row {
+        Row::of(name, pair, pair.hook / pair.nothing, "×", budget)
+    }
+
+    /// Against another scene, each in terms of `/bin/true`.
+    pub fn growth(name: &'static str, pair: &Pair, other: &Pair, budget: f64) -> Row {
+        Row::of(name, pair, (pair.hook / pair.nothing) / (other.hook / other.nothing), "×", budget)
+    }
+
+    /// Milliseconds.
+    pub fn limit(name: &'static str, pair: &Pair, budget: f64) -> Row {
+        Row::of(name, pair, pair.hook, " ms", budget)
+    }
+
+    /// Mebibytes.
+    pub fn memory(name: &'static str, value: f64, budget: f64) -> Row {
+        let (median, nothing) = (String::new(), String::new());
+        Row { name, median, nothing, value, unit: " MiB", budget }
+    }
+
+    fn of(name: &'static str, pair: &Pair, value: f64, unit: &'static str, budget: f64) -> Row {
+        let millis = |value: f64| format!("{value:.2} ms");
+        Row { name, median: millis(pair.hook), nothing: millis(pair.nothing), value, unit, budget }
+    }
+
+    pub fn is_ok(&self) -> bool {
+        self.value <= self.budget
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (value, budget) =
+            (format!("{:.2}{}", self.value, self.unit), format!("{}{}", self.budget, self.unit));
+        let word = if self.is_ok() { "ok" } else { "OVER" };
+        let Row { name, median, nothing, .. } = self;
+        write!(out, "{name:<60} {median:>10} {nothing:>10} {value:>9} {budget:>8} {word}")
+    }
+}

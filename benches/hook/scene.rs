@@ -1,0 +1,178 @@
+//! A client's directory with a team in it, and our store.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use teamkeep::archive::{Archive, Call, EndedBy, Subject};
+use teamkeep::clock::{self, Clock, Time};
+use teamkeep::config;
+use teamkeep::event::{Id, SafeName};
+use teamkeep::log::Log;
+use tempfile::TempDir;
+
+use super::measure::{binary, time};
+
+const SESSION: &str = "1353b3db-15db-4165-b1fb-ed39ac7e091c";
+const TEAM: &str = "session-1353b3db";
+
+pub struct Scene {
+    dir: TempDir,
+    /// A payload of a kilobyte.
+    pub payload: Vec<u8>,
+}
+
+impl Scene {
+    /// A team of three teammates with three tasks, seen before, its files at rest.
+    pub fn small() -> Scene {
+        let scene = Scene::of(3, 3, 6);
+        scene.see();
+        scene
+    }
+
+    /// A large team that nobody has seen yet.
+    pub fn large() -> Scene {
+        Scene::of(20, 200, 2_000)
+    }
+
+    /// A large team that was captured before.
+    pub fn large_and_seen() -> Scene {
+        let scene = Scene::large();
+        scene.see();
+        scene
+    }
+
+    fn of(members: usize, tasks: usize, messages: usize) -> Scene {
+        let dir = tempfile::tempdir().unwrap();
+        let mut payload = payload(dir.path(), "PostToolUse");
+        payload["agent_id"] = json!("amember0-b3f0bb31e647a261");
+        payload["agent_type"] = json!("member0");
+        payload["tool_name"] = json!("Bash");
+        payload["tool_use_id"] = json!("toolu_4d6f232c9c594454a14ca9");
+        payload["tool_input"] = json!({"command": "cargo test", "description": "run the tests"});
+        let rest = 1_024usize.saturating_sub(payload.to_string().len());
+        payload["tool_response"] = json!({"stdout": "x".repeat(rest.saturating_sub(32))});
+        let scene = Scene { dir, payload: payload.to_string().into_bytes() };
+        let lead =
+            json!({"name": "team-lead", "agentId": format!("team-lead@{TEAM}"), "tmuxPaneId": "leader"});
+        let roster: Vec<Value> = std::iter::once(lead).chain((0..members).map(member)).collect();
+        let config = json!({"name": TEAM, "createdAt": 1_795_149_641_059u64, "leadSessionId": SESSION,
+            "members": roster});
+        scene.write(&format!("teams/{TEAM}/config.json"), &config);
+        for owner in 0..members {
+            let mail: Vec<Value> = (0..messages / members).map(|number| message(owner, number)).collect();
+            scene.write(&format!("teams/{TEAM}/inboxes/member{owner}.json"), &json!(mail));
+        }
+        for number in 0..tasks {
+            scene.task(number, "pending");
+        }
+        scene
+    }
+
+    /// Lets the recorder see everything, and the files come to rest.
+    fn see(&self) {
+        std::thread::sleep(Duration::from_millis(100));
+        let start = payload(self.dir.path(), "SessionStart").to_string();
+        time(&mut self.hook("session-start"), start.as_bytes());
+        time(&mut self.hook("post-tool-use"), &self.payload);
+    }
+
+    fn store(&self) -> PathBuf {
+        self.dir.path().join("store")
+    }
+
+    fn write(&self, path: &str, value: &Value) {
+        let path = self.dir.path().join(".claude").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, value.to_string()).unwrap();
+    }
+
+    fn task(&self, number: usize, status: &str) {
+        let task = json!({"id": number.to_string(), "subject": format!("Task {number}"), "status": status,
+            "description": "d".repeat(400), "owner": "member0", "blocks": [], "blockedBy": []});
+        self.write(&format!("tasks/{TEAM}/{number}.json"), &task);
+    }
+
+    /// Changes one file before a call.
+    pub fn change_one(&mut self, call: usize) {
+        self.task(0, &format!("state {call} of {}", std::process::id()));
+    }
+
+    pub fn hook(&self, event: &str) -> Command {
+        let mut command = Command::new(binary());
+        command.args(["hook", event]).env_clear();
+        command.env("HOME", self.dir.path()).env("TEAMKEEP_HOME", self.store()).env("CLAUDE_PID", "1");
+        command
+    }
+
+    /// The end of the session. With `erased` the client has removed the team's directory already, as it does.
+    pub fn session_end(&mut self, erased: bool) -> Duration {
+        let mut end = payload(self.dir.path(), "SessionEnd");
+        end["reason"] = json!("prompt_input_exit");
+        let known = self.store().join("archive/open").join(format!("team-{TEAM}.json")).exists();
+        if erased && known {
+            std::fs::remove_dir_all(self.dir.path().join(".claude/teams").join(TEAM)).unwrap();
+        }
+        let mut command = self.hook("session-end");
+        command.env_remove("CLAUDE_PID");
+        let took = time(&mut command, end.to_string().as_bytes());
+        // The detached process is not to be measured with the next scene.
+        let unfinished = self.store().join("archive/unfinished");
+        while std::fs::read_dir(&unfinished).is_ok_and(|mut marks| marks.next().is_some()) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        took
+    }
+
+    /// Puts so many ended runs into the archive, and so many bytes into the log.
+    pub fn fill_with_history(&mut self, runs: usize, bytes: usize) {
+        let at = Clock::default().now() - chrono::TimeDelta::days(1);
+        let archive = Archive::new(self.store().join("archive"), 1 << 20, Duration::from_secs(60));
+        let elsewhere = self.dir.path().join("elsewhere");
+        for number in 0..runs {
+            let team = SafeName::new(&format!("team-{number}")).unwrap();
+            let config = json!({"name": team.as_str(), "createdAt": number, "leadSessionId": format!("s{number}"),
+                "members": [member(number)]});
+            let file = elsewhere.join(format!("teams/{team}/config.json"));
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, config.to_string()).unwrap();
+            let subject = Subject::Team(team);
+            archive.capture(&subject, &elsewhere, &Call { at, event: &Id::new(at), durable: false });
+            archive.amend(&subject, |_, run| run.end(EndedBy::SessionEnd, None, at)).unwrap();
+            let memory = self.store().join(format!("sessions/s{number}.json"));
+            std::fs::write(memory, json!({"v": 1, "team": "team-0"}).to_string()).unwrap();
+        }
+        std::fs::remove_dir_all(self.store().join("archive/unfinished")).unwrap();
+        self.fill_log(bytes, at);
+        std::thread::sleep(Duration::from_millis(100));
+        time(&mut self.hook("post-tool-use"), &self.payload);
+    }
+
+    fn fill_log(&self, bytes: usize, at: Time) {
+        let limits = config::Log { segment_size: 2 << 20, ..config::Log::default() };
+        let log = Log::open(self.store().join("log"), &limits);
+        let filler = "x".repeat(20_000);
+        let line = json!({"v": 1, "at": clock::stamp(at), "id": "x", "event": "Stop", "payload": {"filler": filler}});
+        let line = line.to_string();
+        for _ in 0..bytes / line.len() {
+            log.append(line.as_bytes(), at).unwrap();
+        }
+    }
+}
+
+fn payload(home: &Path, event: &str) -> Value {
+    json!({"session_id": SESSION, "hook_event_name": event, "cwd": home, "permission_mode": "default",
+        "transcript_path": home.join(format!(".claude/projects/-home-dev-parser/{SESSION}.jsonl"))})
+}
+
+fn member(number: usize) -> Value {
+    json!({"agentId": format!("member{number}@{TEAM}"), "name": format!("member{number}"), "agentType": "general-purpose",
+        "model": "opus", "prompt": "p".repeat(600), "color": "blue", "joinedAt": 1_795_149_647_000u64,
+        "tmuxPaneId": "in-process", "cwd": "/home/dev/parser", "subscriptions": [], "backendType": "in-process"})
+}
+
+fn message(owner: usize, number: usize) -> Value {
+    json!({"from": "team-lead", "text": format!("{number} for {owner}: {}", "t".repeat(300)), "read": false,
+        "timestamp": "2026-11-20T04:40:47.000Z", "summary": "a summary", "msg_id": format!("m{owner}-{number}")})
+}

@@ -1,0 +1,90 @@
+//! What an install changes among our own hooks, for a person to read.
+
+use crate::settings::entries::Entry;
+
+/// The entries of before and those of after, held against each other.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Change {
+    replaced: usize,
+    added: Vec<String>,
+    removed: Vec<String>,
+    /// Whether none of ours was there before.
+    first: bool,
+}
+
+impl Change {
+    /// What it takes to get from one to the other.
+    pub fn between(before: &[Entry], after: &[Entry]) -> Change {
+        let mut change = Change { first: before.is_empty(), ..Change::default() };
+        let mut old: Vec<&Entry> = before.iter().collect();
+        let missing: Vec<&Entry> =
+            after.iter().filter(|entry| !take(&mut old, |old| old == *entry)).collect();
+        for entry in missing {
+            if take(&mut old, |old| old.event == entry.event) {
+                change.replaced += 1;
+            } else {
+                change.added.push(entry.event.clone());
+            }
+        }
+        change.removed = old.into_iter().map(|entry| entry.event.clone()).collect();
+        change
+    }
+
+    /// One line: `replaced 12 hooks in settings.json, added 3: …`.
+    pub fn told(&self, path: &str) -> String {
+        if self.first {
+            return format!("installed {} hooks in {path}", self.added.len());
+        }
+        let parts = [
+            ("replaced", "in", self.replaced, String::new()),
+            ("added", "to", self.added.len(), self.added.join(", ")),
+            ("removed", "from", self.removed.len(), self.removed.join(", ")),
+        ];
+        let mut line = String::new();
+        for (verb, place, count, names) in parts.into_iter().filter(|(_, _, count, _)| *count > 0) {
+            line.push_str(&match line.as_str() {
+                "" => format!("{verb} {count} {} {place} {path}", if count == 1 { "hook" } else { "hooks" }),
+                _ => format!(", {verb} {count}"),
+            });
+            if !names.is_empty() {
+                line.push_str(&format!(": {names}"));
+            }
+        }
+        line
+    }
+}
+
+/// Takes the first one out that is meant; whether there was one.
+fn take(entries: &mut Vec<&Entry>, meant: impl Fn(&Entry) -> bool) -> bool {
+    let place = entries.iter().position(|entry| meant(entry));
+    place.map(|place| entries.remove(place)).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(list: &[(&str, u32)]) -> Vec<Entry> {
+        let entry =
+            |(event, group): &(&str, u32)| Entry { event: (*event).to_owned(), group: (*group).into() };
+        list.iter().map(entry).collect()
+    }
+
+    fn told(before: &[(&str, u32)], after: &[(&str, u32)]) -> String {
+        Change::between(&entries(before), &entries(after)).told("settings.json")
+    }
+
+    #[test]
+    fn every_hook_of_before_and_after_is_accounted_for() {
+        assert_eq!(told(&[], &[("Stop", 1), ("Start", 1)]), "installed 2 hooks in settings.json");
+        assert_eq!(
+            told(&[("Stop", 1), ("Start", 1), ("Gone", 1)], &[("Stop", 2), ("Start", 2), ("New", 2)]),
+            "replaced 2 hooks in settings.json, added 1: New, removed 1: Gone"
+        );
+        assert_eq!(told(&[("Stop", 1)], &[("Stop", 1), ("New", 1)]), "added 1 hook to settings.json: New");
+        assert_eq!(
+            told(&[("Stop", 1), ("Stop", 2), ("Stop", 1)], &[("Stop", 1)]),
+            "removed 2 hooks from settings.json: Stop, Stop"
+        );
+    }
+}
