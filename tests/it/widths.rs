@@ -30,7 +30,10 @@ fn stage() -> Stage {
 }
 
 fn teams(columns: Option<usize>) -> String {
-    let stage = stage();
+    listed(&stage(), columns)
+}
+
+fn listed(stage: &Stage, columns: Option<usize>) -> String {
     let library = stage.library();
     let opened = library.open_runs(&library.runs.iter().collect::<Vec<_>>()).unwrap();
     let rows: Vec<Summary> =
@@ -74,6 +77,19 @@ fn at_40_columns_each_run_is_a_paragraph() {
       2026-02-03 04:05 UTC, 1h59m55s
       alive
     ");
+}
+
+#[test]
+fn a_long_name_costs_nobody_the_counts() {
+    let stage = Stage::new();
+    let lead = Lead::named(&stage, ONE, &"parser-".repeat(8));
+    lead.roster(1_770_091_200_000, &["alice"]);
+    lead.start("startup");
+    for columns in [40, 80, 90, 120] {
+        let told = listed(&stage, Some(columns));
+        assert!(told.contains("0 tasks, 0 messages") || told.contains("alive        0    0"), "{told}");
+        assert!(told.contains("alice"), "{told}");
+    }
 }
 
 #[test]
