@@ -133,6 +133,8 @@ fn a_run_without_a_team_is_told_without_zeros() {
     let told = stage.told(&["replay"]);
     assert_eq!(told.lines().nth(1), Some("2026-02-03 04:05:07 UTC, alive"));
     assert!(told.lines().nth(2).unwrap().ends_with("began a session (startup)"), "{told}");
+    let shown = stage.told(&["show"]);
+    assert!(shown.ends_with("\na session without a team; replay tells what it did\n"), "{shown}");
 }
 
 #[test]
