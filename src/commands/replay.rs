@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(short, long)]
     all: bool,
     /// Print messages, prompts and what agents said at the end of their turns in full, below their lines
-    #[arg(short, long)]
+    #[arg(long)]
     full: bool,
 }
 
