@@ -65,15 +65,32 @@ build() {
         'rustup puts it beside cargo: . ~/.cargo/env'
     host=$(rustc -vV | sed -n 's/^host: //p')
     [ -n "$host" ] || fail 'cannot build: rustc -vV does not name its host'
-    say 'building (a minute or two the first time)'
-    cargo build --release --locked --target "$host" --config .cargo/static.toml --target-dir target ||
+    say 'building (a few minutes the first time)'
+    (cd "$root" &&
+        cargo build --release --locked --target "$host" --config .cargo/static.toml --target-dir target) ||
         fail 'cannot build: cargo says why above'
-    built=target/$host/release/teamkeep
+    built=$root/target/$host/release/teamkeep
+}
+
+# Makes a directory with its parents, and notes in ./target which of them were missing.
+make_directory() {
+    [ ! -d "$1" ] || return 0
+    make_directory "$(dirname "$1")" && mkdir "$1" && { ls -di "$1" >>"$made" || :; }
+}
+
+# Removes a directory that was made here and is empty again, and then its parent likewise.
+unmake_directory() {
+    note=$(ls -di "$1" 2>/dev/null) || return 0
+    if grep -qxF -e "$note" "$made" 2>/dev/null && rmdir "$1" 2>/dev/null; then
+        grep -vxF -e "$note" "$made" >"$made.new" || :
+        mv -f "$made.new" "$made"
+        unmake_directory "$(dirname "$1")"
+    fi
 }
 
 install_binary() {
     [ ! -d "$binary" ] || fail "cannot install $binary: a directory stands there"
-    mkdir -p "$prefix/bin" || fail "cannot make the directory $prefix/bin" 'choose another place: --prefix DIR'
+    make_directory "$prefix/bin" || fail "cannot make the directory $prefix/bin" 'choose another place: --prefix DIR'
     temporary=$prefix/bin/.teamkeep.$$
     trap 'rm -f "$temporary"' EXIT
     trap 'exit 1' HUP INT TERM
@@ -96,49 +113,181 @@ install_all() {
         *:"$prefix/bin":*) ;;
         *) say "$prefix/bin is not on the search path; to call teamkeep by its name: export PATH=$(quoted "$prefix/bin"):\$PATH" ;;
     esac
-    say "to undo all of it: $(quoted "$root/install.sh") --uninstall$chosen"
+    say "to undo all of it: $self --uninstall$chosen"
+}
+
+runs() {
+    [ -f "$1" ] && [ -x "$1" ]
+}
+
+# The strings that stand behind a key in a JSON file, one a line.
+strings() {
+    tr '\n' ' ' <"$2" | grep -oE "\"$1\"[[:space:]]*:[[:space:]]*\"([^\"\\\\]|\\\\.)*\"" |
+        sed -e 's/^"[^"]*"[^"]*"\(.*\)"$/\1/' -e 's/\\\(.\)/\1/g'
+}
+
+# The programs named teamkeep that the hooks of a settings file call, one a line, whichever form they have.
+called() {
+    [ -r "$1" ] || return 0
+    hook='[[:space:]]\{1,\}hook\([[:space:]].*\)\{0,1\}$'
+    strings command "$1" | sed -n -e "s/^'\(.*teamkeep\)'$hook/\1/" -e "s/^\"\(.*teamkeep\)\"$hook/\1/" \
+        -e "s/^\([^[:space:]]*teamkeep\)$hook/\1/" -e "s/'\\\\''/'/g" \
+        -e '/^[~$/].*\/teamkeep$/p' -e '/^teamkeep$/p' | sort -u |
+        while IFS= read -r program; do
+            # shellcheck disable=SC2016,SC2088 # as it stands in the file
+            case $program in
+                teamkeep) command -v teamkeep || printf '%s\n' teamkeep ;;
+                '~/'* | '$HOME/'*) printf '%s\n' "${HOME:-}/${program#*/}" ;;
+                *) printf '%s\n' "$program" ;;
+            esac
+        done
+}
+
+# Those of them that are gone, or would be with our binary.
+lost() {
+    called "$1" | while IFS= read -r program; do
+        # shellcheck disable=SC3013 # every sh has -ef
+        if ! runs "$program" || [ "$program" -ef "$binary" ]; then
+            printf '%s\n' "$program"
+        fi
+    done
+}
+
+# Lines in one sentence.
+listed() {
+    printf '%s\n' "$1" | paste -s -d '|' - | sed 's/|/ and /g'
+}
+
+# The settings files that may have our hooks: the user's, and those that are on record.
+candidates() {
+    printf '%s\n' "$settings"
+    for install in "$kept"/installs/*.json; do
+        [ ! -f "$install" ] || strings settings "$install"
+    done | grep -vxF -e "$settings" || :
+}
+
+# What takes the hooks out of a settings file.
+remedy() {
+    if runs "$binary"; then
+        say "to take them out: $(quoted "$binary") uninstall --settings $(quoted "$1")"
+    elif [ "$1" = "$settings" ]; then
+        say "to take them out: $self --no-hooks$chosen && $self --uninstall$chosen"
+    else
+        say "to take them out: $self --no-hooks$chosen && $(quoted "$binary") uninstall --settings $(quoted "$1") && $self --uninstall$chosen"
+    fi
+}
+
+# Takes the hooks out of the user's settings, with the binary that they call where ours is gone.
+remove_hooks() {
+    [ -n "$settings" ] || fail 'cannot tell where the settings are: HOME is not set' ${anyway:+"$anyway"}
+    [ ! -e "$settings" ] || [ -r "$settings" ] || fail "cannot read $settings" ${anyway:+"$anyway"}
+    callers=$(called "$settings")
+    other=$(printf '%s\n' "$callers" | while IFS= read -r program; do
+        # shellcheck disable=SC3013 # every sh has -ef
+        if runs "$program" && ! [ "$program" -ef "$binary" ]; then
+            printf '%s\n' "$program"
+            break
+        fi
+    done)
+    if runs "$binary"; then
+        remover=$binary
+    else
+        remover=$other
+    fi
+    if [ -n "$callers" ]; then
+        callers="the hooks in $settings call $(listed "$callers")"
+        [ -n "$remover" ] || fail "$callers, which is not there" "$(remedy "$settings")"
+        [ "$callers" = "the hooks in $settings call $binary" ] || say "$callers"
+    fi
+    # A file without the word needs no edit, and one that cannot be edited may well have no hooks of ours.
+    if [ -z "$remover" ] || ! grep -q teamkeep "$settings" 2>/dev/null; then
+        say "$settings has no hooks of ours"
+    elif ! "$remover" uninstall --yes; then
+        [ -z "$callers" ] || fail "cannot take the hooks out" ${anyway:+"$anyway"}
+        say "no hook in $settings calls teamkeep"
+    fi
+}
+
+# Whether all hooks that are left can do without our binary. $1 says what becomes of those that cannot.
+none_lost() {
+    files=$(candidates)
+    failed=0
+    while IFS= read -r file; do
+        gone=$(lost "$file")
+        if [ -n "$gone" ]; then
+            failed=1
+            printf 'install.sh: the hooks in %s call %s%s\n' "$file" "$(listed "$gone")" "$1" >&2
+            printf 'hint: %s\n' "$(remedy "$file")" >&2
+        fi
+    done <<FILES
+$files
+FILES
+    return "$failed"
 }
 
 uninstall_all() {
-    if [ ! -x "$binary" ]; then
-        say "nothing to do: there is no $binary"
-        return
-    fi
+    [ ! -d "$binary" ] || fail "cannot remove $binary: it is a directory"
     kept=$(record)
+    other=
+    anyway="to remove the binary and leave the settings alone: $self --uninstall --no-hooks$chosen"
+    [ -e "$binary" ] || anyway=
     if [ "$hooks" = yes ]; then
-        anyway='the settings would call a binary that is gone; to remove it all the same: --uninstall --no-hooks'
-        "$binary" uninstall --yes || fail "cannot take the hooks out, so $binary stays" "$anyway"
-        for install in "$kept"/installs/*.json; do
-            [ -f "$install" ] || continue
-            other=$(sed -n 's/.*"settings":"\([^"]*\)".*/\1/p' "$install")
-            if grep -q 'teamkeep' "$other" 2>/dev/null; then
-                fail "$other has hooks too, so $binary stays" \
-                    "$(quoted "$binary") uninstall --settings $(quoted "$other")" "$anyway"
-            fi
-        done
+        remove_hooks
+        if ! runs "$binary"; then
+            none_lost ', which is not there' || exit 1
+        elif ! none_lost "; $binary stays until they are out"; then
+            printf 'hint: %s\n' "$anyway" >&2
+            exit 1
+        fi
     fi
-    rm -f "$binary" || fail "cannot remove $binary"
-    say "removed $binary"
+    if [ -e "$binary" ] || [ -L "$binary" ]; then
+        rm -f "$binary" || fail "cannot remove $binary"
+        say "removed $binary"
+        unmake_directory "$prefix/bin"
+    else
+        say "there is no $binary"
+    fi
+    case $other in
+        */bin/teamkeep) say "$other stays; to remove it: $self --uninstall --prefix $(quoted "${other%/bin/teamkeep}")" ;;
+        ?*) say "$other stays" ;;
+    esac
     if [ -d "$kept" ]; then
         say "the record stays in $kept"
         say "to delete it for good: rm -r $(quoted "$kept")"
     fi
+    none_lost ', which is not there' || exit 1
 }
 
-root=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || fail 'cannot tell where install.sh is'
-here=$PWD
+# The place of this script, also when it is called through a link.
+script=$0
+while [ -L "$script" ]; do
+    link=$(readlink "$script") || fail "cannot follow the link $script"
+    case $link in
+        /*) script=$link ;;
+        *) script=$(dirname "$script")/$link ;;
+    esac
+done
+root=$(CDPATH='' cd -P -- "$(dirname -- "$script")" && pwd) || fail 'cannot tell where install.sh is'
+self=$(quoted "$root/install.sh")
+made=$root/target/made-by-install
 prefix=
 chosen=
 hooks=yes
 action=install_all
 while [ $# -gt 0 ]; do
     case $1 in
-        --prefix)
-            [ -n "${2:-}" ] || misused '--prefix needs a directory'
-            prefix=$2
-            shift
+        --prefix | --prefix=*)
+            case $1 in
+                --prefix=*) prefix=${1#--prefix=} ;;
+                *)
+                    prefix=${2:-}
+                    [ $# -lt 2 ] || shift
+                    ;;
+            esac
+            case $prefix in
+                '' | -*) misused '--prefix needs a directory' ;;
+            esac
             ;;
-        --prefix=?*) prefix=${1#--prefix=} ;;
         --no-hooks) hooks=no ;;
         --uninstall) action=uninstall_all ;;
         -h | --help)
@@ -156,11 +305,16 @@ case $prefix in
         ;;
     /*) chosen=" --prefix $(quoted "$prefix")" ;;
     *)
-        prefix=$here/${prefix#./}
+        prefix=$PWD/${prefix#./}
         chosen=" --prefix $(quoted "$prefix")"
         ;;
 esac
 prefix=${prefix%/}
 binary=$prefix/bin/teamkeep
-cd "$root" || fail "cannot enter $root"
+settings=
+if [ -n "${CLAUDE_CONFIG_DIR:-}" ]; then
+    settings=$CLAUDE_CONFIG_DIR/settings.json
+elif [ -n "${HOME:-}" ]; then
+    settings=$HOME/.claude/settings.json
+fi
 $action

@@ -12,7 +12,7 @@ use crate::ui::Ui;
 
 /// The flight recorder for Claude Code agent teams.
 #[derive(Debug, Parser)]
-#[command(name = "teamkeep", version, about, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "teamkeep", version, about, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -1,6 +1,6 @@
 //! The clock, read in one place, and the spelling of a time.
 
-use chrono::{DateTime, SecondsFormat, TimeDelta, TimeZone, Utc};
+use chrono::{DateTime, NaiveDateTime, SecondsFormat, TimeDelta, TimeZone, Utc};
 
 /// An instant, in UTC.
 pub type Time = DateTime<Utc>;
@@ -39,6 +39,15 @@ pub fn stamp(time: Time) -> String {
 /// Reads an RFC 3339 time of any offset.
 pub fn parse(text: &str) -> Option<Time> {
     DateTime::parse_from_rfc3339(text.trim()).ok().map(|time| time.with_timezone(&Utc))
+}
+
+/// Reads a time as people write it: RFC 3339, or without an offset, which means UTC, and with a space for the `T`.
+pub fn parse_loose(text: &str) -> Option<Time> {
+    let text = text.trim();
+    let naive = text.strip_suffix("UTC").unwrap_or(text).trim_end().replacen(' ', "T", 1);
+    let formats = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M"];
+    let read = |format: &&str| NaiveDateTime::parse_from_str(&naive, format).ok();
+    parse(text).or_else(|| formats.iter().find_map(read).map(|time| time.and_utc()))
 }
 
 /// The time so many milliseconds earlier, in our spelling; what is no time stays as it is.
@@ -96,8 +105,11 @@ impl When {
     pub fn parse(text: &str) -> Result<When, String> {
         let bare = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         let age = parse_span(text).filter(|_| !bare).and_then(TimeDelta::try_milliseconds);
-        let when = parse(text).map(When::At).or(age.map(When::Ago));
-        when.ok_or_else(|| "neither a time (2026-02-03T04:05:06Z) nor an age (10m, 2h, 1d)".to_owned())
+        let when = parse_loose(text).map(When::At).or(age.map(When::Ago));
+        when.ok_or_else(|| {
+            "neither a time (2026-02-03T04:05:06Z, or 2026-02-03 04:05:06 for UTC) nor an age (10m, 2h, 1d)"
+                .to_owned()
+        })
     }
 
     /// The instant that is meant.
@@ -136,6 +148,12 @@ mod tests {
         let now = parse("2026-02-03T04:05:06Z").unwrap();
         let at = |text: &str| When::parse(text).map(|when| stamp(when.before(now)));
         assert_eq!(at("2026-02-03T05:00:00+01:00").unwrap(), "2026-02-03T04:00:00.000Z");
+        for utc in
+            ["2026-02-03 04:05:06", "2026-02-03T04:05:06", "2026-02-03 04:05:06 UTC", "2026-02-03 04:05:06Z"]
+        {
+            assert_eq!(at(utc).unwrap(), "2026-02-03T04:05:06.000Z", "{utc}");
+        }
+        assert_eq!(at("2026-02-03 04:05").unwrap(), "2026-02-03T04:05:00.000Z");
         assert_eq!(at("1d").unwrap(), "2026-02-02T04:05:06.000Z");
         for bad in ["", "10", "yesterday", "-1h", "2026-02-03"] {
             assert!(at(bad).is_err(), "{bad}");

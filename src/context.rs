@@ -1,9 +1,9 @@
 //! What a command works with: paths, configuration, clock and terminal, built once and passed by reference.
 
-use crate::clock::Clock;
+use crate::clock::{self, Clock};
 use crate::config::Config;
 use crate::env::Env;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::paths::Paths;
 use crate::ui::Ui;
 
@@ -26,10 +26,13 @@ impl Context {
     /// Builds it from this process's environment.
     ///
     /// # Errors
-    /// When the record's place is not safe, or there is a configuration file that cannot be used. A hook call does
-    /// not build a context: it loads the configuration by itself and goes on with the defaults.
+    /// When the environment makes no sense, the record's place is not safe, or there is a configuration file that
+    /// cannot be used. A hook call does not build a context: it goes on with the defaults.
     pub fn new() -> Result<Context> {
         let context = Context::bare()?;
+        if let Some(error) = missing_config(&context.env) {
+            return Err(error);
+        }
         match Config::load(&context.paths.config) {
             (config, None) => Ok(Context { config, ..context }),
             (_, Some(error)) => Err(error),
@@ -40,12 +43,38 @@ impl Context {
     /// anybody from taking the hooks out.
     ///
     /// # Errors
-    /// When the record's place is not safe.
+    /// When the environment makes no sense, or the record's place is not safe.
     pub fn bare() -> Result<Context> {
         let env = Env::read();
+        if let Some(error) = misplaced_store(&env).or_else(|| unreadable_now(&env)) {
+            return Err(error);
+        }
         let paths = Paths::find(&env);
         paths.check()?;
         let clock = Clock::new(env.now.as_deref());
         Ok(Context { env, paths, config: Config::default(), clock, ui: Ui })
     }
+}
+
+/// What the environment says that makes no sense. Without it the default stands.
+pub fn oddities(env: &Env) -> Vec<Error> {
+    [misplaced_store(env), unreadable_now(env), missing_config(env)].into_iter().flatten().collect()
+}
+
+fn misplaced_store(env: &Env) -> Option<Error> {
+    let store = env.store.as_ref().filter(|store| !store.is_absolute())?;
+    let what = format!("TEAMKEEP_HOME is {store:?}, and must be an absolute path");
+    Some(Error::new(what).hint("give the whole path, or unset it"))
+}
+
+fn unreadable_now(env: &Env) -> Option<Error> {
+    let now = env.now.as_deref().filter(|now| clock::parse(now).is_none())?;
+    let what = format!("TEAMKEEP_NOW is {now:?}, and must be an RFC 3339 time");
+    Some(Error::new(what).hint("write it as 2026-02-03T04:05:06Z, or unset it"))
+}
+
+fn missing_config(env: &Env) -> Option<Error> {
+    let config = env.config.as_ref().filter(|config| !config.exists())?;
+    let what = format!("TEAMKEEP_CONFIG names {}, which is not there", config.display());
+    Some(Error::new(what).hint("make that file (it may be empty), or unset TEAMKEEP_CONFIG"))
 }

@@ -15,7 +15,7 @@ pub struct Variable {
 pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "TEAMKEEP_HOME",
-        about: "where the record is kept, instead of the platform's data directory",
+        about: "an absolute path: where the record is kept, instead of the platform's data directory",
     },
     Variable {
         name: "TEAMKEEP_CONFIG",
@@ -66,7 +66,7 @@ impl Env {
         Env {
             store: path("TEAMKEEP_HOME"),
             config: path("TEAMKEEP_CONFIG"),
-            now: text("TEAMKEEP_NOW"),
+            now: value("TEAMKEEP_NOW").map(|now| now.to_string_lossy().into_owned()),
             client: path("CLAUDE_CONFIG_DIR"),
             project: path("CLAUDE_PROJECT_DIR"),
             client_pid: text("CLAUDE_PID").and_then(|pid| pid.parse().ok()),

@@ -199,20 +199,30 @@ pub fn read_linked(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
     read(path, OFlags::empty(), most)
 }
 
-fn read(path: &Path, flags: OFlags, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
+/// Opens a regular file for reading. Links are not followed, and a pipe or device is refused, not waited for.
+///
+/// # Errors
+/// `InvalidInput` for something that is no regular file, else as opening does.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    open(path, OFlags::NOFOLLOW)
+}
+
+fn open(path: &Path, flags: OFlags) -> io::Result<File> {
     let flags = (flags | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
-    let mut file = std::fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(flags)
-        .open(path)
-        .map_err(|error| named(error, "open", path))?;
+    let mut options = std::fs::OpenOptions::new();
+    let file =
+        options.read(true).custom_flags(flags).open(path).map_err(|error| named(error, "open", path))?;
     let metadata = file.metadata().map_err(|error| named(error, "stat", path))?;
     if !metadata.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!("{} is no regular file", path.display()),
-        ));
+        let what = format!("{} is no regular file", path.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     }
+    Ok(file)
+}
+
+fn read(path: &Path, flags: OFlags, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
+    let mut file = open(path, flags)?;
+    let metadata = file.metadata().map_err(|error| named(error, "stat", path))?;
     let mut bytes = Vec::with_capacity(metadata.len().min(most) as usize + 1);
     (&mut file).take(most + 1).read_to_end(&mut bytes).map_err(|error| named(error, "read", path))?;
     if bytes.len() as u64 > most {

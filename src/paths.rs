@@ -27,7 +27,8 @@ impl Paths {
     pub fn find(env: &Env) -> Paths {
         let dirs = env.home.as_ref().and_then(|_| directories::ProjectDirs::from("", "", "teamkeep"));
         let mut warning = None;
-        let store = env.store.clone().unwrap_or_else(|| match &dirs {
+        // A relative path would be another place for each directory that a hook runs in.
+        let store = env.store.clone().filter(|store| store.is_absolute()).unwrap_or_else(|| match &dirs {
             Some(dirs) => dirs.data_dir().to_path_buf(),
             None => {
                 let path = homeless(env);

@@ -44,9 +44,14 @@ impl Ui {
         }
     }
 
+    /// Whether a person reads stdout.
+    pub fn is_terminal(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
     /// The columns of the terminal at stdout; `None` in a pipe.
     pub fn columns(&self) -> Option<usize> {
-        if !io::stdout().is_terminal() {
+        if !self.is_terminal() {
             return None;
         }
         rustix::termios::tcgetwinsize(io::stdout())

@@ -1,4 +1,6 @@
-//! Contents by their hash: `objects/<first two>/<the rest>`, or the same with `.gz`.
+//! Contents by their hash: `objects/<first digit>/<the rest>`, or the same with `.gz`.
+//!
+//! Sixteen directories: with more of them, most contents of a young store would have to make theirs first.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -86,7 +88,7 @@ impl Objects {
     /// The path of a hash; `None` for what is no hash.
     fn path(&self, hash: &str) -> Option<PathBuf> {
         let valid = hash.len() == 64 && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        valid.then(|| self.root.join(&hash[..2]).join(&hash[2..]))
+        valid.then(|| self.root.join(&hash[..1]).join(&hash[1..]))
     }
 }
 

@@ -14,6 +14,8 @@ pub struct Journal {
     pub snapshots: Vec<Snapshot>,
     /// Lines that could not be read.
     pub damaged: usize,
+    /// Where the first of them is, and why.
+    pub damage: Option<String>,
 }
 
 /// One file's state at a moment.
@@ -57,24 +59,26 @@ impl Journal {
         let file = match std::fs::File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return,
-            Err(_) => {
-                self.damaged += 1;
-                return;
-            }
+            Err(error) => return self.miss(format!("cannot read {}: {error}", path.display())),
         };
-        for line in BufReader::new(file).split(b'\n') {
-            let Ok(line) = line else {
-                self.damaged += 1;
-                return;
+        for (number, line) in (1..).zip(BufReader::new(file).split(b'\n')) {
+            let line = match line {
+                Ok(line) => line,
+                Err(error) => return self.miss(format!("cannot read {}: {error}", path.display())),
             };
             if line.is_empty() {
                 continue;
             }
             match serde_json::from_slice::<Snapshot>(&line) {
                 Ok(snapshot) => self.snapshots.push(snapshot),
-                Err(_) => self.damaged += 1,
+                Err(error) => self.miss(format!("{}:{number}: {error}", path.display())),
             }
         }
+    }
+
+    fn miss(&mut self, why: String) {
+        self.damaged += 1;
+        self.damage.get_or_insert(why);
     }
 
     /// Every file as it was when it was last seen to exist.

@@ -149,6 +149,20 @@ impl Archive {
         (runs, damaged)
     }
 
+    /// Why the record of a run cannot be read, and where it is.
+    pub fn why_damaged(&self, run: &str) -> String {
+        let Some(dir) = self.run_dir(run) else { return format!("{run:?} is no name of a run") };
+        let path = dir.join("run.json");
+        let why = match std::fs::read(&path) {
+            Err(error) => error.to_string(),
+            Ok(bytes) => match serde_json::from_slice::<RunRecord>(&bytes) {
+                Err(error) => error.to_string(),
+                Ok(other) => format!("it is the record of run {:?}", other.run),
+            },
+        };
+        format!("cannot read {}: {why}", path.display())
+    }
+
     /// Changes what is known of the subject's latest run, as one step. The change says whether it changed anything.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::context::Context;
 use crate::demo;
 use crate::error::Result;
-use crate::render;
+use crate::render::{self, Telling};
 use crate::settings::command::typed;
 use crate::timeline::{Library, Summary, merge};
 
@@ -44,7 +44,7 @@ pub fn run(context: &Context, _args: &Args) -> Result<ExitCode> {
             "\n$ teamkeep replay {}\n",
             material.run.team.as_deref().unwrap_or(&material.run.run)
         ));
-        told.push_str(&render::story(material, timeline, false, columns));
+        told.push_str(&render::story(material, timeline, Telling { columns, ..Telling::default() }));
     }
     told.push_str(&format!(
         "\nBob was shut down with task 2 half done: the client put it back, and nobody owned it.\n\

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::context::oddities;
 use crate::diagnostics;
 use crate::env::Env;
 use crate::paths::Paths;
@@ -42,6 +43,9 @@ pub fn run(args: &Args) -> ExitCode {
     let mut outcome = recorder.record(&input, args.event.as_deref());
     outcome.notes.extend(problem.map(|problem| problem.to_string()));
     outcome.notes.extend(recorder.paths.warning.clone());
+    outcome
+        .notes
+        .extend(oddities(&recorder.env).iter().map(|odd| format!("{odd}; the default stands instead")));
     let took = start.elapsed().saturating_sub(read);
     if took > recorder.config.hook.slow {
         outcome.notes.push(format!(

@@ -145,7 +145,7 @@ fn advise(
             say(&format!("note: {why}; {unasked}"));
             let again = args.place.command(context, "install", file);
             say(&format!(
-                "hint: once `claude` answers: {again}; or name its version: {again} --client-version X.Y.Z"
+                "hint: once `claude` answers: {again}; or now, with its version: --client-version X.Y.Z"
             ));
         }
         Client::Known(version) => {

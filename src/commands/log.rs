@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use super::unmatched::{Asked, plain};
 use crate::clock::When;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -28,13 +29,13 @@ pub struct Args {
     /// Only this event (`SubagentStop` or `subagent-stop`); may be repeated
     #[arg(long, value_name = "EVENT")]
     event: Vec<String>,
-    /// Only what this actor did, by name or agent id
+    /// Only what this actor did: a name, an agent id, or a kind (lead, teammate, subagent, helper, unknown)
     #[arg(long, value_name = "NAME")]
     actor: Option<String>,
-    /// Only events since this time: RFC 3339, or an age such as `10m`, `2h`, `1d`
+    /// Only events since this time: RFC 3339, `2026-02-03 04:05:06` (UTC), or an age: `10m`, `2h`, `1d` ago
     #[arg(long, value_name = "TIME", value_parser = When::parse)]
     since: Option<When>,
-    /// Only events until this time
+    /// Only events until this time, given in the same ways
     #[arg(long, value_name = "TIME", value_parser = When::parse)]
     until: Option<When>,
     /// Only the last COUNT events
@@ -84,10 +85,14 @@ fn show(context: &Context, args: &Args) -> io::Result<()> {
     printer.out.flush()?;
     warn(&context.ui, &problems);
     if args.follow {
+        if printer.printed == 0 && context.ui.is_terminal() {
+            context.ui.say("nothing to show yet; waiting for events (Ctrl-C ends this)");
+        }
         return follow(context, args, follower, printer);
     }
     if printer.printed == 0 {
-        context.ui.say("no events match");
+        let asked = Asked { team: args.team.as_deref(), events: &args.event, actor: args.actor.as_deref() };
+        asked.explain(&dir)?.iter().for_each(|line| context.ui.say(line));
     }
     Ok(())
 }
@@ -114,7 +119,10 @@ impl Args {
     fn want(&self, line: &Line) -> bool {
         let recorded = &line.recorded;
         let is = |wanted: &Option<String>, value: &Option<String>| wanted.is_none() || wanted == value;
-        let actor = || is(&self.actor, &recorded.actor.name) || is(&self.actor, &recorded.actor.id);
+        let actor = || {
+            let kind = || self.actor.as_deref() == Some(recorded.actor.kind.word());
+            is(&self.actor, &recorded.actor.name) || is(&self.actor, &recorded.actor.id) || kind()
+        };
         let session = |prefix: &String| {
             recorded.session.as_ref().is_some_and(|session| session.starts_with(prefix.as_str()))
         };
@@ -124,11 +132,6 @@ impl Args {
             && self.session.as_ref().is_none_or(session)
             && (self.event.is_empty() || event())
     }
-}
-
-/// The name of an event, alike for both spellings.
-fn plain(event: &str) -> String {
-    event.chars().filter(|c| *c != '-').map(|c| c.to_ascii_lowercase()).collect()
 }
 
 /// Prints events in the form that is asked for.

@@ -1,4 +1,4 @@
-//! One file a subcommand, named as the user types it; [`place`] is what two of them share.
+//! One file a subcommand, named as the user types it; [`place`], `reading` and `unmatched` are what some of them share.
 
 pub mod demo;
 pub mod finish;
@@ -11,3 +11,4 @@ pub mod replay;
 pub mod show;
 pub mod teams;
 pub mod uninstall;
+mod unmatched;

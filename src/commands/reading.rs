@@ -10,6 +10,10 @@ use crate::error::{Error, Result};
 use crate::timeline::{Library, Opened};
 use crate::ui;
 
+/// What is said of an empty record.
+pub const NOTHING: &str =
+    "nothing is on record yet; `teamkeep install` adds the hooks, `teamkeep demo` shows a recorded run";
+
 /// Lists what is on record.
 ///
 /// # Errors
@@ -41,16 +45,25 @@ pub fn print_json(context: &Context, value: &impl Serialize) -> Result<()> {
     context.ui.raw(format!("{text}\n").as_bytes()).map_err(Error::from)
 }
 
+/// How many problems are told one by one.
+const TOLD: usize = 5;
+
 /// Says at the end what of the record could not be read.
 pub fn warn(context: &Context, library: &Library, opened: &Opened) {
     let mut problems: Vec<String> = opened.problems.first.iter().map(ToString::to_string).collect();
-    let more = opened.problems.count.saturating_sub(problems.len() as u64);
-    if more > 0 {
-        problems.push(format!("{more} more line(s) of the log cannot be read"));
-    }
-    problems.extend(library.damaged.iter().map(|run| format!("the record of run {run} cannot be read")));
+    let unnamed = opened.problems.count.saturating_sub(problems.len() as u64) as usize;
+    problems.extend(library.damaged.iter().map(|run| {
+        let why = library.archive.why_damaged(run);
+        format!(
+            "{why}; the next hook call of its team makes it again, and an old run's directory can be removed"
+        )
+    }));
     problems.extend(opened.runs.iter().flat_map(|material| material.problems()));
-    for problem in problems {
+    let more = unnamed + problems.len().saturating_sub(TOLD);
+    for problem in problems.iter().take(TOLD) {
         context.ui.say(&format!("teamkeep: {problem}"));
+    }
+    if more > 0 {
+        context.ui.say(&format!("teamkeep: {more} more of the record could not be read"));
     }
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use super::reading;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::render;
+use crate::render::{self, Telling};
 use crate::timeline::merge;
 
 /// Arguments of `teamkeep replay`.
@@ -18,9 +18,13 @@ pub struct Args {
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
-    /// Also show the client's own notices and helpers
+    /// Also tell what the client says by itself (who is idle, who was given a task, who has shut down), that the lead
+    /// is in its own team, and the beginnings of turns that no prompt began
     #[arg(short, long)]
     all: bool,
+    /// Print messages, prompts and what agents said at the end of their turns in full, below their lines
+    #[arg(long)]
+    full: bool,
 }
 
 /// Runs it.
@@ -40,7 +44,8 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             }
             reading::print(context, &lines)?;
         } else {
-            reading::print(context, &render::story(material, &timeline, args.all, context.ui.columns()))?;
+            let telling = Telling { all: args.all, full: args.full, columns: context.ui.columns() };
+            reading::print(context, &render::story(material, &timeline, telling))?;
         }
     }
     reading::warn(context, &library, &opened);

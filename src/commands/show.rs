@@ -16,7 +16,7 @@ pub struct Args {
     /// A team's name, `latest`, or the beginning of a run's id
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
-    /// As of this moment: RFC 3339, or from the start of the run, such as `+1m30s`.
+    /// As of this moment: RFC 3339, `2026-02-03 04:05:06` (UTC), or from the start of the run, such as `+1m30s`.
     /// Without it each thing is shown as it was when it last existed
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     at: Option<String>,
@@ -62,15 +62,16 @@ fn beside(context: &Context, run: &RunRecord, at: &str) {
 /// The moment that a person means.
 fn moment(text: &str, material: &Material) -> Result<Time> {
     let wrong = || {
-        Error::usage(format!("{text:?} is no time"))
-            .hint("RFC 3339 (2026-02-03T04:05:06Z), or from the start of the run (+1m30s)")
+        Error::usage(format!("{text:?} is no time")).hint(
+            "RFC 3339 (2026-02-03T04:05:06Z), 2026-02-03 04:05:06 for UTC, or from the start of the run (+1m30s)",
+        )
     };
-    match text.strip_prefix('+') {
-        Some(span) => {
-            let millis = clock::parse_span(span).ok_or_else(wrong)?;
-            let start = clock::parse(&material.run.started_at).ok_or_else(wrong)?;
-            start.checked_add_signed(chrono::Duration::milliseconds(millis)).ok_or_else(wrong)
-        }
-        None => clock::parse(text).ok_or_else(wrong),
-    }
+    let (span, sign) = match (text.strip_prefix('+'), text.strip_prefix('-')) {
+        (Some(span), _) => (span, 1),
+        (None, Some(span)) => (span, -1),
+        (None, None) => return clock::parse_loose(text).ok_or_else(wrong),
+    };
+    let millis = clock::parse_span(span).ok_or_else(wrong)?;
+    let start = clock::parse(&material.run.started_at).ok_or_else(wrong)?;
+    start.checked_add_signed(chrono::Duration::milliseconds(sign * millis)).ok_or_else(wrong)
 }

@@ -34,12 +34,13 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if args.json {
         reading::print_json(context, &rows)?;
     } else if rows.is_empty() {
-        let hidden = library.runs.len();
-        context.ui.say(if hidden == 0 {
-            "nothing is on record yet; `teamkeep install` adds the hooks, `teamkeep demo` shows a recorded run"
-        } else {
-            "no team is on record; `teamkeep teams --all` lists sessions without a team"
-        });
+        let said = match (library.runs.len(), library.events()) {
+            (0, _) if !library.damaged.is_empty() => "no run on record can be read".to_owned(),
+            (0, 0) => reading::NOTHING.to_owned(),
+            (0, _) => library.empty().to_string(),
+            _ => "no team is on record; `teamkeep teams --all` lists sessions without a team".to_owned(),
+        };
+        context.ui.say(&said);
     } else {
         reading::print(
             context,

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::Config;
 use crate::error::Error;
 use crate::fs;
+use crate::near::nearest;
 
 /// The file with every key at its default, each with a comment.
 pub const TEMPLATE: &str = include_str!("default.toml");
@@ -57,7 +58,7 @@ fn explain(mut error: toml::de::Error, text: &str, path: &Path) -> Error {
     let mut explained = match unknown(&message) {
         Some((key, known)) => {
             let error = Error::caused(place, format!("unknown key `{key}`"));
-            match closest(key, &known) {
+            match nearest(key, &known) {
                 Some(close) => error.hint(format!("did you mean `{close}`?")),
                 None => error.hint(format!("the keys here are {}", known.join(", "))),
             }
@@ -79,28 +80,6 @@ fn position(text: &str, byte: usize) -> (usize, usize) {
 fn unknown(message: &str) -> Option<(&str, Vec<&str>)> {
     let mut quoted = message.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2);
     Some((quoted.next()?, quoted.collect()))
-}
-
-/// The known key that a slip of the fingers would turn into this one.
-fn closest<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
-    let key = key.to_lowercase().replace('_', "-");
-    let near = known.iter().map(|known| (distance(&key, known), *known)).min()?;
-    (near.0 <= 2.max(near.1.len() / 3)).then_some(near.1)
-}
-
-/// The number of characters to add, drop or change between two words.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (down, c) in one.chars().take(64).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], down + 1);
-        for (across, o) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(c != *o);
-            diagonal = row[across + 1];
-            row[across + 1] = changed.min(diagonal + 1).min(row[across] + 1);
-        }
-    }
-    row[other.len()]
 }
 
 #[cfg(test)]

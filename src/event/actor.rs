@@ -33,6 +33,23 @@ pub enum ActorKind {
     Unknown,
 }
 
+impl ActorKind {
+    /// Every kind.
+    pub const ALL: &[ActorKind] =
+        &[ActorKind::Lead, ActorKind::Teammate, ActorKind::Subagent, ActorKind::Helper, ActorKind::Unknown];
+
+    /// The word for it, as the record spells it.
+    pub fn word(self) -> &'static str {
+        match self {
+            ActorKind::Lead => "lead",
+            ActorKind::Teammate => "teammate",
+            ActorKind::Subagent => "subagent",
+            ActorKind::Helper => "helper",
+            ActorKind::Unknown => "unknown",
+        }
+    }
+}
+
 impl Actor {
     /// An actor whom the evidence does not name.
     pub fn unknown() -> Actor {
@@ -49,8 +66,12 @@ impl Actor {
         Actor { name: Some(name.to_owned()), id: id.map(str::to_owned), kind: ActorKind::Teammate }
     }
 
-    /// The name to show.
+    /// The name to show. The client's own helpers have none.
     pub fn shown(&self) -> &str {
-        self.name.as_deref().unwrap_or("unknown")
+        match (self.name.as_deref(), self.kind) {
+            (Some(name), _) => name,
+            (None, ActorKind::Helper) => "helper",
+            (None, _) => "unknown",
+        }
     }
 }

@@ -11,7 +11,8 @@ use crate::payload::{Kind, Message, MessageKind};
 /// Finds the actor of a call. `team` is what is known of the team, `name` the session's own name in it.
 pub fn resolve(evidence: &Evidence<'_>, team: Option<&Index>, name: Option<&str>) -> Actor {
     let in_team = team.is_some();
-    if matches!(evidence.kind, Kind::FileChanged) {
+    // What cannot be read tells nothing, whatever event the command line names.
+    if evidence.kind == Kind::FileChanged || evidence.payload.malformed.is_some() {
         return Actor::unknown();
     }
     match evidence.payload.agent_id() {

@@ -49,9 +49,11 @@ impl Problems {
 impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
-            Some(line) => write!(out, "{}:{line}: {}", self.path.display(), self.why),
+            Some(line) => {
+                write!(out, "{}:{line}: {}; the line is passed over", self.path.display(), self.why)
+            }
             // The cause names the path by itself.
-            None => out.write_str(&self.why),
+            None => write!(out, "{}; the segment is passed over: look at its permissions", self.why),
         }
     }
 }

@@ -49,6 +49,9 @@ pub fn odd(payload: &Payload, asked: Option<&str>) -> Option<String> {
         odd.push(format!("called as {asked}, but the payload says {told}"));
     }
     for key in ["session_id", "team_name"] {
+        if payload.field(key).is_some_and(|value| !value.is_string()) {
+            odd.push(format!("{key} is no text"));
+        }
         if let Some(name) = payload.text(key).filter(|name| SafeName::new(name).is_none()) {
             odd.push(format!("{key} {name:?} is no safe name"));
         }

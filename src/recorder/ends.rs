@@ -41,7 +41,9 @@ pub fn close(
         }
     }
     let mut end = |subject: &Subject, by: EndedBy, reason: Option<&str>| end_at(subject, by, reason, at);
-    if let Some(team) = deleted_team(evidence) {
+    // A payload can claim anything; a team that is still there was not deleted.
+    let deleted = deleted_team(evidence).filter(|team| !evidence.client.join("teams").join(team).exists());
+    if let Some(team) = deleted {
         end(&Subject::Team(team), EndedBy::TeamDelete, None)?;
     }
     if let Some(own) = own.filter(|_| leads && evidence.kind == Kind::SessionEnd) {
@@ -74,9 +76,10 @@ fn deleted_team(evidence: &Evidence<'_>) -> Option<SafeName> {
 /// Whether the lead's process is gone. Never judged by age; a session that calls is alive.
 fn is_crashed(evidence: &Evidence<'_>, index: &Index) -> bool {
     let Some(pid) = index.lead_pid else { return false };
-    let calls = evidence.client_pid == Some(pid)
+    let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
+    let calls = (evidence.client_pid == Some(pid) && !process::is_another(pid, space, start))
         || (index.lead_session.is_some() && index.lead_session.as_deref() == evidence.payload.session());
-    !calls && process::is_gone(pid, index.lead_space.as_deref(), index.lead_start.as_deref())
+    !calls && process::is_gone(pid, space, start)
 }
 
 /// When a run was last heard of: it may be days before anybody notices its end.
@@ -88,8 +91,8 @@ fn last_sign(archive: &Archive, log: &Path, index: &Index) -> Option<Time> {
     clock::parse(&event.unwrap_or_else(|| index.at.clone()))
 }
 
-/// Opens a run again that was closed too soon: its lead acts, and its directory is there. `seen` is what was just
-/// found of the session's team.
+/// Opens a run again that was closed too soon: its lead acts, and its directory is there. A call that began before
+/// the end and was overtaken by it opens nothing. `seen` is what was just found of the session's team.
 ///
 /// # Errors
 /// When the archive cannot be written.
@@ -98,6 +101,7 @@ pub fn reopen(
     archive: &Archive,
     own: Option<&Subject>,
     seen: Option<&Index>,
+    at: Time,
 ) -> io::Result<()> {
     let acts = matches!(
         evidence.kind,
@@ -111,9 +115,13 @@ pub fn reopen(
     let alone = own.team().is_none();
     let index = seen.map_or_else(|| archive.index(own).map(Cow::Owned), |index| Some(Cow::Borrowed(index)));
     if index.is_some_and(|index| index.ended && (index.present || alone)) {
+        let at = clock::stamp(at);
         archive.amend(own, |_, run| {
-            run.reopen();
-            true
+            let later = run.ended_at.as_ref().is_some_and(|ended| *ended < at);
+            if later {
+                run.reopen();
+            }
+            later
         })?;
     }
     Ok(())

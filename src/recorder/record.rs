@@ -203,7 +203,7 @@ impl Recorder {
             voice.memory.run = Some(run.clone());
         }
         let seen = own.and_then(Subject::team).and_then(|team| found.teams.get(team));
-        outcome.note("open the run again", ends::reopen(evidence, archive, own, seen));
+        outcome.note("open the run again", ends::reopen(evidence, archive, own, seen, step.at));
         let ends_itself = name.is_none() && step.kind == Kind::SessionEnd;
         found.vanished.retain(|subject| !(ends_itself && Some(subject) == own));
         let closed =

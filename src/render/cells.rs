@@ -23,6 +23,11 @@ impl Cells {
         self.0.push((style, text));
     }
 
+    /// The columns that it takes.
+    pub fn width(&self) -> usize {
+        self.0.iter().map(|(_, text)| text.width()).sum()
+    }
+
     /// Writes the line; with `columns` it takes no more than that many, and ends with `…` where it is cut.
     ///
     /// # Errors
@@ -31,7 +36,7 @@ impl Cells {
         if let Some((_, last)) = self.0.last_mut() {
             last.truncate(last.trim_end().len());
         }
-        let width: usize = self.0.iter().map(|(_, text)| text.width()).sum();
+        let width = self.width();
         let mut room = match columns {
             Some(columns) if width > columns => columns.saturating_sub(1),
             _ => usize::MAX,

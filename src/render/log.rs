@@ -81,6 +81,15 @@ mod tests {
     }
 
     #[test]
+    fn a_helper_is_shown_as_one() {
+        let helper =
+            r#"{"at":"noon","event":"SubagentStop","actor":{"name":null,"id":"a1","kind":"helper"}}"#;
+        let mut out = Vec::new();
+        LogView::default().write(&mut out, &serde_json::from_str(helper).unwrap()).unwrap();
+        assert!(String::from_utf8(out).unwrap().contains("helper"));
+    }
+
+    #[test]
     fn a_day_begins_with_its_date_and_nothing_drives_the_terminal() {
         let mut view = LogView::default();
         let mut out = Vec::new();

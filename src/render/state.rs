@@ -2,75 +2,150 @@
 
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
 
 use super::cells::Cells;
-use super::words::{count, first_line, voice};
-use crate::timeline::{Material, State};
+use super::notice::notice;
+use super::words::{count, first_line, since, voice};
+use crate::timeline::{Entry, Kind, Material, State};
 
 /// Shows it.
 pub fn state(material: &Material, state: &State, columns: Option<usize>) -> String {
-    let mut out = Vec::new();
-    let dim = Style::new().dimmed();
-    let mut line = |cells: Cells| {
-        let _ = cells.write(&mut out, columns);
-    };
+    let mut page = Page { material, state, columns, out: Vec::new() };
     let mut cells = Cells::default();
     cells.add(Style::new().bold(), material.run.team.as_deref().unwrap_or("(no team)"), 0);
-    cells.add(dim, &state.run, 0);
-    let when = state
-        .at
-        .as_ref()
-        .map_or_else(|| "as each thing was last seen".to_owned(), |at| format!("as of {at}"));
-    cells.add(Style::new(), &when, 0);
-    line(cells);
-    line(title("Members", state.members.len()));
-    for (name, member) in &state.members {
-        let mut cells = Cells::default();
-        cells.add(voice(name), &format!("  {name}"), 14);
-        let role = [text(member, "agentType"), text(member, "model")]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(", ");
-        cells.add(dim, &role, 0);
-        cells.add(Style::new(), &first_line(text(member, "prompt").unwrap_or_default()), 0);
-        line(cells);
+    cells.add(Style::new().dimmed(), &state.run, 0);
+    page.line(cells);
+    let when = match &state.at {
+        Some(at) => {
+            let since = since(&material.run.started_at, at).unwrap_or_default();
+            format!("as of {at} ({}{since})", if since.starts_with('-') { "" } else { "+" })
+        }
+        None => "as each thing was last seen".to_owned(),
+    };
+    page.text(Style::new(), &when);
+    // A session without a team has no roster and no mail: an empty list would say that nobody came.
+    let team = material.run.team.is_some();
+    if !team && state.members.is_empty() && state.tasks.is_empty() && state.inboxes.is_empty() {
+        page.text(Style::new().dimmed(), "a session without a team; replay tells what it did");
     }
-    let tasks: Vec<_> = state.tasks.iter().filter(|(_, task)| !is_tracker(task)).collect();
-    line(title("Tasks", tasks.len()));
-    for (id, task) in tasks {
-        let status = text(task, "status").unwrap_or("unknown");
-        let style = match status {
-            "completed" => AnsiColor::Green.on_default(),
-            "in_progress" => AnsiColor::Blue.on_default(),
-            _ => Style::new(),
-        };
-        let mut cells = Cells::default();
-        cells.add(Style::new(), &format!("  {id}"), 4);
-        cells.add(style, status, 12);
-        let owner = text(task, "owner").unwrap_or("-");
-        cells.add(voice(owner), owner, 10);
-        cells.add(Style::new(), &first_line(text(task, "subject").unwrap_or_default()), 0);
-        cells.add(dim, &blockers(task), 0);
-        line(cells);
+    if team || !state.members.is_empty() {
+        page.members();
     }
-    line(title("Inboxes", state.inboxes.len()));
-    for (owner, mail) in &state.inboxes {
+    page.tasks();
+    if team || !state.inboxes.is_empty() {
+        page.inboxes();
+    }
+    String::from_utf8_lossy(&page.out).into_owned()
+}
+
+/// What is being written.
+struct Page<'a> {
+    material: &'a Material,
+    state: &'a State,
+    columns: Option<usize>,
+    out: Vec<u8>,
+}
+
+impl Page<'_> {
+    fn line(&mut self, cells: Cells) {
+        let _ = cells.write(&mut self.out, self.columns);
+    }
+
+    fn text(&mut self, style: Style, text: &str) {
         let mut cells = Cells::default();
-        cells.add(voice(owner), &format!("  {owner}"), 14);
-        cells.add(Style::new(), &count(mail.len(), "message"), 0);
-        line(cells);
-        for message in mail {
-            let mut cells = Cells::default();
-            let from = text(message, "from").unwrap_or("unknown");
-            cells.add(dim, "    from", 0);
-            cells.add(voice(from), from, 10);
-            let said = text(message, "summary").or_else(|| text(message, "text")).unwrap_or_default();
-            cells.add(Style::new(), &first_line(said), 0);
-            line(cells);
+        cells.add(style, text, 0);
+        self.line(cells);
+    }
+
+    /// A line and a dim word about it: on a line of its own where there is no room beside.
+    fn marked(&mut self, mut cells: Cells, mark: Option<String>) {
+        let Some(mark) = mark else { return self.line(cells) };
+        let dim = Style::new().dimmed();
+        let room = self.columns.is_none_or(|columns| cells.width() + mark.width() <= columns);
+        if room {
+            cells.add(dim, &mark, 0);
+            self.line(cells);
+        } else {
+            self.line(cells);
+            self.text(dim, &format!("      {mark}"));
         }
     }
-    String::from_utf8_lossy(&out).into_owned()
+
+    /// When that was, from the beginning of the run.
+    fn since(&self, at: &str) -> String {
+        format!("+{}", since(&self.material.run.started_at, at).unwrap_or_default())
+    }
+
+    fn members(&mut self) {
+        self.line(title("Members", self.state.members.len()));
+        for (name, member) in &self.state.members {
+            let mut cells = Cells::default();
+            cells.add(voice(name), &format!("  {name}"), 14);
+            let role = [text(member, "agentType"), text(member, "model")];
+            let role = role.into_iter().flatten().collect::<Vec<_>>().join(", ");
+            cells.add(Style::new().dimmed(), &role, 0);
+            cells.add(Style::new(), &first_line(text(member, "prompt").unwrap_or_default()), 0);
+            let left = self.state.gone.members.get(name).map(|at| format!("left {}", self.since(at)));
+            self.marked(cells, left);
+        }
+    }
+
+    fn tasks(&mut self) {
+        let tasks: Vec<_> = self.state.tasks.iter().filter(|(_, task)| !is_tracker(task)).collect();
+        if tasks.is_empty() && self.material.run.team.is_none() {
+            return;
+        }
+        self.line(title("Tasks", tasks.len()));
+        for (id, task) in tasks {
+            let status = text(task, "status").unwrap_or("unknown");
+            let style = match status {
+                "completed" => AnsiColor::Green.on_default(),
+                "in_progress" => AnsiColor::Blue.on_default(),
+                _ => Style::new(),
+            };
+            let mut cells = Cells::default();
+            cells.add(Style::new(), &format!("  {id}"), 4);
+            cells.add(style, status, 12);
+            let owner = text(task, "owner").unwrap_or("-");
+            cells.add(voice(owner), owner, 10);
+            cells.add(Style::new(), &first_line(text(task, "subject").unwrap_or_default()), 0);
+            cells.add(Style::new().dimmed(), &blockers(task), 0);
+            let removed = self.state.gone.removals.get(id).map(|removal| self.removed(removal));
+            self.marked(cells, removed);
+        }
+    }
+
+    fn removed(&self, removal: &Entry) -> String {
+        let how = if removal.kind == Kind::TaskDeleted { "deleted" } else { "erased" };
+        let by = if removal.actor == "client" { "the client" } else { &removal.actor };
+        format!("{how} by {by} {}", self.since(&removal.at))
+    }
+
+    fn inboxes(&mut self) {
+        self.line(title("Inboxes", self.state.inboxes.len()));
+        if self.state.at.is_none() {
+            let said = ["  as far as snapshots caught them;", "replay has every message"].map(str::to_owned);
+            let said = said.join(if self.columns.is_some_and(|columns| columns < 60) { "\n  " } else { " " });
+            said.lines().for_each(|line| self.text(Style::new().dimmed(), line));
+        }
+        for (owner, mail) in &self.state.inboxes {
+            let mut cells = Cells::default();
+            cells.add(voice(owner), &format!("  {owner}"), 14);
+            cells.add(Style::new(), &count(mail.len(), "message"), 0);
+            self.line(cells);
+            for message in mail {
+                let mut cells = Cells::default();
+                let from = text(message, "from").unwrap_or("unknown");
+                cells.add(Style::new().dimmed(), "    from", 0);
+                cells.add(voice(from), from, 10);
+                let whole = text(message, "text").unwrap_or_default();
+                let said = || first_line(text(message, "summary").unwrap_or(whole));
+                cells.add(Style::new(), &notice(whole, from, owner).unwrap_or_else(said), 0);
+                self.line(cells);
+            }
+        }
+    }
 }
 
 fn title(name: &str, number: usize) -> Cells {

@@ -1,27 +1,62 @@
 //! A run as a story: who did what, one line each, with the time since the run began.
 
-use anstyle::{AnsiColor, Style};
+use std::collections::HashSet;
+
+use anstyle::Style;
 
 use super::cells::Cells;
 use super::heading::heading;
-use super::words::{first_line, since, size, voice};
+use super::phrase::phrase;
+use super::words::{since, voice};
 use crate::event::LEAD;
 use crate::timeline::{Entry, Kind, Material, Timeline};
 
-/// Tells the story. `all` also tells the client's own notices.
-pub fn story(material: &Material, timeline: &Timeline, all: bool, columns: Option<usize>) -> String {
+/// How a story is told.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Telling {
+    /// Whether with the client's own notices, and with what is clear without saying.
+    pub all: bool,
+    /// Whether with the whole text of messages and turns.
+    pub full: bool,
+    /// The columns of the terminal; `None` where lines are not cut.
+    pub columns: Option<usize>,
+}
+
+/// Tells the story.
+pub fn story(material: &Material, timeline: &Timeline, telling: Telling) -> String {
     let mut out = Vec::new();
-    heading(material, timeline, columns, &mut out);
-    let shown: Vec<&Entry> = timeline.entries.iter().filter(|entry| all || matters(entry)).collect();
+    heading(material, timeline, telling.columns, &mut out);
+    let shown: Vec<&Entry> = timeline.entries.iter().filter(|entry| telling.all || matters(entry)).collect();
     let widest = shown.iter().map(|entry| entry.actor.chars().count()).max().unwrap_or(0).clamp(4, 20);
-    for entry in shown {
-        let since = since(&material.run.started_at, &entry.at).unwrap_or_default();
+    let times: Vec<String> =
+        (shown.iter()).map(|entry| since(&material.run.started_at, &entry.at).unwrap_or_default()).collect();
+    let longest = times.iter().map(String::len).max().unwrap_or(0).max(8);
+    let (idles, idlers) = idles(&shown);
+    for (place, (entry, time)) in shown.iter().zip(&times).enumerate() {
+        if idles.contains(&place) {
+            continue;
+        }
+        let below = entry.text.as_deref().filter(|_| telling.full && is_speech(entry));
         let mut cells = Cells::default();
-        cells.add(Style::new().dimmed(), &format!("{since:>8}"), 8);
+        cells.add(Style::new().dimmed(), &format!("{time:>longest$}"), longest);
         cells.add(voice(&entry.actor), &entry.actor, widest);
-        let (style, words) = words(entry);
+        let (style, words) = match below {
+            Some(_) => phrase(&Entry { text: None, ..(*entry).clone() }, idlers.contains(&place)),
+            None => phrase(entry, idlers.contains(&place)),
+        };
         cells.add(style, &words, 0);
-        let _ = cells.write(&mut out, columns);
+        let _ = cells.write(&mut out, telling.columns);
+        for line in below.unwrap_or_default().trim_end().lines() {
+            let mut cells = Cells::default();
+            let line = line.trim_end();
+            cells.add(
+                Style::new(),
+                &if line.is_empty() { String::new() } else { format!("{:10}{line}", "") },
+                0,
+            );
+            // Whoever wants it in full wants it uncut.
+            let _ = cells.write(&mut out, None);
+        }
     }
     String::from_utf8_lossy(&out).into_owned()
 }
@@ -30,102 +65,32 @@ pub fn story(material: &Material, timeline: &Timeline, all: bool, columns: Optio
 fn matters(entry: &Entry) -> bool {
     match entry.kind {
         Kind::MemberJoined | Kind::MemberLeft => entry.actor != LEAD,
-        Kind::TurnStarted => entry.text.is_some(),
+        Kind::TurnStarted => entry.text.is_some() || entry.by_subagent,
         _ => !entry.automatic,
     }
 }
 
-/// What happened, in words that follow the actor's name.
-fn words(entry: &Entry) -> (Style, String) {
-    let plain = Style::new();
-    let dim = plain.dimmed();
-    let text = entry.text.as_deref().unwrap_or_default();
-    let summary = entry.summary.as_deref().unwrap_or_default();
-    let with = |words: &str, more: &str| {
-        if more.is_empty() { words.to_owned() } else { format!("{words}: {}", first_line(more)) }
-    };
-    let to = entry.to.as_deref().unwrap_or("unknown");
-    let task = format!("task {}", entry.task.as_deref().unwrap_or("?"));
-    match entry.kind {
-        Kind::SessionStarted => {
-            (dim, format!("began a session ({})", if summary.is_empty() { "unknown" } else { summary }))
-        }
-        Kind::SessionEnded => {
-            (dim, format!("ended the session ({})", if summary.is_empty() { "unknown" } else { summary }))
-        }
-        Kind::TeamCreated => (plain.bold(), with("made the team", summary)),
-        Kind::TeamErased => (plain.bold(), erased(summary)),
-        Kind::MemberJoined => {
-            (plain.bold(), with("joined the team", if summary.is_empty() { text } else { summary }))
-        }
-        Kind::MemberLeft => (plain.bold(), "left the team".to_owned()),
-        Kind::TaskCreated => (plain, with(&format!("made {task}"), summary)),
-        Kind::TaskChanged => (AnsiColor::Blue.on_default(), changed(entry, &task, summary)),
-        Kind::TaskCompleted => (AnsiColor::Green.on_default(), with(&format!("completed {task}"), summary)),
-        Kind::TaskDeleted => (AnsiColor::Red.on_default(), with(&format!("deleted {task}"), summary)),
-        Kind::TaskErased => (AnsiColor::Red.on_default(), with(&format!("erased {task}"), summary)),
-        Kind::TurnStarted => (dim, with("began a turn", text)),
-        Kind::TurnEnded => (dim, with("ended the turn", text)),
-        Kind::Idle => (dim, "went idle".to_owned()),
-        Kind::Message => (plain, told(entry, to, text)),
-        Kind::MessageRefused => (AnsiColor::Red.on_default(), refused(entry, to)),
-        Kind::ShutdownRequested => {
-            (AnsiColor::Yellow.on_default(), with(&format!("asked {to} to stop"), text))
-        }
-        Kind::ShutdownApproved => (AnsiColor::Yellow.on_default(), with("agreed to stop", text)),
-        Kind::ShutdownRejected => (AnsiColor::Yellow.on_default(), with("refused to stop", text)),
-    }
+/// Whether it has a text that an agent or a person said.
+fn is_speech(entry: &Entry) -> bool {
+    let kinds = [
+        Kind::MemberJoined,
+        Kind::TurnStarted,
+        Kind::TurnEnded,
+        Kind::Message,
+        Kind::MessageRefused,
+        Kind::ShutdownRequested,
+        Kind::ShutdownApproved,
+        Kind::ShutdownRejected,
+    ];
+    kinds.contains(&entry.kind) && !entry.automatic
 }
 
-fn erased(reason: &str) -> String {
-    let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-    format!("erased the team's directory{reason}")
-}
-
-fn told(entry: &Entry, to: &str, text: &str) -> String {
-    let to = if to == "*" { "everybody" } else { to };
-    let word = match entry.message.as_deref() {
-        Some("message" | "broadcast") | None => String::new(),
-        Some(word) => format!(" ({word})"),
+/// The places of those who went idle when they had ended a turn, and of the ends of these turns: each pair is one line.
+fn idles(shown: &[&Entry]) -> (HashSet<usize>, HashSet<usize>) {
+    let next = |place: usize| {
+        let actor = &shown[place].actor;
+        (place + 1..shown.len()).find(|next| shown[*next].actor == *actor && !shown[*next].automatic)
     };
-    let said = match entry.summary.as_deref().filter(|_| word.is_empty()) {
-        Some(summary) => summary.to_owned(),
-        None => first_line(text),
-    };
-    let long = if text.len() > 200 { format!(" ({})", size(text.len())) } else { String::new() };
-    let doubt = if entry.unconfirmed { " (not confirmed)" } else { "" };
-    format!("told {to}{word}: {said}{long}{doubt}")
-}
-
-fn refused(entry: &Entry, to: &str) -> String {
-    let what = match entry.message.as_deref() {
-        Some("shutdown_response") => "answer the request to stop".to_owned(),
-        Some("shutdown_request") => format!("ask {to} to stop"),
-        _ => format!(
-            "tell {to}: {}",
-            entry.summary.clone().unwrap_or_else(|| first_line(entry.text.as_deref().unwrap_or_default()))
-        ),
-    };
-    let why = entry.refusal.as_deref().unwrap_or_default().trim();
-    let why = why.trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
-    if why.is_empty() {
-        format!("could not {what}")
-    } else {
-        format!("could not {what}: {}", first_line(why))
-    }
-}
-
-/// What a task's change means.
-fn changed(entry: &Entry, task: &str, summary: &str) -> String {
-    let owner = entry.owner.as_ref().and_then(Option::as_deref);
-    let what = match (entry.from_status.as_deref(), entry.to_status.as_deref(), owner) {
-        (from, to, Some(owner)) if from == to && owner == entry.actor => format!("took {task}"),
-        (from, to, Some(owner)) if from == to => format!("gave {task} to {owner}"),
-        (from, to, None) if from == to => format!("took {task} from its owner"),
-        (_, Some("in_progress"), _) => format!("started {task}"),
-        (Some("in_progress"), Some("pending"), None) => format!("put {task} back: nobody owns it"),
-        (_, Some(to), _) => format!("set {task} to {to}"),
-        (_, None, _) => format!("changed {task}"),
-    };
-    if summary.is_empty() { what } else { format!("{what}: {}", first_line(summary)) }
+    let ends = (0..shown.len()).filter(|place| shown[*place].kind == Kind::TurnEnded);
+    ends.filter_map(|end| Some((next(end).filter(|idle| shown[*idle].kind == Kind::Idle)?, end))).unzip()
 }

@@ -139,7 +139,7 @@ fn delivered(text: &str) -> Vec<Delivered> {
             Some(at) => (&block[..at], &block[at + CLOSE.len() + 2..]),
             None => (block.rfind(CLOSE).map_or(block, |at| &block[..at]), ""),
         };
-        if let Some((head, said)) = body.split_once('>')
+        if let Some((head, said)) = split_head(body)
             && let Some(from) = attribute(head, "teammate_id")
         {
             let said = said.strip_prefix('\n').unwrap_or(said);
@@ -150,6 +150,17 @@ fn delivered(text: &str) -> Vec<Delivered> {
         rest = next;
     }
     found
+}
+
+/// A tag's head and what follows it: the head ends at the first `>` outside quotes.
+fn split_head(block: &str) -> Option<(&str, &str)> {
+    let mut quoted = false;
+    let end = block.find(|c| {
+        quoted ^= c == '"';
+        c == '>' && !quoted
+    });
+    // A quote that is never closed closes nothing.
+    end.map(|end| (&block[..end], &block[end + 1..])).or_else(|| block.split_once('>'))
 }
 
 /// 2.1.328 breaks tags that stand in a message's text: `<\/teammate-message>`, `<\teammate-message …>`.
@@ -183,6 +194,19 @@ mod tests {
             (found[1].from.as_str(), found[1].text.as_str()),
             ("carol", "{\"type\":\"idle_notification\"}")
         );
+    }
+
+    #[test]
+    fn a_summary_may_hold_what_ends_a_tag() {
+        let text =
+            "<teammate-message teammate_id=\"bob\" summary=\"a -> b\">\nit's > \"that\"\n</teammate-message>";
+        let found = delivered(text);
+        assert_eq!(
+            (found[0].from.as_str(), found[0].summary.as_deref(), found[0].text.as_str()),
+            ("bob", Some("a -> b"), "it's > \"that\"")
+        );
+        let open = "<teammate-message teammate_id=\"bob\" summary=\"cut>\nhello\n</teammate-message>";
+        assert_eq!(delivered(open)[0].text, "hello");
     }
 
     #[test]

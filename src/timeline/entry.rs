@@ -145,6 +145,9 @@ pub struct Entry {
     /// The agent's or the session's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// Whether a plain subagent did it.
+    #[serde(skip)]
+    pub by_subagent: bool,
     /// Where it was seen.
     pub sources: Vec<Source>,
 }
@@ -169,6 +172,7 @@ impl Entry {
             refusal: None,
             request: None,
             agent: None,
+            by_subagent: false,
             sources: vec![source],
         }
     }

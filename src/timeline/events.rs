@@ -32,7 +32,8 @@ impl Told {
     /// The actor's name, where it was known.
     pub fn who(&self) -> Option<&str> {
         match self.actor.kind {
-            ActorKind::Unknown | ActorKind::Helper => None,
+            ActorKind::Unknown => None,
+            ActorKind::Helper => Some(self.actor.shown()),
             _ => self.actor.name.as_deref(),
         }
     }
@@ -86,7 +87,8 @@ pub fn by_run(
     Ok((events, reader.into_problems()))
 }
 
-/// Of what its sessions did before there was a run, a run's story has that they began, and the prompt that led to it.
+/// Of what its sessions did before there was a run, a run's story has that they began, and the prompt that led to it;
+/// and what subagents were launched for, which may be said before they begin.
 fn forget_earlier_life(events: &mut Vec<Told>, started_at: &str) {
     let earlier = |event: &Told| !event.in_run && event.at.as_str() < started_at;
     let prompt = events.iter().rposition(|event| {
@@ -94,7 +96,9 @@ fn forget_earlier_life(events: &mut Vec<Told>, started_at: &str) {
     });
     let mut place = 0;
     events.retain(|event| {
-        let kept = !earlier(event) || event.kind == Kind::SessionStart || Some(place) == prompt;
+        let launches =
+            event.kind == Kind::PostToolUse && matches!(event.payload.tool(), Some("Agent" | "Task"));
+        let kept = !earlier(event) || launches || event.kind == Kind::SessionStart || Some(place) == prompt;
         place += 1;
         kept
     });

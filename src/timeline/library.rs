@@ -1,12 +1,13 @@
 //! The runs on record, and how a person names one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::{Material, by_run};
 use crate::archive::{Archive, RunRecord};
 use crate::error::{Error, Result};
-use crate::log::Problems;
+use crate::log::{Problems, Range, Reader};
+use crate::near::nearest;
 
 /// Everything on record.
 #[derive(Debug)]
@@ -41,20 +42,39 @@ impl Library {
         self.runs.iter().map(|run| run.run.as_str()).collect()
     }
 
+    /// How many events are on record.
+    pub fn events(&self) -> usize {
+        Reader::open(&self.log, Range::default()).map_or(0, Iterator::count)
+    }
+
+    /// Why there is no run at all.
+    pub fn empty(&self) -> Error {
+        match self.events() {
+            _ if !self.damaged.is_empty() => Error::not_found("no run on record can be read"),
+            0 => Error::not_found("nothing is on record yet").hint(
+                "`teamkeep install` adds the hooks to the client's settings; `teamkeep demo` shows a recorded run",
+            ),
+            1 => Error::not_found("hooks work: 1 event is on record, but no team yet"),
+            events => {
+                Error::not_found(format!("hooks work: {events} events are on record, but no team yet"))
+            }
+        }
+    }
+
     /// The run that a person means: `latest`, a team's name (the last run of it), or the beginning of a run's id.
     ///
     /// # Errors
     /// When there is none, or more than one id begins so.
     pub fn find(&self, name: &str) -> Result<&RunRecord> {
-        if self.runs.is_empty() {
-            let hint = "`teamkeep install` adds the hooks to the client's settings; `teamkeep demo` shows a recorded run";
-            return Err(Error::not_found("nothing is on record yet").hint(hint));
+        if name.is_empty() {
+            return Err(Error::usage("RUN is empty").hint(
+                "a team's name, `latest`, or the beginning of a run's id: `teamkeep teams` lists them",
+            ));
         }
-        let with_team = || self.runs.iter().rev().find(|run| run.team.is_some());
+        let latest = || self.runs.iter().rev().find(|run| run.team.is_some()).or(self.runs.last());
+        let latest = latest().ok_or_else(|| self.empty())?;
         if name == "latest" {
-            return with_team()
-                .or(self.runs.last())
-                .ok_or_else(|| Error::not_found("nothing is on record yet"));
+            return Ok(latest);
         }
         if let Some(run) =
             self.runs.iter().rev().find(|run| run.team.as_deref() == Some(name) || run.run == name)
@@ -64,17 +84,38 @@ impl Library {
         let matching: Vec<&RunRecord> = self.runs.iter().filter(|run| run.run.starts_with(name)).collect();
         match matching.as_slice() {
             [run] => Ok(run),
-            [] => Err(Error::not_found(format!("no run is called {name:?}"))
-                .hint("`teamkeep teams --all` lists what is on record")),
+            [] => {
+                let error = Error::not_found(format!("no run is called {name:?}"));
+                let error = match self.meant(name).as_slice() {
+                    [] => error,
+                    near => error.hint(format!("did you mean {}?", near.join(" or "))),
+                };
+                Err(error.hint("`teamkeep teams --all` lists what is on record"))
+            }
             several => {
-                let ids: Vec<&str> = several.iter().map(|run| run.run.as_str()).collect();
-                Err(Error::not_found(format!(
-                    "{name:?} is the beginning of {} runs: {}",
-                    ids.len(),
-                    ids.join(", ")
-                )))
+                let what = format!("{name:?} is the beginning of {} runs", several.len());
+                Err(several.iter().fold(Error::not_found(what), |error, run| {
+                    let team = run.team.as_deref().unwrap_or("(no team)");
+                    error.hint(format!("{} {team}, {}", run.run, run.started_at))
+                }))
             }
         }
+    }
+
+    /// Team names that somebody may have meant: those that the word is a part of, else the nearest.
+    fn meant(&self, name: &str) -> Vec<&str> {
+        let mut teams: Vec<&str> = self.runs.iter().rev().filter_map(|run| run.team.as_deref()).collect();
+        let mut known = HashSet::new();
+        teams.retain(|team| known.insert(*team));
+        let part = name.to_lowercase();
+        let mut parts: Vec<&str> =
+            teams.iter().copied().filter(|team| team.to_lowercase().contains(&part)).collect();
+        parts.truncate(3);
+        if parts.is_empty() {
+            teams.push("latest");
+            parts.extend(nearest(name, &teams));
+        }
+        parts
     }
 
     /// Opens runs, reading the log once.

@@ -1,5 +1,7 @@
 //! Sessions, the team, its members and their turns.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::entry::{Entry, Kind, Source};
@@ -122,6 +124,7 @@ fn members(material: &Material) -> Vec<Entry> {
 /// Turns of the lead, of teammates and of subagents, and the waiting between them. Helpers of the client take no turns.
 pub fn turns(material: &Material) -> Vec<Entry> {
     let mut told = Vec::new();
+    let errands = errands(material);
     for event in &material.events {
         let (kind, text) = match event.kind {
             Event::SubagentStart => (Kind::TurnStarted, None),
@@ -138,9 +141,26 @@ pub fn turns(material: &Material) -> Vec<Entry> {
         let mut entry = Entry::new(&event.at, kind, who(material, event), Source::Hook);
         entry.text = text.map(str::to_owned);
         entry.agent.clone_from(&event.actor.id);
+        entry.by_subagent = event.actor.kind == ActorKind::Subagent;
+        if kind == Kind::TurnStarted && entry.by_subagent {
+            let errand = event.actor.id.as_deref().and_then(|id| errands.get(id));
+            entry.summary = errand.map(|errand| (*errand).to_owned());
+        }
         told.push(entry);
     }
     told
+}
+
+/// What plain subagents were launched for, by agent id.
+fn errands(material: &Material) -> HashMap<&str, &str> {
+    let launched = material.events.iter().filter(|event| {
+        event.kind == Event::PostToolUse && matches!(event.payload.tool(), Some("Agent" | "Task"))
+    });
+    let errands = launched.filter_map(|event| {
+        let id = event.payload.tool_response().get("agentId")?.as_str()?;
+        Some((id, event.payload.tool_input().get("description")?.as_str()?))
+    });
+    errands.collect()
 }
 
 /// The name of an event's actor.

@@ -60,12 +60,20 @@ impl Material {
         self.members.iter().any(|member| member == name)
     }
 
-    /// What could not be read.
+    /// What could not be read, and what that means.
     pub fn problems(&self) -> Vec<String> {
-        let mut problems: Vec<String> =
-            self.history.problems.iter().chain(&self.voices.problems).cloned().collect();
-        if self.journal.damaged > 0 {
-            problems.push(format!("{} line(s) of the run's journal cannot be read", self.journal.damaged));
+        let objects = self.history.problems.iter();
+        let objects =
+            objects.map(|why| format!("{why}; without it that state is left out: a backup may have it"));
+        let voices = self.voices.problems.iter();
+        let voices =
+            voices.map(|why| format!("{why}; what only it tells is left out: look at its permissions"));
+        let mut problems: Vec<String> = objects.chain(voices).collect();
+        if let Some(damage) = &self.journal.damage {
+            problems.push(format!(
+                "{damage}; {} line(s) of the run's journal are passed over, and the states in them left out",
+                self.journal.damaged
+            ));
         }
         problems
     }

@@ -81,9 +81,12 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
         if is_prompt(material, copy) {
             continue;
         }
-        let notice = Notice::read(copy.text);
-        if let Some(draft) = drafts.iter_mut().find(|draft| draft.matches(copy, notice.as_ref())) {
-            draft.take(copy);
+        // Who sends the text of a notice as a message has said it, and nothing more.
+        let notice = Notice::read(copy.text).filter(|notice| speaks_for_itself(notice, copy.from));
+        let said = drafts.iter().position(|draft| draft.says(copy));
+        let noticed = || drafts.iter().position(|draft| draft.is_told_by(copy, notice.as_ref()));
+        if let Some(place) = said.or_else(noticed) {
+            drafts[place].take(copy);
         } else if !copy.is_quoted(&mut drafts) {
             drafts.push(Draft::of_copy(copy, notice));
         }
@@ -179,12 +182,7 @@ impl Draft {
     /// A message that only its copy tells of: the client's own, or one whose hook nobody saw.
     fn of_copy(copy: &Copy<'_>, notice: Option<Notice>) -> Draft {
         let word = notice.as_ref().map_or_else(|| "message".to_owned(), |notice| notice.kind.clone());
-        let kind = match word.as_str() {
-            "shutdown_request" => Kind::ShutdownRequested,
-            "shutdown_approved" => Kind::ShutdownApproved,
-            "shutdown_rejected" => Kind::ShutdownRejected,
-            _ => Kind::Message,
-        };
+        let kind = kind_of(&word).unwrap_or(Kind::Message);
         let mut entry = Entry::new(copy.at.clone(), kind, copy.from, copy.source);
         entry.to = Some(copy.recipient.to_owned());
         entry.summary = copy.summary.map(str::to_owned);
@@ -203,30 +201,33 @@ impl Draft {
         Draft { entry, id: copy.id.map(str::to_owned), found, signed: true }
     }
 
-    /// Whether this copy is one of this message.
-    fn matches(&self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
-        if self.entry.kind == Kind::MessageRefused {
-            return false;
-        }
-        if self.found.iter().any(|(source, recipient)| *source == copy.source && recipient == copy.recipient)
-        {
-            return false;
-        }
-        if let (Some(id), Some(other)) = (self.id.as_deref(), copy.id) {
-            return id == other && self.is_for(copy.recipient);
-        }
-        if let Some(notice) = notice
-            && let Some(of_notice) = kind_of(&notice.kind)
-        {
-            let same_request = match (&self.entry.request, &notice.request) {
-                (Some(mine), Some(theirs)) => mine == theirs,
-                _ => self.is_for(copy.recipient) && self.is_from(copy.from) && self.entry.text == notice.text,
-            };
-            return self.entry.kind == of_notice && same_request;
-        }
-        self.is_for(copy.recipient)
-            && self.is_from(copy.from)
-            && self.entry.text.as_deref().map(str::trim) == Some(copy.text.trim())
+    /// Whether nothing speaks against this copy being one of this message, whatever it says.
+    fn may_have(&self, copy: &Copy<'_>) -> bool {
+        let known =
+            |(source, recipient): &(Source, String)| *source == copy.source && recipient == copy.recipient;
+        self.entry.kind != Kind::MessageRefused && !self.found.iter().any(known)
+    }
+
+    /// Whether this copy has the message's id; else its sender, recipient and text.
+    fn says(&self, copy: &Copy<'_>) -> bool {
+        let same = match (self.id.as_deref(), copy.id) {
+            (Some(id), Some(other)) => id == other,
+            _ => {
+                self.is_from(copy.from) && self.entry.text.as_deref().map(str::trim) == Some(copy.text.trim())
+            }
+        };
+        same && self.is_for(copy.recipient) && self.may_have(copy)
+    }
+
+    /// Whether this copy is the client's notice of this request to stop, or of this answer.
+    fn is_told_by(&self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
+        let Some(notice) = notice else { return false };
+        let same = match (&self.entry.request, &notice.request) {
+            (Some(mine), Some(theirs)) => mine == theirs,
+            _ => self.is_for(copy.recipient) && self.is_from(copy.from) && self.entry.text == notice.text,
+        };
+        let ids_differ = self.id.is_some() && copy.id.is_some();
+        same && !ids_differ && kind_of(&notice.kind) == Some(self.entry.kind) && self.may_have(copy)
     }
 
     /// A teammate's name may be written with its team: `bob@parser-team`.
@@ -254,7 +255,11 @@ impl Draft {
         }
     }
 
-    fn finish(self) -> Entry {
+    fn finish(mut self) -> Entry {
+        // The client signs what it says by itself so.
+        if self.entry.automatic && self.entry.actor == "system" {
+            "client".clone_into(&mut self.entry.actor);
+        }
         self.entry
     }
 }
@@ -267,6 +272,14 @@ fn kind_of(word: &str) -> Option<Kind> {
         "shutdown_rejected" => Some(Kind::ShutdownRejected),
         _ => None,
     }
+}
+
+/// Whether a notice is about its own sender: nobody else's is the client's. Answers carry the name of who was asked.
+fn speaks_for_itself(notice: &Notice, sender: &str) -> bool {
+    let is_sender = |name: &str| sender == "system" || name.split('@').next() == Some(sender);
+    let answers = matches!(notice.kind.as_str(), "shutdown_approved" | "shutdown_rejected");
+    let asked = notice.request.as_deref().and_then(|id| id.rsplit_once('@')).map(|(_, name)| name);
+    notice.from.as_deref().is_none_or(is_sender) && asked.filter(|_| answers).is_none_or(is_sender)
 }
 
 /// What a teammate was told when it was spawned comes to it as a message; it is told with its joining.

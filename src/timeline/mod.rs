@@ -2,6 +2,7 @@
 
 mod entry;
 mod events;
+mod gone;
 mod history;
 mod library;
 mod life;
@@ -16,6 +17,7 @@ mod when;
 
 pub use entry::{Entry, Kind, Source};
 pub use events::{Told, by_run};
+pub use gone::Gone;
 pub use history::{Copy, History};
 pub use library::{Library, Opened};
 pub use material::Material;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::gone::Gone;
 use super::history::{File, task_id};
 use super::material::{Material, spawns};
 use crate::archive::{Archive, Held};
@@ -25,6 +26,8 @@ pub struct State {
     pub tasks: BTreeMap<String, Value>,
     /// The messages that lay in each inbox.
     pub inboxes: BTreeMap<String, Vec<Value>>,
+    /// What of it was gone before the run was over; nothing for a moment, which shows what was there.
+    pub gone: Gone,
 }
 
 /// The state as of `at` (RFC 3339 in our spelling), or of each thing as it was when it last existed.
@@ -36,6 +39,7 @@ pub fn state(archive: &Archive, material: &Material, at: Option<&str>) -> State 
         members: BTreeMap::new(),
         tasks: BTreeMap::new(),
         inboxes: BTreeMap::new(),
+        gone: Gone::default(),
     };
     match at {
         Some(at) => state.fill(archive, &material.journal.at(at), material),
@@ -101,6 +105,7 @@ impl State {
             inbox.push(copy.entry.raw.clone());
         }
         self.told_only(material);
+        self.gone = Gone::of(material);
     }
 
     /// Tasks that no snapshot caught, as far as the tools told of them.

@@ -41,6 +41,7 @@ fn an_empty_stdin_is_recorded() {
         "teamkeep: the payload on stdin is no JSON object (stdin was empty); it was recorded as it is"
     );
     assert_eq!((&event["malformed"], &event["payload"]), (&json!("stdin was empty"), &json!({"text": ""})));
+    assert_eq!(event["actor"], json!({"name": null, "id": null, "kind": "unknown"}), "nobody said anything");
 }
 
 #[test]
@@ -248,4 +249,12 @@ fn what_the_environment_says_is_never_recorded() {
     stage.hook(lead.payload("Stop", json!({})), &[("CLAUDE_CODE_MESSAGING_TOKEN", "my-secret!")]);
     let found = below(&stage.keep("")).into_iter().filter_map(|path| std::fs::read(path).ok());
     assert!(found.into_iter().all(|bytes| !bytes.windows(10).any(|part| part == b"my-secret!")));
+}
+
+#[test]
+fn a_session_id_that_is_no_text_is_recorded_with_a_warning() {
+    let stage = Stage::new();
+    is_quiet(&stage.feed("stop", br#"{"hook_event_name":"Stop","session_id":17}"#, &[]));
+    let event = &stage.log()[0];
+    assert_eq!((&event["session"], &event["warning"]), (&Value::Null, &json!("session_id is no text")));
 }

@@ -87,11 +87,10 @@ fn a_damaged_run_record_is_told_and_made_again() {
     std::fs::write(stage.keep(&format!("archive/runs/{run}/run.json")), "{\"v\":1,").unwrap();
     let said = stage.run(&["teams"]);
     assert_eq!(said.code, Some(0));
-    assert!(
-        said.err.ends_with(&format!("teamkeep: the record of run {run} cannot be read\n")),
-        "{}",
-        said.err
-    );
+    let path = stage.keep(&format!("archive/runs/{run}/run.json"));
+    let why = format!("teamkeep: cannot read {}: EOF while parsing a value", path.display());
+    assert!(said.err.contains(&why), "{}", said.err);
+    assert!(said.err.contains("; the next hook call of its team makes it again"), "{}", said.err);
     go_on(&stage, &lead);
     is_whole(&stage, &run);
     assert_eq!(
@@ -111,7 +110,11 @@ fn a_damaged_line_of_the_journal_is_told_and_the_others_stand() {
     lead.task("1", "completed", Some("alice"));
     lead.hook("Stop", json!({}));
     let said = stage.run(&["replay", TEAM, "--json"]);
-    assert_eq!(said.err, "teamkeep: 2 line(s) of the run's journal cannot be read\n");
+    let lines = whole.lines().count();
+    let begin = format!("teamkeep: {}:{}: expected value at line 1", journal.display(), lines + 1);
+    assert!(said.err.starts_with(&begin), "{}", said.err);
+    assert!(said.err.contains("; 2 line(s) of the run's journal are passed over"), "{}", said.err);
+    assert_eq!(said.err.lines().count(), 1);
     let entries = super::stage::lines(&said.out);
     assert_eq!(
         (only(&entries, "task-created")["task"].as_str(), only(&entries, "task-completed")["task"].as_str()),
@@ -168,7 +171,7 @@ fn a_damaged_object_is_told_and_the_rest_is_shown() {
     let library = stage.library();
     let held = library.archive.journal(&run_of(&stage)).last();
     let hash = held[&format!("tasks/{TEAM}/1.json")].object.clone().unwrap();
-    let path = stage.keep(&format!("archive/objects/{}/{}", &hash[..2], &hash[2..]));
+    let path = stage.keep(&format!("archive/objects/{}/{}", &hash[..1], &hash[1..]));
     std::fs::write(&path, "{}").unwrap();
     let said = stage.run(&["show", TEAM, "--json"]);
     assert_eq!(said.code, Some(0));
@@ -196,4 +199,21 @@ fn a_clock_that_goes_backwards_reorders_nothing() {
         entries.iter().filter(|entry| entry["task"] == "1").map(|entry| &entry["to_status"]).collect();
     assert_eq!(states, ["pending", "in_progress", "pending", "completed"]);
     assert_eq!(stage.show(&[TEAM])["tasks"]["1"]["status"], "completed");
+}
+
+#[test]
+fn of_many_problems_five_are_told_and_the_rest_counted() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    for number in 2..12 {
+        lead.task(&number.to_string(), "pending", None);
+        lead.hook("Stop", json!({}));
+    }
+    let objects = below(&stage.keep("archive/objects"));
+    objects.iter().filter(|path| path.is_file()).for_each(|path| std::fs::write(path, "{}").unwrap());
+    let said = stage.run(&["show", TEAM]);
+    let lines: Vec<&str> = said.err.lines().collect();
+    assert_eq!((said.code, lines.len()), (Some(0), 6), "{}", said.err);
+    assert!(lines[..5].iter().all(|line| line.contains("is damaged: its content has another hash; ")));
+    assert_eq!(lines[5], "teamkeep: 7 more of the record could not be read");
 }

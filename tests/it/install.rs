@@ -207,14 +207,14 @@ fn without_a_client_the_hooks_are_those_that_every_client_knows() {
     the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
     note: no `claude` was found on the search path; only the 12 hooks that every client with agent teams knows
-    hint: once `claude` answers: teamkeep install; or name its version: teamkeep install --client-version X.Y.Z
+    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
     ");
     assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 12);
     home.client("I am not well");
     assert_snapshot!(home.ok("install").err, @"
     nothing to do: ~/.claude/settings.json has all 12 hooks
     note: `claude --version` named no version; only the 12 hooks that every client with agent teams knows
-    hint: once `claude` answers: teamkeep install; or name its version: teamkeep install --client-version X.Y.Z
+    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
     ");
     home.ok("install --client-version 2.1.200");
     assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 15);
@@ -400,7 +400,7 @@ fn not_knowing_the_client_takes_nothing_away_from_an_install() {
     assert_snapshot!(home.ok("install").err, @"
     nothing to do: ~/.claude/settings.json has all 15 hooks
     note: no `claude` was found on the search path; the hooks keep the set and the form that they had
-    hint: once `claude` answers: teamkeep install; or name its version: teamkeep install --client-version X.Y.Z
+    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
     ");
     assert_eq!(home.read(), installed);
     home.client("I am not well");
@@ -412,7 +412,7 @@ fn not_knowing_the_client_takes_nothing_away_from_an_install() {
     to undo: teamkeep uninstall
     warning: /moved/teamkeep cannot be run; the hooks fail until it can
     note: `claude --version` named no version; the hooks keep the set and the form that they had
-    hint: once `claude` answers: teamkeep install; or name its version: teamkeep install --client-version X.Y.Z
+    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
     ");
     assert_eq!(
         home.read(),
@@ -451,7 +451,7 @@ fn a_client_that_hangs_is_not_waited_for_long_nor_in_silence() {
     the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
     note: `claude --version` gave no answer; only the 12 hooks that every client with agent teams knows
-    hint: once `claude` answers: teamkeep install; or name its version: teamkeep install --client-version X.Y.Z
+    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
     ");
 }
 

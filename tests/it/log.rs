@@ -136,7 +136,9 @@ fn a_full_disk_leaves_the_log_as_it_was() {
 
 fn teamkeep(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_teamkeep"));
-    command.env_clear().env("TEAMKEEP_HOME", home).env("TEAMKEEP_CONFIG", home.join("teamkeep.toml"));
+    command.env_clear().env("TEAMKEEP_HOME", home);
+    let config = home.join("teamkeep.toml");
+    command.envs(config.exists().then_some(("TEAMKEEP_CONFIG", config)));
     command.env("TEAMKEEP_NOW", "2026-02-04T05:00:00Z").arg("log");
     command
 }
@@ -203,6 +205,10 @@ fn filters_narrow_the_log() {
     assert_eq!(ids(&["--event", "subagent-stop", "--event", "PreToolUse"]), "24");
     assert_eq!(ids(&["--actor", "alice", "-n", "1"]), "4");
     assert_eq!(ids(&["--actor", "abob"]), "3");
+    assert_eq!(
+        (ids(&["--actor", "teammate"]), ids(&["--actor", "lead"])),
+        ("1234".to_owned(), String::new())
+    );
     assert_eq!(ids(&["--since", "30m"]), "34");
     assert_eq!(ids(&["--until", "2026-02-03T23:00:00-05:00"]), "1");
 }
@@ -210,12 +216,28 @@ fn filters_narrow_the_log() {
 #[test]
 fn nothing_to_show_is_no_failure() {
     let home = tempfile::tempdir().unwrap();
-    for args in [&["--json"][..], &["-n", "3"], &["--event", "Stop"]] {
-        let output = run(home.path(), args);
+    let said = |home: &Path, args: &[&str]| {
+        let output = run(home, args);
         assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b""[..]));
-        assert_eq!(String::from_utf8(output.stderr).unwrap(), "no events match\n");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for args in [&["--json"][..], &["-n", "3"], &["--event", "Stop"]] {
+        assert!(said(home.path(), args).starts_with("nothing is on record yet; `teamkeep install` adds"));
     }
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "and nothing is made");
+    assert_eq!(said(store().path(), &["--event", "Stop"]), "no events match\n");
+}
+
+#[test]
+fn a_name_that_nothing_on_record_has_is_told_with_the_nearest() {
+    let home = store();
+    let output = run(home.path(), &["--event", "subagent-stpo", "--team", "parser", "--actor", "alise"]);
+    insta::assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @r#"
+    no events match
+    no team on record is called "parser"
+    no actor on record is called "alise"; did you mean alice?
+    no event on record is called "subagent-stpo"; did you mean SubagentStop?
+    "#);
 }
 
 #[test]
@@ -226,7 +248,9 @@ fn lines_that_cannot_be_read_are_named_at_the_end() {
     let output = run(home.path(), &["--json"]);
     assert_eq!(output.stdout.iter().filter(|byte| **byte == b'\n').count(), 4);
     let (said, path) = (String::from_utf8(output.stderr).unwrap(), segment.display());
-    let lines = format!("  {path}:1: no JSON object\n  {path}:2: no record: it has no version\n");
+    let over = "the line is passed over";
+    let lines =
+        format!("  {path}:1: no JSON object; {over}\n  {path}:2: no record: it has no version; {over}\n");
     assert_eq!(said, format!("teamkeep: what could not be read of the log (2 in all):\n{lines}"));
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 mod architecture;
+mod asked;
 mod bad_input;
 mod captures;
 mod crashes;
@@ -10,6 +11,7 @@ mod damage;
 mod docs;
 mod home;
 mod install;
+mod install_sh;
 mod log;
 mod many;
 mod messages;
@@ -22,6 +24,7 @@ mod runs;
 mod settings_text;
 mod sightings;
 mod stage;
+mod story;
 mod team_delete;
 mod traces;
 mod uninstall;

@@ -237,6 +237,20 @@ fn better_evidence_corrects_how_a_run_ended() {
     assert_eq!(teams[0]["ended_at"], "2026-02-03T04:05:08.000Z", "but not when");
 }
 
+#[test]
+fn a_session_that_acts_after_its_end_opens_its_run_again_and_one_that_acted_before_does_not() {
+    let stage = Stage::new();
+    let lead = begin(&stage, ONE);
+    lead.end("other");
+    // Hooks overlap: this call began before the end, and comes to the archive after it.
+    stage.set_clock(1_500);
+    lead.hook("UserPromptSubmit", json!({"prompt": "overtaken"}));
+    assert_eq!(rows(&stage.teams(), "ended_by"), [&json!("session-end")]);
+    stage.set_clock(10_000);
+    lead.hook("UserPromptSubmit", json!({"prompt": "still here"}));
+    assert_eq!(rows(&stage.teams(), "ended_by"), [&Value::Null]);
+}
+
 fn deleted(response: Value, removes: bool) -> Value {
     let stage = Stage::new();
     let lead = Lead::named(&stage, ONE, "parser-team");

@@ -71,7 +71,8 @@ impl Stage {
     pub fn dress(&self, command: &mut Command) {
         command.env_clear().current_dir(self.home().join("parser"));
         command.env("HOME", self.home()).env("TEAMKEEP_HOME", self.keep("")).env("PATH", "/usr/bin:/bin");
-        command.env("TEAMKEEP_CONFIG", self.dir.path().join("teamkeep.toml"));
+        let config = self.dir.path().join("teamkeep.toml");
+        command.envs(config.exists().then_some(("TEAMKEEP_CONFIG", config)));
         command.env("TEAMKEEP_NOW", self.time(self.now.load(Ordering::Relaxed)));
     }
 
@@ -210,9 +211,9 @@ pub fn kebab(name: &str) -> String {
     kebab
 }
 
-/// JSON, one value a line.
+/// JSON, one value a line: read as the program reads it, for a record may hold a number that no float holds.
 pub fn lines(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines().map(|line| teamkeep::json::lenient(line.as_bytes()).unwrap()).collect()
 }
 
 /// Every file and directory below a path.

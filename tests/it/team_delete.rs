@@ -37,6 +37,7 @@ fn delete(stage: &Stage, lead: &Lead<'_>, store: &str) -> Said {
 #[test]
 fn a_team_that_cannot_be_archived_is_not_deleted() {
     let stage = Stage::new();
+    stage.configure("");
     let lead = team(&stage);
     let store = no_store(&stage);
     let said = delete(&stage, &lead, store.to_str().unwrap());

@@ -47,7 +47,7 @@ fn what_cannot_be_read_is_named_and_passed_over() {
     assert_eq!(ids, ["1", "2"]);
     assert_eq!(problems.count, 5);
     let shown: Vec<String> = problems.first.iter().map(Problem::to_string).collect();
-    let place = |line: u8, why: &str| format!("{}:{line}: {why}", old.display());
+    let place = |line: u8, why: &str| format!("{}:{line}: {why}; the line is passed over", old.display());
     assert_eq!(
         shown,
         [

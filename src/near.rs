@@ -1,0 +1,38 @@
+//! Words that are nearly the same: what somebody may have meant.
+
+/// The known word that a slip of the fingers would turn into this one.
+pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let plain = |word: &str| word.to_lowercase().replace('_', "-");
+    let word = plain(word);
+    let near = known.iter().map(|known| (distance(&word, &plain(known)), *known)).min()?;
+    (near.0 <= 2.max(near.1.chars().count() / 3)).then_some(near.1)
+}
+
+/// The number of characters to add, drop or change between two words.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (down, c) in one.chars().take(64).enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], down + 1);
+        for (across, o) in other.iter().enumerate() {
+            let changed = diagonal + usize::from(c != *o);
+            diagonal = row[across + 1];
+            row[across + 1] = changed.min(diagonal + 1).min(row[across] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_fingers_is_near_and_another_word_is_not() {
+        let known = ["keep-size", "SubagentStop", "parser-team"];
+        assert_eq!(nearest("keep_sise", &known), Some("keep-size"));
+        assert_eq!(nearest("subagentstop", &known), Some("SubagentStop"));
+        assert_eq!(nearest("parser-taem", &known), Some("parser-team"));
+        assert_eq!((nearest("lexer", &known), nearest("", &[])), (None, None));
+    }
+}

@@ -1,0 +1,107 @@
+//! What happened, in words that follow the actor's name.
+
+use anstyle::{AnsiColor, Style};
+
+use super::notice::notice;
+use super::words::{first_line, size};
+use crate::timeline::{Entry, Kind};
+
+/// Says it, with its style. `idle` says of a turn's end that nothing came after it.
+pub fn phrase(entry: &Entry, idle: bool) -> (Style, String) {
+    let plain = Style::new();
+    let dim = plain.dimmed();
+    let text = entry.text.as_deref().unwrap_or_default();
+    let summary = entry.summary.as_deref().unwrap_or_default();
+    let with = |words: &str, more: &str| {
+        if more.is_empty() { words.to_owned() } else { format!("{words}: {}", first_line(more)) }
+    };
+    let to = entry.to.as_deref().unwrap_or("unknown");
+    let task = format!("task {}", entry.task.as_deref().unwrap_or("?"));
+    match entry.kind {
+        Kind::SessionStarted => {
+            (dim, format!("began a session ({})", if summary.is_empty() { "unknown" } else { summary }))
+        }
+        Kind::SessionEnded => {
+            (dim, format!("ended the session ({})", if summary.is_empty() { "unknown" } else { summary }))
+        }
+        Kind::TeamCreated => (plain.bold(), with("made the team", summary)),
+        Kind::TeamErased => (plain.bold(), erased(summary)),
+        Kind::MemberJoined => {
+            (plain.bold(), with("joined the team", if summary.is_empty() { text } else { summary }))
+        }
+        Kind::MemberLeft => (plain.bold(), "left the team".to_owned()),
+        Kind::TaskCreated => (plain, with(&format!("made {task}"), summary)),
+        Kind::TaskChanged => (AnsiColor::Blue.on_default(), changed(entry, &task, summary)),
+        Kind::TaskCompleted => (AnsiColor::Green.on_default(), with(&format!("completed {task}"), summary)),
+        Kind::TaskDeleted => (AnsiColor::Red.on_default(), with(&format!("deleted {task}"), summary)),
+        Kind::TaskErased => (AnsiColor::Red.on_default(), with(&format!("erased {task}"), summary)),
+        Kind::TurnStarted => (dim, with("began a turn", if summary.is_empty() { text } else { summary })),
+        Kind::TurnEnded if idle => (dim, with("ended the turn, went idle", text)),
+        Kind::TurnEnded => (dim, with("ended the turn", text)),
+        Kind::Idle => (dim, "went idle".to_owned()),
+        Kind::Message => match notice(text, &entry.actor, to).filter(|_| entry.automatic) {
+            Some(notice) => (dim, notice),
+            None => (plain, told(entry, to, text)),
+        },
+        Kind::MessageRefused => (AnsiColor::Red.on_default(), refused(entry, to)),
+        Kind::ShutdownRequested => {
+            (AnsiColor::Yellow.on_default(), with(&format!("asked {to} to stop"), text))
+        }
+        Kind::ShutdownApproved => (AnsiColor::Yellow.on_default(), with("agreed to stop", text)),
+        Kind::ShutdownRejected => (AnsiColor::Yellow.on_default(), with("refused to stop", text)),
+    }
+}
+
+fn erased(reason: &str) -> String {
+    let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+    format!("erased the team's directory{reason}")
+}
+
+fn told(entry: &Entry, to: &str, text: &str) -> String {
+    let to = if to == "*" { "everybody" } else { to };
+    let word = match entry.message.as_deref() {
+        Some("message" | "broadcast") | None => String::new(),
+        Some(word) => format!(" ({word})"),
+    };
+    let said = match entry.summary.as_deref().filter(|_| word.is_empty()) {
+        Some(summary) => summary.to_owned(),
+        None => first_line(text),
+    };
+    let long = if text.len() > 200 { format!(" ({})", size(text.len())) } else { String::new() };
+    let doubt = if entry.unconfirmed { " (not confirmed)" } else { "" };
+    let said = if said.is_empty() { said } else { format!(": {said}") };
+    format!("told {to}{word}{said}{long}{doubt}")
+}
+
+fn refused(entry: &Entry, to: &str) -> String {
+    let what = match entry.message.as_deref() {
+        Some("shutdown_response") => "answer the request to stop".to_owned(),
+        Some("shutdown_request") => format!("ask {to} to stop"),
+        _ => format!(
+            "tell {to}: {}",
+            entry.summary.clone().unwrap_or_else(|| first_line(entry.text.as_deref().unwrap_or_default()))
+        ),
+    };
+    let why = entry.refusal.as_deref().unwrap_or_default().trim();
+    let why = why.trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
+    if why.is_empty() {
+        format!("could not {what}")
+    } else {
+        format!("could not {what}: {}", first_line(why))
+    }
+}
+
+/// What a task's change means.
+fn changed(entry: &Entry, task: &str, summary: &str) -> String {
+    let owner = entry.owner.as_ref().and_then(Option::as_deref);
+    let what = match (entry.from_status.as_deref(), entry.to_status.as_deref(), owner) {
+        (from, to, Some(owner)) if from == to && owner == entry.actor => format!("took {task}"),
+        (from, to, Some(owner)) if from == to => format!("gave {task} to {owner}"),
+        (from, to, None) if from == to => format!("took {task} from its owner"),
+        (_, Some("in_progress"), _) => format!("started {task}"),
+        (Some("in_progress"), Some("pending"), None) => format!("put {task} back: nobody owns it"),
+        (_, Some(to), _) => format!("set {task} to {to}"),
+        (_, None, _) => format!("changed {task}"),
+    };
+    if summary.is_empty() { what } else { format!("{what}: {}", first_line(summary)) }
+}

@@ -1,0 +1,51 @@
+//! What left a run before its end: members, and tasks that somebody removed.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::entry::{Entry, Kind};
+use super::material::Material;
+use super::{life, tasks};
+
+/// Who and what is no longer there, and since when.
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub struct Gone {
+    /// Members that left, by name.
+    pub members: BTreeMap<String, String>,
+    /// Tasks that were deleted or erased, by id.
+    pub tasks: BTreeMap<String, String>,
+    /// What took each of these tasks away.
+    #[serde(skip)]
+    pub removals: BTreeMap<String, Entry>,
+}
+
+impl Gone {
+    /// Finds it. Who comes back and what is made again is there.
+    pub fn of(material: &Material) -> Gone {
+        let mut gone = Gone::default();
+        for entry in sorted(life::team(material)) {
+            match entry.kind {
+                Kind::MemberLeft => gone.members.insert(entry.actor, entry.at),
+                Kind::MemberJoined => gone.members.remove(&entry.actor),
+                _ => None,
+            };
+        }
+        for entry in sorted(tasks::tasks(material)) {
+            let Some(id) = entry.task.clone() else { continue };
+            if matches!(entry.kind, Kind::TaskDeleted | Kind::TaskErased) {
+                gone.tasks.insert(id.clone(), entry.at.clone());
+                gone.removals.insert(id, entry);
+            } else {
+                gone.tasks.remove(&id);
+                gone.removals.remove(&id);
+            }
+        }
+        gone
+    }
+}
+
+fn sorted(mut entries: Vec<Entry>) -> Vec<Entry> {
+    entries.sort_by(|a, b| a.at.cmp(&b.at));
+    entries
+}

@@ -1,0 +1,292 @@
+//! `install.sh`, run as a user runs it: in a clone, with a cargo that hands out this program.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use insta::assert_snapshot;
+
+use crate::home::{Home, MINE, Said, said};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// A home with a clone in it. This program is on the search path only where install.sh puts it.
+struct Clone {
+    home: Home,
+    dir: PathBuf,
+}
+
+impl Clone {
+    fn new() -> Clone {
+        let home = Home::with(MINE);
+        let dir = home.dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(dir.join("clone/.cargo")).unwrap();
+        for path in ["install.sh", ".cargo/static.toml"] {
+            std::fs::copy(Path::new(ROOT).join(path), dir.join("clone").join(path)).unwrap();
+        }
+        for tool in ["cargo", "rustc"] {
+            symlink(Path::new(ROOT).join("tests/fixtures").join(tool), dir.join("bin").join(tool)).unwrap();
+        }
+        std::fs::rename(dir.join("bin/teamkeep"), dir.join("bin/teamkeep.built")).unwrap();
+        Clone { home, dir }
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.dir.join(path)
+    }
+
+    fn command(&self, script: &str, args: &[&str]) -> Command {
+        let mut command = Command::new("/bin/sh");
+        // Both streams as one: the script speaks on stdout, the program on stderr.
+        command.args(["-c", "exec /bin/sh \"$0\" \"$@\" >&2"]).arg(self.at(script)).args(args);
+        command.env_clear().current_dir(&self.dir);
+        command.env("HOME", &self.dir).env("TEAMKEEP_NOW", "2026-02-03T04:05:06.789Z");
+        let search =
+            format!("{}:{}:/usr/bin:/bin", self.at("bin").display(), self.at(".local/bin").display());
+        command.env("PATH", search);
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Said {
+        said(&self.dir, &mut self.command("clone/install.sh", args))
+    }
+
+    /// Runs it and expects success.
+    fn ok(&self, args: &[&str]) -> String {
+        let said = self.run(args);
+        assert_eq!(said.code, Some(0), "{args:?}: {}", said.err);
+        said.err
+    }
+
+    /// Runs it and expects that something is left to do.
+    fn fails(&self, args: &[&str]) -> String {
+        let said = self.run(args);
+        assert_eq!(said.code, Some(1), "{args:?}: {}", said.err);
+        said.err
+    }
+}
+
+#[test]
+fn an_install_and_its_end_leave_nothing_but_the_record() {
+    let clone = Clone::new();
+    assert_snapshot!(clone.ok(&[]), @"
+    building (a few minutes the first time)
+    installed teamkeep 0.1.0 as ~/.local/bin/teamkeep
+    installed 15 hooks in ~/.claude/settings.json
+    each runs ~/.local/bin/teamkeep hook, for client 2.1.328
+    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: teamkeep uninstall
+    to undo all of it: ~/clone/install.sh --uninstall
+    ");
+    assert_snapshot!(clone.ok(&["--uninstall"]), @"
+    removed 15 hooks from ~/.claude/settings.json; the file is as it was before
+    the file with the hooks: ~/.local/share/teamkeep/installs/#-#.bak
+    removed ~/.local/bin/teamkeep
+    the record stays in ~/.local/share/teamkeep
+    to delete it for good: rm -r ~/.local/share/teamkeep
+    ");
+    assert_eq!(clone.home.read(), MINE);
+    assert!(!clone.at(".local/bin").exists(), "it was made, and is empty again");
+    assert_snapshot!(clone.ok(&["--uninstall"]), @"
+    ~/.claude/settings.json has no hooks of ours
+    there is no ~/.local/bin/teamkeep
+    the record stays in ~/.local/share/teamkeep
+    to delete it for good: rm -r ~/.local/share/teamkeep
+    ");
+}
+
+#[test]
+fn a_directory_that_was_there_before_stays() {
+    let clone = Clone::new();
+    std::fs::create_dir_all(clone.at("tools/bin")).unwrap();
+    clone.ok(&["--prefix", "tools"]);
+    clone.ok(&["--uninstall", "--prefix", "tools"]);
+    assert!(clone.at("tools/bin").exists());
+    clone.ok(&["--prefix", "new/tools"]);
+    std::fs::write(clone.at("new/mine"), "").unwrap();
+    clone.ok(&["--uninstall", "--prefix", "new/tools"]);
+    assert!(!clone.at("new/tools").exists());
+    assert!(clone.at("new/mine").exists());
+}
+
+#[test]
+fn paths_with_blanks_are_quoted_where_they_are_to_be_typed() {
+    let clone = Clone::new();
+    assert_snapshot!(clone.ok(&["--prefix", "my tools"]), @"
+    building (a few minutes the first time)
+    installed teamkeep 0.1.0 as ~/my tools/bin/teamkeep
+    installed 15 hooks in ~/.claude/settings.json
+    each runs '~/my tools/bin/teamkeep' hook, for client 2.1.328
+    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: '~/my tools/bin/teamkeep' uninstall
+    ~/my tools/bin is not on the search path; to call teamkeep by its name: export PATH='~/my tools/bin':$PATH
+    to undo all of it: ~/clone/install.sh --uninstall --prefix '~/my tools'
+    ");
+    assert_snapshot!(clone.ok(&["--uninstall", "--prefix", "my tools"]), @"
+    removed 15 hooks from ~/.claude/settings.json; the file is as it was before
+    the file with the hooks: ~/.local/share/teamkeep/installs/#-#.bak
+    removed ~/my tools/bin/teamkeep
+    the record stays in ~/.local/share/teamkeep
+    to delete it for good: rm -r ~/.local/share/teamkeep
+    ");
+    assert!(!clone.at("my tools").exists());
+}
+
+#[test]
+fn hooks_that_call_a_binary_elsewhere_are_taken_out_with_it() {
+    for prefix in ["opt", "it's my tools"] {
+        for version in ["2.1.328", "2.1.47"] {
+            let clone = Clone::new();
+            clone.home.client(version);
+            clone.ok(&["--prefix", prefix]);
+            let said = clone.ok(&["--uninstall"]);
+            if prefix == "opt" && version == "2.1.328" {
+                assert_snapshot!(said, @"
+                the hooks in ~/.claude/settings.json call ~/opt/bin/teamkeep
+                removed 15 hooks from ~/.claude/settings.json; the file is as it was before
+                the file with the hooks: ~/.local/share/teamkeep/installs/#-#.bak
+                there is no ~/.local/bin/teamkeep
+                ~/opt/bin/teamkeep stays; to remove it: ~/clone/install.sh --uninstall --prefix ~/opt
+                the record stays in ~/.local/share/teamkeep
+                to delete it for good: rm -r ~/.local/share/teamkeep
+                ");
+            }
+            assert_eq!(clone.home.read(), MINE, "{said}");
+            assert!(clone.at(prefix).join("bin/teamkeep").exists());
+        }
+    }
+}
+
+#[test]
+fn hooks_that_call_nothing_are_named_with_what_to_do() {
+    let clone = Clone::new();
+    clone.ok(&[]);
+    let installed = clone.home.read();
+    std::fs::remove_file(clone.at(".local/bin/teamkeep")).unwrap();
+    assert_snapshot!(clone.fails(&["--uninstall"]), @"
+    install.sh: the hooks in ~/.claude/settings.json call ~/.local/bin/teamkeep, which is not there
+    hint: to take them out: ~/clone/install.sh --no-hooks && ~/clone/install.sh --uninstall
+    ");
+    assert_eq!(clone.home.read(), installed);
+    clone.ok(&["--no-hooks"]);
+    clone.ok(&["--uninstall"]);
+    assert_eq!(clone.home.read(), MINE, "what was said to do does it");
+}
+
+#[test]
+fn a_binary_that_hooks_call_is_removed_alone_with_a_warning() {
+    let clone = Clone::new();
+    clone.ok(&[]);
+    assert_snapshot!(clone.fails(&["--uninstall", "--no-hooks"]), @"
+    removed ~/.local/bin/teamkeep
+    the record stays in ~/.local/share/teamkeep
+    to delete it for good: rm -r ~/.local/share/teamkeep
+    install.sh: the hooks in ~/.claude/settings.json call ~/.local/bin/teamkeep, which is not there
+    hint: to take them out: ~/clone/install.sh --no-hooks && ~/clone/install.sh --uninstall
+    ");
+    assert!(!clone.at(".local/bin/teamkeep").exists());
+    let clone = Clone::new();
+    clone.ok(&["--no-hooks"]);
+    clone.ok(&["--uninstall", "--no-hooks"]);
+}
+
+#[test]
+fn a_binary_that_other_settings_call_stays_until_they_are_clean() {
+    let clone = Clone::new();
+    clone.ok(&[]);
+    let binary = clone.at(".local/bin/teamkeep");
+    let other = |verb: &str| {
+        let mut command = Command::new(&binary);
+        command
+            .args([verb, "--settings", "my.json"])
+            .env_clear()
+            .env("HOME", &clone.dir)
+            .current_dir(&clone.dir);
+        assert_eq!(said(&clone.dir, &mut command).code, Some(0));
+    };
+    other("install");
+    let said = clone.fails(&["--uninstall"]);
+    let end: Vec<&str> = said.lines().skip_while(|line| !line.starts_with("install.sh")).collect();
+    assert_snapshot!(end.join("\n"), @"
+    install.sh: the hooks in ~/my.json call ~/.local/bin/teamkeep; ~/.local/bin/teamkeep stays until they are out
+    hint: to take them out: ~/.local/bin/teamkeep uninstall --settings ~/my.json
+    hint: to remove the binary and leave the settings alone: ~/clone/install.sh --uninstall --no-hooks
+    ");
+    assert!(binary.exists());
+    other("uninstall");
+    clone.ok(&["--uninstall"]);
+    assert!(!binary.exists());
+}
+
+#[test]
+fn settings_that_cannot_be_edited_and_call_nothing_keep_nobody() {
+    for settings in ["{\"hooks\": []}", "{\"hooks\": [], \"model\": \"teamkeep\"}"] {
+        let clone = Clone::new();
+        clone.ok(&["--no-hooks"]);
+        clone.home.write(settings);
+        let said = clone.ok(&["--uninstall"]);
+        assert!(!said.contains("hooks in"), "{said}");
+        assert!(!clone.at(".local/bin/teamkeep").exists());
+        assert_eq!(clone.home.read(), settings);
+    }
+}
+
+#[test]
+fn hooks_written_by_hand_are_found_however_they_name_the_program() {
+    let clone = Clone::new();
+    let write = |command: &str| {
+        let hook = format!("{{\"hooks\":[{{\"command\":\"{command}\"}}]}}");
+        clone.home.write(&format!("{{\"hooks\":{{\"Stop\":[{hook}]}}}}"));
+    };
+    for (command, called) in [
+        ("/no/such/teamkeep hook stop", "/no/such/teamkeep"),
+        ("'/no such/teamkeep' hook", "/no such/teamkeep"),
+        ("\\\"/no such/teamkeep\\\" hook stop", "/no such/teamkeep"),
+        ("$HOME/gone/teamkeep hook stop", "~/gone/teamkeep"),
+        ("~/gone/teamkeep hook stop", "~/gone/teamkeep"),
+        ("teamkeep hook stop", "teamkeep"),
+    ] {
+        write(command);
+        let said = clone.fails(&["--uninstall"]);
+        let line =
+            format!("install.sh: the hooks in ~/.claude/settings.json call {called}, which is not there\n");
+        assert!(said.starts_with(&line), "{said}");
+    }
+    for other in ["/bin/teamkeeper hook", "echo teamkeep hook", "/bin/teamkeep report", "notify teamkeep"] {
+        write(other);
+        let said = clone.ok(&["--uninstall"]);
+        assert!(said.starts_with("~/.claude/settings.json has no hooks of ours\n"), "{other}: {said}");
+    }
+}
+
+#[test]
+fn called_through_links_it_finds_its_place() {
+    let clone = Clone::new();
+    symlink("clone/install.sh", clone.at("relative.sh")).unwrap();
+    std::fs::create_dir(clone.at("far")).unwrap();
+    symlink("../relative.sh", clone.at("far/setup")).unwrap();
+    let said = said(&clone.dir, &mut clone.command("far/setup", &["--no-hooks"]));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(said.err.ends_with("to undo all of it: ~/clone/install.sh --uninstall\n"), "{}", said.err);
+}
+
+#[test]
+fn a_prefix_that_is_none_is_refused() {
+    let clone = Clone::new();
+    for args in
+        [&["--prefix", "--no-hooks"][..], &["--prefix"], &["--prefix="], &["--prefix=-x"], &["--prefix", ""]]
+    {
+        let said = clone.run(args);
+        assert_eq!(said.code, Some(64), "{args:?}");
+        assert!(said.err.starts_with("install.sh: --prefix needs a directory\n"), "{}", said.err);
+    }
+    assert_eq!(clone.home.read(), MINE);
+}
+
+#[test]
+fn a_directory_in_the_place_of_the_binary_is_left_alone() {
+    let clone = Clone::new();
+    std::fs::create_dir_all(clone.at(".local/bin/teamkeep")).unwrap();
+    assert_snapshot!(clone.fails(&["--uninstall"]), @"install.sh: cannot remove ~/.local/bin/teamkeep: it is a directory");
+    assert!(clone.at(".local/bin/teamkeep").exists());
+}

@@ -1,0 +1,169 @@
+//! The story as people read it: each thing once, in words, and in full for whoever asks.
+
+use serde_json::{Value, json};
+
+use super::play::{Lead, only};
+use super::stage::Stage;
+
+const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+
+fn team(stage: &Stage) -> Lead<'_> {
+    let lead = Lead::of(stage, SESSION);
+    lead.roster(1_000, &["alice", "bob"]);
+    lead.start("startup");
+    lead
+}
+
+fn alice() -> Value {
+    json!({"agent_id": "aalice-1", "agent_type": "alice"})
+}
+
+fn with(mut one: Value, key: &str, value: Value) -> Value {
+    one[key] = value;
+    one
+}
+
+#[test]
+fn a_turn_s_end_and_the_idling_after_it_are_one_line() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    lead.hook("SubagentStop", with(alice(), "last_assistant_message", json!("Drafted.")));
+    lead.hook("Stop", json!({"last_assistant_message": "The team is working."}));
+    lead.hook("TeammateIdle", json!({"teammate_name": "alice"}));
+    lead.hook("TeammateIdle", json!({"teammate_name": "alice"}));
+    let told = stage.told(&["replay"]);
+    assert!(told.contains("    1.0s alice     ended the turn, went idle: Drafted.\n"), "{told}");
+    assert_eq!(told.matches("went idle").count(), 2, "{told}");
+    assert!(told.contains("    4.0s alice     went idle\n"), "one that came by itself: {told}");
+    let kinds: Vec<String> =
+        stage.replay("latest").iter().map(|entry| entry["kind"].as_str().unwrap().to_owned()).collect();
+    assert!(kinds.ends_with(&["turn-ended", "turn-ended", "idle", "idle"].map(str::to_owned)), "{kinds:?}");
+}
+
+#[test]
+fn a_subagent_s_beginning_is_told_with_what_it_was_launched_for() {
+    let stage = Stage::new();
+    let lead = Lead::of(&stage, SESSION);
+    lead.start("startup");
+    let scout = json!({"agent_id": "a1", "agent_type": "Explore"});
+    let launch = |id: &str, order: &str| {
+        let input = json!({"description": order, "subagent_type": "Explore"});
+        lead.tool(id, "Agent", &input, json!({"status": "async_launched", "agentId": "a1"}));
+    };
+    launch("u1", "Look around");
+    lead.hook("SubagentStart", scout);
+    lead.hook("SubagentStart", json!({"agent_id": "a2", "agent_type": "Plan"}));
+    let entries = stage.replay("latest");
+    let begun: Vec<&Value> = entries.iter().filter(|entry| entry["kind"] == "turn-started").collect();
+    assert_eq!((&begun[0]["summary"], begun[1].get("summary")), (&json!("Look around"), None));
+    let told = stage.told(&["replay"]);
+    assert!(told.contains("Explore began a turn: Look around\n"), "{told}");
+    assert!(told.contains("Plan    began a turn\n"), "{told}");
+}
+
+#[test]
+fn the_whole_text_of_messages_and_turns_is_told_to_whoever_asks() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let input = json!({"to": "bob", "summary": "ready", "message": "# Parser\n\n\u{1b}[31mred\nis done"});
+    lead.tool("u1", "SendMessage", &input, json!({"success": true}));
+    lead.hook("UserPromptSubmit", json!({"prompt": "one\ntwo"}));
+    lead.hook("Stop", json!({"last_assistant_message": "It is\nworking."}));
+    let told = stage.told(&["replay", "--full"]);
+    let (_, told) = told.split_once("    1.0s ").unwrap();
+    insta::assert_snapshot!(told, @r"
+    team-lead told bob: ready
+              # Parser
+
+              \u{1b}[31mred
+              is done
+        3.0s team-lead began a turn
+              one
+              two
+        4.0s team-lead ended the turn
+              It is
+              working.
+    ");
+}
+
+/// Mail that the client wrote by itself.
+fn notices(stage: &Stage) -> Lead<'_> {
+    let lead = team(stage);
+    let mail = |from: &str, notice: Value| json!({"from": from, "text": notice.to_string(), "timestamp": stage.last(), "read": false});
+    let idle = json!({"type": "idle_notification", "from": "alice", "idleReason": "available"});
+    let gone = json!({"type": "teammate_terminated", "message": "bob has shut down."});
+    lead.inbox("team-lead", json!([mail("alice", idle), mail("system", gone)]));
+    let task = json!({"type": "task_assignment", "taskId": "1", "subject": "Draft"});
+    lead.inbox("alice", json!([mail("team-lead", task)]));
+    lead.hook("Stop", json!({}));
+    lead
+}
+
+#[test]
+fn the_client_s_notices_are_told_in_words() {
+    let stage = Stage::new();
+    notices(&stage);
+    let shown = stage.told(&["show"]);
+    let told = stage.told(&["replay", "--all"]);
+    for words in ["alice is idle", "bob has shut down.", "task 1 was given to alice: Draft"] {
+        assert!(shown.contains(&format!("notice: {words}\n")), "{shown}");
+        assert!(told.contains(&format!("notice: {words}\n")), "{told}");
+    }
+    assert!(!stage.told(&["replay"]).contains("notice:"));
+}
+
+#[test]
+fn what_the_client_says_by_itself_is_the_client_s() {
+    let stage = Stage::new();
+    notices(&stage);
+    let entries = stage.replay("latest");
+    let gone = entries.iter().find(|entry| entry["message"] == "teammate_terminated").unwrap();
+    assert_eq!((&gone["actor"], &gone["automatic"]), (&json!("client"), &json!(true)));
+}
+
+#[test]
+fn who_left_and_what_was_removed_is_shown_as_gone() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    lead.task("1", "completed", Some("alice"));
+    lead.task("2", "pending", None);
+    lead.task("3", "pending", None);
+    lead.hook("Stop", json!({}));
+    let input = json!({"taskId": "2", "status": "deleted"});
+    lead.before("u1", "TaskUpdate", &input, alice());
+    std::fs::remove_file(stage.client("tasks/session-aaaaaaaa/2.json")).unwrap();
+    lead.after("u1", "TaskUpdate", &input, json!({"success": true}), alice());
+    std::fs::remove_file(stage.client("tasks/session-aaaaaaaa/1.json")).unwrap();
+    lead.roster(1_000, &["alice"]);
+    lead.hook("Stop", json!({}));
+
+    let shown = stage.show(&[]);
+    let gone = json!({"members": {"bob": "2026-02-03T04:05:10.000Z"},
+        "tasks": {"1": "2026-02-03T04:05:10.000Z", "2": "2026-02-03T04:05:09.000Z"}});
+    assert_eq!(shown["gone"], gone);
+    let told = stage.told(&["show"]);
+    let line = |begin: &str| told.lines().find(|line| line.trim_start().starts_with(begin)).unwrap();
+    assert!(line("bob").ends_with(" left +4.0s"), "{told}");
+    assert!(line("1 ").ends_with(" erased by the client +4.0s"), "{told}");
+    assert!(line("2 ").ends_with(" deleted by alice +3.0s"), "{told}");
+    assert!(line("3 ").ends_with("Task 3"), "{told}");
+    assert!(told.contains("as far as snapshots caught them; replay has every message"), "{told}");
+
+    let then = stage.show(&["--at", "+1s"]);
+    assert_eq!((&then["gone"]["tasks"], then["tasks"].as_object().unwrap().len()), (&json!({}), 3));
+    lead.roster(1_000, &["alice", "bob"]);
+    lead.hook("Stop", json!({}));
+    assert_eq!(stage.show(&[])["gone"]["members"], json!({}), "bob is back");
+}
+
+#[test]
+fn an_erased_team_is_told_with_the_reason_in_brackets() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    lead.erase();
+    lead.end("other");
+    let told = stage.told(&["replay"]);
+    assert!(told.ends_with("client    erased the team's directory (session-end)\n"), "{told}");
+    assert_eq!(only(&stage.replay("latest"), "team-erased")["summary"], "session-end");
+    stage.finish();
+}
