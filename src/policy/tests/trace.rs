@@ -7,14 +7,13 @@ use serde_json::Value;
 use super::scene::payload;
 use crate::config::Policy;
 use crate::event::{Actor, ActorKind};
-use crate::payload::{Kind, Message, Payload};
+use crate::payload::{Message, Payload};
 use crate::policy::{Facts, Finding, Judged, TeamState, judge};
 use crate::team::{Task, TeamConfig, entries};
 
 /// What was found at a step.
 pub struct Found {
     pub step: usize,
-    pub kind: Kind,
     pub findings: Vec<Finding>,
     /// The team before the event.
     pub team: TeamState,
@@ -39,7 +38,7 @@ pub fn play(name: &str, policy: &Policy, mut look: impl FnMut(&Facts<'_>)) -> Ve
             Judged { id: "e", at: &at, kind, session: payload.session(), actor: &actor, payload: &payload };
         let facts = Facts { event, team: &team };
         look(&facts);
-        found.push(Found { step, kind, findings: judge(policy, &[], &facts), team: team.clone() });
+        found.push(Found { step, findings: judge(policy, &[], &facts), team: team.clone() });
         team.ledger.observe(&event);
     }
     found
