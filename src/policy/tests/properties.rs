@@ -16,30 +16,34 @@ const NAMES: [&str; 4] = ["team-lead", "alice", "bob", "carol"];
 const BLOCKING: [&str; 6] =
     ["PreToolUse", "TeammateIdle", "TaskCreated", "TaskCompleted", "SubagentStop", "Stop"];
 
+/// Any text, control characters and all.
+fn text() -> impl Strategy<Value = String> {
+    let letter = prop_oneof![3 => any::<char>(), 1 => proptest::char::range('\0', '~')];
+    proptest::collection::vec(letter, 0..120).prop_map(String::from_iter)
+}
+
 /// A task as some file has it, with whatever in it.
 fn task() -> impl Strategy<Value = Value> {
     let status =
         prop_oneof![Just("pending"), Just("in_progress"), Just("completed"), Just("strange\nstatus")];
-    let owner =
-        prop_oneof![4 => proptest::sample::select(&NAMES[..]).prop_map(str::to_owned), 1 => any::<String>()];
+    let owner = prop_oneof![4 => proptest::sample::select(&NAMES[..]).prop_map(str::to_owned), 1 => text()];
     let waits = proptest::collection::vec(0..4u8, 0..3);
-    (0..4u8, status, owner, waits, any::<String>(), any::<bool>()).prop_map(|(id, status, owner, waits, subject, said)| {
+    (0..4u8, status, owner, waits, text(), any::<bool>()).prop_map(|(id, status, owner, waits, subject, said)| {
         let waits: Vec<String> = waits.iter().map(u8::to_string).collect();
         json!({"id": id.to_string(), "status": status, "owner": owner, "blockedBy": waits, "subject": subject, "metadata": {"waiting": said}})
     })
 }
 
 fn actor() -> impl Strategy<Value = Actor> {
-    let name =
-        prop_oneof![6 => proptest::sample::select(&NAMES[..]).prop_map(str::to_owned), 1 => any::<String>()];
+    let name = prop_oneof![6 => proptest::sample::select(&NAMES[..]).prop_map(str::to_owned), 1 => text()];
     let kind = prop_oneof![1 => Just(ActorKind::Lead), 4 => Just(ActorKind::Teammate), 1 => Just(ActorKind::Subagent), 1 => Just(ActorKind::Unknown)];
     (proptest::option::weighted(0.9, name), kind).prop_map(|(name, kind)| Actor { name, id: None, kind })
 }
 
 /// What a tool is asked for.
 fn call() -> impl Strategy<Value = (String, Value)> {
-    let name = prop_oneof![6 => proptest::sample::select(&NAMES[..]).prop_map(str::to_owned), 1 => Just("*".to_owned()), 1 => any::<String>()];
-    (name, 0..9u8, 0..4u8, any::<String>()).prop_map(|(name, which, id, text)| {
+    let name = prop_oneof![6 => proptest::sample::select(&NAMES[..]).prop_map(str::to_owned), 1 => Just("*".to_owned()), 1 => text()];
+    (name, 0..9u8, 0..4u8, text()).prop_map(|(name, which, id, text)| {
         let (tool, input) = match which {
             0 => ("SendMessage", ask(&name)),
             1 => ("SendMessage", approve(&name)),
