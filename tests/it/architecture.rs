@@ -23,6 +23,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("context", &["clock", "config", "env", "error", "paths", "ui"]),
     ("settings", &["env", "error", "fs", "paths", "ui"]),
     ("event", &["clock"]),
+    ("policy", &["config", "event", "payload", "team"]),
     ("log", &["clock", "config", "error", "event", "fs"]),
     ("archive", &["clock", "error", "event", "fs", "team"]),
     ("identity", &["archive", "event", "fs", "json", "payload", "process"]),

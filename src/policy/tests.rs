@@ -1,0 +1,10 @@
+mod deeds;
+mod ends;
+mod idles;
+mod others;
+mod own_rules;
+mod properties;
+mod scene;
+mod settles;
+mod trace;
+mod traces;

@@ -1,0 +1,144 @@
+//! What the ledger remembers.
+
+use serde_json::{Value, json};
+
+use super::scene::{Scene, after, approve, ask, before, lead, mate};
+use crate::event::{Actor, ActorKind};
+use crate::policy::{Deeds, Ledger};
+
+fn bob(scene: &Scene) -> Deeds {
+    scene.team.ledger.of("bob")
+}
+
+/// The same with the id of another use of a tool.
+fn used(mut fields: Value, id: &str) -> Value {
+    fields["tool_use_id"] = json!(id);
+    fields
+}
+
+#[test]
+fn both_shapes_of_a_message_tell_its_recipient_and_are_said_by_its_sender() {
+    for input in [
+        json!({"to": "bob", "message": "Is it good?"}),
+        json!({"type": "message", "recipient": "bob", "content": "Is it good?"}),
+        json!({"type": "broadcast", "content": "Is it good?"}),
+    ] {
+        let mut scene = Scene::with(&[]);
+        scene.team.ledger.members.insert("bob".to_owned(), Deeds::default());
+        let mut sent = after("SendMessage", input);
+        sent["tool_response"]["routing"] = json!({"sender": "alice"});
+        scene.happens(&Actor::unknown(), &sent);
+        assert!(bob(&scene).told_at.is_some() && bob(&scene).said_at.is_none() && bob(&scene).owes_report());
+        let alice = scene.team.ledger.of("alice");
+        assert!(alice.awaits_answer() && alice.told_at.is_none());
+    }
+}
+
+#[test]
+fn an_answer_that_is_told_before_its_question_is_still_the_answer() {
+    let mut scene = Scene::with(&[]);
+    let (question, answer) =
+        (json!({"to": "alice", "message": "Which?"}), json!({"to": "bob", "message": "This."}));
+    scene.happens(&mate("bob"), &used(before("SendMessage", question.clone()), "q"));
+    scene.happens(&mate("alice"), &used(before("SendMessage", answer.clone()), "a"));
+    scene.happens(&mate("alice"), &used(after("SendMessage", answer), "a"));
+    scene.happens(&mate("bob"), &used(after("SendMessage", question), "q"));
+    assert!(!bob(&scene).awaits_answer() && bob(&scene).owes_report());
+    assert!(scene.team.ledger.begun.is_empty());
+}
+
+#[test]
+fn a_message_that_was_not_sent_tells_nobody() {
+    let mut scene = Scene::with(&[]);
+    let mut failed = after("SendMessage", json!({"to": "bob", "message": "Go on."}));
+    failed["tool_response"]["success"] = json!(false);
+    scene.happens(&lead(), &failed);
+    assert_eq!(scene.team.ledger, Ledger::default());
+}
+
+#[test]
+fn a_task_tells_its_owner_unless_the_owner_took_it() {
+    let mut scene = Scene::with(&[]);
+    let take = json!({"taskId": "1", "owner": "bob", "status": "in_progress"});
+    scene.happens(&mate("bob"), &after("TaskUpdate", take.clone()));
+    scene.happens(&Actor::unknown(), &after("TaskUpdate", take));
+    assert_eq!(bob(&scene).told_at, None);
+    assert!(scene.team.ledger.tasked);
+    scene.happens(&lead(), &after("TaskUpdate", json!({"taskId": "1", "owner": "bob"})));
+    assert!(bob(&scene).owes_report());
+}
+
+#[test]
+fn a_spawn_tells_and_its_first_turn_may_begin_before_it() {
+    let mut scene = Scene::with(&[]);
+    let input = json!({"name": "bob", "description": "Review it"});
+    let role = Actor { name: Some("bob".to_owned()), id: None, kind: ActorKind::Subagent };
+    scene.happens(&role, &json!({"hook_event_name": "SubagentStart"}));
+    assert!(!bob(&scene).turn, "a plain subagent of that role is not bob");
+    scene.happens(&lead(), &used(before("Agent", input.clone()), "s"));
+    scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStart"}));
+    scene.says(&mate("bob"), "team-lead", "Done.");
+    let mut spawned = used(after("Agent", input), "s");
+    spawned["tool_response"] = json!({"status": "teammate_spawned", "name": "bob", "agent_id": "abob-1"});
+    scene.happens(&lead(), &spawned);
+    assert!(bob(&scene).turn && bob(&scene).told_at.is_some() && !bob(&scene).owes_report());
+    assert_eq!(scene.team.ledger.named("abob-1"), "bob");
+}
+
+#[test]
+fn who_was_asked_to_stop_is_stopping_until_the_answer() {
+    let mut scene = Scene::with(&[]);
+    scene.happens(&lead(), &after("SendMessage", ask("bob")));
+    assert!(bob(&scene).stopping && bob(&scene).told_at.is_none());
+    let refusal = json!({"type": "shutdown_response", "request_id": "shutdown-1@bob", "approve": false, "content": "no"});
+    scene.happens(&Actor::unknown(), &after("SendMessage", refusal));
+    assert!(!bob(&scene).stopping);
+    scene.happens(&mate("bob"), &after("SendMessage", approve("bob")));
+    scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStop"}));
+    assert!(!scene.team.ledger.members.contains_key("bob"));
+}
+
+#[test]
+fn a_pane_that_closes_takes_its_member_and_a_deleted_team_everybody() {
+    let mut scene = Scene::with(&[]);
+    scene.says(&lead(), "bob", "Go on.");
+    scene.happens(&mate("bob"), &json!({"hook_event_name": "SessionEnd"}));
+    assert!(!scene.team.ledger.members.contains_key("bob"));
+    scene.happens(&lead(), &after("TeamDelete", json!({})));
+    assert_eq!(scene.team.ledger, Ledger::default());
+}
+
+#[test]
+fn a_completion_that_never_came_back_ends_with_the_turn() {
+    let mut scene = Scene::with(&[]);
+    let complete = used(before("TaskUpdate", json!({"taskId": 2, "status": "completed"})), "c");
+    scene.happens(&mate("bob"), &complete);
+    assert_eq!(scene.team.ledger.completing["c"], "2");
+    scene.happens(&mate("alice"), &json!({"hook_event_name": "SubagentStop"}));
+    assert_eq!(scene.team.ledger.completing.len(), 1);
+    scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStop"}));
+    assert!(scene.team.ledger.completing.is_empty());
+    scene.happens(&mate("bob"), &complete);
+    scene.happens(&mate("bob"), &used(after("TaskUpdate", json!({"taskId": 2, "status": "completed"})), "c"));
+    assert!(scene.team.ledger.completing.is_empty());
+}
+
+#[test]
+fn what_never_comes_back_does_not_pile_up() {
+    let mut scene = Scene::with(&[]);
+    for id in 0..2000 {
+        let complete = before("TaskUpdate", json!({"taskId": "2", "status": "completed"}));
+        scene.happens(&Actor::unknown(), &used(complete, &format!("t{id}")));
+    }
+    assert!(scene.team.ledger.begun.len() <= 256 && scene.team.ledger.completing.len() <= 256);
+}
+
+#[test]
+fn a_ledger_is_read_as_it_was_written_and_an_older_one_as_well() {
+    let mut scene = Scene::with(&[]);
+    scene.says(&lead(), "bob", "Go on?");
+    scene.happens(&mate("bob"), &before("TaskUpdate", json!({"taskId": "2", "status": "completed"})));
+    let text = serde_json::to_string(&scene.team.ledger).unwrap();
+    assert_eq!(serde_json::from_str::<Ledger>(&text).unwrap(), scene.team.ledger);
+    assert_eq!(serde_json::from_str::<Ledger>("{}").unwrap(), Ledger::default());
+}

@@ -1,0 +1,104 @@
+//! A team in the midst of its work, for one event at a time.
+
+use serde_json::{Value, json};
+
+use crate::config::{Policy, Rule};
+use crate::event::Actor;
+use crate::payload::Payload;
+use crate::policy::{Decision, Facts, Finding, Judged, TeamState, judge};
+use crate::team::Task;
+
+/// A team, its policy, and a clock that moves with each event.
+#[derive(Default)]
+pub struct Scene {
+    pub team: TeamState,
+    pub policy: Policy,
+    pub rules: Vec<Rule>,
+    clock: u32,
+}
+
+/// What a payload is made of, and what its event is judged as.
+pub fn payload(fields: &Value) -> Payload {
+    Payload::from_raw(&serde_json::value::to_raw_value(fields).unwrap())
+}
+
+pub fn lead() -> Actor {
+    Actor::lead()
+}
+
+pub fn mate(name: &str) -> Actor {
+    Actor::teammate(name, None)
+}
+
+/// PreToolUse of a tool.
+pub fn before(tool: &str, input: Value) -> Value {
+    json!({"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input, "tool_use_id": "t"})
+}
+
+/// PostToolUse of a tool that did as it was told.
+pub fn after(tool: &str, input: Value) -> Value {
+    let response = json!({"success": true});
+    json!({"hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": input, "tool_response": response, "tool_use_id": "t"})
+}
+
+pub fn ask(name: &str) -> Value {
+    json!({"to": name, "message": {"type": "shutdown_request", "reason": "done"}})
+}
+
+pub fn approve(name: &str) -> Value {
+    let request = format!("shutdown-1@{name}");
+    json!({"to": "team-lead", "message": {"type": "shutdown_response", "request_id": request, "approve": true}})
+}
+
+pub fn idle(name: &str) -> Value {
+    json!({"hook_event_name": "TeammateIdle", "teammate_name": name})
+}
+
+impl Scene {
+    /// alice, bob and carol with these tasks: id, status, owner, what they wait for.
+    pub fn with(tasks: &[(&str, &str, &str, &[&str])]) -> Scene {
+        let mut scene = Scene::default();
+        scene.team.name = Some("parser-team".to_owned());
+        scene.team.members = ["team-lead", "alice", "bob", "carol"].map(str::to_owned).into();
+        for (id, status, owner, blocked) in tasks {
+            scene.task(json!({"id": id, "subject": format!("Task {id}"), "status": status, "owner": owner, "blockedBy": blocked}));
+        }
+        scene
+    }
+
+    /// Puts a task as its file would have it.
+    pub fn task(&mut self, raw: Value) {
+        let task = Task::parse("0.json", raw.to_string().as_bytes()).unwrap();
+        self.team.tasks.insert(task.id.clone(), task);
+    }
+
+    fn at(&mut self) -> String {
+        self.clock += 1;
+        format!("2026-01-01T00:{:02}:{:02}.000Z", self.clock / 60, self.clock % 60)
+    }
+
+    /// Judges an event.
+    pub fn judge(&mut self, actor: &Actor, fields: &Value) -> Vec<Finding> {
+        let (at, payload) = (self.at(), payload(fields));
+        let kind = payload.kind();
+        let event = Judged { id: "e", at: &at, kind, session: None, actor, payload: &payload };
+        judge(&self.policy, &self.rules, &Facts { event, team: &self.team })
+    }
+
+    /// What is found, as code and decision.
+    pub fn codes(&mut self, actor: &Actor, fields: &Value) -> Vec<(&'static str, Decision)> {
+        self.judge(actor, fields).iter().map(|finding| (finding.code, finding.decision)).collect()
+    }
+
+    /// Lets an event happen.
+    pub fn happens(&mut self, actor: &Actor, fields: &Value) {
+        let (at, payload) = (self.at(), payload(fields));
+        let kind = payload.kind();
+        self.team.ledger.observe(&Judged { id: "e", at: &at, kind, session: None, actor, payload: &payload });
+    }
+
+    /// Lets a message be sent.
+    pub fn says(&mut self, actor: &Actor, to: &str, text: &str) {
+        self.happens(actor, &after("SendMessage", json!({"to": to, "message": text})));
+    }
+}
