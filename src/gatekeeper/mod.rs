@@ -1,6 +1,7 @@
 //! The policy at work: what it needs is gathered, what it says is kept, and what it must not repeat is counted.
 
 mod call;
+pub mod completion;
 mod desk;
 mod overrides;
 mod state;
