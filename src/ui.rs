@@ -44,6 +44,11 @@ impl Ui {
         }
     }
 
+    /// Whether somebody can type: stdin is a terminal.
+    pub fn is_typed(&self) -> bool {
+        io::stdin().is_terminal()
+    }
+
     /// The columns of the terminal at stdout; `None` in a pipe.
     pub fn columns(&self) -> Option<usize> {
         if !io::stdout().is_terminal() {

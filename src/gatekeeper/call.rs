@@ -89,7 +89,7 @@ impl Call<'_> {
                     finding.gate == "premature-shutdown" && overrides.shutdowns.contains(&finding.about);
                 named
                     && file
-                        .change(|overrides| take(&mut overrides.shutdowns, &finding.about))
+                        .change(self.now, |overrides| take(&mut overrides.shutdowns, &finding.about))
                         .unwrap_or(false)
             };
             let paused = overrides.is_paused(finding.gate, self.team, self.now) || allowed();

@@ -8,5 +8,5 @@ mod state;
 
 pub use call::{Call, Judgement};
 pub use desk::{Desk, Notebook};
-pub use overrides::{OverrideFile, Overrides, Pause};
+pub use overrides::{GATES, OverrideFile, Overrides, Pause};
 pub use state::team_state;

@@ -23,6 +23,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("event", &["clock"]),
     ("log", &["clock", "config", "error", "event", "fs"]),
     ("archive", &["clock", "error", "event", "fs", "team"]),
+    ("policy", &["config", "event", "payload", "team"]),
+    ("gatekeeper", &["archive", "clock", "config", "event", "fs", "payload", "policy", "team", "ui"]),
     ("identity", &["archive", "event", "fs", "payload"]),
     ("response", &["payload"]),
     (
@@ -46,6 +48,8 @@ const ROOMS: &[(&str, &[&str])] = &[
             "diagnostics",
             "env",
             "error",
+            "event",
+            "gatekeeper",
             "log",
             "paths",
             "payload",

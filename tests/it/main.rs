@@ -12,6 +12,7 @@ mod install;
 mod log;
 mod many;
 mod messages;
+mod overrides;
 mod places;
 mod play;
 mod properties;
