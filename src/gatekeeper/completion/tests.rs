@@ -136,6 +136,12 @@ fn what_a_command_leaves_running_ends_with_it() {
 }
 
 #[test]
+fn what_left_the_group_and_talks_on_is_not_waited_for() {
+    let ended = outcome("setsid yes & sleep 0.2; exit 3");
+    assert!(matches!(ended, Outcome::Failed { exit: 3, .. }), "{ended:?}");
+}
+
+#[test]
 fn a_command_that_closes_its_streams_is_waited_for() {
     let bed = Bed::new();
     assert_eq!(
