@@ -35,6 +35,8 @@ enum Command {
     Log(commands::log::Args),
     /// Play a small recorded run and tell it; touches nothing of yours
     Demo(commands::demo::Args),
+    /// Let through what the policy would hold back, for a time or once
+    Policy(commands::policy::Args),
     /// Add the hooks to the client's settings
     Install(commands::install::Args),
     /// Take the hooks out of the client's settings again
@@ -72,6 +74,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Replay(args) => commands::replay::run(&context()?, &args),
         Command::Log(args) => commands::log::run(&context()?, &args),
         Command::Demo(args) => commands::demo::run(&bare()?, &args),
+        Command::Policy(args) => commands::policy::run(&context()?, &args),
         Command::Install(args) => commands::install::run(&bare()?, &args),
         Command::Uninstall(args) => commands::uninstall::run(&bare()?, &args),
     }

@@ -49,6 +49,11 @@ impl Ui {
         io::stdout().is_terminal()
     }
 
+    /// Whether somebody can type: stdin is a terminal.
+    pub fn is_typed(&self) -> bool {
+        io::stdin().is_terminal()
+    }
+
     /// The columns of the terminal at stdout; `None` in a pipe.
     pub fn columns(&self) -> Option<usize> {
         if !self.is_terminal() {

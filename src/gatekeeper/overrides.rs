@@ -9,6 +9,24 @@ use serde::{Deserialize, Serialize};
 use crate::clock::{self, Time};
 use crate::fs;
 
+/// The gates, as the configuration names them, and `rule` for the user's own rules: what can be paused.
+pub const GATES: &[&str] = &[
+    "premature-shutdown",
+    "protect-lead",
+    "idle-with-work",
+    "completion-check",
+    "unfinished-dependencies",
+    "report-before-idle",
+    "team-size",
+    "lead-stops-early",
+    "rule",
+];
+
+/// Version of the format.
+const V: u8 = 1;
+/// Nobody lets through so much.
+const LARGEST: u64 = 1 << 20;
+
 /// What is let through at present.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -21,12 +39,16 @@ pub struct Overrides {
     pub shutdowns: Vec<String>,
 }
 
-/// A gate that is paused for a time.
+/// A gate that is paused for a time. A key that is missing or misspelled spoils the file: it must not turn the pause of
+/// one gate into that of all.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Pause {
-    /// The gate; all of them without one.
+    /// The gate; all of them for null.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub gate: Option<String>,
-    /// The team; all of them without one.
+    /// The team; all of them for null.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub team: Option<String>,
     /// Until when, RFC 3339.
     pub until: String,
@@ -47,23 +69,45 @@ impl OverrideFile {
 
     /// What it says; nothing is let through by a damaged one.
     pub fn read(&self) -> Overrides {
-        let bytes = std::fs::read(&self.path).unwrap_or_default();
-        serde_json::from_slice(&bytes).unwrap_or_default()
+        self.look().unwrap_or_default()
     }
 
-    /// Changes it as one step.
+    /// What it says.
+    ///
+    /// # Errors
+    /// When it is there and says nothing that can be understood.
+    pub fn look(&self) -> io::Result<Overrides> {
+        let bytes = match fs::read_regular(&self.path, LARGEST) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Overrides::default()),
+            other => other?.0,
+        };
+        let damaged = |why: &dyn std::fmt::Display| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("{} is damaged: {why}", self.path.display()))
+        };
+        let overrides: Overrides = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
+        if overrides.v != V {
+            return Err(damaged(&format!("its version is {}", overrides.v)));
+        }
+        Ok(overrides)
+    }
+
+    /// Changes it as one step; pauses that are over go by the way. A damaged file is begun anew.
     ///
     /// # Errors
     /// When the disk refuses, or the lock is kept by somebody else for too long.
-    pub fn change<T>(&self, change: impl FnOnce(&mut Overrides) -> T) -> io::Result<T> {
+    pub fn change<T>(&self, now: Time, change: impl FnOnce(&mut Overrides) -> T) -> io::Result<T> {
         let Some(_lock) = fs::lock(&self.path.with_extension("lock"), self.patience)? else {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "the policy's lock is kept by another process"));
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the policy's lock is kept by another process",
+            ));
         };
-        let before = self.read();
-        let mut overrides = before.clone();
+        let before = self.look();
+        let mut overrides = before.as_ref().map(Overrides::clone).unwrap_or_default();
+        overrides.pauses.retain(|pause| pause.is_in_force(now));
         let result = change(&mut overrides);
-        if overrides != before {
-            overrides.v = 1;
+        if !before.is_ok_and(|before| before == overrides) {
+            overrides.v = V;
             fs::write_atomic(&self.path, &serde_json::to_vec(&overrides)?, false)?;
         }
         Ok(result)
@@ -76,7 +120,107 @@ impl Overrides {
         self.pauses.iter().any(|pause| {
             pause.gate.as_deref().is_none_or(|paused| paused == gate)
                 && pause.team.as_deref().is_none_or(|paused| Some(paused) == team)
-                && clock::parse(&pause.until).is_some_and(|until| now < until)
+                && pause.is_in_force(now)
         })
+    }
+}
+
+impl Pause {
+    /// Whether it is not over. One that says no time is.
+    pub fn is_in_force(&self, now: Time) -> bool {
+        clock::parse(&self.until).is_some_and(|until| now < until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> (tempfile::TempDir, OverrideFile) {
+        let dir = tempfile::tempdir().unwrap();
+        let file = OverrideFile::new(dir.path(), Duration::from_secs(60));
+        (dir, file)
+    }
+
+    fn now() -> Time {
+        clock::parse("2026-02-03T04:05:06Z").unwrap()
+    }
+
+    fn pause(gate: Option<&str>, team: Option<&str>, until: &str) -> Pause {
+        Pause { gate: gate.map(str::to_owned), team: team.map(str::to_owned), until: until.to_owned() }
+    }
+
+    #[test]
+    fn the_gates_are_those_of_the_configuration() {
+        let error = toml::from_str::<crate::config::Policy>("x = 1").unwrap_err().to_string();
+        let named: Vec<&str> = error.split('`').skip(3).step_by(2).collect();
+        let gates = || GATES.iter().filter(|gate| **gate != "rule");
+        assert!(gates().all(|gate| named.contains(gate)), "{error}");
+        assert_eq!(
+            gates().count(),
+            named.iter().filter(|key| !["on-error", "max-blocks"].contains(key)).count()
+        );
+    }
+
+    #[test]
+    fn a_pause_holds_for_its_gate_and_its_team_until_it_is_over() {
+        let overrides = |gate, team, until: &str| Overrides {
+            pauses: vec![pause(gate, team, until)],
+            ..Overrides::default()
+        };
+        let later = "2026-02-03T05:05:06+00:30";
+        let one = overrides(Some("team-size"), Some("t1"), later);
+        assert!(one.is_paused("team-size", Some("t1"), now()));
+        assert!(!one.is_paused("rule", Some("t1"), now()));
+        assert!(!one.is_paused("team-size", Some("t2"), now()) && !one.is_paused("team-size", None, now()));
+        assert!(overrides(None, None, later).is_paused("rule", None, now()));
+        for over in ["2026-02-03T04:05:06Z", "2026-02-03T04:00:00Z", "tomorrow", ""] {
+            assert!(!overrides(None, None, over).is_paused("rule", None, now()), "{over}");
+        }
+    }
+
+    #[test]
+    fn what_is_over_goes_when_the_file_is_written() {
+        let (_dir, file) = file();
+        let (over, holds) =
+            (pause(None, None, "2026-02-03T04:05:06Z"), pause(None, None, "2026-02-03T04:05:07Z"));
+        let early = now() - chrono::TimeDelta::hours(1);
+        file.change(early, |overrides| overrides.pauses = vec![over, holds.clone()]).unwrap();
+        assert_eq!(file.read().pauses.len(), 2);
+        file.change(now(), |overrides| overrides.shutdowns.push("bob".to_owned())).unwrap();
+        assert_eq!(file.read(), Overrides { v: 1, pauses: vec![holds], shutdowns: vec!["bob".to_owned()] });
+    }
+
+    #[test]
+    fn nothing_is_let_through_by_a_damaged_file_and_the_next_change_begins_it_anew() {
+        let (dir, file) = file();
+        let path = dir.path().join("overrides.json");
+        for damaged in [
+            "{",
+            "",
+            "[]",
+            "\u{0}",
+            r#"{"v":1,"pauses":[{"until":"2030-01-01T00:00:00Z"}]}"#,
+            r#"{"v":1,"pauses":[{"gate":null,"team":null,"until":"2030-01-01T00:00:00Z","x":1}]}"#,
+            r#"{"v":1,"pauses":[{"gat":"rule","team":null,"until":"2030-01-01T00:00:00Z"}]}"#,
+            r#"{"v":2,"pauses":[{"gate":null,"team":null,"until":"2030-01-01T00:00:00Z"}]}"#,
+            r#"{"v":1,"pauses":[],"shutdowns":["bob",7]}"#,
+        ] {
+            std::fs::write(&path, damaged).unwrap();
+            assert_eq!(file.read(), Overrides::default(), "{damaged}");
+            assert_eq!(file.look().unwrap_err().kind(), io::ErrorKind::InvalidData, "{damaged}");
+        }
+        file.change(now(), |_| ()).unwrap();
+        assert_eq!(file.look().unwrap(), Overrides { v: 1, ..Overrides::default() });
+        std::fs::remove_file(&path).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
+        assert_eq!(file.read(), Overrides::default(), "a pipe is not waited for");
+    }
+
+    #[test]
+    fn nothing_is_written_when_nothing_changes() {
+        let (dir, file) = file();
+        file.change(now(), |_| ()).unwrap();
+        assert!(!dir.path().join("overrides.json").exists());
     }
 }

@@ -27,6 +27,7 @@ pub fn detail(recorded: &Recorded) -> String {
         Kind::SessionEnd => payload.text("reason").unwrap_or_default().to_owned(),
         Kind::PreCompact => payload.text("trigger").unwrap_or_default().to_owned(),
         Kind::FileChanged => joined([payload.text("event"), payload.text("file_path")]),
+        _ if recorded.event == "PolicyOverride" => overridden(&payload),
         _ => String::new(),
     };
     match &recorded.warning {
@@ -82,6 +83,13 @@ fn updated(update: &TaskUpdate) -> String {
 fn task(payload: &Payload) -> String {
     let id = payload.text("task_id").map(|id| format!("#{id}"));
     joined([id.as_deref(), Some(&quoted(payload.text("task_subject")))])
+}
+
+/// What a human let through.
+fn overridden(payload: &Payload) -> String {
+    let gate = payload.text("gate").unwrap_or("every gate");
+    let until = payload.text("until").map(|until| format!("until {until}"));
+    joined([payload.text("override"), Some(gate), payload.text("name"), until.as_deref()])
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
@@ -148,6 +156,10 @@ mod tests {
             said("FileChanged", json!({"event": "unlink", "file_path": "/a/b"})),
             said("SessionEnd", json!({"reason": "clear"})),
             said("TeammateIdle", json!({"teammate_name": "bob"})),
+            said(
+                "PolicyOverride",
+                json!({"override": "pause", "gate": null, "until": "2026-02-03T04:05:06Z"}),
+            ),
             said("Brandnew", json!(7)),
         ];
         insta::assert_snapshot!(told.join("\n"), @r##"
@@ -164,6 +176,8 @@ mod tests {
         #1 "Draft"
         unlink /a/b
         clear
+
+        pause every gate until 2026-02-03T04:05:06Z
         "##);
     }
 

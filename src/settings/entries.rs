@@ -128,7 +128,11 @@ mod tests {
                 }
                 kebab.push(c.to_ascii_lowercase());
             }
-            let budget = if entry.event == "SessionEnd" { 30 } else { 10 };
+            let budget = match entry.event.as_str() {
+                "SessionEnd" => 30,
+                "TaskCompleted" => 600,
+                _ => 10,
+            };
             let hook = serde_json::json!({"type": "command", "command": "teamkeep", "args": ["hook", kebab], "timeout": budget});
             assert_eq!(entry.group["hooks"], serde_json::json!([hook]));
             let tools = matches!(entry.event.as_str(), "PreToolUse" | "PostToolUse");

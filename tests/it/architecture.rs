@@ -26,6 +26,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("policy", &["config", "event", "payload", "team"]),
     ("log", &["clock", "config", "error", "event", "fs"]),
     ("archive", &["clock", "error", "event", "fs", "team"]),
+    ("policy", &["config", "event", "payload", "team"]),
+    ("gatekeeper", &["archive", "clock", "config", "event", "fs", "payload", "policy", "team", "ui"]),
     ("identity", &["archive", "event", "fs", "json", "payload", "process"]),
     ("response", &["payload"]),
     (
@@ -50,6 +52,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "env",
             "error",
             "event",
+            "gatekeeper",
             "log",
             "near",
             "paths",

@@ -16,6 +16,7 @@ mod log;
 mod many;
 mod messages;
 mod origin;
+mod overrides;
 mod places;
 mod play;
 mod properties;

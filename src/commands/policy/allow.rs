@@ -1,0 +1,50 @@
+//! `teamkeep policy allow`: one occasion is let through.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::record::record;
+use super::scope;
+use crate::context::Context;
+use crate::error::Result;
+
+/// Arguments of `teamkeep policy allow`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// The next request to stop a teammate that `premature-shutdown` would hold back
+    Shutdown {
+        /// The teammate
+        #[arg(value_name = "NAME", value_parser = scope::name)]
+        name: String,
+    },
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When it cannot be recorded, or the disk refuses.
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    let What::Shutdown { name } = &args.what;
+    let file = scope::file(context)?;
+    record(
+        context,
+        None,
+        json!({"override": "allow-shutdown", "gate": "premature-shutdown", "team": null, "name": name}),
+    )?;
+    file.change(context.clock.now(), |overrides| {
+        // One occasion, however often it is asked for.
+        overrides.shutdowns.retain(|other| other != name);
+        overrides.shutdowns.push(name.clone());
+    })?;
+    context.ui.say(&format!(
+        "the next shutdown of {name:?} is let through; `teamkeep policy resume` takes it back"
+    ));
+    Ok(ExitCode::SUCCESS)
+}

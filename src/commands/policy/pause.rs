@@ -1,0 +1,60 @@
+//! `teamkeep policy pause`: a gate holds nothing back for a time.
+
+use std::process::ExitCode;
+
+use chrono::TimeDelta;
+use serde_json::json;
+
+use super::record::record;
+use super::scope::{self, Scope};
+use crate::clock;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::gatekeeper::Pause;
+
+/// Arguments of `teamkeep policy pause`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    scope: Scope,
+    /// For how long: `15m`, `2h`; 24 hours at most
+    #[arg(value_name = "DURATION", value_parser = duration)]
+    duration: TimeDelta,
+}
+
+/// Runs it. The last word on a gate and a team replaces the one before.
+///
+/// # Errors
+/// When it cannot be recorded, or the disk refuses.
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    let now = context.clock.now();
+    let until = now.checked_add_signed(args.duration).ok_or_else(|| Error::usage("there is no such time"))?;
+    let Scope { gate, team } = args.scope.clone();
+    let pause = Pause { gate, team, until: clock::stamp(until) };
+    let file = scope::file(context)?;
+    record(
+        context,
+        pause.team.as_deref(),
+        json!({"override": "pause", "gate": pause.gate, "team": pause.team, "until": pause.until}),
+    )?;
+    file.change(now, |overrides| {
+        overrides.pauses.retain(|other| (&other.gate, &other.team) != (&pause.gate, &pause.team));
+        overrides.pauses.push(pause.clone());
+    })?;
+    context.ui.say(&format!("paused {}; `teamkeep policy resume` ends it", scope::told(&pause)));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a duration. A bare number is refused: nobody could tell what it counts.
+fn duration(text: &str) -> std::result::Result<TimeDelta, String> {
+    let bare = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let span =
+        clock::parse_span(text).filter(|millis| !bare && *millis > 0).and_then(TimeDelta::try_milliseconds);
+    match span {
+        None => Err("no duration; write it as \"15m\" or \"1h30m\"".to_owned()),
+        Some(span) if span > TimeDelta::hours(24) => {
+            Err("longer than 24h; to turn a gate off for good, set its mode in teamkeep.toml".to_owned())
+        }
+        Some(span) => Ok(span),
+    }
+}

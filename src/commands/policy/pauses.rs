@@ -1,0 +1,41 @@
+//! `teamkeep policy pauses`: what is let through at present.
+
+use std::process::ExitCode;
+
+use super::scope;
+use crate::commands::reading;
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::escape;
+
+/// Arguments of `teamkeep policy pauses`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When stdout cannot be written.
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    let now = context.clock.now();
+    let mut overrides = scope::file(context)?.read();
+    overrides.v = 1;
+    overrides.pauses.retain(|pause| pause.is_in_force(now));
+    if args.json {
+        reading::print_json(context, &overrides)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let pauses = overrides.pauses.iter().map(|pause| format!("paused: {}", scope::told(pause)));
+    let shutdowns =
+        overrides.shutdowns.iter().map(|name| format!("let through once: the shutdown of {name:?}"));
+    let lines: String = pauses.chain(shutdowns).map(|line| format!("{}\n", escape(&line))).collect();
+    if lines.is_empty() {
+        context.ui.say("nothing is paused");
+    }
+    reading::print(context, &lines)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,48 @@
+//! An override is on record before it is in force.
+
+use serde_json::{Value, value::RawValue};
+
+use crate::clock;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::event::{Actor, Event, Id};
+use crate::log::Log;
+
+/// The event's name in the log.
+const EVENT: &str = "PolicyOverride";
+
+/// Appends the event. Nobody can say who types: the actor is `user`, of unknown kind, and `terminal` tells whether
+/// there was one to type at.
+///
+/// # Errors
+/// When it cannot be recorded; then nothing is to be let through.
+pub fn record(context: &Context, team: Option<&str>, mut payload: Value) -> Result<()> {
+    if let Some(payload) = payload.as_object_mut() {
+        payload.insert("terminal".to_owned(), Value::Bool(context.ui.is_typed()));
+    }
+    let payload = RawValue::from_string(payload.to_string()).map_err(Error::from_json)?;
+    let now = context.clock.now();
+    let id = Id::new(now);
+    let event = Event {
+        v: 1,
+        at: &clock::stamp(now),
+        id: id.as_str(),
+        event: EVENT,
+        session: None,
+        team,
+        actor: &Actor { name: Some("user".to_owned()), ..Actor::unknown() },
+        run: None,
+        warning: None,
+        malformed: None,
+        payload: &payload,
+    };
+    let line = event.line().map_err(Error::from_json)?;
+    let log = Log::open(context.paths.log(), &context.config.log);
+    let appended = log
+        .append(&line, now)
+        .map_err(|error| Error::caused("cannot record the override, so nothing was changed", error))?;
+    if let Some(note) = appended.note {
+        context.ui.say(&format!("teamkeep: {note}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! Which gate in which team is meant, and the file that says what is let through.
+
+use clap::builder::PossibleValuesParser;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::event::SafeName;
+use crate::gatekeeper::{GATES, OverrideFile, Pause};
+
+/// A gate and a team; all of them without.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Scope {
+    /// Only this gate; `rule` for your own rules
+    #[arg(long, value_parser = PossibleValuesParser::new(GATES))]
+    pub gate: Option<String>,
+    /// Only in this team
+    #[arg(long, value_parser = name)]
+    pub team: Option<String>,
+}
+
+impl Scope {
+    /// Whether a pause is of this gate and this team and no more.
+    pub fn covers(&self, pause: &Pause) -> bool {
+        let within = |scope: &Option<String>, of: &Option<String>| scope.is_none() || scope == of;
+        within(&self.gate, &pause.gate) && within(&self.team, &pause.team)
+    }
+
+    /// Whether a pause lets something of this gate and this team through.
+    pub fn meets(&self, pause: &Pause) -> bool {
+        let meet =
+            |one: &Option<String>, other: &Option<String>| one.is_none() || other.is_none() || one == other;
+        meet(&self.gate, &pause.gate) && meet(&self.team, &pause.team)
+    }
+}
+
+/// `premature-shutdown in team "t1"`, `every gate`.
+pub fn shown(gate: Option<&str>, team: Option<&str>) -> String {
+    let gate = gate.unwrap_or("every gate");
+    team.map_or_else(|| gate.to_owned(), |team| format!("{gate} in team {team:?}"))
+}
+
+/// `every gate until 2026-02-03T04:05:06.000Z`.
+pub fn told(pause: &Pause) -> String {
+    format!("{} until {}", shown(pause.gate.as_deref(), pause.team.as_deref()), pause.until)
+}
+
+/// A name that can be a team's or a teammate's.
+pub fn name(text: &str) -> std::result::Result<String, String> {
+    SafeName::new(text)
+        .map(|name| name.to_string())
+        .ok_or_else(|| "no team or teammate has such a name".to_owned())
+}
+
+/// The file that says what is let through. A damaged one is named, and is no obstacle.
+///
+/// # Errors
+/// When the place of our own record is not safe.
+pub fn file(context: &Context) -> Result<OverrideFile> {
+    context.paths.secure()?;
+    let file = OverrideFile::new(&context.paths.policy(), context.config.log.lock_patience);
+    if let Err(error) = file.look() {
+        context.ui.say(&format!("teamkeep: nothing is let through by it: {error}"));
+    }
+    Ok(file)
+}

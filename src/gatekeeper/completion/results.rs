@@ -1,0 +1,154 @@
+//! What checks said of a state of a work tree: `checks/<key>.json`. A cache, and a lock a check.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use blake3::{Hash, Hasher};
+use serde::{Deserialize, Serialize};
+
+use super::tree::{self, field};
+use super::{FAILURE_HOLDS, Outcome};
+use crate::fs::{self, Lock};
+
+/// Results that are kept: the newest.
+const MOST: usize = 200;
+/// A result is a few lines.
+const LARGEST: u64 = 256 * 1024;
+
+/// The results in one directory.
+#[derive(Debug)]
+pub struct Results {
+    dir: PathBuf,
+}
+
+/// One file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    /// Version of the format: 1.
+    v: u8,
+    /// What was run, to be read by people.
+    command: String,
+    /// How it ended: 0 is a pass.
+    exit: i32,
+    /// What it said last, when it failed.
+    last_lines: Vec<String>,
+}
+
+impl Results {
+    /// The results in the gatekeeper's directory.
+    pub fn new(gatekeeper: &Path) -> Results {
+        Results { dir: gatekeeper.join("checks") }
+    }
+
+    /// What a check's result is kept under: the command, and the state of the work tree that it sees.
+    pub fn key(command: &str, cwd: &Path) -> Option<Hash> {
+        let tree = tree::key(cwd)?;
+        let mut hasher = Hasher::new();
+        field(&mut hasher, command.as_bytes());
+        field(&mut hasher, tree.as_bytes());
+        Some(hasher.finalize())
+    }
+
+    /// The result for a key. A failure is believed for a while only: its cause may have been outside the tree.
+    pub fn find(&self, key: Hash) -> Option<Outcome> {
+        let (bytes, metadata) = fs::read_regular(&self.path(key), LARGEST).ok()?;
+        let kept: Kept = serde_json::from_slice(&bytes).ok().filter(|kept: &Kept| kept.v == 1)?;
+        if kept.exit == 0 {
+            return Some(Outcome::Passed);
+        }
+        let age = metadata.modified().ok()?.elapsed().ok()?;
+        (age < FAILURE_HOLDS).then_some(Outcome::Failed { exit: kept.exit, last_lines: kept.last_lines })
+    }
+
+    /// Keeps a pass or a failure; the oldest results go.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn keep(&self, key: Hash, command: &str, outcome: &Outcome) -> io::Result<()> {
+        let (exit, last_lines) = match outcome {
+            Outcome::Passed => (0, Vec::new()),
+            Outcome::Failed { exit, last_lines } => (*exit, last_lines.clone()),
+            Outcome::TimedOut { .. } | Outcome::CouldNotRun { .. } => return Ok(()),
+        };
+        let kept = Kept { v: 1, command: command.to_owned(), exit, last_lines };
+        fs::write_atomic(&self.path(key), &serde_json::to_vec(&kept)?, false)?;
+        self.prune()
+    }
+
+    /// Keeps the same check in the same directory from running twice at once; `None` when it still runs after
+    /// `patience`. There are 4096 locks and no more: that two checks share one is rare, and costs a wait.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn lock(&self, command: &str, cwd: &Path, patience: Duration) -> io::Result<Option<Lock>> {
+        let mut hasher = Hasher::new();
+        field(&mut hasher, command.as_bytes());
+        field(&mut hasher, cwd.as_os_str().as_encoded_bytes());
+        let name = &hasher.finalize().to_hex()[..3];
+        fs::lock(&self.dir.join(format!(".{name}.lock")), patience)
+    }
+
+    fn path(&self, key: Hash) -> PathBuf {
+        self.dir.join(format!("{}.json", &key.to_hex()[..32]))
+    }
+
+    fn prune(&self) -> io::Result<()> {
+        let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
+        for entry in std::fs::read_dir(&self.dir)?.flatten() {
+            let path = entry.path();
+            if path.extension().is_some_and(|kind| kind == "json") {
+                let time = entry.metadata().and_then(|metadata| metadata.modified());
+                found.push((time.unwrap_or(SystemTime::UNIX_EPOCH), path));
+            }
+        }
+        found.sort();
+        for (_, path) in found.iter().rev().skip(MOST) {
+            let _ = std::fs::remove_file(path);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_results_are_kept_and_a_damaged_one_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let results = Results::new(dir.path());
+        let key = |number: usize| blake3::hash(&number.to_le_bytes());
+        for number in 0..MOST + 5 {
+            results.keep(key(number), "true", &Outcome::Passed).unwrap();
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(number as u64);
+            std::fs::File::options()
+                .append(true)
+                .open(results.path(key(number)))
+                .unwrap()
+                .set_modified(time)
+                .unwrap();
+        }
+        // The last one came with the time of its making, and was the newest then.
+        assert_eq!(std::fs::read_dir(dir.path().join("checks")).unwrap().count(), MOST);
+        assert_eq!((results.find(key(4)), results.find(key(5))), (None, Some(Outcome::Passed)));
+        std::fs::write(results.path(key(5)), "{\"v\":1,").unwrap();
+        assert_eq!(results.find(key(5)), None);
+    }
+
+    #[test]
+    fn an_old_failure_is_run_again_and_an_old_pass_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let results = Results::new(dir.path());
+        let key = blake3::hash(b"key");
+        let aged = |outcome: &Outcome| {
+            results.keep(key, "false", outcome).unwrap();
+            assert_eq!(results.find(key).as_ref(), Some(outcome));
+            let file = std::fs::File::options().append(true).open(results.path(key)).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+            results.find(key)
+        };
+        assert_eq!(aged(&Outcome::Failed { exit: 1, last_lines: vec!["no".to_owned()] }), None);
+        assert_eq!(aged(&Outcome::Passed), Some(Outcome::Passed));
+    }
+}

@@ -1,0 +1,133 @@
+//! What state a work tree is in, as a key: the same key means that a check would see the same files.
+
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use blake3::{Hash, Hasher};
+
+use super::supervise::{Ended, Taken, supervise};
+use crate::fs::{self, Stamp};
+
+/// How long git may take for one answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// An untracked file up to this size counts by its content, a larger one by its stamp.
+const LARGEST: u64 = 1 << 20;
+/// With more untracked files than this no result is kept: looking at them would cost more than it saves.
+const MOST: usize = 20_000;
+
+/// The state of the work tree around a directory: the committed tree, what differs from it, and the untracked files
+/// that are not ignored. `None` outside a work tree, before its first commit, and where git cannot see every change: in
+/// a changed submodule, in a repository that lies untracked inside.
+pub fn key(cwd: &Path) -> Option<Hash> {
+    let top = PathBuf::from(std::ffi::OsString::from_vec(line(cwd, &["rev-parse", "--show-toplevel"])?));
+    let mut hasher = Hasher::new();
+    field(&mut hasher, top.as_os_str().as_bytes());
+    // Where in the tree the command is run.
+    field(&mut hasher, &line(cwd, &["rev-parse", "--show-prefix"])?);
+    field(&mut hasher, &line(&top, &["rev-parse", "--verify", "HEAD^{tree}"])?);
+    field(&mut hasher, difference(&top)?.as_bytes());
+    untracked(&top, &mut hasher)?;
+    Some(hasher.finalize())
+}
+
+/// What differs from the last commit.
+fn difference(top: &Path) -> Option<Hash> {
+    let args = [
+        "diff",
+        "--binary",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-relative",
+        "--submodule=short",
+        "--ignore-submodules=none",
+        "HEAD",
+        "--",
+    ];
+    let (mut hasher, mut dirty) = (Hasher::new(), Dirty::default());
+    git(top, &args, |bytes| {
+        hasher.update(bytes);
+        dirty.take(bytes);
+    })?;
+    (!dirty.found).then(|| hasher.finalize())
+}
+
+/// Looks for a submodule that is changed inside: git says so and does not say how.
+#[derive(Default)]
+struct Dirty {
+    line: Vec<u8>,
+    found: bool,
+}
+
+impl Dirty {
+    fn take(&mut self, bytes: &[u8]) {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if self.line.len() < 256 {
+                self.line.extend_from_slice(&part[..part.len().min(256)]);
+            }
+            if part.ends_with(b"\n") {
+                self.found |=
+                    self.line.starts_with(b"+Subproject commit ") && self.line.ends_with(b"-dirty\n");
+                self.line.clear();
+            }
+        }
+    }
+}
+
+/// The files that git does not know and is not told to ignore.
+fn untracked(top: &Path, hasher: &mut Hasher) -> Option<()> {
+    let mut listed = Vec::new();
+    git(top, &["ls-files", "--others", "--exclude-standard", "-z"], |bytes| listed.extend_from_slice(bytes))?;
+    let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    if names.clone().count() > MOST || names.clone().any(|name| name.ends_with(b"/")) {
+        return None;
+    }
+    for name in names {
+        field(hasher, name);
+        file(&top.join(std::ffi::OsStr::from_bytes(name)), hasher);
+    }
+    Some(())
+}
+
+/// One file: its content and mode, the target of a link, or its stamp.
+fn file(path: &Path, hasher: &mut Hasher) {
+    let Ok(metadata) = path.symlink_metadata() else { return field(hasher, b"gone") };
+    hasher.update(&metadata.permissions().mode().to_le_bytes());
+    if metadata.is_symlink() {
+        let target = std::fs::read_link(path).unwrap_or_default();
+        return field(hasher, target.as_os_str().as_bytes());
+    }
+    match fs::read_regular(path, LARGEST) {
+        Ok((bytes, _)) => field(hasher, &bytes),
+        Err(_) => field(hasher, format!("{:?}", Stamp::of(&metadata)).as_bytes()),
+    }
+}
+
+/// Adds one part so that it cannot be taken for the end of another.
+pub fn field(hasher: &mut Hasher, bytes: &[u8]) {
+    hasher.update(&(bytes.len() as u64).to_le_bytes());
+    hasher.update(bytes);
+}
+
+/// What git says on its one line.
+fn line(dir: &Path, args: &[&str]) -> Option<Vec<u8>> {
+    let mut said = Vec::new();
+    git(dir, args, |bytes| said.extend_from_slice(bytes))?;
+    said.strip_suffix(b"\n").map(<[u8]>::to_vec)
+}
+
+/// Asks git, which neither writes to the repository nor runs a program of its configuration for it; `None` when it
+/// does not answer.
+fn git(dir: &Path, args: &[&str], take: impl FnMut(&[u8])) -> Option<()> {
+    let mut command = Command::new("git");
+    command.args(["-c", "core.fsmonitor=false", "-c", "core.quotePath=true"]).args(args).current_dir(dir);
+    command.env("GIT_OPTIONAL_LOCKS", "0").env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_EXTERNAL_DIFF"] {
+        command.env_remove(name);
+    }
+    let ended = supervise(command, PATIENCE, Taken::Out, take).ok()?;
+    (ended == Ended::Exit(0)).then_some(())
+}
