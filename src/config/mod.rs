@@ -1,7 +1,9 @@
 //! `teamkeep.toml`: as written, and as meant. Without a file the defaults stand, and no parser runs.
 
+pub mod keys;
 mod load;
 mod meant;
+pub mod pattern;
 mod policy;
 mod value;
 
