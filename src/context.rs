@@ -1,9 +1,9 @@
 //! What a command works with: paths, configuration, clock and terminal, built once and passed by reference.
 
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, Files};
 use crate::env::Env;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::paths::Paths;
 use crate::ui::Ui;
 
@@ -29,13 +29,29 @@ impl Context {
     /// When the record's place is not safe, or there is a configuration file that cannot be used. A hook call does not build a context: it
     /// loads the configuration by itself and goes on with the defaults.
     pub fn new() -> Result<Context> {
+        match Context::lenient()? {
+            (context, None) => Ok(context),
+            (_, Some(error)) => Err(error),
+        }
+    }
+
+    /// Builds it as [`Context::new`] does, for commands that look after the configuration: one that cannot be used means
+    /// the defaults, and what is wrong with it.
+    ///
+    /// # Errors
+    /// When the record's place is not safe.
+    pub fn lenient() -> Result<(Context, Option<Error>)> {
         let env = Env::read();
         let paths = Paths::find(&env);
         paths.check()?;
         let clock = Clock::new(env.now.as_deref());
-        match Config::load(&paths.config) {
-            (config, None) => Ok(Context { env, paths, config, clock, ui: Ui }),
-            (_, Some(error)) => Err(error),
-        }
+        let (config, problem) = Config::load(&paths.config);
+        Ok((Context { env, paths, config, clock, ui: Ui }, problem))
+    }
+
+    /// The policy's files for the project that this command runs in.
+    pub fn policy_files(&self) -> Files {
+        let here = || std::env::current_dir().ok();
+        Files::find(&self.paths, self.env.project.clone().or_else(here).as_deref())
     }
 }

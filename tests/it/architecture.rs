@@ -16,7 +16,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("team", &[]),
     ("ui", &["error"]),
     ("paths", &["env", "error", "fs"]),
-    ("config", &["clock", "error", "fs"]),
+    ("config", &["clock", "error", "fs", "paths", "payload"]),
     ("diagnostics", &["clock", "fs", "ui"]),
     ("context", &["clock", "config", "env", "error", "paths", "ui"]),
     ("settings", &["env", "error", "fs", "paths", "ui"]),
