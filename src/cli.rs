@@ -33,6 +33,10 @@ enum Command {
     Replay(commands::replay::Args),
     /// Show what was recorded
     Log(commands::log::Args),
+    /// Look after the policy: what may not be done
+    Policy(commands::policy::Args),
+    /// Look after the configuration file
+    Config(commands::config::Args),
     /// Play a small recorded run and tell it; touches nothing of yours
     Demo(commands::demo::Args),
     /// Add the hooks to the client's settings
@@ -64,6 +68,8 @@ pub fn main(args: &[OsString]) -> ExitCode {
 fn dispatch(command: Command) -> Result<ExitCode> {
     // What the client starts goes on whatever the configuration says; what a person starts does not.
     let context = Context::new;
+    // And what looks after the configuration must not stumble over it.
+    let lenient = || Context::lenient().map(|(context, _)| context);
     match command {
         Command::Hook(args) => Ok(commands::hook::run(&args)),
         Command::Finish(args) => Ok(commands::finish::run(&args)),
@@ -71,6 +77,8 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Show(args) => commands::show::run(&context()?, &args),
         Command::Replay(args) => commands::replay::run(&context()?, &args),
         Command::Log(args) => commands::log::run(&context()?, &args),
+        Command::Policy(args) => commands::policy::run(&lenient()?, &args),
+        Command::Config(args) => commands::config::run(&lenient()?, &args),
         Command::Demo(args) => commands::demo::run(&context()?, &args),
         Command::Install(args) => commands::install::run(&context()?, &args),
         Command::Uninstall(args) => commands::uninstall::run(&context()?, &args),

@@ -70,14 +70,6 @@ mod tests {
     }
 
     #[test]
-    fn every_key_of_the_template_has_a_comment() {
-        let lines: Vec<&str> = TEMPLATE.lines().collect();
-        let keys = lines.windows(2).filter(|pair| pair[1].contains(" = "));
-        assert!(keys.clone().all(|pair| pair[0].starts_with("# ")));
-        assert_eq!(keys.count(), super::super::keys::KEYS.len());
-    }
-
-    #[test]
     fn an_error_names_the_place_the_key_and_what_was_meant() {
         let error = error_of("[log]\n# more\n  keep_size = \"1 GiB\"\n");
         assert_eq!(

@@ -15,6 +15,7 @@ mod policy;
 pub mod problem;
 mod project;
 mod rules;
+pub mod schema;
 pub mod settings;
 pub mod source;
 pub mod trust;
@@ -28,3 +29,6 @@ pub use meant::{Archive, Config, Hook, Log, OnFailure};
 pub use policy::*;
 pub use problem::{Code, Problem, Severity};
 pub use settings::{Layer, Origin, Setting, Settings};
+
+#[cfg(test)]
+mod tests;
