@@ -116,19 +116,22 @@ impl Effective {
         let source = &read.source;
         let checked = check(source);
         let sound = checked.is_sound();
-        self.problems.extend(checked.problems.iter().cloned());
+        let mut problems = checked.problems;
         if !sound {
+            self.problems.extend(problems);
             return;
         }
         let (items, values): (Vec<_>, Vec<_>) =
             checked.entries.into_iter().partition(|entry| entry.key.path.contains("[]"));
         for entry in &values {
-            limits::tighten(&mut self.settings, entry, source, &mut self.problems);
+            limits::tighten(&mut self.settings, entry, source, &mut problems);
         }
-        let (project, settings) = project::weigh(&items, read, trust, &self.settings, &mut self.problems);
+        let (project, settings) = project::weigh(&items, read, trust, &self.settings, &mut problems);
         if matches!(project.standing, Standing::Trusted) {
             self.settings.extend(settings);
         }
         self.project = Some(project);
+        problems.sort_by_key(|problem| problem.at.unwrap_or((usize::MAX, 0)));
+        self.problems.extend(problems);
     }
 }

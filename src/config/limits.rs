@@ -41,7 +41,7 @@ pub(super) fn tighten(settings: &mut Settings, entry: &Entry, source: &Source, p
                 let left = if all { wanted.clone() } else { json!(left) };
                 complain(Code::WouldLoosen, loosens(&left.to_string()));
             }
-            if !all {
+            if !all && json!(kept) != base {
                 let kept = Entry { value: json!(kept), ..entry.clone() };
                 settings.insert(path.clone(), setting(&kept, source, Layer::Project));
             }

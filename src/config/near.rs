@@ -5,7 +5,7 @@ pub fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word: String = word.chars().take(64).collect();
     let word = word.to_lowercase().replace('_', "-");
     let near = known.iter().map(|known| (distance(&word, &known.to_lowercase()), *known)).min()?;
-    (near.0 <= 2.max(near.1.len() / 3) && near.0 < near.1.len()).then_some(near.1)
+    (near.0 <= 1.max(near.1.len() / 3)).then_some(near.1)
 }
 
 /// The number of characters to add, drop or change between two words.

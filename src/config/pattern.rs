@@ -1,34 +1,43 @@
 //! Globs, regular expressions and JSON pointers, as the policy means them.
 
+use glob::Pattern;
 use regex_lite::Regex;
 
-/// A separator that no glob of a user's has: to [`fast_glob`] a `/` is the end of what `*` matches.
-const NO_SLASH: &str = "\u{1f}";
-
-/// Whether a glob matches the whole text. `*` matches slashes, too: names and subjects are no paths.
+/// Whether a glob means the whole text. `*` crosses slashes: names, subjects and commands are no paths. What is no glob
+/// means nothing.
 pub fn matches(glob: &str, text: &str) -> bool {
-    if glob == "*" {
-        return true;
+    match glob {
+        "*" => true,
+        plain if is_plain(plain) => plain == text,
+        _ => Pattern::new(glob).is_ok_and(|glob| glob.matches(text)),
     }
-    fast_glob::glob_match(glob.replace('/', NO_SLASH), text.replace('/', NO_SLASH))
 }
 
-/// Why this is no glob, if it is none.
+/// Whether the text is a glob that means itself alone.
+pub fn is_plain(glob: &str) -> bool {
+    !glob.contains(['*', '?', '['])
+}
+
+/// Shows that a text is a glob.
+///
+/// # Errors
+/// Why it is none.
 pub fn check_glob(glob: &str) -> Result<(), String> {
     if glob.is_empty() {
-        return Err("it is empty, and would match nothing; write \"*\" for everything".to_owned());
+        return Err("it is empty, and would mean nothing; write \"*\" for everything".to_owned());
     }
-    fast_glob::validate(glob).map_err(|error| error.to_string())
-}
-
-/// Whether the text is a glob that matches itself alone.
-pub fn is_plain(glob: &str) -> bool {
-    !glob.contains(['*', '?', '[', ']', '{', '}', '\\', '!'])
+    match Pattern::new(glob) {
+        Ok(_) => Ok(()),
+        Err(error) if error.msg.contains("recursive") => {
+            Err("`**` is for paths; one `*` crosses slashes as well".to_owned())
+        }
+        Err(error) => Err(format!("{} at character {}", error.msg, error.pos + 1)),
+    }
 }
 
 /// The regular expression in `/…/`, if that is how it is written; anything else is a glob.
 pub fn regex_of(pattern: &str) -> Option<&str> {
-    pattern.strip_prefix('/')?.strip_suffix('/')
+    pattern.strip_prefix('/')?.strip_suffix('/').filter(|inner| !inner.is_empty())
 }
 
 /// Makes the regular expression of what stands between the slashes.
@@ -39,7 +48,10 @@ pub fn regex(source: &str) -> Result<Regex, String> {
     Regex::new(source).map_err(|error| error.to_string())
 }
 
-/// Why this is no JSON pointer below the payload, if it is none.
+/// Shows that a text is a JSON pointer below the payload.
+///
+/// # Errors
+/// Why it is none.
 pub fn check_pointer(pointer: &str) -> Result<(), String> {
     let Some(rest) = pointer.strip_prefix('/') else {
         return Err("a JSON pointer begins with a slash, as \"/tool_input/command\"".to_owned());
@@ -62,27 +74,26 @@ mod tests {
             ("*parser*", "mend src/parser/mod.rs"),
             ("src/*", "src/a/b"),
             ("src/*", "src/"),
-            ("claude-{opus,sonnet}*", "claude-opus-4/x"),
+            ("claude-opus*", "claude-opus-4/x"),
             ("?lice", "alice"),
-            ("**b", "a/b"),
-            ("a\\*", "a*"),
-            ("!bob", "alice"),
+            ("[!b]*", "alice"),
+            ("a[*]", "a*"),
         ] {
             assert!(matches(glob, text), "{glob} {text}");
         }
-        for (glob, text) in [("src/*", "lib/a"), ("a", "A"), ("bob", "bobby"), ("!bob", "bob")] {
+        for (glob, text) in [("src/*", "lib/a"), ("a", "A"), ("bob", "bobby"), ("b[", "b[")] {
             assert!(!matches(glob, text), "{glob} {text}");
         }
     }
 
     #[test]
     fn what_is_no_pattern_says_why() {
-        for bad in ["", "[a", "{a,b", "a\\"] {
+        for bad in ["", "[a", "a**b", "***"] {
             assert!(check_glob(bad).is_err(), "{bad}");
         }
         assert!(regex("a(").is_err());
         assert_eq!(regex_of("/a b/"), Some("a b"));
-        for glob in ["/", "/src/*", "src/", "*"] {
+        for glob in ["/", "//", "/src/*", "src/", "*"] {
             assert_eq!(regex_of(glob), None, "{glob}");
         }
         for bad in ["", "tool_input", "/a~", "/a~2b"] {

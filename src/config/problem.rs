@@ -57,7 +57,7 @@ codes! {
     BadNumber "bad-number" Error "The number is negative or too large.",
     BadDuration "bad-duration" Error "The text is no duration such as \"90d\" or \"1m30s\".",
     BadSize "bad-size" Error "The text is no size such as \"16 MiB\".",
-    BadGlob "bad-glob" Error "The text is no glob: it is empty, or a bracket or brace is not closed.",
+    BadGlob "bad-glob" Error "The text is no glob: it is empty, a bracket is not closed, or `**` stands in it.",
     BadRegex "bad-regex" Error "What stands between the slashes is no regular expression.",
     BadPointer "bad-pointer" Error "The key is no JSON pointer such as \"/tool_input/command\".",
     UnknownEvent "unknown-event" Error "There is no event of that name.",
