@@ -14,6 +14,8 @@ mod many;
 mod messages;
 mod places;
 mod play;
+mod policy_commands;
+mod policy_files;
 mod properties;
 mod reenact;
 mod runs;
