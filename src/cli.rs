@@ -33,9 +33,11 @@ enum Command {
     Replay(commands::replay::Args),
     /// Show what was recorded
     Log(commands::log::Args),
+    /// Look after the configuration file
+    Config(commands::config::Args),
     /// Play a small recorded run and tell it; touches nothing of yours
     Demo(commands::demo::Args),
-    /// Let through what the policy would hold back, for a time or once
+    /// Look after the policy: check, show, trust, pause, allow
     Policy(commands::policy::Args),
     /// Add the hooks to the client's settings
     Install(commands::install::Args),
@@ -66,6 +68,8 @@ pub fn main(args: &[OsString]) -> ExitCode {
 fn dispatch(command: Command) -> Result<ExitCode> {
     // What the client starts goes on whatever the configuration says; what a person starts and needs it does not.
     let (context, bare) = (Context::new, Context::bare);
+    // And what looks after the configuration must not stumble over it.
+    let lenient = || Context::lenient().map(|(context, _)| context);
     match command {
         Command::Hook(args) => Ok(commands::hook::run(&args)),
         Command::Finish(args) => Ok(commands::finish::run(&args)),
@@ -74,7 +78,8 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Replay(args) => commands::replay::run(&context()?, &args),
         Command::Log(args) => commands::log::run(&context()?, &args),
         Command::Demo(args) => commands::demo::run(&bare()?, &args),
-        Command::Policy(args) => commands::policy::run(&context()?, &args),
+        Command::Policy(args) => commands::policy::run(&lenient()?, &args),
+        Command::Config(args) => commands::config::run(&lenient()?, &args),
         Command::Install(args) => commands::install::run(&bare()?, &args),
         Command::Uninstall(args) => commands::uninstall::run(&bare()?, &args),
     }

@@ -1,7 +1,7 @@
 //! What a command works with: paths, configuration, clock and terminal, built once and passed by reference.
 
 use crate::clock::{self, Clock};
-use crate::config::Config;
+use crate::config::{Config, Files};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::paths::Paths;
@@ -29,14 +29,28 @@ impl Context {
     /// When the environment makes no sense, the record's place is not safe, or there is a configuration file that
     /// cannot be used. A hook call does not build a context: it goes on with the defaults.
     pub fn new() -> Result<Context> {
-        let context = Context::bare()?;
-        if let Some(error) = missing_config(&context.env) {
-            return Err(error);
-        }
-        match Config::load(&context.paths.config) {
-            (config, None) => Ok(Context { config, ..context }),
+        match Context::lenient()? {
+            (context, None) => Ok(context),
             (_, Some(error)) => Err(error),
         }
+    }
+
+    /// Builds it as [`Context::new`] does, for commands that look after the configuration: one that cannot be used means
+    /// the defaults, and what is wrong with it.
+    ///
+    /// # Errors
+    /// When the environment makes no sense, or the record's place is not safe.
+    pub fn lenient() -> Result<(Context, Option<Error>)> {
+        let context = Context::bare()?;
+        let missing = missing_config(&context.env);
+        let (config, problem) = Config::load(&context.paths.config);
+        Ok((Context { config, ..context }, missing.or(problem)))
+    }
+
+    /// The policy's files for the project that this command runs in.
+    pub fn policy_files(&self) -> Files {
+        let here = || std::env::current_dir().ok();
+        Files::find(&self.paths, self.env.project.clone().or_else(here).as_deref())
     }
 
     /// Builds it without the configuration, for commands that need none: a file that makes no sense must not keep

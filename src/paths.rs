@@ -111,6 +111,11 @@ impl Paths {
         self.store.join("installs")
     }
 
+    /// Which projects' checks and rules may run.
+    pub fn trust(&self) -> PathBuf {
+        self.store.join("trust.json")
+    }
+
     /// Our own failures.
     pub fn diagnostics(&self) -> PathBuf {
         self.store.join("diagnostics")

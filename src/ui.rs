@@ -54,6 +54,20 @@ impl Ui {
         io::stdin().is_terminal()
     }
 
+    /// Asks the person at the terminal a question that is answered with y or n; anything but a yes is a no.
+    ///
+    /// # Errors
+    /// When there is no terminal to ask at.
+    pub fn ask(&self, question: &str) -> Result<bool, Error> {
+        if !io::stdin().is_terminal() {
+            return Err(Error::new("there is no terminal to ask at").hint("say it beforehand: --yes"));
+        }
+        let _ = write!(io::stderr(), "{} [y/N] ", escape(question));
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
     /// The columns of the terminal at stdout; `None` in a pipe.
     pub fn columns(&self) -> Option<usize> {
         if !self.is_terminal() {

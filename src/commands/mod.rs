@@ -1,5 +1,6 @@
 //! One file a subcommand, named as the user types it; [`place`], `reading` and `unmatched` are what some of them share.
 
+pub mod config;
 pub mod demo;
 pub mod finish;
 pub mod hook;

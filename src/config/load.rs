@@ -1,36 +1,25 @@
-//! From the file to the configuration. Whatever is wrong with the file, there is always a configuration.
+//! The user's file alone, for commands that ask no gate. Whatever is wrong with it, there is always a configuration.
 
-use std::io;
 use std::path::Path;
 
 use super::Config;
+use super::check::check;
+use super::layers::{self, Files};
+use super::problem::Problem;
+use super::settings::{Layer, build, setting};
+use super::source::Source;
 use crate::error::Error;
-use crate::fs;
-use crate::near::nearest;
 
 /// The file with every key at its default, each with a comment.
 pub const TEMPLATE: &str = include_str!("default.toml");
-
-/// No configuration that a person writes is larger.
-const LARGEST: u64 = 1 << 20;
 
 impl Config {
     /// Reads the file; a missing one means the defaults and costs one failed open. A file that cannot be
     /// read or makes no sense means the defaults, too, and the error says where it goes wrong.
     pub fn load(path: &Path) -> (Config, Option<Error>) {
-        let bytes = match fs::read_linked(path, LARGEST) {
-            Ok((bytes, _)) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return (Config::default(), None),
-            Err(error) => return (Config::default(), Some(unreadable(error))),
-        };
-        let parsed = match std::str::from_utf8(&bytes) {
-            Ok(text) => Config::parse(text, path),
-            Err(error) => Err(unreadable(format!("{} is no UTF-8: {error}", path.display()))),
-        };
-        match parsed {
-            Ok(config) => (config, None),
-            Err(error) => (Config::default(), Some(error)),
-        }
+        let files = Files { user: path.to_path_buf(), project: None, trust: Default::default() };
+        let effective = layers::load(&files);
+        (effective.config, first(&effective.problems))
     }
 
     /// Reads the text of a file; `path` is for the error alone.
@@ -38,48 +27,31 @@ impl Config {
     /// # Errors
     /// When it is no TOML, a key is unknown, or a value makes no sense: `path:line:column`, the key, why.
     pub fn parse(text: &str, path: &Path) -> Result<Config, Error> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        toml::from_str(text).map_err(|error| explain(error, text, path))
+        let source = Source::new(path, text);
+        let checked = check(&source);
+        if let Some(error) = first(&checked.problems) {
+            return Err(error);
+        }
+        let entries = checked.entries.iter();
+        build(&entries.map(|entry| (entry.path.clone(), setting(entry, &source, Layer::User))).collect())
+            .map_err(|why| Error::caused(format!("cannot use the configuration {}", path.display()), why))
     }
 }
 
-fn unreadable(cause: impl std::fmt::Display) -> Error {
-    Error::caused("cannot read the configuration", cause)
-}
-
-fn explain(mut error: toml::de::Error, text: &str, path: &Path) -> Error {
-    let (line, column) = position(text, error.span().map_or(0, |span| span.start));
-    let message = error.message().to_owned();
-    // Without the text the error shows the path of the key instead of the line: "…\nin `log.keep`".
-    error.set_input(None);
-    let shown = error.to_string();
-    let key = shown.lines().last().and_then(|last| last.strip_prefix("in ")).map(str::to_owned);
-    let place = format!("{}:{line}:{column}", path.display());
-    let mut explained = match unknown(&message) {
-        Some((key, known)) => {
-            let error = Error::caused(place, format!("unknown key `{key}`"));
-            match nearest(key, &known) {
-                Some(close) => error.hint(format!("did you mean `{close}`?")),
-                None => error.hint(format!("the keys here are {}", known.join(", "))),
-            }
-        }
-        None => Error::caused(place, key.map_or(message.clone(), |key| format!("{key}: {message}"))),
+/// The first error among problems, as one that ends a command.
+fn first(problems: &[Problem]) -> Option<Error> {
+    let mut errors = problems.iter().filter(|problem| problem.is_error());
+    let first = errors.next()?;
+    let what = match first.at {
+        Some(_) => format!("cannot use the configuration {}", first.place()),
+        None => "cannot read the configuration".to_owned(),
     };
-    explained.what.insert_str(0, "cannot use the configuration ");
-    explained
-}
-
-/// Line and column, both from 1; the column counts characters.
-fn position(text: &str, byte: usize) -> (usize, usize) {
-    let before = text.get(..byte).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
-}
-
-/// The unknown key and the known ones, from serde's words: "unknown field `a`, expected one of `b`, `c`".
-fn unknown(message: &str) -> Option<(&str, Vec<&str>)> {
-    let mut quoted = message.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2);
-    Some((quoted.next()?, quoted.collect()))
+    let mut error = Error::caused(what, &first.message);
+    error.hints.extend(first.hint.clone());
+    match errors.count() {
+        0 => Some(error),
+        more => Some(error.hint(format!("there is more ({more}): teamkeep policy check"))),
+    }
 }
 
 #[cfg(test)]
@@ -98,14 +70,6 @@ mod tests {
     }
 
     #[test]
-    fn every_key_of_the_template_has_a_comment() {
-        let lines: Vec<&str> = TEMPLATE.lines().collect();
-        let keys = lines.windows(2).filter(|pair| pair[1].contains(" = "));
-        assert!(keys.clone().all(|pair| pair[0].starts_with("# ")));
-        assert_eq!(keys.count(), 10);
-    }
-
-    #[test]
     fn an_error_names_the_place_the_key_and_what_was_meant() {
         let error = error_of("[log]\n# more\n  keep_size = \"1 GiB\"\n");
         assert_eq!(
@@ -113,8 +77,8 @@ mod tests {
             "cannot use the configuration teamkeep.toml:3:3: unknown key `keep_size`"
         );
         assert_eq!(error.hints, ["did you mean `keep-size`?"]);
-        let error = error_of("[policy]\n");
-        assert_eq!(error.hints, ["the keys here are log, archive, hook"]);
+        let error = error_of("[polity]\n");
+        assert_eq!(error.hints, ["did you mean `policy`?"]);
         let error = error_of("[log]\nkeep = \"90\"\n");
         assert_eq!(
             error.to_string(),
@@ -123,7 +87,7 @@ mod tests {
         let error = error_of("[archive]\non-failure = \"explode\"\n");
         assert_eq!(
             error.to_string(),
-            "cannot use the configuration teamkeep.toml:2:14: `archive.on-failure`: unknown variant `explode`, expected `block` or `warn`"
+            "cannot use the configuration teamkeep.toml:2:14: `archive.on-failure`: \"explode\" is none of \"warn\", \"block\""
         );
         assert!(error_of("[log]\nkeep = \n").to_string().contains("teamkeep.toml:2:"));
     }

@@ -1,10 +1,34 @@
 //! `teamkeep.toml`: as written, and as meant. Without a file the defaults stand, and no parser runs.
+//!
+//! A file goes [`source`] → [`check`] → [`settings`]; [`layers`] lays the project's over the user's.
 
+pub mod check;
+mod events;
+pub mod keys;
+pub mod layers;
+mod limits;
 mod load;
 mod meant;
+mod near;
+pub mod pattern;
 mod policy;
+pub mod problem;
+mod project;
+mod rules;
+pub mod schema;
+pub mod settings;
+pub mod source;
+pub mod trust;
 mod value;
+mod written;
 
+pub use events::JUDGED;
+pub use layers::{Effective, Files, PROJECT_FILE, Project, Standing};
 pub use load::TEMPLATE;
 pub use meant::{Archive, Config, Hook, Log, OnFailure};
 pub use policy::*;
+pub use problem::{Code, Problem, Severity};
+pub use settings::{Layer, Origin, Setting, Settings};
+
+#[cfg(test)]
+mod tests;

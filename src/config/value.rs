@@ -21,14 +21,14 @@ pub fn size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     })
 }
 
-fn parse_duration(text: &str) -> Option<Duration> {
+pub fn parse_duration(text: &str) -> Option<Duration> {
     if text.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return None;
     }
     clock::parse_span(text).and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis)
 }
 
-fn parse_size(text: &str) -> Option<u64> {
+pub fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let number: f64 = text[..digits].parse().ok()?;

@@ -4,6 +4,9 @@ use std::path::Path;
 use std::process::Command;
 
 use teamkeep::archive::EndedBy;
+use teamkeep::config::keys::KEYS;
+use teamkeep::config::schema::schema;
+use teamkeep::config::{Code, Config, Severity};
 use teamkeep::timeline::Kind;
 
 fn page(path: &str) -> String {
@@ -48,6 +51,57 @@ fn the_formats_name_every_kind_and_every_end() {
 }
 
 #[test]
+fn the_policy_s_page_says_of_every_key_what_the_program_says() {
+    let policy = page("docs/policy.md");
+    for key in KEYS {
+        let default = key.default.map_or("must be written".to_owned(), |default| format!("`{default}`"));
+        let row = format!("| `{}` | {default} | {} |\n", key.path, key.doc);
+        assert_eq!(policy.matches(&row).count(), 1, "docs/policy.md has no row {row}");
+        if let Some(gate) = key.path.strip_prefix("policy.").and_then(|path| path.strip_suffix(".mode")) {
+            assert!(policy.contains(&format!("\n## {gate}\n")), "docs/policy.md has no part on {gate}");
+        }
+    }
+}
+
+#[test]
+fn the_policy_s_page_has_every_diagnostic() {
+    let policy = page("docs/policy.md");
+    for code in Code::ALL {
+        let severity = if code.severity() == Severity::Error { "error" } else { "warning" };
+        let row = format!("| `{}` | {severity} | {} |\n", code.name(), code.about());
+        assert!(policy.contains(&row), "docs/policy.md has no row {row}");
+        assert!(
+            code.name()
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        );
+    }
+    let rows = policy.lines().filter(|line| line.contains("` | error | ") || line.contains("` | warning | "));
+    assert_eq!(rows.count(), Code::ALL.len());
+}
+
+#[test]
+fn the_examples_of_the_policy_s_page_are_sound() {
+    let policy = page("docs/policy.md");
+    let examples: Vec<&str> =
+        policy.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert_eq!(examples.len(), 2);
+    for example in examples {
+        Config::parse(example, Path::new("docs/policy.md")).unwrap();
+    }
+}
+
+#[test]
+fn the_schema_beside_the_pages_is_the_program_s() {
+    let written = format!("{}\n", serde_json::to_string_pretty(&schema()).unwrap());
+    assert_eq!(
+        page("docs/teamkeep.schema.json"),
+        written,
+        "teamkeep config schema > docs/teamkeep.schema.json"
+    );
+}
+
+#[test]
 fn ci_runs_the_test_command_of_the_readme() {
     let readme = page("README.md");
     let (_, after) = readme.split_once("## Working on it").unwrap();
@@ -59,9 +113,14 @@ fn ci_runs_the_test_command_of_the_readme() {
 #[test]
 fn the_project_links_to_pages_that_are_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for name in
-        ["README.md", "docs/formats.md", "docs/client-facts.md", "docs/performance.md", "hooks/README.md"]
-    {
+    for name in [
+        "README.md",
+        "docs/formats.md",
+        "docs/client-facts.md",
+        "docs/performance.md",
+        "docs/policy.md",
+        "hooks/README.md",
+    ] {
         let text = page(name);
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             if !link.starts_with("http") && !link.starts_with('#') {

@@ -19,6 +19,8 @@ mod origin;
 mod overrides;
 mod places;
 mod play;
+mod policy_commands;
+mod policy_files;
 mod properties;
 mod reenact;
 mod runs;

@@ -1,0 +1,32 @@
+//! `teamkeep config path`: where the files are.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::commands::reading::print;
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::escape;
+
+/// Arguments of `teamkeep config path`.
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+/// Runs it.
+///
+/// # Errors
+/// When stdout cannot be written.
+pub fn run(context: &Context, _args: &Args) -> Result<ExitCode> {
+    let files = context.policy_files();
+    let mut text = line("user   ", &files.user);
+    if let Some(project) = &files.project {
+        text.push_str(&line("project", project));
+    }
+    print(context, &text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line(whose: &str, path: &Path) -> String {
+    let there = if path.symlink_metadata().is_ok() { "exists" } else { "does not exist" };
+    format!("{whose}  {}  ({there})\n", escape(&path.display().to_string()))
+}

@@ -1,0 +1,21 @@
+//! `teamkeep config schema`: what an editor checks the file by.
+
+use std::process::ExitCode;
+
+use crate::commands::reading::print_json;
+use crate::config::schema::schema;
+use crate::context::Context;
+use crate::error::Result;
+
+/// Arguments of `teamkeep config schema`.
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+/// Runs it.
+///
+/// # Errors
+/// When stdout cannot be written.
+pub fn run(context: &Context, _args: &Args) -> Result<ExitCode> {
+    print_json(context, &schema())?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,148 @@
+//! `teamkeep policy trust`: a person looks at what a repository wants to run, and lets it.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::{counted, told};
+use crate::commands::reading::print;
+use crate::config::trust::{Trust, name_of};
+use crate::config::{Files, Mode, PROJECT_FILE, Problem, Project, Standing, layers, source};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::ui::escape;
+
+/// Arguments of `teamkeep policy trust`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The project, instead of the one of the current directory
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// Let them run no more
+    #[arg(long, conflicts_with = "list")]
+    remove: bool,
+    /// List what is trusted
+    #[arg(long, conflicts_with_all = ["project", "yes"])]
+    list: bool,
+    /// Do not ask
+    #[arg(long, short, conflicts_with = "remove")]
+    yes: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When there is no project's file that makes sense, nobody can be asked, or the trust store cannot be written.
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    let mut files = context.policy_files();
+    if let Some(project) = &args.project {
+        files.project = Some(project.join(PROJECT_FILE));
+    }
+    match (&files.project, args) {
+        (_, Args { list: true, .. }) => list(context, &files),
+        (None, _) => {
+            Err(Error::usage("there is no current directory").hint("name the project: --project DIR"))
+        }
+        (Some(file), Args { remove: true, .. }) => {
+            let name = name_of(file);
+            let was = Trust::change(&files.trust, |files| files.remove(&name))?;
+            let said = if was.is_some() { "is no longer trusted" } else { "was not trusted" };
+            context.ui.say(&format!("{} {said}", name.display()));
+            Ok(ExitCode::SUCCESS)
+        }
+        (Some(_), _) => trust(context, args, &files),
+    }
+}
+
+fn trust(context: &Context, args: &Args, files: &Files) -> Result<ExitCode> {
+    let effective = layers::load(files);
+    let own: Vec<Problem> = effective
+        .problems
+        .into_iter()
+        .filter(|problem| Some(&problem.path) == files.project.as_ref())
+        .collect();
+    let Some(project) = effective.project else {
+        print(context, &told(&own))?;
+        let path = files.project.clone().unwrap_or_default();
+        return Err(match own.is_empty() {
+            true => Error::not_found(format!("there is no {}", path.display())),
+            false => Error::new(format!("cannot trust {}: it has {}", path.display(), counted(&own))),
+        });
+    };
+    let path = project.path.display();
+    match project.standing {
+        Standing::Nothing => {
+            context.ui.say(&format!("{path} has no checks and no rules: there is nothing to trust"));
+            return Ok(ExitCode::SUCCESS);
+        }
+        Standing::Trusted => {
+            context.ui.say(&format!("{path} is trusted already, as it is now"));
+            return Ok(ExitCode::SUCCESS);
+        }
+        Standing::Untrusted | Standing::Changed => {}
+    }
+    let changed =
+        if project.standing == Standing::Changed { ", which changed since it was trusted," } else { "" };
+    let shown = escape(&path.to_string()).into_owned();
+    print(context, &format!("{shown}{changed} wants to run {}:\n{}", project.runs(), wants(&project)))?;
+    let question = "let them run, until the file changes?";
+    if !args.yes && !context.ui.ask(question)? {
+        context.ui.say("nothing was changed");
+        return Ok(ExitCode::FAILURE);
+    }
+    Trust::change(&files.trust, |files| files.insert(project.name.clone(), project.hash.clone()))?;
+    context.ui.say(&format!("trusted {}, hash {}", project.name.display(), &project.hash[..16]));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a project wants to run, one line a check and a rule, safe for a terminal.
+pub(super) fn wants(project: &Project) -> String {
+    let mut text = String::new();
+    for check in &project.checks {
+        let run = format!("  check  sh -c {:?}", check.run);
+        let of = [("subject", &check.subject), ("owner", &check.owner), ("team", &check.team)];
+        text.push_str(&with(run, &of));
+    }
+    for rule in &project.rules {
+        let action = if rule.action == Mode::Block { "blocks" } else { "warns" };
+        let mut line = format!("  rule   {:?} {action}", rule.name);
+        for (what, list) in [("events", &rule.events), ("tools", &rule.tools)] {
+            if !list.is_empty() {
+                line.push_str(&format!(", {what} {list:?}"));
+            }
+        }
+        for (pointer, pattern) in &rule.matches {
+            line.push_str(&format!(", {pointer:?} = {pattern:?}"));
+        }
+        if !rule.reason.is_empty() {
+            line.push_str(&format!(", and says {:?}", rule.reason));
+        }
+        text.push_str(&with(line, &[("actor", &rule.actor), ("team", &rule.team)]));
+    }
+    text
+}
+
+fn with(mut line: String, globs: &[(&str, &String)]) -> String {
+    for (what, glob) in globs.iter().filter(|(_, glob)| glob.as_str() != "*") {
+        line.push_str(&format!(", {what} {glob:?}"));
+    }
+    format!("{}\n", escape(&line))
+}
+
+fn list(context: &Context, files: &Files) -> Result<ExitCode> {
+    let trust = Trust::load(&files.trust)?;
+    let mut text = String::new();
+    for (file, hash) in trust.files() {
+        let state = match source::read(file) {
+            Ok(Some(read)) if read.hash.to_hex().as_str() == hash => "as it was",
+            Ok(None) => "gone",
+            _ => "changed: nothing of it runs",
+        };
+        let short: String = hash.chars().take(16).collect();
+        text.push_str(&format!("{short}  {}  ({state})\n", escape(&file.display().to_string())));
+    }
+    if text.is_empty() {
+        context.ui.say("no project is trusted");
+    }
+    print(context, &text)?;
+    Ok(ExitCode::SUCCESS)
+}

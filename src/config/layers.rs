@@ -1,0 +1,137 @@
+//! The user's file and the project's, one over the other.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::check::check;
+use super::problem::{Code, Problem};
+use super::settings::{Layer, Origin, Settings, build, setting};
+use super::source::{self, Read, Source};
+use super::{Config, limits, project};
+use crate::paths::Paths;
+
+pub use super::project::{Project, Standing};
+
+/// Where a project's file stands in the project.
+pub const PROJECT_FILE: &str = ".claude/teamkeep.toml";
+
+/// Which files there may be.
+#[derive(Debug, Clone)]
+pub struct Files {
+    /// The user's.
+    pub user: PathBuf,
+    /// The project's.
+    pub project: Option<PathBuf>,
+    /// What was trusted.
+    pub trust: PathBuf,
+}
+
+/// What is in force.
+#[derive(Debug, Clone, Default)]
+pub struct Effective {
+    /// The configuration.
+    pub config: Config,
+    /// What is set, and where; the rest has its default.
+    pub settings: Settings,
+    /// What is wrong with the files.
+    pub problems: Vec<Problem>,
+    /// The project's file, when there is one that makes sense.
+    pub project: Option<Project>,
+    /// Whether there is a file of the user's.
+    pub has_user: bool,
+}
+
+impl Files {
+    /// The files for a session in this project: the client's `CLAUDE_PROJECT_DIR`, else the directory that the payload
+    /// names, else the current one.
+    pub fn find(paths: &Paths, project: Option<&Path>) -> Files {
+        Files {
+            user: paths.config.clone(),
+            project: project.map(|project| project.join(PROJECT_FILE)),
+            trust: paths.trust(),
+        }
+    }
+}
+
+impl Effective {
+    /// Whether a file was left out whole.
+    pub fn is_broken(&self) -> bool {
+        self.problems.iter().any(Problem::is_error)
+    }
+
+    /// Where the value at a path comes from.
+    pub fn origin(&self, path: &str) -> &Origin {
+        self.settings.get(path).map_or(&Origin::DEFAULT, |setting| &setting.origin)
+    }
+}
+
+/// Reads the files. Without any this costs a failed open for each, and no parser runs.
+pub fn load(files: &Files) -> Effective {
+    let mut effective = Effective::default();
+    let user = read(&files.user, &mut effective);
+    if let Some(user) = &user {
+        effective.has_user = true;
+        effective.take_user(&user.source);
+    }
+    let project = files.project.as_deref().and_then(|path| read(path, &mut effective));
+    if let Some(project) = project.filter(|project| !is_same(user.as_ref(), project)) {
+        effective.take_project(&project, &files.trust);
+    }
+    if !effective.settings.is_empty() {
+        match build(&effective.settings) {
+            Ok(config) => effective.config = config,
+            Err(why) => {
+                effective.problems.push(Problem::of_file(Code::BadValue, &files.user, why));
+                effective.settings.clear();
+            }
+        }
+    }
+    effective
+}
+
+fn read(path: &Path, effective: &mut Effective) -> Option<Read> {
+    source::read(path).unwrap_or_else(|problem| {
+        effective.problems.push(problem);
+        None
+    })
+}
+
+/// Whether the project's file is the user's own.
+fn is_same(user: Option<&Read>, project: &Read) -> bool {
+    let inode = |read: &Read| (read.metadata.dev(), read.metadata.ino());
+    user.is_some_and(|user| inode(user) == inode(project))
+}
+
+impl Effective {
+    fn take_user(&mut self, source: &Source) {
+        let checked = check(source);
+        let sound = checked.is_sound();
+        // What is to happen when the policy fails is asked of a file that fails, too.
+        let kept = checked.entries.iter().filter(|entry| sound || entry.path == "policy.on-error");
+        self.settings.extend(kept.map(|entry| (entry.path.clone(), setting(entry, source, Layer::User))));
+        self.problems.extend(checked.problems);
+    }
+
+    fn take_project(&mut self, read: &Read, trust: &Path) {
+        let source = &read.source;
+        let checked = check(source);
+        let sound = checked.is_sound();
+        let mut problems = checked.problems;
+        if !sound {
+            self.problems.extend(problems);
+            return;
+        }
+        let (items, values): (Vec<_>, Vec<_>) =
+            checked.entries.into_iter().partition(|entry| entry.key.path.contains("[]"));
+        for entry in &values {
+            limits::tighten(&mut self.settings, entry, source, &mut problems);
+        }
+        let (project, settings) = project::weigh(&items, read, trust, &self.settings, &mut problems);
+        if matches!(project.standing, Standing::Trusted) {
+            self.settings.extend(settings);
+        }
+        self.project = Some(project);
+        problems.sort_by_key(|problem| problem.at.unwrap_or((usize::MAX, 0)));
+        self.problems.extend(problems);
+    }
+}

@@ -1,0 +1,160 @@
+//! What a project's file wants to run, and whether it may.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::check::Entry;
+use super::problem::{Code, Problem};
+use super::settings::{Layer, Settings, build, setting};
+use super::source::Read;
+use super::trust::{Trust, name_of};
+use super::{Check, Rule};
+
+/// The project's file, as far as it wants to run something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// The file.
+    pub path: PathBuf,
+    /// Its name in the trust store.
+    pub name: PathBuf,
+    /// The BLAKE3 hash of its bytes, in hexadecimal.
+    pub hash: String,
+    /// Whether its checks and rules run.
+    pub standing: Standing,
+    /// Its checks.
+    pub checks: Vec<Check>,
+    /// Its rules, without those whose name the user has taken.
+    pub rules: Vec<Rule>,
+}
+
+/// Whether a project's checks and rules run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// It has none.
+    Nothing,
+    /// A person has looked at this very file.
+    Trusted,
+    /// Nobody has looked at it.
+    Untrusted,
+    /// It changed since somebody looked.
+    Changed,
+}
+
+const LISTS: [(&str, &str); 2] = [("policy.completion-check.check", "run"), ("rule", "name")];
+
+/// Finds out what the file wants to run and whether it may. The settings are to be added when it may: they go behind
+/// what is in force.
+pub(super) fn weigh(
+    items: &[Entry],
+    read: &Read,
+    trust: &Path,
+    settings: &Settings,
+    problems: &mut Vec<Problem>,
+) -> (Project, Settings) {
+    let source = &read.source;
+    let taken: BTreeSet<&str> = settings
+        .iter()
+        .filter(|(path, _)| is_name(path))
+        .filter_map(|(_, name)| name.value.as_str())
+        .collect();
+    let mut left = BTreeSet::new();
+    for entry in items.iter().filter(|entry| is_name(&entry.path)) {
+        if entry.value.as_str().is_some_and(|name| taken.contains(name)) {
+            let message = format!("the user's file has a rule {} already; this one is left out", entry.value);
+            let (path, at) = (source.path.clone(), Some(source.position(entry.at)));
+            problems.push(Problem { code: Code::RuleNameTaken, path, at, message, hint: None });
+            left.insert(entry.path.trim_end_matches("name"));
+        }
+    }
+    let items = items.iter().filter(|entry| !left.iter().any(|left| entry.path.starts_with(left)));
+    let (own, added) = (renumber(items.clone(), &Settings::new()), renumber(items, settings));
+    let place = |all: &BTreeMap<String, Entry>| -> Settings {
+        all.iter().map(|(path, entry)| (path.clone(), setting(entry, source, Layer::Project))).collect()
+    };
+    let config = build(&place(&own)).unwrap_or_default();
+    let mut project = Project {
+        path: source.path.clone(),
+        name: PathBuf::new(),
+        hash: read.hash.to_hex().to_string(),
+        standing: Standing::Nothing,
+        checks: config.policy.completion_check.check,
+        rules: config.rule,
+    };
+    if !project.checks.is_empty() || !project.rules.is_empty() {
+        project.name = name_of(&project.path);
+        project.standing = standing(&project, trust, problems);
+        problems.extend(project.complaint());
+    }
+    (project, place(&added))
+}
+
+fn is_name(path: &str) -> bool {
+    path.starts_with("rule[") && path.ends_with("].name")
+}
+
+/// The entries with the places that they get behind what is there.
+fn renumber<'a>(items: impl Iterator<Item = &'a Entry>, there: &Settings) -> BTreeMap<String, Entry> {
+    let items: Vec<&Entry> = items.collect();
+    let mut all = BTreeMap::new();
+    for (list, needed) in LISTS {
+        let prefix = format!("{list}[");
+        let is_item = |path: &str| path.starts_with(&prefix) && path.ends_with(&format!("].{needed}"));
+        let first = there.keys().filter(|path| is_item(path)).count();
+        let mut places: BTreeMap<usize, Vec<(&str, &Entry)>> = BTreeMap::new();
+        for entry in &items {
+            let parts = entry.path.strip_prefix(&prefix).and_then(|rest| rest.split_once("]."));
+            if let Some((place, name)) = parts
+                && let Ok(place) = place.parse()
+            {
+                places.entry(place).or_default().push((name, *entry));
+            }
+        }
+        for (place, entries) in places.into_values().enumerate() {
+            for (name, entry) in entries {
+                all.insert(format!("{prefix}{}].{name}", first + place), entry.clone());
+            }
+        }
+    }
+    all
+}
+
+fn standing(project: &Project, trust: &Path, problems: &mut Vec<Problem>) -> Standing {
+    match Trust::load(trust) {
+        Ok(known) => match known.of(&project.name) {
+            Some(hash) if hash == project.hash => Standing::Trusted,
+            Some(_) => Standing::Changed,
+            None => Standing::Untrusted,
+        },
+        Err(error) => {
+            problems.push(Problem::of_file(Code::BadTrust, trust, error));
+            Standing::Untrusted
+        }
+    }
+}
+
+impl Project {
+    /// `2 checks and 1 rule`.
+    pub fn runs(&self) -> String {
+        let count = |count: usize, what: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {what}")),
+            more => Some(format!("{more} {what}s")),
+        };
+        let all = [count(self.checks.len(), "check"), count(self.rules.len(), "rule")];
+        all.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+    }
+
+    fn complaint(&self) -> Option<Problem> {
+        let why = match self.standing {
+            Standing::Nothing | Standing::Trusted => return None,
+            Standing::Untrusted => "nobody has trusted it",
+            Standing::Changed => "it changed since it was trusted",
+        };
+        let message = format!("{} of this file left out: {why}", self.runs());
+        let problem = Problem::of_file(Code::Untrusted, &self.path, message);
+        Some(problem.hint("look at what they do, and then: teamkeep policy trust"))
+    }
+}

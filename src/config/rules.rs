@@ -1,0 +1,69 @@
+//! What is wrong with a rule or a check as a whole.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::check::{Entry, Walk};
+use super::problem::Code;
+use crate::payload::Kind;
+
+/// Checks each rule and check of the file.
+pub(super) fn check(walk: &mut Walk<'_>) {
+    let mut found = Vec::new();
+    let mut names = HashSet::new();
+    for (_, rule) in items(&walk.entries, "rule[") {
+        let entry =
+            |name: &str| rule.iter().find(|entry| entry.path.ends_with(&format!("].{name}"))).copied();
+        let blank = |entry: Option<&Entry>| entry.and_then(|entry| entry.value.as_str()).is_none_or(is_blank);
+        if let Some(name) = entry("name") {
+            if blank(Some(name)) {
+                found.push((Code::BadValue, name.at, "a rule's name is blank".to_owned(), None));
+            } else if !names.insert(name.value.to_string()) {
+                let message = format!("there is a rule {} already", name.value);
+                found.push((Code::DuplicateRule, name.at, message, None));
+            }
+        }
+        if let Some(action) = entry("action").filter(|action| action.value == "block")
+            && blank(entry("reason"))
+        {
+            let message = "a rule that blocks needs a reason: the model reads it".to_owned();
+            let hint = "add `reason = \"what is refused, and what to do instead\"`".to_owned();
+            found.push((Code::MissingReason, action.at, message, Some(hint)));
+        }
+        let events = entry("events").and_then(|events| events.value.as_array());
+        let tool = |event: &serde_json::Value| {
+            event.as_str().is_some_and(|name| Kind::named(name) == Kind::PreToolUse)
+        };
+        if let Some(tools) = entry("tools").filter(|tools| tools.value != serde_json::json!([]))
+            && events.is_some_and(|events| !events.is_empty() && !events.iter().any(tool))
+        {
+            let message = "the rule names tools, and none of its events has a tool".to_owned();
+            let hint = "only PreToolUse can be judged by its tool".to_owned();
+            found.push((Code::NeverMatches, tools.at, message, Some(hint)));
+        }
+    }
+    for (_, check) in items(&walk.entries, "policy.completion-check.check[") {
+        let run = check.iter().find(|entry| entry.path.ends_with("].run"));
+        if let Some(run) = run.filter(|run| run.value.as_str().is_none_or(is_blank)) {
+            found.push((Code::BadValue, run.at, "the command is blank".to_owned(), None));
+        }
+    }
+    for (code, at, message, hint) in found {
+        walk.complain_with(code, at, message, hint);
+    }
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
+/// The entries of each item of a list, by its place in it.
+fn items<'a>(entries: &'a [Entry], list: &str) -> BTreeMap<usize, Vec<&'a Entry>> {
+    let mut items: BTreeMap<usize, Vec<&Entry>> = BTreeMap::new();
+    for entry in entries {
+        let place = entry.path.strip_prefix(list).and_then(|rest| rest.split(']').next());
+        if let Some(place) = place.and_then(|place| place.parse().ok()) {
+            items.entry(place).or_default().push(entry);
+        }
+    }
+    items
+}

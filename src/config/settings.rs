@@ -1,0 +1,165 @@
+//! The values of all layers in one map, and the configuration that they make.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::check::Entry;
+use super::source::Source;
+use super::{Config, Rule};
+
+/// Which file a value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layer {
+    /// None: it is the default.
+    Default,
+    /// The user's file.
+    User,
+    /// The project's file.
+    Project,
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Origin {
+    /// Which file.
+    pub layer: Layer,
+    /// The file, for a value that is not the default.
+    pub file: Option<PathBuf>,
+    /// The line in it.
+    pub line: Option<usize>,
+}
+
+impl Origin {
+    /// That of a default.
+    pub const DEFAULT: Origin = Origin { layer: Layer::Default, file: None, line: None };
+
+    /// `path:line`, or `default`.
+    pub fn place(&self) -> String {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => format!("{}:{line}", file.display()),
+            _ => "default".to_owned(),
+        }
+    }
+}
+
+/// A value and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// The value, as TOML and JSON spell it.
+    pub value: Json,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// What is set, by path: `policy.max-blocks`, `rule[0].name`. What is not here has its default.
+pub type Settings = BTreeMap<String, Setting>;
+
+/// A value of a file with its origin.
+pub(super) fn setting(entry: &Entry, source: &Source, layer: Layer) -> Setting {
+    let origin = Origin { layer, file: Some(source.path.clone()), line: Some(source.line(entry.at)) };
+    Setting { value: entry.value.clone(), origin }
+}
+
+/// Makes the configuration of checked values.
+///
+/// # Errors
+/// When a value makes no sense after all.
+pub(super) fn build(settings: &Settings) -> Result<Config, String> {
+    let mut root = Json::Object(serde_json::Map::new());
+    for (path, setting) in settings {
+        *slot(&mut root, path) = setting.value.clone();
+    }
+    let mut config = Config::deserialize(root).map_err(|error| error.to_string())?;
+    for (place, rule) in config.rule.iter_mut().enumerate() {
+        rule.place = place_of(settings, place, rule);
+    }
+    Ok(config)
+}
+
+fn place_of(settings: &Settings, place: usize, rule: &Rule) -> String {
+    let name = settings.get(&format!("rule[{place}].name"));
+    name.map_or_else(|| rule.name.clone(), |name| name.origin.place())
+}
+
+/// The place of a path in the tree, made when it is not there yet.
+fn slot<'a>(root: &'a mut Json, path: &str) -> &'a mut Json {
+    let mut at = root;
+    for name in path.split('.') {
+        let (name, place) = match name.strip_suffix(']').and_then(|name| name.split_once('[')) {
+            Some((name, place)) => (name, place.parse::<usize>().ok()),
+            None => (name, None),
+        };
+        at = &mut at[name];
+        if let Some(place) = place {
+            if at.is_null() {
+                *at = Json::Array(Vec::new());
+            }
+            if let Some(list) = at.as_array_mut()
+                && list.len() <= place
+            {
+                list.resize(place + 1, Json::Object(serde_json::Map::new()));
+            }
+            at = &mut at[place];
+        }
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::keys::KEYS;
+
+    #[test]
+    fn the_defaults_of_the_table_make_the_default() {
+        let plain = KEYS.iter().filter(|key| !key.path.contains("[]"));
+        let settings: Settings = plain
+            .map(|key| {
+                let value = serde_json::from_str(key.default.unwrap()).unwrap();
+                (key.path.to_owned(), Setting { value, origin: Origin::DEFAULT })
+            })
+            .collect();
+        assert_eq!(build(&settings).unwrap(), Config::default());
+    }
+
+    #[test]
+    fn the_defaults_of_a_check_and_a_rule_are_those_of_the_table() {
+        let set = |paths: &[(&str, &str)], all: bool| {
+            let mut settings = Settings::new();
+            let mut put = |path: &str, value: Json| {
+                let path = path.replace("[]", "[0]");
+                settings.insert(path, Setting { value, origin: Origin::DEFAULT });
+            };
+            for key in KEYS.iter().filter(|key| all && key.path.contains("[]")) {
+                if let Some(default) = key.default {
+                    put(key.path, serde_json::from_str(default).unwrap());
+                }
+            }
+            paths.iter().for_each(|(path, value)| put(path, Json::from(*value)));
+            build(&settings).unwrap()
+        };
+        let needed = [
+            ("rule[].name", "r"),
+            ("rule[].action", "warn"),
+            ("policy.completion-check.check[].run", "true"),
+        ];
+        assert_eq!(set(&needed, true), set(&needed, false));
+    }
+
+    #[test]
+    fn the_tenth_rule_comes_after_the_second() {
+        let mut settings = Settings::new();
+        for place in 0..12 {
+            for (key, value) in [("name", format!("r{place}")), ("action", "warn".to_owned())] {
+                let setting = Setting { value: Json::from(value), origin: Origin::DEFAULT };
+                settings.insert(format!("rule[{place}].{key}"), setting);
+            }
+        }
+        let names: Vec<String> = build(&settings).unwrap().rule.into_iter().map(|rule| rule.name).collect();
+        assert_eq!(names, (0..12).map(|place| format!("r{place}")).collect::<Vec<_>>());
+    }
+}

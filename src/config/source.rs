@@ -1,0 +1,87 @@
+//! A file as written: its bytes, its text, and where in it a byte stands.
+
+use std::fs::Metadata;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::problem::{Code, Problem};
+use crate::fs;
+
+/// No configuration that a person writes is larger.
+const LARGEST: u64 = 1 << 20;
+
+/// The text of a file.
+#[derive(Debug)]
+pub struct Source {
+    /// Where it stands.
+    pub path: PathBuf,
+    /// The text, without a byte order mark.
+    pub text: String,
+    /// Where each line begins.
+    lines: Vec<usize>,
+}
+
+/// A file that could be read.
+#[derive(Debug)]
+pub struct Read {
+    /// Its text.
+    pub source: Source,
+    /// The hash of its bytes.
+    pub hash: blake3::Hash,
+    /// What the disk says of it.
+    pub metadata: Metadata,
+}
+
+impl Source {
+    /// Takes the text of a file.
+    pub fn new(path: &Path, text: &str) -> Source {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let lines = std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect();
+        Source { path: path.to_path_buf(), text: text.to_owned(), lines }
+    }
+
+    /// The line of a byte, from 1.
+    pub fn line(&self, byte: usize) -> usize {
+        self.lines.partition_point(|start| *start <= byte)
+    }
+
+    /// Line and column of a byte, both from 1; the column counts characters.
+    pub fn position(&self, byte: usize) -> (usize, usize) {
+        let line = self.line(byte);
+        let start = self.lines.get(line - 1).copied().unwrap_or(0);
+        let before = self.text.get(start..byte).unwrap_or_default();
+        (line, before.chars().count() + 1)
+    }
+
+    /// `path:line` of a byte.
+    pub fn place(&self, byte: usize) -> String {
+        format!("{}:{}", self.path.display(), self.line(byte))
+    }
+}
+
+/// Reads a file, following links; `Ok(None)` when there is none, at the cost of one failed open.
+///
+/// # Errors
+/// The one problem that keeps it from being read.
+pub fn read(path: &Path) -> Result<Option<Read>, Problem> {
+    let (bytes, metadata) = match fs::read_linked(path, LARGEST) {
+        Ok(read) => read,
+        // Where a directory of the path is a file, there is no such file either.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            return Err(Problem::of_file(Code::TooLarge, path, error));
+        }
+        Err(error) => return Err(Problem::of_file(Code::Unreadable, path, error)),
+    };
+    let hash = blake3::hash(&bytes);
+    match std::str::from_utf8(&bytes) {
+        Ok(text) => Ok(Some(Read { source: Source::new(path, text), hash, metadata })),
+        Err(error) => {
+            let what = format!("{} is no UTF-8: {error}", path.display());
+            Err(Problem::of_file(Code::NotUtf8, path, what))
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Which projects' checks and rules may run: the hash of each file that a person has looked at.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::fs;
+
+/// As many projects as anybody has.
+const LARGEST: u64 = 4 << 20;
+
+/// `trust.json` in the store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trust {
+    /// 1.
+    v: u32,
+    /// A project's file → the BLAKE3 hash of what was trusted.
+    #[serde(default)]
+    files: BTreeMap<PathBuf, String>,
+}
+
+impl Default for Trust {
+    fn default() -> Trust {
+        Trust { v: 1, files: BTreeMap::new() }
+    }
+}
+
+impl Trust {
+    /// Reads it; a missing one trusts nothing.
+    ///
+    /// # Errors
+    /// When it cannot be read, is no such file, or others may write it.
+    pub fn load(path: &Path) -> Result<Trust> {
+        let cannot = |cause: String| Error::caused(format!("cannot use {}", path.display()), cause);
+        let (bytes, metadata) = match fs::read_regular(path, LARGEST) {
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Trust::default()),
+            Err(error) => return Err(cannot(error.to_string())),
+        };
+        let mode = metadata.permissions().mode() & 0o777;
+        if mode & 0o022 != 0 || metadata.uid() != rustix::process::geteuid().as_raw() {
+            return Err(cannot(format!("others may write it (mode {mode:o}, owner {})", metadata.uid())));
+        }
+        let trust: Trust = serde_json::from_slice(&bytes).map_err(|error| cannot(error.to_string()))?;
+        match trust.v {
+            1 => Ok(trust),
+            v => Err(cannot(format!("it is of version {v}, and this program knows version 1"))),
+        }
+    }
+
+    /// The hash that is trusted for a project's file.
+    pub fn of(&self, file: &Path) -> Option<&str> {
+        self.files.get(file).map(String::as_str)
+    }
+
+    /// All of it.
+    pub fn files(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.files.iter().map(|(file, hash)| (file.as_path(), hash.as_str()))
+    }
+
+    /// Changes it on disk, under a lock. Says what `change` said.
+    ///
+    /// # Errors
+    /// When it cannot be read or written, or another process holds it.
+    pub fn change<T>(path: &Path, change: impl FnOnce(&mut Files) -> T) -> Result<T> {
+        let patience = Duration::from_secs(5);
+        let Some(_lock) = fs::lock(&path.with_extension("lock"), patience)? else {
+            return Err(Error::new(format!("another process is changing {}", path.display())));
+        };
+        let mut trust = Trust::load(path)?;
+        let said = change(&mut trust.files);
+        let text = serde_json::to_string_pretty(&trust).map_err(Error::from_json)?;
+        fs::write_atomic(path, format!("{text}\n").as_bytes(), true)?;
+        Ok(said)
+    }
+}
+
+/// A project's file → the hash that is trusted.
+pub type Files = BTreeMap<PathBuf, String>;
+
+/// The name of a project's file in the trust store: the project's directory, links resolved, and the file in it.
+pub fn name_of(file: &Path) -> PathBuf {
+    let Some(project) = file.parent().and_then(Path::parent) else { return file.to_path_buf() };
+    let project = if project.as_os_str().is_empty() { Path::new(".") } else { project };
+    project.canonicalize().map_or_else(|_| file.to_path_buf(), |project| project.join(super::PROJECT_FILE))
+}

@@ -1,0 +1,160 @@
+//! One value as written, by its kind: what it says, or each thing that is wrong with it.
+
+use serde_json::{Value as Json, json};
+use toml::Spanned;
+use toml::de::{DeInteger, DeValue};
+
+use super::keys::Kind;
+use super::near::closest;
+use super::problem::Code;
+use super::{events, pattern, value};
+
+/// Something wrong with a value.
+pub struct Flaw {
+    pub code: Code,
+    pub at: usize,
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+type Flaws = Vec<Flaw>;
+
+/// What the value says, where it is of its kind; an error means that it cannot be used.
+pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, flaws: &mut Flaws) -> Option<Json> {
+    let before = flaws.len();
+    let at = value.span().start;
+    let read = match (kind, value.get_ref()) {
+        (Kind::Switch, DeValue::Boolean(on)) => json!(on),
+        (Kind::Count, DeValue::Integer(number)) => json!(count(number, at, flaws)?),
+        (Kind::Names | Kind::Globs | Kind::Events, DeValue::Array(list)) => {
+            list.iter().for_each(|item| item_of(kind, item, flaws));
+            Json::Array(list.iter().map(|item| json!(item.get_ref().as_str().unwrap_or_default())).collect())
+        }
+        (Kind::Patterns, DeValue::Table(table)) => {
+            let mut read = serde_json::Map::new();
+            for (pointer, wanted) in table {
+                if let Err(why) = pattern::check_pointer(pointer.get_ref()) {
+                    let message = format!("\"{}\": {why}", pointer.get_ref());
+                    flaws.push(Flaw {
+                        code: Code::BadPointer,
+                        at: pointer.span().start,
+                        message,
+                        hint: None,
+                    });
+                }
+                if let Some(text) = text(wanted, "a glob or a regular expression", flaws) {
+                    is_pattern(text, wanted.span().start, flaws);
+                    read.insert(pointer.get_ref().to_string(), json!(text));
+                }
+            }
+            Json::Object(read)
+        }
+        (Kind::Switch | Kind::Count | Kind::Names | Kind::Globs | Kind::Events | Kind::Patterns, other) => {
+            wrong(at, expected(kind), other, flaws);
+            return None;
+        }
+        (_, _) => {
+            let text = text(value, expected(kind), flaws)?;
+            is_of(kind, text, at, flaws);
+            json!(text)
+        }
+    };
+    let errors = flaws[before..].iter().any(|flaw| flaw.code.severity() == super::problem::Severity::Error);
+    (!errors).then_some(read)
+}
+
+fn expected(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Switch => "true or false",
+        Kind::Count => "a whole number",
+        Kind::Size => "a size such as \"16 MiB\"",
+        Kind::Duration => "a duration such as \"90d\"",
+        Kind::Words(_) => "a word in quotes",
+        Kind::Text => "a text in quotes",
+        Kind::Glob => "a glob in quotes",
+        Kind::Names | Kind::Globs => "a list such as [\"a\", \"b\"]",
+        Kind::Events => "a list such as [\"PreToolUse\"]",
+        Kind::Patterns => "a table such as { \"/tool_input/command\" = \"*rm*\" }",
+    }
+}
+
+/// The name of a value's type.
+pub fn type_of(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) => "a number",
+        DeValue::Float(_) => "a number with a fraction",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+fn wrong(at: usize, expected: &str, found: &DeValue<'_>, flaws: &mut Flaws) {
+    let message = format!("expected {expected}, found {}", type_of(found));
+    flaws.push(Flaw { code: Code::WrongType, at, message, hint: None });
+}
+
+fn text<'a>(value: &'a Spanned<DeValue<'_>>, expected: &str, flaws: &mut Flaws) -> Option<&'a str> {
+    let text = value.get_ref().as_str();
+    if text.is_none() {
+        wrong(value.span().start, expected, value.get_ref(), flaws);
+    }
+    text
+}
+
+fn count(number: &DeInteger<'_>, at: usize, flaws: &mut Flaws) -> Option<u32> {
+    let count = u32::from_str_radix(number.as_str(), number.radix()).ok();
+    if count.is_none() {
+        let message = format!("{number} is no number from 0 to {}", u32::MAX);
+        flaws.push(Flaw { code: Code::BadNumber, at, message, hint: None });
+    }
+    count
+}
+
+fn item_of(kind: Kind, item: &Spanned<DeValue<'_>>, flaws: &mut Flaws) {
+    let Some(text) = text(item, "a text in quotes", flaws) else { return };
+    let at = item.span().start;
+    match kind {
+        Kind::Globs => is_of(Kind::Glob, text, at, flaws),
+        Kind::Events => events::check(text, at, flaws),
+        _ => {}
+    }
+}
+
+/// Notes what keeps a text from being of a kind.
+fn is_of(kind: Kind, text: &str, at: usize, flaws: &mut Flaws) {
+    let mut flaw = |code, message: String, hint| flaws.push(Flaw { code, at, message, hint });
+    match kind {
+        Kind::Size if value::parse_size(text).is_none() => {
+            flaw(Code::BadSize, format!("{text:?} is no size; write it as \"16 MiB\" or \"512 KiB\""), None);
+        }
+        Kind::Duration if value::parse_duration(text).is_none() => {
+            let message = format!("{text:?} is no duration; write it as \"90d\" or \"1m30s\"");
+            flaw(Code::BadDuration, message, None);
+        }
+        Kind::Words(words) if !words.contains(&text) => {
+            let hint = closest(text, words).map(|close| format!("did you mean \"{close}\"?"));
+            let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+            flaw(Code::BadValue, format!("{text:?} is none of {}", words.join(", ")), hint);
+        }
+        Kind::Glob => {
+            if let Err(why) = pattern::check_glob(text) {
+                flaw(Code::BadGlob, format!("{text:?} is no glob: {why}"), None);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_pattern(text: &str, at: usize, flaws: &mut Flaws) {
+    match pattern::regex_of(text).map(pattern::regex) {
+        Some(Err(why)) => {
+            let message = format!("{text:?} is no regular expression: {why}");
+            flaws.push(Flaw { code: Code::BadRegex, at, message, hint: None });
+        }
+        Some(Ok(_)) => {}
+        None => is_of(Kind::Glob, text, at, flaws),
+    }
+}

@@ -1,0 +1,178 @@
+//! `teamkeep policy` and `teamkeep config`, as a person uses them.
+
+use super::home::Home;
+
+const RUNS: &str = r#"[policy.idle-with-work]
+mode = "block"
+[[policy.completion-check.check]]
+run = "make check"
+subject = "*parser*"
+[[rule]]
+name = "no-force"
+action = "block"
+reason = "Ask the lead."
+events = ["PreToolUse"]
+match = { "/tool_input/command" = "/--force/" }
+"#;
+
+fn project(home: &Home, text: &str) {
+    std::fs::write(home.at(".claude/teamkeep.toml"), text).unwrap();
+}
+
+fn user(home: &Home, text: &str) {
+    std::fs::create_dir_all(home.at(".config/teamkeep")).unwrap();
+    std::fs::write(home.at(".config/teamkeep/teamkeep.toml"), text).unwrap();
+}
+
+#[test]
+fn without_a_file_the_defaults_are_in_force() {
+    let home = Home::new();
+    assert_eq!(home.ok("policy check").out, "no configuration file: the defaults are in force\n");
+    assert_eq!(
+        home.ok("config path").out,
+        "user     ~/.config/teamkeep/teamkeep.toml  (does not exist)\nproject  ~/.claude/teamkeep.toml  (does not exist)\n"
+    );
+    let shown = home.ok("policy show").out;
+    assert!(shown.lines().all(|line| line.ends_with("  default")), "{shown}");
+    assert!(home.everything().keys().all(|path| !path.ends_with("trust.json")));
+}
+
+#[test]
+fn init_writes_the_template_and_never_over_a_file_unless_told() {
+    let home = Home::new();
+    home.ok("config init");
+    assert_eq!(home.ok("policy check").out, "no problems in ~/.config/teamkeep/teamkeep.toml\n");
+    user(&home, "[policy]\nmax-blocks = 1\n");
+    let refused = home.run("config init");
+    assert_eq!((refused.code, refused.out.as_str()), (Some(1), ""));
+    assert!(refused.err.contains("already") && refused.err.contains("--force"), "{}", refused.err);
+    let kept = std::fs::read_to_string(home.at(".config/teamkeep/teamkeep.toml")).unwrap();
+    assert_eq!(kept, "[policy]\nmax-blocks = 1\n");
+    home.ok("config init --force");
+    let written = std::fs::read_to_string(home.at(".config/teamkeep/teamkeep.toml")).unwrap();
+    assert_eq!(written, teamkeep::config::TEMPLATE);
+}
+
+#[test]
+fn check_tells_everything_on_stdout_and_works_with_a_file_that_other_commands_refuse() {
+    let home = Home::new();
+    user(&home, "[log]\nkeep = \"90\"\n[polcy]\n[policy]\non-error = \"\\u001b[31m\"\n");
+    let said = home.run("policy check");
+    assert_eq!(said.code, Some(1));
+    insta::assert_snapshot!(said.out, @r#"
+    ~/.config/teamkeep/teamkeep.toml:2:8: error[bad-duration]: `log.keep`: "90" is no duration; write it as "90d" or "1m30s"
+    ~/.config/teamkeep/teamkeep.toml:3:2: error[unknown-key]: unknown key `polcy`
+      hint: did you mean `policy`?
+    ~/.config/teamkeep/teamkeep.toml:5:12: error[bad-value]: `policy.on-error`: "\u{1b}[31m" is none of "allow", "block"
+    3 errors
+    "#);
+    assert_eq!(home.run("teams").code, Some(1));
+    for line in ["policy show", "config path", "config schema"] {
+        home.ok(line);
+    }
+}
+
+#[test]
+fn check_takes_other_files() {
+    let home = Home::new();
+    std::fs::write(home.at("good.toml"), "[policy]\n").unwrap();
+    std::fs::write(home.at("bad.toml"), "[policy]\nmax-blocks = true\n").unwrap();
+    assert_eq!(home.ok("policy check good.toml").out, "no problems in good.toml\n");
+    let said = home.run("policy check good.toml bad.toml none.toml");
+    assert_eq!(said.code, Some(1));
+    insta::assert_snapshot!(said.out, @r"
+    bad.toml:2:14: error[wrong-type]: `policy.max-blocks`: expected a whole number, found true or false
+    none.toml: error[unreadable]: there is no such file
+    2 errors
+    ");
+    project(&home, "[policy]\nmax-blocks = 9\n");
+    let said = home.ok("policy check .claude/teamkeep.toml");
+    assert!(said.out.contains("warning[not-in-project]"), "{}", said.out);
+}
+
+#[test]
+fn a_project_is_trusted_by_a_person_who_sees_what_would_run() {
+    let home = Home::new();
+    project(&home, RUNS);
+    let shown = home.ok("policy show");
+    assert!(
+        shown
+            .out
+            .contains("policy.idle-with-work.mode               \"block\"    ~/.claude/teamkeep.toml:2\n")
+    );
+    assert!(shown.out.contains("left out, ~/.claude/teamkeep.toml is not trusted"), "{}", shown.out);
+    let asked = home.run("policy trust");
+    assert_eq!(asked.code, Some(1));
+    insta::assert_snapshot!(asked.out, @r#"
+    ~/.claude/teamkeep.toml wants to run 1 check and 1 rule:
+      check  sh -c "make check", subject "*parser*"
+      rule   "no-force" blocks, events ["PreToolUse"], "/tool_input/command" = "/--force/", and says "Ask the lead."
+    "#);
+    assert!(asked.err.contains("no terminal to ask at"), "{}", asked.err);
+    assert_eq!(home.ok("policy trust --list").err, "no project is trusted\n");
+
+    home.ok("policy trust --yes");
+    let shown = home.ok("policy show").out;
+    assert!(shown.contains("rule[0].name") && !shown.contains("left out"), "{shown}");
+    assert!(home.ok("policy trust").err.contains("trusted already"));
+    assert!(home.ok("policy trust --list").out.ends_with("  ~/.claude/teamkeep.toml  (as it was)\n"));
+
+    project(&home, &RUNS.replace("make check", "make evil"));
+    assert!(home.ok("policy trust --list").out.contains("(changed: nothing of it runs)"));
+    assert!(home.ok("policy check").out.contains("warning[untrusted]"));
+    let asked = home.run("policy trust");
+    assert!(asked.out.contains("which changed since it was trusted, wants to run"), "{}", asked.out);
+
+    home.ok("policy trust --remove");
+    assert_eq!(home.ok("policy trust --list").err, "no project is trusted\n");
+}
+
+#[test]
+fn a_project_with_nothing_to_run_or_no_sense_is_not_trusted() {
+    let home = Home::new();
+    let said = home.run("policy trust --yes");
+    assert_eq!(said.code, Some(1));
+    assert!(said.err.contains("there is no ~/.claude/teamkeep.toml"), "{}", said.err);
+    project(&home, "[policy.idle-with-work]\nmode = \"block\"\n");
+    assert!(home.ok("policy trust --yes").err.contains("nothing to trust"));
+    project(&home, &format!("{RUNS}nonsense = 1\n"));
+    let said = home.run("policy trust --yes --project .");
+    assert_eq!(said.code, Some(1));
+    assert!(
+        said.out.contains("unknown-key") && said.err.contains("cannot trust"),
+        "{} {}",
+        said.out,
+        said.err
+    );
+}
+
+#[test]
+fn what_a_project_says_cannot_drive_the_terminal() {
+    let home = Home::new();
+    project(&home, "[[policy.completion-check.check]]\nrun = \"true\\u001b[2K\\u202e\\nrm -rf ~\"\n");
+    let asked = home.run("policy trust");
+    assert!(asked.out.contains(r#"sh -c "true\u{1b}[2K\u{202e}\nrm -rf ~""#), "{}", asked.out);
+    for line in ["policy show", "policy check"] {
+        assert!(!home.ok(line).out.contains(['\u{1b}', '\u{202e}']), "{line}");
+    }
+}
+
+#[test]
+fn show_is_spelled_for_programs_too() {
+    let home = Home::new();
+    user(&home, "[policy]\nmax-blocks = 5\n");
+    project(&home, RUNS);
+    let json: serde_json::Value = serde_json::from_str(&home.ok("policy show --json").out).unwrap();
+    assert_eq!(json["v"], 1);
+    let of = |key: &str| {
+        json["settings"].as_array().unwrap().iter().find(|setting| setting["key"] == key).unwrap().clone()
+    };
+    assert_eq!(
+        (&of("policy.max-blocks")["value"], &of("policy.max-blocks")["origin"]["layer"]),
+        (&5.into(), &"user".into())
+    );
+    assert_eq!(of("policy.idle-with-work.mode")["origin"]["line"], 2);
+    assert_eq!(of("policy.on-error")["origin"]["layer"], "default");
+    assert_eq!(json["project"]["standing"], "untrusted");
+    assert_eq!(json["problems"][0]["code"], "untrusted");
+}
