@@ -100,6 +100,11 @@ impl Paths {
         self.store.join("sessions")
     }
 
+    /// What the gatekeeper remembers.
+    pub fn policy(&self) -> PathBuf {
+        self.store.join("policy")
+    }
+
     /// What is remembered of the settings that the hooks were added to, and how those were before.
     pub fn installs(&self) -> PathBuf {
         self.store.join("installs")

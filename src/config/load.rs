@@ -134,8 +134,8 @@ mod tests {
             "cannot use the configuration teamkeep.toml:3:3: unknown key `keep_size`"
         );
         assert_eq!(error.hints, ["did you mean `keep-size`?"]);
-        let error = error_of("[policy]\n");
-        assert_eq!(error.hints, ["the keys here are log, archive, hook"]);
+        let error = error_of("[polity]\n");
+        assert_eq!(error.hints, ["did you mean `policy`?"]);
         let error = error_of("[log]\nkeep = \"90\"\n");
         assert_eq!(
             error.to_string(),

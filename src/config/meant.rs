@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::value;
+use super::{Policy, Rule, value};
 
 const MIB: u64 = 1 << 20;
 
@@ -18,6 +18,10 @@ pub struct Config {
     pub archive: Archive,
     /// The hook call itself.
     pub hook: Hook,
+    /// The gates.
+    pub policy: Policy,
+    /// The user's own rules: `[[rule]]`.
+    pub rule: Vec<Rule>,
 }
 
 /// How the event log is cut and kept.

@@ -85,8 +85,12 @@ impl Call<'_> {
         let mut verdicts: Vec<Verdict> = Vec::new();
         for finding in findings {
             let allowed = || {
-                let named = finding.gate == "premature-shutdown" && overrides.shutdowns.contains(&finding.about);
-                named && file.change(|overrides| take(&mut overrides.shutdowns, &finding.about)).unwrap_or(false)
+                let named =
+                    finding.gate == "premature-shutdown" && overrides.shutdowns.contains(&finding.about);
+                named
+                    && file
+                        .change(|overrides| take(&mut overrides.shutdowns, &finding.about))
+                        .unwrap_or(false)
             };
             let paused = overrides.is_paused(finding.gate, self.team, self.now) || allowed();
             verdicts.push(settle(finding, &state, &mut notebook.guard, self.policy.max_blocks, paused));

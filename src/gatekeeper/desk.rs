@@ -52,7 +52,10 @@ impl Desk {
     pub fn open(&self, run: &SafeName) -> io::Result<Open> {
         let lock = fs::lock(&self.dir.join(format!(".{run}.lock")), self.patience)?;
         let Some(lock) = lock else {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "the policy's lock is kept by another process"));
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the policy's lock is kept by another process",
+            ));
         };
         let path = self.dir.join(format!("{run}.json"));
         let bytes = std::fs::read(&path).unwrap_or_default();

@@ -57,7 +57,10 @@ impl OverrideFile {
     /// When the disk refuses, or the lock is kept by somebody else for too long.
     pub fn change<T>(&self, change: impl FnOnce(&mut Overrides) -> T) -> io::Result<T> {
         let Some(_lock) = fs::lock(&self.path.with_extension("lock"), self.patience)? else {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "the policy's lock is kept by another process"));
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the policy's lock is kept by another process",
+            ));
         };
         let before = self.read();
         let mut overrides = before.clone();

@@ -11,7 +11,9 @@ pub fn team_state(archive: &Archive, team: Option<&str>, index: Option<&Index>, 
     let mut state = TeamState { name: team.map(str::to_owned), ledger, ..TeamState::default() };
     let Some(index) = index else { return state };
     for (path, seen) in &index.files {
-        let Some(bytes) = seen.object.as_deref().and_then(|hash| archive.objects.get(hash).ok()) else { continue };
+        let Some(bytes) = seen.object.as_deref().and_then(|hash| archive.objects.get(hash).ok()) else {
+            continue;
+        };
         let parts: Vec<&str> = path.split('/').collect();
         match parts.as_slice() {
             ["teams", _, "config.json"] => {

@@ -6,6 +6,7 @@ mod guard;
 mod judge;
 mod ledger;
 mod reason;
+mod ruling;
 mod verdict;
 
 pub use facts::{Facts, Judged, TeamState};
@@ -13,4 +14,5 @@ pub use guard::{Guard, settle};
 pub use judge::judge;
 pub use ledger::{Deeds, Ledger};
 pub use reason::Reason;
+pub use ruling::Ruling;
 pub use verdict::{Decision, Finding, Verdict};

@@ -4,8 +4,9 @@ use anstyle::{AnsiColor, Style};
 
 use super::cells::Cells;
 use super::heading::heading;
-use super::words::{first_line, since, size, voice};
+use super::words::{count, decision, first_line, since, size, voice};
 use crate::event::LEAD;
+use crate::policy::Decision;
 use crate::timeline::{Entry, Kind, Material, Timeline};
 
 /// Tells the story. `all` also tells the client's own notices.
@@ -31,6 +32,7 @@ fn matters(entry: &Entry) -> bool {
     match entry.kind {
         Kind::MemberJoined | Kind::MemberLeft => entry.actor != LEAD,
         Kind::TurnStarted => entry.text.is_some(),
+        Kind::Verdict => !entry.repeated,
         _ => !entry.automatic,
     }
 }
@@ -74,12 +76,26 @@ fn words(entry: &Entry) -> (Style, String) {
         }
         Kind::ShutdownApproved => (AnsiColor::Yellow.on_default(), with("agreed to stop", text)),
         Kind::ShutdownRejected => (AnsiColor::Yellow.on_default(), with("refused to stop", text)),
+        Kind::Verdict => ruled(entry, summary, text),
     }
 }
 
 fn erased(reason: &str) -> String {
     let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
     format!("erased the team's directory{reason}")
+}
+
+/// What the policy made of what somebody did.
+fn ruled(entry: &Entry, gate: &str, reason: &str) -> (Style, String) {
+    let what = match (entry.decision, entry.blocks) {
+        (Some(Decision::Block), _) => "was held back".to_owned(),
+        (Some(Decision::Warn), _) => "was warned".to_owned(),
+        (_, Some(blocks)) => format!("was let through after {}", count(blocks, "block")),
+        _ if entry.paused => "was let through by the user".to_owned(),
+        _ => "was let through".to_owned(),
+    };
+    let style = entry.decision.map_or_else(Style::new, decision);
+    (style, format!("{what}: {} ({gate})", first_line(reason)))
 }
 
 fn told(entry: &Entry, to: &str, text: &str) -> String {

@@ -43,7 +43,7 @@ fn session_name(material: &Material, event: &Told) -> String {
             part.name.clone().unwrap_or_else(|| "unknown".to_owned())
         }
         Some(_) => lead(&material.run).to_owned(),
-        None => who(material, event),
+        None => event.shown(&material.run).to_owned(),
     }
 }
 
@@ -135,17 +135,10 @@ pub fn turns(material: &Material) -> Vec<Entry> {
         if event.actor.kind == ActorKind::Helper {
             continue;
         }
-        let mut entry = Entry::new(&event.at, kind, who(material, event), Source::Hook);
+        let mut entry = Entry::new(&event.at, kind, event.shown(&material.run), Source::Hook);
         entry.text = text.map(str::to_owned);
         entry.agent.clone_from(&event.actor.id);
         told.push(entry);
     }
     told
-}
-
-/// The name of an event's actor.
-fn who(material: &Material, event: &Told) -> String {
-    let name = event.who().unwrap_or("unknown");
-    // Before its session had a team the lead was nobody's lead.
-    if event.actor.kind == ActorKind::Lead { lead(&material.run).to_owned() } else { name.to_owned() }
 }
