@@ -6,6 +6,7 @@ pub mod hook;
 pub mod install;
 pub mod log;
 pub mod place;
+pub mod policy;
 mod reading;
 pub mod replay;
 pub mod show;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::archive::Archive;
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::log::Problems;
 use crate::timeline::{Library, Opened};
 use crate::ui;
 
@@ -41,13 +42,21 @@ pub fn print_json(context: &Context, value: &impl Serialize) -> Result<()> {
     context.ui.raw(format!("{text}\n").as_bytes()).map_err(Error::from)
 }
 
+/// Says what of the log could not be read.
+pub fn unreadable(context: &Context, problems: &Problems) {
+    for problem in &problems.first {
+        context.ui.say(&format!("teamkeep: {problem}"));
+    }
+    let more = problems.count.saturating_sub(problems.first.len() as u64);
+    if more > 0 {
+        context.ui.say(&format!("teamkeep: {more} more line(s) of the log cannot be read"));
+    }
+}
+
 /// Says at the end what of the record could not be read.
 pub fn warn(context: &Context, library: &Library, opened: &Opened) {
-    let mut problems: Vec<String> = opened.problems.first.iter().map(ToString::to_string).collect();
-    let more = opened.problems.count.saturating_sub(problems.len() as u64);
-    if more > 0 {
-        problems.push(format!("{more} more line(s) of the log cannot be read"));
-    }
+    unreadable(context, &opened.problems);
+    let mut problems: Vec<String> = Vec::new();
     problems.extend(library.damaged.iter().map(|run| format!("the record of run {run} cannot be read")));
     problems.extend(opened.runs.iter().flat_map(|material| material.problems()));
     for problem in problems {

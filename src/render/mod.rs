@@ -4,6 +4,7 @@ mod cells;
 mod detail;
 mod heading;
 mod log;
+mod objection;
 mod state;
 mod story;
 mod teams;
@@ -11,6 +12,7 @@ mod words;
 
 pub use detail::detail;
 pub use log::LogView;
+pub use objection::{Objection, counts, objections};
 pub use state::state;
 pub use story::story;
 pub use teams::teams;
