@@ -34,8 +34,7 @@ enum Command {
     /// Show what was recorded
     Log(commands::log::Args),
     /// Try and explain what the policy says
-    #[command(subcommand)]
-    Policy(commands::policy::Command),
+    Policy(commands::policy::Args),
     /// Play a small recorded run and tell it; touches nothing of yours
     Demo(commands::demo::Args),
     /// Add the hooks to the client's settings
@@ -74,7 +73,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Show(args) => commands::show::run(&context()?, &args),
         Command::Replay(args) => commands::replay::run(&context()?, &args),
         Command::Log(args) => commands::log::run(&context()?, &args),
-        Command::Policy(command) => commands::policy::run(&bare()?, &command),
+        Command::Policy(args) => commands::policy::run(&bare()?, &args),
         Command::Demo(args) => commands::demo::run(&bare()?, &args),
         Command::Install(args) => commands::install::run(&bare()?, &args),
         Command::Uninstall(args) => commands::uninstall::run(&bare()?, &args),

@@ -5,11 +5,12 @@ use serde::Serialize;
 use super::past::Past;
 use super::record::Record;
 use crate::archive::Archive;
-use crate::config::{Mode, Policy, Rule};
+use crate::config::{Policy, Rule};
 use crate::event::Recorded;
 use crate::gatekeeper::{Judgement, is_judged, let_go, weigh};
 use crate::payload::{Kind, Payload};
-use crate::policy::{Decision, Facts, Guard, Judged, TeamState, Verdict, judge};
+use crate::policy::gates::completion_check;
+use crate::policy::{Decision, Facts, Guard, Judged, Verdict, judge};
 
 /// What was found in a run.
 #[derive(Debug, Default)]
@@ -61,8 +62,9 @@ pub fn test(archive: &Archive, record: &Record, policy: &Policy, rules: &[Rule])
         if is_judged(event.kind) {
             past.open();
         }
-        let not_judged = is_checked(policy, &event, &past.team);
-        let findings = judge(policy, rules, &Facts { event, team: &past.team });
+        let facts = Facts { event, team: &past.team };
+        let not_judged = !completion_check::due(policy, &facts).is_empty();
+        let findings = judge(policy, rules, &facts);
         let judgement = match findings.as_slice() {
             [] => Judgement::default(),
             findings => weigh(findings, &past.team.key(), &mut guard, policy.max_blocks, |_| false),
@@ -92,15 +94,6 @@ pub fn judged<'a>(recorded: &'a Recorded, payload: &'a Payload) -> Judged<'a> {
         actor: &recorded.actor,
         payload,
     }
-}
-
-/// Whether the hook would have run commands: at the completion of a task, not at the end of a turn that looks alike.
-pub fn is_checked(policy: &Policy, event: &Judged<'_>, team: &TeamState) -> bool {
-    let settings = &policy.completion_check;
-    let task = event.payload.text("task_id").filter(|_| event.kind == Kind::TaskCompleted);
-    settings.mode != Mode::Off
-        && !settings.check.is_empty()
-        && task.is_some_and(|task| team.ledger.completing.values().any(|completing| completing == task))
 }
 
 impl Tested {

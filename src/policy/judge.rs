@@ -1,9 +1,28 @@
 //! All gates and rules over one event; the strictest finding wins.
 
-use super::{Facts, Finding};
-use crate::config::{Policy, Rule};
+use super::{Decision, Facts, Finding, gates};
+use crate::config::{Mode, Policy, Rule};
+use crate::payload::Kind;
+
+/// Events at which the client can be kept from going on. At any other nothing is found.
+const JUDGED: &[Kind] = &[
+    Kind::PreToolUse,
+    Kind::TeammateIdle,
+    Kind::TaskCreated,
+    Kind::TaskCompleted,
+    Kind::SubagentStop,
+    Kind::Stop,
+];
 
 /// What the policy finds in an event, the strictest first, then in the order of the gates and of the file.
-pub fn judge(_policy: &Policy, _rules: &[Rule], _facts: &Facts<'_>) -> Vec<Finding> {
-    Vec::new()
+pub fn judge(policy: &Policy, rules: &[Rule], facts: &Facts<'_>) -> Vec<Finding> {
+    if !JUDGED.contains(&facts.event.kind) {
+        return Vec::new();
+    }
+    let on = gates::ALL.iter().filter(|(mode, _)| mode(policy) != Mode::Off);
+    let mut found: Vec<Finding> = on.filter_map(|(_, gate)| gate(policy, facts)).collect();
+    found.extend(rules.iter().filter_map(|rule| gates::rules::judge(rule, facts)));
+    found.retain(|finding| finding.decision != Decision::Allow);
+    found.sort_by_key(|finding| std::cmp::Reverse(finding.decision));
+    found
 }

@@ -5,14 +5,18 @@ pub mod gates;
 mod guard;
 mod judge;
 mod ledger;
+mod observe;
+pub mod pattern;
 mod reason;
 mod ruling;
+#[cfg(test)]
+mod tests;
 mod verdict;
 
 pub use facts::{Facts, Judged, TeamState};
 pub use guard::{Guard, settle};
 pub use judge::judge;
-pub use ledger::{Deeds, Ledger};
+pub use ledger::{Began, Deeds, Ledger};
 pub use reason::Reason;
 pub use ruling::Ruling;
 pub use verdict::{Decision, Finding, Verdict};

@@ -21,10 +21,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("context", &["clock", "config", "env", "error", "paths", "ui"]),
     ("settings", &["env", "error", "fs", "paths", "ui"]),
     ("event", &["clock"]),
+    ("policy", &["config", "event", "payload", "team"]),
     ("log", &["clock", "config", "error", "event", "fs"]),
     ("archive", &["clock", "error", "event", "fs", "team"]),
     ("identity", &["archive", "event", "fs", "payload"]),
-    ("policy", &["config", "event", "payload", "team"]),
     ("gatekeeper", &["archive", "clock", "config", "event", "fs", "payload", "policy", "team"]),
     ("response", &["payload"]),
     (

@@ -11,12 +11,14 @@ use crate::archive::{Archive, Index, Subject};
 use crate::backtest::{self, Past};
 use crate::clock;
 use crate::commands::reading;
+use crate::config::Mode;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::event::{Actor, SafeName};
 use crate::gatekeeper::{Desk, Notebook, OverrideFile, team_state, weigh};
 use crate::identity::{self, Evidence, Memory};
 use crate::payload::{self, Kind, Payload};
+use crate::policy::gates::completion_check;
 use crate::policy::{Decision, Facts, Guard, Judged, TeamState, Verdict, judge};
 use crate::response::Answer;
 use crate::ui::escape;
@@ -170,13 +172,16 @@ fn decide(context: &Context, source: &Source, scene: &Scene, event: Judged<'_>, 
         };
         let _ = writeln!(told, "  {name:<24} {}", escape(&said));
     }
-    let checks = match backtest::is_checked(&source.policy, &event, &scene.state) {
-        true => "would run its commands; they are not run here",
-        false if source.policy.completion_check.check.is_empty() => "off: no checks",
-        false if event.kind != Kind::TaskCompleted => "not this event",
-        false => "off, or nothing is being completed: the client tells the same at the end of a turn",
+    let settings = &source.policy.completion_check;
+    let due: Vec<&str> =
+        completion_check::due(&source.policy, &facts).iter().map(|check| check.run.as_str()).collect();
+    let checks = match () {
+        () if !due.is_empty() => format!("not asked here; the hook would run: {}", due.join("; ")),
+        () if settings.mode == Mode::Off || settings.check.is_empty() => "off".to_owned(),
+        () if event.kind != Kind::TaskCompleted => "not this event".to_owned(),
+        () => "nothing is being completed (a turn's end looks alike), or no check is meant".to_owned(),
     };
-    let _ = writeln!(told, "  {:<24} {checks}", "completion-check");
+    let _ = writeln!(told, "  {:<24} {}", "completion-check", escape(&checks));
     let overrides = OverrideFile::new(&context.paths.policy(), std::time::Duration::ZERO).read();
     let team = scene.state.name.as_deref();
     let now = context.clock.now();

@@ -11,21 +11,27 @@ use std::process::ExitCode;
 use crate::context::Context;
 use crate::error::Result;
 
-/// The subcommands.
+/// Arguments of `teamkeep policy`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
 #[derive(Debug, clap::Subcommand)]
-pub enum Command {
-    /// Run recorded runs through a policy
+enum Command {
+    /// Run recorded runs through a policy: what it would have blocked, and what really happened
     Test(test::Args),
     /// Show how the policy decides on a payload that comes on stdin
     Explain(explain::Args),
 }
 
-/// Runs one.
+/// Runs it.
 ///
 /// # Errors
-/// As the subcommand does.
-pub fn run(context: &Context, command: &Command) -> Result<ExitCode> {
-    match command {
+/// As the subcommand fails.
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    match &args.command {
         Command::Test(args) => test::run(context, args),
         Command::Explain(args) => explain::run(context, args),
     }

@@ -1,1 +1,54 @@
-//! One file a gate.
+//! One file a gate. Each is asked only while it is on.
+
+pub mod completion_check;
+mod idle;
+mod idle_with_work;
+mod lead_stops_early;
+mod premature_shutdown;
+mod protect_lead;
+mod report_before_idle;
+pub mod rules;
+mod team_size;
+mod unfinished_dependencies;
+
+use super::{Facts, Finding, Reason};
+use crate::config::{Mode, Policy};
+use crate::event::LEAD;
+
+/// The gate that keeps busy teammates; the ledger remembers what it lets through.
+pub(super) const PREMATURE_SHUTDOWN: &str = "premature-shutdown";
+
+/// What a gate is: how hard it is, and its objection to the facts.
+type Gate = (fn(&Policy) -> Mode, fn(&Policy, &Facts<'_>) -> Option<Finding>);
+
+/// The gates in their order.
+pub(super) const ALL: &[Gate] = &[
+    (|policy| policy.premature_shutdown.mode, premature_shutdown::judge),
+    (|policy| policy.protect_lead.mode, protect_lead::judge),
+    (|policy| policy.idle_with_work.mode, idle_with_work::judge),
+    (|policy| policy.unfinished_dependencies.mode, unfinished_dependencies::judge),
+    (|policy| policy.report_before_idle.mode, report_before_idle::judge),
+    (|policy| policy.team_size.mode, team_size::judge),
+    (|policy| policy.lead_stops_early.mode, lead_stops_early::judge),
+];
+
+/// A finding of a gate, not of a rule.
+fn finding(gate: &'static str, code: &'static str, mode: Mode, about: &str, reason: Reason) -> Finding {
+    let (about, reason) = (about.to_owned(), reason.finish());
+    Finding { gate, code, decision: mode.into(), about, reason, rule: None, place: None }
+}
+
+/// The actor, as the guard counts it.
+fn actor<'a>(facts: &Facts<'a>) -> &'a str {
+    facts.event.actor.shown()
+}
+
+/// The teammates: those in the roster, else, where the roster is not known, those that did something.
+fn teammates<'a>(facts: &Facts<'a>) -> Vec<&'a str> {
+    let team = facts.team;
+    let all: Vec<&str> = match team.members.is_empty() {
+        false => team.members.iter().map(String::as_str).collect(),
+        true => team.ledger.members.keys().map(String::as_str).collect(),
+    };
+    all.into_iter().filter(|name| *name != LEAD).collect()
+}

@@ -1,0 +1,30 @@
+//! A teammate that goes idle: whose idle it is, and whether it may be kept from it.
+
+use crate::event::LEAD;
+use crate::payload::Kind;
+use crate::policy::Facts;
+
+/// The teammate that goes idle, unless it must not be disturbed: one that was asked to stop, or has mail, which is
+/// delivered at idle alone; and not a child whose idle is told under its parent's name.
+pub fn idler<'a>(facts: &Facts<'a>) -> Option<&'a str> {
+    let (event, team) = (&facts.event, facts.team);
+    if event.kind != Kind::TeammateIdle {
+        return None;
+    }
+    let told = event.payload.text("teammate_name").filter(|name| !name.is_empty());
+    let name = told.or(event.actor.name.as_deref()).filter(|name| *name != LEAD)?;
+    let deeds = team.ledger.of(name);
+    let has_mail = team.mail.get(name).is_some_and(|count| *count > 0);
+    (!is_child(facts, name) && !deeds.stopping && !has_mail).then_some(name)
+}
+
+/// In-process, an agent's type is its name, an id belongs to one agent, and a turn ends before its agent goes idle.
+fn is_child(facts: &Facts<'_>, name: &str) -> bool {
+    let (payload, ledger) = (facts.event.payload, &facts.team.ledger);
+    let other = |text: Option<&str>| text.is_some_and(|text| !text.is_empty() && text != name);
+    let by_agent =
+        |id| other(payload.text("agent_type")) || other(ledger.handles.get(id).map(String::as_str));
+    payload.agent_id().is_some_and(by_agent)
+        || other(facts.event.actor.name.as_deref())
+        || ledger.of(name).turn
+}
