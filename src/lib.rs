@@ -1,9 +1,10 @@
 //! The flight recorder for Claude Code agent teams. The map, in the order of the data:
 //!
 //! stdin → [`payload`] → [`identity`] → [`event`] → [`log`] and [`archive`] → [`response`];
-//! later [`timeline`] merges what was kept and [`render`] tells it.
+//! later [`timeline`] merges what was kept, [`backtest`] leads it before a policy, and [`render`] tells it.
 
 pub mod archive;
+pub mod backtest;
 pub mod cli;
 pub mod clock;
 pub mod commands;

@@ -33,7 +33,7 @@ pub fn run(context: &Context, _args: &Args) -> Result<ExitCode> {
     let mut told = format!(
         "A recorded run of Claude Code 2.1.328 was played through {} hook calls, into a scratch directory.\n\
          By the end of it the client had erased the team: this is what is left on record.\n\n$ teamkeep teams\n",
-        played.calls
+        played.lines.len()
     );
     let timelines: Vec<_> = opened.runs.iter().map(|material| (material, merge(material))).collect();
     let rows: Vec<Summary> =

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::archive::Archive;
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::log::Problems;
 use crate::timeline::{Library, Opened};
 use crate::ui;
 
@@ -47,6 +48,17 @@ pub fn print_json(context: &Context, value: &impl Serialize) -> Result<()> {
 
 /// How many problems are told one by one.
 const TOLD: usize = 5;
+
+/// Says what of the log could not be read.
+pub fn unreadable(context: &Context, problems: &Problems) {
+    for problem in &problems.first {
+        context.ui.say(&format!("teamkeep: {problem}"));
+    }
+    let more = problems.count.saturating_sub(problems.first.len() as u64);
+    if more > 0 {
+        context.ui.say(&format!("teamkeep: {more} more line(s) of the log cannot be read"));
+    }
+}
 
 /// Says at the end what of the record could not be read.
 pub fn warn(context: &Context, library: &Library, opened: &Opened) {

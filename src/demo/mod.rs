@@ -2,4 +2,4 @@
 
 mod play;
 
-pub use play::{Played, play};
+pub use play::{Played, play, reenact};

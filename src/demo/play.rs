@@ -42,18 +42,26 @@ struct Step {
 pub struct Played {
     /// Our directories in it.
     pub paths: Paths,
-    /// How many hook calls there were.
-    pub calls: usize,
+    /// The hook calls, each by the number of its line.
+    pub lines: Vec<usize>,
     /// When the last one was.
     pub end: clock::Time,
     _scratch: TempDir,
 }
 
-/// Plays it.
+/// Plays the demonstration's run.
 ///
 /// # Errors
 /// When the scratch directory cannot be written.
 pub fn play() -> Result<Played> {
+    reenact(RUN)
+}
+
+/// Plays a recorded run: one JSON object a line, one line a hook call.
+///
+/// # Errors
+/// When a line is none, or the scratch directory cannot be written.
+pub fn reenact(text: &str) -> Result<Played> {
     let scratch = TempDir::with_prefix("teamkeep-demo-")?;
     let home = scratch.path().join("home");
     let client = home.join(".claude");
@@ -67,25 +75,40 @@ pub fn play() -> Result<Played> {
     let slug: String =
         format!("{here}/parser").chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let local = |text: &str| text.replace(HOME, &here).replace(SLUG, &slug);
-    let (mut calls, mut start, mut end) = (0, None, None);
-    for line in RUN.lines() {
-        let step: Step = serde_json::from_str(&local(line)).map_err(Error::from_json)?;
-        place(&client, &step)?;
-        let began = *start.get_or_insert_with(|| created(&step).unwrap_or_default());
-        let at = began + chrono::Duration::milliseconds(step.at_ms);
-        let recorder = recorder(&paths, &step, &clock::stamp(at));
+    let steps = steps(text, local)?;
+    let start = steps.iter().find_map(|(_, step)| created(step)).unwrap_or_default();
+    let (mut lines, mut end) = (Vec::new(), None);
+    for (line, step) in &steps {
+        place(&client, step)?;
+        let at = start
+            .checked_add_signed(chrono::Duration::try_milliseconds(step.at_ms).unwrap_or_default())
+            .unwrap_or(start);
+        let recorder = recorder(&paths, step, &clock::stamp(at));
         let payload = step.payload.to_string().into_bytes();
         recorder.record(&Input { bytes: payload, problem: None }, None);
-        (calls, end) = (calls + 1, Some(at));
+        lines.push(*line);
+        end = Some(at);
     }
     let end = end.ok_or_else(|| Error::new("the recorded run is empty"))?;
-    Ok(Played { paths, calls, end, _scratch: scratch })
+    Ok(Played { paths, lines, end, _scratch: scratch })
 }
 
-/// When the team was made: the record's own clock.
+/// The calls, each with the number of its line.
+fn steps(text: &str, local: impl Fn(&str) -> String) -> Result<Vec<(usize, Step)>> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let read = |(place, line): (usize, &str)| {
+        let step = serde_json::from_str(&local(line));
+        let why = |error| Error::caused(format!("line {} is no call of a recorded run", place + 1), error);
+        step.map(|step| (place + 1, step)).map_err(why)
+    };
+    lines.map(read).collect()
+}
+
+/// The run's beginning by the record's own clock: when the team was made.
 fn created(step: &Step) -> Option<clock::Time> {
     let config = step.write.iter().find(|(path, _)| path.ends_with("/config.json"))?.1.as_str()?;
-    crate::team::TeamConfig::parse(config.as_bytes())?.created_at.and_then(clock::from_millis)
+    let made = crate::team::TeamConfig::parse(config.as_bytes())?.created_at.and_then(clock::from_millis)?;
+    made.checked_sub_signed(chrono::Duration::try_milliseconds(step.at_ms)?)
 }
 
 fn recorder(paths: &Paths, step: &Step, now: &str) -> Recorder {

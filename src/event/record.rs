@@ -30,6 +30,9 @@ pub struct Event<'a> {
     /// Why the payload is not one JSON object; `payload` holds its text or base64 then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub malformed: Option<&'a str>,
+    /// What the policy says of another event, in a line that is a verdict. What it is made of is the policy's affair.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<&'a RawValue>,
     /// What stood on stdin, verbatim but for line breaks between its tokens.
     pub payload: &'a RawValue,
 }
@@ -80,6 +83,9 @@ pub struct Recorded {
     /// Why the payload is not one JSON object.
     #[serde(default)]
     pub malformed: Option<String>,
+    /// What the policy says of another event.
+    #[serde(default)]
+    pub verdict: Option<Box<RawValue>>,
     /// What stood on stdin.
     #[serde(default = "null")]
     pub payload: Box<RawValue>,

@@ -7,12 +7,13 @@ use std::time::Duration;
 use super::desk::{Desk, Notebook};
 use super::overrides::OverrideFile;
 use super::state::team_state;
+use super::weigh::{Judgement, let_go, weigh};
 use crate::archive::{Archive, Index};
 use crate::clock::Time;
 use crate::config::{Policy, Rule};
 use crate::event::SafeName;
-use crate::payload::{Kind, Message, MessageKind};
-use crate::policy::{Decision, Facts, Finding, Judged, TeamState, Verdict, judge, settle};
+use crate::payload::Kind;
+use crate::policy::{Facts, Finding, Judged, TeamState, judge};
 
 /// An event on its way before the gates.
 #[derive(Debug, Clone, Copy)]
@@ -37,20 +38,6 @@ pub struct Call<'a> {
     pub team: Option<&'a str>,
     /// What was last kept of the team.
     pub index: Option<&'a Index>,
-}
-
-/// What came of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Judgement {
-    /// Every verdict, the one that decides first. Empty when nothing objected.
-    pub verdicts: Vec<Verdict>,
-}
-
-impl Judgement {
-    /// The verdict that decides.
-    pub fn decisive(&self) -> Option<&Verdict> {
-        self.verdicts.first()
-    }
 }
 
 impl Call<'_> {
@@ -81,46 +68,25 @@ impl Call<'_> {
         }
         let file = OverrideFile::new(self.dir, self.patience);
         let overrides = file.read();
-        let state = team.key();
-        let mut verdicts: Vec<Verdict> = Vec::new();
-        for finding in findings {
-            let allowed = || {
-                let named =
-                    finding.gate == "premature-shutdown" && overrides.shutdowns.contains(&finding.about);
-                named
-                    && file
-                        .change(self.now, |overrides| take(&mut overrides.shutdowns, &finding.about))
-                        .unwrap_or(false)
-            };
-            let paused = overrides.is_paused(finding.gate, self.team, self.now) || allowed();
-            verdicts.push(settle(finding, &state, &mut notebook.guard, self.policy.max_blocks, paused));
-        }
-        // Stable: the strictest first, then as the gates stand.
-        verdicts.sort_by_key(|verdict| std::cmp::Reverse(verdict.decision));
-        Judgement { verdicts }
+        let take_one = |name: &str| {
+            file.change(self.now, |overrides| take(&mut overrides.shutdowns, name)).unwrap_or(false)
+        };
+        let paused = |finding: &Finding| {
+            let named = finding.gate == "premature-shutdown" && overrides.shutdowns.contains(&finding.about);
+            overrides.is_paused(finding.gate, self.team, self.now) || (named && take_one(&finding.about))
+        };
+        weigh(findings, &team.key(), &mut notebook.guard, self.policy.max_blocks, paused)
     }
 
     /// Takes the event into the ledger, unless it was held back.
     fn remember(&self, judgement: &Judgement, team: &mut TeamState) {
-        let held = judgement.decisive().is_some_and(|verdict| verdict.decision == Decision::Block);
-        if held && self.event.kind == Kind::PreToolUse {
+        if judgement.holds_back() && self.event.kind == Kind::PreToolUse {
             return;
         }
         team.ledger.observe(&self.event);
-        let let_through = judgement.verdicts.iter().any(|verdict| verdict.escalated || verdict.paused);
-        if let Some(name) = self.asked_to_stop().filter(|_| let_through) {
-            team.ledger.members.entry(name).or_default().let_go = true;
+        if judgement.verdicts.iter().any(|verdict| verdict.escalated || verdict.paused) {
+            let_go(&mut team.ledger, &self.event);
         }
-    }
-
-    /// Whom this event asks to stop.
-    fn asked_to_stop(&self) -> Option<String> {
-        let payload = self.event.payload;
-        if self.event.kind != Kind::PreToolUse || payload.tool() != Some("SendMessage") {
-            return None;
-        }
-        let message = Message::of(payload.tool_input(), payload.tool_response())?;
-        (message.kind == MessageKind::ShutdownRequest).then_some(message.to).flatten()
     }
 }
 

@@ -45,6 +45,12 @@ impl Desk {
         Desk { dir, patience }
     }
 
+    /// What a run's notebook says at present, for looking only.
+    pub fn read(&self, run: &SafeName) -> Notebook {
+        let bytes = std::fs::read(self.dir.join(format!("{run}.json"))).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
     /// Opens a run's notebook, for this call alone: counts stay right under concurrent hooks.
     ///
     /// # Errors

@@ -3,10 +3,14 @@
 mod call;
 pub mod completion;
 mod desk;
+mod line;
 mod overrides;
 mod state;
+mod weigh;
 
-pub use call::{Call, Judgement};
+pub use call::{Call, is_judged};
 pub use desk::{Desk, Notebook};
+pub use line::{VERDICT, line};
 pub use overrides::{GATES, OverrideFile, Overrides, Pause};
-pub use state::team_state;
+pub use state::{File, Piece, team_state};
+pub use weigh::{Judgement, let_go, weigh};

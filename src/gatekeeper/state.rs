@@ -11,29 +11,83 @@ pub fn team_state(archive: &Archive, team: Option<&str>, index: Option<&Index>, 
     let mut state = TeamState { name: team.map(str::to_owned), ledger, ..TeamState::default() };
     let Some(index) = index else { return state };
     for (path, seen) in &index.files {
+        let Some(file) = File::of(path, team) else { continue };
         let Some(bytes) = seen.object.as_deref().and_then(|hash| archive.objects.get(hash).ok()) else {
             continue;
         };
-        let parts: Vec<&str> = path.split('/').collect();
-        match parts.as_slice() {
-            ["teams", _, "config.json"] => {
-                let config = TeamConfig::parse(&bytes).unwrap_or_default();
-                state.members = config.members.into_iter().map(|member| member.name).collect();
-            }
-            ["teams", _, "inboxes", name] => {
-                if let Some(owner) = name.strip_suffix(".json") {
-                    state.mail.insert(owner.to_owned(), unread(&bytes));
-                }
-            }
-            ["tasks", list, name] if team.is_none_or(|team| team == *list) => {
-                if let Some(task) = Task::parse(name, &bytes).filter(|task| !task.internal) {
-                    state.tasks.insert(task.id.clone(), task);
-                }
-            }
-            _ => {}
-        }
+        file.says(&bytes).put(&mut state);
     }
     state
+}
+
+/// A file that a gate may know of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum File<'a> {
+    /// The roster.
+    Roster,
+    /// Somebody's inbox.
+    Inbox(&'a str),
+    /// A task, by the name of its file.
+    Task(&'a str),
+}
+
+/// What such a file says.
+#[derive(Debug, Clone)]
+pub enum Piece {
+    /// Who is in the team.
+    Roster(Vec<String>),
+    /// Whose inbox, and how many messages wait in it.
+    Mail(String, usize),
+    /// A task; `None` for what is no work.
+    Task(Option<Task>),
+}
+
+impl<'a> File<'a> {
+    /// Reads a path below the client's directory; `None` for what is none of them.
+    pub fn of(path: &'a str, team: Option<&str>) -> Option<File<'a>> {
+        let mut parts = path.split('/');
+        match (parts.next()?, parts.next()?, parts.next()?, parts.next(), parts.next()) {
+            ("teams", _, "config.json", None, None) => Some(File::Roster),
+            ("teams", _, "inboxes", Some(name), None) => name.strip_suffix(".json").map(File::Inbox),
+            ("tasks", list, name, None, None) if team.is_none_or(|team| team == list) => {
+                Some(File::Task(name))
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads its text.
+    pub fn says(self, bytes: &[u8]) -> Piece {
+        match self {
+            File::Roster => {
+                let config = TeamConfig::parse(bytes).unwrap_or_default();
+                Piece::Roster(config.members.into_iter().map(|member| member.name).collect())
+            }
+            File::Inbox(owner) => Piece::Mail(owner.to_owned(), unread(bytes)),
+            File::Task(name) => Piece::Task(Task::parse(name, bytes).filter(|task| !task.internal)),
+        }
+    }
+
+    /// Takes it out of a team's state: it is gone.
+    pub fn take(self, state: &mut TeamState) {
+        match self {
+            File::Roster => state.members.clear(),
+            File::Inbox(owner) => drop(state.mail.remove(owner)),
+            File::Task(name) => drop(state.tasks.remove(name.strip_suffix(".json").unwrap_or(name))),
+        }
+    }
+}
+
+impl Piece {
+    /// Puts it into a team's state.
+    pub fn put(self, state: &mut TeamState) {
+        match self {
+            Piece::Roster(members) => state.members = members,
+            Piece::Mail(owner, waiting) => drop(state.mail.insert(owner, waiting)),
+            Piece::Task(Some(task)) => drop(state.tasks.insert(task.id.clone(), task)),
+            Piece::Task(None) => {}
+        }
+    }
 }
 
 /// How many messages wait. What was delivered is gone, or marked as read (2.1.47).
@@ -41,4 +95,38 @@ fn unread(bytes: &[u8]) -> usize {
     let waits = |entry: &&Value| entry.get("read").and_then(Value::as_bool) != Some(true);
     let file: Value = serde_json::from_slice(bytes).unwrap_or(Value::Null);
     file.as_array().map_or(0, |entries| entries.iter().filter(waits).count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_is_what_its_path_says_and_the_tasks_of_another_list_are_none() {
+        let of = |path| File::of(path, Some("t"));
+        assert_eq!(of("teams/t/config.json"), Some(File::Roster));
+        assert_eq!(of("teams/t/inboxes/bob.json"), Some(File::Inbox("bob")));
+        assert_eq!(of("tasks/t/1.json"), Some(File::Task("1.json")));
+        assert_eq!(File::of("tasks/u/1.json", None), Some(File::Task("1.json")));
+        for other in ["tasks/u/1.json", "tasks/t", "teams/t/inboxes/bob.json.tmp", "teams/t/x/y/z", "x"] {
+            assert_eq!(of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_was_put_in_is_taken_out_again() {
+        let mut state = TeamState::default();
+        let files = [
+            ("tasks/t/1.json", r#"{"id":"1","status":"pending"}"#),
+            ("tasks/t/2.json", r#"{"metadata":{"_internal":true}}"#),
+            ("teams/t/config.json", r#"{"members":[{"name":"bob"}]}"#),
+            ("teams/t/inboxes/bob.json", r#"[{"text":"a","read":true},{"text":"b"}]"#),
+        ];
+        for (path, text) in files {
+            File::of(path, None).unwrap().says(text.as_bytes()).put(&mut state);
+        }
+        assert_eq!((state.tasks.len(), state.mail["bob"], state.members.len()), (1, 1, 1));
+        files.iter().for_each(|(path, _)| File::of(path, None).unwrap().take(&mut state));
+        assert!(state.tasks.is_empty() && state.mail.is_empty() && state.members.is_empty());
+    }
 }

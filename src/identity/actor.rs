@@ -10,32 +10,53 @@ use crate::payload::{Kind, Message, MessageKind};
 
 /// Finds the actor of a call. `team` is what is known of the team, `name` the session's own name in it.
 pub fn resolve(evidence: &Evidence<'_>, team: Option<&Index>, name: Option<&str>) -> Actor {
+    resolve_by(evidence, team, name).0
+}
+
+/// The same, and the evidence that it rests on.
+pub fn resolve_by(
+    evidence: &Evidence<'_>,
+    team: Option<&Index>,
+    name: Option<&str>,
+) -> (Actor, &'static str) {
     let in_team = team.is_some();
     // What cannot be read tells nothing, whatever event the command line names.
-    if evidence.kind == Kind::FileChanged || evidence.payload.malformed.is_some() {
-        return Actor::unknown();
+    if evidence.payload.malformed.is_some() {
+        return (Actor::unknown(), "what cannot be read tells nothing");
     }
-    match evidence.payload.agent_id() {
-        Some(id) => by_agent(evidence, team, id),
-        None => by_words(evidence)
-            .or_else(|| name.map(|name| Actor::teammate(name, None)))
-            .or_else(|| by_session(evidence, in_team))
-            .unwrap_or_else(Actor::unknown),
+    if matches!(evidence.kind, Kind::FileChanged) {
+        return (Actor::unknown(), "a change of a file has no actor");
     }
+    if let Some(id) = evidence.payload.agent_id() {
+        return by_agent(evidence, team, id);
+    }
+    by_words(evidence)
+        .map(|actor| (actor, "the payload names the speaker"))
+        .or_else(|| name.map(|name| (Actor::teammate(name, None), "the session is this teammate's own")))
+        .or_else(|| {
+            by_session(evidence, in_team).map(|actor| (actor, "nobody else speaks so in the session"))
+        })
+        .unwrap_or_else(|| (Actor::unknown(), "the payload does not say, and others speak in the session"))
 }
 
 /// An agent id: a helper's, a teammate's (remembered, or by its name), else a plain subagent's.
-fn by_agent(evidence: &Evidence<'_>, team: Option<&Index>, id: &str) -> Actor {
+fn by_agent(evidence: &Evidence<'_>, team: Option<&Index>, id: &str) -> (Actor, &'static str) {
     let role = evidence.payload.text("agent_type");
     let is_member = |name: &str| team.is_some_and(|team| team.has_member(name));
     if let Some(name) = evidence.memory.agents.get(id) {
-        return Actor::teammate(name, Some(id));
+        return (Actor::teammate(name, Some(id)), "an earlier call names the agent of this id");
     }
+    let (name, id) = (role.map(str::to_owned), Some(id.to_owned()));
     match role {
-        Some("") => Actor { name: None, id: Some(id.to_owned()), kind: ActorKind::Helper },
+        Some("") => {
+            let helper = Actor { name: None, id, kind: ActorKind::Helper };
+            (helper, "an agent without a type is the client's own")
+        }
         // In-process, the type is the teammate's name; in a pane it is the role of that teammate's own subagent.
-        Some(role) if is_member(role) && evidence.memory.name.is_none() => Actor::teammate(role, Some(id)),
-        _ => Actor { name: role.map(str::to_owned), id: Some(id.to_owned()), kind: ActorKind::Subagent },
+        Some(role) if is_member(role) && evidence.memory.name.is_none() => {
+            (Actor::teammate(role, id.as_deref()), "the agent's type is a member's name")
+        }
+        _ => (Actor { name, id, kind: ActorKind::Subagent }, "the agent's type is no member's name"),
     }
 }
 

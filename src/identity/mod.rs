@@ -5,7 +5,7 @@ mod evidence;
 mod memory;
 mod team;
 
-pub use actor::{resolve as actor, version};
+pub use actor::{resolve as actor, resolve_by as actor_by, version};
 pub use evidence::Evidence;
 pub use memory::Memory;
-pub use team::{Resolved, concerned, resolve as team};
+pub use team::{Resolved, concerned, resolve as team, resolve_by as team_by};

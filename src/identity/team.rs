@@ -56,32 +56,45 @@ pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Vec<Subject> {
 
 /// Finds the team among what was captured.
 pub fn resolve(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) -> Resolved {
+    resolve_by(evidence, known).0
+}
+
+/// The same, and the evidence that it rests on.
+pub fn resolve_by(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) -> (Resolved, &'static str) {
     let member =
         |team: SafeName| Resolved { team: Some(team), name: evidence.memory.name.clone(), member: true };
     let is_open = |team: &SafeName| known.get(team).is_some_and(|index| !index.ended || index.present);
     let remembered = evidence.memory.team.as_deref().and_then(SafeName::new);
     if let Some(team) = evidence.made_team() {
-        return member(team);
+        return (member(team), "the tool's response names it");
     }
     if let Some(team) = evidence.named_team().filter(|team| known.contains_key(team)) {
-        return Resolved { name: pane_name(evidence), ..member(team) };
+        return (Resolved { name: pane_name(evidence), ..member(team) }, "the payload's team_name");
     }
     if let Some(team) = remembered.clone().filter(is_open) {
-        return member(team);
+        return (member(team), "an earlier call of the session");
     }
+    let by_name = || evidence.own_team().filter(|team| known.contains_key(team));
     let found = led_by_session(evidence, known)
-        .or_else(|| evidence.own_team().filter(|team| known.contains_key(team)))
-        .or_else(|| led_by_process(evidence, known));
-    if let Some(team) = found {
-        return member(team);
+        .map(|team| (team, "its leadSessionId is the session"))
+        .or_else(|| by_name().map(|team| (team, "it is named for the session")))
+        .or_else(|| led_by_process(evidence, known).map(|team| (team, "its lead's process runs the hook")));
+    if let Some((team, why)) = found {
+        return (member(team), why);
     }
-    if let Some((team, name)) = in_pane(evidence, known).or_else(|| in_transcript(evidence)) {
-        return Resolved { team: Some(team), name: Some(name), member: true };
+    let pane = in_pane(evidence, known).map(|found| (found, "the tmux pane is a member's"));
+    if let Some(((team, name), why)) =
+        pane.or_else(|| in_transcript(evidence).map(|found| (found, "the transcript names it")))
+    {
+        return (Resolved { team: Some(team), name: Some(name), member: true }, why);
     }
     if let Some(team) = remembered {
-        return member(team);
+        return (member(team), "an earlier call of the session; it has ended since");
     }
-    Resolved { team: evidence.changed_team().filter(|team| known.contains_key(team)), ..Resolved::default() }
+    match evidence.changed_team().filter(|team| known.contains_key(team)) {
+        Some(team) => (Resolved { team: Some(team), ..Resolved::default() }, "the changed file is its"),
+        None => (Resolved::default(), "nothing names one"),
+    }
 }
 
 /// `leadSessionId` is the session.

@@ -8,6 +8,7 @@ mod ledger;
 mod observe;
 pub mod pattern;
 mod reason;
+mod ruling;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -17,4 +18,5 @@ pub use guard::{Guard, settle};
 pub use judge::judge;
 pub use ledger::{Began, Deeds, Ledger};
 pub use reason::Reason;
+pub use ruling::Ruling;
 pub use verdict::{Decision, Finding, Verdict};

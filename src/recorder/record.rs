@@ -169,6 +169,7 @@ impl Recorder {
             run: voice.run.as_deref(),
             warning: warning.as_deref(),
             malformed: payload.malformed.as_ref().map(|why| why.0.as_str()),
+            verdict: None,
             payload: &payload.raw,
         };
         let log = Log::open(self.paths.log(), &self.config.log).durable(step.deletes);

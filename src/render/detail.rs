@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::event::Recorded;
 use crate::payload::{Kind, Message, MessageKind, Payload, TaskUpdate};
+use crate::policy::Ruling;
 
 /// Characters of a text that are worth reading here.
 const LONGEST: usize = 200;
@@ -15,6 +16,10 @@ const TELLING: &[&str] =
 pub fn detail(recorded: &Recorded) -> String {
     if let Some(problem) = &recorded.malformed {
         return format!("malformed payload: {problem}");
+    }
+    if let Some(ruling) = recorded.verdict.as_deref().and_then(Ruling::read) {
+        let verdict = &ruling.verdict;
+        return format!("{} {}: {}", verdict.word(), verdict.source(), short(&verdict.reason));
     }
     let payload = Payload::from_raw(&recorded.payload);
     let said = match Kind::named(&recorded.event) {
@@ -179,6 +184,16 @@ mod tests {
 
         pause every gate until 2026-02-03T04:05:06Z
         "##);
+    }
+
+    #[test]
+    fn a_verdict_says_what_it_decided_which_gate_and_why() {
+        let verdict =
+            r#"{"decision":"block","gate":"rule","code":"c","reason":"no\nmore","rule":"no-push","of":"e"}"#;
+        let line = format!(r#"{{"v":1,"event":"Verdict","verdict":{verdict},"payload":null}}"#);
+        assert_eq!(detail(&serde_json::from_str(&line).unwrap()), "block rule no-push: no");
+        let line = line.replace("block", "explode");
+        assert_eq!(detail(&serde_json::from_str(&line).unwrap()), "", "one that this version cannot read");
     }
 
     #[test]

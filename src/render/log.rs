@@ -6,9 +6,10 @@ use anstyle::{AnsiColor, Style};
 use chrono::NaiveDate;
 
 use super::cells::Cells;
-use super::detail;
+use super::{detail, words};
 use crate::clock;
 use crate::event::{ActorKind, Recorded};
+use crate::policy::Ruling;
 
 /// A terminal of fewer columns gets a second line for what an event says.
 const NARROW: usize = 60;
@@ -52,11 +53,17 @@ impl LogView {
             }
             cells.add(Style::new(), "", 1);
         }
-        cells.add(Style::new(), &detail, 0);
+        cells.add(detail_style(recorded), &detail, 0);
         // What the terminal has no room for is better the team than what was said.
         cells.add(dim, recorded.team.as_deref().unwrap_or_default(), 0);
         cells.write(out, self.columns)
     }
+}
+
+/// A verdict has its decision's colour.
+fn detail_style(recorded: &Recorded) -> Style {
+    let ruling = recorded.verdict.as_deref().and_then(Ruling::read);
+    ruling.map_or_else(Style::new, |ruling| words::decision(ruling.verdict.decision))
 }
 
 fn actor_style(kind: ActorKind) -> Style {

@@ -5,6 +5,7 @@ mod detail;
 mod heading;
 mod log;
 mod notice;
+mod objection;
 mod phrase;
 mod state;
 mod story;
@@ -13,6 +14,7 @@ mod words;
 
 pub use detail::detail;
 pub use log::LogView;
+pub use objection::{Objection, counts, objections};
 pub use state::state;
 pub use story::{Telling, story};
 pub use teams::teams;

@@ -3,7 +3,8 @@
 use anstyle::{AnsiColor, Style};
 
 use super::notice::notice;
-use super::words::{first_line, size};
+use super::words::{count, decision, first_line, size};
+use crate::policy::Decision;
 use crate::timeline::{Entry, Kind};
 
 /// Says it, with its style. `idle` says of a turn's end that nothing came after it.
@@ -49,7 +50,21 @@ pub fn phrase(entry: &Entry, idle: bool) -> (Style, String) {
         }
         Kind::ShutdownApproved => (AnsiColor::Yellow.on_default(), with("agreed to stop", text)),
         Kind::ShutdownRejected => (AnsiColor::Yellow.on_default(), with("refused to stop", text)),
+        Kind::Verdict => ruled(entry, summary, text),
     }
+}
+
+/// What the policy made of what somebody did.
+fn ruled(entry: &Entry, gate: &str, reason: &str) -> (Style, String) {
+    let what = match (entry.decision, entry.blocks) {
+        (Some(Decision::Block), _) => "was held back".to_owned(),
+        (Some(Decision::Warn), _) => "was warned".to_owned(),
+        (_, Some(blocks)) => format!("was let through after {}", count(blocks, "block")),
+        _ if entry.paused => "was let through by the user".to_owned(),
+        _ => "was let through".to_owned(),
+    };
+    let style = entry.decision.map_or_else(Style::new, decision);
+    (style, format!("{what}: {} ({gate})", first_line(reason)))
 }
 
 fn erased(reason: &str) -> String {

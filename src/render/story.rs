@@ -66,6 +66,7 @@ fn matters(entry: &Entry) -> bool {
     match entry.kind {
         Kind::MemberJoined | Kind::MemberLeft => entry.actor != LEAD,
         Kind::TurnStarted => entry.text.is_some() || entry.by_subagent,
+        Kind::Verdict => !entry.repeated,
         _ => !entry.automatic,
     }
 }

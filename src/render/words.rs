@@ -5,6 +5,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::clock::{self, Time};
 use crate::event::LEAD;
+use crate::policy::Decision;
 use crate::timeline::Summary;
 
 /// A span: `0.0s`, `12.3s`, `1m05s`, `2h03m04s`, `3d04h05m`; `-5.6s` for what was before.
@@ -87,6 +88,15 @@ pub fn first_line(text: &str) -> String {
         return line.to_owned();
     }
     line.chars().take(99).chain(['…']).collect()
+}
+
+/// A decision's colour.
+pub fn decision(decision: Decision) -> Style {
+    match decision {
+        Decision::Block => AnsiColor::Red.on_default(),
+        Decision::Warn => AnsiColor::Yellow.on_default(),
+        Decision::Allow => Style::new().dimmed(),
+    }
 }
 
 /// A name's colour, the same wherever it stands.

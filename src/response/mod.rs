@@ -42,6 +42,17 @@ impl Answer {
         Answer { exit, stderr: reason.into(), ..Answer::default() }
     }
 
+    /// Goes on, and tells: before a tool the model, beside the tool's result; else the user.
+    pub fn warn(kind: Kind, reason: &str) -> Answer {
+        let output = match kind {
+            Kind::PreToolUse => {
+                json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": reason}})
+            }
+            _ => json!({"systemMessage": reason}),
+        };
+        Answer { stdout: format!("{output}\n"), ..Answer::default() }
+    }
+
     /// Asks the client to run the FileChanged hook for every file below these paths (SessionStart, from 2.1.83).
     pub fn watch(paths: &[String]) -> Answer {
         let output = json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "watchPaths": paths}});

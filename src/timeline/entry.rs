@@ -2,6 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::policy::Decision;
+
 /// What kind of thing happened. Kinds are only ever added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -44,6 +46,8 @@ pub enum Kind {
     SessionEnded,
     /// The team's directory disappeared.
     TeamErased,
+    /// The policy objected to something.
+    Verdict,
 }
 
 impl Kind {
@@ -68,6 +72,7 @@ impl Kind {
         Kind::MemberLeft,
         Kind::SessionEnded,
         Kind::TeamErased,
+        Kind::Verdict,
     ];
 
     /// Whether it tells of a task's state.
@@ -148,6 +153,21 @@ pub struct Entry {
     /// Whether a plain subagent did it.
     #[serde(skip)]
     pub by_subagent: bool,
+    /// What the policy decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+    /// The id of the event that it judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// How often the same had been blocked, when it was let through for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<usize>,
+    /// Whether it was let through because a human said so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
+    /// Whether the same was already told, and not told again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub repeated: bool,
     /// Where it was seen.
     pub sources: Vec<Source>,
 }
@@ -173,6 +193,11 @@ impl Entry {
             request: None,
             agent: None,
             by_subagent: false,
+            decision: None,
+            of: None,
+            blocks: None,
+            paused: false,
+            repeated: false,
             sources: vec![source],
         }
     }

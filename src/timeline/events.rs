@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
+use super::voices::lead;
 use crate::archive::RunRecord;
 use crate::event::{Actor, ActorKind};
 use crate::log::{Problems, Range, Reader};
 use crate::payload::{Kind, Payload};
+use crate::policy::Ruling;
 
 /// One recorded event with its payload opened.
 #[derive(Debug)]
@@ -26,6 +28,8 @@ pub struct Told {
     pub actor: Actor,
     /// What the client said.
     pub payload: Payload,
+    /// What the policy said of another event, when this line is its verdict.
+    pub ruling: Option<Ruling>,
 }
 
 impl Told {
@@ -36,6 +40,11 @@ impl Told {
             ActorKind::Helper => Some(self.actor.shown()),
             _ => self.actor.name.as_deref(),
         }
+    }
+
+    /// The name of the actor in the story of a run: before its session had a team the lead was nobody's lead.
+    pub(super) fn shown(&self, run: &RunRecord) -> &str {
+        if self.actor.kind == ActorKind::Lead { lead(run) } else { self.who().unwrap_or("unknown") }
     }
 }
 
@@ -75,6 +84,7 @@ pub fn by_run(
                 session: recorded.session,
                 actor: recorded.actor,
                 payload,
+                ruling: recorded.verdict.as_deref().and_then(Ruling::read),
             });
         }
     }

@@ -45,7 +45,7 @@ fn session_name(material: &Material, event: &Told) -> String {
             part.name.clone().unwrap_or_else(|| "unknown".to_owned())
         }
         Some(_) => lead(&material.run).to_owned(),
-        None => who(material, event),
+        None => event.shown(&material.run).to_owned(),
     }
 }
 
@@ -138,7 +138,7 @@ pub fn turns(material: &Material) -> Vec<Entry> {
         if event.actor.kind == ActorKind::Helper {
             continue;
         }
-        let mut entry = Entry::new(&event.at, kind, who(material, event), Source::Hook);
+        let mut entry = Entry::new(&event.at, kind, event.shown(&material.run), Source::Hook);
         entry.text = text.map(str::to_owned);
         entry.agent.clone_from(&event.actor.id);
         entry.by_subagent = event.actor.kind == ActorKind::Subagent;

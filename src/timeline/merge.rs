@@ -3,7 +3,7 @@
 use super::entry::Entry;
 use super::material::Material;
 use super::when::When;
-use super::{life, messages, tasks};
+use super::{life, messages, rulings, tasks};
 
 /// The story of a run.
 #[derive(Debug)]
@@ -20,6 +20,7 @@ pub fn merge(material: &Material) -> Timeline {
     entries.extend(tasks::tasks(material));
     entries.extend(messages::messages(material, &when));
     entries.extend(life::turns(material));
+    entries.extend(rulings::rulings(material));
     // Things of one moment stay in the order of their kinds: a team is made before somebody joins it.
     entries.sort_by(|a, b| (&a.at, a.kind).cmp(&(&b.at, b.kind)));
     Timeline { entries }

@@ -9,6 +9,7 @@ mod life;
 mod material;
 mod merge;
 mod messages;
+mod rulings;
 mod state;
 mod summary;
 mod tasks;

@@ -1,13 +1,18 @@
 //! `teamkeep policy`: one file a subcommand; [`scope`] and [`record`] are what some of them share.
 
 mod allow;
+mod cases;
 mod check;
+mod explain;
+mod path;
 mod pause;
 mod pauses;
 mod record;
 mod resume;
 mod scope;
 mod show;
+mod source;
+mod test;
 mod trust;
 
 use std::process::ExitCode;
@@ -32,6 +37,10 @@ enum Command {
     Show(show::Args),
     /// Let a project's checks and rules run, as they are now
     Trust(trust::Args),
+    /// Run recorded runs through a policy: what it would have blocked, and what really happened
+    Test(test::Args),
+    /// Show how the policy decides on a payload that comes on stdin
+    Explain(explain::Args),
     /// Let a gate, or all, hold nothing back for a time
     Pause(pause::Args),
     /// End pauses before their time
@@ -51,6 +60,8 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         Command::Check(args) => check::run(context, args),
         Command::Show(args) => show::run(context, args),
         Command::Trust(args) => trust::run(context, args),
+        Command::Test(args) => test::run(context, args),
+        Command::Explain(args) => explain::run(context, args),
         Command::Pause(args) => pause::run(context, args),
         Command::Resume(args) => resume::run(context, args),
         Command::Allow(args) => allow::run(context, args),

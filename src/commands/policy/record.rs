@@ -34,6 +34,7 @@ pub fn record(context: &Context, team: Option<&str>, mut payload: Value) -> Resu
         run: None,
         warning: None,
         malformed: None,
+        verdict: None,
         payload: &payload,
     };
     let line = event.line().map_err(Error::from_json)?;

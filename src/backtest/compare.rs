@@ -1,0 +1,39 @@
+//! Two policies over the same run.
+
+use super::test::{Found, Tested};
+
+/// An event of which two policies say different things.
+#[derive(Debug)]
+pub struct Difference<'a> {
+    /// The event's place among the run's.
+    pub place: usize,
+    /// What the one says.
+    pub this: Option<&'a Found>,
+    /// What the other says.
+    pub other: Option<&'a Found>,
+}
+
+/// Where they differ: in whether the client goes on and is told, and by which gate or rule. Words do not count.
+pub fn compare<'a>(this: &'a Tested, other: &'a Tested) -> Vec<Difference<'a>> {
+    let mut places: Vec<usize> = this.found.iter().chain(&other.found).map(|found| found.place).collect();
+    places.sort_unstable();
+    places.dedup();
+    let at = |tested: &'a Tested, place: usize| {
+        tested.found.binary_search_by_key(&place, |found| found.place).ok().map(|at| &tested.found[at])
+    };
+    let differences = places.into_iter().filter_map(|place| {
+        let (this, other) = (at(this, place), at(other, place));
+        (said(this) != said(other)).then_some(Difference { place, this, other })
+    });
+    differences.collect()
+}
+
+/// Whether it was judged at all; and what, by which gate and rule.
+type Said<'a> = (bool, Vec<(&'static str, &'a str, Option<&'a str>)>);
+
+fn said(found: Option<&Found>) -> Said<'_> {
+    let Some(found) = found else { return (false, Vec::new()) };
+    let verdicts = &found.judgement.verdicts;
+    let each = verdicts.iter().map(|one| (one.word(), one.gate.as_str(), one.rule.as_deref()));
+    (found.not_judged, each.collect())
+}

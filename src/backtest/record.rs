@@ -1,0 +1,88 @@
+//! What is on record of one run, as far as a policy asks.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+
+use crate::archive::{Archive, Journal, RunRecord};
+use crate::clock;
+use crate::event::Recorded;
+use crate::log::{Problems, Range, Reader};
+use crate::policy::{Ruling, Verdict};
+
+/// A run's events and files.
+#[derive(Debug)]
+pub struct Record {
+    /// The run, or the session for what was before or without one.
+    pub run: String,
+    /// The team.
+    pub team: Option<String>,
+    /// The events of the client, by time.
+    pub events: Vec<Recorded>,
+    /// What the policy of that time said, by the id of the event.
+    pub verdicts: HashMap<String, Vec<Verdict>>,
+    /// What changed on disk.
+    pub journal: Journal,
+}
+
+/// Reads the log once, and gives what is on record of each run that is wanted, by the first event of each. An event that
+/// belongs to no run is its session's: the gatekeeper remembers it so, too.
+///
+/// # Errors
+/// When the log's directory cannot be listed.
+pub fn records(
+    log: &Path,
+    archive: &Archive,
+    wanted: Option<&[&RunRecord]>,
+) -> io::Result<(Vec<Record>, Problems)> {
+    let first = wanted.and_then(|runs| runs.iter().map(|run| clock::parse(&run.started_at)).min().flatten());
+    let since = first.and_then(|first| first.checked_sub_signed(chrono::TimeDelta::minutes(1)));
+    let mut reader = Reader::open(log, Range { since, until: None })?;
+    let mut records: Vec<Record> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for line in reader.by_ref() {
+        let recorded = line.recorded;
+        let Some(key) = recorded.run.as_ref().or(recorded.session.as_ref()) else { continue };
+        if wanted.is_some_and(|runs| !runs.iter().any(|run| run.run == *key)) {
+            continue;
+        }
+        let place = *places.entry(key.clone()).or_insert_with(|| {
+            records.push(Record {
+                run: key.clone(),
+                team: None,
+                events: Vec::new(),
+                verdicts: HashMap::new(),
+                journal: recorded.run.as_ref().map(|run| archive.journal(run)).unwrap_or_default(),
+            });
+            records.len() - 1
+        });
+        if let Some(record) = records.get_mut(place) {
+            record.take(recorded);
+        }
+    }
+    for record in &mut records {
+        // Stable: calls of the same moment stay as they were appended.
+        record.events.sort_by(|a, b| a.at.cmp(&b.at));
+    }
+    Ok((records, reader.into_problems()))
+}
+
+impl Record {
+    fn take(&mut self, recorded: Recorded) {
+        if let Some(raw) = &recorded.verdict {
+            if let Some(ruling) = Ruling::read(raw) {
+                self.verdicts.entry(ruling.of).or_default().push(ruling.verdict);
+            }
+            return;
+        }
+        if self.team.is_none() {
+            self.team.clone_from(&recorded.team);
+        }
+        self.events.push(recorded);
+    }
+
+    /// What it is called: the team, else the run.
+    pub fn name(&self) -> &str {
+        self.team.as_deref().unwrap_or(&self.run)
+    }
+}

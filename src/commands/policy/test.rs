@@ -1,0 +1,158 @@
+//! `teamkeep policy test RUN|TRACE…`: a back-test.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use super::cases::{self, Case};
+use super::source;
+use crate::backtest::{self, Counts, Expectation, Found, Record, Tested};
+use crate::commands::reading;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::render::{self, Objection};
+
+/// Arguments of `teamkeep policy test`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A team's name, `latest`, the beginning of a run's id, or a file with a recorded run
+    #[arg(value_name = "RUN|TRACE", default_value = "latest")]
+    cases: Vec<String>,
+    /// Another policy than the one in force
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Show only where this policy decides otherwise
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+    /// Fail unless these events get these verdicts: {"event": …, "decision": …, "gate": …}, one a line or an array
+    #[arg(long, value_name = "FILE")]
+    expect: Option<PathBuf>,
+    /// With --expect: every other event must have no objection
+    #[arg(long, requires = "expect")]
+    strict: bool,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs it: exit code 1 when an expectation is not met.
+///
+/// # Errors
+/// When there is no such run or file, or one cannot be read.
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    let policy = source::read(context, args.policy.as_deref())?;
+    let against = args.against.as_deref().map(|file| source::read(context, Some(file))).transpose()?;
+    let expected = args.expect.as_deref().map(expectations).transpose()?;
+    let cases = cases::open(context, &args.cases)?;
+    let mut report = Report { json: args.json, columns: context.ui.columns(), ..Report::default() };
+    let mut results: Vec<(&Case, &Record, Tested)> = Vec::new();
+    for case in &cases {
+        for record in &case.records {
+            let test = |source: &source::Source| {
+                backtest::test(&case.archive, record, &source.policy, &source.rules)
+            };
+            let tested = test(&policy);
+            report.counts += tested.counts();
+            match &against {
+                Some(other) => {
+                    let other = test(other);
+                    report.other += other.counts();
+                    report.differences(case, record, &tested, &other)?;
+                }
+                None => report.objections(case, record, &tested)?,
+            }
+            results.push((case, record, tested));
+        }
+    }
+    if !args.json {
+        report.summary(&policy.name, against.as_ref().map(|against| against.name.as_str()));
+    }
+    match args.json {
+        true => context.ui.raw(report.out.as_bytes())?,
+        false => reading::print(context, &report.out)?,
+    }
+    for case in &cases {
+        reading::unreadable(context, &case.problems);
+    }
+    let Some(expected) = expected else { return Ok(ExitCode::SUCCESS) };
+    let unmet = held_against(&expected, &results, args.strict);
+    for unmet in &unmet {
+        context.ui.say(&format!("teamkeep: {}: {}", unmet.event, unmet.why));
+    }
+    let (unmet, all) = (unmet.len(), expected.len());
+    if !args.json && unmet == 0 {
+        reading::print(context, &format!("all {all} expectations are met\n"))?;
+    }
+    Ok(ExitCode::from(u8::from(unmet > 0)))
+}
+
+fn expectations(file: &Path) -> Result<Vec<Expectation>> {
+    let what = || format!("cannot read the expectations {}", file.display());
+    let text = std::fs::read_to_string(file).map_err(|error| Error::caused(what(), error))?;
+    backtest::expectations(&text).map_err(|why| Error::caused(what(), why))
+}
+
+fn held_against(
+    expected: &[Expectation],
+    results: &[(&Case, &Record, Tested)],
+    strict: bool,
+) -> Vec<backtest::Unmet> {
+    let mut found: HashMap<String, &Found> = HashMap::new();
+    let mut exists = std::collections::HashSet::new();
+    for (case, record, tested) in results {
+        exists.extend(record.events.iter().map(|event| case.name(event)));
+        for one in &tested.found {
+            let event = record.events.get(one.place).map(|event| case.name(event).to_owned());
+            found.extend(event.map(|event| (event, one)));
+        }
+    }
+    backtest::check(expected, &found, |event| exists.contains(event), strict)
+}
+
+/// What is printed.
+#[derive(Default)]
+struct Report {
+    out: String,
+    json: bool,
+    columns: Option<usize>,
+    counts: Counts,
+    other: Counts,
+}
+
+impl Report {
+    fn objections(&mut self, case: &Case, record: &Record, tested: &Tested) -> Result<()> {
+        let shown = tested.found.iter().filter_map(|found| Some((record.events.get(found.place)?, found)));
+        let shown = shown.flat_map(|(event, found)| Objection::of(case.name(event), event, found));
+        self.print(record, shown.collect())
+    }
+
+    fn differences(&mut self, case: &Case, record: &Record, this: &Tested, other: &Tested) -> Result<()> {
+        let differences = backtest::compare(this, other);
+        let shown = differences.iter().filter_map(|one| Some((record.events.get(one.place)?, one)));
+        let shown = shown.map(|(event, one)| Objection::between(case.name(event), event, one));
+        self.print(record, shown.collect())
+    }
+
+    fn print(&mut self, record: &Record, objections: Vec<Objection<'_>>) -> Result<()> {
+        if self.json {
+            for objection in &objections {
+                let line = serde_json::to_string(objection).map_err(Error::from_json)?;
+                let _ = writeln!(self.out, "{line}");
+            }
+        } else if !objections.is_empty() {
+            self.out.push_str(&render::objections(record, &objections, self.columns));
+        }
+        Ok(())
+    }
+
+    fn summary(&mut self, policy: &str, against: Option<&str>) {
+        match against {
+            None => self.out.push_str(&render::counts(&self.counts, None)),
+            Some(against) => {
+                self.out.push_str(&render::counts(&self.counts, Some(policy)));
+                self.out.push_str(&render::counts(&self.other, Some(against)));
+            }
+        }
+    }
+}

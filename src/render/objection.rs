@@ -1,0 +1,162 @@
+//! What a back-test found, one line an objection.
+
+use anstyle::Style;
+use serde::Serialize;
+
+use super::cells::Cells;
+use super::words::{count, decision, first_line, since, voice};
+use crate::backtest::{Counts, Difference, Found, Record};
+use crate::event::Recorded;
+use crate::policy::Verdict;
+
+/// What a back-test does not know: the outcome of the user's commands.
+const CHECK: &str = "completion-check";
+
+/// What a policy would have said of an event, beside what was said.
+#[derive(Debug, Serialize)]
+pub struct Objection<'a> {
+    /// The event: its id, or its place in a file.
+    pub of: &'a str,
+    /// When.
+    pub at: &'a str,
+    /// Which event.
+    pub event: &'a str,
+    /// Who.
+    pub actor: &'a str,
+    /// What the policy would have said; null when it would have said nothing.
+    pub verdict: Option<&'a Verdict>,
+    /// What the policy that it is compared with would have said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against: Option<Option<&'a Verdict>>,
+    /// What the record says was decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<&'a Verdict>,
+    /// The gate that could not be asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_judged: Option<&'static str>,
+}
+
+impl<'a> Objection<'a> {
+    /// Each thing that there is to say of an event.
+    pub fn of(of: &'a str, event: &'a Recorded, found: &'a Found) -> Vec<Objection<'a>> {
+        let plain = Objection::plain(of, event);
+        let mut all: Vec<Objection<'a>> = Vec::new();
+        for verdict in &found.judgement.verdicts {
+            let recorded = same(found, verdict).or_else(|| found.recorded.first());
+            all.push(Objection { verdict: Some(verdict), recorded, ..plain });
+        }
+        let unasked = found.recorded.first().filter(|_| all.is_empty());
+        if let Some(recorded) = unasked {
+            all.push(Objection { recorded: Some(recorded), ..plain });
+        }
+        if found.not_judged {
+            all.push(Objection { not_judged: Some(CHECK), ..plain });
+        }
+        all
+    }
+
+    /// Where two policies differ: in what decides.
+    pub fn between(of: &'a str, event: &'a Recorded, difference: &Difference<'a>) -> Objection<'a> {
+        let decisive = |found: Option<&'a Found>| found.and_then(|found| found.judgement.decisive());
+        let found = difference.this.or(difference.other);
+        Objection {
+            verdict: decisive(difference.this),
+            against: Some(decisive(difference.other)),
+            recorded: found.and_then(|found| found.recorded.first()),
+            ..Objection::plain(of, event)
+        }
+    }
+
+    fn plain(of: &'a str, event: &'a Recorded) -> Objection<'a> {
+        let (at, actor) = (event.at.as_str(), event.actor.shown());
+        Objection {
+            of,
+            at,
+            event: &event.event,
+            actor,
+            verdict: None,
+            against: None,
+            recorded: None,
+            not_judged: None,
+        }
+    }
+}
+
+fn same<'a>(found: &'a Found, verdict: &Verdict) -> Option<&'a Verdict> {
+    found.recorded.iter().find(|one| one.gate == verdict.gate && one.rule == verdict.rule)
+}
+
+/// Tells them, with the time since the run's first event. What was told before and would not be told again is counted.
+pub fn objections(record: &Record, objections: &[Objection<'_>], columns: Option<usize>) -> String {
+    let mut out = Vec::new();
+    let mut head = Cells::default();
+    head.add(Style::new().bold(), record.name(), 0);
+    head.add(Style::new().dimmed(), &record.run, 0);
+    let _ = head.write(&mut out, columns);
+    let start = record.events.first().map(|event| event.at.as_str()).unwrap_or_default();
+    let is_shown =
+        |one: &&Objection<'_>| one.against.is_some() || one.verdict.is_none_or(|verdict| !verdict.repeated);
+    let shown: Vec<&Objection<'_>> = objections.iter().filter(is_shown).collect();
+    let widest = shown.iter().map(|one| one.actor.chars().count()).max().unwrap_or(0).clamp(4, 20);
+    for one in &shown {
+        let mut cells = Cells::default();
+        cells.add(Style::new().dimmed(), &format!("{:>8}", since(start, one.at).unwrap_or_default()), 8);
+        cells.add(Style::new(), one.event, 13);
+        cells.add(voice(one.actor), one.actor, widest);
+        one.say(&mut cells);
+        cells.add(Style::new().dimmed(), one.of, 0);
+        let _ = cells.write(&mut out, columns);
+    }
+    let repeated = objections.len() - shown.len();
+    if repeated > 0 {
+        let mut cells = Cells::default();
+        let told = format!("{:>8} {} told before, and not told again", "", count(repeated, "warning"));
+        cells.add(Style::new().dimmed(), &told, 0);
+        let _ = cells.write(&mut out, columns);
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+impl Objection<'_> {
+    fn say(&self, cells: &mut Cells) {
+        if let Some(gate) = self.not_judged {
+            cells.add(Style::new().dimmed(), &format!("{gate} not judged: its commands are not run"), 0);
+            return;
+        }
+        match self.against {
+            Some(other) => {
+                cells.add(style(self.verdict), &brief(self.verdict), 0);
+                cells.add(Style::new().dimmed(), "against", 0);
+                cells.add(style(other), &brief(other), 0);
+            }
+            None => cells.add(style(self.verdict), &brief(self.verdict), 0),
+        }
+        let told = self.verdict.or(self.against.flatten());
+        cells.add(Style::new(), &told.map(|verdict| first_line(&verdict.reason)).unwrap_or_default(), 0);
+        if self.recorded.is_some() {
+            cells.add(Style::new().dimmed(), &format!("(was: {})", brief(self.recorded)), 0);
+        }
+    }
+}
+
+/// `premature-shutdown block`.
+fn brief(verdict: Option<&Verdict>) -> String {
+    verdict.map_or_else(|| "nothing".to_owned(), |one| format!("{} {}", one.source(), one.word()))
+}
+
+fn style(verdict: Option<&Verdict>) -> Style {
+    verdict.map_or_else(|| Style::new().dimmed(), |verdict| decision(verdict.decision))
+}
+
+/// The numbers, on a line; `name` says whose they are.
+pub fn counts(counts: &Counts, name: Option<&str>) -> String {
+    let mut parts = vec![format!("{} blocked, {} warned", counts.blocked, counts.warned)];
+    if counts.escalated > 0 {
+        parts.push(format!("{} let through after blocks", counts.escalated));
+    }
+    if counts.not_judged > 0 {
+        parts.push(format!("{} not judged", counts.not_judged));
+    }
+    let name = name.map(|name| format!("{}: ", crate::ui::escape(name))).unwrap_or_default();
+    format!("{name}{}: {}\n", count(counts.events, "event"), parts.join(", "))
+}

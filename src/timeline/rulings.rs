@@ -1,0 +1,37 @@
+//! What the policy said, as it was recorded beside the events.
+
+use super::entry::{Entry, Kind, Source};
+use super::events::Told;
+use super::material::Material;
+use crate::policy::{Decision, Verdict};
+
+/// Tells each verdict.
+pub fn rulings(material: &Material) -> Vec<Entry> {
+    let spoken: Vec<(&Told, &Verdict, &str)> = material
+        .events
+        .iter()
+        .filter_map(|event| event.ruling.as_ref().map(|ruling| (event, &ruling.verdict, ruling.of.as_str())))
+        .collect();
+    let tell = |(place, (event, verdict, of)): (usize, &(&Told, &Verdict, &str))| {
+        let mut entry = Entry::new(&event.at, Kind::Verdict, event.shown(&material.run), Source::Hook);
+        entry.summary = Some(verdict.source());
+        entry.text = Some(verdict.reason.clone());
+        entry.agent.clone_from(&event.actor.id);
+        entry.decision = Some(verdict.decision);
+        entry.of = Some((*of).to_owned());
+        entry.paused = verdict.paused;
+        entry.repeated = verdict.repeated;
+        entry.blocks = verdict.escalated.then(|| blocks(&spoken[..place], event, verdict));
+        entry
+    };
+    spoken.iter().enumerate().map(tell).collect()
+}
+
+/// How often the same had been blocked before it was let through.
+fn blocks(before: &[(&Told, &Verdict, &str)], event: &Told, verdict: &Verdict) -> usize {
+    let same = before.iter().rev().filter(|(told, earlier, _)| {
+        told.actor.name == event.actor.name && earlier.gate == verdict.gate && earlier.rule == verdict.rule
+    });
+    let same = same.skip_while(|(_, earlier, _)| earlier.escalated);
+    same.take_while(|(_, earlier, _)| earlier.decision == Decision::Block).count()
+}
