@@ -2,7 +2,7 @@
 
 use super::near::closest;
 use super::problem::Code;
-use super::written::Flaw;
+use super::written::{Flaw, quoted};
 use crate::payload::{KNOWN, Kind};
 
 /// Events that a policy can judge: those at which the client can be held back.
@@ -25,7 +25,7 @@ pub(super) fn check(text: &str, at: usize, flaws: &mut Vec<Flaw>) {
             Some(close) => format!("did you mean \"{close}\"?"),
             None => format!("the events that can be judged are {}", judged()),
         };
-        let message = format!("there is no event {text:?}");
+        let message = format!("there is no event {}", quoted(text));
         flaws.push(Flaw { code: Code::UnknownEvent, at, message, hint: Some(hint) });
     } else if !JUDGED.contains(&kind) {
         let message = format!("{} cannot be judged, the rule never matches there", kind.name());

@@ -10,6 +10,7 @@ use super::problem::{Code, Problem};
 use super::settings::{Layer, Settings, build, setting};
 use super::source::Read;
 use super::trust::{Trust, name_of};
+use super::written::quoted;
 use super::{Check, Rule};
 
 /// The project's file, as far as it wants to run something.
@@ -63,7 +64,8 @@ pub(super) fn weigh(
     let mut left = BTreeSet::new();
     for entry in items.iter().filter(|entry| is_name(&entry.path)) {
         if entry.value.as_str().is_some_and(|name| taken.contains(name)) {
-            let message = format!("the user's file has a rule {} already; this one is left out", entry.value);
+            let name = quoted(entry.value.as_str().unwrap_or_default());
+            let message = format!("the user's file has a rule {name} already; this one is left out");
             let (path, at) = (source.path.clone(), Some(source.position(entry.at)));
             problems.push(Problem { code: Code::RuleNameTaken, path, at, message, hint: None });
             left.insert(entry.path.trim_end_matches("name"));
@@ -153,7 +155,7 @@ impl Project {
             Standing::Untrusted => "nobody has trusted it",
             Standing::Changed => "it changed since it was trusted",
         };
-        let message = format!("{} of this file left out: {why}", self.runs());
+        let message = format!("{} left out: {why}", self.runs());
         let problem = Problem::of_file(Code::Untrusted, &self.path, message);
         Some(problem.hint("look at what they do, and then: teamkeep policy trust"))
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::check::{Entry, Walk};
 use super::problem::Code;
+use super::written::quoted;
 use crate::payload::Kind;
 
 /// Checks each rule and check of the file.
@@ -18,7 +19,8 @@ pub(super) fn check(walk: &mut Walk<'_>) {
             if blank(Some(name)) {
                 found.push((Code::BadValue, name.at, "a rule's name is blank".to_owned(), None));
             } else if !names.insert(name.value.to_string()) {
-                let message = format!("there is a rule {} already", name.value);
+                let message =
+                    format!("there is a rule {} already", quoted(name.value.as_str().unwrap_or_default()));
                 found.push((Code::DuplicateRule, name.at, message, None));
             }
         }

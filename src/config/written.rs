@@ -9,6 +9,14 @@ use super::near::closest;
 use super::problem::Code;
 use super::{events, pattern, value};
 
+/// A text in quotes, cut to what a person looks at.
+pub fn quoted(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
 /// Something wrong with a value.
 pub struct Flaw {
     pub code: Code,
@@ -34,7 +42,7 @@ pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, flaws: &mut Flaws) -> Opti
             let mut read = serde_json::Map::new();
             for (pointer, wanted) in table {
                 if let Err(why) = pattern::check_pointer(pointer.get_ref()) {
-                    let message = format!("\"{}\": {why}", pointer.get_ref());
+                    let message = format!("{}: {why}", quoted(pointer.get_ref()));
                     flaws.push(Flaw {
                         code: Code::BadPointer,
                         at: pointer.span().start,
@@ -128,20 +136,24 @@ fn is_of(kind: Kind, text: &str, at: usize, flaws: &mut Flaws) {
     let mut flaw = |code, message: String, hint| flaws.push(Flaw { code, at, message, hint });
     match kind {
         Kind::Size if value::parse_size(text).is_none() => {
-            flaw(Code::BadSize, format!("{text:?} is no size; write it as \"16 MiB\" or \"512 KiB\""), None);
+            flaw(
+                Code::BadSize,
+                format!("{} is no size; write it as \"16 MiB\" or \"512 KiB\"", quoted(text)),
+                None,
+            );
         }
         Kind::Duration if value::parse_duration(text).is_none() => {
-            let message = format!("{text:?} is no duration; write it as \"90d\" or \"1m30s\"");
+            let message = format!("{} is no duration; write it as \"90d\" or \"1m30s\"", quoted(text));
             flaw(Code::BadDuration, message, None);
         }
         Kind::Words(words) if !words.contains(&text) => {
             let hint = closest(text, words).map(|close| format!("did you mean \"{close}\"?"));
             let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-            flaw(Code::BadValue, format!("{text:?} is none of {}", words.join(", ")), hint);
+            flaw(Code::BadValue, format!("{} is none of {}", quoted(text), words.join(", ")), hint);
         }
         Kind::Glob => {
             if let Err(why) = pattern::check_glob(text) {
-                flaw(Code::BadGlob, format!("{text:?} is no glob: {why}"), None);
+                flaw(Code::BadGlob, format!("{} is no glob: {why}", quoted(text)), None);
             }
         }
         _ => {}
@@ -151,7 +163,7 @@ fn is_of(kind: Kind, text: &str, at: usize, flaws: &mut Flaws) {
 fn is_pattern(text: &str, at: usize, flaws: &mut Flaws) {
     match pattern::regex_of(text).map(pattern::regex) {
         Some(Err(why)) => {
-            let message = format!("{text:?} is no regular expression: {why}");
+            let message = format!("{} is no regular expression: {why}", quoted(text));
             flaws.push(Flaw { code: Code::BadRegex, at, message, hint: None });
         }
         Some(Ok(_)) => {}

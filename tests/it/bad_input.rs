@@ -218,7 +218,7 @@ fn a_wrong_configuration_does_not_stop_a_hook_and_stops_a_command() {
     is_quiet(&stage.feed("stop", br#"{"hook_event_name":"Stop"}"#, &[]));
     assert_eq!(stage.library().archive.runs().0.len(), 0);
     let noted = stage.diagnostics();
-    assert!(noted.contains("teamkeep.toml:2:8: `log.keep`: invalid type: integer `3`"), "{noted}");
+    assert!(noted.contains("teamkeep.toml:2:8: `log.keep`: expected a duration"), "{noted}");
     let said = stage.run(&["teams"]);
     assert!(is_told(&said).contains("teamkeep.toml:2:8"), "{}", said.err);
     stage.configure("");
