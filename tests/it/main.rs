@@ -16,6 +16,7 @@ mod messages;
 mod origin;
 mod places;
 mod play;
+mod policy_test;
 mod properties;
 mod reenact;
 mod runs;
