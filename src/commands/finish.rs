@@ -27,7 +27,7 @@ pub fn run(args: &Args) -> ExitCode {
     }
     let clock = Clock::new(env.now.as_deref());
     let (config, problem) = Config::load(&paths.config);
-    let recorder = Recorder { env, paths, config, clock, finish: Finish::Detached };
+    let recorder = Recorder { env, paths, config, problems: Vec::new(), clock, finish: Finish::Detached };
     let mut notes = recorder::finish(&recorder, args.after);
     match problem {
         Some(problem) => notes.push(format!("nothing was pruned: {problem}")),

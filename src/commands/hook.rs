@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, Files, layers};
 use crate::context::oddities;
 use crate::diagnostics;
 use crate::env::Env;
@@ -35,13 +35,17 @@ pub fn run(args: &Args) -> ExitCode {
         Ui.report(&error);
         return ExitCode::from(error.exit_code());
     }
-    let (config, problem) = Config::load(&paths.config);
+    let project = env.project.clone().or_else(|| std::env::current_dir().ok());
+    let effective = layers::load(&Files::find(&paths, project.as_deref()));
+    let problems = effective.problems;
+    let config = effective.config;
     let input =
         payload::read(std::io::stdin(), config.hook.largest_input as usize, config.hook.stdin_patience);
     let read = start.elapsed();
-    let recorder = Recorder { env, paths, config, clock, finish: Finish::Detached };
+    let recorder = Recorder { env, paths, config, problems, clock, finish: Finish::Detached };
     let mut outcome = recorder.record(&input, args.event.as_deref());
-    outcome.notes.extend(problem.map(|problem| problem.to_string()));
+    let errors = recorder.problems.iter().filter(|problem| problem.is_error());
+    outcome.notes.extend(errors.map(ToString::to_string));
     outcome.notes.extend(recorder.paths.warning.clone());
     outcome
         .notes

@@ -122,6 +122,7 @@ fn recorder(paths: &Paths, step: &Step, now: &str) -> Recorder {
         env,
         paths: paths.clone(),
         config: Config::default(),
+        problems: Vec::new(),
         clock: Clock::new(Some(now)),
         finish: Finish::Inline,
     }

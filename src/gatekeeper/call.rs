@@ -4,15 +4,17 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use super::completion;
 use super::desk::{Desk, Notebook};
 use super::overrides::OverrideFile;
 use super::state::team_state;
 use super::weigh::{Judgement, let_go, weigh};
 use crate::archive::{Archive, Index};
 use crate::clock::Time;
-use crate::config::{Policy, Rule};
+use crate::config::{Mode, Policy, Rule};
 use crate::event::SafeName;
 use crate::payload::Kind;
+use crate::policy::gates::{COMPLETION_CHECK, PREMATURE_SHUTDOWN, completion_check};
 use crate::policy::{Facts, Finding, Judged, TeamState, judge};
 
 /// An event on its way before the gates.
@@ -49,16 +51,42 @@ impl Call<'_> {
         let Some(key) = self.run.or(self.event.session).and_then(SafeName::new) else {
             return Ok(Judgement::default());
         };
-        let mut open = Desk::new(self.dir.to_owned(), self.patience).open(&key)?;
+        let desk = Desk::new(self.dir.to_owned(), self.patience);
+        let checked = self.check_completion(&desk, &key)?;
+        let mut open = desk.open(&key)?;
         let ledger = std::mem::take(&mut open.notebook.ledger);
         let index = self.index.filter(|_| is_judged(self.event.kind));
         let mut team = team_state(self.archive, self.team, index, ledger);
-        let findings = judge(self.policy, self.rules, &Facts { event: self.event, team: &team });
+        let mut findings = judge(self.policy, self.rules, &Facts { event: self.event, team: &team });
+        findings.extend(checked);
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.decision));
         let judgement = self.weigh(&findings, &team, &mut open.notebook);
         self.remember(&judgement, &mut team);
         open.notebook.ledger = team.ledger;
         open.close()?;
         Ok(judgement)
+    }
+
+    /// Runs the checks of a task that is really completed. They may take minutes: the notebook is not kept open for them.
+    fn check_completion(&self, desk: &Desk, key: &SafeName) -> io::Result<Option<Finding>> {
+        let settings = &self.policy.completion_check;
+        if self.event.kind != Kind::TaskCompleted || settings.check.is_empty() || settings.mode == Mode::Off {
+            return Ok(None);
+        }
+        let overrides = OverrideFile::new(self.dir, self.patience).read();
+        if overrides.is_paused(COMPLETION_CHECK, self.team, self.now) {
+            return Ok(None);
+        }
+        let ledger = desk.open(key)?.notebook.ledger.clone();
+        let team = team_state(self.archive, self.team, self.index, ledger);
+        let due = completion_check::due(self.policy, &Facts { event: self.event, team: &team });
+        let payload = self.event.payload;
+        let (Some(id), false) = (payload.text("task_id"), due.is_empty()) else { return Ok(None) };
+        let cwd = Path::new(payload.text("cwd").unwrap_or("."));
+        let checked = completion::run(&due, cwd, self.dir, self.patience);
+        let owner = team.tasks.get(id).and_then(|task| task.owner.as_deref());
+        let about = owner.or(self.event.actor.name.as_deref()).unwrap_or("unknown");
+        Ok(completion::finding(&checked, settings.mode, self.policy.on_error, completion::Task { id, about }))
     }
 
     /// Counts each finding, and lets through what a human or the guard lets through.
@@ -84,7 +112,8 @@ impl Call<'_> {
             return;
         }
         team.ledger.observe(&self.event);
-        if judgement.verdicts.iter().any(|verdict| verdict.escalated || verdict.paused) {
+        // A request that was objected to and goes out all the same is answered without a breach.
+        if judgement.verdicts.iter().any(|verdict| verdict.gate == PREMATURE_SHUTDOWN) {
             let_go(&mut team.ledger, &self.event);
         }
     }

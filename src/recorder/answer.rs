@@ -35,7 +35,21 @@ impl Recorder {
     pub(super) fn watch(&self, step: &Step) -> Option<Answer> {
         let asks = step.kind == Kind::SessionStart && self.config.hook.watch && step.client.is_absolute();
         let path = |dir: &&str| step.client.join(dir).into_os_string().into_string().ok();
-        asks.then(|| Answer::watch(&["teams", "tasks"].iter().filter_map(path).collect::<Vec<_>>()))
+        let paths = || ["teams", "tasks"].iter().filter_map(path).collect::<Vec<_>>();
+        let paths = if asks { paths() } else { Vec::new() };
+        let wrong = if step.kind == Kind::SessionStart { self.wrong() } else { None };
+        (asks || wrong.is_some()).then(|| Answer::begin(&paths, wrong.as_deref()))
+    }
+
+    /// What is wrong with the policy's files: it is said when a session begins, and never silently off.
+    fn wrong(&self) -> Option<String> {
+        let mut errors = self.problems.iter().filter(|problem| problem.is_error());
+        let first = errors.next()?;
+        let more = errors.count();
+        let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+        Some(format!(
+            "teamkeep: a policy file cannot be used, the defaults stand for it: {first}{more}. See: teamkeep policy check"
+        ))
     }
 }
 

@@ -3,6 +3,7 @@
 mod answer;
 mod ends;
 mod finish;
+mod judge;
 mod learn;
 mod look;
 mod record;

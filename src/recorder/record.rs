@@ -8,7 +8,7 @@ use super::look::Found;
 use super::{Finish, ends, learn};
 use crate::archive::{Archive, Subject};
 use crate::clock::{self, Clock, Time};
-use crate::config::Config;
+use crate::config::{Config, Problem};
 use crate::env::Env;
 use crate::error::Error;
 use crate::event::{Actor, Event, Id, SafeName};
@@ -27,6 +27,8 @@ pub struct Recorder {
     pub paths: Paths,
     /// The settings.
     pub config: Config,
+    /// What is wrong with the files that they come from.
+    pub problems: Vec<Problem>,
     /// The clock.
     pub clock: Clock,
     /// Who does what can wait after the end of a run.
@@ -43,7 +45,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn note<T>(&mut self, what: &str, result: Result<T, impl Display>) -> Option<T> {
+    pub(super) fn note<T>(&mut self, what: &str, result: Result<T, impl Display>) -> Option<T> {
         result.map_err(|error| self.notes.push(format!("cannot {what}: {error}"))).ok()
     }
 }
@@ -61,13 +63,13 @@ pub(super) struct Step {
 }
 
 /// Who spoke, and to which run that belongs.
-struct Voice {
-    resolved: Resolved,
-    actor: Actor,
+pub(super) struct Voice {
+    pub resolved: Resolved,
+    pub actor: Actor,
     memory: Memory,
     /// What the session belongs to (it may see the files of others).
     own: Option<Subject>,
-    run: Option<String>,
+    pub run: Option<String>,
 }
 
 impl Recorder {
@@ -96,6 +98,7 @@ impl Recorder {
         outcome.notes.extend(found.problems.iter().map(|(_, problem)| problem.clone()));
         outcome.notes.extend(found.notes.iter().cloned());
         self.append(&step, &payload, asked, &voice, &mut outcome);
+        self.judge(&step, &payload, &archive, &found, &voice, &mut outcome);
         self.conclude(&step, &evidence, &archive, found, &mut voice, &mut outcome);
         outcome
     }

@@ -34,6 +34,9 @@ pub struct Objection<'a> {
     /// The gate that could not be asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_judged: Option<&'static str>,
+    /// Which of the two policies could not ask it.
+    #[serde(skip)]
+    unknown: (bool, bool),
 }
 
 impl<'a> Objection<'a> {
@@ -58,11 +61,15 @@ impl<'a> Objection<'a> {
     /// Where two policies differ: in what decides.
     pub fn between(of: &'a str, event: &'a Recorded, difference: &Difference<'a>) -> Objection<'a> {
         let decisive = |found: Option<&'a Found>| found.and_then(|found| found.judgement.decisive());
+        let unknown = |found: Option<&Found>| found.is_some_and(|found| found.not_judged);
+        let unknown = (unknown(difference.this), unknown(difference.other));
         let found = difference.this.or(difference.other);
         Objection {
             verdict: decisive(difference.this),
             against: Some(decisive(difference.other)),
             recorded: found.and_then(|found| found.recorded.first()),
+            not_judged: (unknown.0 || unknown.1).then_some(CHECK),
+            unknown,
             ..Objection::plain(of, event)
         }
     }
@@ -78,6 +85,7 @@ impl<'a> Objection<'a> {
             against: None,
             recorded: None,
             not_judged: None,
+            unknown: (false, false),
         }
     }
 }
@@ -119,15 +127,19 @@ pub fn objections(record: &Record, objections: &[Objection<'_>], columns: Option
 
 impl Objection<'_> {
     fn say(&self, cells: &mut Cells) {
-        if let Some(gate) = self.not_judged {
+        if let Some(gate) = self.not_judged.filter(|_| self.against.is_none()) {
             cells.add(Style::new().dimmed(), &format!("{gate} not judged: its commands are not run"), 0);
             return;
         }
         match self.against {
             Some(other) => {
-                cells.add(style(self.verdict), &brief(self.verdict), 0);
+                let words = |verdict: Option<&Verdict>, unknown: bool| match unknown {
+                    true => format!("{}, {CHECK} not judged", brief(verdict)),
+                    false => brief(verdict),
+                };
+                cells.add(style(self.verdict), &words(self.verdict, self.unknown.0), 0);
                 cells.add(Style::new().dimmed(), "against", 0);
-                cells.add(style(other), &brief(other), 0);
+                cells.add(style(other), &words(other, self.unknown.1), 0);
             }
             None => cells.add(style(self.verdict), &brief(self.verdict), 0),
         }

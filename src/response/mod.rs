@@ -42,20 +42,31 @@ impl Answer {
         Answer { exit, stderr: reason.into(), ..Answer::default() }
     }
 
-    /// Goes on, and tells: before a tool the model, beside the tool's result; else the user.
+    /// Goes on, and tells the user; before a tool the model as well, beside the tool's result.
     pub fn warn(kind: Kind, reason: &str) -> Answer {
         let output = match kind {
-            Kind::PreToolUse => {
-                json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": reason}})
-            }
+            Kind::PreToolUse => json!({
+                "systemMessage": reason,
+                "hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": reason},
+            }),
             _ => json!({"systemMessage": reason}),
         };
         Answer { stdout: format!("{output}\n"), ..Answer::default() }
     }
 
-    /// Asks the client to run the FileChanged hook for every file below these paths (SessionStart, from 2.1.83).
-    pub fn watch(paths: &[String]) -> Answer {
-        let output = json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "watchPaths": paths}});
+    /// Answers at SessionStart: asks the client to run the FileChanged hook for every file below these paths (from
+    /// 2.1.83), and tells the lead and the user what is wrong with the policy.
+    pub fn begin(watch: &[String], wrong: Option<&str>) -> Answer {
+        let mut specific = json!({"hookEventName": "SessionStart"});
+        let mut output = json!({});
+        if !watch.is_empty() {
+            specific["watchPaths"] = json!(watch);
+        }
+        if let Some(wrong) = wrong {
+            specific["additionalContext"] = json!(wrong);
+            output["systemMessage"] = json!(wrong);
+        }
+        output["hookSpecificOutput"] = specific;
         Answer { stdout: format!("{output}\n"), ..Answer::default() }
     }
 }

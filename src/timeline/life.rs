@@ -162,10 +162,3 @@ fn errands(material: &Material) -> HashMap<&str, &str> {
     });
     errands.collect()
 }
-
-/// The name of an event's actor.
-fn who(material: &Material, event: &Told) -> String {
-    let name = event.who().unwrap_or("unknown");
-    // Before its session had a team the lead was nobody's lead.
-    if event.actor.kind == ActorKind::Lead { lead(&material.run).to_owned() } else { name.to_owned() }
-}

@@ -77,7 +77,14 @@ impl Scene {
         let env =
             Env { store, client: Some(self.client()), home: Some(self.dir.path().into()), ..Env::default() };
         let paths = Paths::find(&env);
-        Recorder { env, paths, config: Config::default(), clock: pinned(millis), finish: Finish::Inline }
+        Recorder {
+            env,
+            paths,
+            config: Config::default(),
+            problems: Vec::new(),
+            clock: pinned(millis),
+            finish: Finish::Inline,
+        }
     }
 
     fn write(&self, path: &str, text: &str) {

@@ -22,11 +22,10 @@ pub struct Source {
 /// # Errors
 /// When the file cannot be read or makes no sense. One that is named must be there.
 pub fn read(context: &Context, file: Option<&Path>) -> Result<Source> {
-    let path = file.unwrap_or(&context.paths.config);
-    let name = path.display().to_string();
+    let name = file.map_or_else(|| "the policy in force".to_owned(), |file| file.display().to_string());
     let config = match file {
         Some(file) => Config::parse(&text(file)?, file)?,
-        None => match Config::load(path) {
+        None => match Config::load(&context.paths.config) {
             (config, None) => config,
             (_, Some(error)) => return Err(error),
         },

@@ -16,7 +16,10 @@ use crate::config::{Mode, Policy};
 use crate::event::LEAD;
 
 /// The gate that keeps busy teammates; the ledger remembers what it lets through.
-pub(super) const PREMATURE_SHUTDOWN: &str = "premature-shutdown";
+/// The gate that a shutdown meets.
+pub const PREMATURE_SHUTDOWN: &str = "premature-shutdown";
+/// The gate that runs commands.
+pub const COMPLETION_CHECK: &str = "completion-check";
 
 /// What a gate is: how hard it is, and its objection to the facts.
 type Gate = (fn(&Policy) -> Mode, fn(&Policy, &Facts<'_>) -> Option<Finding>);

@@ -1,0 +1,122 @@
+//! The policy's say in a call: asked after the event is on record, so that no policy can lose it.
+
+use super::look::Found;
+use super::record::{Outcome, Recorder, Step, Voice};
+use crate::archive::Archive;
+use crate::clock;
+use crate::config::OnError;
+use crate::error::Error;
+use crate::event::{Event, Id};
+use crate::gatekeeper::{self, Call, Judgement, is_judged};
+use crate::log::Log;
+use crate::payload::{Kind, Payload};
+use crate::policy::{Decision, Judged, Verdict};
+use crate::response::Answer;
+
+impl Recorder {
+    /// Asks the policy, records what it says, and spells it for the client.
+    pub(super) fn judge(
+        &self,
+        step: &Step,
+        payload: &Payload,
+        archive: &Archive,
+        found: &Found,
+        voice: &Voice,
+        outcome: &mut Outcome,
+    ) {
+        // What could not be archived is held back already, and what is no payload cannot be judged.
+        let in_team = voice.resolved.member && voice.run.is_some();
+        let by_rule = is_judged(step.kind) && !self.config.rule.is_empty();
+        if outcome.answer.exit != 0 || !(in_team || by_rule) {
+            return;
+        }
+        let at = clock::stamp(step.at);
+        let team = voice.resolved.team.as_ref();
+        let call = Call {
+            archive,
+            dir: &self.paths.policy(),
+            patience: self.config.log.lock_patience,
+            now: step.at,
+            policy: &self.config.policy,
+            rules: &self.config.rule,
+            event: Judged {
+                id: step.id.as_str(),
+                at: &at,
+                kind: step.kind,
+                session: payload.session(),
+                actor: &voice.actor,
+                payload,
+            },
+            run: voice.run.as_deref(),
+            team: team.map(|team| team.as_str()),
+            index: team.and_then(|team| found.teams.get(team)),
+        };
+        match call.judge() {
+            Ok(judgement) => {
+                let event = Event {
+                    v: 1,
+                    at: &at,
+                    id: step.id.as_str(),
+                    event: step.kind.name(),
+                    session: payload.session(),
+                    team: call.team,
+                    actor: &voice.actor,
+                    run: call.run,
+                    warning: None,
+                    malformed: None,
+                    verdict: None,
+                    payload: &payload.raw,
+                };
+                self.tell(step, &judgement, &event, outcome);
+            }
+            Err(error) => self.fail(step.kind, &error.to_string(), outcome),
+        }
+    }
+
+    /// Records each verdict, and answers by the one that decides.
+    fn tell(&self, step: &Step, judgement: &Judgement, event: &Event<'_>, outcome: &mut Outcome) {
+        let log = Log::open(self.paths.log(), &self.config.log);
+        for verdict in &judgement.verdicts {
+            let line = gatekeeper::line(verdict, &Id::new(step.at), event).map_err(Error::from_json);
+            let appended = line.and_then(|line| log.append(&line, step.at));
+            outcome.note("record the verdict", appended);
+        }
+        let Some(verdict) = judgement.decisive() else { return };
+        if verdict.decision == Decision::Block {
+            outcome.answer = Answer::block(step.kind, &verdict.reason);
+            return;
+        }
+        // A block that was let through, and each warning, is told once in a state of the work.
+        let told = judgement.verdicts.iter().filter(|verdict| !verdict.repeated && !verdict.paused);
+        let words: Vec<String> = told.filter_map(words).collect();
+        if !words.is_empty() {
+            outcome.answer = Answer::warn(step.kind, &words.join("\n"));
+        }
+    }
+
+    /// The policy could not be asked: `on-error` says what that means. A teammate that only waits, or a turn that ends,
+    /// is never held back for it: nothing would ever let it go on.
+    fn fail(&self, kind: Kind, why: &str, outcome: &mut Outcome) {
+        outcome.notes.push(format!("cannot ask the policy: {why}"));
+        let held = matches!(kind, Kind::PreToolUse | Kind::TaskCreated | Kind::TaskCompleted);
+        if held && self.config.policy.on_error == OnError::Block {
+            let what = "teamkeep could not ask the policy, and on-error = \"block\" holds the action back";
+            outcome.answer = Answer::block(
+                kind,
+                format!("{what} ({why}). Tell the user; `teamkeep policy check` says more."),
+            );
+        }
+    }
+}
+
+/// What is said of a verdict that lets the action go on.
+fn words(verdict: &Verdict) -> Option<String> {
+    match verdict.decision {
+        Decision::Warn => Some(verdict.reason.clone()),
+        Decision::Allow if verdict.escalated => Some(format!(
+            "teamkeep let this through after blocking it repeatedly ({}): {}",
+            verdict.gate, verdict.reason
+        )),
+        _ => None,
+    }
+}
