@@ -81,3 +81,40 @@ impl<'a> Past<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::Change;
+
+    #[test]
+    fn an_event_sees_its_own_look_even_when_it_is_written_behind_a_later_one_s() {
+        let dir = tempfile::tempdir().unwrap();
+        let archive = Archive::new(dir.path().to_owned(), 1 << 20, std::time::Duration::ZERO);
+        let look = |at: &str, event: &str, status: &str, gone: &[&str]| {
+            let object =
+                archive.objects.put(format!("{{\"status\":\"{status}\"}}").as_bytes(), false).unwrap();
+            let change =
+                Change { path: "tasks/t/1.json".to_owned(), object: Some(object), ..Change::default() };
+            let gone: Vec<String> = gone.iter().map(|path| (*path).to_owned()).collect();
+            let changed = if gone.is_empty() { vec![change] } else { Vec::new() };
+            Snapshot { at: at.to_owned(), event: event.to_owned(), changed, gone, ..Snapshot::default() }
+        };
+        let snapshots = vec![
+            look("2", "b", "pending", &[]),
+            look("2", "a", "in_progress", &[]),
+            look("3", "c", "", &["tasks/t/1.json"]),
+        ];
+        let journal = Journal { snapshots, damaged: 0 };
+        let mut past = Past::new(&archive, &journal, Some("t"));
+        let mut status = |id, at| {
+            past.go_to(id, at);
+            past.open();
+            past.team.tasks.get("1").and_then(|task| task.status.clone())
+        };
+        assert_eq!(status("0", "0"), None);
+        assert_eq!(status("a", "1").as_deref(), Some("in_progress"));
+        assert_eq!(status("b", "2").as_deref(), Some("in_progress"), "time goes forward alone");
+        assert_eq!(status("c", "3"), None);
+    }
+}

@@ -122,3 +122,50 @@ impl std::ops::AddAssign for Counts {
         self.not_judged += other.not_judged;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::{Change, Journal, Snapshot};
+    use serde_json::{Value, json};
+
+    fn event(id: usize, actor: &str, message: Value) -> Recorded {
+        let kind = if actor == "team-lead" { "lead" } else { "teammate" };
+        let payload =
+            json!({"tool_name": "SendMessage", "tool_use_id": id.to_string(), "tool_input": message});
+        let line = json!({"v": 1, "at": format!("2026-02-03T04:05:0{id}.000Z"), "id": id.to_string(), "event": "PreToolUse",
+            "actor": {"name": actor, "id": null, "kind": kind}, "payload": payload});
+        serde_json::from_str(&line.to_string()).unwrap()
+    }
+
+    #[test]
+    fn what_would_be_blocked_happens_all_the_same_and_is_let_through_in_the_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let archive = Archive::new(dir.path().to_owned(), 1 << 20, std::time::Duration::ZERO);
+        let task = br#"{"id":"1","subject":"Draft","status":"in_progress","owner":"bob"}"#;
+        let changed = |path: &str, bytes: &[u8]| Change {
+            path: path.to_owned(),
+            object: Some(archive.objects.put(bytes, false).unwrap()),
+            ..Change::default()
+        };
+        let roster = br#"{"members":[{"name":"team-lead"},{"name":"bob"}]}"#;
+        let changed = vec![changed("tasks/t/1.json", task), changed("teams/t/config.json", roster)];
+        let look = Snapshot { at: "2026-02-03T04:05:00.000Z".to_owned(), changed, ..Snapshot::default() };
+        let ask = || json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "enough"}});
+        let agree = json!({"to": "team-lead", "message": {"type": "shutdown_response", "request_id": "shutdown-1@bob", "approve": true}});
+        let mut events: Vec<Recorded> = (1..=4).map(|id| event(id, "team-lead", ask())).collect();
+        events.push(event(5, "bob", agree));
+        let journal = Journal { snapshots: vec![look], damaged: 0 };
+        let team = Some("t".to_owned());
+        let mut record = Record { run: "r".to_owned(), team, events, verdicts: Default::default(), journal };
+        let tested = test(&archive, &record, &Policy::default(), &[]);
+        let words: Vec<&str> =
+            tested.found.iter().map(|found| found.judgement.decisive().unwrap().word()).collect();
+        assert_eq!(words, ["block", "block", "block", "let through"], "and the approval is no second breach");
+        let counts = tested.counts();
+        assert_eq!((counts.events, counts.blocked, counts.escalated), (5, 3, 1));
+        record.events.drain(..4);
+        let alone = test(&archive, &record, &Policy::default(), &[]);
+        assert_eq!(alone.counts().blocked, 1, "without a request it is one");
+    }
+}
