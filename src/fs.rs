@@ -1,7 +1,7 @@
 //! The disk's primitives: private directories, atomic writes, bounded locks, careful reads.
 
 use std::fs::{File, Metadata, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Read as _, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -188,7 +188,32 @@ pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
 /// # Errors
 /// `InvalidInput` for something that is no regular file, `FileTooLarge` past `most` bytes, else as reading does.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
+    read(path, OFlags::NOFOLLOW, most).map(|read| (read.bytes, read.metadata))
+}
+
+/// Reads as [`read_regular`] does, again where the file was written to meanwhile.
+///
+/// # Errors
+/// As [`read_regular`].
+pub fn read_steady(path: &Path, most: u64) -> io::Result<Read> {
+    for _ in 0..2 {
+        let read = read(path, OFlags::NOFOLLOW, most)?;
+        if read.steady {
+            return Ok(read);
+        }
+    }
     read(path, OFlags::NOFOLLOW, most)
+}
+
+/// What was read of a file.
+#[derive(Debug)]
+pub struct Read {
+    /// The content.
+    pub bytes: Vec<u8>,
+    /// Size and times as they were before the first byte was read: what comes later has others.
+    pub metadata: Metadata,
+    /// Whether they were the same after the last byte. Else the content may be a mixture of two states.
+    pub steady: bool,
 }
 
 /// Reads as [`read_regular`] does, and follows links: for files that the user keeps where they like.
@@ -196,10 +221,10 @@ pub fn read_regular(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
 /// # Errors
 /// As [`read_regular`].
 pub fn read_linked(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
-    read(path, OFlags::empty(), most)
+    read(path, OFlags::empty(), most).map(|read| (read.bytes, read.metadata))
 }
 
-fn read(path: &Path, flags: OFlags, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
+fn read(path: &Path, flags: OFlags, most: u64) -> io::Result<Read> {
     let flags = (flags | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
     let mut file = std::fs::OpenOptions::new()
         .read(true)
@@ -219,9 +244,9 @@ fn read(path: &Path, flags: OFlags, most: u64) -> io::Result<(Vec<u8>, Metadata)
         let what = format!("{} is larger than {most} bytes", path.display());
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
     }
-    // The size and times of what was read, not of what stood there before.
-    let metadata = file.metadata().map_err(|error| named(error, "stat", path))?;
-    Ok((bytes, metadata))
+    let after = file.metadata().map_err(|error| named(error, "stat", path))?;
+    let steady = Stamp::of(&metadata) == Stamp::of(&after) && bytes.len() as u64 == metadata.len();
+    Ok(Read { bytes, metadata, steady })
 }
 
 /// What tells two states of a file apart without reading it.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Instant;
 
 use super::index::Index;
 use super::look::Look;
@@ -22,6 +23,15 @@ pub struct Call<'a> {
     pub event: &'a Id,
     /// Whether everything must be on disk (fsync) before it returns: the files are about to be erased.
     pub durable: bool,
+    /// When it must be done with reading: what is not kept by then is left for the next call.
+    pub until: Option<Instant>,
+}
+
+impl Call<'_> {
+    /// Whether its time for reading is over.
+    pub fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
 }
 
 /// What came of a look.
@@ -91,7 +101,7 @@ impl Archive {
         }
         let mut look = Look::new(self, known, &seen, call);
         look.settle_run(subject, client);
-        look.keep_files(client);
+        look.keep_files(subject, client);
         look.note_gone();
         let snapshot = look.snapshot();
         let notes = std::mem::take(&mut look.notes);

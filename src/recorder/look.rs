@@ -25,7 +25,7 @@ pub struct Found {
 impl Recorder {
     /// Looks at every team that the call can concern.
     pub(super) fn look(&self, step: &Step, evidence: &Evidence<'_>, archive: &Archive) -> Found {
-        let call = Call { at: step.at, event: &step.id, durable: step.deletes };
+        let call = Call { at: step.at, event: &step.id, durable: step.deletes, until: step.until };
         let mut found = Found::default();
         if step.client.as_os_str().is_empty() {
             return found;
@@ -58,7 +58,7 @@ impl Recorder {
         if evidence.is_pane_like() || !(starts || archive.knows(&subject)) {
             return None;
         }
-        let call = Call { at: step.at, event: &step.id, durable: false };
+        let call = Call { at: step.at, event: &step.id, durable: false, until: step.until };
         let index = match archive.index(&subject) {
             Some(_) => archive.capture(&subject, &step.client, &call).index?,
             None => archive.begin(&subject, &call).ok()?,

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use super::answer::odd;
 use super::look::Found;
@@ -48,6 +49,9 @@ impl Outcome {
     }
 }
 
+/// How much longer a look may take before a TeamDelete: what it leaves would be lost.
+const BEFORE_DELETE: u32 = 6;
+
 /// A call on its way through the steps.
 pub(super) struct Step {
     pub kind: Kind,
@@ -57,6 +61,8 @@ pub(super) struct Step {
     pub session: Option<SafeName>,
     /// Whether a TeamDelete is about to run: what is not on disk by then is lost.
     pub deletes: bool,
+    /// When it must be done with looking, so that the event is on record before the client loses its patience.
+    pub until: Option<Instant>,
     before: Memory,
 }
 
@@ -105,6 +111,9 @@ impl Recorder {
         let session = payload.session().and_then(SafeName::new);
         let sessions = self.paths.sessions();
         let kind = payload.event_name().or(asked).map_or(Kind::Unknown, Kind::named);
+        let deletes = kind == Kind::PreToolUse && payload.tool() == Some("TeamDelete");
+        let patience =
+            self.config.archive.longest_look.saturating_mul(if deletes { BEFORE_DELETE } else { 1 });
         Step {
             kind,
             at,
@@ -112,7 +121,8 @@ impl Recorder {
             client: self.paths.client_for(payload.transcript()).unwrap_or_default(),
             before: session.as_ref().map(|session| Memory::load(&sessions, session)).unwrap_or_default(),
             session,
-            deletes: kind == Kind::PreToolUse && payload.tool() == Some("TeamDelete"),
+            deletes,
+            until: Instant::now().checked_add(patience),
         }
     }
 

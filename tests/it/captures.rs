@@ -85,6 +85,49 @@ fn a_torn_task_is_kept_and_repaired_by_the_next_look() {
 }
 
 #[test]
+fn a_thousand_empty_files_are_kept_as_they_are_and_the_event_is_on_record() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    for number in 2..1_000 {
+        stage.write(&format!("tasks/session-aaaaaaaa/{number}.json"), "");
+    }
+    lead.hook("Stop", json!({}));
+    assert_eq!(stage.log().len(), 2);
+    let library = stage.library();
+    let held = library.archive.journal(&library.find("latest").unwrap().run).last();
+    let torn = held.values().filter(|state| state.torn && state.object.is_some());
+    assert_eq!(torn.count(), 998);
+}
+
+#[test]
+fn what_there_was_no_time_for_is_kept_by_the_next_calls() {
+    let stage = Stage::new();
+    stage.configure("[archive]\nlongest-look = \"0s\"\n");
+    let lead = team(&stage);
+    let known = || {
+        let library = stage.library();
+        library.archive.journal(&library.find("latest").unwrap().run).last().into_keys().collect::<Vec<_>>()
+    };
+    assert_eq!(known(), [CONFIG], "the team's own file comes first");
+    assert!(stage.diagnostics().contains("there was no time for 2 files"), "{}", stage.diagnostics());
+    lead.hook("Stop", json!({}));
+    assert_eq!(known(), [CONFIG, INBOX]);
+    lead.hook("Stop", json!({}));
+    assert_eq!(known(), [TASK, CONFIG, INBOX]);
+    assert_eq!(stage.log().len(), 3, "and every event is on record");
+}
+
+#[test]
+fn a_team_delete_is_held_back_until_there_was_time_for_every_file() {
+    let stage = Stage::new();
+    stage.configure("[archive]\nlongest-look = \"0s\"\n");
+    let lead = team(&stage);
+    let payload = lead.payload("PreToolUse", json!({"tool_name": "TeamDelete", "tool_input": {}}));
+    let said = stage.feed("pre-tool-use", payload.to_string().as_bytes(), &[]);
+    assert!(said.code == Some(2) && said.err.contains("there was no time for"), "{said:?}");
+}
+
+#[test]
 fn a_file_that_vanishes_keeps_what_it_said() {
     let stage = Stage::new();
     let lead = team(&stage);
