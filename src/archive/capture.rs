@@ -9,6 +9,7 @@ use super::look::Look;
 use super::run::EndedBy;
 use super::scan::{Found, Scan, scan};
 use super::snapshot::Snapshot;
+use super::state::MAIN;
 use super::store::{Archive, Subject};
 use crate::clock::Time;
 use crate::event::{Id, SafeName};
@@ -101,9 +102,10 @@ impl Archive {
         }
         let mut look = Look::new(self, known, &seen, call);
         look.settle_run(subject, client);
+        look.reconcile(lock.is_some());
         look.keep_files(subject, client);
-        look.note_gone();
-        let snapshot = look.snapshot();
+        look.note_gone(subject);
+        let snapshot = look.snapshot(lock.is_some());
         let notes = std::mem::take(&mut look.notes);
         let problems = match self.write(subject, &mut look, snapshot.as_ref(), lock) {
             Ok(()) => look.problems,
@@ -141,17 +143,14 @@ impl Archive {
             let mut line = serde_json::to_vec(snapshot)?;
             line.push(b'\n');
             let name = match lock {
-                Some(_) => "snapshots.jsonl".to_owned(),
+                Some(_) => MAIN.to_owned(),
                 None => format!("snapshots-{}.jsonl", look.call.event),
             };
             fs::append_line(&dir.join(name), &line, look.call.durable)?;
         }
         if look.call.durable {
-            for hash in look.index.files.values().filter_map(|seen| seen.object.as_deref()) {
-                self.objects.sync(hash)?;
-            }
-            if dir.join("snapshots.jsonl").exists() {
-                fs::sync_file(&dir.join("snapshots.jsonl"))?;
+            if dir.join(MAIN).exists() {
+                fs::sync_file(&dir.join(MAIN))?;
             }
             fs::sync_dir(&dir)?;
         }

@@ -35,6 +35,9 @@ pub struct Index {
     pub present: bool,
     /// Whether the run was closed.
     pub ended: bool,
+    /// How many journals that were written without the lock are taken account of.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub alone: usize,
     /// The files, by their path below the client's directory.
     pub files: BTreeMap<String, Seen>,
 }
@@ -64,6 +67,10 @@ pub struct Seen {
     /// Whether it was written so shortly before the capture that the same stamp may hide a later write.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Seen {

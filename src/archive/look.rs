@@ -1,14 +1,18 @@
 //! A look while it is taken: which run it is, which files are new or gone, and what of them can be kept.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
+
+use chrono::TimeDelta;
 
 use super::capture::Call;
 use super::index::{Index, Seen};
 use super::run::{RunRecord, run_id};
 use super::scan::{Found, Scan};
 use super::snapshot::{Change, Snapshot};
+use super::state::Held;
 use super::store::{Archive, Subject};
 use crate::clock;
 use crate::event::SafeName;
@@ -35,6 +39,8 @@ pub(super) struct Look<'a> {
     pub replaced: Option<String>,
     continues: Option<String>,
     config: Option<Content>,
+    /// What the journal says, where the index is not enough to go by.
+    on_record: Option<Held>,
     pauses: Duration,
     news: usize,
     changed: Vec<Change>,
@@ -64,6 +70,7 @@ impl<'a> Look<'a> {
             replaced: None,
             continues: None,
             config: None,
+            on_record: None,
             pauses: ALL_PAUSES,
             news: 0,
             changed: Vec::new(),
@@ -132,6 +139,35 @@ impl<'a> Look<'a> {
         }
     }
 
+    /// Reads the journal where the index, which is a cache of it, is not enough to go by: before a TeamDelete the
+    /// journal itself must be whole, and what was written without the lock, late perhaps, may say something older.
+    pub(super) fn reconcile(&mut self, locked: bool) {
+        let alone = self.archive.alone(&self.index.run);
+        let unseen = locked && alone != self.index.alone;
+        if !unseen && !self.call.durable {
+            return;
+        }
+        let journal = self.archive.journal(&self.index.run);
+        if let Some(last) = journal.snapshots.last()
+            && last.at > self.index.at
+        {
+            self.index.at.clone_from(&last.at);
+        }
+        if locked {
+            self.index.alone = alone;
+            self.index_changed |= unseen;
+        }
+        self.on_record = Some(journal.last());
+    }
+
+    /// The content that is on record for a file.
+    fn known(&self, path: &str) -> Option<&str> {
+        match &self.on_record {
+            Some(held) => held.get(path).filter(|state| state.gone_at.is_none())?.object.as_deref(),
+            None => self.index.files.get(path)?.object.as_deref(),
+        }
+    }
+
     /// Keeps every file whose stamp is new, or was too fresh to be trusted: the team's own first, then its tasks,
     /// as many as there is time for.
     pub(super) fn keep_files(&mut self, subject: &Subject, client: &Path) {
@@ -142,16 +178,13 @@ impl<'a> Look<'a> {
         for (path, found) in team.into_iter().chain(tasks) {
             let known = self.index.files.get(path);
             let trusted = known.is_some_and(|seen| !seen.fresh && seen.matches(found.stamp()));
-            let held = || {
-                known
-                    .and_then(|seen| seen.object.as_deref())
-                    .is_some_and(|hash| self.archive.objects.has(hash))
-            };
-            let lost = self.call.durable && !held();
+            let same = || known.and_then(|seen| seen.object.as_deref()) == self.known(path);
             match found {
-                _ if trusted && !lost => {}
+                // Before a TeamDelete nothing is taken for kept that was not compared.
+                Found::File(_) if trusted && !self.call.durable && same() => {}
+                Found::Other(..) if trusted => {}
                 // However short the time is, each look gets on by one file.
-                Found::File(_) if self.news > 0 && self.call.is_over() => left += 1,
+                Found::File(_) if (self.news > 0 || self.call.durable) && self.call.is_over() => left += 1,
                 Found::File(stamp) => {
                     self.news += usize::from(known.is_none_or(|seen| !seen.matches(stamp)));
                     self.keep_file(client, path);
@@ -191,8 +224,7 @@ impl<'a> Look<'a> {
                     Ok(object) => object,
                     Err(error) => return self.problems.push(format!("cannot keep {path}: {error}")),
                 };
-                let known = self.index.files.get(path).and_then(|seen| seen.object.as_deref());
-                let new = known != Some(object.as_str());
+                let new = self.known(path) != Some(object.as_str());
                 if new {
                     self.changed.push(Change {
                         path: path.to_owned(),
@@ -213,7 +245,7 @@ impl<'a> Look<'a> {
             }
             // It went while we looked: what it said last was kept, or it was never there at a call's moment.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if self.index.files.remove(path).is_some() {
+                if self.index.files.remove(path).is_some() || self.known(path).is_some() {
                     self.gone.push(path.to_owned());
                 }
             }
@@ -245,11 +277,21 @@ impl<'a> Look<'a> {
     }
 
     /// A directory that could not be looked at has lost nothing yet.
-    pub(super) fn note_gone(&mut self) {
+    pub(super) fn note_gone(&mut self, subject: &Subject) {
         if self.scan.problems.is_empty() {
             let scan = self.scan;
             let gone = self.index.files.extract_if(.., |path, _| !scan.found.contains_key(path));
             self.gone.extend(gone.map(|(path, _)| path));
+            let roots = [format!("teams/{}/", subject.name()), format!("tasks/{}/", subject.name())];
+            let told: HashSet<&String> = self.gone.iter().collect();
+            let there = self.on_record.iter().flatten().filter(|(path, state)| {
+                state.gone_at.is_none()
+                    && roots.iter().any(|root| path.starts_with(root))
+                    && !scan.found.contains_key(*path)
+                    && !told.contains(path)
+            });
+            let gone: Vec<String> = there.map(|(path, _)| path.clone()).collect();
+            self.gone.extend(gone);
         }
         if self.index.present != self.scan.team_dir {
             self.index.present = self.scan.team_dir;
@@ -258,7 +300,7 @@ impl<'a> Look<'a> {
     }
 
     /// The manifest; `None` when nothing changed.
-    pub(super) fn snapshot(&mut self) -> Option<Snapshot> {
+    pub(super) fn snapshot(&mut self, locked: bool) -> Option<Snapshot> {
         let team_dir =
             (self.was_present.unwrap_or(false) != self.scan.team_dir).then_some(self.scan.team_dir);
         if self.changed.is_empty() && self.gone.is_empty() && team_dir.is_none() {
@@ -268,6 +310,10 @@ impl<'a> Look<'a> {
         let at = clock::stamp(self.call.at);
         if at > self.index.at {
             self.index.at = at;
+        } else if !locked {
+            // The index knows only of lines that were written under the lock: this one is later than they.
+            let last = clock::parse(&self.index.at).unwrap_or(self.call.at);
+            self.index.at = clock::stamp(last + TimeDelta::milliseconds(1));
         }
         Some(Snapshot {
             v: 1,

@@ -20,7 +20,8 @@ impl Objects {
         Objects { root }
     }
 
-    /// Keeps a content and gives its hash. One that is there already is not written again, unless it is damaged.
+    /// Keeps a content and gives its hash. One that is there already is not written again, unless it was cut or,
+    /// where it must be durable, says something else.
     ///
     /// # Errors
     /// When the disk refuses.
@@ -28,9 +29,10 @@ impl Objects {
         let hash = hash(bytes);
         let path = self.path(&hash).ok_or(io::ErrorKind::InvalidInput)?;
         match std::fs::metadata(&path) {
-            Ok(there) if there.len() == bytes.len() as u64 => {
+            Ok(there) if there.len() == bytes.len() as u64 && (!durable || says(&path, bytes)) => {
                 if durable {
                     fs::sync_file(&path)?;
+                    path.parent().map_or(Ok(()), fs::sync_dir)?;
                 }
             }
             _ => fs::write_atomic(&path, bytes, durable)?,
@@ -72,24 +74,16 @@ impl Objects {
         Ok(bytes)
     }
 
-    /// Whether a content of this hash is there, by its name alone.
-    pub fn has(&self, hash: &str) -> bool {
-        self.path(hash).is_some_and(|path| path.exists() || path.with_extension("gz").exists())
-    }
-
-    /// Brings a kept content to the disk.
-    ///
-    /// # Errors
-    /// When it is missing or the disk refuses.
-    pub fn sync(&self, hash: &str) -> io::Result<()> {
-        fs::sync_file(&self.path(hash).ok_or(io::ErrorKind::InvalidInput)?)
-    }
-
     /// The path of a hash; `None` for what is no hash.
     fn path(&self, hash: &str) -> Option<PathBuf> {
         let valid = hash.len() == 64 && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         valid.then(|| self.root.join(&hash[..1]).join(&hash[1..]))
     }
+}
+
+/// Whether a file says exactly this.
+fn says(path: &Path, bytes: &[u8]) -> bool {
+    fs::read_regular(path, bytes.len() as u64).is_ok_and(|(there, _)| there == bytes)
 }
 
 fn hash(bytes: &[u8]) -> String {
@@ -122,6 +116,13 @@ mod tests {
         assert!(objects.get(&hash).unwrap_err().to_string().contains("damaged"));
         objects.put(b"state", false).unwrap();
         assert_eq!(objects.get(&hash).unwrap(), b"state", "a content that was cut is written again");
+        std::fs::write(&path, "stale").unwrap();
+        objects.put(b"state", true).unwrap();
+        assert_eq!(
+            objects.get(&hash).unwrap(),
+            b"state",
+            "and one that says something else, where it matters"
+        );
     }
 
     #[test]

@@ -128,6 +128,27 @@ fn a_team_delete_is_held_back_until_there_was_time_for_every_file() {
 }
 
 #[test]
+fn an_older_state_that_was_written_without_the_lock_does_not_have_the_last_word() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let first = journal(&stage).remove(0);
+    lead.task("1", "completed", Some("alice"));
+    lead.hook("Stop", json!({}));
+    // Somebody who saw the first state gave up on the lock, and wrote it later and with a later time.
+    let late = Snapshot { at: "2026-02-03T04:05:16.000Z".to_owned(), team_dir: None, ..first };
+    let run = stage.library().find("latest").unwrap().run.clone();
+    let line = serde_json::to_string(&late).unwrap() + "\n";
+    std::fs::write(stage.keep(&format!("archive/runs/{run}/snapshots-late.jsonl")), line).unwrap();
+    lead.task("2", "pending", None);
+    lead.hook("Stop", json!({}));
+    let last = stage.show(&["latest"]);
+    assert_eq!(
+        (&last["tasks"]["1"]["status"], &last["tasks"]["2"]["status"]),
+        (&json!("completed"), &json!("pending"))
+    );
+}
+
+#[test]
 fn a_file_that_vanishes_keeps_what_it_said() {
     let stage = Stage::new();
     let lead = team(&stage);

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::play::Lead;
-use super::stage::{Said, Stage, feed};
+use super::stage::{Said, Stage, below, feed};
 
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 
@@ -128,6 +128,36 @@ fn objects_that_were_lost_are_written_again_before_a_team_delete() {
     let lead = team(&stage);
     lead.start("startup");
     std::fs::remove_dir_all(stage.keep("archive/objects")).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(80));
+    lead.before("u1", "TeamDelete", &json!({}), json!({}));
+    stage.remove_dir("tasks");
+    assert_eq!(stage.show(&["parser-team"])["tasks"]["1"]["owner"], "alice");
+}
+
+#[test]
+fn objects_that_were_emptied_or_changed_are_written_again_before_a_team_delete() {
+    for damage in [|_: usize| 0, |length: usize| length] {
+        let stage = Stage::new();
+        let lead = team(&stage);
+        lead.start("startup");
+        for path in below(&stage.keep("archive/objects")).iter().filter(|path| path.is_file()) {
+            let length = std::fs::read(path).unwrap().len();
+            std::fs::write(path, " ".repeat(damage(length))).unwrap();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(80));
+        lead.before("u1", "TeamDelete", &json!({}), json!({}));
+        stage.remove_dir("tasks");
+        assert_eq!(stage.show(&["parser-team"])["tasks"]["1"]["owner"], "alice");
+    }
+}
+
+#[test]
+fn a_journal_that_was_lost_is_written_again_before_a_team_delete() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    lead.start("startup");
+    let run = stage.library().find("latest").unwrap().run.clone();
+    std::fs::remove_file(stage.keep(&format!("archive/runs/{run}/snapshots.jsonl"))).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(80));
     lead.before("u1", "TeamDelete", &json!({}), json!({}));
     stage.remove_dir("tasks");
