@@ -61,15 +61,21 @@ impl Archive {
         match self.lock(subject) {
             Ok(Some(lock)) => self.capture_changes(subject, client, call, Some(&lock)),
             // Nothing may be lost: without the lock the manifest goes to a journal of its own.
-            Ok(None) => {
-                let mut captured = self.capture_changes(subject, client, call, None);
-                captured.notes.push(format!(
-                    "the archive's lock was kept by others, a journal of its own was written: {subject:?}"
-                ));
-                captured
+            Ok(None) => self.capture_alone(subject, client, call, "it is kept by others"),
+            Err(error) if self.is_lock_obstructed(subject) => {
+                self.capture_alone(subject, client, call, &error.to_string())
             }
             Err(error) => Captured { index, problems: vec![error.to_string()], ..Captured::default() },
         }
+    }
+
+    fn capture_alone(&self, subject: &Subject, client: &Path, call: &Call<'_>, why: &str) -> Captured {
+        let mut captured = self.capture_changes(subject, client, call, None);
+        let name = subject.name();
+        captured
+            .notes
+            .push(format!("{name} has a journal of its own: the archive's lock was not to be had: {why}"));
+        captured
     }
 
     /// Begins the run of a subject that has nothing on disk yet.
@@ -143,8 +149,8 @@ impl Archive {
             let mut line = serde_json::to_vec(snapshot)?;
             line.push(b'\n');
             let name = match lock {
-                Some(_) => MAIN.to_owned(),
-                None => format!("snapshots-{}.jsonl", look.call.event),
+                Some(_) if !fs::is_obstructed(&dir.join(MAIN)) => MAIN.to_owned(),
+                _ => format!("snapshots-{}.jsonl", look.call.event),
             };
             fs::append_line(&dir.join(name), &line, look.call.durable)?;
         }

@@ -28,8 +28,12 @@ impl Objects {
     pub fn put(&self, bytes: &[u8], durable: bool) -> io::Result<String> {
         let hash = hash(bytes);
         let path = self.path(&hash).ok_or(io::ErrorKind::InvalidInput)?;
-        match std::fs::metadata(&path) {
-            Ok(there) if there.len() == bytes.len() as u64 && (!durable || says(&path, bytes)) => {
+        match std::fs::symlink_metadata(&path) {
+            Ok(there)
+                if there.is_file()
+                    && there.len() == bytes.len() as u64
+                    && (!durable || says(&path, bytes)) =>
+            {
                 if durable {
                     fs::sync_file(&path)?;
                     path.parent().map_or(Ok(()), fs::sync_dir)?;
@@ -64,9 +68,9 @@ impl Objects {
     /// When it is missing, cannot be read, or is damaged.
     pub fn get(&self, hash: &str) -> Result<Vec<u8>> {
         let path = self.path(hash).ok_or_else(|| Error::new(format!("{hash:?} is no hash of an object")))?;
-        let bytes = match std::fs::read(&path) {
+        let bytes = match fs::read_regular(&path, LARGEST) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => unpack(&path.with_extension("gz"))?,
-            other => other.map_err(|error| fs::named(error, "read", &path))?,
+            other => other?.0,
         };
         if self::hash(&bytes) != hash {
             return Err(Error::new(format!("{} is damaged: its content has another hash", path.display())));
@@ -90,11 +94,11 @@ fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
-/// The most that a compressed object may grow to.
+/// The most that an object may hold.
 const LARGEST: u64 = 2 << 30;
 
 fn unpack(path: &Path) -> Result<Vec<u8>> {
-    let file = std::fs::File::open(path).map_err(|error| fs::named(error, "open", path))?;
+    let file = fs::open_regular(path)?;
     let mut bytes = Vec::new();
     let mut gzip = flate2::read::GzDecoder::new(io::BufReader::new(file)).take(LARGEST);
     gzip.read_to_end(&mut bytes).map_err(|error| fs::named(error, "unpack", path))?;

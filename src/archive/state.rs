@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::snapshot::Snapshot;
 use super::store::Archive;
+use crate::fs;
 
 /// A run's manifests, in the order in which the looks were taken.
 #[derive(Debug, Default)]
@@ -69,10 +70,10 @@ fn journals(dir: &Path) -> Vec<String> {
 
 impl Journal {
     fn read(&mut self, path: &Path) {
-        let file = match std::fs::File::open(path) {
+        let file = match fs::open_regular(path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return,
-            Err(error) => return self.miss(format!("cannot read {}: {error}", path.display())),
+            Err(error) => return self.miss(error.to_string()),
         };
         for (number, line) in (1..).zip(BufReader::new(file).split(b'\n')) {
             let line = match line {

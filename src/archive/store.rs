@@ -102,6 +102,11 @@ impl Archive {
         fs::lock(&self.root.join("locks").join(subject.key()), self.patience)
     }
 
+    /// Whether no process can ever have this lock.
+    pub(super) fn is_lock_obstructed(&self, subject: &Subject) -> bool {
+        fs::is_obstructed(&self.root.join("locks").join(subject.key()))
+    }
+
     /// Writes the index to its place, and takes it away from the other one. It can be made again from the journal.
     pub(super) fn save_index(&self, _lock: &Lock, subject: &Subject, index: &Index) -> io::Result<()> {
         let was_there = fs::write_over(&self.index_path(subject, index.ended), serde_json::to_vec(index)?)?;
@@ -153,9 +158,9 @@ impl Archive {
     pub fn why_damaged(&self, run: &str) -> String {
         let Some(dir) = self.run_dir(run) else { return format!("{run:?} is no name of a run") };
         let path = dir.join("run.json");
-        let why = match std::fs::read(&path) {
-            Err(error) => error.to_string(),
-            Ok(bytes) => match serde_json::from_slice::<RunRecord>(&bytes) {
+        let why = match fs::read_regular(&path, LARGEST) {
+            Err(error) => return error.to_string(),
+            Ok((bytes, _)) => match serde_json::from_slice::<RunRecord>(&bytes) {
                 Err(error) => error.to_string(),
                 Ok(other) => format!("it is the record of run {:?}", other.run),
             },
@@ -193,11 +198,14 @@ impl Archive {
     }
 }
 
+/// No record of ours is larger: the index of 100,000 files has some 25 MB.
+const LARGEST: u64 = 1 << 28;
+
 /// An index that makes no sense may be half-written: who reads it need not hold the lock.
 fn read_index(path: &Path) -> Option<Index> {
     for pause in [0, 200, 1_000, 4_000] {
         std::thread::sleep(Duration::from_micros(pause));
-        let bytes = std::fs::read(path).ok()?;
+        let (bytes, _) = fs::read_regular(path, LARGEST).ok()?;
         if let Ok(index) = serde_json::from_slice(&bytes) {
             return Some(index);
         }
@@ -205,8 +213,9 @@ fn read_index(path: &Path) -> Option<Index> {
     None
 }
 
-fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+/// Reads one of our own files. What stands in its place is not followed and not waited for.
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read_regular(path, LARGEST).ok()?.0).ok()
 }
 
 fn write_json(path: &Path, value: &impl Serialize, durable: bool) -> io::Result<()> {

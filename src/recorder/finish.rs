@@ -19,6 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How often the log is pruned, when nothing else calls for the detached process.
 const PRUNE_EVERY: Duration = Duration::from_secs(86_400);
 
+/// A temporary file that is older than this belongs to nobody.
+const LEFTOVER: Duration = Duration::from_secs(3_600);
+
 /// Who does what can wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish {
@@ -72,6 +75,7 @@ pub fn finish(recorder: &Recorder, after: Option<u32>) -> Vec<String> {
     }
     let archive = recorder.archive();
     let mut notes = keep(&archive, false);
+    fs::sweep(&recorder.paths.store, LEFTOVER);
     if let Some(pid) = after {
         let pause = Duration::from_millis(50);
         let mut waited = Duration::ZERO;
