@@ -58,7 +58,11 @@ impl Archive {
         if !call.durable && is_unchanged(index.as_ref(), &seen) {
             return Captured { index, problems: seen.problems, ..Captured::default() };
         }
-        match self.lock(subject) {
+        let start = Instant::now();
+        let lock = self.lock(subject);
+        // What was waited is not taken from the time for reading.
+        let call = &Call { until: call.until.and_then(|until| until.checked_add(start.elapsed())), ..*call };
+        match lock {
             Ok(Some(lock)) => self.capture_changes(subject, client, call, Some(&lock)),
             // Nothing may be lost: without the lock the manifest goes to a journal of its own.
             Ok(None) => self.capture_alone(subject, client, call, "it is kept by others"),

@@ -2,14 +2,14 @@
 
 use std::fmt::Display;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::answer::odd;
 use super::look::Found;
 use super::{Finish, ends, learn};
 use crate::archive::{Archive, Subject};
 use crate::clock::{self, Clock, Time};
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::env::Env;
 use crate::error::Error;
 use crate::event::{Actor, Event, Id, SafeName};
@@ -101,7 +101,7 @@ impl Recorder {
         outcome.answer = self.answer(&step, &payload, &found, &voice.resolved);
         outcome.notes.extend(found.problems.iter().map(|(_, problem)| problem.clone()));
         outcome.notes.extend(found.notes.iter().cloned());
-        self.append(&step, &payload, asked, &voice, &mut outcome);
+        self.append(&step, &payload, asked, &archive, &voice, &mut outcome);
         self.conclude(&step, &evidence, &archive, found, &mut voice, &mut outcome);
         outcome
     }
@@ -160,6 +160,7 @@ impl Recorder {
         step: &Step,
         payload: &Payload,
         asked: Option<&str>,
+        archive: &Archive,
         voice: &Voice,
         outcome: &mut Outcome,
     ) {
@@ -181,10 +182,17 @@ impl Recorder {
             malformed: payload.malformed.as_ref().map(|why| why.0.as_str()),
             payload: &payload.raw,
         };
-        let log = Log::open(self.paths.log(), &self.config.log).durable(step.deletes);
+        let limits = config::Log { lock_patience: archive.patience(), ..self.config.log.clone() };
+        let log = Log::open(self.paths.log(), &limits).durable(step.deletes);
+        let start = Instant::now();
         let appended = event.line().map_err(Error::from_json).and_then(|line| log.append(&line, step.at));
         match appended {
-            Ok(appended) => outcome.notes.extend(appended.note),
+            Ok(appended) => {
+                if appended.segment.is_solo() {
+                    archive.has_waited(start);
+                }
+                outcome.notes.extend(appended.note);
+            }
             Err(error) => {
                 outcome.notes.push(error.to_string());
                 if outcome.answer.exit == 0 {
@@ -204,6 +212,7 @@ impl Recorder {
         voice: &mut Voice,
         outcome: &mut Outcome,
     ) {
+        let settled = archive.settle(Duration::ZERO);
         let own = voice.own.as_ref();
         let name = voice.resolved.name.as_deref();
         if let (Some(own), Some(run)) = (own, &voice.run)
@@ -218,10 +227,9 @@ impl Recorder {
         found.vanished.retain(|subject| !(ends_itself && Some(subject) == own));
         let closed =
             ends::close(evidence, archive, &self.paths.log(), own, name.is_none(), &found.vanished, step.at);
-        let closed = outcome.note("close the run", closed).unwrap_or_default();
+        let closed = outcome.note("close the run", closed).unwrap_or_default() || settled;
         if let Some(session) = &step.session {
-            let patience = self.config.log.lock_patience;
-            let saved = voice.memory.save(&step.before, &self.paths.sessions(), session, patience);
+            let saved = voice.memory.save(&step.before, &self.paths.sessions(), session, archive.patience());
             outcome.note("remember the session", saved);
         }
         if closed || (step.kind == Kind::SessionStart && self.has_left(archive)) {
