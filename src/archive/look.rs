@@ -256,7 +256,11 @@ impl<'a> Look<'a> {
     /// Notes that a file is there that could not be read. It is tried again when its stamp changes, and at the next
     /// look where the disk was what failed.
     fn skip(&mut self, path: &str, error: &io::Error) {
-        self.problems.push(format!("cannot keep {path}: {error}"));
+        let bound = match error.kind() {
+            io::ErrorKind::FileTooLarge => "; `largest-file` under [archive] sets this",
+            _ => "",
+        };
+        self.problems.push(format!("cannot keep {path}: {error}{bound}"));
         let Some(found) = self.scan.found.get(path) else { return };
         if matches!(
             error.kind(),
