@@ -31,6 +31,9 @@ pub struct Memory {
     pub version: Option<String>,
     /// The run that it is noted in.
     pub run: Option<String>,
+    /// When it was last found to be in no team, by the clock for files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub teamless: Option<i64>,
 }
 
 impl Memory {
@@ -77,6 +80,9 @@ impl Memory {
         newer(&self.name, &before.name, &mut merged.name);
         newer(&self.version, &before.version, &mut merged.version);
         newer(&self.run, &before.run, &mut merged.run);
+        if self.teamless != before.teamless {
+            merged.teamless = self.teamless;
+        }
         fs::write_atomic(&file(dir, session), &serde_json::to_vec(&merged)?, false)
     }
 }

@@ -101,6 +101,10 @@ impl Recorder {
         outcome.answer = self.answer(&step, &payload, &found, &voice.resolved);
         outcome.notes.extend(found.problems.iter().map(|(_, problem)| problem.clone()));
         outcome.notes.extend(found.notes.iter().cloned());
+        // What does not change is not told at each call.
+        let tells = matches!(step.kind, Kind::SessionStart | Kind::SessionEnd)
+            || matches!(payload.tool(), Some("TeamCreate" | "TeamDelete"));
+        outcome.notes.extend(found.unseen.iter().filter(|_| tells).cloned());
         self.append(&step, &payload, asked, &archive, &voice, &mut outcome);
         self.conclude(&step, &evidence, &archive, found, &mut voice, &mut outcome);
         outcome
@@ -131,7 +135,8 @@ impl Recorder {
         let resolved = identity::team(evidence, &found.teams);
         let index = resolved.team.as_ref().and_then(|team| found.teams.get(team));
         let actor = identity::actor(evidence, index, resolved.name.as_deref());
-        let memory = learn::learn(evidence, &resolved, &actor);
+        let mut memory = learn::learn(evidence, &resolved, &actor);
+        memory.teamless = found.since.filter(|_| resolved.team.is_none()).or(memory.teamless);
         let mut own = resolved.team.clone().filter(|_| resolved.member).map(Subject::Team);
         let mut run = index.map(|index| index.run.clone());
         if resolved.team.is_none() {
@@ -148,7 +153,12 @@ impl Recorder {
         // Another team's trouble holds nothing back, as long as it is known which team is meant.
         let meant = |subject: &Subject| resolved.team.is_none() || subject.team() == resolved.team.as_ref();
         let problems = found.problems.iter().filter(|(subject, _)| step.deletes && meant(subject));
-        let problems: Vec<String> = problems.map(|(_, problem)| problem.clone()).collect();
+        let mut problems: Vec<String> = problems.map(|(_, problem)| problem.clone()).collect();
+        let is_there =
+            resolved.team.as_ref().and_then(|team| found.teams.get(team)).is_some_and(|i| i.present);
+        if step.deletes && !is_there {
+            problems.extend(found.unseen.iter().cloned());
+        }
         if !problems.is_empty() {
             return self.hold_back(resolved.team.as_ref(), &problems);
         }

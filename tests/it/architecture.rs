@@ -24,7 +24,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("event", &["clock"]),
     ("log", &["clock", "config", "error", "event", "fs"]),
     ("archive", &["clock", "error", "event", "fs", "team"]),
-    ("identity", &["archive", "event", "fs", "payload"]),
+    ("identity", &["archive", "clock", "event", "fs", "payload"]),
     ("response", &["payload"]),
     (
         "recorder",

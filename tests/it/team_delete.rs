@@ -165,6 +165,43 @@ fn a_journal_that_was_lost_is_written_again_before_a_team_delete() {
 }
 
 #[test]
+fn teams_that_cannot_be_listed_hold_a_team_delete_back() {
+    let stage = Stage::new();
+    let lead = Lead::named(&stage, SESSION, "parser-team");
+    std::os::unix::fs::symlink("teams", stage.client("teams")).unwrap();
+    let said = delete(&stage, &lead, stage.keep("").to_str().unwrap());
+    assert!(said.code == Some(2) && said.err.contains("cannot look at teams: "), "{said:?}");
+    lead.start("startup");
+    assert!(stage.diagnostics().contains("cannot look at teams: "), "{}", stage.diagnostics());
+}
+
+#[test]
+fn a_team_whose_name_is_no_file_name_for_us_is_told_and_not_deleted() {
+    for name in [".hidden".to_owned(), "back\\slash".to_owned(), "x".repeat(201)] {
+        let stage = Stage::new();
+        let lead = Lead::named(&stage, SESSION, &name);
+        lead.roster(1_000, &["alice"]);
+        lead.start("startup");
+        assert!(stage.diagnostics().contains("no name for a team"), "{}", stage.diagnostics());
+        let said = delete(&stage, &lead, stage.keep("").to_str().unwrap());
+        assert!(said.code == Some(2) && said.err.contains("no name for a team"), "{said:?}");
+    }
+}
+
+#[test]
+fn a_file_over_the_bound_holds_a_team_delete_back_and_the_reason_says_what_helps() {
+    let stage = Stage::new();
+    stage.configure("[archive]\nlargest-file = \"1 KiB\"\n");
+    let lead = team(&stage);
+    lead.inbox("alice", json!([{"text": "x".repeat(2_000)}]));
+    lead.start("startup");
+    let said = delete(&stage, &lead, stage.keep("").to_str().unwrap());
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("Ask the user to raise `largest-file` under [archive] in "), "{}", said.err);
+    assert!(!said.err.contains("free space"), "{}", said.err);
+}
+
+#[test]
 fn what_is_odd_but_kept_does_not_hold_a_team_delete_back() {
     let stage = Stage::new();
     let lead = team(&stage);
