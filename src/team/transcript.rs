@@ -152,6 +152,16 @@ fn delivered(text: &str) -> Vec<Delivered> {
     found
 }
 
+/// What a message reads as, in a transcript of a client before 2.1.328, when it quotes the client's tags: one message
+/// of its sender, and one of whomever each tag names.
+pub fn read_as(from: &str, text: &str) -> Vec<Delivered> {
+    let mut pieces = delivered(&format!("{OPEN}teammate_id=\"\">\n{text}\n{CLOSE}"));
+    if let Some(first) = pieces.first_mut() {
+        from.clone_into(&mut first.from);
+    }
+    pieces
+}
+
 /// A tag's head and what follows it: the head ends at the first `>` outside quotes.
 fn split_head(block: &str) -> Option<(&str, &str)> {
     let mut quoted = false;
