@@ -6,7 +6,7 @@ mod task;
 mod transcript;
 
 pub use config::{LeadProcess, Member, TeamConfig};
-pub use inbox::{Entry, Notice, entries};
+pub use inbox::{Entry, Notice, entries, fresh_entries};
 pub use task::Task;
 pub use transcript::{Delivered, Record, Said, read_as, records};
 

@@ -5,6 +5,7 @@ use std::io::BufRead;
 use serde_json::Value;
 
 use super::text;
+use crate::json;
 
 /// One line of a transcript, as far as it matters here.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +58,7 @@ pub fn records(mut from: impl BufRead) -> Vec<Record> {
     while from.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
         // Most lines of a transcript are of no concern, and need no parser to show it.
         let matters = [&b"teammate-message"[..], b"tool_use"].iter().any(|word| contains(&line, word));
-        if matters && let Ok(value) = serde_json::from_slice::<Value>(&line) {
+        if matters && let Some(value) = json::lenient(&line) {
             records.extend(Record::read(&value));
         }
         line.clear();
