@@ -15,7 +15,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("json", &[]),
     ("process", &[]),
     ("payload", &["json"]),
-    ("team", &[]),
+    ("team", &["json"]),
     ("ui", &["error"]),
     ("paths", &["env", "error", "fs"]),
     ("config", &["clock", "error", "fs", "near"]),
@@ -34,7 +34,10 @@ const ROOMS: &[(&str, &[&str])] = &[
             "payload", "process", "response",
         ],
     ),
-    ("timeline", &["archive", "clock", "error", "event", "log", "near", "payload", "process", "team"]),
+    (
+        "timeline",
+        &["archive", "clock", "error", "event", "fs", "json", "log", "near", "payload", "process", "team"],
+    ),
     ("render", &["clock", "event", "payload", "team", "timeline", "ui"]),
     ("demo", &["clock", "config", "env", "error", "paths", "payload", "recorder", "team"]),
     (
