@@ -105,7 +105,7 @@ mod tests {
             look("2", "a", "in_progress", &[]),
             look("3", "c", "", &["tasks/t/1.json"]),
         ];
-        let journal = Journal { snapshots, damaged: 0 };
+        let journal = Journal { snapshots, ..Journal::default() };
         let mut past = Past::new(&archive, &journal, Some("t"));
         let mut status = |id, at| {
             past.go_to(id, at);

@@ -155,7 +155,7 @@ mod tests {
         let agree = json!({"to": "team-lead", "message": {"type": "shutdown_response", "request_id": "shutdown-1@bob", "approve": true}});
         let mut events: Vec<Recorded> = (1..=4).map(|id| event(id, "team-lead", ask())).collect();
         events.push(event(5, "bob", agree));
-        let journal = Journal { snapshots: vec![look], damaged: 0 };
+        let journal = Journal { snapshots: vec![look], ..Journal::default() };
         let team = Some("t".to_owned());
         let mut record = Record { run: "r".to_owned(), team, events, verdicts: Default::default(), journal };
         let tested = test(&archive, &record, &Policy::default(), &[]);

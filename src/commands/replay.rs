@@ -42,7 +42,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
                 let line = serde_json::to_string(entry).map_err(Error::from_json)?;
                 let _ = writeln!(lines, "{line}");
             }
-            reading::print(context, &lines)?;
+            reading::print_lines(context, &lines)?;
         } else {
             let telling = Telling { all: args.all, full: args.full, columns: context.ui.columns() };
             reading::print(context, &render::story(material, &timeline, telling))?;

@@ -96,6 +96,8 @@ pub const KEYS: &[Key] = &[
          \"warn\" lets it through and says so."),
     key("archive.largest-file", Size, "\"32 MiB\"", Never,
         "A file larger than this is not archived; its size and time are noted instead."),
+    key("archive.longest-look", Duration, "\"1s\"", Never,
+        "After so long a call leaves what it has not archived yet to the next one, so that its event is on record before the client loses its patience. Before a TeamDelete it is six times as long."),
     key("hook.watch", Switch, "true", Never,
         "Whether a session that starts asks the client to report each change of a team's files."),
     key("hook.largest-input", Size, "\"16 MiB\"", Never,

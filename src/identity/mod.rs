@@ -8,4 +8,4 @@ mod team;
 pub use actor::{resolve as actor, resolve_by as actor_by, version};
 pub use evidence::Evidence;
 pub use memory::Memory;
-pub use team::{Resolved, concerned, resolve as team, resolve_by as team_by};
+pub use team::{Concerned, Resolved, concerned, resolve as team, resolve_by as team_by};

@@ -2,7 +2,6 @@
 //! its own does it, so that SessionEnd, which has 1.5 seconds for all its hooks, is not held up.
 
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -19,6 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How often the log is pruned, when nothing else calls for the detached process.
 const PRUNE_EVERY: Duration = Duration::from_secs(86_400);
 
+/// A temporary file that is older than this belongs to nobody.
+const LEFTOVER: Duration = Duration::from_secs(3_600);
+
 /// Who does what can wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish {
@@ -33,7 +35,7 @@ impl Recorder {
     pub(super) fn has_left(&self, archive: &Archive) -> bool {
         let pruned = std::fs::metadata(self.pruned()).and_then(|metadata| metadata.modified());
         let due = || pruned.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > PRUNE_EVERY));
-        archive.has_unfinished() || !self.pruned().exists() || due()
+        archive.has_unfinished() || archive.has_endings() || !self.pruned().exists() || due()
     }
 
     /// The file whose time says when the log was last pruned.
@@ -51,12 +53,8 @@ impl Recorder {
             return if notes.is_empty() { Ok(()) } else { Err(io::Error::other(notes.join("; "))) };
         }
         let mut command = Command::new(std::env::current_exe()?);
-        command
-            .arg("finish")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0);
+        // No process group: who leads one can begin no session, and that is the first thing it does.
+        command.arg("finish").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         if let Some(pid) = client {
             command.arg("--after").arg(pid.to_string());
         }
@@ -71,7 +69,9 @@ pub fn finish(recorder: &Recorder, after: Option<u32>) -> Vec<String> {
         let _ = rustix::process::setsid();
     }
     let archive = recorder.archive();
+    archive.settle(recorder.config.log.lock_patience);
     let mut notes = keep(&archive, false);
+    fs::sweep(&recorder.paths.store, LEFTOVER);
     if let Some(pid) = after {
         let pause = Duration::from_millis(50);
         let mut waited = Duration::ZERO;
@@ -80,7 +80,12 @@ pub fn finish(recorder: &Recorder, after: Option<u32>) -> Vec<String> {
             waited += pause;
         }
     }
-    notes.extend(keep(&archive, true));
+    archive.settle(recorder.config.log.lock_patience);
+    for note in keep(&archive, true) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
     notes
 }
 

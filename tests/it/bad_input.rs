@@ -166,7 +166,7 @@ fn escapes(payload: Value) -> Value {
     let outside = |path: &std::path::PathBuf| !path.starts_with(stage.keep(""));
     let mut found: Vec<_> = below(stage.home().parent().unwrap()).into_iter().filter(outside).collect();
     found.sort();
-    let expected = ["home", "home/.claude", "home/kept", "home/parser"];
+    let expected = ["home", "home/.claude", "home/kept", "home/parser", "teamkeep.toml"];
     assert_eq!(found, expected.map(|path| stage.home().parent().unwrap().join(path)).as_slice());
     assert!(!below(&stage.keep("")).iter().any(|path| path.ends_with("x.json")));
     log.remove(0)
@@ -218,7 +218,10 @@ fn a_wrong_configuration_does_not_stop_a_hook_and_stops_a_command() {
     is_quiet(&stage.feed("stop", br#"{"hook_event_name":"Stop"}"#, &[]));
     assert_eq!(stage.library().archive.runs().0.len(), 0);
     let noted = stage.diagnostics();
-    assert!(noted.contains("teamkeep.toml:2:8: `log.keep`: expected a duration"), "{noted}");
+    assert!(
+        noted.contains("teamkeep.toml:2:8: error[wrong-type]: `log.keep`: expected a duration"),
+        "{noted}"
+    );
     let said = stage.run(&["teams"]);
     assert!(is_told(&said).contains("teamkeep.toml:2:8"), "{}", said.err);
     stage.configure("");

@@ -21,6 +21,7 @@ mod places;
 mod play;
 mod policy_commands;
 mod policy_files;
+mod policy_hook;
 mod policy_test;
 mod properties;
 mod reenact;

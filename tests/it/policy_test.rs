@@ -41,7 +41,7 @@ fn file(stage: &Stage, name: &str, text: &str) -> String {
 
 #[test]
 fn a_recorded_run_file_is_tested_and_nothing_is_kept_of_it() {
-    let stage = Stage::new();
+    let stage = Stage::judging();
     let said = test(&stage, &[&trace("v328-inprocess")]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
     let told: Vec<&str> = said.out.lines().map(|line| line.split('…').next().unwrap()).collect();
@@ -58,7 +58,7 @@ fn a_recorded_run_file_is_tested_and_nothing_is_kept_of_it() {
 
 #[test]
 fn a_premature_shutdown_is_found_in_the_runs_of_every_client() {
-    let stage = Stage::new();
+    let stage = Stage::judging();
     for (name, place) in
         [("v47-inprocess", 77), ("v177-inprocess", 71), ("v328-inprocess", ASKED), ("v328-panes", 69)]
     {
@@ -76,6 +76,7 @@ fn a_premature_shutdown_is_found_in_the_runs_of_every_client() {
 fn a_run_on_record_is_tested_as_its_file_is() {
     let stage = Stage::new();
     Trace::read("v328-inprocess", BEGAN).play(&stage, 1);
+    stage.unconfigure();
     stage.finish();
     let before = everything(&stage);
     let by_run = lines(&test(&stage, &["latest", "--json"]).out);
@@ -89,7 +90,7 @@ fn a_run_on_record_is_tested_as_its_file_is() {
 
 #[test]
 fn expectations_are_held_against_what_is_found() {
-    let stage = Stage::new();
+    let stage = Stage::judging();
     let named = trace("v328-inprocess");
     let all = "{\"event\": \"v328-inprocess:81\", \"decision\": \"block\", \"gate\": \"premature-shutdown\"}\n\n\
         {\"event\": \"v328-inprocess:26\", \"decision\": \"warn\"}\n\
@@ -126,7 +127,7 @@ fn expectations_are_held_against_what_is_found() {
 
 #[test]
 fn two_policies_are_compared_and_checks_are_not_run() {
-    let stage = Stage::new();
+    let stage = Stage::judging();
     let strict = file(
         &stage,
         "strict.toml",
@@ -156,7 +157,7 @@ fn two_policies_are_compared_and_checks_are_not_run() {
 
 #[test]
 fn what_is_no_run_and_no_recorded_run_is_said() {
-    let stage = Stage::new();
+    let stage = Stage::judging();
     let said = test(&stage, &["nowhere.jsonl"]);
     assert_eq!((said.code, said.err.as_str()), (Some(1), "teamkeep: there is no file nowhere.jsonl\n"));
     let broken = file(&stage, "broken.jsonl", "{\"at_ms\": 0, \"payload\": {}}\nnonsense\n");
@@ -171,6 +172,7 @@ fn what_is_no_run_and_no_recorded_run_is_said() {
 fn verdicts_on_record_are_told_beside_what_happened() {
     let stage = Stage::new();
     Trace::read("v328-inprocess", BEGAN).play(&stage, 1);
+    stage.unconfigure();
     stage.finish();
     let found = lines(&test(&stage, &["latest", "--json"]).out);
     let (idle, shutdown) = (&found[1], &found[2]);
@@ -260,6 +262,7 @@ fn a_decision_is_explained_and_nothing_is_changed() {
     let payload = played.steps[ASKED - 1]["payload"].clone();
     played.steps.truncate(ASKED - 1);
     played.play(&stage, 1);
+    stage.unconfigure();
     let payload = local(&stage, &payload.to_string());
     let before = everything(&stage);
     let said = explain(&stage, &payload, &[]);

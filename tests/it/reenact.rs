@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::{Map, Value};
 use teamkeep::clock;
 
-use super::stage::{Stage, kebab};
+use super::stage::{Said, Stage, kebab};
 
 /// Where the recorded user's home was.
 const HOME: &str = "/home/dev";
@@ -69,6 +69,17 @@ impl Trace {
             running.into_iter().for_each(|call| finish(Some(call)));
         });
         moments
+    }
+
+    /// Plays it call by call, and gives each step's payload with what the hook answered.
+    pub fn answers(&self, stage: &Stage) -> Vec<(Value, Said)> {
+        let mut files = Files::new();
+        let answer = |step: &Value| {
+            place(stage, step, &mut files);
+            let said = run(self.call(stage, step), &local(stage, &step["payload"].to_string()));
+            (step["payload"].clone(), Said::from(said))
+        };
+        self.steps.iter().map(answer).collect()
     }
 
     fn call(&self, stage: &Stage, step: &Value) -> Command {

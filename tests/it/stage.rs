@@ -36,8 +36,25 @@ impl From<Output> for Said {
     }
 }
 
+/// No gate is asked: what a recorder does is not to depend on what a policy says.
+const RECORDING: &str = r#"
+[policy]
+premature-shutdown = { mode = "off", without-tasks = "off" }
+protect-lead = { mode = "off" }
+idle-with-work = { mode = "off" }
+unfinished-dependencies = { mode = "off" }
+"#;
+
 impl Stage {
+    /// A stage on which nothing is judged.
     pub fn new() -> Stage {
+        let stage = Stage::judging();
+        stage.configure("");
+        stage
+    }
+
+    /// A stage on which the default policy judges.
+    pub fn judging() -> Stage {
         let stage = Stage { dir: tempfile::tempdir().unwrap(), now: AtomicI64::new(0) };
         for dir in ["home/parser", "home/.claude"] {
             std::fs::create_dir_all(stage.dir.path().join(dir)).unwrap();
@@ -90,8 +107,19 @@ impl Stage {
         self.now.store(millis, Ordering::Relaxed);
     }
 
+    /// Sets something beside the policy, which asks no gate.
     pub fn configure(&self, text: &str) {
+        std::fs::write(self.dir.path().join("teamkeep.toml"), format!("{text}{RECORDING}")).unwrap();
+    }
+
+    /// Sets the configuration to exactly this.
+    pub fn write_config(&self, text: &str) {
         std::fs::write(self.dir.path().join("teamkeep.toml"), text).unwrap();
+    }
+
+    /// From here on the default policy judges.
+    pub fn unconfigure(&self) {
+        std::fs::remove_file(self.dir.path().join("teamkeep.toml")).unwrap();
     }
 
     /// Runs the binary and takes down what it says.

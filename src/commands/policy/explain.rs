@@ -125,7 +125,7 @@ fn of_run(context: &Context, evidence: &Evidence<'_>, run: &str) -> Result<Scene
 }
 
 fn known(evidence: &Evidence<'_>, archive: &Archive) -> BTreeMap<SafeName, Index> {
-    let concerned = identity::concerned(evidence, archive).into_iter();
+    let concerned = identity::concerned(evidence, archive).subjects.into_iter();
     let indexed = concerned.filter_map(|subject| {
         let index = archive.index(&subject)?;
         match subject {

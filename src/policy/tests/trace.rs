@@ -61,7 +61,11 @@ fn files(line: &Value, team: &mut TeamState, panes: &mut BTreeMap<String, String
                 team.members = config.members.into_iter().map(|member| member.name).collect();
             }
             ["teams", _, "inboxes", file] => {
-                let unread = entries(text).iter().filter(|entry| entry.raw["read"] != true).count();
+                let unread = entries(text)
+                    .unwrap_or_default()
+                    .iter()
+                    .filter(|entry| entry.raw["read"] != true)
+                    .count();
                 team.mail.insert(file.trim_end_matches(".json").to_owned(), unread);
             }
             ["tasks", _, file] if file.ends_with(".json") => {

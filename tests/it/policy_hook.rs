@@ -1,0 +1,164 @@
+//! The policy at the hook: on recorded runs, and on calls made by hand.
+
+use serde_json::{Value, json};
+
+use super::reenact::{Trace, local};
+use super::stage::{Said, Stage};
+
+/// The lead's session.
+const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+/// The team.
+const TEAM: &str = "parser-team";
+const BEGAN: &str = "2026-02-03T04:05:06.000Z";
+
+/// Whom a call asks to stop, if it is about to.
+fn asked(payload: &Value) -> Option<&str> {
+    let input = &payload["tool_input"];
+    let asks = input["message"]["type"] == "shutdown_request" || input["type"] == "shutdown_request";
+    (payload["hook_event_name"] == "PreToolUse" && asks).then(|| input["recipient"].as_str().unwrap())
+}
+
+/// The first request to each teammate, and how the hook answered it.
+fn requests(answers: &[(Value, Said)]) -> Vec<(&str, &Said)> {
+    let mut first: Vec<(&str, &Said)> = Vec::new();
+    for (payload, said) in answers {
+        if let Some(name) = asked(payload).filter(|name| !first.iter().any(|(known, _)| known == name)) {
+            first.push((name, said));
+        }
+    }
+    first
+}
+
+#[test]
+fn the_premature_shutdown_of_every_recorded_run_is_held_back() {
+    for name in ["v47-inprocess", "v177-inprocess", "v328-inprocess", "v328-panes"] {
+        let stage = Stage::judging();
+        let answers = Trace::read(name, BEGAN).answers(&stage);
+        let mut requests = requests(&answers);
+        requests.sort_by_key(|(name, _)| *name);
+        let codes: Vec<_> = requests.iter().map(|(name, said)| (*name, said.code)).collect();
+        assert_eq!(codes, [("alice", Some(0)), ("bob", Some(2)), ("carol", Some(0))], "{name}");
+        let reason = &requests[1].1.err;
+        assert!(reason.contains("task 2") && requests[1].1.out.is_empty(), "{name}: {reason}");
+        let blocked = answers.iter().filter(|(_, said)| said.code == Some(2)).count();
+        assert_eq!(blocked, 2, "{name}: the request, and bob's own approval");
+        assert!(answers.iter().all(|(_, said)| matches!(said.code, Some(0 | 2))), "{name}");
+        let one_object =
+            |said: &Said| said.out.is_empty() || serde_json::from_str::<Value>(&said.out).is_ok();
+        assert!(answers.iter().all(|(_, said)| one_object(said)), "{name}");
+    }
+}
+
+#[test]
+fn a_team_without_tasks_is_warned_and_never_held_back() {
+    let stage = Stage::judging();
+    let answers = Trace::read("v328-notasks", BEGAN).answers(&stage);
+    assert!(answers.iter().all(|(_, said)| said.code == Some(0)));
+}
+
+#[test]
+fn the_fourth_try_goes_through_and_is_told() {
+    let stage = Stage::judging();
+    let mut trace = Trace::read("v328-inprocess", BEGAN);
+    let place = trace.steps.iter().position(|step| asked(&step["payload"]) == Some("bob")).unwrap();
+    let request = trace.steps[place]["payload"].to_string();
+    trace.steps.truncate(place);
+    trace.answers(&stage);
+    let tries: Vec<Said> =
+        (0..5).map(|_| stage.feed("pre-tool-use", local(&stage, &request).as_bytes(), &[])).collect();
+    let codes: Vec<_> = tries.iter().map(|said| said.code).collect();
+    assert_eq!(codes, [Some(2), Some(2), Some(2), Some(0), Some(0)]);
+    let told: Value = serde_json::from_str(&tries[3].out).unwrap();
+    assert!(told["systemMessage"].as_str().unwrap().contains("let this through"), "{told}");
+    let log = stage.log();
+    let verdicts: Vec<_> =
+        log.iter().filter(|line| line["event"] == "Verdict").map(|line| &line["verdict"]).collect();
+    let last = verdicts.last().unwrap();
+    assert_eq!(
+        (&last["decision"], &last["escalated"], &last["gate"]),
+        (&json!("allow"), &json!(true), &json!("premature-shutdown"))
+    );
+}
+
+#[test]
+fn a_human_lets_one_shutdown_through_or_pauses_the_gate() {
+    let stage = Stage::judging();
+    let mut trace = Trace::read("v328-inprocess", BEGAN);
+    let place = trace.steps.iter().position(|step| asked(&step["payload"]) == Some("bob")).unwrap();
+    let request = trace.steps[place]["payload"].to_string();
+    trace.steps.truncate(place);
+    trace.answers(&stage);
+    let ask = || stage.feed("pre-tool-use", local(&stage, &request).as_bytes(), &[]).code;
+    assert_eq!(stage.run(&["policy", "allow", "shutdown", "bob"]).code, Some(0));
+    assert_eq!((ask(), ask()), (Some(0), Some(2)), "once");
+    assert_eq!(stage.run(&["policy", "pause", "--gate", "premature-shutdown", "15m"]).code, Some(0));
+    assert_eq!(ask(), Some(0));
+    assert_eq!(stage.run(&["policy", "resume", "--gate", "premature-shutdown"]).code, Some(0));
+    assert_eq!(ask(), Some(2));
+}
+
+/// A stage with a policy, a team and a task that bob has begun.
+fn busy(policy: &str) -> Stage {
+    let stage = Stage::judging();
+    stage.write_config(policy);
+    let config = json!({"name": TEAM, "createdAt": 1, "leadSessionId": SESSION, "members": [{"name": "team-lead"}, {"name": "bob"}]});
+    stage.write(&format!("teams/{TEAM}/config.json"), config);
+    let task = json!({"id": "2", "subject": "Review", "status": "in_progress", "owner": "bob", "blocks": [], "blockedBy": []});
+    stage.write(&format!("tasks/{TEAM}/2.json"), task);
+    stage
+}
+
+fn told(stage: &Stage, mut payload: Value) -> Said {
+    payload["session_id"] = json!(SESSION);
+    payload["cwd"] = json!(stage.home().join("parser"));
+    stage.feed("", payload.to_string().as_bytes(), &[])
+}
+
+#[test]
+fn an_idle_gate_that_blocks_comes_to_an_end() {
+    let stage = busy("[policy.idle-with-work]\nmode = \"block\"\n");
+    let idle = json!({"hook_event_name": "TeammateIdle", "teammate_name": "bob", "team_name": TEAM, "agent_id": "abob-1", "agent_type": "bob"});
+    let codes: Vec<_> = (0..6).map(|_| told(&stage, idle.clone()).code).collect();
+    assert_eq!(codes[0], Some(2));
+    assert!(codes.iter().filter(|code| **code == Some(2)).count() <= 3, "{codes:?}");
+    assert_eq!(codes[4..], [Some(0), Some(0)]);
+}
+
+#[test]
+fn a_completion_is_checked_and_the_end_of_a_turn_is_not() {
+    let stage = busy("[[policy.completion-check.check]]\nrun = \"echo three tests failed; exit 3\"\n");
+    let bob = json!({"agent_id": "abob-1", "agent_type": "bob"});
+    let with = |mut payload: Value| {
+        payload.as_object_mut().unwrap().extend(bob.as_object().unwrap().clone());
+        told(&stage, payload)
+    };
+    let completed = json!({"hook_event_name": "TaskCompleted", "task_id": "2", "task_subject": "Review", "teammate_name": "bob", "team_name": TEAM});
+    assert_eq!(with(completed.clone()).code, Some(0), "the end of a turn");
+    with(json!({"hook_event_name": "SubagentStart"}));
+    let update = json!({"hook_event_name": "PreToolUse", "tool_name": "TaskUpdate", "tool_use_id": "u1", "tool_input": {"taskId": "2", "status": "completed"}});
+    assert_eq!(with(update).code, Some(0));
+    let said = with(completed);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    assert!(said.err.contains("three tests failed") && said.err.contains('3'), "{}", said.err);
+}
+
+#[test]
+fn a_rule_of_the_user_s_own_holds_back_with_its_reason() {
+    let rule = "[[rule]]\nname = \"no-force\"\nevents = [\"PreToolUse\"]\ntools = [\"Bash\"]\nmatch = { \"/tool_input/command\" = \"*push --force*\" }\naction = \"block\"\nreason = \"Force pushes are the user's to make.\"\n";
+    let stage = busy(rule);
+    let bash = |command: &str| json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": command}});
+    assert_eq!(told(&stage, bash("git push")).code, Some(0));
+    let said = told(&stage, bash("git push --force origin main"));
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("Force pushes are the user's to make."), "{}", said.err);
+}
+
+#[test]
+fn a_broken_policy_is_told_at_the_start_and_never_silently_off() {
+    let stage = busy("[policy.idle-with-work]\nmode = \"never\"\n");
+    let said = told(&stage, json!({"hook_event_name": "SessionStart", "source": "startup"}));
+    let answer: Value = serde_json::from_str(&said.out).unwrap();
+    let context = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    assert!(context.contains("teamkeep.toml:2:8") && answer["systemMessage"] == context, "{answer}");
+    assert_eq!(answer["hookSpecificOutput"]["watchPaths"].as_array().unwrap().len(), 2);
+}
