@@ -15,7 +15,7 @@ pub struct Variable {
 pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "TEAMKEEP_HOME",
-        about: "where the record is kept, instead of the platform's data directory",
+        about: "an absolute path: where the record is kept, instead of the platform's data directory",
     },
     Variable {
         name: "TEAMKEEP_CONFIG",

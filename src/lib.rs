@@ -16,6 +16,7 @@ pub mod error;
 pub mod event;
 pub mod fs;
 pub mod identity;
+pub mod json;
 pub mod log;
 pub mod near;
 pub mod paths;

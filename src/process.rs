@@ -2,20 +2,35 @@
 
 use rustix::process::{Pid, test_kill_process};
 
-/// Whether the process is gone for certain. Another namespace or a missing answer is no certainty; a process
+/// Whether the process is gone for certain. Another host or namespace, or a missing answer, is no certainty; a process
 /// of the same number that began at another time is another process.
 pub fn is_gone(pid: u32, space: Option<&str>, start: Option<&str>) -> bool {
-    if let (Some(theirs), Some(ours)) = (space.and_then(|space| space.split_once('#')), own_space())
-        && theirs.1 != ours
-    {
+    if is_elsewhere(space) {
         return false;
     }
     let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
     match test_kill_process(id) {
         Err(rustix::io::Errno::SRCH) => true,
         Err(_) => false,
-        Ok(()) => matches!((start, start_of(pid)), (Some(then), Some(now)) if then != now),
+        Ok(()) => began_at_another_time(pid, start),
     }
+}
+
+/// Whether the process of this number, here and now, is certainly not the one that is meant.
+pub fn is_another(pid: u32, space: Option<&str>, start: Option<&str>) -> bool {
+    is_elsewhere(space) || began_at_another_time(pid, start)
+}
+
+fn began_at_another_time(pid: u32, start: Option<&str>) -> bool {
+    matches!((start, start_of(pid)), (Some(then), Some(now)) if then != now)
+}
+
+/// Whether a process-id namespace, spelled `host#pid:[4026531836]`, is not ours. The number alone says little: it is
+/// the same for the first namespace of every Linux host.
+fn is_elsewhere(space: Option<&str>) -> bool {
+    let Some((host, namespace)) = space.and_then(|space| space.split_once('#')) else { return false };
+    let other_host = || rustix::system::uname().nodename().to_str().is_ok_and(|own| own != host);
+    own_space().is_some_and(|own| own != namespace) || (!host.is_empty() && other_host())
 }
 
 /// This process's process-id namespace, as the client spells it: `pid:[4026531836]`.
@@ -43,6 +58,10 @@ mod tests {
         child.wait().unwrap();
         assert!(is_gone(pid, None, None));
         assert!(!is_gone(pid, Some("elsewhere#pid:[1]"), None), "another namespace cannot be judged");
+        if let Some(space) = own_space() {
+            assert!(!is_gone(pid, Some(&format!("another-host#{space}")), None), "nor can another host");
+            assert!(is_another(own, Some(&format!("another-host#{space}")), None));
+        }
         if let Some(start) = start_of(own) {
             assert!(!is_gone(own, None, Some(&start)));
             assert!(is_gone(own, None, Some("1")), "the number was given to another process");

@@ -15,9 +15,10 @@ impl Ui {
         io::BufWriter::new(anstream::AutoStream::auto(io::stdout()))
     }
 
-    /// A writer to stdout that changes nothing, for what programs read.
-    pub fn verbatim(&self) -> impl Write + use<> {
-        io::BufWriter::with_capacity(64 * 1024, io::stdout())
+    /// A writer to stdout for JSON: as it is in a pipe; on a terminal with what could drive it escaped as JSON does.
+    pub fn json(&self) -> impl Write + use<> {
+        let shown = Shown { out: io::stdout(), escapes: self.is_terminal(), held: Vec::new() };
+        io::BufWriter::with_capacity(64 * 1024, shown)
     }
 
     /// Writes text to stdout as it is, in one write, and nothing when it is empty.
@@ -61,6 +62,54 @@ impl Ui {
     }
 }
 
+/// JSON on its way to a terminal.
+struct Shown<W> {
+    out: W,
+    escapes: bool,
+    /// The beginning of a character whose rest is still to come.
+    held: Vec<u8>,
+}
+
+impl<W: Write> Write for Shown<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.escapes {
+            return self.out.write(bytes);
+        }
+        self.held.extend_from_slice(bytes);
+        let whole = match std::str::from_utf8(&self.held) {
+            Ok(_) => self.held.len(),
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            Err(_) => self.held.len(),
+        };
+        let text: Vec<u8> = self.held.drain(..whole).collect();
+        self.out.write_all(escape_json(&String::from_utf8_lossy(&text)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Makes JSON safe for a terminal: what [`escape`] would show as an escape becomes one that JSON reads as the same.
+pub fn escape_json(text: &str) -> Cow<'_, str> {
+    let is_unsafe = |c: char| unsafe_to_show(c) && !matches!(c, '\n' | '\r' | '\t');
+    if !text.chars().any(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_unsafe(c) {
+            let units =
+                c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
+            safe.push_str(&units);
+        } else {
+            safe.push(c);
+        }
+    }
+    Cow::Owned(safe)
+}
+
 /// Takes a closed pipe for a reader that has had enough.
 ///
 /// # Errors
@@ -72,8 +121,8 @@ pub fn quiet(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Makes text from outside safe for a terminal: control characters, line breaks and the characters that
-/// turn the direction of text become visible escapes.
+/// Makes text from outside safe for a terminal: control characters, line breaks, the characters that turn the
+/// direction of text, and those that take no room become visible escapes. The joiners stay: emoji are made with them.
 pub fn escape(text: &str) -> Cow<'_, str> {
     if !text.chars().any(unsafe_to_show) {
         return Cow::Borrowed(text);
@@ -93,7 +142,10 @@ pub fn escape(text: &str) -> Cow<'_, str> {
 
 fn unsafe_to_show(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -104,6 +156,24 @@ mod tests {
     fn text_from_outside_cannot_drive_the_terminal() {
         assert_eq!(escape("\u{1b}[31mred\u{7}\n"), "\\u{1b}[31mred\\u{7}\\n");
         assert_eq!(escape("a\u{202e}b"), "a\\u{202e}b");
-        assert_eq!(escape("über 💥"), "über 💥");
+        assert_eq!(escape("über 💥 👩‍💻 ❤️"), "über 💥 👩‍💻 ❤️");
+        for c in "\u{61c}\u{200b}\u{2028}\u{2029}\u{2060}\u{2064}\u{e0041}".chars() {
+            assert_eq!(escape(&c.to_string()), format!("\\u{{{:x}}}", c as u32));
+        }
+    }
+
+    #[test]
+    fn json_on_a_terminal_says_the_same_in_escapes() {
+        let value = serde_json::json!({"text": "a\u{9b}31m\u{7f}\u{202e}\u{e0041} ü 💥"});
+        let text = serde_json::to_string_pretty(&value).unwrap() + "\n";
+        let write = |escapes| {
+            let mut shown = Shown { out: Vec::new(), escapes, held: Vec::new() };
+            text.as_bytes().iter().for_each(|byte| shown.write_all(&[*byte]).unwrap());
+            String::from_utf8(shown.out).unwrap()
+        };
+        assert_eq!(write(false), text);
+        let shown = write(true);
+        assert_eq!(shown, "{\n  \"text\": \"a\\u009b31m\\u007f\\u202e\\udb40\\udc41 ü 💥\"\n}\n");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
     }
 }

@@ -98,9 +98,24 @@ impl Objects {
             other => other?.0,
         };
         if self::hash(&bytes) != hash {
-            return Err(Error::new(format!("{} is damaged: its content has another hash", path.display())));
+            return Err(damaged(&path));
         }
         Ok(bytes)
+    }
+
+    /// Opens a content to be read bit by bit. Only at its end does [`Reading::verify`] show that it is whole.
+    ///
+    /// # Errors
+    /// When it is missing or cannot be opened.
+    pub fn open(&self, hash: &str) -> Result<Reading> {
+        let path = self.path(hash).ok_or_else(|| Error::new(format!("{hash:?} is no hash of an object")))?;
+        let from: Box<dyn Read> = match fs::open_regular(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Box::new(unpacker(&path.with_extension("gz"))?)
+            }
+            other => Box::new(other?),
+        };
+        Ok(Reading { from, hasher: blake3::Hasher::new(), hash: hash.to_owned(), path })
     }
 
     /// The path of a hash; `None` for what is no hash.
@@ -115,6 +130,40 @@ fn says(path: &Path, bytes: &[u8]) -> bool {
     fs::read_regular(path, bytes.len() as u64).is_ok_and(|(there, _)| there == bytes)
 }
 
+/// A content while it is read.
+pub struct Reading {
+    from: Box<dyn Read>,
+    hasher: blake3::Hasher,
+    hash: String,
+    path: PathBuf,
+}
+
+impl Read for Reading {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(into)?;
+        self.hasher.update(&into[..count]);
+        Ok(count)
+    }
+}
+
+impl Reading {
+    /// Reads what is left, and shows by the hash that it was the content that was kept.
+    ///
+    /// # Errors
+    /// When it cannot be read or is damaged.
+    pub fn verify(mut self) -> Result<()> {
+        io::copy(&mut self, &mut io::sink()).map_err(|error| fs::named(error, "read", &self.path))?;
+        if self.hasher.finalize().to_hex().as_str() != self.hash {
+            return Err(damaged(&self.path));
+        }
+        Ok(())
+    }
+}
+
+fn damaged(path: &Path) -> Error {
+    Error::new(format!("{} is damaged: its content has another hash", path.display()))
+}
+
 fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
@@ -123,11 +172,14 @@ fn hash(bytes: &[u8]) -> String {
 const LARGEST: u64 = 2 << 30;
 
 fn unpack(path: &Path) -> Result<Vec<u8>> {
-    let file = fs::open_regular(path)?;
     let mut bytes = Vec::new();
-    let mut gzip = flate2::read::GzDecoder::new(io::BufReader::new(file)).take(LARGEST);
-    gzip.read_to_end(&mut bytes).map_err(|error| fs::named(error, "unpack", path))?;
+    unpacker(path)?.read_to_end(&mut bytes).map_err(|error| fs::named(error, "unpack", path))?;
     Ok(bytes)
+}
+
+fn unpacker(path: &Path) -> Result<impl Read + use<>> {
+    let file = fs::open_regular(path)?;
+    Ok(flate2::read::GzDecoder::new(io::BufReader::new(file)).take(LARGEST))
 }
 
 #[cfg(test)]
@@ -161,6 +213,15 @@ mod tests {
         let text = b"transcript ".repeat(1000);
         let hash = objects.put_compressed(&text).unwrap();
         assert_eq!(objects.get(&hash).unwrap(), text);
+        let mut reading = objects.open(&hash).unwrap();
+        let mut first = [0; 10];
+        reading.read_exact(&mut first).unwrap();
+        assert_eq!(&first, b"transcript");
+        reading.verify().unwrap();
+        let other = objects.put(b"other", Care::Usual).unwrap();
+        std::fs::copy(objects.path(&other).unwrap(), objects.path(&hash).unwrap()).unwrap();
+        assert!(objects.open(&hash).unwrap().verify().unwrap_err().to_string().contains("damaged"));
+        std::fs::remove_file(objects.path(&hash).unwrap()).unwrap();
         assert!(std::fs::metadata(objects.path(&hash).unwrap().with_extension("gz")).unwrap().len() < 1000);
     }
 

@@ -21,7 +21,7 @@ pub struct Kept {
 }
 
 /// A transcript larger than this stays where the client has it.
-const LARGEST: u64 = 1 << 30;
+const LARGEST: u64 = 256 << 20;
 
 impl RunRecord {
     /// The transcripts of the run's sessions and of their agents, as far as they are still there.
@@ -29,11 +29,15 @@ impl RunRecord {
     pub fn transcripts(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         for path in self.sessions.iter().filter_map(|session| session.transcript.as_deref()).map(Path::new) {
+            if !is_below_projects(path) {
+                continue;
+            }
             if path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
                 found.push(path.to_path_buf());
             }
-            let agents = path.with_extension("").join("subagents");
-            if !agents.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            let session = path.with_extension("");
+            let agents = session.join("subagents");
+            if !is_dir(&session) || !is_dir(&agents) {
                 continue;
             }
             for entry in std::fs::read_dir(&agents).into_iter().flatten().flatten() {
@@ -52,6 +56,21 @@ impl RunRecord {
     }
 }
 
+/// Whether no link leads away on the way from the client's `projects/`, which itself may lie wherever the user likes.
+fn is_below_projects(path: &Path) -> bool {
+    let Some(parent) = path.parent() else { return false };
+    let above = parent.ancestors().skip(1).take_while(|dir| dir.file_name().is_some());
+    let way: Vec<&Path> =
+        above.take_while(|dir| dir.file_name().is_some_and(|name| name != "projects")).collect();
+    let found = parent.ancestors().skip(1).any(|dir| dir.file_name().is_some_and(|name| name == "projects"));
+    is_dir(parent) && (!found || way.into_iter().all(is_dir))
+}
+
+/// Whether this is a directory, and no link to one.
+fn is_dir(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
+}
+
 impl Archive {
     /// Puts the transcripts of a run into the archive, and gives how many were new or had grown.
     ///
@@ -61,8 +80,13 @@ impl Archive {
         let (mut kept, mut problems, mut new) = (self.kept(&run.run), Vec::new(), 0);
         for path in run.transcripts() {
             let Some(name) = path.to_str() else { continue };
-            let size = path.metadata().map(|metadata| metadata.len()).unwrap_or_default();
+            let size = path.symlink_metadata().map(|metadata| metadata.len()).unwrap_or_default();
             if kept.get(name).is_some_and(|kept| kept.size >= size) {
+                continue;
+            }
+            if size > LARGEST {
+                let most = LARGEST >> 20;
+                problems.push(format!("{name} is larger than {most} MiB: it stays where the client has it"));
                 continue;
             }
             match fs::read_regular(&path, LARGEST) {
@@ -135,5 +159,53 @@ impl RunRecord {
             Some(team) => SafeName::new(team).map(Subject::Team),
             None => self.lead_session.as_deref().and_then(SafeName::new).map(Subject::Session),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::{SessionRecord, SessionRole};
+    use std::os::unix::fs::symlink;
+    use std::time::Duration;
+
+    fn run(transcript: &Path) -> RunRecord {
+        let session = SessionRecord {
+            id: "s".into(),
+            role: SessionRole::Lead,
+            name: None,
+            transcript: transcript.to_str().map(str::to_owned),
+        };
+        RunRecord { run: "0123456789abcdef".into(), sessions: vec![session], ..RunRecord::default() }
+    }
+
+    #[test]
+    fn links_below_projects_are_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (away, projects) = (dir.path().join("away"), dir.path().join("real/projects"));
+        std::fs::create_dir_all(away.join("s/subagents")).unwrap();
+        std::fs::create_dir_all(projects.join("p/s")).unwrap();
+        for path in ["s.jsonl", "s/subagents/agent-a.jsonl"] {
+            std::fs::write(away.join(path), "private").unwrap();
+        }
+        symlink(&away, projects.join("linked")).unwrap();
+        symlink(away.join("s/subagents"), projects.join("p/s/subagents")).unwrap();
+        symlink(dir.path().join("real"), dir.path().join("home")).unwrap();
+        std::fs::write(projects.join("p/s.jsonl"), "own").unwrap();
+        assert!(run(&projects.join("linked/s.jsonl")).transcripts().is_empty());
+        let own = dir.path().join("home/projects/p/s.jsonl");
+        assert_eq!(run(&own).transcripts(), [own], "the client's directory may be a link");
+    }
+
+    #[test]
+    fn a_transcript_that_is_too_large_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("projects/p/s.jsonl");
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::File::create(&path).unwrap().set_len(LARGEST + 1).unwrap();
+        let archive = Archive::new(dir.path().join("archive"), 1, Duration::ZERO);
+        let (new, problems) = archive.keep_transcripts(&run(&path)).unwrap();
+        let told = format!("{} is larger than 256 MiB: it stays where the client has it", path.display());
+        assert_eq!((new, problems), (0, vec![told]));
     }
 }

@@ -144,7 +144,7 @@ struct Printer {
 
 impl Printer {
     fn new(ui: &Ui, json: bool) -> Printer {
-        let out: Box<dyn Write> = if json { Box::new(ui.verbatim()) } else { Box::new(ui.out()) };
+        let out: Box<dyn Write> = if json { Box::new(ui.json()) } else { Box::new(ui.out()) };
         let mut printer = Printer { out, view: (!json).then(LogView::default), printed: 0 };
         printer.measure(ui);
         printer

@@ -42,7 +42,16 @@ pub fn print(context: &Context, text: &str) -> Result<()> {
 /// When stdout cannot be written.
 pub fn print_json(context: &Context, value: &impl Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value).map_err(Error::from_json)?;
-    context.ui.raw(format!("{text}\n").as_bytes()).map_err(Error::from)
+    print_lines(context, &format!("{text}\n"))
+}
+
+/// Writes JSON to stdout; a reader that has had enough is no error.
+///
+/// # Errors
+/// When stdout cannot be written.
+pub fn print_lines(context: &Context, text: &str) -> Result<()> {
+    let mut out = context.ui.json();
+    ui::quiet(out.write_all(text.as_bytes()).and_then(|()| out.flush())).map_err(Error::from)
 }
 
 /// How many problems are told one by one.

@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(short, long)]
     all: bool,
     /// Print messages, prompts and what agents said at the end of their turns in full, below their lines
-    #[arg(short, long)]
+    #[arg(long)]
     full: bool,
 }
 
@@ -42,7 +42,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
                 let line = serde_json::to_string(entry).map_err(Error::from_json)?;
                 let _ = writeln!(lines, "{line}");
             }
-            reading::print(context, &lines)?;
+            reading::print_lines(context, &lines)?;
         } else {
             let telling = Telling { all: args.all, full: args.full, columns: context.ui.columns() };
             reading::print(context, &render::story(material, &timeline, telling))?;

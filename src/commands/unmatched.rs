@@ -27,6 +27,7 @@ struct Names {
     teams: BTreeSet<String>,
     actors: BTreeSet<String>,
     lines: u64,
+    unreadable: u64,
 }
 
 impl Asked<'_> {
@@ -36,7 +37,7 @@ impl Asked<'_> {
     /// When the log's directory cannot be listed.
     pub fn explain(&self, dir: &Path) -> io::Result<Vec<String>> {
         let names = Names::read(dir)?;
-        if names.lines == 0 {
+        if names.lines == 0 && names.unreadable == 0 {
             return Ok(vec![super::reading::NOTHING.to_owned()]);
         }
         let mut said = vec!["no events match".to_owned()];
@@ -54,7 +55,8 @@ impl Names {
         let mut names = Names::default();
         names.events.extend(KNOWN.iter().map(|(_, client, _)| (*client).to_owned()));
         names.actors.extend(ActorKind::ALL.iter().map(|kind| kind.word().to_owned()));
-        for line in Reader::open(dir, Range::default())? {
+        let mut reader = Reader::open(dir, Range::default())?;
+        for line in reader.by_ref() {
             let recorded = line.recorded;
             names.lines += 1;
             names.events.insert(recorded.event);
@@ -62,6 +64,7 @@ impl Names {
             names.actors.extend(recorded.actor.name);
             names.actors.extend(recorded.actor.id);
         }
+        names.unreadable = reader.problems().count;
         Ok(names)
     }
 

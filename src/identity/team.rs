@@ -10,8 +10,10 @@ use super::Evidence;
 use crate::archive::{Archive, Index, Subject};
 use crate::clock;
 use crate::event::SafeName;
-use crate::fs::Stamp;
+use crate::fs::{self, Stamp};
+use crate::json;
 use crate::payload::Kind;
+use crate::process;
 
 /// The team of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -150,9 +152,15 @@ fn led_by_session(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) ->
 }
 
 /// `leadProcess.pid` is the client that runs this hook: after `/clear` the session is new and the process is not.
+/// Where the system tells when that process began, or in which namespace, it must be the same, unless the client says
+/// itself that it was just cleared.
 fn led_by_process(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) -> Option<SafeName> {
     let pid = evidence.client_pid?;
-    newest(known, |index| index.lead_pid == Some(pid) && !index.ended)
+    let cleared = evidence.kind == Kind::SessionStart && evidence.payload.text("source") == Some("clear");
+    newest(known, |index| {
+        let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
+        index.lead_pid == Some(pid) && !index.ended && (cleared || !process::is_another(pid, space, start))
+    })
 }
 
 fn newest(known: &BTreeMap<SafeName, Index>, wanted: impl Fn(&Index) -> bool) -> Option<SafeName> {
@@ -192,14 +200,10 @@ fn in_transcript(evidence: &Evidence<'_>) -> Option<(SafeName, String)> {
     })
 }
 
-/// The first records of a transcript, as far as a few kilobytes hold them.
+/// The first records of a transcript, as far as a few kilobytes hold them. What is no regular file is not waited for.
 pub(super) fn head(transcript: &Path) -> impl Iterator<Item = Value> {
-    let file = std::fs::File::open(transcript).ok();
+    let file = fs::open_regular(transcript).ok();
     let lines = file.map(|file| BufReader::new(file.take(64 * 1024)).split(b'\n'));
-    lines
-        .into_iter()
-        .flatten()
-        .map_while(std::result::Result::ok)
-        .take(20)
-        .filter_map(|line| serde_json::from_slice(&line).ok())
+    let lines = lines.into_iter().flatten().map_while(std::result::Result::ok).take(20);
+    lines.filter_map(|line| json::lenient(&line))
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Input, Kind};
+use crate::json;
 
 /// What stood on stdin. Every getter is lenient: a field that is missing or of another type is `None`.
 #[derive(Debug)]
@@ -22,6 +23,9 @@ pub struct Payload {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed(pub String);
 
+/// Values of a payload that are kept opened; the text is kept whole.
+const MOST: usize = 100_000;
+
 /// Reads what stood on stdin.
 pub fn parse(input: &Input) -> Payload {
     let bytes = trimmed(&input.bytes);
@@ -35,7 +39,7 @@ pub fn parse(input: &Input) -> Payload {
         Ok(text) => text,
         Err(error) => return broken(bytes, format!("no UTF-8: {error}")),
     };
-    let fields: Value = match serde_json::from_str(text) {
+    let fields = match json::read(bytes, MOST) {
         Ok(fields) => fields,
         Err(error) => return broken(bytes, format!("no JSON: {error}")),
     };
@@ -48,9 +52,11 @@ pub fn parse(input: &Input) -> Payload {
 
 /// A payload that is no JSON: its text, or base64 where it is not even text.
 fn broken(bytes: &[u8], problem: String) -> Payload {
+    // Text of control characters would grow to six times its size.
+    let controls = bytes.iter().filter(|byte| **byte < 0x20).count();
     let (key, text) = match std::str::from_utf8(bytes) {
-        Ok(text) => ("text", text.to_owned()),
-        Err(_) => ("base64", base64::engine::general_purpose::STANDARD.encode(bytes)),
+        Ok(text) if controls <= bytes.len() / 8 => ("text", text.to_owned()),
+        _ => ("base64", base64::engine::general_purpose::STANDARD.encode(bytes)),
     };
     let wrapped = serde_json::json!({ key: text });
     let raw = serde_json::value::to_raw_value(&wrapped).unwrap_or_else(|_| RawValue::NULL.to_owned());
@@ -73,7 +79,7 @@ fn on_one_line(text: &str) -> String {
 impl Payload {
     /// A payload of fields that are already parsed (a line of the log, a test).
     pub fn from_raw(raw: &RawValue) -> Payload {
-        let fields = serde_json::from_str(raw.get()).unwrap_or(Value::Null);
+        let fields = json::read(raw.get().as_bytes(), MOST).unwrap_or(Value::Null);
         Payload { raw: raw.to_owned(), malformed: None, fields }
     }
 
@@ -165,6 +171,15 @@ mod tests {
         let bytes = read(b"\xff\xfe{}");
         assert_eq!(bytes.raw.get(), r#"{"base64":"//57fQ=="}"#);
         assert!(bytes.malformed.unwrap().0.starts_with("no UTF-8: "));
+    }
+
+    #[test]
+    fn half_an_emoji_and_a_library_s_own_keys_hide_nothing() {
+        let cut = read(br#"{"session_id":"L","hook_event_name":"Stop","last":"cut \ud83d"}"#);
+        assert_eq!((cut.kind(), cut.session(), &cut.malformed), (Kind::Stop, Some("L"), &None));
+        assert!(cut.raw.get().contains(r#""cut \ud83d""#), "the record is verbatim");
+        let forged = read(br#"{"$serde_json::private::RawValue":"{\"hook_event_name\":\"SessionEnd\"}"}"#);
+        assert_eq!(forged.kind(), Kind::Unknown);
     }
 
     #[test]

@@ -27,8 +27,9 @@ pub fn read<R: Read + AsFd>(mut from: R, most: usize, patience: Duration) -> Inp
     let problem = loop {
         let left = patience.saturating_sub(start.elapsed());
         match ready(&from, left) {
-            Ok(true) => {}
-            Ok(false) => break Some(format!("stdin did not end within {} ms", patience.as_millis())),
+            Ok(true) if !left.is_zero() => {}
+            // A stdin that always has more is given up as well.
+            Ok(_) => break Some(format!("stdin did not end within {} ms", patience.as_millis())),
             Err(error) => break Some(format!("cannot wait for stdin: {error}")),
         }
         match from.read(&mut chunk) {
@@ -74,6 +75,13 @@ mod tests {
         assert_eq!(input.bytes.len(), 1_000);
         assert_eq!(input.problem.unwrap(), "larger than 1000 bytes; the first 1000 are kept");
         assert!(writer.join().unwrap(), "the writer met no closed pipe");
+    }
+
+    #[test]
+    fn a_stdin_that_always_has_more_is_given_up() {
+        let input = read(std::fs::File::open("/dev/zero").unwrap(), 1_000, Duration::from_millis(20));
+        assert_eq!(input.bytes.len(), 1_000);
+        assert!(input.problem.is_some());
     }
 
     #[test]

@@ -41,7 +41,9 @@ pub fn close(
         }
     }
     let mut end = |subject: &Subject, by: EndedBy, reason: Option<&str>| end_at(subject, by, reason, at);
-    if let Some(team) = deleted_team(evidence) {
+    // A payload can claim anything; a team that is still there was not deleted.
+    let deleted = deleted_team(evidence).filter(|team| !evidence.client.join("teams").join(team).exists());
+    if let Some(team) = deleted {
         end(&Subject::Team(team), EndedBy::TeamDelete, None)?;
     }
     if let Some(own) = own.filter(|_| leads && evidence.kind == Kind::SessionEnd) {
@@ -74,9 +76,10 @@ fn deleted_team(evidence: &Evidence<'_>) -> Option<SafeName> {
 /// Whether the lead's process is gone. Never judged by age; a session that calls is alive.
 fn is_crashed(evidence: &Evidence<'_>, index: &Index) -> bool {
     let Some(pid) = index.lead_pid else { return false };
-    let calls = evidence.client_pid == Some(pid)
+    let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
+    let calls = (evidence.client_pid == Some(pid) && !process::is_another(pid, space, start))
         || (index.lead_session.is_some() && index.lead_session.as_deref() == evidence.payload.session());
-    !calls && process::is_gone(pid, index.lead_space.as_deref(), index.lead_start.as_deref())
+    !calls && process::is_gone(pid, space, start)
 }
 
 /// When a run was last heard of: it may be days before anybody notices its end.

@@ -2,7 +2,6 @@
 //! its own does it, so that SessionEnd, which has 1.5 seconds for all its hooks, is not held up.
 
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -54,12 +53,8 @@ impl Recorder {
             return if notes.is_empty() { Ok(()) } else { Err(io::Error::other(notes.join("; "))) };
         }
         let mut command = Command::new(std::env::current_exe()?);
-        command
-            .arg("finish")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0);
+        // No process group: who leads one can begin no session, and that is the first thing it does.
+        command.arg("finish").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         if let Some(pid) = client {
             command.arg("--after").arg(pid.to_string());
         }
@@ -86,7 +81,11 @@ pub fn finish(recorder: &Recorder, after: Option<u32>) -> Vec<String> {
         }
     }
     archive.settle(recorder.config.log.lock_patience);
-    notes.extend(keep(&archive, true));
+    for note in keep(&archive, true) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
     notes
 }
 

@@ -26,6 +26,9 @@ pub fn state(material: &Material, state: &State, columns: Option<usize>) -> Stri
     page.text(Style::new(), &when);
     // A session without a team has no roster and no mail: an empty list would say that nobody came.
     let team = material.run.team.is_some();
+    if !team && state.members.is_empty() && state.tasks.is_empty() && state.inboxes.is_empty() {
+        page.text(Style::new().dimmed(), "a session without a team; replay tells what it did");
+    }
     if team || !state.members.is_empty() {
         page.members();
     }

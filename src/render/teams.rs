@@ -54,9 +54,7 @@ pub fn teams(rows: &[Summary], ids: &[&str], now: Time, columns: Option<usize>) 
 }
 
 fn width(rows: &[Row], place: usize) -> usize {
-    let widest = rows.iter().map(|row| row.cells[place].width()).max().unwrap_or(0);
-    // One very long name must not push the rest out of everybody's sight.
-    widest.min(30).max(TITLES[place].len())
+    rows.iter().map(|row| row.cells[place].width()).max().unwrap_or(0).max(TITLES[place].len())
 }
 
 impl Row {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{text, whole};
+use crate::json;
 
 /// A team's roster. Every field may be missing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -52,7 +53,7 @@ pub struct Member {
 impl TeamConfig {
     /// Reads the file's text; `None` when it is no JSON object.
     pub fn parse(bytes: &[u8]) -> Option<TeamConfig> {
-        let file: Value = serde_json::from_slice(bytes).ok()?;
+        let file = json::lenient(bytes)?;
         file.as_object()?;
         let members = file.get("members").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         Some(TeamConfig {

@@ -1,8 +1,10 @@
 //! `teams/<team>/inboxes/<agent>.json`: mail that waits, and the client's own notices in it.
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::text;
+use crate::json;
 
 /// One message in an inbox.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,10 +23,20 @@ pub struct Entry {
     pub raw: Value,
 }
 
-/// Reads an inbox; whatever is no message in it is left out.
-pub fn entries(bytes: &[u8]) -> Vec<Entry> {
-    let file: Value = serde_json::from_slice(bytes).unwrap_or(Value::Null);
-    file.as_array().map(Vec::as_slice).unwrap_or_default().iter().filter_map(Entry::read).collect()
+/// Reads an inbox; whatever is no message in it is left out. `None` when it is no JSON at all.
+pub fn entries(bytes: &[u8]) -> Option<Vec<Entry>> {
+    fresh_entries(bytes, |_| true)
+}
+
+/// Reads those messages of an inbox whose text in the file `is_fresh`: a state of it holds mostly what the one before
+/// held, and need not be read again.
+pub fn fresh_entries(bytes: &[u8], mut is_fresh: impl FnMut(&str) -> bool) -> Option<Vec<Entry>> {
+    if let Ok(parts) = serde_json::from_slice::<Vec<&RawValue>>(bytes) {
+        let fresh = parts.into_iter().map(RawValue::get).filter(|part| is_fresh(part));
+        return Some(fresh.filter_map(|part| Entry::read(&json::lenient(part.as_bytes())?)).collect());
+    }
+    let file = json::lenient(bytes)?;
+    Some(file.as_array().map(Vec::as_slice).unwrap_or_default().iter().filter_map(Entry::read).collect())
 }
 
 impl Entry {
@@ -70,7 +82,7 @@ impl Notice {
         if !message.starts_with('{') {
             return None;
         }
-        let value: Value = serde_json::Deserializer::from_str(message).into_iter().next()?.ok()?;
+        let value = json::beginning(message)?;
         Some(Notice {
             kind: text(&value, &["type"])?,
             request: text(&value, &["requestId", "request_id"]),
@@ -88,10 +100,20 @@ mod tests {
 
     #[test]
     fn an_inbox_gives_its_messages_and_leaves_out_the_rest() {
-        let found = entries(br#"[{"from":"a","text":"hi","timestamp":"t","read":false},{"from":"b"},3]"#);
+        let found =
+            entries(br#"[{"from":"a","text":"hi","timestamp":"t","read":false},{"from":"b"},3]"#).unwrap();
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].from.as_deref(), found[0].text.as_str()), (Some("a"), "hi"));
-        assert!(entries(b"[{\"from\":").is_empty());
+        assert_eq!(entries(b"[{\"from\":"), None);
+        assert_eq!(entries(b"{}"), Some(Vec::new()));
+    }
+
+    #[test]
+    fn half_an_emoji_hides_no_message() {
+        let found = entries(br#"[{"from":"a","text":"cut \ud83d"},{"from":"b","text":"whole"}]"#).unwrap();
+        assert_eq!((found[0].text.as_str(), found[1].text.as_str()), ("cut \u{fffd}", "whole"));
+        let notice = Notice::read(r#"{"type":"idle_notification","summary":"\ud83d"} and advice"#);
+        assert_eq!(notice.unwrap().text.as_deref(), Some("\u{fffd}"));
     }
 
     #[test]

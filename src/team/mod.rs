@@ -6,9 +6,9 @@ mod task;
 mod transcript;
 
 pub use config::{LeadProcess, Member, TeamConfig};
-pub use inbox::{Entry, Notice, entries};
+pub use inbox::{Entry, Notice, entries, fresh_entries};
 pub use task::Task;
-pub use transcript::{Delivered, Record, Said, records};
+pub use transcript::{Delivered, Record, Said, read_as, records};
 
 use serde_json::Value;
 

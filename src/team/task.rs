@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::text;
+use crate::json;
 
 /// A task as one file says it.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +25,7 @@ pub struct Task {
 impl Task {
     /// Reads the file's text; `None` when it is no JSON object. The file's name gives the id where the text has none.
     pub fn parse(file_name: &str, bytes: &[u8]) -> Option<Task> {
-        let raw: Value = serde_json::from_slice(bytes).ok()?;
+        let raw = json::lenient(bytes)?;
         raw.as_object()?;
         let id = match raw.get("id") {
             Some(Value::String(id)) if !id.is_empty() => id.clone(),

@@ -1,10 +1,11 @@
 //! Transcripts: what an agent read and did. Internal to the client and changing with it: read leniently.
 
-use std::io::BufRead;
+use std::io::{self, BufRead, Read};
 
 use serde_json::Value;
 
 use super::text;
+use crate::json;
 
 /// One line of a transcript, as far as it matters here.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,18 +52,33 @@ pub struct Delivered {
     pub text: String,
 }
 
-/// Reads every line that can be read. A line that is damaged or half-written is passed over.
-pub fn records(mut from: impl BufRead) -> Vec<Record> {
+/// The longest line that is read.
+const LONGEST: u64 = 64 << 20;
+
+/// Reads every line that can be read. A line that is damaged, half-written or too long is passed over.
+///
+/// # Errors
+/// When reading fails.
+pub fn records(from: impl BufRead) -> io::Result<Vec<Record>> {
+    records_within(from, LONGEST)
+}
+
+fn records_within(mut from: impl BufRead, longest: u64) -> io::Result<Vec<Record>> {
     let (mut records, mut line) = (Vec::new(), Vec::new());
-    while from.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
+    while from.by_ref().take(longest).read_until(b'\n', &mut line)? > 0 {
+        if line.len() as u64 == longest && !line.ends_with(b"\n") {
+            from.skip_until(b'\n')?;
+            line.clear();
+            continue;
+        }
         // Most lines of a transcript are of no concern, and need no parser to show it.
         let matters = [&b"teammate-message"[..], b"tool_use"].iter().any(|word| contains(&line, word));
-        if matters && let Ok(value) = serde_json::from_slice::<Value>(&line) {
+        if matters && let Some(value) = json::lenient(&line) {
             records.extend(Record::read(&value));
         }
         line.clear();
     }
-    records
+    Ok(records)
 }
 
 fn contains(line: &[u8], word: &[u8]) -> bool {
@@ -139,7 +155,7 @@ fn delivered(text: &str) -> Vec<Delivered> {
             Some(at) => (&block[..at], &block[at + CLOSE.len() + 2..]),
             None => (block.rfind(CLOSE).map_or(block, |at| &block[..at]), ""),
         };
-        if let Some((head, said)) = body.split_once('>')
+        if let Some((head, said)) = split_head(body)
             && let Some(from) = attribute(head, "teammate_id")
         {
             let said = said.strip_prefix('\n').unwrap_or(said);
@@ -150,6 +166,27 @@ fn delivered(text: &str) -> Vec<Delivered> {
         rest = next;
     }
     found
+}
+
+/// What a message reads as, in a transcript of a client before 2.1.328, when it quotes the client's tags: one message
+/// of its sender, and one of whomever each tag names.
+pub fn read_as(from: &str, text: &str) -> Vec<Delivered> {
+    let mut pieces = delivered(&format!("{OPEN}teammate_id=\"\">\n{text}\n{CLOSE}"));
+    if let Some(first) = pieces.first_mut() {
+        from.clone_into(&mut first.from);
+    }
+    pieces
+}
+
+/// A tag's head and what follows it: the head ends at the first `>` outside quotes.
+fn split_head(block: &str) -> Option<(&str, &str)> {
+    let mut quoted = false;
+    let end = block.find(|c| {
+        quoted ^= c == '"';
+        c == '>' && !quoted
+    });
+    // A quote that is never closed closes nothing.
+    end.map(|end| (&block[..end], &block[end + 1..])).or_else(|| block.split_once('>'))
 }
 
 /// 2.1.328 breaks tags that stand in a message's text: `<\/teammate-message>`, `<\teammate-message …>`.
@@ -186,6 +223,19 @@ mod tests {
     }
 
     #[test]
+    fn a_summary_may_hold_what_ends_a_tag() {
+        let text =
+            "<teammate-message teammate_id=\"bob\" summary=\"a -> b\">\nit's > \"that\"\n</teammate-message>";
+        let found = delivered(text);
+        assert_eq!(
+            (found[0].from.as_str(), found[0].summary.as_deref(), found[0].text.as_str()),
+            ("bob", Some("a -> b"), "it's > \"that\"")
+        );
+        let open = "<teammate-message teammate_id=\"bob\" summary=\"cut>\nhello\n</teammate-message>";
+        assert_eq!(delivered(open)[0].text, "hello");
+    }
+
+    #[test]
     fn a_message_may_quote_a_closing_tag() {
         let text = "<teammate-message teammate_id=\"bob\">\na </teammate-message> b > c\n</teammate-message>";
         assert_eq!(delivered(text)[0].text, "a </teammate-message> b > c");
@@ -200,6 +250,19 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_is_too_long_is_passed_over() {
+        let line = |text: &str| {
+            format!(
+                "{{\"type\":\"user\",\"message\":{{\"content\":\"<teammate-message teammate_id=\\\"x\\\">{text}\"}}}}\n"
+            )
+        };
+        let lines = [line("one"), line(&"long".repeat(100)), line("two")].concat();
+        let found = records_within(lines.as_bytes(), 200).unwrap();
+        let texts: Vec<&Said> = found.iter().flat_map(|record| &record.said).collect();
+        assert_eq!(texts.len(), 2, "{texts:?}");
+    }
+
+    #[test]
     fn uses_and_results_are_found_and_the_rest_is_passed_over() {
         let lines = concat!(
             r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"SendMessage","input":{"to":"bob"}}]}}"#,
@@ -210,7 +273,8 @@ mod tests {
             r#"{"type":"assistant","message":{"content":"<teammate-message teammate_id=\"x\">quoted</teammate-message>"}}"#,
             "\n",
         );
-        let said: Vec<Said> = records(lines.as_bytes()).into_iter().flat_map(|record| record.said).collect();
+        let said: Vec<Said> =
+            records(lines.as_bytes()).unwrap().into_iter().flat_map(|record| record.said).collect();
         assert_eq!(said.len(), 2);
         assert!(matches!(&said[0], Said::Used { id, tool, .. } if id == "t1" && tool == "SendMessage"));
         assert_eq!(said[1], Said::Result { id: "t1".into(), failed: Some(String::new()) });

@@ -1,10 +1,11 @@
 //! What a run's snapshots say: every roster, every state of a task, every message that lay in an inbox.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 
 use crate::archive::{Archive, Journal, Snapshot};
 use crate::event::SafeName;
-use crate::team::{Entry, Task, TeamConfig, entries};
+use crate::team::{Entry, Task, TeamConfig, fresh_entries};
 
 /// A run's files through time, parsed. A state that is torn or lost is left out; the one before it stands.
 #[derive(Debug, Default)]
@@ -60,8 +61,14 @@ impl File<'_> {
 impl History {
     /// Reads a journal's objects, each once. `list` is the run's own task list.
     pub fn read(archive: &Archive, journal: &Journal, list: Option<&SafeName>) -> History {
-        let mut reading =
-            Reading { archive, objects: HashMap::new(), seen: HashSet::new(), history: History::default() };
+        let mut reading = Reading {
+            archive,
+            unread: HashSet::new(),
+            read: HashSet::new(),
+            known: HashMap::new(),
+            hasher: RandomState::new(),
+            history: History::default(),
+        };
         for snapshot in &journal.snapshots {
             reading.take(snapshot, list.map(SafeName::as_str));
         }
@@ -77,8 +84,13 @@ impl History {
 
 struct Reading<'a> {
     archive: &'a Archive,
-    objects: HashMap<String, Option<Vec<u8>>>,
-    seen: HashSet<(String, String)>,
+    /// Objects that cannot be read or are nothing that can be told.
+    unread: HashSet<String>,
+    /// States of inboxes that were read: they hold nothing that is new.
+    read: HashSet<(String, String)>,
+    /// Messages that were read, by inbox: as the file has them, and as they are.
+    known: HashMap<String, HashSet<u64>>,
+    hasher: RandomState,
     history: History,
 }
 
@@ -89,22 +101,30 @@ impl Reading<'_> {
             self.history.presence.push((at.clone(), there));
         }
         for change in &snapshot.changed {
+            let file = File::of(&change.path);
             let Some(hash) = &change.object else { continue };
-            let Some(bytes) = self.object(hash) else { continue };
-            match File::of(&change.path) {
-                File::Config => {
-                    if let Some(config) = TeamConfig::parse(&bytes) {
-                        self.history.rosters.push((at.clone(), config));
-                    }
+            let is_known = match file {
+                File::Inbox(owner) => !self.read.insert((owner.to_owned(), hash.clone())),
+                File::Other => true,
+                File::Config | File::Task(..) => false,
+            };
+            if is_known || self.unread.contains(hash) {
+                continue;
+            }
+            let told = match self.archive.objects.get(hash) {
+                Ok(bytes) => self.tell(&file, at, &bytes, list).ok_or_else(|| {
+                    let what = format!("{} is no JSON of its kind in the state of {at}", change.path);
+                    // What is still being written beside its place says nothing yet.
+                    (!change.torn && change.path.ends_with(".json"))
+                        .then(|| format!("{what}; that state is left out"))
+                }),
+                Err(error) => {
+                    Err(Some(format!("{error}; without it that state is left out: a backup may have it")))
                 }
-                File::Inbox(owner) => self.inbox(owner, at, &bytes),
-                File::Task(dir, name) => {
-                    if let Some(task) = Task::parse(name, &bytes) {
-                        let id = task_id(list, dir, &task.id);
-                        self.history.tasks.push((at.clone(), id, Some(task)));
-                    }
-                }
-                File::Other => {}
+            };
+            if let Err(problem) = told {
+                self.unread.insert(hash.clone());
+                self.history.problems.extend(problem);
             }
         }
         for path in &snapshot.gone {
@@ -115,22 +135,30 @@ impl Reading<'_> {
         }
     }
 
-    fn inbox(&mut self, owner: &str, at: &str, bytes: &[u8]) {
-        for entry in entries(bytes) {
-            let identity = format!("{:?}", entry.identity());
-            if self.seen.insert((owner.to_owned(), identity)) {
+    /// Takes what a file's state says; `None` when it says nothing.
+    fn tell(&mut self, file: &File<'_>, at: &str, bytes: &[u8], list: Option<&str>) -> Option<()> {
+        match file {
+            File::Config => self.history.rosters.push((at.to_owned(), TeamConfig::parse(bytes)?)),
+            File::Inbox(owner) => self.inbox(owner, at, bytes)?,
+            File::Task(dir, name) => {
+                let task = Task::parse(name, bytes)?;
+                let id = task_id(list, dir, &task.id);
+                self.history.tasks.push((at.to_owned(), id, Some(task)));
+            }
+            File::Other => {}
+        }
+        Some(())
+    }
+
+    fn inbox(&mut self, owner: &str, at: &str, bytes: &[u8]) -> Option<()> {
+        let known = self.known.entry(owner.to_owned()).or_default();
+        let hasher = &self.hasher;
+        for entry in fresh_entries(bytes, |raw| known.insert(hasher.hash_one(raw)))? {
+            if known.insert(hasher.hash_one(entry.identity())) {
                 self.history.copies.push(Copy { inbox: owner.to_owned(), seen_at: at.to_owned(), entry });
             }
         }
-    }
-
-    fn object(&mut self, hash: &str) -> Option<Vec<u8>> {
-        if !self.objects.contains_key(hash) {
-            let read = self.archive.objects.get(hash);
-            let bytes = read.map_err(|error| self.history.problems.push(error.to_string())).ok();
-            self.objects.insert(hash.to_owned(), bytes);
-        }
-        self.objects.get(hash).cloned().flatten()
+        Some(())
     }
 }
 

@@ -62,9 +62,7 @@ impl Material {
 
     /// What could not be read, and what that means.
     pub fn problems(&self) -> Vec<String> {
-        let objects = self.history.problems.iter();
-        let objects =
-            objects.map(|why| format!("{why}; without it that state is left out: a backup may have it"));
+        let objects = self.history.problems.iter().cloned();
         let voices = self.voices.problems.iter();
         let voices =
             voices.map(|why| format!("{why}; what only it tells is left out: look at its permissions"));

@@ -1,56 +1,21 @@
 //! Messages: the same one is seen by the sender's hooks, in the recipient's inbox, and in transcripts of both.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
-use super::entry::{Entry, Kind, Source};
-use super::material::Material;
+use super::drafts::{Copy, Draft, Drafts};
+use super::entry::{Entry, Source};
+use super::material::{Material, spawns};
 use super::voices::{Use, lead};
 use super::when::When;
-use crate::payload::{Message, MessageKind};
+use crate::payload::Message;
 use crate::team::Notice;
-
-/// A message while its sources are put together.
-struct Draft {
-    entry: Entry,
-    /// The client's id, from 2.1.328 on.
-    id: Option<String>,
-    /// The inboxes and transcripts that it was already found in: each of them holds one message once.
-    found: Vec<(Source, String)>,
-    /// Whether the sender is known.
-    signed: bool,
-}
-
-/// One copy of a message, at its recipient.
-struct Copy<'a> {
-    recipient: &'a str,
-    from: &'a str,
-    summary: Option<&'a str>,
-    text: &'a str,
-    id: Option<&'a str>,
-    /// When it was sent, by our clock as far as it can be told.
-    at: String,
-    source: Source,
-}
-
-impl Copy<'_> {
-    /// Whether it is a piece of a message that quotes the client's tags: before 2.1.328 such a text reads, in the
-    /// recipient's transcript, as messages of whomever it names.
-    fn is_quoted(&self, drafts: &mut [Draft]) -> bool {
-        let piece = self.text.trim().trim_end_matches("</teammate-message>").trim();
-        let whole = drafts.iter_mut().find(|draft| {
-            let text = draft.entry.text.as_deref().unwrap_or_default();
-            self.source == Source::Transcript
-                && text.contains("teammate-message")
-                && text.contains(piece)
-                && draft.is_for(self.recipient)
-        });
-        whole.map(|draft| draft.entry.seen_in(Source::Transcript)).is_some()
-    }
-}
 
 /// Tells each message once.
 pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
-    let mut drafts = sent(material, when);
+    let mut drafts = Drafts::default();
+    sent(material, when).into_iter().for_each(|draft| drafts.push(draft));
     let history = &material.history;
     let mut copies: Vec<Copy<'_>> = Vec::new();
     for copy in &history.copies {
@@ -77,25 +42,25 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
             source: Source::Transcript,
         });
     }
+    let prompts = prompts(material);
     for copy in &copies {
-        if is_prompt(material, copy) {
+        if prompts.contains(&(copy.recipient, copy.text.trim())) {
             continue;
         }
-        let notice = Notice::read(copy.text);
-        if let Some(draft) = drafts.iter_mut().find(|draft| draft.matches(copy, notice.as_ref())) {
-            draft.take(copy);
-        } else if !copy.is_quoted(&mut drafts) {
+        // Who sends the text of a notice as a message has said it, and nothing more.
+        let notice = Notice::read(copy.text).filter(|notice| speaks_for_itself(notice, copy.from));
+        if !drafts.take(copy, notice.as_ref()) && !drafts.take_quoted(copy) {
             drafts.push(Draft::of_copy(copy, notice));
         }
     }
-    drafts.into_iter().map(Draft::finish).collect()
+    drafts.finish()
 }
 
 /// What the senders' hooks and transcripts saw.
 fn sent(material: &Material, when: &When) -> Vec<Draft> {
     let uses = &material.voices.uses;
     let mut drafts = Vec::new();
-    let mut hooked = Vec::new();
+    let mut hooked = HashSet::new();
     for call in material.tool_calls("SendMessage") {
         let Some(first) = call.first() else { continue };
         let told = call.after.unwrap_or(first);
@@ -120,7 +85,7 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
         drafts.push(draft);
     }
     for (id, used) in uses {
-        if used.tool != "SendMessage" || hooked.contains(&id.as_str()) {
+        if used.tool != "SendMessage" || hooked.contains(id.as_str()) {
             continue;
         }
         if let Some(message) = Message::of(&used.input, &Value::Null) {
@@ -140,147 +105,23 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
     drafts
 }
 
-impl Draft {
-    fn of_call(at: String, from: Option<String>, message: Message, source: Source) -> Draft {
-        let kind = match &message.kind {
-            MessageKind::Plain | MessageKind::Other(_) => Kind::Message,
-            MessageKind::ShutdownRequest => Kind::ShutdownRequested,
-            MessageKind::ShutdownResponse { approve: true } => Kind::ShutdownApproved,
-            MessageKind::ShutdownResponse { approve: false } => Kind::ShutdownRejected,
-        };
-        let asked = message.asked().map(str::to_owned);
-        let answers = matches!(message.kind, MessageKind::ShutdownResponse { .. });
-        let from = from.or(asked.filter(|_| answers));
-        let signed = from.is_some();
-        let mut entry = Entry::new(at, kind, from.unwrap_or_else(|| "unknown".to_owned()), source);
-        entry.to = message.to;
-        entry.summary = message.summary;
-        entry.text = Some(message.text);
-        entry.request = message.request;
-        entry.message = Some(match message.kind {
-            MessageKind::Plain if entry.to.as_deref() == Some("*") => "broadcast".to_owned(),
-            MessageKind::Plain => "message".to_owned(),
-            MessageKind::ShutdownRequest => "shutdown_request".to_owned(),
-            MessageKind::ShutdownResponse { .. } => "shutdown_response".to_owned(),
-            MessageKind::Other(word) => word,
-        });
-        Draft { entry, id: None, found: Vec::new(), signed }
-    }
-
-    /// Marks a message that never went out. It has no copies.
-    fn refuse(&mut self, why: Option<&str>) {
-        if let Some(why) = why {
-            self.entry.kind = Kind::MessageRefused;
-            self.entry.unconfirmed = false;
-            self.entry.refusal = Some(why.to_owned());
-        }
-    }
-
-    /// A message that only its copy tells of: the client's own, or one whose hook nobody saw.
-    fn of_copy(copy: &Copy<'_>, notice: Option<Notice>) -> Draft {
-        let word = notice.as_ref().map_or_else(|| "message".to_owned(), |notice| notice.kind.clone());
-        let kind = match word.as_str() {
-            "shutdown_request" => Kind::ShutdownRequested,
-            "shutdown_approved" => Kind::ShutdownApproved,
-            "shutdown_rejected" => Kind::ShutdownRejected,
-            _ => Kind::Message,
-        };
-        let mut entry = Entry::new(copy.at.clone(), kind, copy.from, copy.source);
-        entry.to = Some(copy.recipient.to_owned());
-        entry.summary = copy.summary.map(str::to_owned);
-        entry.text = Some(copy.text.to_owned());
-        if let Some(notice) = notice {
-            entry.automatic = word != "shutdown_request" && !word.starts_with("plan_approval");
-            entry.task = notice.task;
-            if kind != Kind::Message {
-                entry.text = Some(notice.text.unwrap_or_default());
-                entry.summary = None;
-            }
-            entry.request = notice.request;
-        }
-        entry.message = Some(word);
-        let found = vec![(copy.source, copy.recipient.to_owned())];
-        Draft { entry, id: copy.id.map(str::to_owned), found, signed: true }
-    }
-
-    /// Whether this copy is one of this message.
-    fn matches(&self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
-        if self.entry.kind == Kind::MessageRefused {
-            return false;
-        }
-        if self.found.iter().any(|(source, recipient)| *source == copy.source && recipient == copy.recipient)
-        {
-            return false;
-        }
-        if let (Some(id), Some(other)) = (self.id.as_deref(), copy.id) {
-            return id == other && self.is_for(copy.recipient);
-        }
-        if let Some(notice) = notice
-            && let Some(of_notice) = kind_of(&notice.kind)
-        {
-            let same_request = match (&self.entry.request, &notice.request) {
-                (Some(mine), Some(theirs)) => mine == theirs,
-                _ => self.is_for(copy.recipient) && self.is_from(copy.from) && self.entry.text == notice.text,
-            };
-            return self.entry.kind == of_notice && same_request;
-        }
-        self.is_for(copy.recipient)
-            && self.is_from(copy.from)
-            && self.entry.text.as_deref().map(str::trim) == Some(copy.text.trim())
-    }
-
-    /// A teammate's name may be written with its team: `bob@parser-team`.
-    fn is_for(&self, recipient: &str) -> bool {
-        self.entry
-            .to
-            .as_deref()
-            .is_some_and(|to| to == "*" || to == recipient || to.split('@').next() == Some(recipient))
-    }
-
-    fn is_from(&self, sender: &str) -> bool {
-        !self.signed || self.entry.actor == sender
-    }
-
-    fn take(&mut self, copy: &Copy<'_>) {
-        self.found.push((copy.source, copy.recipient.to_owned()));
-        self.entry.seen_in(copy.source);
-        self.entry.unconfirmed = false;
-        if !self.signed {
-            copy.from.clone_into(&mut self.entry.actor);
-            self.signed = true;
-        }
-        if self.entry.summary.is_none() && self.entry.kind == Kind::Message {
-            self.entry.summary = copy.summary.map(str::to_owned);
-        }
-    }
-
-    fn finish(mut self) -> Entry {
-        // The client signs what it says by itself so.
-        if self.entry.automatic && self.entry.actor == "system" {
-            "client".clone_into(&mut self.entry.actor);
-        }
-        self.entry
-    }
+/// Whether a notice is about its own sender: nobody else's is the client's. Answers carry the name of who was asked.
+fn speaks_for_itself(notice: &Notice, sender: &str) -> bool {
+    let is_sender = |name: &str| sender == "system" || name.split('@').next() == Some(sender);
+    let answers = matches!(notice.kind.as_str(), "shutdown_approved" | "shutdown_rejected");
+    let asked = notice.request.as_deref().and_then(|id| id.rsplit_once('@')).map(|(_, name)| name);
+    notice.from.as_deref().is_none_or(is_sender) && asked.filter(|_| answers).is_none_or(is_sender)
 }
 
-/// The kind that a shutdown's notice tells of.
-fn kind_of(word: &str) -> Option<Kind> {
-    match word {
-        "shutdown_request" => Some(Kind::ShutdownRequested),
-        "shutdown_approved" => Some(Kind::ShutdownApproved),
-        "shutdown_rejected" => Some(Kind::ShutdownRejected),
-        _ => None,
-    }
-}
-
-/// What a teammate was told when it was spawned comes to it as a message; it is told with its joining.
-fn is_prompt(material: &Material, copy: &Copy<'_>) -> bool {
+/// What teammates were told when they were spawned, by who was: it comes to them as a message, and is told with their
+/// joining.
+fn prompts(material: &Material) -> HashSet<(&str, &str)> {
     let rosters = material.history.rosters.iter().flat_map(|(_, roster)| &roster.members);
-    let mut prompts =
-        rosters.filter(|member| member.name == copy.recipient).filter_map(|member| member.prompt.as_deref());
-    prompts.any(|prompt| prompt.trim() == copy.text.trim())
-        || super::material::spawns(&material.events).any(|(event, spawn)| {
-            let prompt = event.payload.tool_input().get("prompt").and_then(Value::as_str);
-            spawn.name == copy.recipient && prompt.is_some_and(|prompt| prompt.trim() == copy.text.trim())
-        })
+    let told = rosters.filter_map(|member| Some((member.name.as_str(), member.prompt.as_deref()?.trim())));
+    let spawned = spawns(&material.events).filter_map(|(event, spawn)| {
+        let prompt = event.payload.tool_input().get("prompt").and_then(Value::as_str)?;
+        let name = material.members.iter().find(|name| **name == spawn.name)?;
+        Some((name.as_str(), prompt.trim()))
+    });
+    told.chain(spawned).collect()
 }

@@ -1,5 +1,6 @@
 //! The story of a run: what hooks, snapshots, inboxes and transcripts saw, merged so that each thing is told once.
 
+mod drafts;
 mod entry;
 mod events;
 mod gone;
@@ -9,6 +10,7 @@ mod life;
 mod material;
 mod merge;
 mod messages;
+mod quotes;
 mod state;
 mod summary;
 mod tasks;

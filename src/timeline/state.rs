@@ -9,6 +9,7 @@ use super::gone::Gone;
 use super::history::{File, task_id};
 use super::material::{Material, spawns};
 use crate::archive::{Archive, Held};
+use crate::json;
 use crate::team::{Member, Task, TeamConfig, entries};
 
 /// What `show --json` prints.
@@ -59,7 +60,7 @@ impl State {
             match File::of(path) {
                 File::Config => self.roster(&bytes),
                 File::Inbox(owner) if path.ends_with(".json") => {
-                    let mail = entries(&bytes).into_iter().map(|entry| entry.raw);
+                    let mail = entries(&bytes).into_iter().flatten().map(|entry| entry.raw);
                     self.inboxes.entry(owner.to_owned()).or_default().extend(mail);
                 }
                 File::Task(list, name) => {
@@ -73,7 +74,7 @@ impl State {
     }
 
     fn roster(&mut self, bytes: &[u8]) {
-        self.config = serde_json::from_slice(bytes).ok();
+        self.config = json::lenient(bytes);
         let members = TeamConfig::parse(bytes).unwrap_or_default().members;
         self.members = members.into_iter().map(|member| (member.name, member.raw)).collect();
     }
@@ -84,7 +85,7 @@ impl State {
         let configs = material.journal.snapshots.iter().flat_map(|snapshot| &snapshot.changed);
         let configs = configs.filter(|change| matches!(File::of(&change.path), File::Config));
         for hash in configs.filter_map(|change| change.object.as_deref()) {
-            let config = archive.objects.get(hash).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            let config = archive.objects.get(hash).ok().and_then(|bytes| json::lenient(&bytes));
             self.config = config.or(self.config.take());
         }
         for (name, Member { raw, .. }) in history.members() {
@@ -98,10 +99,8 @@ impl State {
                 self.tasks.insert(id.clone(), task.raw.clone());
             }
         }
-        let mut places: BTreeMap<(String, String), usize> = BTreeMap::new();
         for copy in &history.copies {
             let inbox = self.inboxes.entry(copy.inbox.clone()).or_default();
-            places.insert((copy.inbox.clone(), format!("{:?}", copy.entry.identity())), inbox.len());
             inbox.push(copy.entry.raw.clone());
         }
         self.told_only(material);

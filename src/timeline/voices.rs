@@ -1,7 +1,7 @@
 //! Transcripts of a run: whose each is, what was delivered to it, and which tools it used.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io::BufReader;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 use serde_json::Value;
@@ -9,7 +9,10 @@ use serde_json::Value;
 use super::Told;
 use crate::archive::{Archive, RunRecord, SessionRole};
 use crate::clock::{self, Time};
+use crate::error::Result;
 use crate::event::{ActorKind, LEAD};
+use crate::fs;
+use crate::json;
 use crate::payload::Kind;
 use crate::team::{Delivered, Record, Said, records};
 
@@ -74,7 +77,7 @@ pub struct Use {
     pub at: Option<String>,
     /// The tool.
     pub tool: String,
-    /// Its input.
+    /// Its input, where it is a message.
     pub input: Value,
     /// What came of it; `None` when no result is told.
     pub result: Option<Outcome>,
@@ -111,29 +114,52 @@ pub fn voices(
     let live: BTreeMap<String, u64> = run
         .transcripts()
         .iter()
-        .filter_map(|path| Some((path.to_str()?.to_owned(), path.metadata().ok()?.len())))
+        .filter_map(|path| Some((path.to_str()?.to_owned(), path.symlink_metadata().ok()?.len())))
         .collect();
-    let paths: std::collections::BTreeSet<&String> = kept.keys().chain(live.keys()).collect();
+    let paths: BTreeSet<&String> = kept.keys().chain(live.keys()).collect();
     let agents = agents(events);
     let mut seen = HashSet::new();
-    let content = |path: &str| -> Result<Vec<u8>, String> {
-        match (kept.get(path), live.get(path)) {
-            (Some(kept), size) if size.is_none_or(|size| *size <= kept.size) => {
-                archive.objects.get(&kept.object).map_err(|error| error.to_string())
-            }
-            _ => std::fs::read(path).map_err(|error| format!("cannot read {path}: {error}")),
-        }
+    // The archive's, where the client has no more of it.
+    let object = |path: &str| {
+        let kept = kept.get(path)?;
+        live.get(path).is_none_or(|size| *size <= kept.size).then_some(kept.object.as_str())
     };
     for path in paths.iter().filter(|path| path.ends_with(".jsonl")) {
         let meta = path.replace(".jsonl", ".meta.json");
-        let meta = paths.contains(&meta).then(|| content(&meta).ok()).flatten();
+        let meta = paths.contains(&meta).then(|| note(archive, &meta, object(&meta)).ok()).flatten();
         let owner = owner(run, Path::new(path), meta.as_deref(), &agents, &is_member);
-        match content(path) {
-            Ok(bytes) => voices.take(&owner, records(BufReader::new(bytes.as_slice())), &mut seen),
-            Err(problem) => voices.problems.push(problem),
+        match read(archive, path, object(path)) {
+            Ok(records) => voices.take(&owner, records, &mut seen),
+            Err(problem) => voices.problems.push(problem.to_string()),
         }
     }
     voices
+}
+
+/// Reads a transcript line by line: from the archive where an object is named, else from the client's own file.
+fn read(archive: &Archive, path: &str, object: Option<&str>) -> Result<Vec<Record>> {
+    let named = |error| fs::named(error, "read", Path::new(path));
+    let Some(object) = object else {
+        let file = fs::open_regular(Path::new(path))?;
+        return Ok(records(BufReader::new(file)).map_err(named)?);
+    };
+    let mut reading = archive.objects.open(object)?;
+    let records = records(BufReader::new(&mut reading));
+    reading.verify()?;
+    Ok(records.map_err(named)?)
+}
+
+/// The most that is read of what the client notes beside a transcript.
+const NOTE: u64 = 1 << 20;
+
+/// Reads the note beside a transcript.
+fn note(archive: &Archive, path: &str, object: Option<&str>) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    match object {
+        Some(object) => archive.objects.open(object)?.take(NOTE).read_to_end(&mut bytes)?,
+        None => fs::open_regular(Path::new(path))?.take(NOTE).read_to_end(&mut bytes)?,
+    };
+    Ok(bytes)
 }
 
 /// Names by agent id, as the hooks told them.
@@ -164,7 +190,7 @@ fn owner(
         let pane = session.filter(|session| session.role == SessionRole::Pane);
         return pane.and_then(|pane| pane.name.clone()).unwrap_or_else(|| lead(run).to_owned());
     };
-    let meta: Value = meta.and_then(|meta| serde_json::from_slice(meta).ok()).unwrap_or(Value::Null);
+    let meta: Value = meta.and_then(json::lenient).unwrap_or(Value::Null);
     let told = |key: &str| meta.get(key).and_then(Value::as_str);
     let by_meta = told("name").or(told("agentType")).filter(|name| is_member(name));
     by_meta.or_else(|| agents.get(id).copied()).or(told("agentType")).unwrap_or("unknown").to_owned()
@@ -202,6 +228,8 @@ impl Voices {
                 self.delivered.push(Heard { recipient: owner.to_owned(), at: at.cloned(), message });
             }
             Said::Used { id, tool, input } => {
+                // What other tools were given may be as long as files are.
+                let input = if tool == "SendMessage" { input } else { Value::Null };
                 let used = Use { by: owner.to_owned(), at: at.cloned(), tool, input, result: None };
                 self.uses.entry(id).or_insert(used);
             }

@@ -12,9 +12,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("clock", &[]),
     ("near", &[]),
     ("fs", &[]),
+    ("json", &[]),
     ("process", &[]),
-    ("payload", &[]),
-    ("team", &[]),
+    ("payload", &["json"]),
+    ("team", &["json"]),
     ("ui", &["error"]),
     ("paths", &["env", "error", "fs"]),
     ("config", &["clock", "error", "fs", "near"]),
@@ -24,7 +25,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("event", &["clock"]),
     ("log", &["clock", "config", "error", "event", "fs"]),
     ("archive", &["clock", "error", "event", "fs", "team"]),
-    ("identity", &["archive", "clock", "event", "fs", "payload"]),
+    ("identity", &["archive", "clock", "event", "fs", "json", "payload", "process"]),
     ("response", &["payload"]),
     (
         "recorder",
@@ -33,7 +34,10 @@ const ROOMS: &[(&str, &[&str])] = &[
             "payload", "process", "response",
         ],
     ),
-    ("timeline", &["archive", "clock", "error", "event", "log", "near", "payload", "process", "team"]),
+    (
+        "timeline",
+        &["archive", "clock", "error", "event", "fs", "json", "log", "near", "payload", "process", "team"],
+    ),
     ("render", &["clock", "event", "payload", "team", "timeline", "ui"]),
     ("demo", &["clock", "config", "env", "error", "paths", "payload", "recorder", "team"]),
     (

@@ -71,3 +71,31 @@ fn the_project_links_to_pages_that_are_there() {
         }
     }
 }
+
+#[test]
+fn the_readme_and_the_manifest_name_the_license_that_is_there() {
+    assert!(
+        page("LICENSE").starts_with("MIT License\n") && page("Cargo.toml").contains("license = \"MIT\"\n")
+    );
+    let readme = page("README.md");
+    assert!(readme.contains("[MIT](LICENSE)") && !readme.contains("Apache"));
+}
+
+#[test]
+fn the_formats_name_every_part_of_the_store() {
+    let formats = page("docs/formats.md");
+    for part in ["log/.lock", "log/.pruned", "sessions/.lock", "installs/lock", "transcripts.json"] {
+        assert!(formats.contains(&format!("{part} ")) || formats.contains(&format!("`{part}`")), "{part}");
+    }
+}
+
+#[test]
+fn the_story_of_the_readme_is_the_one_that_the_demo_tells() {
+    let demo = Command::new(env!("CARGO_BIN_EXE_teamkeep")).arg("demo").env_clear().output().unwrap();
+    let told = String::from_utf8(demo.stdout).unwrap();
+    let readme = page("README.md");
+    let (_, after) = readme.split_once("$ teamkeep replay\n").unwrap();
+    for line in after.lines().take_while(|line| *line != "```") {
+        assert!(told.lines().any(|one| one == line), "the demo does not tell {line:?}");
+    }
+}

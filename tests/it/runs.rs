@@ -355,3 +355,44 @@ fn events_that_name_no_team_are_told_by_what_else_they_say() {
         assert_eq!(event["actor"]["kind"], "teammate");
     }
 }
+
+/// The session that a process belongs to, where the kernel tells it.
+#[cfg(target_os = "linux")]
+fn session_of(pid: &str) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(3).map(str::to_owned)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_outlives_the_client_has_a_session_of_its_own() {
+    let stage = Stage::new();
+    let client = Client::start();
+    let pid = client.0.id().to_string();
+    let lead = Lead { pid: Some(client.0.id()), ..Lead::of(&stage, ONE) };
+    lead.roster(1_000, &["alice"]);
+    lead.start("startup");
+    stage.finish();
+    lead.end("prompt_input_exit");
+    // It waits for the client to go: this one stays until it was seen.
+    let wanted = format!("finish\0--after\0{pid}\0");
+    let found = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let mut names = processes.filter_map(|entry| entry.file_name().into_string().ok());
+        names.find(|name| {
+            std::fs::read(format!("/proc/{name}/cmdline"))
+                .is_ok_and(|line| String::from_utf8_lossy(&line).ends_with(&wanted))
+        })
+    };
+    let mut own = false;
+    while let Some(finish) = found() {
+        own |= session_of(&finish).is_some_and(|session| session == finish);
+        if own {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    drop(client);
+    assert!(own, "it never had one");
+    stage.finish();
+}

@@ -211,9 +211,9 @@ pub fn kebab(name: &str) -> String {
     kebab
 }
 
-/// JSON, one value a line.
+/// JSON, one value a line: read as the program reads it, for a record may hold a number that no float holds.
 pub fn lines(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines().map(|line| teamkeep::json::lenient(line.as_bytes()).unwrap()).collect()
 }
 
 /// Every file and directory below a path.

@@ -30,7 +30,10 @@ fn stage() -> Stage {
 }
 
 fn teams(columns: Option<usize>) -> String {
-    let stage = stage();
+    listed(&stage(), columns)
+}
+
+fn listed(stage: &Stage, columns: Option<usize>) -> String {
     let library = stage.library();
     let opened = library.open_runs(&library.runs.iter().collect::<Vec<_>>()).unwrap();
     let rows: Vec<Summary> =
@@ -77,6 +80,19 @@ fn at_40_columns_each_run_is_a_paragraph() {
 }
 
 #[test]
+fn a_long_name_costs_nobody_the_counts() {
+    let stage = Stage::new();
+    let lead = Lead::named(&stage, ONE, &"parser-".repeat(8));
+    lead.roster(1_770_091_200_000, &["alice"]);
+    lead.start("startup");
+    for columns in [40, 80, 90, 120] {
+        let told = listed(&stage, Some(columns));
+        assert!(told.contains("0 tasks, 0 messages") || told.contains("alive        0    0"), "{told}");
+        assert!(told.contains("alice"), "{told}");
+    }
+}
+
+#[test]
 fn the_heading_of_a_story_is_broken_where_the_terminal_ends() {
     let stage = stage();
     let library = stage.library();
@@ -117,6 +133,8 @@ fn a_run_without_a_team_is_told_without_zeros() {
     let told = stage.told(&["replay"]);
     assert_eq!(told.lines().nth(1), Some("2026-02-03 04:05:07 UTC, alive"));
     assert!(told.lines().nth(2).unwrap().ends_with("began a session (startup)"), "{told}");
+    let shown = stage.told(&["show"]);
+    assert!(shown.ends_with("\na session without a team; replay tells what it did\n"), "{shown}");
 }
 
 #[test]

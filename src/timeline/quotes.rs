@@ -1,0 +1,59 @@
+//! Messages that quote the client's tags: before 2.1.328 such a text reads, in the recipient's transcript, as messages
+//! of whomever it names.
+
+use std::collections::HashMap;
+
+use super::drafts::{Copy, Draft};
+use crate::team::read_as;
+
+/// The pieces that quoting messages fall into, by their text.
+#[derive(Debug, Default)]
+pub(super) struct Quotes {
+    pieces: HashMap<String, Vec<Piece>>,
+}
+
+/// A piece of one message.
+#[derive(Debug)]
+struct Piece {
+    /// The message.
+    whole: usize,
+    /// Whom the tag before it names; `None` for its beginning, which is its sender's.
+    from: Option<String>,
+    /// Who has read it: each recipient reads it once.
+    taken: Vec<String>,
+}
+
+impl Quotes {
+    /// Adds the pieces of a message, if it quotes.
+    pub fn add(&mut self, whole: usize, text: &str) {
+        if !text.contains("teammate-message") {
+            return;
+        }
+        let pieces = read_as("", text);
+        // One piece is the message itself.
+        for (number, piece) in pieces.iter().enumerate().filter(|_| pieces.len() > 1) {
+            let from = (number > 0).then(|| piece.from.clone());
+            let piece_of = Piece { whole, from, taken: Vec::new() };
+            self.pieces.entry(bare(&piece.text)).or_default().push(piece_of);
+        }
+    }
+
+    /// The message that this copy is a piece of. Each piece explains one copy.
+    pub fn explain(&mut self, copy: &Copy<'_>, drafts: &[Draft]) -> Option<usize> {
+        if self.pieces.is_empty() {
+            return None;
+        }
+        let piece = self.pieces.get_mut(&bare(copy.text))?.iter_mut().find(|piece| {
+            let whole = &drafts[piece.whole];
+            let named =
+                piece.from.as_ref().map_or_else(|| whole.is_from(copy.from), |from| from == copy.from);
+            named && whole.is_for(copy.recipient) && !piece.taken.iter().any(|taken| taken == copy.recipient)
+        })?;
+        piece.taken.push(copy.recipient.to_owned());
+        Some(piece.whole)
+    }
+}
+
+fn bare(text: &str) -> String {
+    text.trim().trim_end_matches("</teammate-message>").trim().to_owned()
+}
