@@ -1,7 +1,8 @@
 //! The disk's primitives: private directories, atomic writes, bounded locks, careful reads.
 
 use std::fs::{File, Metadata, TryLockError};
-use std::io::{self, Read, Write};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Read as _, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -56,11 +57,13 @@ pub fn open_private(options: &mut std::fs::OpenOptions, path: &Path) -> io::Resu
 /// # Errors
 /// When the disk refuses; the temporary file is removed then.
 pub fn write_atomic(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
-    let temporary = beside(path);
-    let written = open_private(std::fs::OpenOptions::new().write(true).create_new(true), &temporary)
-        .and_then(|mut file| {
-            file.write_all(bytes).map_err(|error| named(error, "write", &temporary))?;
-            if durable { file.sync_all().map_err(|error| named(error, "sync", &temporary)) } else { Ok(()) }
+    let (temporary, mut file) = create_beside(path)?;
+    let written = file
+        .write_all(bytes)
+        .map_err(|error| named(error, "write", &temporary))
+        .and_then(|()| match durable {
+            true => file.sync_all().map_err(|error| named(error, "sync", &temporary)),
+            false => Ok(()),
         })
         .and_then(|()| std::fs::rename(&temporary, path).map_err(|error| named(error, "rename to", path)));
     match written {
@@ -73,9 +76,43 @@ pub fn write_atomic(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> 
     }
 }
 
+/// Makes a new file beside `path`. A name that is taken is a leftover, or chance: the next is tried.
+fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
+    let mut tries = 0..8;
+    loop {
+        let temporary = beside(path);
+        match open_private(std::fs::OpenOptions::new().write(true).create_new(true), &temporary) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries.next().is_some() => {}
+            other => return other.map(|file| (temporary, file)),
+        }
+    }
+}
+
+/// Removes the temporary files below a directory that nobody has written to for so long: their writers were killed.
+/// Links are not followed, and what cannot be looked at is left.
+pub fn sweep(dir: &Path, age: Duration) {
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let (Ok(kind), name) = (entry.file_type(), entry.file_name()) else { continue };
+        let old = || {
+            let modified = entry.metadata().and_then(|metadata| metadata.modified());
+            modified.is_ok_and(|time| time.elapsed().is_ok_and(|since| since > age))
+        };
+        if kind.is_dir() {
+            sweep(&entry.path(), age);
+        } else if kind.is_file() && is_temporary(&name) && old() {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Whether [`beside`] gives such names.
+fn is_temporary(name: &std::ffi::OsStr) -> bool {
+    name.to_str().is_some_and(|name| name.starts_with('.') && name.ends_with(".tmp"))
+}
+
 /// Writes over a file in place, for what can be made again: on ext4 a rename over a file makes its blocks be written
 /// out at once, and leaves an inode that every new file has to be kept away from for five seconds. A reader may meet
-/// a half-written state. What was longer before is filled up with spaces.
+/// a half-written state. What was longer before is filled up with spaces; a link or a pipe in its place makes way.
 ///
 /// # Errors
 /// When the disk refuses. Says whether the file was there.
@@ -88,9 +125,10 @@ pub fn write_over(path: &Path, mut bytes: Vec<u8>) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return write_atomic(path, &bytes, false).map(|()| false);
         }
+        Err(_) if is_obstructed(path) => return write_atomic(path, &bytes, false).map(|()| true),
         Err(error) => return Err(named(error, "open", path)),
     };
-    let length = file.metadata().map_err(|error| named(error, "stat", path))?.len();
+    let length = regular(&file, path)?.len();
     bytes.resize(bytes.len().max(length as usize), b' ');
     file.write_all_at(&bytes, 0).map_err(|error| named(error, "write", path))?;
     Ok(true)
@@ -102,8 +140,11 @@ pub fn write_over(path: &Path, mut bytes: Vec<u8>) -> io::Result<bool> {
 /// # Errors
 /// When the disk refuses; the file is as it was then.
 pub fn append_line(path: &Path, line: &[u8], durable: bool) -> io::Result<()> {
-    let mut file = open_private(std::fs::OpenOptions::new().read(true).append(true).create(true), path)?;
-    let length = file.metadata().map_err(|error| named(error, "stat", path))?.len();
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).append(true).create(true);
+    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
+    let mut file = open_private(&mut options, path)?;
+    let length = regular(&file, path)?.len();
     let written = if ends_whole(&file, length)? {
         file.write_all(line)
     } else {
@@ -132,7 +173,9 @@ pub fn beside(path: &Path) -> PathBuf {
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}-{count}.tmp", std::process::id()));
+    // In a container every process may have the same id, and those that were killed leave their files.
+    let random = RandomState::new().hash_one((std::process::id(), count));
+    name.push(format!(".{random:016x}.tmp"));
     path.with_file_name(name)
 }
 
@@ -166,8 +209,9 @@ pub struct Lock {
 pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
     let mut options = std::fs::OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
-    options.custom_flags(OFlags::NOFOLLOW.bits() as i32);
+    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
     let file = open_private(&mut options, path)?;
+    regular(&file, path)?;
     let start = Instant::now();
     let mut pause = Duration::from_micros(50);
     loop {
@@ -183,12 +227,69 @@ pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
     }
 }
 
+/// Whether something that is no regular file stands at this path: nobody can hold a lock there.
+pub fn is_obstructed(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file())
+}
+
 /// Reads a regular file whole. Links are not followed, and a pipe or device is refused, not waited for.
 ///
 /// # Errors
 /// `InvalidInput` for something that is no regular file, `FileTooLarge` past `most` bytes, else as reading does.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
+    read(path, OFlags::NOFOLLOW, most).map(|read| (read.bytes, read.metadata))
+}
+
+/// Reads as [`read_regular`] does, again where the file was written to meanwhile.
+///
+/// # Errors
+/// As [`read_regular`].
+pub fn read_steady(path: &Path, most: u64) -> io::Result<Read> {
+    for _ in 0..2 {
+        let read = read(path, OFlags::NOFOLLOW, most)?;
+        if read.steady {
+            return Ok(read);
+        }
+    }
     read(path, OFlags::NOFOLLOW, most)
+}
+
+/// Opens a regular file for reading, as carefully as [`read_regular`].
+///
+/// # Errors
+/// `InvalidInput` for something that is no regular file, else as opening does.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let file = open(path, OFlags::NOFOLLOW)?;
+    regular(&file, path).map(|_| file)
+}
+
+fn open(path: &Path, flags: OFlags) -> io::Result<File> {
+    let flags = (flags | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
+    let opened = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
+    opened.map_err(|error| named(error, "open", path))
+}
+
+/// The metadata of what was opened, if that is a regular file.
+fn regular(file: &File, path: &Path) -> io::Result<Metadata> {
+    match file.metadata() {
+        Ok(metadata) if metadata.is_file() => Ok(metadata),
+        Ok(_) => {
+            let what = format!("{} is no regular file", path.display());
+            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+        }
+        Err(error) => Err(named(error, "stat", path)),
+    }
+}
+
+/// What was read of a file.
+#[derive(Debug)]
+pub struct Read {
+    /// The content.
+    pub bytes: Vec<u8>,
+    /// Size and times as they were before the first byte was read: what comes later has others.
+    pub metadata: Metadata,
+    /// Whether they were the same after the last byte. Else the content may be a mixture of two states.
+    pub steady: bool,
 }
 
 /// Reads as [`read_regular`] does, and follows links: for files that the user keeps where they like.
@@ -196,42 +297,21 @@ pub fn read_regular(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
 /// # Errors
 /// As [`read_regular`].
 pub fn read_linked(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
-    read(path, OFlags::empty(), most)
+    read(path, OFlags::empty(), most).map(|read| (read.bytes, read.metadata))
 }
 
-/// Opens a regular file for reading. Links are not followed, and a pipe or device is refused, not waited for.
-///
-/// # Errors
-/// `InvalidInput` for something that is no regular file, else as opening does.
-pub fn open_regular(path: &Path) -> io::Result<File> {
-    open(path, OFlags::NOFOLLOW)
-}
-
-fn open(path: &Path, flags: OFlags) -> io::Result<File> {
-    let flags = (flags | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
-    let mut options = std::fs::OpenOptions::new();
-    let file =
-        options.read(true).custom_flags(flags).open(path).map_err(|error| named(error, "open", path))?;
-    let metadata = file.metadata().map_err(|error| named(error, "stat", path))?;
-    if !metadata.is_file() {
-        let what = format!("{} is no regular file", path.display());
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-    }
-    Ok(file)
-}
-
-fn read(path: &Path, flags: OFlags, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
+fn read(path: &Path, flags: OFlags, most: u64) -> io::Result<Read> {
     let mut file = open(path, flags)?;
-    let metadata = file.metadata().map_err(|error| named(error, "stat", path))?;
+    let metadata = regular(&file, path)?;
     let mut bytes = Vec::with_capacity(metadata.len().min(most) as usize + 1);
     (&mut file).take(most + 1).read_to_end(&mut bytes).map_err(|error| named(error, "read", path))?;
     if bytes.len() as u64 > most {
         let what = format!("{} is larger than {most} bytes", path.display());
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
     }
-    // The size and times of what was read, not of what stood there before.
-    let metadata = file.metadata().map_err(|error| named(error, "stat", path))?;
-    Ok((bytes, metadata))
+    let after = file.metadata().map_err(|error| named(error, "stat", path))?;
+    let steady = Stamp::of(&metadata) == Stamp::of(&after) && bytes.len() as u64 == metadata.len();
+    Ok(Read { bytes, metadata, steady })
 }
 
 /// What tells two states of a file apart without reading it.
@@ -280,6 +360,42 @@ mod tests {
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::metadata(dir.path().join("a")).unwrap().permissions().mode() & 0o777, 0o700);
         assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "no temporary file stays");
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_is_swept_when_it_is_old() {
+        let dir = tempfile::tempdir().unwrap();
+        let left = beside(&dir.path().join("a/state.json"));
+        assert_ne!(left, beside(&dir.path().join("a/state.json")));
+        let mine = dir.path().join("a/mine.tmp");
+        write_atomic(&left, b"", false).unwrap();
+        write_atomic(&mine, b"", false).unwrap();
+        sweep(dir.path(), Duration::from_secs(3_600));
+        assert!(left.exists());
+        let old = std::time::UNIX_EPOCH + Duration::from_secs(1);
+        File::open(&left).unwrap().set_modified(old).unwrap();
+        File::open(&mine).unwrap().set_modified(old).unwrap();
+        sweep(dir.path(), Duration::from_secs(3_600));
+        assert!(!left.exists() && mine.exists());
+    }
+
+    #[test]
+    fn a_line_is_written_through_no_link_and_into_no_pipe() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, link, pipe) = (dir.path().join("real"), dir.path().join("link"), dir.path().join("pipe"));
+        std::fs::write(&real, "").unwrap();
+        symlink(&real, &link).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+        for path in [&link, &pipe, &dir.path().to_path_buf()] {
+            assert!(append_line(path, b"line\n", false).is_err());
+            assert!(lock(path, Duration::ZERO).is_err());
+            assert_eq!(write_over(path, b"line".to_vec()).is_ok(), path != dir.path());
+        }
+        assert_eq!(
+            (std::fs::read(&link).unwrap(), std::fs::read(&pipe).unwrap()),
+            (b"line".to_vec(), b"line".to_vec())
+        );
+        assert_eq!(std::fs::read(&real).unwrap(), b"");
     }
 
     #[test]

@@ -138,7 +138,11 @@ impl Scene {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(file, config.to_string()).unwrap();
             let subject = Subject::Team(team);
-            archive.capture(&subject, &elsewhere, &Call { at, event: &Id::new(at), durable: false });
+            archive.capture(
+                &subject,
+                &elsewhere,
+                &Call { at, event: &Id::new(at), durable: false, until: None },
+            );
             archive.amend(&subject, |_, run| run.end(EndedBy::SessionEnd, None, at)).unwrap();
             let memory = self.store().join(format!("sessions/s{number}.json"));
             std::fs::write(memory, json!({"v": 1, "team": "team-0"}).to_string()).unwrap();

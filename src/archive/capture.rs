@@ -2,12 +2,14 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Instant;
 
 use super::index::Index;
 use super::look::Look;
 use super::run::EndedBy;
 use super::scan::{Found, Scan, scan};
 use super::snapshot::Snapshot;
+use super::state::MAIN;
 use super::store::{Archive, Subject};
 use crate::clock::Time;
 use crate::event::{Id, SafeName};
@@ -22,6 +24,15 @@ pub struct Call<'a> {
     pub event: &'a Id,
     /// Whether everything must be on disk (fsync) before it returns: the files are about to be erased.
     pub durable: bool,
+    /// When it must be done with reading: what is not kept by then is left for the next call.
+    pub until: Option<Instant>,
+}
+
+impl Call<'_> {
+    /// Whether its time for reading is over.
+    pub fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
 }
 
 /// What came of a look.
@@ -47,18 +58,28 @@ impl Archive {
         if !call.durable && is_unchanged(index.as_ref(), &seen) {
             return Captured { index, problems: seen.problems, ..Captured::default() };
         }
-        match self.lock(subject) {
+        let start = Instant::now();
+        let lock = self.lock(subject);
+        // What was waited is not taken from the time for reading.
+        let call = &Call { until: call.until.and_then(|until| until.checked_add(start.elapsed())), ..*call };
+        match lock {
             Ok(Some(lock)) => self.capture_changes(subject, client, call, Some(&lock)),
             // Nothing may be lost: without the lock the manifest goes to a journal of its own.
-            Ok(None) => {
-                let mut captured = self.capture_changes(subject, client, call, None);
-                captured.notes.push(format!(
-                    "the archive's lock was kept by others, a journal of its own was written: {subject:?}"
-                ));
-                captured
+            Ok(None) => self.capture_alone(subject, client, call, "it is kept by others"),
+            Err(error) if self.is_lock_obstructed(subject) => {
+                self.capture_alone(subject, client, call, &error.to_string())
             }
             Err(error) => Captured { index, problems: vec![error.to_string()], ..Captured::default() },
         }
+    }
+
+    fn capture_alone(&self, subject: &Subject, client: &Path, call: &Call<'_>, why: &str) -> Captured {
+        let mut captured = self.capture_changes(subject, client, call, None);
+        let name = subject.name();
+        captured
+            .notes
+            .push(format!("{name} has a journal of its own: the archive's lock was not to be had: {why}"));
+        captured
     }
 
     /// Begins the run of a subject that has nothing on disk yet.
@@ -91,9 +112,10 @@ impl Archive {
         }
         let mut look = Look::new(self, known, &seen, call);
         look.settle_run(subject, client);
-        look.keep_files(client);
-        look.note_gone();
-        let snapshot = look.snapshot();
+        look.reconcile(lock.is_some());
+        look.keep_files(subject, client);
+        look.note_gone(subject);
+        let snapshot = look.snapshot(lock.is_some());
         let notes = std::mem::take(&mut look.notes);
         let problems = match self.write(subject, &mut look, snapshot.as_ref(), lock) {
             Ok(()) => look.problems,
@@ -131,17 +153,14 @@ impl Archive {
             let mut line = serde_json::to_vec(snapshot)?;
             line.push(b'\n');
             let name = match lock {
-                Some(_) => "snapshots.jsonl".to_owned(),
-                None => format!("snapshots-{}.jsonl", look.call.event),
+                Some(_) if !fs::is_obstructed(&dir.join(MAIN)) => MAIN.to_owned(),
+                _ => format!("snapshots-{}.jsonl", look.call.event),
             };
             fs::append_line(&dir.join(name), &line, look.call.durable)?;
         }
         if look.call.durable {
-            for hash in look.index.files.values().filter_map(|seen| seen.object.as_deref()) {
-                self.objects.sync(hash)?;
-            }
-            if dir.join("snapshots.jsonl").exists() {
-                fs::sync_file(&dir.join("snapshots.jsonl"))?;
+            if dir.join(MAIN).exists() {
+                fs::sync_file(&dir.join(MAIN))?;
             }
             fs::sync_dir(&dir)?;
         }

@@ -1,6 +1,6 @@
 //! What was last captured of a team: a cache of the journal that makes an unchanged file cost a `stat`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +35,9 @@ pub struct Index {
     pub present: bool,
     /// Whether the run was closed.
     pub ended: bool,
+    /// How many journals that were written without the lock are taken account of.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub alone: usize,
     /// The files, by their path below the client's directory.
     pub files: BTreeMap<String, Seen>,
 }
@@ -64,6 +67,10 @@ pub struct Seen {
     /// Whether it was written so shortly before the capture that the same stamp may hide a later write.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Seen {
@@ -98,15 +105,21 @@ impl Index {
             self.lead_space.clone_from(&process.space);
             self.lead_start.clone_from(&process.start);
         }
+        // A roster may be long: each name is looked up, not searched for.
+        let mut places: HashMap<String, usize> =
+            self.members.iter().enumerate().map(|(place, seat)| (seat.name.clone(), place)).collect();
         for member in &team.members {
             let pane = member.pane.clone().filter(|pane| pane.starts_with('%'));
             let cwd = member.cwd.clone().filter(|_| pane.is_some());
-            match self.members.iter_mut().find(|seat| seat.name == member.name) {
+            match places.get(&member.name).and_then(|place| self.members.get_mut(*place)) {
                 Some(seat) => {
                     seat.pane = pane.or(seat.pane.take());
                     seat.cwd = cwd.or(seat.cwd.take());
                 }
-                None => self.members.push(Seat { name: member.name.clone(), pane, cwd }),
+                None => {
+                    places.insert(member.name.clone(), self.members.len());
+                    self.members.push(Seat { name: member.name.clone(), pane, cwd });
+                }
             }
         }
     }

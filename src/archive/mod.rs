@@ -5,6 +5,7 @@
 //! was last captured of each team, so that an unchanged file costs a `stat` and nothing else.
 
 mod capture;
+mod ending;
 mod index;
 mod look;
 mod object;

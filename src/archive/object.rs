@@ -20,17 +20,23 @@ impl Objects {
         Objects { root }
     }
 
-    /// Keeps a content and gives its hash. One that is there already is not written again, unless it is damaged.
+    /// Keeps a content and gives its hash. One that is there already is not written again, unless it was cut or,
+    /// where it must be durable, says something else.
     ///
     /// # Errors
     /// When the disk refuses.
     pub fn put(&self, bytes: &[u8], durable: bool) -> io::Result<String> {
         let hash = hash(bytes);
         let path = self.path(&hash).ok_or(io::ErrorKind::InvalidInput)?;
-        match std::fs::metadata(&path) {
-            Ok(there) if there.len() == bytes.len() as u64 => {
+        match std::fs::symlink_metadata(&path) {
+            Ok(there)
+                if there.is_file()
+                    && there.len() == bytes.len() as u64
+                    && (!durable || says(&path, bytes)) =>
+            {
                 if durable {
                     fs::sync_file(&path)?;
+                    path.parent().map_or(Ok(()), fs::sync_dir)?;
                 }
             }
             _ => fs::write_atomic(&path, bytes, durable)?,
@@ -62,9 +68,9 @@ impl Objects {
     /// When it is missing, cannot be read, or is damaged.
     pub fn get(&self, hash: &str) -> Result<Vec<u8>> {
         let path = self.path(hash).ok_or_else(|| Error::new(format!("{hash:?} is no hash of an object")))?;
-        let bytes = match std::fs::read(&path) {
+        let bytes = match fs::read_regular(&path, LARGEST) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => unpack(&path.with_extension("gz"))?,
-            other => other.map_err(|error| fs::named(error, "read", &path))?,
+            other => other?.0,
         };
         if self::hash(&bytes) != hash {
             return Err(damaged(&path));
@@ -78,26 +84,13 @@ impl Objects {
     /// When it is missing or cannot be opened.
     pub fn open(&self, hash: &str) -> Result<Reading> {
         let path = self.path(hash).ok_or_else(|| Error::new(format!("{hash:?} is no hash of an object")))?;
-        let from: Box<dyn Read> = match std::fs::File::open(&path) {
+        let from: Box<dyn Read> = match fs::open_regular(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Box::new(unpacker(&path.with_extension("gz"))?)
             }
-            other => Box::new(other.map_err(|error| fs::named(error, "open", &path))?),
+            other => Box::new(other?),
         };
         Ok(Reading { from, hasher: blake3::Hasher::new(), hash: hash.to_owned(), path })
-    }
-
-    /// Whether a content of this hash is there, by its name alone.
-    pub fn has(&self, hash: &str) -> bool {
-        self.path(hash).is_some_and(|path| path.exists() || path.with_extension("gz").exists())
-    }
-
-    /// Brings a kept content to the disk.
-    ///
-    /// # Errors
-    /// When it is missing or the disk refuses.
-    pub fn sync(&self, hash: &str) -> io::Result<()> {
-        fs::sync_file(&self.path(hash).ok_or(io::ErrorKind::InvalidInput)?)
     }
 
     /// The path of a hash; `None` for what is no hash.
@@ -105,6 +98,11 @@ impl Objects {
         let valid = hash.len() == 64 && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         valid.then(|| self.root.join(&hash[..1]).join(&hash[1..]))
     }
+}
+
+/// Whether a file says exactly this.
+fn says(path: &Path, bytes: &[u8]) -> bool {
+    fs::read_regular(path, bytes.len() as u64).is_ok_and(|(there, _)| there == bytes)
 }
 
 /// A content while it is read.
@@ -145,7 +143,7 @@ fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
-/// The most that a compressed object may grow to.
+/// The most that an object may hold.
 const LARGEST: u64 = 2 << 30;
 
 fn unpack(path: &Path) -> Result<Vec<u8>> {
@@ -155,7 +153,7 @@ fn unpack(path: &Path) -> Result<Vec<u8>> {
 }
 
 fn unpacker(path: &Path) -> Result<impl Read + use<>> {
-    let file = std::fs::File::open(path).map_err(|error| fs::named(error, "open", path))?;
+    let file = fs::open_regular(path)?;
     Ok(flate2::read::GzDecoder::new(io::BufReader::new(file)).take(LARGEST))
 }
 
@@ -174,6 +172,13 @@ mod tests {
         assert!(objects.get(&hash).unwrap_err().to_string().contains("damaged"));
         objects.put(b"state", false).unwrap();
         assert_eq!(objects.get(&hash).unwrap(), b"state", "a content that was cut is written again");
+        std::fs::write(&path, "stale").unwrap();
+        objects.put(b"state", true).unwrap();
+        assert_eq!(
+            objects.get(&hash).unwrap(),
+            b"state",
+            "and one that says something else, where it matters"
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::snapshot::Snapshot;
 use super::store::Archive;
+use crate::fs;
 
 /// A run's manifests, in the order in which the looks were taken.
 #[derive(Debug, Default)]
@@ -39,12 +40,9 @@ impl Archive {
     pub fn journal(&self, run: &str) -> Journal {
         let mut journal = Journal::default();
         let Some(dir) = self.run_dir(run) else { return journal };
-        let Ok(listing) = std::fs::read_dir(&dir) else { return journal };
-        let names = listing.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        let mut names: Vec<String> =
-            names.filter(|name| name.starts_with("snapshots") && name.ends_with(".jsonl")).collect();
-        // The main journal sorts behind those that were written without the lock.
-        names.sort_by_key(|name| (name != "snapshots.jsonl", name.clone()));
+        let mut names = journals(&dir);
+        // Of the same moment, a line of the main journal was raised to the one that was written without the lock.
+        names.sort_by_key(|name| (name == MAIN, name.clone()));
         for name in names {
             journal.read(&dir.join(name));
         }
@@ -52,14 +50,30 @@ impl Archive {
         journal.snapshots.sort_by(|a, b| a.at.cmp(&b.at));
         journal
     }
+
+    /// How many journals of a run were written without the lock.
+    pub(super) fn alone(&self, run: &str) -> usize {
+        let names = self.run_dir(run).map(|dir| journals(&dir)).unwrap_or_default();
+        names.iter().filter(|name| *name != MAIN).count()
+    }
+}
+
+/// The journal that is written under the lock.
+pub(super) const MAIN: &str = "snapshots.jsonl";
+
+/// The names of a run's journals.
+fn journals(dir: &Path) -> Vec<String> {
+    let listing = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let names = listing.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| name.starts_with("snapshots") && name.ends_with(".jsonl")).collect()
 }
 
 impl Journal {
     fn read(&mut self, path: &Path) {
-        let file = match std::fs::File::open(path) {
+        let file = match fs::open_regular(path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return,
-            Err(error) => return self.miss(format!("cannot read {}: {error}", path.display())),
+            Err(error) => return self.miss(error.to_string()),
         };
         for (number, line) in (1..).zip(BufReader::new(file).split(b'\n')) {
             let line = match line {

@@ -2,7 +2,9 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -39,7 +41,7 @@ impl Subject {
     }
 
     /// The name of its files.
-    fn key(&self) -> String {
+    pub(super) fn key(&self) -> String {
         match self {
             Subject::Team(name) => format!("team-{name}"),
             Subject::Session(name) => format!("session-{name}"),
@@ -47,7 +49,7 @@ impl Subject {
     }
 
     /// Reads a file's name again.
-    fn from_key(key: &str) -> Option<Subject> {
+    pub(super) fn from_key(key: &str) -> Option<Subject> {
         match key.split_once('-')? {
             ("team", name) => SafeName::new(name).map(Subject::Team),
             ("session", name) => SafeName::new(name).map(Subject::Session),
@@ -55,6 +57,9 @@ impl Subject {
         }
     }
 }
+
+/// How long a lock is waited for when all patience is used up.
+const MOMENT: Duration = Duration::from_millis(10);
 
 /// The archive. Opening it touches nothing.
 #[derive(Debug, Clone)]
@@ -65,12 +70,32 @@ pub struct Archive {
     pub largest: u64,
     root: PathBuf,
     patience: Duration,
+    /// Microseconds that were waited for locks already: the patience is for all of a call's together.
+    waited: Arc<AtomicU64>,
 }
 
 impl Archive {
-    /// The archive below this directory; a lock is waited for no longer than `patience`.
+    /// The archive below this directory; all its locks together are waited for no longer than `patience`.
     pub fn new(root: PathBuf, largest: u64, patience: Duration) -> Archive {
-        Archive { objects: Objects::new(root.join("objects")), largest, root, patience }
+        let objects = Objects::new(root.join("objects"));
+        Archive { objects, largest, root, patience, waited: Arc::default() }
+    }
+
+    /// The same archive with a patience of its own.
+    pub(super) fn with_patience(&self, patience: Duration) -> Archive {
+        Archive { patience, waited: Arc::default(), ..self.clone() }
+    }
+
+    /// What is left of the patience. A lock that is kept for a moment only is waited for in any case.
+    pub fn patience(&self) -> Duration {
+        let waited = Duration::from_micros(self.waited.load(Ordering::Relaxed));
+        self.patience.saturating_sub(waited).max(self.patience.min(MOMENT))
+    }
+
+    /// Takes away from the patience what was waited since, here or for another lock of the same call.
+    pub fn has_waited(&self, since: Instant) {
+        let waited = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.waited.fetch_add(waited.min(u64::MAX >> 8), Ordering::Relaxed);
     }
 
     /// What was last captured: of the run under way, else of the last one of that name.
@@ -99,7 +124,15 @@ impl Archive {
 
     /// The right to write what concerns this subject; `None` when somebody else keeps it for too long.
     pub(super) fn lock(&self, subject: &Subject) -> io::Result<Option<Lock>> {
-        fs::lock(&self.root.join("locks").join(subject.key()), self.patience)
+        let start = Instant::now();
+        let lock = fs::lock(&self.root.join("locks").join(subject.key()), self.patience());
+        self.has_waited(start);
+        lock
+    }
+
+    /// Whether no process can ever have this lock.
+    pub(super) fn is_lock_obstructed(&self, subject: &Subject) -> bool {
+        fs::is_obstructed(&self.root.join("locks").join(subject.key()))
     }
 
     /// Writes the index to its place, and takes it away from the other one. It can be made again from the journal.
@@ -112,6 +145,11 @@ impl Archive {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
+    }
+
+    /// Where ends are noted that could not be written into the run's record yet.
+    pub(super) fn ending_dir(&self) -> PathBuf {
+        self.root.join("ending")
     }
 
     /// Where ended runs are noted whose transcripts are not kept yet.
@@ -153,9 +191,9 @@ impl Archive {
     pub fn why_damaged(&self, run: &str) -> String {
         let Some(dir) = self.run_dir(run) else { return format!("{run:?} is no name of a run") };
         let path = dir.join("run.json");
-        let why = match std::fs::read(&path) {
-            Err(error) => error.to_string(),
-            Ok(bytes) => match serde_json::from_slice::<RunRecord>(&bytes) {
+        let why = match fs::read_regular(&path, LARGEST) {
+            Err(error) => return error.to_string(),
+            Ok((bytes, _)) => match serde_json::from_slice::<RunRecord>(&bytes) {
                 Err(error) => error.to_string(),
                 Ok(other) => format!("it is the record of run {:?}", other.run),
             },
@@ -193,11 +231,14 @@ impl Archive {
     }
 }
 
+/// No record of ours is larger: the index of 100,000 files has some 25 MB.
+const LARGEST: u64 = 1 << 28;
+
 /// An index that makes no sense may be half-written: who reads it need not hold the lock.
 fn read_index(path: &Path) -> Option<Index> {
     for pause in [0, 200, 1_000, 4_000] {
         std::thread::sleep(Duration::from_micros(pause));
-        let bytes = std::fs::read(path).ok()?;
+        let (bytes, _) = fs::read_regular(path, LARGEST).ok()?;
         if let Ok(index) = serde_json::from_slice(&bytes) {
             return Some(index);
         }
@@ -205,10 +246,11 @@ fn read_index(path: &Path) -> Option<Index> {
     None
 }
 
-fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+/// Reads one of our own files. What stands in its place is not followed and not waited for.
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read_regular(path, LARGEST).ok()?.0).ok()
 }
 
-fn write_json(path: &Path, value: &impl Serialize, durable: bool) -> io::Result<()> {
+pub(super) fn write_json(path: &Path, value: &impl Serialize, durable: bool) -> io::Result<()> {
     fs::write_atomic(path, &serde_json::to_vec(value)?, durable)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::run::RunRecord;
-use super::store::{Archive, Subject};
+use super::store::{Archive, Subject, read_json};
 use crate::fs;
 
 /// One kept file: a transcript, or the `.meta.json` beside it.
@@ -107,8 +107,7 @@ impl Archive {
 
     /// What was kept of a run's transcripts, by the path that each had.
     pub fn kept(&self, run: &str) -> BTreeMap<String, Kept> {
-        let bytes = self.run_dir(run).and_then(|dir| std::fs::read(dir.join("transcripts.json")).ok());
-        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+        self.run_dir(run).and_then(|dir| read_json(&dir.join("transcripts.json"))).unwrap_or_default()
     }
 
     /// Notes that a run has ended and its transcripts are not kept yet.

@@ -102,7 +102,7 @@ mod tests {
         let lines: Vec<&str> = TEMPLATE.lines().collect();
         let keys = lines.windows(2).filter(|pair| pair[1].contains(" = "));
         assert!(keys.clone().all(|pair| pair[0].starts_with("# ")));
-        assert_eq!(keys.count(), 10);
+        assert_eq!(keys.count(), 11);
     }
 
     #[test]

@@ -47,6 +47,9 @@ pub struct Archive {
     /// A file with more bytes than this is not archived.
     #[serde(deserialize_with = "value::size")]
     pub largest_file: u64,
+    /// After so long a call leaves what it has not archived yet to the next one.
+    #[serde(deserialize_with = "value::duration")]
+    pub longest_look: Duration,
 }
 
 /// What happens to a deletion that could not be archived before.
@@ -89,7 +92,7 @@ impl Default for Log {
 
 impl Default for Archive {
     fn default() -> Archive {
-        Archive { on_failure: OnFailure::Block, largest_file: 32 * MIB }
+        Archive { on_failure: OnFailure::Block, largest_file: 32 * MIB, longest_look: Duration::from_secs(1) }
     }
 }
 

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::event::SafeName;
 use crate::fs;
 
+/// No session has so many agents that it needs more.
+const LARGEST: u64 = 1 << 24;
+
 /// What earlier calls told of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -28,13 +31,16 @@ pub struct Memory {
     pub version: Option<String>,
     /// The run that it is noted in.
     pub run: Option<String>,
+    /// When it was last found to be in no team, by the clock for files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub teamless: Option<i64>,
 }
 
 impl Memory {
     /// Reads it; a session that is new, or whose memory is damaged, is remembered as nothing.
     pub fn load(dir: &Path, session: &SafeName) -> Memory {
-        let bytes = std::fs::read(file(dir, session)).unwrap_or_default();
-        serde_json::from_slice(&bytes).unwrap_or_default()
+        let read = fs::read_regular(&file(dir, session), LARGEST).ok();
+        read.and_then(|(bytes, _)| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
     /// Writes what changed since `before`, over what other calls of the session wrote in the meantime.
@@ -51,11 +57,15 @@ impl Memory {
         if self == before {
             return Ok(());
         }
-        let Some(_lock) = fs::lock(&dir.join(".lock"), patience)? else {
-            return Err(io::Error::new(
-                io::ErrorKind::TimedOut,
-                "the sessions' lock is kept by another process",
-            ));
+        let path = dir.join(".lock");
+        let _lock = match fs::lock(&path, patience) {
+            // Better than to learn nothing is to forget, perhaps, what another call learned at this moment.
+            Err(_) if fs::is_obstructed(&path) => None,
+            Ok(None) => {
+                let why = "the sessions' lock is kept by another process";
+                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+            }
+            other => other?,
         };
         let mut merged = Memory::load(dir, session);
         merged.v = 1;
@@ -70,6 +80,9 @@ impl Memory {
         newer(&self.name, &before.name, &mut merged.name);
         newer(&self.version, &before.version, &mut merged.version);
         newer(&self.run, &before.run, &mut merged.run);
+        if self.teamless != before.teamless {
+            merged.teamless = self.teamless;
+        }
         fs::write_atomic(&file(dir, session), &serde_json::to_vec(&merged)?, false)
     }
 }

@@ -8,4 +8,4 @@ mod team;
 pub use actor::{resolve as actor, version};
 pub use evidence::Evidence;
 pub use memory::Memory;
-pub use team::{Resolved, concerned, resolve as team};
+pub use team::{Concerned, Resolved, concerned, resolve as team};

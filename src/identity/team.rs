@@ -1,15 +1,16 @@
 //! In which team: the table of the client's evidence, strongest first.
 
-use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
+use std::collections::{BTreeMap, HashSet};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::Evidence;
 use crate::archive::{Archive, Index, Subject};
+use crate::clock;
 use crate::event::SafeName;
-use crate::fs;
+use crate::fs::{self, Stamp};
 use crate::json;
 use crate::payload::Kind;
 use crate::process;
@@ -25,33 +26,93 @@ pub struct Resolved {
     pub member: bool,
 }
 
+/// The teams that a call can concern.
+#[derive(Debug, Default)]
+pub struct Concerned {
+    /// The teams, those first that the evidence names.
+    pub subjects: Vec<Subject>,
+    /// Why a team may have been overlooked.
+    pub unseen: Vec<String>,
+    /// The clock for files before it was looked: whoever is found in no team now is in none until one changes later.
+    pub since: Option<i64>,
+}
+
+/// A directory below `teams/` whose name we would not give to a file of ours.
+const REFUSED: &str = "no name for a team that teamkeep can record";
+
 /// Every team that a call can concern: those that the evidence names, those never seen before, and, for a session
-/// whose team is not known, or one that begins or ends, all that are under way.
-pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Vec<Subject> {
-    let mut names: Vec<SafeName> = Vec::new();
-    let own = evidence.own_team().filter(|team| {
-        evidence.client.join("teams").join(team).exists() || archive.knows(&Subject::Team(team.clone()))
-    });
+/// whose team is not known, or one that begins or ends, all that are under way. A session that was found to be in none
+/// need look only at those whose configuration changed since.
+pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
+    let teams = evidence.client.join("teams");
+    let own = evidence
+        .own_team()
+        .filter(|team| teams.join(team).exists() || archive.knows(&Subject::Team(team.clone())));
     let remembered = evidence.memory.team.as_deref().and_then(SafeName::new);
-    let at_large = remembered.is_none() || matches!(evidence.kind, Kind::SessionStart | Kind::SessionEnd);
-    names.extend(
-        [evidence.named_team(), evidence.made_team(), evidence.changed_team(), remembered, own]
-            .into_iter()
-            .flatten(),
-    );
+    let now = remembered.is_none().then(clock::file_time);
+    let turns = matches!(evidence.kind, Kind::SessionStart | Kind::SessionEnd);
+    let teamless = evidence.memory.teamless.filter(|_| !turns && now.is_some() && !evidence.is_pane_like());
+    let at_large = (now.is_some() && teamless.is_none()) || turns;
+    let mut concerned = Concerned::default();
+    let named = [evidence.named_team(), evidence.made_team(), evidence.changed_team(), remembered, own];
+    concerned.subjects.extend(named.into_iter().flatten().map(Subject::Team));
     let open = if at_large { archive.open_subjects() } else { Vec::new() };
-    let there = std::fs::read_dir(evidence.client.join("teams")).into_iter().flatten().flatten();
-    for name in there.filter_map(|entry| SafeName::new(entry.file_name().to_str()?)) {
+    concerned.subjects.extend(open.into_iter().filter(|subject| subject.team().is_some()));
+    let mut changed = false;
+    for name in listing(&teams, &mut concerned.unseen) {
         let subject = Subject::Team(name);
-        if (at_large && open.contains(&subject)) || !archive.knows(&subject) {
-            names.extend(subject.team().cloned());
+        let is_new = !archive.knows(&subject);
+        changed |= is_new;
+        let is_changed = || {
+            let config = teams.join(subject.name()).join("config.json").symlink_metadata();
+            config
+                .ok()
+                .zip(teamless)
+                .is_some_and(|(config, since)| Stamp::of(&config).changed > since - GRAIN)
+        };
+        if is_new || is_changed() {
+            changed = true;
+            concerned.subjects.push(subject);
         }
     }
-    let mut subjects: Vec<Subject> = names.into_iter().map(Subject::Team).collect();
-    subjects.extend(open.into_iter().filter(|subject| subject.team().is_some()));
-    subjects.sort();
-    subjects.dedup();
-    subjects
+    let mut known = HashSet::new();
+    concerned.subjects.retain(|subject| known.insert(subject.clone()));
+    concerned.since = now.filter(|_| !concerned.subjects.is_empty() && (at_large || changed));
+    concerned
+}
+
+/// The kernel's clock for files is no finer than this, in nanoseconds.
+const GRAIN: i64 = 50_000_000;
+
+/// The names below `teams/` that may be teams'.
+fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<SafeName> {
+    let mut names = Vec::new();
+    let listing = match std::fs::read_dir(teams) {
+        Ok(listing) => listing,
+        Err(error) => {
+            if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
+                unseen.push(format!("cannot look at teams: {error}"));
+            }
+            return names;
+        }
+    };
+    for entry in listing {
+        match entry {
+            Ok(entry) => match entry.file_name().to_str().and_then(SafeName::new) {
+                Some(name) => names.push(name),
+                None if entry.file_type().is_ok_and(|kind| kind.is_dir()) => {
+                    unseen.push(format!("{:?} is {REFUSED}", entry.file_name()));
+                }
+                None => {}
+            },
+            Err(error) => {
+                unseen.push(format!("cannot look at teams: {error}"));
+                break;
+            }
+        }
+    }
+    names.sort();
+    names
 }
 
 /// Finds the team among what was captured.

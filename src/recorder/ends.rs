@@ -29,7 +29,7 @@ pub fn close(
 ) -> io::Result<bool> {
     let mut closed = false;
     let mut end_at = |subject: &Subject, by: EndedBy, reason: Option<&str>, at: Time| -> io::Result<()> {
-        closed |= archive.amend(subject, |_, run| run.end(by, reason, at))?;
+        closed |= archive.end(subject, by, reason, at)?;
         Ok(())
     };
     if evidence.kind == Kind::SessionStart {

@@ -18,6 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How often the log is pruned, when nothing else calls for the detached process.
 const PRUNE_EVERY: Duration = Duration::from_secs(86_400);
 
+/// A temporary file that is older than this belongs to nobody.
+const LEFTOVER: Duration = Duration::from_secs(3_600);
+
 /// Who does what can wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish {
@@ -32,7 +35,7 @@ impl Recorder {
     pub(super) fn has_left(&self, archive: &Archive) -> bool {
         let pruned = std::fs::metadata(self.pruned()).and_then(|metadata| metadata.modified());
         let due = || pruned.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > PRUNE_EVERY));
-        archive.has_unfinished() || !self.pruned().exists() || due()
+        archive.has_unfinished() || archive.has_endings() || !self.pruned().exists() || due()
     }
 
     /// The file whose time says when the log was last pruned.
@@ -66,7 +69,9 @@ pub fn finish(recorder: &Recorder, after: Option<u32>) -> Vec<String> {
         let _ = rustix::process::setsid();
     }
     let archive = recorder.archive();
+    archive.settle(recorder.config.log.lock_patience);
     let mut notes = keep(&archive, false);
+    fs::sweep(&recorder.paths.store, LEFTOVER);
     if let Some(pid) = after {
         let pause = Duration::from_millis(50);
         let mut waited = Duration::ZERO;
@@ -75,6 +80,7 @@ pub fn finish(recorder: &Recorder, after: Option<u32>) -> Vec<String> {
             waited += pause;
         }
     }
+    archive.settle(recorder.config.log.lock_patience);
     for note in keep(&archive, true) {
         if !notes.contains(&note) {
             notes.push(note);

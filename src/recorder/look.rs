@@ -18,6 +18,10 @@ pub struct Found {
     pub vanished: Vec<Subject>,
     /// What could not be kept, by team.
     pub problems: Vec<(Subject, String)>,
+    /// Why the session's own team may have been overlooked.
+    pub unseen: Vec<String>,
+    /// Since when a session that was found in no team is in none.
+    pub since: Option<i64>,
     /// What was kept, or needed no keeping, but was odd.
     pub notes: Vec<String>,
 }
@@ -25,12 +29,19 @@ pub struct Found {
 impl Recorder {
     /// Looks at every team that the call can concern.
     pub(super) fn look(&self, step: &Step, evidence: &Evidence<'_>, archive: &Archive) -> Found {
-        let call = Call { at: step.at, event: &step.id, durable: step.deletes };
+        let call = Call { at: step.at, event: &step.id, durable: step.deletes, until: step.until };
         let mut found = Found::default();
         if step.client.as_os_str().is_empty() {
             return found;
         }
-        for subject in identity::concerned(evidence, archive) {
+        let concerned = identity::concerned(evidence, archive);
+        (found.unseen, found.since) = (concerned.unseen, concerned.since);
+        let mut left = 0;
+        for (place, subject) in concerned.subjects.into_iter().enumerate() {
+            if place > 0 && call.is_over() {
+                left += 1;
+                continue;
+            }
             let captured = archive.capture(&subject, &step.client, &call);
             found.problems.extend(captured.problems.into_iter().map(|problem| (subject.clone(), problem)));
             found.notes.extend(captured.notes);
@@ -40,6 +51,10 @@ impl Recorder {
             if captured.disappeared {
                 found.vanished.push(subject);
             }
+        }
+        if left > 0 {
+            found.unseen.push(format!("there was no time to look at {left} further teams"));
+            found.since = None;
         }
         found
     }
@@ -58,7 +73,7 @@ impl Recorder {
         if evidence.is_pane_like() || !(starts || archive.knows(&subject)) {
             return None;
         }
-        let call = Call { at: step.at, event: &step.id, durable: false };
+        let call = Call { at: step.at, event: &step.id, durable: false, until: step.until };
         let index = match archive.index(&subject) {
             Some(_) => archive.capture(&subject, &step.client, &call).index?,
             None => archive.begin(&subject, &call).ok()?,

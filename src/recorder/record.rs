@@ -2,13 +2,14 @@
 
 use std::fmt::Display;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use super::answer::odd;
 use super::look::Found;
 use super::{Finish, ends, learn};
 use crate::archive::{Archive, Subject};
 use crate::clock::{self, Clock, Time};
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::env::Env;
 use crate::error::Error;
 use crate::event::{Actor, Event, Id, SafeName};
@@ -48,6 +49,9 @@ impl Outcome {
     }
 }
 
+/// How much longer a look may take before a TeamDelete: what it leaves would be lost.
+const BEFORE_DELETE: u32 = 6;
+
 /// A call on its way through the steps.
 pub(super) struct Step {
     pub kind: Kind,
@@ -57,6 +61,8 @@ pub(super) struct Step {
     pub session: Option<SafeName>,
     /// Whether a TeamDelete is about to run: what is not on disk by then is lost.
     pub deletes: bool,
+    /// When it must be done with looking, so that the event is on record before the client loses its patience.
+    pub until: Option<Instant>,
     before: Memory,
 }
 
@@ -95,7 +101,11 @@ impl Recorder {
         outcome.answer = self.answer(&step, &payload, &found, &voice.resolved);
         outcome.notes.extend(found.problems.iter().map(|(_, problem)| problem.clone()));
         outcome.notes.extend(found.notes.iter().cloned());
-        self.append(&step, &payload, asked, &voice, &mut outcome);
+        // What does not change is not told at each call.
+        let tells = matches!(step.kind, Kind::SessionStart | Kind::SessionEnd)
+            || matches!(payload.tool(), Some("TeamCreate" | "TeamDelete"));
+        outcome.notes.extend(found.unseen.iter().filter(|_| tells).cloned());
+        self.append(&step, &payload, asked, &archive, &voice, &mut outcome);
         self.conclude(&step, &evidence, &archive, found, &mut voice, &mut outcome);
         outcome
     }
@@ -105,6 +115,9 @@ impl Recorder {
         let session = payload.session().and_then(SafeName::new);
         let sessions = self.paths.sessions();
         let kind = payload.event_name().or(asked).map_or(Kind::Unknown, Kind::named);
+        let deletes = kind == Kind::PreToolUse && payload.tool() == Some("TeamDelete");
+        let patience =
+            self.config.archive.longest_look.saturating_mul(if deletes { BEFORE_DELETE } else { 1 });
         Step {
             kind,
             at,
@@ -112,7 +125,8 @@ impl Recorder {
             client: self.paths.client_for(payload.transcript()).unwrap_or_default(),
             before: session.as_ref().map(|session| Memory::load(&sessions, session)).unwrap_or_default(),
             session,
-            deletes: kind == Kind::PreToolUse && payload.tool() == Some("TeamDelete"),
+            deletes,
+            until: Instant::now().checked_add(patience),
         }
     }
 
@@ -121,7 +135,8 @@ impl Recorder {
         let resolved = identity::team(evidence, &found.teams);
         let index = resolved.team.as_ref().and_then(|team| found.teams.get(team));
         let actor = identity::actor(evidence, index, resolved.name.as_deref());
-        let memory = learn::learn(evidence, &resolved, &actor);
+        let mut memory = learn::learn(evidence, &resolved, &actor);
+        memory.teamless = found.since.filter(|_| resolved.team.is_none()).or(memory.teamless);
         let mut own = resolved.team.clone().filter(|_| resolved.member).map(Subject::Team);
         let mut run = index.map(|index| index.run.clone());
         if resolved.team.is_none() {
@@ -138,7 +153,12 @@ impl Recorder {
         // Another team's trouble holds nothing back, as long as it is known which team is meant.
         let meant = |subject: &Subject| resolved.team.is_none() || subject.team() == resolved.team.as_ref();
         let problems = found.problems.iter().filter(|(subject, _)| step.deletes && meant(subject));
-        let problems: Vec<String> = problems.map(|(_, problem)| problem.clone()).collect();
+        let mut problems: Vec<String> = problems.map(|(_, problem)| problem.clone()).collect();
+        let is_there =
+            resolved.team.as_ref().and_then(|team| found.teams.get(team)).is_some_and(|i| i.present);
+        if step.deletes && !is_there {
+            problems.extend(found.unseen.iter().cloned());
+        }
         if !problems.is_empty() {
             return self.hold_back(resolved.team.as_ref(), &problems);
         }
@@ -150,6 +170,7 @@ impl Recorder {
         step: &Step,
         payload: &Payload,
         asked: Option<&str>,
+        archive: &Archive,
         voice: &Voice,
         outcome: &mut Outcome,
     ) {
@@ -171,10 +192,17 @@ impl Recorder {
             malformed: payload.malformed.as_ref().map(|why| why.0.as_str()),
             payload: &payload.raw,
         };
-        let log = Log::open(self.paths.log(), &self.config.log).durable(step.deletes);
+        let limits = config::Log { lock_patience: archive.patience(), ..self.config.log.clone() };
+        let log = Log::open(self.paths.log(), &limits).durable(step.deletes);
+        let start = Instant::now();
         let appended = event.line().map_err(Error::from_json).and_then(|line| log.append(&line, step.at));
         match appended {
-            Ok(appended) => outcome.notes.extend(appended.note),
+            Ok(appended) => {
+                if appended.segment.is_solo() {
+                    archive.has_waited(start);
+                }
+                outcome.notes.extend(appended.note);
+            }
             Err(error) => {
                 outcome.notes.push(error.to_string());
                 if outcome.answer.exit == 0 {
@@ -194,6 +222,7 @@ impl Recorder {
         voice: &mut Voice,
         outcome: &mut Outcome,
     ) {
+        let settled = archive.settle(Duration::ZERO);
         let own = voice.own.as_ref();
         let name = voice.resolved.name.as_deref();
         if let (Some(own), Some(run)) = (own, &voice.run)
@@ -208,10 +237,9 @@ impl Recorder {
         found.vanished.retain(|subject| !(ends_itself && Some(subject) == own));
         let closed =
             ends::close(evidence, archive, &self.paths.log(), own, name.is_none(), &found.vanished, step.at);
-        let closed = outcome.note("close the run", closed).unwrap_or_default();
+        let closed = outcome.note("close the run", closed).unwrap_or_default() || settled;
         if let Some(session) = &step.session {
-            let patience = self.config.log.lock_patience;
-            let saved = voice.memory.save(&step.before, &self.paths.sessions(), session, patience);
+            let saved = voice.memory.save(&step.before, &self.paths.sessions(), session, archive.patience());
             outcome.note("remember the session", saved);
         }
         if closed || (step.kind == Kind::SessionStart && self.has_left(archive)) {

@@ -25,7 +25,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("event", &["clock"]),
     ("log", &["clock", "config", "error", "event", "fs"]),
     ("archive", &["clock", "error", "event", "fs", "team"]),
-    ("identity", &["archive", "event", "fs", "json", "payload", "process"]),
+    ("identity", &["archive", "clock", "event", "fs", "json", "payload", "process"]),
     ("response", &["payload"]),
     (
         "recorder",

@@ -85,6 +85,70 @@ fn a_torn_task_is_kept_and_repaired_by_the_next_look() {
 }
 
 #[test]
+fn a_thousand_empty_files_are_kept_as_they_are_and_the_event_is_on_record() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    for number in 2..1_000 {
+        stage.write(&format!("tasks/session-aaaaaaaa/{number}.json"), "");
+    }
+    lead.hook("Stop", json!({}));
+    assert_eq!(stage.log().len(), 2);
+    let library = stage.library();
+    let held = library.archive.journal(&library.find("latest").unwrap().run).last();
+    let torn = held.values().filter(|state| state.torn && state.object.is_some());
+    assert_eq!(torn.count(), 998);
+}
+
+#[test]
+fn what_there_was_no_time_for_is_kept_by_the_next_calls() {
+    let stage = Stage::new();
+    stage.configure("[archive]\nlongest-look = \"0s\"\n");
+    let lead = team(&stage);
+    let known = || {
+        let library = stage.library();
+        library.archive.journal(&library.find("latest").unwrap().run).last().into_keys().collect::<Vec<_>>()
+    };
+    assert_eq!(known(), [CONFIG], "the team's own file comes first");
+    assert!(stage.diagnostics().contains("there was no time for 2 files"), "{}", stage.diagnostics());
+    lead.hook("Stop", json!({}));
+    assert_eq!(known(), [CONFIG, INBOX]);
+    lead.hook("Stop", json!({}));
+    assert_eq!(known(), [TASK, CONFIG, INBOX]);
+    assert_eq!(stage.log().len(), 3, "and every event is on record");
+}
+
+#[test]
+fn a_team_delete_is_held_back_until_there_was_time_for_every_file() {
+    let stage = Stage::new();
+    stage.configure("[archive]\nlongest-look = \"0s\"\n");
+    let lead = team(&stage);
+    let payload = lead.payload("PreToolUse", json!({"tool_name": "TeamDelete", "tool_input": {}}));
+    let said = stage.feed("pre-tool-use", payload.to_string().as_bytes(), &[]);
+    assert!(said.code == Some(2) && said.err.contains("there was no time for"), "{said:?}");
+}
+
+#[test]
+fn an_older_state_that_was_written_without_the_lock_does_not_have_the_last_word() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let first = journal(&stage).remove(0);
+    lead.task("1", "completed", Some("alice"));
+    lead.hook("Stop", json!({}));
+    // Somebody who saw the first state gave up on the lock, and wrote it later and with a later time.
+    let late = Snapshot { at: "2026-02-03T04:05:16.000Z".to_owned(), team_dir: None, ..first };
+    let run = stage.library().find("latest").unwrap().run.clone();
+    let line = serde_json::to_string(&late).unwrap() + "\n";
+    std::fs::write(stage.keep(&format!("archive/runs/{run}/snapshots-late.jsonl")), line).unwrap();
+    lead.task("2", "pending", None);
+    lead.hook("Stop", json!({}));
+    let last = stage.show(&["latest"]);
+    assert_eq!(
+        (&last["tasks"]["1"]["status"], &last["tasks"]["2"]["status"]),
+        (&json!("completed"), &json!("pending"))
+    );
+}
+
+#[test]
 fn a_file_that_vanishes_keeps_what_it_said() {
     let stage = Stage::new();
     let lead = team(&stage);

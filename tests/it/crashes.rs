@@ -1,5 +1,7 @@
 //! Clients that were killed: a run ends with its last sign of life, however late anybody notices.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use super::play::{Lead, only};
@@ -38,6 +40,30 @@ fn a_crashed_run_whose_events_are_no_longer_on_record_ends_with_its_last_snapsho
     std::fs::remove_dir_all(stage.keep("log")).unwrap();
     Lead::of(&stage, TWO).start("startup");
     assert_eq!(stage.teams()[0]["ended_at"], "2026-02-03T04:05:06.000Z");
+}
+
+#[test]
+fn an_end_that_could_not_be_noted_is_noted_by_a_later_call() {
+    let stage = Stage::new();
+    stage.configure("[log]\nlock-patience = \"20ms\"\n");
+    let lead = Lead::of(&stage, ONE);
+    lead.roster(1_000, &["alice"]);
+    lead.start("startup");
+    let path = stage.keep("archive/locks/team-session-aaaaaaaa");
+    let held = teamkeep::fs::lock(&path, Duration::from_secs(60)).unwrap();
+    assert!(held.is_some());
+    lead.end("other");
+    let ended = stage.last();
+    assert_eq!(stage.teams()[0]["ended_at"], json!(null));
+    drop(held);
+    let is_open = || std::fs::read_dir(stage.keep("archive/ending")).unwrap().next().is_some();
+    let start = Instant::now();
+    while is_open() {
+        assert!(start.elapsed() < Duration::from_secs(60), "{}", stage.diagnostics());
+        Lead::of(&stage, TWO).hook("Notification", json!({}));
+    }
+    let team = &stage.teams()[0];
+    assert_eq!((&team["ended_at"], &team["ended_by"]), (&json!(ended), &json!("session-end")));
 }
 
 #[test]

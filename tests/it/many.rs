@@ -50,6 +50,25 @@ fn eight_hooks_at_once_record_every_event_once() {
     assert!(segments.iter().all(|segment| segment.size <= 4 << 20 && !segment.name.is_solo()));
 }
 
+#[test]
+fn a_session_without_a_team_looks_at_those_of_others_only_when_they_change() {
+    let stage = Stage::new();
+    let lead = Lead::named(&stage, SESSION, "parser-team");
+    lead.roster(1_000, &["alice"]);
+    lead.start("startup");
+    std::thread::sleep(Duration::from_millis(120));
+    let other = Lead::named(&stage, "bbbbbbbb-0000-4000-8000-000000000002", "parser-team");
+    other.start("startup");
+    lead.task("1", "pending", None);
+    other.hook("Stop", json!({}));
+    let known = || stage.show(&["parser-team"])["tasks"]["1"]["status"].clone();
+    assert_eq!(known(), Value::Null, "what others do is theirs");
+    other.roster(2_000, &["alice"]);
+    other.hook("Stop", json!({}));
+    assert_eq!(known(), "pending");
+    assert_eq!(stage.log().last().unwrap()["team"], "parser-team", "it leads it now");
+}
+
 /// Numbers that look random and are the same at each run.
 struct Dice(u64);
 

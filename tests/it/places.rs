@@ -192,6 +192,66 @@ fn a_store_that_cannot_be_made_is_told() {
 }
 
 #[test]
+fn what_stands_in_the_place_of_our_own_files_is_not_waited_for_and_not_written_through() {
+    let pipe = |path: &Path| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
+    let link = |path: &Path| symlink("/nowhere/at/all", path).unwrap();
+    let makers: [&dyn Fn(&Path); 2] = [&pipe, &link];
+    for make in makers {
+        let stage = Stage::new();
+        let lead = team(&stage);
+        let run = stage.library().find(TEAM).unwrap().run.clone();
+        for name in [
+            format!("archive/open/team-{TEAM}.json"),
+            format!("archive/runs/{run}/run.json"),
+            format!("sessions/{SESSION}.json"),
+        ] {
+            std::fs::remove_file(stage.keep(&name)).unwrap();
+            make(&stage.keep(&name));
+        }
+        lead.task("1", "completed", None);
+        lead.hook("Stop", json!({}));
+        assert_eq!(stage.log().len(), 2);
+        assert_eq!(stage.show(&[TEAM])["tasks"]["1"]["status"], "completed");
+        assert_eq!(stage.teams()[0]["run"], run.as_str());
+    }
+}
+
+#[test]
+fn a_journal_that_is_a_link_is_not_written_through() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let run = stage.library().find(TEAM).unwrap().run.clone();
+    let (path, outside) =
+        (stage.keep(&format!("archive/runs/{run}/snapshots.jsonl")), stage.home().join("mine"));
+    std::fs::write(&outside, "mine").unwrap();
+    std::fs::remove_file(&path).unwrap();
+    symlink(&outside, &path).unwrap();
+    lead.task("1", "completed", None);
+    lead.hook("Stop", json!({}));
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "mine");
+    assert_eq!(stage.log().len(), 2);
+    let said = stage.run(&["show", TEAM, "--json"]);
+    assert!(said.err.contains("snapshots.jsonl"), "the link is told: {}", said.err);
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&said.out).unwrap()["tasks"]["1"]["status"],
+        "completed"
+    );
+}
+
+#[test]
+fn a_lock_that_cannot_be_had_is_gone_without() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let lock = stage.keep(&format!("archive/locks/team-{TEAM}"));
+    std::fs::remove_file(&lock).unwrap();
+    std::fs::create_dir(&lock).unwrap();
+    lead.task("1", "completed", None);
+    lead.hook("Stop", json!({}));
+    assert_eq!(stage.show(&[TEAM])["tasks"]["1"]["status"], "completed");
+    assert!(stage.diagnostics().contains("has a journal of its own"), "{}", stage.diagnostics());
+}
+
+#[test]
 fn everything_in_the_store_is_for_the_user_alone() {
     let stage = Stage::new();
     stage.configure("[log]\nkeep = 3\n");

@@ -161,7 +161,7 @@ proptest! {
                 make(&client, FILES[*file], change);
             }
             let at = time(number as i64);
-            let captured = archive.capture(&subject, &client, &Call { at, event: &Id::new(at), durable: *durable });
+            let captured = archive.capture(&subject, &client, &Call { at, event: &Id::new(at), durable: *durable, until: None });
             prop_assert_eq!(captured.problems, Vec::<String>::new());
             seen.push((clock::stamp(at), on_disk(&client)));
         }

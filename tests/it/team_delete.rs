@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::play::Lead;
-use super::stage::{Said, Stage, feed};
+use super::stage::{Said, Stage, below, feed};
 
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 
@@ -132,6 +132,73 @@ fn objects_that_were_lost_are_written_again_before_a_team_delete() {
     lead.before("u1", "TeamDelete", &json!({}), json!({}));
     stage.remove_dir("tasks");
     assert_eq!(stage.show(&["parser-team"])["tasks"]["1"]["owner"], "alice");
+}
+
+#[test]
+fn objects_that_were_emptied_or_changed_are_written_again_before_a_team_delete() {
+    for damage in [|_: usize| 0, |length: usize| length] {
+        let stage = Stage::new();
+        let lead = team(&stage);
+        lead.start("startup");
+        for path in below(&stage.keep("archive/objects")).iter().filter(|path| path.is_file()) {
+            let length = std::fs::read(path).unwrap().len();
+            std::fs::write(path, " ".repeat(damage(length))).unwrap();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(80));
+        lead.before("u1", "TeamDelete", &json!({}), json!({}));
+        stage.remove_dir("tasks");
+        assert_eq!(stage.show(&["parser-team"])["tasks"]["1"]["owner"], "alice");
+    }
+}
+
+#[test]
+fn a_journal_that_was_lost_is_written_again_before_a_team_delete() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    lead.start("startup");
+    let run = stage.library().find("latest").unwrap().run.clone();
+    std::fs::remove_file(stage.keep(&format!("archive/runs/{run}/snapshots.jsonl"))).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(80));
+    lead.before("u1", "TeamDelete", &json!({}), json!({}));
+    stage.remove_dir("tasks");
+    assert_eq!(stage.show(&["parser-team"])["tasks"]["1"]["owner"], "alice");
+}
+
+#[test]
+fn teams_that_cannot_be_listed_hold_a_team_delete_back() {
+    let stage = Stage::new();
+    let lead = Lead::named(&stage, SESSION, "parser-team");
+    std::os::unix::fs::symlink("teams", stage.client("teams")).unwrap();
+    let said = delete(&stage, &lead, stage.keep("").to_str().unwrap());
+    assert!(said.code == Some(2) && said.err.contains("cannot look at teams: "), "{said:?}");
+    lead.start("startup");
+    assert!(stage.diagnostics().contains("cannot look at teams: "), "{}", stage.diagnostics());
+}
+
+#[test]
+fn a_team_whose_name_is_no_file_name_for_us_is_told_and_not_deleted() {
+    for name in [".hidden".to_owned(), "back\\slash".to_owned(), "x".repeat(201)] {
+        let stage = Stage::new();
+        let lead = Lead::named(&stage, SESSION, &name);
+        lead.roster(1_000, &["alice"]);
+        lead.start("startup");
+        assert!(stage.diagnostics().contains("no name for a team"), "{}", stage.diagnostics());
+        let said = delete(&stage, &lead, stage.keep("").to_str().unwrap());
+        assert!(said.code == Some(2) && said.err.contains("no name for a team"), "{said:?}");
+    }
+}
+
+#[test]
+fn a_file_over_the_bound_holds_a_team_delete_back_and_the_reason_says_what_helps() {
+    let stage = Stage::new();
+    stage.configure("[archive]\nlargest-file = \"1 KiB\"\n");
+    let lead = team(&stage);
+    lead.inbox("alice", json!([{"text": "x".repeat(2_000)}]));
+    lead.start("startup");
+    let said = delete(&stage, &lead, stage.keep("").to_str().unwrap());
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("Ask the user to raise `largest-file` under [archive] in "), "{}", said.err);
+    assert!(!said.err.contains("free space"), "{}", said.err);
 }
 
 #[test]
