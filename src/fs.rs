@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read as _, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,13 @@ use rustix::fs::OFlags;
 pub const PRIVATE_FILE: u32 = 0o600;
 /// Mode of every directory that we make.
 pub const PRIVATE_DIR: u32 = 0o700;
+
+/// Has a write past the user's limit of file sizes (`ulimit -f`) fail as on a full disk: by default the process is
+/// killed, and nobody is told why.
+pub fn outlive_limits() {
+    // The handler does nothing that matters: it is there so that the write returns.
+    let _ = signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), Arc::default());
+}
 
 /// Makes a directory with all its parents, readable by the user alone.
 ///

@@ -38,6 +38,7 @@ use std::process::ExitCode;
 
 /// Runs a command line. A plain hook call goes past the parser: it is in somebody else's hot path.
 pub fn run(args: Vec<OsString>) -> ExitCode {
+    fs::outlive_limits();
     match commands::hook::plain(&args) {
         Some(hook) => commands::hook::run(&hook),
         None => cli::main(&args),

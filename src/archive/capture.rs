@@ -159,6 +159,7 @@ impl Archive {
             fs::append_line(&dir.join(name), &line, look.call.durable)?;
         }
         if look.call.durable {
+            self.objects.sync_names()?;
             if dir.join(MAIN).exists() {
                 fs::sync_file(&dir.join(MAIN))?;
             }

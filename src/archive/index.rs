@@ -67,6 +67,9 @@ pub struct Seen {
     /// Whether it was written so shortly before the capture that the same stamp may hide a later write.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
+    /// Whether the content was brought to the disk: a TeamDelete that was held back goes on where it stopped.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub synced: bool,
 }
 
 fn is_zero(number: &usize) -> bool {
@@ -81,7 +84,7 @@ impl Seen {
 
     /// What is remembered of a stamp.
     pub fn new(stamp: &Stamp, object: Option<String>, fresh: bool) -> Seen {
-        Seen { stamp: (stamp.size, stamp.modified, stamp.changed, stamp.inode), object, fresh }
+        Seen { stamp: (stamp.size, stamp.modified, stamp.changed, stamp.inode), object, fresh, synced: false }
     }
 }
 

@@ -9,6 +9,7 @@ use chrono::TimeDelta;
 
 use super::capture::Call;
 use super::index::{Index, Seen};
+use super::object::Care;
 use super::run::{RunRecord, run_id};
 use super::scan::{Found, Scan};
 use super::snapshot::{Change, Snapshot};
@@ -220,7 +221,13 @@ impl<'a> Look<'a> {
         match read {
             Ok(Content { bytes, stamp, torn, read_at }) => {
                 // A store that refuses says nothing about the file: it is tried again at the next look.
-                let object = match self.archive.objects.put(&bytes, self.call.durable) {
+                let before = self.index.files.get(path);
+                let care = match (self.call.durable, before.is_some_and(|seen| seen.synced)) {
+                    (false, _) => Care::Usual,
+                    (true, true) if before.is_some_and(|seen| seen.matches(&stamp)) => Care::Compared,
+                    (true, _) => Care::Durable,
+                };
+                let object = match self.archive.objects.put(&bytes, care) {
                     Ok(object) => object,
                     Err(error) => return self.problems.push(format!("cannot keep {path}: {error}")),
                 };
@@ -240,7 +247,10 @@ impl<'a> Look<'a> {
                 }
                 // What is torn is tried again by the next look, and then believed.
                 let fresh = read_at.saturating_sub(stamp.changed) < FRESH || (torn && new);
-                self.index.files.insert(path.to_owned(), Seen::new(&stamp, Some(object), fresh));
+                let synced = care != Care::Usual;
+                self.index
+                    .files
+                    .insert(path.to_owned(), Seen { synced, ..Seen::new(&stamp, Some(object), fresh) });
                 self.index_changed = true;
             }
             // It went while we looked: what it said last was kept, or it was never there at a call's moment.

@@ -14,6 +14,17 @@ pub struct Objects {
     root: PathBuf,
 }
 
+/// How much is done to be sure that a content is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Care {
+    /// What has the name and the size is taken for it.
+    Usual,
+    /// It is compared.
+    Compared,
+    /// It is compared, and on the disk (fsync) afterwards; its name is, after [`Objects::sync_names`].
+    Durable,
+}
+
 impl Objects {
     /// The contents below this directory.
     pub fn new(root: PathBuf) -> Objects {
@@ -21,27 +32,41 @@ impl Objects {
     }
 
     /// Keeps a content and gives its hash. One that is there already is not written again, unless it was cut or,
-    /// where it must be durable, says something else.
+    /// with more care, says something else.
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn put(&self, bytes: &[u8], durable: bool) -> io::Result<String> {
+    pub fn put(&self, bytes: &[u8], care: Care) -> io::Result<String> {
         let hash = hash(bytes);
         let path = self.path(&hash).ok_or(io::ErrorKind::InvalidInput)?;
         match std::fs::symlink_metadata(&path) {
             Ok(there)
                 if there.is_file()
                     && there.len() == bytes.len() as u64
-                    && (!durable || says(&path, bytes)) =>
+                    && (care == Care::Usual || says(&path, bytes)) =>
             {
-                if durable {
+                if care == Care::Durable {
                     fs::sync_file(&path)?;
-                    path.parent().map_or(Ok(()), fs::sync_dir)?;
                 }
             }
-            _ => fs::write_atomic(&path, bytes, durable)?,
+            _ => fs::write_atomic(&path, bytes, care != Care::Usual)?,
         }
         Ok(hash)
+    }
+
+    /// Brings the names of what was put to the disk.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn sync_names(&self) -> io::Result<()> {
+        let listing = match std::fs::read_dir(&self.root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other?,
+        };
+        for entry in listing {
+            fs::sync_dir(&entry?.path())?;
+        }
+        fs::sync_dir(&self.root)
     }
 
     /// Keeps a content compressed (gzip) and gives the hash of what it says.
@@ -165,15 +190,15 @@ mod tests {
     fn a_content_comes_back_and_a_damaged_one_is_told() {
         let dir = tempfile::tempdir().unwrap();
         let objects = Objects::new(dir.path().to_owned());
-        let hash = objects.put(b"state", true).unwrap();
+        let hash = objects.put(b"state", Care::Durable).unwrap();
         assert_eq!(objects.get(&hash).unwrap(), b"state");
         let path = objects.path(&hash).unwrap();
         std::fs::write(&path, "stat").unwrap();
         assert!(objects.get(&hash).unwrap_err().to_string().contains("damaged"));
-        objects.put(b"state", false).unwrap();
+        objects.put(b"state", Care::Usual).unwrap();
         assert_eq!(objects.get(&hash).unwrap(), b"state", "a content that was cut is written again");
         std::fs::write(&path, "stale").unwrap();
-        objects.put(b"state", true).unwrap();
+        objects.put(b"state", Care::Durable).unwrap();
         assert_eq!(
             objects.get(&hash).unwrap(),
             b"state",
@@ -193,7 +218,7 @@ mod tests {
         reading.read_exact(&mut first).unwrap();
         assert_eq!(&first, b"transcript");
         reading.verify().unwrap();
-        let other = objects.put(b"other", false).unwrap();
+        let other = objects.put(b"other", Care::Usual).unwrap();
         std::fs::copy(objects.path(&other).unwrap(), objects.path(&hash).unwrap()).unwrap();
         assert!(objects.open(&hash).unwrap().verify().unwrap_err().to_string().contains("damaged"));
         std::fs::remove_file(objects.path(&hash).unwrap()).unwrap();

@@ -21,16 +21,19 @@ impl Recorder {
         let team = team.map_or_else(|| "the team".to_owned(), |team| format!("team {:?}", team.as_str()));
         let why = &why[..why.floor_char_boundary(LONGEST)];
         let (store, config) = (self.paths.store.display(), self.paths.config.display());
-        let ask = if problems.iter().all(|problem| problem.contains("`largest-file`")) {
-            format!("to raise `largest-file` under [archive] in {config}")
+        let all = |what: &str| problems.iter().all(|problem| problem.contains(what));
+        let remedy = if all("there was no time") {
+            "Delete again: each attempt goes on where the last one stopped".to_owned()
+        } else if all("`largest-file`") {
+            format!("Ask the user to raise `largest-file` under [archive] in {config}, then delete again")
         } else {
-            format!("to free space or to mend the permissions of {store}")
+            format!("Ask the user to free space or to mend the permissions of {store}, then delete again")
         };
         Answer::block(
             Kind::PreToolUse,
             format!(
                 "teamkeep holds TeamDelete back: {team} could not be archived, and deleting it now would lose its \
-                 record ({why}). Ask the user {ask}, then delete again; `on-failure = \"warn\"` under [archive] in \
+                 record ({why}). {remedy}; `on-failure = \"warn\"` under [archive] in \
                  {config} turns this off."
             ),
         )

@@ -29,7 +29,7 @@ pub enum Said {
         id: String,
         /// The tool.
         tool: String,
-        /// Its input.
+        /// Its input, where it is a message.
         input: Value,
     },
     /// What came of a tool's use.
@@ -114,9 +114,13 @@ impl Said {
                 delivered(text).into_iter().map(Said::Delivered).collect()
             }
             Some("tool_use") => {
-                let input = block.get("input").cloned().unwrap_or(Value::Null);
                 let used = text(block, &["id"]).zip(text(block, &["name"]));
-                used.map(|(id, tool)| Said::Used { id, tool, input }).into_iter().collect()
+                let used = used.map(|(id, tool)| {
+                    // What other tools were given may be as long as files are.
+                    let input = block.get("input").filter(|_| tool == "SendMessage");
+                    Said::Used { id, input: input.cloned().unwrap_or(Value::Null), tool }
+                });
+                used.into_iter().collect()
             }
             Some("tool_result") => {
                 let failed = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);

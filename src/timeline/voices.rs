@@ -228,8 +228,6 @@ impl Voices {
                 self.delivered.push(Heard { recipient: owner.to_owned(), at: at.cloned(), message });
             }
             Said::Used { id, tool, input } => {
-                // What other tools were given may be as long as files are.
-                let input = if tool == "SendMessage" { input } else { Value::Null };
                 let used = Use { by: owner.to_owned(), at: at.cloned(), tool, input, result: None };
                 self.uses.entry(id).or_insert(used);
             }

@@ -151,8 +151,10 @@ fn a_hook_that_is_killed_loses_at_most_its_own_event() {
         events.entry(line.recorded.event).or_default().push(prompt);
     }
     assert_eq!(events["Stop"].len(), 60, "every call that was not killed is on record");
-    let prompts: HashSet<&String> = events["UserPromptSubmit"].iter().collect();
-    assert_eq!(prompts.len(), events["UserPromptSubmit"].len(), "none twice");
+    // On a slow machine each of them may have been killed before it came so far.
+    let prompted = events.remove("UserPromptSubmit").unwrap_or_default();
+    let prompts: HashSet<&String> = prompted.iter().collect();
+    assert_eq!(prompts.len(), prompted.len(), "none twice");
     assert!(
         finished.iter().all(|number| prompts.contains(&number.to_string())),
         "what ended well is on record"

@@ -152,13 +152,7 @@ fn a_file_larger_than_the_bound_is_noted_and_not_kept() {
 fn on_a_full_disk(stage: &Stage, event: &str, stdin: &[u8]) -> Said {
     let mut shell = Command::new("/bin/sh");
     stage.dress(&mut shell);
-    shell.args([
-        "-c",
-        "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"",
-        env!("CARGO_BIN_EXE_teamkeep"),
-        "hook",
-        event,
-    ]);
+    shell.args(["-c", "ulimit -f 0; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_teamkeep"), "hook", event]);
     feed(&mut shell, stdin)
 }
 
