@@ -164,7 +164,7 @@ impl Big {
         let mut changed = Vec::new();
         for (path, text) in files {
             let text = serde_json::to_string_pretty(text).unwrap();
-            let object = self.archive.objects.put(text.as_bytes(), false).unwrap();
+            let object = self.archive.objects.put_compressed(text.as_bytes()).unwrap();
             self.objects += 1;
             changed.push(json!({"path": path, "object": object, "size": text.len()}));
         }

@@ -93,7 +93,7 @@ mod tests {
         let archive = Archive::new(dir.path().to_owned(), 1 << 20, std::time::Duration::ZERO);
         let look = |at: &str, event: &str, status: &str, gone: &[&str]| {
             let object =
-                archive.objects.put(format!("{{\"status\":\"{status}\"}}").as_bytes(), false).unwrap();
+                archive.objects.put_compressed(format!("{{\"status\":\"{status}\"}}").as_bytes()).unwrap();
             let change =
                 Change { path: "tasks/t/1.json".to_owned(), object: Some(object), ..Change::default() };
             let gone: Vec<String> = gone.iter().map(|path| (*path).to_owned()).collect();

@@ -145,7 +145,7 @@ mod tests {
         let task = br#"{"id":"1","subject":"Draft","status":"in_progress","owner":"bob"}"#;
         let changed = |path: &str, bytes: &[u8]| Change {
             path: path.to_owned(),
-            object: Some(archive.objects.put(bytes, false).unwrap()),
+            object: Some(archive.objects.put_compressed(bytes).unwrap()),
             ..Change::default()
         };
         let roster = br#"{"members":[{"name":"team-lead"},{"name":"bob"}]}"#;
