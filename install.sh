@@ -58,6 +58,20 @@ record() {
     fi
 }
 
+# The target whose programs start soonest: with musl a hook call costs a third less than with glibc.
+quickest() {
+    case $1 in
+        *-unknown-linux-gnu)
+            musl=${1%-gnu}-musl
+            if [ -d "$(rustc --print sysroot)/lib/rustlib/$musl" ] || rustup target add "$musl" >/dev/null 2>&1; then
+                printf '%s' "$musl"
+                return
+            fi
+            ;;
+    esac
+    printf '%s' "$1"
+}
+
 build() {
     command -v cargo >/dev/null 2>&1 || fail 'cannot build: there is no cargo on the search path' \
         'install it from https://rustup.rs, or, if that is done: . ~/.cargo/env'
@@ -65,11 +79,12 @@ build() {
         'rustup puts it beside cargo: . ~/.cargo/env'
     host=$(rustc -vV | sed -n 's/^host: //p')
     [ -n "$host" ] || fail 'cannot build: rustc -vV does not name its host'
+    target=$(quickest "$host")
     say 'building (a few minutes the first time)'
     (cd "$root" &&
-        cargo build --release --locked --target "$host" --config .cargo/static.toml --target-dir target) ||
+        cargo build --release --locked --target "$target" --config .cargo/static.toml --target-dir target) ||
         fail 'cannot build: cargo says why above'
-    built=$root/target/$host/release/teamkeep
+    built=$root/target/$target/release/teamkeep
 }
 
 # Makes a directory with its parents, and notes in ./target which of them were missing.

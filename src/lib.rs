@@ -21,6 +21,7 @@ pub mod identity;
 pub mod json;
 pub mod log;
 pub mod near;
+pub mod panics;
 pub mod paths;
 pub mod payload;
 pub mod policy;
@@ -40,7 +41,13 @@ use std::process::ExitCode;
 pub fn run(args: Vec<OsString>) -> ExitCode {
     fs::outlive_limits();
     match commands::hook::plain(&args) {
-        Some(hook) => commands::hook::run(&hook),
-        None => cli::main(&args),
+        Some(hook) => {
+            panics::end_with(panics::IN_A_HOOK);
+            commands::hook::run(&hook)
+        }
+        None => {
+            panics::end_with(panics::IN_A_COMMAND);
+            cli::main(&args)
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The policy's say in a call: asked after the event is on record, so that no policy can lose it.
 
+use super::Finish;
 use super::look::Found;
 use super::record::{Outcome, Recorder, Step, Voice};
 use crate::archive::Archive;
@@ -9,6 +10,7 @@ use crate::error::Error;
 use crate::event::{Event, Id};
 use crate::gatekeeper::{self, Call, Judgement, is_judged};
 use crate::log::Log;
+use crate::panics;
 use crate::payload::{Kind, Payload};
 use crate::policy::{Decision, Judged, Verdict};
 use crate::response::Answer;
@@ -51,7 +53,17 @@ impl Recorder {
             team: team.map(|team| team.as_str()),
             index: team.and_then(|team| found.teams.get(team)),
         };
-        match call.judge() {
+        // A bug among the gates is a failure of the policy like any other.
+        let closed = is_held(step.kind) && self.config.policy.on_error == OnError::Block;
+        let closed = closed && self.finish == Finish::Detached;
+        if closed {
+            panics::end_with(2);
+        }
+        let judged = call.judge();
+        if closed {
+            panics::end_with(panics::IN_A_HOOK);
+        }
+        match judged {
             Ok(judgement) => {
                 let event = Event {
                     v: 1,
@@ -98,8 +110,7 @@ impl Recorder {
     /// is never held back for it: nothing would ever let it go on.
     fn fail(&self, kind: Kind, why: &str, outcome: &mut Outcome) {
         outcome.notes.push(format!("cannot ask the policy: {why}"));
-        let held = matches!(kind, Kind::PreToolUse | Kind::TaskCreated | Kind::TaskCompleted);
-        if held && self.config.policy.on_error == OnError::Block {
+        if is_held(kind) && self.config.policy.on_error == OnError::Block {
             let what = "teamkeep could not ask the policy, and on-error = \"block\" holds the action back";
             outcome.answer = Answer::block(
                 kind,
@@ -107,6 +118,11 @@ impl Recorder {
             );
         }
     }
+}
+
+/// Whether an event may be held back because the policy fails.
+fn is_held(kind: Kind) -> bool {
+    matches!(kind, Kind::PreToolUse | Kind::TaskCreated | Kind::TaskCompleted)
 }
 
 /// What is said of a verdict that lets the action go on.
