@@ -42,6 +42,10 @@ fn main() -> ExitCode {
 
     rows.push(Row::memory("resident memory, one file changed", memory(&mut quiet, Scene::change_one), 12.0));
 
+    quiet.judge();
+    let judged = beside_true(CALLS, &mut quiet, |_, _| {});
+    rows.push(Row::ratio("judged: default gates and ten rules", &judged, 1.5));
+
     println!("binary: {}", measure::binary().display());
     println!("{:<60} {:>10} {:>10} {:>8} {:>8}", "", "median", "/bin/true", "", "budget");
     rows.iter().for_each(|row| println!("{row}"));

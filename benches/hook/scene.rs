@@ -94,6 +94,25 @@ impl Scene {
         self.write(&format!("tasks/{TEAM}/{number}.json"), &task);
     }
 
+    /// From here on each call is one that gates and ten of the user's own rules look at: a message to a teammate.
+    pub fn judge(&mut self) {
+        let rule = |number: usize| {
+            format!(
+                "[[rule]]\nname = \"rule-{number}\"\nevents = [\"PreToolUse\"]\ntools = [\"SendMessage\"]\n\
+                 match = {{ \"/tool_input/message\" = \"*forbidden word {number}*\" }}\naction = \"block\"\nreason = \"No.\"\n"
+            )
+        };
+        let rules: String = (0..10).map(rule).collect();
+        let config = self.dir.path().join(".config/teamkeep/teamkeep.toml");
+        std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+        std::fs::write(config, rules).unwrap();
+        let mut asks = payload(self.dir.path(), "PreToolUse");
+        asks["tool_name"] = json!("SendMessage");
+        asks["tool_use_id"] = json!("toolu_4d6f232c9c594454a14ca9");
+        asks["tool_input"] = json!({"to": "member1", "summary": "news", "message": "x".repeat(600)});
+        self.payload = asks.to_string().into_bytes();
+    }
+
     /// Changes one file before a call.
     pub fn change_one(&mut self, call: usize) {
         self.task(0, &format!("state {call} of {}", std::process::id()));
