@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use crate::clock::Clock;
-use crate::config::{Config, Files, layers};
+use crate::config::{Config, Files, memo};
 use crate::context::oddities;
 use crate::diagnostics;
 use crate::env::Env;
@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> ExitCode {
         return ExitCode::from(error.exit_code());
     }
     let project = env.project.clone().or_else(|| std::env::current_dir().ok());
-    let effective = layers::load(&Files::find(&paths, project.as_deref()));
+    let effective = memo::load(&Files::find(&paths, project.as_deref()), &paths.policy().join(".understood"));
     let problems = effective.problems;
     let config = effective.config;
     let input =

@@ -9,6 +9,7 @@ pub mod layers;
 mod limits;
 mod load;
 mod meant;
+pub mod memo;
 mod near;
 pub mod pattern;
 mod policy;

@@ -69,15 +69,20 @@ pub(super) fn setting(entry: &Entry, source: &Source, layer: Layer) -> Setting {
 /// # Errors
 /// When a value makes no sense after all.
 pub(super) fn build(settings: &Settings) -> Result<Config, String> {
-    let mut root = Json::Object(serde_json::Map::new());
-    for (path, setting) in settings {
-        *slot(&mut root, path) = setting.value.clone();
-    }
-    let mut config = Config::deserialize(root).map_err(|error| error.to_string())?;
+    let mut config = Config::deserialize(tree(settings)).map_err(|error| error.to_string())?;
     for (place, rule) in config.rule.iter_mut().enumerate() {
         rule.place = place_of(settings, place, rule);
     }
     Ok(config)
+}
+
+/// The values as one tree.
+pub(super) fn tree(settings: &Settings) -> Json {
+    let mut root = Json::Object(serde_json::Map::new());
+    for (path, setting) in settings {
+        *slot(&mut root, path) = setting.value.clone();
+    }
+    root
 }
 
 fn place_of(settings: &Settings, place: usize, rule: &Rule) -> String {

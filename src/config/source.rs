@@ -85,3 +85,8 @@ pub fn read(path: &Path) -> Result<Option<Read>, Problem> {
         }
     }
 }
+
+/// The hash of a file's bytes, where it can be read.
+pub fn hash(path: &Path) -> Option<blake3::Hash> {
+    fs::read_linked(path, LARGEST).ok().map(|(bytes, _)| blake3::hash(&bytes))
+}

@@ -55,10 +55,14 @@ impl Call<'_> {
         let checked = self.check_completion(&desk, &key)?;
         let mut open = desk.open(&key)?;
         let ledger = std::mem::take(&mut open.notebook.ledger);
-        let index = self.index.filter(|_| is_judged(self.event.kind));
+        let index = self.index.filter(|_| asks_the_team(&self.event));
         let mut team = team_state(self.archive, self.team, index, ledger);
         let mut findings = judge(self.policy, self.rules, &Facts { event: self.event, team: &team });
         findings.extend(checked);
+        if !findings.is_empty() && index.is_none() {
+            // The guard counts by the state of the work.
+            team = team_state(self.archive, self.team, self.index, team.ledger);
+        }
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.decision));
         let judgement = self.weigh(&findings, &team, &mut open.notebook);
         self.remember(&judgement, &mut team);
@@ -130,6 +134,16 @@ pub fn is_judged(kind: Kind) -> bool {
             | Kind::SubagentStop
             | Kind::Stop
     )
+}
+
+/// Whether a gate looks at the tasks, the roster or the inboxes for this event. Reading them costs more than all the rest,
+/// and most calls before a tool are for tools that are nothing to a team.
+fn asks_the_team(event: &Judged<'_>) -> bool {
+    let of_a_team = ["SendMessage", "TaskUpdate", "TaskStop", "TeamDelete", "Agent", "Task"];
+    match event.kind {
+        Kind::PreToolUse => event.payload.tool().is_some_and(|tool| of_a_team.contains(&tool)),
+        kind => is_judged(kind),
+    }
 }
 
 fn take(names: &mut Vec<String>, name: &str) -> bool {

@@ -80,7 +80,7 @@ impl Open {
             return Ok(());
         }
         self.notebook.v = 1;
-        fs::write_atomic(&self.path, &serde_json::to_vec(&self.notebook)?, false)
+        fs::write_over(&self.path, serde_json::to_vec(&self.notebook)?).map(drop)
     }
 }
 

@@ -1,0 +1,116 @@
+//! What the user's file was understood as, kept beside the policy's counts: a hook call that finds the file unchanged and
+//! sound need not check it again. Checking costs more than all the rest of a call.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::layers::{self, Effective, Files};
+use super::source;
+use super::{Config, settings};
+use crate::fs;
+
+/// Which program understood it: another one may mean something else by the same words.
+const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+
+/// What is read.
+#[derive(Deserialize)]
+struct Memo {
+    program: String,
+    hash: String,
+    /// Where each rule stands, for the verdicts.
+    places: Vec<String>,
+    config: Config,
+}
+
+/// What is written.
+#[derive(Serialize)]
+struct Written<'a> {
+    program: &'a str,
+    hash: &'a str,
+    places: Vec<&'a str>,
+    config: Json,
+}
+
+/// [`layers::load`], with `memo` as the file to remember by. Settings and origins are not told by it.
+pub fn load(files: &Files, memo: &Path) -> Effective {
+    let alone = files.project.as_deref().is_none_or(|path| path.symlink_metadata().is_err());
+    let Some(hash) = alone.then(|| source::hash(&files.user)).flatten() else {
+        return layers::load(files);
+    };
+    let hash = format!("{} {}", hash.to_hex(), files.user.display());
+    if let Some(config) = recall(memo, &hash) {
+        return Effective { config, has_user: true, ..Effective::default() };
+    }
+    let effective = layers::load(files);
+    // The file may have changed between the two looks, or have problems, which are to be told each time.
+    if effective.problems.is_empty()
+        && source::hash(&files.user).is_some_and(|now| hash.starts_with(&*now.to_hex()))
+    {
+        let places = effective.config.rule.iter().map(|rule| rule.place.as_str()).collect();
+        let config = settings::tree(&effective.settings);
+        let written = Written { program: PROGRAM, hash: &hash, places, config };
+        // A memo that cannot be written is done without.
+        if let (Some(dir), Ok(bytes)) = (memo.parent(), serde_json::to_vec(&written)) {
+            let _ = fs::private_dir(dir).and_then(|()| fs::write_atomic(memo, &bytes, false));
+        }
+    }
+    effective
+}
+
+fn recall(path: &Path, hash: &str) -> Option<Config> {
+    let bytes = fs::read_regular(path, 4 << 20).ok()?.0;
+    let Memo { program, hash: of, places, mut config } = serde_json::from_slice(&bytes).ok()?;
+    if program != PROGRAM || of != hash || places.len() != config.rule.len() {
+        return None;
+    }
+    config.rule.iter_mut().zip(places).for_each(|(rule, place)| rule.place = place);
+    Some(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    const RULES: &str = "[hook]\nslow = \"2s\"\n[policy]\nmax-blocks = 5\n[[rule]]\nname = \"no-push\"\ntools = [\"Bash\"]\naction = \"block\"\nreason = \"no\"\nmatch = { \"/tool_input/command\" = \"git push*\" }\n";
+
+    fn files(dir: &Path) -> (Files, PathBuf) {
+        let project = Some(dir.join("project.toml"));
+        let files = Files { user: dir.join("teamkeep.toml"), project, trust: dir.join("trust.json") };
+        (files, dir.join("policy/memo.json"))
+    }
+
+    #[test]
+    fn a_sound_file_is_understood_once_and_the_same_the_second_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let (files, memo) = files(dir.path());
+        std::fs::write(&files.user, RULES).unwrap();
+        let first = load(&files, &memo);
+        assert!(recall(&memo, "another").is_none());
+        let hash = format!("{} {}", blake3::hash(RULES.as_bytes()).to_hex(), files.user.display());
+        assert_eq!(recall(&memo, &hash).unwrap(), first.config);
+        assert_eq!(load(&files, &memo).config, layers::load(&files).config);
+        assert!(first.config.rule[0].place.ends_with("teamkeep.toml:6"), "{}", first.config.rule[0].place);
+    }
+
+    #[test]
+    fn a_changed_file_a_project_s_file_and_a_damaged_memo_are_looked_at_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let (files, memo) = files(dir.path());
+        std::fs::write(&files.user, RULES).unwrap();
+        load(&files, &memo);
+        std::fs::write(&files.user, RULES.replace("= 5", "= 6")).unwrap();
+        assert_eq!(load(&files, &memo).config.policy.max_blocks, 6);
+        std::fs::write(files.project.as_deref().unwrap(), "[polity]\n").unwrap();
+        assert!(load(&files, &memo).is_broken());
+        std::fs::remove_file(files.project.as_deref().unwrap()).unwrap();
+        std::fs::write(&memo, "{half").unwrap();
+        assert_eq!(load(&files, &memo).config.policy.max_blocks, 6);
+        std::fs::write(&files.user, "[polity]\n").unwrap();
+        for _ in 0..2 {
+            assert!(load(&files, &memo).is_broken(), "told each time");
+        }
+    }
+}
