@@ -49,14 +49,18 @@ impl Recorder {
         (asks || wrong.is_some()).then(|| Answer::begin(&paths, wrong.as_deref()))
     }
 
-    /// What is wrong with the policy's files: it is said when a session begins, and never silently off.
+    /// What is wrong with the policy's files: it is said when a session begins, and never silently off. The model reads
+    /// this, so nothing that such a file says is in it: a project's file may be anybody's.
     fn wrong(&self) -> Option<String> {
         let mut errors = self.problems.iter().filter(|problem| problem.is_error());
         let first = errors.next()?;
         let more = errors.count();
         let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+        let (code, place) = (first.code.name(), first.place());
+        let place = crate::ui::escape(&place);
         Some(format!(
-            "teamkeep: a policy file cannot be used, the defaults stand for it: {first}{more}. See: teamkeep policy check"
+            "teamkeep: a policy file cannot be used, the defaults stand for it: {code} at {place}{more}. See: teamkeep \
+             policy check"
         ))
     }
 }

@@ -161,4 +161,5 @@ fn a_broken_policy_is_told_at_the_start_and_never_silently_off() {
     let context = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
     assert!(context.contains("teamkeep.toml:2:8") && answer["systemMessage"] == context, "{answer}");
     assert_eq!(answer["hookSpecificOutput"]["watchPaths"].as_array().unwrap().len(), 2);
+    assert!(!context.contains("never"), "nothing of what the file says: {context}");
 }

@@ -9,6 +9,9 @@ use crate::policy::{Facts, Finding, Reason, pattern};
 
 const GATE: &str = "team-size";
 
+/// Globs that a reason lists.
+const LISTED: usize = 10;
+
 pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
     let (settings, payload) = (&policy.team_size, facts.event.payload);
     if facts.event.kind != Kind::PreToolUse || !matches!(payload.tool(), Some("Agent" | "Task")) {
@@ -44,6 +47,11 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
     None
 }
 
+/// What is allowed, the first few: a project's file may say it, hence in quotation marks.
 fn listed(reason: Reason, allowed: &[String]) -> Reason {
-    reason.then(&allowed.join(", ")).then(".")
+    let mut reason = reason;
+    for (place, glob) in allowed.iter().take(LISTED).enumerate() {
+        reason = reason.then(if place > 0 { ", " } else { "" }).name(glob);
+    }
+    reason.then(if allowed.len() > LISTED { " and more." } else { "." })
 }
