@@ -32,6 +32,10 @@ impl Recorder {
         if outcome.answer.exit != 0 || !(in_team || by_rule) {
             return;
         }
+        if let Some(unusable) = self.unusable(step.kind) {
+            outcome.answer = Answer::block(step.kind, unusable);
+            return;
+        }
         let at = clock::stamp(step.at);
         let team = voice.resolved.team.as_ref();
         let call = Call {
@@ -104,6 +108,19 @@ impl Recorder {
         if !words.is_empty() {
             outcome.answer = Answer::warn(step.kind, &words.join("\n"));
         }
+    }
+
+    /// Why an event is held back whatever the gates would say: a policy file cannot be used, and `on-error = "block"`
+    /// does not take the defaults for it. What is wrong is in the diagnostics already.
+    fn unusable(&self, kind: Kind) -> Option<String> {
+        let error = self.problems.iter().find(|problem| problem.is_error())?;
+        (is_held(kind) && self.config.policy.on_error == OnError::Block).then(|| {
+            format!(
+                "teamkeep cannot use the policy file {}, and on-error = \"block\" holds the action back until it is \
+                 mended. Tell the user; `teamkeep policy check` says what is wrong.",
+                error.place()
+            )
+        })
     }
 
     /// The policy could not be asked: `on-error` says what that means. A teammate that only waits, or a turn that ends,

@@ -162,3 +162,28 @@ fn a_broken_policy_is_told_at_the_start_and_never_silently_off() {
     assert!(context.contains("teamkeep.toml:2:8") && answer["systemMessage"] == context, "{answer}");
     assert_eq!(answer["hookSpecificOutput"]["watchPaths"].as_array().unwrap().len(), 2);
 }
+
+#[test]
+fn a_policy_that_cannot_be_used_holds_back_what_on_error_says() {
+    let broken = "[policy]\non-error = \"block\"\nmax-blocks = \"x\"\n";
+    let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    let task = |event: &str| json!({"hook_event_name": event, "task_id": "2", "task_subject": "Review", "team_name": TEAM});
+    let stage = busy(broken);
+    for payload in [bash.clone(), task("TaskCreated"), task("TaskCompleted")] {
+        let said = told(&stage, payload);
+        assert_eq!(said.code, Some(2), "{}", said.err);
+        assert!(said.err.contains("teamkeep.toml:3:14") && said.err.contains("teamkeep policy check"));
+    }
+    let idle = json!({"hook_event_name": "TeammateIdle", "teammate_name": "bob", "team_name": TEAM, "agent_id": "abob-1", "agent_type": "bob"});
+    for payload in [idle, json!({"hook_event_name": "Stop"}), json!({"hook_event_name": "SubagentStop"})] {
+        assert_eq!(told(&stage, payload).code, Some(0));
+    }
+    stage.write_config("");
+    let log = stage.log();
+    assert!(log.iter().any(|line| line["event"] == "PreToolUse"), "it is on record: {log:?}");
+    let stage = busy(&broken.replace("block\"", "allow\""));
+    assert_eq!(told(&stage, bash.clone()).code, Some(0));
+    let alone = Stage::judging();
+    alone.write_config(broken);
+    assert_eq!(told(&alone, bash).code, Some(0), "a session without a team");
+}
