@@ -1,4 +1,5 @@
 //! Never a live-lock: a gate that has blocked the same actor in the same state of the work often enough lets through.
+//! A user's own rule on a tool is no lock: it stands.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +20,8 @@ pub struct Guard {
     pub warned: BTreeMap<String, u32>,
 }
 
-/// Makes a verdict of a finding: counts it, lets it through when it was blocked `max_blocks` times in this state or
-/// when a human let it through (`paused`), and marks a warning that was already told in this state.
+/// Makes a verdict of a finding: counts it, lets it through when it was blocked `max_blocks` times in this state
+/// (unless it is lasting) or when a human let it through (`paused`), and marks a warning that was already told in this state.
 ///
 /// Of several findings only those are to be settled that are answered with: the first that blocks, and those before it.
 pub fn settle(finding: &Finding, state: &str, guard: &mut Guard, max_blocks: u32, paused: bool) -> Verdict {
@@ -42,6 +43,7 @@ pub fn settle(finding: &Finding, state: &str, guard: &mut Guard, max_blocks: u32
     let subject = subject(finding);
     match finding.decision {
         Decision::Allow => {}
+        Decision::Block if finding.lasting => {}
         Decision::Warn => {
             let what = blake3::hash(finding.reason.as_bytes()).to_hex();
             verdict.repeated =

@@ -151,6 +151,8 @@ fn a_rule_of_the_user_s_own_holds_back_with_its_reason() {
     let said = told(&stage, bash("git push --force origin main"));
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("Force pushes are the user's to make."), "{}", said.err);
+    let again: Vec<_> = (0..5).map(|_| told(&stage, bash("git push --force origin main")).code).collect();
+    assert_eq!(again, [Some(2); 5], "however often it is tried");
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub fn judge(rule: &Rule, facts: &Facts<'_>) -> Option<Finding> {
         reason: reason.finish(),
         rule: Some(rule.name.clone()),
         place: (!rule.place.is_empty()).then(|| rule.place.clone()),
+        // A tool that is refused leaves every other; a turn that may not end, or a task that may not be completed, does not.
+        lasting: event.kind == Kind::PreToolUse,
     })
 }
 
