@@ -51,15 +51,19 @@ pub fn settle(finding: &Finding, state: &str, guard: &mut Guard, max_blocks: u32
                     .is_some_and(|told| told > 0);
         }
         Decision::Block => {
-            // An idle that is refused again while nothing changed only burns tokens: mail is delivered at idle alone.
-            let most = if finding.gate == "idle-with-work" { max_blocks.min(1) } else { max_blocks };
-            if count(&mut guard.blocks, &subject, state, "", most).is_none() {
+            if count(&mut guard.blocks, &subject, state, "", most(finding.gate, max_blocks)).is_none() {
                 verdict.decision = Decision::Allow;
                 verdict.escalated = true;
             }
         }
     }
     verdict
+}
+
+/// How often a gate blocks in one state.
+pub fn most(gate: &str, max_blocks: u32) -> u32 {
+    // An idle that is refused again while nothing changed only burns tokens: mail is delivered at idle alone.
+    if gate == "idle-with-work" { max_blocks.min(1) } else { max_blocks }
 }
 
 /// What a finding is counted under in every state: `gate\0about\0`.

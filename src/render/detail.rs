@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::event::Recorded;
 use crate::payload::{Kind, Message, MessageKind, Payload, TaskUpdate};
-use crate::policy::Ruling;
+use crate::policy::{Ruling, bare};
 
 /// Characters of a text that are worth reading here.
 const LONGEST: usize = 200;
@@ -19,7 +19,7 @@ pub fn detail(recorded: &Recorded) -> String {
     }
     if let Some(ruling) = recorded.verdict.as_deref().and_then(Ruling::read) {
         let verdict = &ruling.verdict;
-        return format!("{} {}: {}", verdict.word(), verdict.source(), short(&verdict.reason));
+        return format!("{} {}: {}", verdict.word(), verdict.source(), short(bare(&verdict.reason)));
     }
     let payload = Payload::from_raw(&recorded.payload);
     let said = match Kind::named(&recorded.event) {
