@@ -102,7 +102,7 @@ fn refused(entry: &Entry, to: &str) -> String {
     if why.is_empty() {
         format!("could not {what}")
     } else {
-        format!("could not {what}: {}", first_line(why))
+        format!("could not {what}: {}", first_line(bare(why)))
     }
 }
 

@@ -192,3 +192,29 @@ fn a_policy_that_cannot_be_used_holds_back_what_on_error_says() {
     alone.write_config(broken);
     assert_eq!(told(&alone, bash).code, Some(0), "a session without a team");
 }
+
+#[test]
+fn a_replay_counts_blocks_over_a_pause_and_tells_no_request_that_was_held_back() {
+    let stage = busy("");
+    let ask = |id: &str| {
+        let input = json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "enough"}});
+        let payload = json!({"hook_event_name": "PreToolUse", "tool_name": "SendMessage", "tool_use_id": id, "tool_input": input});
+        told(&stage, payload).code
+    };
+    let pause = |args: &[&str]| assert_eq!(stage.run(&[&["policy"], args].concat()).code, Some(0));
+    assert_eq!([ask("t1"), ask("t2")], [Some(2); 2]);
+    pause(&["pause", "15m"]);
+    assert_eq!(ask("t3"), Some(0));
+    pause(&["resume"]);
+    assert_eq!([ask("t4"), ask("t5")], [Some(2), Some(0)]);
+    let replay = stage.replay(TEAM);
+    let of = |kind: &str| replay.iter().filter(|entry| entry["kind"] == kind).collect::<Vec<_>>();
+    let blocks: Vec<&Value> = of("verdict").iter().filter_map(|entry| entry.get("blocks")).collect();
+    assert_eq!(blocks, [&json!(3)]);
+    let refused = of("message-refused");
+    assert_eq!((refused.len(), of("shutdown-requested").len()), (3, 2), "{replay:#?}");
+    assert!(refused[0]["refusal"].as_str().unwrap().starts_with("Refused: a shutdown request to bob"));
+    let told = stage.told(&["replay", TEAM]);
+    assert!(told.contains("could not ask bob to stop: a shutdown request to bob"), "{told}");
+    assert!(told.contains("was let through after 3 blocks: a shutdown request to bob"), "{told}");
+}
