@@ -87,6 +87,17 @@ fn a_shutdown_is_allowed_for_one_occasion() {
 }
 
 #[test]
+fn the_lead_s_shutdown_is_not_allowed_by_name() {
+    let stage = Stage::new();
+    for name in ["team-lead", "Team-Lead"] {
+        let said = stage.run(&["policy", "allow", "shutdown", name]);
+        assert_eq!(said.code, Some(1));
+        assert!(said.err.contains("protect-lead"), "{}", said.err);
+    }
+    assert!(!stage.keep("policy/overrides.json").exists() && stage.log().is_empty());
+}
+
+#[test]
 fn each_use_is_on_record() {
     let stage = Stage::new();
     for line in ["pause --gate rule --team t1 15m", "allow shutdown bob", "resume"] {
