@@ -94,7 +94,10 @@ fn task(payload: &Payload) -> String {
 fn overridden(payload: &Payload) -> String {
     let gate = payload.text("gate").unwrap_or("every gate");
     let until = payload.text("until").map(|until| format!("until {until}"));
-    joined([payload.text("override"), Some(gate), payload.text("name"), until.as_deref()])
+    // Where nobody can type, it need not have been a human.
+    let typed = payload.field("terminal").and_then(Value::as_bool);
+    let untyped = (typed == Some(false)).then_some("(no terminal)");
+    joined([payload.text("override"), Some(gate), payload.text("name"), until.as_deref(), untyped])
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {

@@ -119,9 +119,9 @@ fn each_use_is_on_record() {
     assert_eq!((&events[0]["team"], &events[1]["team"]), (&json!("t1"), &json!(null)));
     assert_snapshot!(stage.told(&["log"]), @"
     2026-02-03 UTC
-    04:05:06.000 PolicyOverride   user       pause rule until 2026-02-03T04:20:06.000Z t1
-    04:05:06.000 PolicyOverride   user       allow-shutdown premature-shutdown bob
-    04:05:06.000 PolicyOverride   user       resume every gate
+    04:05:06.000 PolicyOverride   user       pause rule until 2026-02-03T04:20:06.000Z (no terminal) t1
+    04:05:06.000 PolicyOverride   user       allow-shutdown premature-shutdown bob (no terminal)
+    04:05:06.000 PolicyOverride   user       resume every gate (no terminal)
     ");
 }
 
