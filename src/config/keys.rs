@@ -1,6 +1,6 @@
 //! Every key of `teamkeep.toml`, once: validation, `policy show`, the JSON Schema and the documentation read this table.
 
-use Kind::{Count, Duration, Events, Glob, Globs, Names, Patterns, Size, Switch, Text, Words};
+use Kind::{Count, Duration, Events, Glob, Globs, Names, Patterns, Size, Switch, Text, Times, Words};
 use Project::{Added, Fewer, Never, Smaller, Stricter};
 
 /// One key.
@@ -25,6 +25,8 @@ pub enum Kind {
     Switch,
     /// A whole number from 0.
     Count,
+    /// A whole number from 1.
+    Times,
     /// `"16 MiB"`.
     Size,
     /// `"90d"`.
@@ -109,8 +111,8 @@ pub const KEYS: &[Key] = &[
 
     key("policy.on-error", Words(&["allow", "block"]), "\"allow\"", Stricter,
         "What happens when the policy itself fails: \"allow\" lets the action go on, \"block\" holds it back."),
-    key("policy.max-blocks", Count, "3", Never,
-        "How often one gate may block one actor in one state of the work; after that it lets through."),
+    key("policy.max-blocks", Times, "3", Never,
+        "How often, at least once, one gate may block one actor in one state of the work; after that it lets through."),
 
     key("policy.premature-shutdown.mode", MODES, "\"block\"", Stricter,
         "How hard the gate is on stopping a teammate that has not finished."),
@@ -229,7 +231,7 @@ mod tests {
 
     #[test]
     fn each_path_is_a_value_a_table_or_a_list_of_them() {
-        assert!(matches!(Place::at("policy.max-blocks"), Some(Place::Value(key)) if key.kind == Count));
+        assert!(matches!(Place::at("policy.max-blocks"), Some(Place::Value(key)) if key.kind == Times));
         assert!(matches!(Place::at("policy"), Some(Place::Table)));
         assert!(matches!(Place::at("rule"), Some(Place::List)));
         assert!(matches!(Place::at("rule[]"), Some(Place::Table)));

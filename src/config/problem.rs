@@ -45,7 +45,7 @@ macro_rules! codes {
 }
 
 codes! {
-    Unreadable "unreadable" Error "The file is there and cannot be read: a loop of links, a directory, a pipe, no permission.",
+    Unreadable "unreadable" Error "The file cannot be read: a loop of links, a directory, a pipe, no permission; or `TEAMKEEP_CONFIG` names one that is not there.",
     TooLarge "too-large" Error "The file is larger than 1 MiB.",
     NotUtf8 "not-utf8" Error "The file is no UTF-8 text.",
     Syntax "syntax" Error "The file is no TOML. Nothing else is looked for before this is mended.",
@@ -53,7 +53,7 @@ codes! {
     UnknownKey "unknown-key" Error "There is no such key in this table.",
     MissingKey "missing-key" Error "A check or a rule lacks a key that it must have.",
     WrongType "wrong-type" Error "The value is of another type than the key's: a text for a number, a key for a table.",
-    BadValue "bad-value" Error "The value is none of the words that the key takes, or blank where something must stand.",
+    BadValue "bad-value" Error "The value is none of the words that the key takes, too small a number, or blank where something must stand.",
     BadNumber "bad-number" Error "The number is negative or too large.",
     BadDuration "bad-duration" Error "The text is no duration such as \"90d\" or \"1m30s\".",
     BadSize "bad-size" Error "The text is no size such as \"16 MiB\".",

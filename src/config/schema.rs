@@ -59,6 +59,7 @@ fn of_kind(kind: Kind) -> Json {
     match kind {
         Kind::Switch => json!({"type": "boolean"}),
         Kind::Count => json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}),
+        Kind::Times => json!({"type": "integer", "minimum": 1, "maximum": u32::MAX}),
         Kind::Size => {
             json!({"type": "string", "pattern": "^\\s*[0-9.]+\\s*([kKmMgG][iI]?)?[bB]\\s*$"})
         }
@@ -97,7 +98,10 @@ mod tests {
         let kind = schema["type"].as_str().unwrap();
         match (kind, value) {
             ("boolean", DeValue::Boolean(_)) => None,
-            ("integer", DeValue::Integer(number)) => number.as_str().starts_with('-').then(|| at.to_owned()),
+            ("integer", DeValue::Integer(number)) => {
+                let least = schema["minimum"].as_i64().unwrap();
+                (number.as_str().parse::<i64>().unwrap() < least).then(|| at.to_owned())
+            }
             ("string", DeValue::String(text)) => {
                 let pattern =
                     schema.get("pattern").map(|p| regex_lite::Regex::new(p.as_str().unwrap()).unwrap());
@@ -143,6 +147,7 @@ mod tests {
             "[log]\nkeep = 90\n",
             "[log]\nkeep-size = \"1 TiB\"\n",
             "[policy]\nmax-blocks = -1\n",
+            "[policy]\nmax-blocks = 0\n",
             "[policy.protect-lead]\nmode = \"hard\"\n",
             "[policy.team-size]\nmodels = [1]\n",
             "[[policy.completion-check.check]]\nsubject = \"x\"\n",

@@ -57,7 +57,25 @@ pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, flaws: &mut Flaws) -> Opti
             }
             Json::Object(read)
         }
-        (Kind::Switch | Kind::Count | Kind::Names | Kind::Globs | Kind::Events | Kind::Patterns, other) => {
+        (Kind::Times, DeValue::Integer(number)) => {
+            let count = count(number, at, flaws)?;
+            if count == 0 {
+                let message = "0 is too few, it must be at least 1".to_owned();
+                let hint = Some("to turn a gate off, set its mode to \"off\"".to_owned());
+                flaws.push(Flaw { code: Code::BadValue, at, message, hint });
+            }
+            json!(count)
+        }
+        (
+            Kind::Switch
+            | Kind::Count
+            | Kind::Times
+            | Kind::Names
+            | Kind::Globs
+            | Kind::Events
+            | Kind::Patterns,
+            other,
+        ) => {
             wrong(at, expected(kind), other, flaws);
             return None;
         }
@@ -74,7 +92,7 @@ pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, flaws: &mut Flaws) -> Opti
 fn expected(kind: Kind) -> &'static str {
     match kind {
         Kind::Switch => "true or false",
-        Kind::Count => "a whole number",
+        Kind::Count | Kind::Times => "a whole number",
         Kind::Size => "a size such as \"16 MiB\"",
         Kind::Duration => "a duration such as \"90d\"",
         Kind::Words(_) => "a word in quotes",

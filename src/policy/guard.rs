@@ -1,4 +1,5 @@
 //! Never a live-lock: a gate that has blocked the same actor in the same state of the work often enough lets through.
+//! A user's own rule on a tool is no lock: it stands.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +20,8 @@ pub struct Guard {
     pub warned: BTreeMap<String, u32>,
 }
 
-/// Makes a verdict of a finding: counts it, lets it through when it was blocked `max_blocks` times in this state or
-/// when a human let it through (`paused`), and marks a warning that was already told in this state.
+/// Makes a verdict of a finding: counts it, lets it through when it was blocked `max_blocks` times in this state
+/// (unless it is lasting) or when a human let it through (`paused`), and marks a warning that was already told in this state.
 ///
 /// Of several findings only those are to be settled that are answered with: the first that blocks, and those before it.
 pub fn settle(finding: &Finding, state: &str, guard: &mut Guard, max_blocks: u32, paused: bool) -> Verdict {
@@ -42,6 +43,7 @@ pub fn settle(finding: &Finding, state: &str, guard: &mut Guard, max_blocks: u32
     let subject = subject(finding);
     match finding.decision {
         Decision::Allow => {}
+        Decision::Block if finding.lasting => {}
         Decision::Warn => {
             let what = blake3::hash(finding.reason.as_bytes()).to_hex();
             verdict.repeated =
@@ -49,15 +51,19 @@ pub fn settle(finding: &Finding, state: &str, guard: &mut Guard, max_blocks: u32
                     .is_some_and(|told| told > 0);
         }
         Decision::Block => {
-            // An idle that is refused again while nothing changed only burns tokens: mail is delivered at idle alone.
-            let most = if finding.gate == "idle-with-work" { max_blocks.min(1) } else { max_blocks };
-            if count(&mut guard.blocks, &subject, state, "", most).is_none() {
+            if count(&mut guard.blocks, &subject, state, "", most(finding.gate, max_blocks)).is_none() {
                 verdict.decision = Decision::Allow;
                 verdict.escalated = true;
             }
         }
     }
     verdict
+}
+
+/// How often a gate blocks in one state.
+pub fn most(gate: &str, max_blocks: u32) -> u32 {
+    // An idle that is refused again while nothing changed only burns tokens: mail is delivered at idle alone.
+    if gate == "idle-with-work" { max_blocks.min(1) } else { max_blocks }
 }
 
 /// What a finding is counted under in every state: `gate\0about\0`.

@@ -14,9 +14,9 @@ mod tests;
 mod verdict;
 
 pub use facts::{Facts, Judged, TeamState};
-pub use guard::{Guard, settle};
+pub use guard::{Guard, most, settle};
 pub use judge::judge;
 pub use ledger::{Began, Deeds, Ledger};
-pub use reason::Reason;
+pub use reason::{Reason, bare};
 pub use ruling::Ruling;
 pub use verdict::{Decision, Finding, Verdict};

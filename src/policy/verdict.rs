@@ -43,6 +43,8 @@ pub struct Finding {
     pub rule: Option<String>,
     /// Where the rule stands: `path:line`.
     pub place: Option<String>,
+    /// Whether it stands however often it is tried: who is told no can always do something else.
+    pub lasting: bool,
 }
 
 /// What is recorded of a judgement, and what the client is answered by.

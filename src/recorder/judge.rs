@@ -7,12 +7,12 @@ use crate::archive::Archive;
 use crate::clock;
 use crate::config::OnError;
 use crate::error::Error;
-use crate::event::{Event, Id};
+use crate::event::{Actor, Event, Id};
 use crate::gatekeeper::{self, Call, Judgement, is_judged};
 use crate::log::Log;
 use crate::panics;
 use crate::payload::{Kind, Payload};
-use crate::policy::{Decision, Judged, Verdict};
+use crate::policy::{Decision, Judged, Reason, Verdict, bare, most};
 use crate::response::Answer;
 
 impl Recorder {
@@ -30,6 +30,10 @@ impl Recorder {
         let in_team = voice.resolved.member && voice.run.is_some();
         let by_rule = is_judged(step.kind) && !self.config.rule.is_empty();
         if outcome.answer.exit != 0 || !(in_team || by_rule) {
+            return;
+        }
+        if let Some(unusable) = self.unusable(step.kind) {
+            outcome.answer = Answer::block(step.kind, unusable);
             return;
         }
         let at = clock::stamp(step.at);
@@ -100,10 +104,45 @@ impl Recorder {
         }
         // A block that was let through, and each warning, is told once in a state of the work.
         let told = judgement.verdicts.iter().filter(|verdict| !verdict.repeated && !verdict.paused);
+        let words = |verdict: &Verdict| self.words(step.kind, event.actor, verdict);
         let words: Vec<String> = told.filter_map(words).collect();
         if !words.is_empty() {
             outcome.answer = Answer::warn(step.kind, &words.join("\n"));
         }
+    }
+
+    /// What is said of a verdict that lets the action go on.
+    fn words(&self, kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
+        match verdict.decision {
+            Decision::Warn => Some(verdict.reason.clone()),
+            Decision::Allow if verdict.escalated => {
+                // At an idle the user reads it, anywhere else who did it.
+                let what = match kind {
+                    Kind::TeammateIdle => Reason::default().name(actor.shown()).then(" go idle").finish(),
+                    _ => "this through".to_owned(),
+                };
+                let times = match most(&verdict.gate, self.config.policy.max_blocks) {
+                    1 => "once".to_owned(),
+                    times => format!("{times} times"),
+                };
+                let (source, reason) = (verdict.source(), bare(&verdict.reason));
+                Some(format!("teamkeep let {what} after blocking it {times} ({source}: {reason})"))
+            }
+            _ => None,
+        }
+    }
+
+    /// Why an event is held back whatever the gates would say: a policy file cannot be used, and `on-error = "block"`
+    /// does not take the defaults for it. What is wrong is in the diagnostics already.
+    fn unusable(&self, kind: Kind) -> Option<String> {
+        let error = self.problems.iter().find(|problem| problem.is_error())?;
+        (is_held(kind) && self.config.policy.on_error == OnError::Block).then(|| {
+            format!(
+                "teamkeep cannot use the policy file {}, and on-error = \"block\" holds the action back until it is \
+                 mended. Tell the user; `teamkeep policy check` says what is wrong.",
+                error.place()
+            )
+        })
     }
 
     /// The policy could not be asked: `on-error` says what that means. A teammate that only waits, or a turn that ends,
@@ -123,16 +162,4 @@ impl Recorder {
 /// Whether an event may be held back because the policy fails.
 fn is_held(kind: Kind) -> bool {
     matches!(kind, Kind::PreToolUse | Kind::TaskCreated | Kind::TaskCompleted)
-}
-
-/// What is said of a verdict that lets the action go on.
-fn words(verdict: &Verdict) -> Option<String> {
-    match verdict.decision {
-        Decision::Warn => Some(verdict.reason.clone()),
-        Decision::Allow if verdict.escalated => Some(format!(
-            "teamkeep let this through after blocking it repeatedly ({}): {}",
-            verdict.gate, verdict.reason
-        )),
-        _ => None,
-    }
 }

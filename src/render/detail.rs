@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::event::Recorded;
 use crate::payload::{Kind, Message, MessageKind, Payload, TaskUpdate};
-use crate::policy::Ruling;
+use crate::policy::{Ruling, bare};
 
 /// Characters of a text that are worth reading here.
 const LONGEST: usize = 200;
@@ -19,7 +19,7 @@ pub fn detail(recorded: &Recorded) -> String {
     }
     if let Some(ruling) = recorded.verdict.as_deref().and_then(Ruling::read) {
         let verdict = &ruling.verdict;
-        return format!("{} {}: {}", verdict.word(), verdict.source(), short(&verdict.reason));
+        return format!("{} {}: {}", verdict.word(), verdict.source(), short(bare(&verdict.reason)));
     }
     let payload = Payload::from_raw(&recorded.payload);
     let said = match Kind::named(&recorded.event) {
@@ -94,7 +94,10 @@ fn task(payload: &Payload) -> String {
 fn overridden(payload: &Payload) -> String {
     let gate = payload.text("gate").unwrap_or("every gate");
     let until = payload.text("until").map(|until| format!("until {until}"));
-    joined([payload.text("override"), Some(gate), payload.text("name"), until.as_deref()])
+    // Where nobody can type, it need not have been a human.
+    let typed = payload.field("terminal").and_then(Value::as_bool);
+    let untyped = (typed == Some(false)).then_some("(no terminal)");
+    joined([payload.text("override"), Some(gate), payload.text("name"), until.as_deref(), untyped])
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {

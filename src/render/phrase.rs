@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::notice::notice;
 use super::words::{count, decision, first_line, size};
-use crate::policy::Decision;
+use crate::policy::{Decision, bare};
 use crate::timeline::{Entry, Kind};
 
 /// Says it, with its style. `idle` says of a turn's end that nothing came after it.
@@ -64,7 +64,7 @@ fn ruled(entry: &Entry, gate: &str, reason: &str) -> (Style, String) {
         _ => "was let through".to_owned(),
     };
     let style = entry.decision.map_or_else(Style::new, decision);
-    (style, format!("{what}: {} ({gate})", first_line(reason)))
+    (style, format!("{what}: {} ({gate})", first_line(bare(reason))))
 }
 
 fn erased(reason: &str) -> String {
@@ -102,7 +102,7 @@ fn refused(entry: &Entry, to: &str) -> String {
     if why.is_empty() {
         format!("could not {what}")
     } else {
-        format!("could not {what}: {}", first_line(why))
+        format!("could not {what}: {}", first_line(bare(why)))
     }
 }
 

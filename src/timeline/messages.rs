@@ -1,6 +1,6 @@
 //! Messages: the same one is seen by the sender's hooks, in the recipient's inbox, and in transcripts of both.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -10,6 +10,7 @@ use super::material::{Material, spawns};
 use super::voices::{Use, lead};
 use super::when::When;
 use crate::payload::Message;
+use crate::policy::Decision;
 use crate::team::Notice;
 
 /// Tells each message once.
@@ -59,6 +60,7 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
 /// What the senders' hooks and transcripts saw.
 fn sent(material: &Material, when: &When) -> Vec<Draft> {
     let uses = &material.voices.uses;
+    let held_back = held_back(material);
     let mut drafts = Vec::new();
     let mut hooked = HashSet::new();
     for call in material.tool_calls("SendMessage") {
@@ -81,6 +83,10 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
         let failed = response.get("success").and_then(Value::as_bool) == Some(false);
         let answer = || response.get("message").and_then(Value::as_str).unwrap_or_default();
         let refusal = if call.after.is_none() { used.and_then(Use::failure) } else { failed.then(answer) };
+        let refusal = refusal.or_else(|| {
+            let before = call.before.filter(|_| draft.entry.unconfirmed)?;
+            held_back.get(before.id.as_str()).copied()
+        });
         draft.refuse(refusal);
         drafts.push(draft);
     }
@@ -103,6 +109,13 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
     }
     drafts.sort_by(|a, b| a.entry.at.cmp(&b.entry.at));
     drafts
+}
+
+/// The events that the policy held back, and why.
+fn held_back(material: &Material) -> HashMap<&str, &str> {
+    let rulings = material.events.iter().filter_map(|event| event.ruling.as_ref());
+    let blocks = rulings.filter(|ruling| ruling.verdict.decision == Decision::Block);
+    blocks.map(|ruling| (ruling.of.as_str(), ruling.verdict.reason.as_str())).collect()
 }
 
 /// Whether a notice is about its own sender: nobody else's is the client's. Answers carry the name of who was asked.

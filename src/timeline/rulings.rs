@@ -27,11 +27,13 @@ pub fn rulings(material: &Material) -> Vec<Entry> {
     spoken.iter().enumerate().map(tell).collect()
 }
 
-/// How often the same had been blocked before it was let through.
+/// How often the same had been blocked before it was let through. As the guard counts: what a pause let through in
+/// between neither counts nor begins anew.
 fn blocks(before: &[(&Told, &Verdict, &str)], event: &Told, verdict: &Verdict) -> usize {
     let same = before.iter().rev().filter(|(told, earlier, _)| {
         told.actor.name == event.actor.name && earlier.gate == verdict.gate && earlier.rule == verdict.rule
     });
-    let same = same.skip_while(|(_, earlier, _)| earlier.escalated);
+    let counted = same.filter(|(_, earlier, _)| earlier.escalated || earlier.decision == Decision::Block);
+    let same = counted.skip_while(|(_, earlier, _)| earlier.escalated);
     same.take_while(|(_, earlier, _)| earlier.decision == Decision::Block).count()
 }

@@ -85,7 +85,7 @@ fn the_examples_of_the_policy_s_page_are_sound() {
     let policy = page("docs/policy.md");
     let examples: Vec<&str> =
         policy.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert_eq!(examples.len(), 2);
+    assert_eq!(examples.len(), 3);
     for example in examples {
         Config::parse(example, Path::new("docs/policy.md")).unwrap();
     }

@@ -87,6 +87,17 @@ fn a_shutdown_is_allowed_for_one_occasion() {
 }
 
 #[test]
+fn the_lead_s_shutdown_is_not_allowed_by_name() {
+    let stage = Stage::new();
+    for name in ["team-lead", "Team-Lead"] {
+        let said = stage.run(&["policy", "allow", "shutdown", name]);
+        assert_eq!(said.code, Some(1));
+        assert!(said.err.contains("protect-lead"), "{}", said.err);
+    }
+    assert!(!stage.keep("policy/overrides.json").exists() && stage.log().is_empty());
+}
+
+#[test]
 fn each_use_is_on_record() {
     let stage = Stage::new();
     for line in ["pause --gate rule --team t1 15m", "allow shutdown bob", "resume"] {
@@ -108,9 +119,9 @@ fn each_use_is_on_record() {
     assert_eq!((&events[0]["team"], &events[1]["team"]), (&json!("t1"), &json!(null)));
     assert_snapshot!(stage.told(&["log"]), @"
     2026-02-03 UTC
-    04:05:06.000 PolicyOverride   user       pause rule until 2026-02-03T04:20:06.000Z t1
-    04:05:06.000 PolicyOverride   user       allow-shutdown premature-shutdown bob
-    04:05:06.000 PolicyOverride   user       resume every gate
+    04:05:06.000 PolicyOverride   user       pause rule until 2026-02-03T04:20:06.000Z (no terminal) t1
+    04:05:06.000 PolicyOverride   user       allow-shutdown premature-shutdown bob (no terminal)
+    04:05:06.000 PolicyOverride   user       resume every gate (no terminal)
     ");
 }
 

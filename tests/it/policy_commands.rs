@@ -73,6 +73,21 @@ fn check_tells_everything_on_stdout_and_works_with_a_file_that_other_commands_re
 }
 
 #[test]
+fn a_mistyped_variable_is_an_error_of_the_check_and_no_obstacle_to_a_first_file() {
+    let home = Home::new();
+    let path = home.at("typo/teamkeep.toml");
+    let run = |line: &str| home.command(line).env("TEAMKEEP_CONFIG", &path).output().unwrap();
+    let out = |output: &std::process::Output| String::from_utf8(output.stdout.clone()).unwrap();
+    let said = run("policy check");
+    assert_eq!(said.status.code(), Some(1));
+    let start = format!("{}: error[unreadable]: TEAMKEEP_CONFIG names it", path.display());
+    assert!(out(&said).starts_with(&start) && out(&said).ends_with("\n1 error\n"), "{}", out(&said));
+    assert!(run("config init").status.success());
+    let said = run("policy check");
+    assert_eq!((said.status.code(), out(&said)), (Some(0), format!("no problems in {}\n", path.display())));
+}
+
+#[test]
 fn check_takes_other_files() {
     let home = Home::new();
     std::fs::write(home.at("good.toml"), "[policy]\n").unwrap();

@@ -138,6 +138,14 @@ fn a_syntax_error_stands_alone_and_a_double_key_does_not() {
 }
 
 #[test]
+fn a_gate_that_may_never_block_is_an_error() {
+    for zero in ["0", "0x0", "+0"] {
+        assert_eq!(found(&format!("[policy]\nmax-blocks = {zero}\n")), ["2:14 bad-value"], "{zero}");
+    }
+    assert_eq!(found("[policy]\nmax-blocks = 1\n[policy.team-size]\nmost = 0\n"), [""; 0]);
+}
+
+#[test]
 fn a_quoted_name_with_dots_is_no_path() {
     for text in ["\"policy.on-error\" = \"block\"", "\"rule[]\" = 1", "[\"log.keep\"]", "\"\" = 1"] {
         assert_eq!(

@@ -69,7 +69,10 @@ fn the_fourth_try_goes_through_and_is_told() {
     let codes: Vec<_> = tries.iter().map(|said| said.code).collect();
     assert_eq!(codes, [Some(2), Some(2), Some(2), Some(0), Some(0)]);
     let told: Value = serde_json::from_str(&tries[3].out).unwrap();
-    assert!(told["systemMessage"].as_str().unwrap().contains("let this through"), "{told}");
+    let words = told["systemMessage"].as_str().unwrap();
+    let start =
+        "teamkeep let this through after blocking it 3 times (premature-shutdown: a shutdown request to bob";
+    assert!(words.starts_with(start) && !words.contains("Refused"), "{words}");
     let log = stage.log();
     let verdicts: Vec<_> =
         log.iter().filter(|line| line["event"] == "Verdict").map(|line| &line["verdict"]).collect();
@@ -151,6 +154,8 @@ fn a_rule_of_the_user_s_own_holds_back_with_its_reason() {
     let said = told(&stage, bash("git push --force origin main"));
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("Force pushes are the user's to make."), "{}", said.err);
+    let again: Vec<_> = (0..5).map(|_| told(&stage, bash("git push --force origin main")).code).collect();
+    assert_eq!(again, [Some(2); 5], "however often it is tried");
 }
 
 #[test]
@@ -162,4 +167,55 @@ fn a_broken_policy_is_told_at_the_start_and_never_silently_off() {
     assert!(context.contains("teamkeep.toml:2:8") && answer["systemMessage"] == context, "{answer}");
     assert_eq!(answer["hookSpecificOutput"]["watchPaths"].as_array().unwrap().len(), 2);
     assert!(!context.contains("never"), "nothing of what the file says: {context}");
+}
+
+#[test]
+fn a_policy_that_cannot_be_used_holds_back_what_on_error_says() {
+    let broken = "[policy]\non-error = \"block\"\nmax-blocks = \"x\"\n";
+    let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    let task = |event: &str| json!({"hook_event_name": event, "task_id": "2", "task_subject": "Review", "team_name": TEAM});
+    let stage = busy(broken);
+    for payload in [bash.clone(), task("TaskCreated"), task("TaskCompleted")] {
+        let said = told(&stage, payload);
+        assert_eq!(said.code, Some(2), "{}", said.err);
+        assert!(said.err.contains("teamkeep.toml:3:14") && said.err.contains("teamkeep policy check"));
+    }
+    let idle = json!({"hook_event_name": "TeammateIdle", "teammate_name": "bob", "team_name": TEAM, "agent_id": "abob-1", "agent_type": "bob"});
+    for payload in [idle, json!({"hook_event_name": "Stop"}), json!({"hook_event_name": "SubagentStop"})] {
+        assert_eq!(told(&stage, payload).code, Some(0));
+    }
+    stage.write_config("");
+    let log = stage.log();
+    assert!(log.iter().any(|line| line["event"] == "PreToolUse"), "it is on record: {log:?}");
+    let stage = busy(&broken.replace("block\"", "allow\""));
+    assert_eq!(told(&stage, bash.clone()).code, Some(0));
+    let alone = Stage::judging();
+    alone.write_config(broken);
+    assert_eq!(told(&alone, bash).code, Some(0), "a session without a team");
+}
+
+#[test]
+fn a_replay_counts_blocks_over_a_pause_and_tells_no_request_that_was_held_back() {
+    let stage = busy("");
+    let ask = |id: &str| {
+        let input = json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "enough"}});
+        let payload = json!({"hook_event_name": "PreToolUse", "tool_name": "SendMessage", "tool_use_id": id, "tool_input": input});
+        told(&stage, payload).code
+    };
+    let pause = |args: &[&str]| assert_eq!(stage.run(&[&["policy"], args].concat()).code, Some(0));
+    assert_eq!([ask("t1"), ask("t2")], [Some(2); 2]);
+    pause(&["pause", "15m"]);
+    assert_eq!(ask("t3"), Some(0));
+    pause(&["resume"]);
+    assert_eq!([ask("t4"), ask("t5")], [Some(2), Some(0)]);
+    let replay = stage.replay(TEAM);
+    let of = |kind: &str| replay.iter().filter(|entry| entry["kind"] == kind).collect::<Vec<_>>();
+    let blocks: Vec<&Value> = of("verdict").iter().filter_map(|entry| entry.get("blocks")).collect();
+    assert_eq!(blocks, [&json!(3)]);
+    let refused = of("message-refused");
+    assert_eq!((refused.len(), of("shutdown-requested").len()), (3, 2), "{replay:#?}");
+    assert!(refused[0]["refusal"].as_str().unwrap().starts_with("Refused: a shutdown request to bob"));
+    let told = stage.told(&["replay", TEAM]);
+    assert!(told.contains("could not ask bob to stop: a shutdown request to bob"), "{told}");
+    assert!(told.contains("was let through after 3 blocks: a shutdown request to bob"), "{told}");
 }

@@ -48,9 +48,9 @@ fn a_recorded_run_file_is_tested_and_nothing_is_kept_of_it() {
     insta::assert_snapshot!(told.join("\n"), @r#"
     session-1353b3db ea152cffbc8dfe99
         7.6s PreToolUse    bob       unfinished-dependencies warn Warning: starting task 2 "Review the parser" (pending, owner bob) before what it waits for: task 1 
-        9.4s TeammateIdle  bob       idle-with-work warn Warning: going idle while you own task 2 "Review the parser" (in_progress, owner bob). Go on with i
+        9.4s TeammateIdle  bob       idle-with-work warn Warning: bob goes idle while owning task 2 "Review the parser" (in_progress, owner bob). A message 
        40.4s PreToolUse    team-lead premature-shutdown block Refused: a shutdown request to bob, who still owns task 2 "Review the parser" (in_progress, owner b
-       41.5s TeammateIdle  carol     idle-with-work warn Warning: going idle while nobody has taken task 2 "Review the parser" (pending, no owner). Take one
+       41.5s TeammateIdle  carol     idle-with-work warn Warning: carol goes idle while nobody has taken task 2 "Review the parser" (pending, no owner). The
     110 events: 1 blocked, 3 warned
     "#);
     assert!(!stage.keep("").exists());

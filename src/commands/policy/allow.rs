@@ -7,7 +7,8 @@ use serde_json::json;
 use super::record::record;
 use super::scope;
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::event::LEAD;
 
 /// Arguments of `teamkeep policy allow`.
 #[derive(Debug, clap::Args)]
@@ -29,9 +30,15 @@ enum What {
 /// Runs it.
 ///
 /// # Errors
-/// When it cannot be recorded, or the disk refuses.
+/// When the lead is named, when it cannot be recorded, or when the disk refuses.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let What::Shutdown { name } = &args.what;
+    if name.eq_ignore_ascii_case(LEAD) {
+        let why =
+            format!("the shutdown of {LEAD} is not premature-shutdown's to decide: it ends the whole team");
+        let hint = "protect-lead holds it back: teamkeep policy pause --gate protect-lead 5m";
+        return Err(Error::new(why).hint(hint));
+    }
     let file = scope::file(context)?;
     record(
         context,

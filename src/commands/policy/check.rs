@@ -42,7 +42,14 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 /// What is wrong with the files in force, and which of them exist.
 fn in_force(context: &Context) -> (Vec<Problem>, Vec<PathBuf>) {
     let files = context.policy_files();
-    let problems = layers::load(&files).problems;
+    let mut problems = layers::load(&files).problems;
+    if let Some(named) = context.env.config.as_deref().filter(|named| matches!(named.try_exists(), Ok(false)))
+    {
+        let problem =
+            Problem::of_file(Code::Unreadable, named, "TEAMKEEP_CONFIG names it, and there is no such file");
+        let hint = "`teamkeep config init` writes one there; or unset TEAMKEEP_CONFIG";
+        problems.insert(0, problem.hint(hint));
+    }
     let there = |path: &PathBuf| path.symlink_metadata().is_ok();
     (problems, [Some(files.user), files.project].into_iter().flatten().filter(there).collect())
 }

@@ -41,6 +41,7 @@ pub fn finding(checked: &[Checked], mode: Mode, on_error: OnError, task: Task<'_
         reason: reason(told, *decision, task.id, objects.len() - 1),
         rule: None,
         place: None,
+        lasting: false,
     })
 }
 

@@ -1,8 +1,9 @@
 //! A teammate that goes idle: whose idle it is, and whether it may be kept from it.
 
+use crate::config::Mode;
 use crate::event::LEAD;
 use crate::payload::Kind;
-use crate::policy::Facts;
+use crate::policy::{Facts, Reason};
 
 /// The teammate that goes idle, unless it must not be disturbed: one that was asked to stop, or has mail, which is
 /// delivered at idle alone; and not a child whose idle is told under its parent's name.
@@ -16,6 +17,16 @@ pub fn idler<'a>(facts: &Facts<'a>) -> Option<&'a str> {
     let deeds = team.ledger.of(name);
     let has_mail = team.mail.get(name).is_some_and(|count| *count > 0);
     (!is_child(facts, name) && !deeds.stopping && !has_mail).then_some(name)
+}
+
+/// Begins a reason. A teammate that is kept from its idle reads it (`yours`); a warning the user, who is to be told of
+/// whom it is (`its`).
+pub fn goes_idle(mode: Mode, name: &str, its: &str, yours: &str) -> Reason {
+    let reason = Reason::of(mode);
+    match mode {
+        Mode::Block => reason.then("going idle").then(yours),
+        _ => reason.name(name).then(" goes idle").then(its),
+    }
 }
 
 /// In-process, an agent's type is its name, an id belongs to one agent, and a turn ends before its agent goes idle.

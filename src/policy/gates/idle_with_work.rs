@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::finding;
-use super::idle::idler;
-use crate::config::{IdleWithWork, Policy};
-use crate::policy::{Facts, Finding, Reason, TeamState};
+use super::idle::{goes_idle, idler};
+use crate::config::{IdleWithWork, Mode, Policy};
+use crate::policy::{Facts, Finding, TeamState};
 use crate::team::Task;
 
 const GATE: &str = "idle-with-work";
@@ -21,25 +21,31 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
         let free: Vec<&Task> =
             held.iter().copied().filter(|task| !is_held_up(settings, team, task)).collect();
         let named = if free.is_empty() { held } else { free };
-        let reason = Reason::of(settings.mode)
-            .then("going idle while you own ")
-            .tasks(&named)
-            .then(".")
-            .instead(&format!(
-                "Go on with it, or complete it with TaskUpdate. If you wait for something, say for what: ask with SendMessage, or put \"{}\" into the task's metadata.",
-                settings.waiting_key
-            ));
+        let key = &settings.waiting_key;
+        let reason =
+            goes_idle(settings.mode, name, " while owning ", " while you own ").tasks(&named).then(".");
+        let reason = reason.instead(&match settings.mode {
+            Mode::Block => format!(
+                "Go on with it, or complete it with TaskUpdate. If you wait for something, say for what: ask with SendMessage, or put \"{key}\" into the task's metadata."
+            ),
+            _ => format!(
+                "A message from the lead wakes it; a teammate that waits for something can put \"{key}\" into the task's metadata."
+            ),
+        });
         return Some(finding(GATE, "idle-with-task-in-progress", settings.mode, name, reason));
     }
     let free: Vec<&Task> = team.tasks.values().filter(|task| is_free(team, task)).collect();
     if free.is_empty() {
         return None;
     }
-    let reason = Reason::of(settings.mode)
-        .then("going idle while nobody has taken ")
-        .tasks(&free)
-        .then(".")
-        .instead("Take one with TaskUpdate (owner: your name, status: in_progress), or tell the lead why you do not.");
+    let while_free = " while nobody has taken ";
+    let reason = goes_idle(settings.mode, name, while_free, while_free).tasks(&free).then(".");
+    let reason = reason.instead(match settings.mode {
+        Mode::Block => {
+            "Take one with TaskUpdate (owner: your name, status: in_progress), or tell the lead why you do not."
+        }
+        _ => "The lead can give it to somebody with TaskUpdate.",
+    });
     Some(finding(GATE, "idle-with-free-task", settings.mode, name, reason))
 }
 

@@ -1,9 +1,9 @@
 //! Going idle without a message since the last instruction.
 
 use super::finding;
-use super::idle::idler;
-use crate::config::Policy;
-use crate::policy::{Facts, Finding, Reason};
+use super::idle::{goes_idle, idler};
+use crate::config::{Mode, Policy};
+use crate::policy::{Facts, Finding};
 
 pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
     let mode = policy.report_before_idle.mode;
@@ -11,8 +11,10 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
     if !facts.team.ledger.of(name).owes_report() {
         return None;
     }
-    let reason = Reason::of(mode)
-        .then("going idle without having sent a message since your last instruction.")
-        .instead("Tell team-lead with SendMessage what you did and what is left.");
+    let without = |whose: &str| format!(" without having sent a message since {whose} last instruction.");
+    let reason = goes_idle(mode, name, &without("its"), &without("your")).instead(match mode {
+        Mode::Block => "Tell team-lead with SendMessage what you did and what is left.",
+        _ => "The lead can ask it for a report with SendMessage.",
+    });
     Some(finding("report-before-idle", "idle-without-report", mode, name, reason))
 }

@@ -19,7 +19,11 @@ pub fn judge(rule: &Rule, facts: &Facts<'_>) -> Option<Finding> {
     if !on || !rule.matches.iter().all(|(pointer, wanted)| is_at(event.payload, pointer, wanted)) {
         return None;
     }
-    let reason = Reason::of(rule.action);
+    let mut reason = Reason::of(rule.action);
+    if event.kind == Kind::TeammateIdle && rule.action == Mode::Warn {
+        // The user reads it, and not who goes idle.
+        reason = reason.name(actor(facts)).then(" goes idle: ");
+    }
     let reason = match rule.reason.trim() {
         "" => reason.then("the user's rule ").quote(&rule.name).then(" objects."),
         said => reason.then(said),
@@ -32,6 +36,8 @@ pub fn judge(rule: &Rule, facts: &Facts<'_>) -> Option<Finding> {
         reason: reason.finish(),
         rule: Some(rule.name.clone()),
         place: (!rule.place.is_empty()).then(|| rule.place.clone()),
+        // A tool that is refused leaves every other; a turn that may not end, or a task that may not be completed, does not.
+        lasting: event.kind == Kind::PreToolUse,
     })
 }
 

@@ -54,6 +54,15 @@ fn a_rule_says_what_it_is_and_where_it_stands() {
 }
 
 #[test]
+fn a_warning_at_an_idle_names_who_goes_idle() {
+    let mut scene = Scene::with(&[]);
+    scene.rules.push(rule("r", Mode::Warn));
+    assert_eq!(scene.judge(&mate("bob"), &idle("bob"))[0].reason, "Warning: bob goes idle: Do not, says r.");
+    scene.rules[0].action = Mode::Block;
+    assert_eq!(scene.judge(&mate("bob"), &idle("bob"))[0].reason, "Refused: Do not, says r.");
+}
+
+#[test]
 fn a_rule_looks_at_its_events_in_either_spelling() {
     for spelled in ["TeammateIdle", "teammate-idle"] {
         let rule = Rule { events: vec![spelled.to_owned()], ..rule("r", Mode::Warn) };

@@ -4,7 +4,7 @@ use crate::policy::{Decision, Finding, Guard, Verdict, settle};
 
 fn finding(gate: &'static str, about: &str, decision: Decision) -> Finding {
     let (about, reason) = (about.to_owned(), "no".to_owned());
-    Finding { gate, code: "c", decision, about, reason, rule: None, place: None }
+    Finding { gate, code: "c", decision, about, reason, rule: None, place: None, lasting: false }
 }
 
 fn block(guard: &mut Guard, about: &str, state: &str) -> Verdict {
@@ -33,6 +33,15 @@ fn another_state_actor_or_rule_counts_for_itself() {
         let blocks = (0..9).filter(|_| settle(&rule, "s", &mut guard, 2, false).decision == Decision::Block);
         assert_eq!(blocks.count(), 2);
     }
+}
+
+#[test]
+fn what_lasts_is_blocked_however_often_it_is_tried_and_a_human_can_pause_it() {
+    let mut guard = Guard::default();
+    let rule = Finding { lasting: true, ..finding("rule", "bob", Decision::Block) };
+    let mut decide = |paused| settle(&rule, "s", &mut guard, 1, paused).decision;
+    assert!((0..9).all(|_| decide(false) == Decision::Block));
+    assert_eq!(decide(true), Decision::Allow);
 }
 
 #[test]

@@ -92,10 +92,10 @@ fn the_reasons_in_a_recorded_run() {
     reasons.dedup();
     insta::assert_snapshot!(reasons.join("\n"), @r#"
     Warning: starting task 2 "Review the parser" (pending, owner bob) before what it waits for: task 1 "Draft the parser" (in_progress, owner alice). Wait for it or help with it; if the order no longer holds, take the dependency away first.
-    Warning: going idle while you own task 2 "Review the parser" (in_progress, owner bob). Go on with it, or complete it with TaskUpdate. If you wait for something, say for what: ask with SendMessage, or put "waiting" into the task's metadata.
+    Warning: bob goes idle while owning task 2 "Review the parser" (in_progress, owner bob). A message from the lead wakes it; a teammate that waits for something can put "waiting" into the task's metadata.
     Refused: a shutdown request to bob, who still owns task 2 "Review the parser" (in_progress, owner bob). Wait until it is completed, or settle with the teammate what becomes of it and say so with TaskUpdate (another status or owner); then try again.
     Refused: approving your shutdown while you still own task 2 "Review the parser" (in_progress, owner bob). Complete the work, or give it back (TaskUpdate: status pending, another owner), or answer with approve false and say what is left.
-    Warning: going idle while nobody has taken task 2 "Review the parser" (pending, no owner). Take one with TaskUpdate (owner: your name, status: in_progress), or tell the lead why you do not.
+    Warning: carol goes idle while nobody has taken task 2 "Review the parser" (pending, no owner). The lead can give it to somebody with TaskUpdate.
     "#);
 }
 
