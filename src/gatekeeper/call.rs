@@ -13,7 +13,7 @@ use crate::archive::{Archive, Index};
 use crate::clock::Time;
 use crate::config::{Mode, Policy, Rule};
 use crate::event::SafeName;
-use crate::payload::Kind;
+use crate::payload::{Kind, Message, MessageKind};
 use crate::policy::gates::{COMPLETION_CHECK, PREMATURE_SHUTDOWN, completion_check};
 use crate::policy::{Facts, Finding, Judged, TeamState, judge};
 
@@ -139,10 +139,12 @@ pub fn is_judged(kind: Kind) -> bool {
 /// Whether a gate looks at the tasks, the roster or the inboxes for this event. Reading them costs more than all the rest,
 /// and most calls before a tool are for tools that are nothing to a team.
 fn asks_the_team(event: &Judged<'_>) -> bool {
-    let of_a_team = ["SendMessage", "TaskUpdate", "TaskStop", "TeamDelete", "Agent", "Task"];
-    match event.kind {
-        Kind::PreToolUse => event.payload.tool().is_some_and(|tool| of_a_team.contains(&tool)),
-        kind => is_judged(kind),
+    let payload = event.payload;
+    match (event.kind, payload.tool()) {
+        (Kind::PreToolUse, Some("TaskUpdate" | "TaskStop" | "TeamDelete" | "Agent" | "Task")) => true,
+        (Kind::PreToolUse, Some("SendMessage")) => Message::of(payload.tool_input(), payload.tool_response())
+            .is_some_and(|message| message.kind != MessageKind::Plain),
+        (kind, _) => kind != Kind::PreToolUse && is_judged(kind),
     }
 }
 
