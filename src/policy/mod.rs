@@ -17,6 +17,6 @@ pub use facts::{Facts, Judged, TeamState};
 pub use guard::{Guard, settle};
 pub use judge::judge;
 pub use ledger::{Began, Deeds, Ledger};
-pub use reason::Reason;
+pub use reason::{Reason, escaped};
 pub use ruling::Ruling;
 pub use verdict::{Decision, Finding, Verdict};
