@@ -30,7 +30,7 @@ pub fn finding(checked: &[Checked], mode: Mode, on_error: OnError, task: Task<'_
     let (decision, told) = objects.iter().find(|(decision, _)| *decision == hardest)?;
     let code = match told.outcome {
         Outcome::TimedOut { .. } => "check-timed-out",
-        Outcome::CouldNotRun { .. } => "check-did-not-run",
+        Outcome::NotBegun { .. } | Outcome::CouldNotRun { .. } => "check-did-not-run",
         Outcome::Failed { .. } | Outcome::Passed => "check-failed",
     };
     Some(Finding {
@@ -83,6 +83,10 @@ fn reason(checked: &Checked, decision: Decision, task: &str, more: usize) -> Str
             ),
             last_lines,
         ),
+        Outcome::NotBegun { why } => {
+            let then = if blocks { " Complete the task again." } else { "" };
+            (format!("was not begun: {}.{then}", escaped(why, 2 * QUOTED)), &[])
+        }
         Outcome::CouldNotRun { why } => {
             (format!("could not be run: {}. Tell the user{again}.", escaped(why, 2 * QUOTED)), &[])
         }
@@ -168,6 +172,14 @@ mod tests {
         assert_eq!((warned.code, warned.decision), ("check-did-not-run", Decision::Warn));
         assert_snapshot!(warned.reason, @"Warning: the check `cargo test` for task 3 could not be run: its directory /x is not there. Tell the user.");
         assert_eq!(finding(&check, Mode::Block, OnError::Block, TASK).unwrap().decision, Decision::Block);
+    }
+
+    #[test]
+    fn a_check_that_had_no_turn_holds_back_like_one_that_failed() {
+        let check = [checked(Outcome::NotBegun { why: "there was no time left for it".to_owned() })];
+        let found = found(&check, Mode::Block);
+        assert_eq!((found.code, found.decision), ("check-did-not-run", Decision::Block));
+        assert_snapshot!(found.reason, @"Refused: the check `cargo test` for task 3 was not begun: there was no time left for it. Complete the task again.");
     }
 
     #[test]
