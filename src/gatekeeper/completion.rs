@@ -11,8 +11,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::config::Check;
+use crate::policy::Reason;
 
 pub use finding::{Task, finding};
+pub use tree::place;
 
 use results::Results;
 use supervise::Ended;
@@ -53,9 +55,10 @@ pub enum Outcome {
         /// The last lines that it said, escaped.
         last_lines: Vec<String>,
     },
-    /// Its turn did not come: no time was left for it. The task was not checked, and is held back like one that failed.
+    /// No time was left for it, or its directory is gone: the task was not checked, and is held back like one that
+    /// failed.
     NotBegun {
-        /// Why.
+        /// Why, escaped.
         why: String,
     },
     /// It says nothing of the task: it was not run.
@@ -95,8 +98,9 @@ impl Bench<'_> {
     /// The outcome, and whether it was kept from before.
     fn check(&self) -> Result<(Outcome, bool), Outcome> {
         if !self.cwd.is_dir() {
-            let why = format!("its directory {} is not there", self.cwd.display());
-            return Err(Outcome::CouldNotRun { why });
+            let dir = self.cwd.to_string_lossy();
+            let why = Reason::default().then("its directory ").quote(&dir).then(" is not there").finish();
+            return Err(Outcome::NotBegun { why });
         }
         let key = || Results::key(&self.check.run, self.cwd);
         let mut before = key();

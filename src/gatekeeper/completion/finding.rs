@@ -85,7 +85,7 @@ fn reason(checked: &Checked, decision: Decision, task: &str, more: usize) -> Str
         ),
         Outcome::NotBegun { why } => {
             let then = if blocks { " Complete the task again." } else { "" };
-            (format!("was not begun: {}.{then}", escaped(why, 2 * QUOTED)), &[])
+            (format!("was not begun: {why}.{then}"), &[])
         }
         Outcome::CouldNotRun { why } => {
             (format!("could not be run: {}. Tell the user{again}.", escaped(why, 2 * QUOTED)), &[])
@@ -167,10 +167,10 @@ mod tests {
 
     #[test]
     fn a_check_that_could_not_be_run_blocks_only_where_a_failing_policy_does() {
-        let check = [checked(Outcome::CouldNotRun { why: "its directory /x is not there".to_owned() })];
+        let check = [checked(Outcome::CouldNotRun { why: "no shell could be run for it".to_owned() })];
         let warned = found(&check, Mode::Block);
         assert_eq!((warned.code, warned.decision), ("check-did-not-run", Decision::Warn));
-        assert_snapshot!(warned.reason, @"Warning: the check `cargo test` for task 3 could not be run: its directory /x is not there. Tell the user.");
+        assert_snapshot!(warned.reason, @"Warning: the check `cargo test` for task 3 could not be run: no shell could be run for it. Tell the user.");
         assert_eq!(finding(&check, Mode::Block, OnError::Block, TASK).unwrap().decision, Decision::Block);
     }
 

@@ -167,12 +167,37 @@ fn garbage_comes_out_as_text_that_drives_nothing() {
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_no_failure_of_the_task() {
+fn in_a_directory_that_is_not_there_nothing_passes() {
     let bed = Bed::new();
-    let gone = bed.tree().join("gone");
-    let checked = bed.run_in(&gone, &[&bed.counted("true")]).remove(0);
-    let why = format!("its directory {} is not there", gone.display());
-    assert_eq!((checked.outcome, bed.runs()), (Outcome::CouldNotRun { why }, 0));
+    for gone in ["/nonexistent", ""] {
+        let checked = bed.run_in(Path::new(gone), &[&bed.counted("true")]).remove(0);
+        let why = format!("its directory \"{gone}\" is not there");
+        assert_eq!((checked.outcome, bed.runs()), (Outcome::NotBegun { why }, 0));
+    }
+}
+
+#[test]
+fn a_check_runs_in_the_project_wherever_somebody_went() {
+    let (bed, other) = (Bed::repository(), Bed::repository());
+    let (project, sub) = (bed.tree(), bed.tree().join("sub"));
+    for cwd in [sub.as_path(), &other.tree(), Path::new("/"), Path::new("/nonexistent"), Path::new("")] {
+        assert_eq!(place(Some(&project), cwd), project, "{}", cwd.display());
+    }
+    assert_eq!(place(Some(&sub), &project), sub);
+    assert_eq!(place(None, &sub), sub);
+    assert_eq!(place(Some(&bed.0.path().join("plain")), &sub), bed.0.path().join("plain"));
+}
+
+#[test]
+fn who_works_in_another_work_tree_of_the_project_is_checked_there() {
+    let bed = Bed::repository();
+    bed.git(&["worktree", "add", "-q", "../theirs"]);
+    let theirs = bed.0.path().canonicalize().unwrap().join("theirs");
+    std::fs::create_dir(theirs.join("deep")).unwrap();
+    for cwd in [&theirs, &theirs.join("deep")] {
+        assert_eq!(place(Some(&bed.tree()), cwd), theirs);
+        assert_eq!(place(Some(&bed.tree().join("sub")), cwd), theirs.join("sub"));
+    }
 }
 
 #[test]
