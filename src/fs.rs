@@ -187,12 +187,17 @@ pub fn beside(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Brings a file's content to the disk.
+/// Brings a file's content to the disk. A pipe or device in its place holds nothing of ours, and is not waited for.
 ///
 /// # Errors
 /// When it cannot be opened or synced.
 pub fn sync_file(path: &Path) -> io::Result<()> {
-    File::open(path).and_then(|file| file.sync_all()).map_err(|error| named(error, "sync", path))
+    let file = open(path, OFlags::empty())?;
+    let kind = file.metadata().map_err(|error| named(error, "stat", path))?;
+    if !(kind.is_file() || kind.is_dir()) {
+        return Ok(());
+    }
+    file.sync_all().map_err(|error| named(error, "sync", path))
 }
 
 /// Brings a directory's entries to the disk.
@@ -395,6 +400,7 @@ mod tests {
         symlink(&real, &link).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
         for path in [&link, &pipe, &dir.path().to_path_buf()] {
+            assert!(sync_file(path).is_ok(), "nothing of ours is in a pipe, and nothing is waited for");
             assert!(append_line(path, b"line\n", false).is_err());
             assert!(lock(path, Duration::ZERO).is_err());
             assert_eq!(write_over(path, b"line".to_vec()).is_ok(), path != dir.path());

@@ -26,6 +26,8 @@ pub struct Call<'a> {
     pub dir: &'a Path,
     /// How long a lock is waited for.
     pub patience: Duration,
+    /// The session's project, where the client names one: there the checks run.
+    pub project: Option<&'a Path>,
     /// The present.
     pub now: Time,
     /// The gates.
@@ -87,7 +89,8 @@ impl Call<'_> {
         let payload = self.event.payload;
         let (Some(id), false) = (payload.text("task_id"), due.is_empty()) else { return Ok(None) };
         let cwd = Path::new(payload.text("cwd").unwrap_or("."));
-        let checked = completion::run(&due, cwd, self.dir, self.patience);
+        let place = completion::place(self.project, cwd);
+        let checked = completion::run(&due, &place, self.dir, completion::BUDGET);
         let owner = team.tasks.get(id).and_then(|task| task.owner.as_deref());
         let about = owner.or(self.event.actor.name.as_deref()).unwrap_or("unknown");
         Ok(completion::finding(&checked, settings.mode, self.policy.on_error, completion::Task { id, about }))

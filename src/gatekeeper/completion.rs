@@ -11,15 +11,17 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::config::Check;
+use crate::policy::Reason;
 
 pub use finding::{Task, finding};
+pub use tree::place;
 
 use results::Results;
 use supervise::Ended;
 
 /// What all checks of one call may take together: less than the 600 s after which the client gives the hook up and
 /// lets the completion through.
-const BUDGET: Duration = Duration::from_secs(570);
+pub const BUDGET: Duration = Duration::from_secs(570);
 /// How long a failure is believed without running the check again.
 const FAILURE_HOLDS: Duration = Duration::from_secs(15 * 60);
 
@@ -53,6 +55,12 @@ pub enum Outcome {
         /// The last lines that it said, escaped.
         last_lines: Vec<String>,
     },
+    /// No time was left for it, or its directory is gone: the task was not checked, and is held back like one that
+    /// failed.
+    NotBegun {
+        /// Why, escaped.
+        why: String,
+    },
     /// It says nothing of the task: it was not run.
     CouldNotRun {
         /// Why.
@@ -61,17 +69,17 @@ pub enum Outcome {
 }
 
 /// Runs the checks in a directory, one after the other, each command once. `dir` is the gatekeeper's own, where results
-/// are kept for a work tree that does not change; `patience` is how much longer than its timeout a check that another
-/// call is running is waited for.
-pub fn run(checks: &[&Check], cwd: &Path, dir: &Path, patience: Duration) -> Vec<Checked> {
+/// are kept for a work tree that does not change; `budget` is what all of them may take together, with the wait for other
+/// calls that run the same.
+pub fn run(checks: &[&Check], cwd: &Path, dir: &Path, budget: Duration) -> Vec<Checked> {
     let start = Instant::now();
     let mut done: Vec<Checked> = Vec::new();
     for check in checks {
         if done.iter().any(|checked| checked.command == check.run) {
             continue;
         }
-        let bench = Bench { check, cwd, results: Results::new(dir), patience, start };
-        let (outcome, cached) = bench.check().unwrap_or_else(|why| (Outcome::CouldNotRun { why }, false));
+        let bench = Bench { check, cwd, results: Results::new(dir), budget, start };
+        let (outcome, cached) = bench.check().unwrap_or_else(|unrun| (unrun, false));
         done.push(Checked { command: check.run.clone(), outcome, cached });
     }
     done
@@ -82,15 +90,17 @@ struct Bench<'a> {
     check: &'a Check,
     cwd: &'a Path,
     results: Results,
-    patience: Duration,
+    budget: Duration,
     start: Instant,
 }
 
 impl Bench<'_> {
     /// The outcome, and whether it was kept from before.
-    fn check(&self) -> Result<(Outcome, bool), String> {
+    fn check(&self) -> Result<(Outcome, bool), Outcome> {
         if !self.cwd.is_dir() {
-            return Err(format!("its directory {} is not there", self.cwd.display()));
+            let dir = self.cwd.to_string_lossy();
+            let why = Reason::default().then("its directory ").quote(&dir).then(" is not there").finish();
+            return Err(Outcome::NotBegun { why });
         }
         let key = || Results::key(&self.check.run, self.cwd);
         let mut before = key();
@@ -113,27 +123,32 @@ impl Bench<'_> {
         Ok((outcome, false))
     }
 
-    /// Waits while another call runs the same check in the same place. Without a disk to lock on it is run all the same.
-    fn wait(&self) -> Result<(Option<crate::fs::Lock>, bool), String> {
+    /// Waits while another call runs the same check in the same place: several may stand in line, so that as long as
+    /// there is time. Without a disk to lock on it is run all the same.
+    fn wait(&self) -> Result<(Option<crate::fs::Lock>, bool), Outcome> {
         let lock = |patience| self.results.lock(&self.check.run, self.cwd, patience);
         if let Ok(Some(lock)) = lock(Duration::ZERO) {
             return Ok((Some(lock), false));
         }
-        let patience = self.left().min(self.check.timeout.saturating_add(self.patience));
-        match lock(patience) {
-            Ok(None) => Err(format!("another run of it did not end within {}", span(patience))),
+        match lock(self.left()) {
+            Ok(None) => {
+                let why = format!("other runs of it did not end within {}", span(self.budget));
+                Err(Outcome::NotBegun { why })
+            }
             Ok(lock) => Ok((lock, true)),
             Err(_) => Ok((None, true)),
         }
     }
 
-    fn run(&self) -> Result<Outcome, String> {
+    /// The outcome of a run; as an error where there was none.
+    fn run(&self) -> Result<Outcome, Outcome> {
         let limit = self.left().min(self.check.timeout);
         if limit.is_zero() {
-            return Err("there was no time left for it".to_owned());
+            return Err(Outcome::NotBegun { why: "there was no time left for it".to_owned() });
         }
-        let (ended, last_lines) = shell::run(&self.check.run, self.cwd, limit)
-            .map_err(|error| format!("no shell could be run for it: {error}"))?;
+        let (ended, last_lines) = shell::run(&self.check.run, self.cwd, limit).map_err(|error| {
+            Outcome::CouldNotRun { why: format!("no shell could be run for it: {error}") }
+        })?;
         Ok(match ended {
             Ended::Exit(0) => Outcome::Passed,
             Ended::Exit(exit) => Outcome::Failed { exit, last_lines },
@@ -142,7 +157,7 @@ impl Bench<'_> {
     }
 
     fn left(&self) -> Duration {
-        BUDGET.saturating_sub(self.start.elapsed())
+        self.budget.saturating_sub(self.start.elapsed())
     }
 }
 

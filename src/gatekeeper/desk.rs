@@ -1,7 +1,7 @@
 //! What the gatekeeper remembers of a run from call to call: `policy/<run>.json`.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::event::SafeName;
 use crate::fs::{self, Lock};
 use crate::policy::{Guard, Ledger};
+
+/// A notebook larger than this is none of ours.
+const LARGEST: u64 = 8 << 20;
 
 /// Where notebooks lie. Opening it touches nothing.
 #[derive(Debug, Clone)]
@@ -47,14 +50,14 @@ impl Desk {
 
     /// What a run's notebook says at present, for looking only.
     pub fn read(&self, run: &SafeName) -> Notebook {
-        let bytes = std::fs::read(self.dir.join(format!("{run}.json"))).unwrap_or_default();
-        serde_json::from_slice(&bytes).unwrap_or_default()
+        read(&self.dir.join(format!("{run}.json"))).unwrap_or_default()
     }
 
     /// Opens a run's notebook, for this call alone: counts stay right under concurrent hooks.
     ///
     /// # Errors
-    /// When the disk refuses, or the lock is kept by somebody else for too long.
+    /// When the disk refuses, something else than a file stands in the notebook's place, or the lock is kept by somebody
+    /// else for too long.
     pub fn open(&self, run: &SafeName) -> io::Result<Open> {
         let lock = fs::lock(&self.dir.join(format!(".{run}.lock")), self.patience)?;
         let Some(lock) = lock else {
@@ -64,8 +67,7 @@ impl Desk {
             ));
         };
         let path = self.dir.join(format!("{run}.json"));
-        let bytes = std::fs::read(&path).unwrap_or_default();
-        let notebook: Notebook = serde_json::from_slice(&bytes).unwrap_or_default();
+        let notebook = read(&path)?;
         Ok(Open { before: notebook.clone(), notebook, path, _lock: lock })
     }
 }
@@ -81,6 +83,15 @@ impl Open {
         }
         self.notebook.v = 1;
         fs::write_over(&self.path, serde_json::to_vec(&self.notebook)?).map(drop)
+    }
+}
+
+/// What stands at a path: a new notebook where there is none, or a damaged one.
+fn read(path: &Path) -> io::Result<Notebook> {
+    match fs::read_regular(path, LARGEST) {
+        Ok((bytes, _)) => Ok(serde_json::from_slice(&bytes).unwrap_or_default()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Notebook::default()),
+        Err(error) => Err(error),
     }
 }
 
@@ -100,5 +111,20 @@ mod tests {
         assert_eq!(desk.open(&run).unwrap().notebook.guard.blocks["gate"], 2);
         std::fs::write(dir.path().join("r1.json"), "{half").unwrap();
         assert_eq!(desk.open(&run).unwrap().notebook, Notebook::default());
+    }
+
+    #[test]
+    fn a_pipe_a_device_or_too_much_in_a_notebook_s_place_is_an_error_and_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let desk = Desk::new(dir.path().to_owned(), Duration::from_secs(5));
+        let path = |run: &SafeName| dir.path().join(format!("{run}.json"));
+        let [pipe, link, large] = ["pipe", "link", "large"].map(|run| SafeName::new(run).unwrap());
+        rustix::fs::mkfifoat(rustix::fs::CWD, path(&pipe), rustix::fs::Mode::RWXU).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", path(&link)).unwrap();
+        std::fs::File::create(path(&large)).unwrap().set_len(LARGEST + 1).unwrap();
+        for run in [pipe, link, large] {
+            assert!(desk.open(&run).is_err(), "{run}");
+            assert_eq!(desk.read(&run), Notebook::default(), "{run}");
+        }
     }
 }

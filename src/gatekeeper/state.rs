@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::archive::{Archive, Index};
+use crate::json;
 use crate::policy::{Ledger, TeamState};
 use crate::team::{Task, TeamConfig};
 
@@ -93,7 +94,7 @@ impl Piece {
 /// How many messages wait. What was delivered is gone, or marked as read (2.1.47).
 fn unread(bytes: &[u8]) -> usize {
     let waits = |entry: &&Value| entry.get("read").and_then(Value::as_bool) != Some(true);
-    let file: Value = serde_json::from_slice(bytes).unwrap_or(Value::Null);
+    let file = json::lenient(bytes).unwrap_or(Value::Null);
     file.as_array().map_or(0, |entries| entries.iter().filter(waits).count())
 }
 
@@ -128,5 +129,10 @@ mod tests {
         assert_eq!((state.tasks.len(), state.mail["bob"], state.members.len()), (1, 1, 1));
         files.iter().for_each(|(path, _)| File::of(path, None).unwrap().take(&mut state));
         assert!(state.tasks.is_empty() && state.mail.is_empty() && state.members.is_empty());
+    }
+
+    #[test]
+    fn a_message_that_was_cut_in_the_middle_of_an_emoji_still_waits() {
+        assert_eq!(unread(br#"[{"text":"cut \ud83d"},{"text":"b","read":true},{"text":"c"}]"#), 2);
     }
 }

@@ -17,6 +17,6 @@ pub use facts::{Facts, Judged, TeamState};
 pub use guard::{Guard, most, settle};
 pub use judge::judge;
 pub use ledger::{Began, Deeds, Ledger};
-pub use reason::{Reason, bare};
+pub use reason::{Reason, bare, escaped};
 pub use ruling::Ruling;
 pub use verdict::{Decision, Finding, Verdict};

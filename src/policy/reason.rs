@@ -110,7 +110,7 @@ fn on_one_line(text: &str) -> String {
 }
 
 /// Text that can neither leave its quotation marks nor look like a tag, cut to so many characters.
-fn escaped(text: &str, longest: usize) -> String {
+pub fn escaped(text: &str, longest: usize) -> String {
     let mut out = String::new();
     let mut length = 0;
     for c in text.chars() {

@@ -42,6 +42,7 @@ impl Recorder {
             archive,
             dir: &self.paths.policy(),
             patience: self.config.log.lock_patience,
+            project: self.env.project.as_deref(),
             now: step.at,
             policy: &self.config.policy,
             rules: &self.config.rule,

@@ -146,6 +146,35 @@ fn a_completion_is_checked_and_the_end_of_a_turn_is_not() {
 }
 
 #[test]
+fn a_check_runs_in_the_project_and_not_where_the_teammate_went() {
+    let stage = busy("[[policy.completion-check.check]]\nrun = \"test -e good\"\n");
+    let (project, elsewhere) = (stage.home().join("parser"), stage.home().join("elsewhere"));
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::fs::write(elsewhere.join("good"), "").unwrap();
+    let bob = |mut payload: Value| {
+        payload["agent_id"] = json!("abob-1");
+        payload["agent_type"] = json!("bob");
+        payload
+    };
+    told(&stage, bob(json!({"hook_event_name": "SubagentStart"})));
+    let update = json!({"hook_event_name": "PreToolUse", "tool_name": "TaskUpdate", "tool_use_id": "u1", "tool_input": {"taskId": "2", "status": "completed"}});
+    told(&stage, bob(update));
+    let completed = |cwd: &str, env: &[(&str, &str)]| {
+        let completed = bob(
+            json!({"hook_event_name": "TaskCompleted", "session_id": SESSION, "cwd": cwd, "task_id": "2", "task_subject": "Review", "teammate_name": "bob", "team_name": TEAM}),
+        );
+        stage.feed("", completed.to_string().as_bytes(), env)
+    };
+    let env = [("CLAUDE_PROJECT_DIR", project.to_str().unwrap())];
+    let said = completed(elsewhere.to_str().unwrap(), &env);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    let gone = completed("/nonexistent", &[]);
+    assert!(gone.code == Some(2) && gone.err.contains("is not there"), "{gone:?}");
+    std::fs::write(project.join("good"), "").unwrap();
+    assert_eq!(completed("/nonexistent", &env).code, Some(0));
+}
+
+#[test]
 fn a_rule_of_the_user_s_own_holds_back_with_its_reason() {
     let rule = "[[rule]]\nname = \"no-force\"\nevents = [\"PreToolUse\"]\ntools = [\"Bash\"]\nmatch = { \"/tool_input/command\" = \"*push --force*\" }\naction = \"block\"\nreason = \"Force pushes are the user's to make.\"\n";
     let stage = busy(rule);

@@ -60,6 +60,21 @@ fn a_team_that_cannot_be_archived_is_not_deleted() {
 }
 
 #[test]
+fn a_pipe_in_place_of_the_snapshots_keeps_nobody_waiting() {
+    let stage = Stage::new();
+    stage.configure("");
+    let lead = team(&stage);
+    lead.start("startup");
+    let runs = stage.keep("archive/runs");
+    let run = std::fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
+    let snapshots = run.join("snapshots.jsonl");
+    let _ = std::fs::remove_file(&snapshots);
+    rustix::fs::mkfifoat(rustix::fs::CWD, &snapshots, rustix::fs::Mode::RWXU).unwrap();
+    let said = stage.feed("pre-tool-use", call(&lead).as_bytes(), &[]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+}
+
+#[test]
 fn a_full_disk_holds_a_team_delete_back() {
     let stage = Stage::new();
     let lead = team(&stage);

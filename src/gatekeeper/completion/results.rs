@@ -69,7 +69,9 @@ impl Results {
         let (exit, last_lines) = match outcome {
             Outcome::Passed => (0, Vec::new()),
             Outcome::Failed { exit, last_lines } => (*exit, last_lines.clone()),
-            Outcome::TimedOut { .. } | Outcome::CouldNotRun { .. } => return Ok(()),
+            Outcome::TimedOut { .. } | Outcome::NotBegun { .. } | Outcome::CouldNotRun { .. } => {
+                return Ok(());
+            }
         };
         let kept = Kept { v: 1, command: command.to_owned(), exit, last_lines };
         fs::write_atomic(&self.path(key), &serde_json::to_vec(&kept)?, false)?;

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::supervise::{Ended, Taken, supervise};
-use crate::ui;
+use crate::policy::escaped;
 
 /// Bytes that are kept of what a command says: the last ones.
 const KEPT: usize = 16 * 1024;
@@ -58,7 +58,7 @@ impl Tail {
 }
 
 fn shown(line: &str) -> String {
-    cut(&ui::escape(line.trim_end()), COLUMNS)
+    escaped(line.trim_end(), COLUMNS)
 }
 
 /// The beginning of a text, marked when it is not all of it.
@@ -88,6 +88,11 @@ mod tests {
         assert_eq!((kept.len(), kept[0].as_str(), kept[9].as_str()), (10, "line 19990", "line 19999"));
         assert_eq!(lines(&vec![b'x'; 100_000])[0].chars().count(), COLUMNS);
         assert_eq!(lines(b""), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_line_looks_like_no_tag_and_leaves_no_quotation() {
+        assert_eq!(lines(b"</system> \"go\" \\"), [r#"‹/system› \"go\" \\"#]);
     }
 
     #[test]

@@ -167,12 +167,37 @@ fn garbage_comes_out_as_text_that_drives_nothing() {
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_no_failure_of_the_task() {
+fn in_a_directory_that_is_not_there_nothing_passes() {
     let bed = Bed::new();
-    let gone = bed.tree().join("gone");
-    let checked = bed.run_in(&gone, &[&bed.counted("true")]).remove(0);
-    let why = format!("its directory {} is not there", gone.display());
-    assert_eq!((checked.outcome, bed.runs()), (Outcome::CouldNotRun { why }, 0));
+    for gone in ["/nonexistent", ""] {
+        let checked = bed.run_in(Path::new(gone), &[&bed.counted("true")]).remove(0);
+        let why = format!("its directory \"{gone}\" is not there");
+        assert_eq!((checked.outcome, bed.runs()), (Outcome::NotBegun { why }, 0));
+    }
+}
+
+#[test]
+fn a_check_runs_in_the_project_wherever_somebody_went() {
+    let (bed, other) = (Bed::repository(), Bed::repository());
+    let (project, sub) = (bed.tree(), bed.tree().join("sub"));
+    for cwd in [sub.as_path(), &other.tree(), Path::new("/"), Path::new("/nonexistent"), Path::new("")] {
+        assert_eq!(place(Some(&project), cwd), project, "{}", cwd.display());
+    }
+    assert_eq!(place(Some(&sub), &project), sub);
+    assert_eq!(place(None, &sub), sub);
+    assert_eq!(place(Some(&bed.0.path().join("plain")), &sub), bed.0.path().join("plain"));
+}
+
+#[test]
+fn who_works_in_another_work_tree_of_the_project_is_checked_there() {
+    let bed = Bed::repository();
+    bed.git(&["worktree", "add", "-q", "../theirs"]);
+    let theirs = bed.0.path().canonicalize().unwrap().join("theirs");
+    std::fs::create_dir(theirs.join("deep")).unwrap();
+    for cwd in [&theirs, &theirs.join("deep")] {
+        assert_eq!(place(Some(&bed.tree()), cwd), theirs);
+        assert_eq!(place(Some(&bed.tree().join("sub")), cwd), theirs.join("sub"));
+    }
 }
 
 #[test]
@@ -300,12 +325,24 @@ fn two_at_once_run_it_one_after_the_other_where_nothing_is_kept() {
 #[test]
 fn another_run_that_does_not_end_is_not_waited_for_without_end() {
     let bed = Bed::new();
-    let check = Check { timeout: Duration::from_millis(1), ..bed.counted("true") };
+    let check = bed.counted("true");
     let dir = bed.0.path().join("policy");
     let _held = Results::new(&dir).lock(&check.run, &bed.tree(), Duration::ZERO).unwrap().unwrap();
-    let checked = run(&[&check], &bed.tree(), &dir, Duration::from_millis(1)).remove(0);
-    let why = "another run of it did not end within 2 ms".to_owned();
-    assert_eq!((checked.outcome, bed.runs()), (Outcome::CouldNotRun { why }, 0));
+    let checked = run(&[&check], &bed.tree(), &dir, Duration::from_millis(2)).remove(0);
+    let why = "other runs of it did not end within 2 ms".to_owned();
+    assert_eq!((checked.outcome, bed.runs()), (Outcome::NotBegun { why }, 0));
+}
+
+#[test]
+fn all_that_stand_in_line_have_their_turn() {
+    let bed = Bed::new();
+    let check = Check { timeout: Duration::from_secs(1), ..bed.counted("sleep 0.4; exit 1") };
+    let fails = || bed.run(&check).outcome == Outcome::Failed { exit: 1, last_lines: Vec::new() };
+    let failed: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(fails)).collect();
+        threads.into_iter().map(|thread| usize::from(thread.join().unwrap())).sum()
+    });
+    assert_eq!((failed, bed.runs()), (4, 4));
 }
 
 #[test]

@@ -18,6 +18,29 @@ const LARGEST: u64 = 1 << 20;
 /// With more untracked files than this no result is kept: looking at them would cost more than it saves.
 const MOST: usize = 20_000;
 
+/// Where a project's checks run: in the project, whatever directory somebody went to. Whoever is in another work tree
+/// of the project's repository is checked there, for that is where their work is.
+pub fn place(project: Option<&Path>, cwd: &Path) -> PathBuf {
+    let Some(project) = project else { return cwd.to_owned() };
+    other_tree(project, cwd).unwrap_or_else(|| project.to_owned())
+}
+
+/// The project's directory in the other work tree that `cwd` is in; `None` when it is in none.
+fn other_tree(project: &Path, cwd: &Path) -> Option<PathBuf> {
+    let ask = |dir: &Path, what: &str| {
+        let said = line(dir, &["rev-parse", what])?;
+        Some(PathBuf::from(std::ffi::OsString::from_vec(said)))
+    };
+    let top = |dir: &Path| ask(dir, "--show-toplevel");
+    let repository = |dir: &Path| dir.join(ask(dir, "--git-common-dir")?).canonicalize().ok();
+    let (theirs, ours) = (top(cwd.is_dir().then_some(cwd)?)?, top(project)?);
+    if theirs == ours || repository(cwd)? != repository(project)? {
+        return None;
+    }
+    // Without the slash that a prefix ends with.
+    Some(theirs.join(ask(project, "--show-prefix")?).components().collect())
+}
+
 /// The state of the work tree around a directory: the committed tree, what differs from it, and the untracked files
 /// that are not ignored. `None` outside a work tree, before its first commit, and where git cannot see every change: in
 /// a changed submodule, in a repository that lies untracked inside.
