@@ -162,3 +162,31 @@ fn a_broken_policy_is_told_at_the_start_and_never_silently_off() {
     assert!(context.contains("teamkeep.toml:2:8") && answer["systemMessage"] == context, "{answer}");
     assert_eq!(answer["hookSpecificOutput"]["watchPaths"].as_array().unwrap().len(), 2);
 }
+
+/// Asks for bob's shutdown, with something else before it in the tool's input.
+fn shutdown(before: &str) -> String {
+    let asks = r#""to":"bob","recipient":"bob","message":{"type":"shutdown_request"}"#;
+    format!(
+        r#"{{"session_id":"{SESSION}","hook_event_name":"PreToolUse","tool_name":"SendMessage","tool_input":{{{before}{asks}}}}}"#
+    )
+}
+
+#[test]
+fn no_input_of_a_tool_blinds_the_gates() {
+    let wide = format!("\"x\":[{}0],", "0,".repeat(100_001));
+    let deep = format!("\"x\":{}0{},", "{\"d\":".repeat(130), "}".repeat(130));
+    for before in ["", &wide, &deep] {
+        let said = busy("").feed("pre-tool-use", shutdown(before).as_bytes(), &[]);
+        assert_eq!(said.code, Some(2), "{}", said.err);
+    }
+}
+
+#[test]
+fn a_task_with_a_deep_field_still_counts() {
+    let stage = busy("");
+    let deep = format!("{}0{}", "[".repeat(130), "]".repeat(130));
+    let task =
+        format!(r#"{{"id":"2","subject":"Review","metadata":{deep},"status":"in_progress","owner":"bob"}}"#);
+    stage.write(&format!("tasks/{TEAM}/2.json"), task);
+    assert_eq!(stage.feed("pre-tool-use", shutdown("").as_bytes(), &[]).code, Some(2));
+}
