@@ -5,7 +5,7 @@
 //! Here half a pair becomes U+FFFD and such a number null. Keys are keys, whatever a library means by them.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use serde::Deserialize;
@@ -60,6 +60,47 @@ pub fn beginning(text: &str) -> Option<Value> {
     let plain = || Plain { left: &left, most: usize::MAX, depth: 0, cut: &cut };
     let read = |text: &str| plain().deserialize(&mut serde_json::Deserializer::from_str(text)).ok();
     read(text).or_else(|| read(std::str::from_utf8(&repaired(text.as_bytes())?).ok()?))
+}
+
+/// A text on the first level of an object, even if the object breaks off after it.
+pub fn early(bytes: &[u8], key: &str) -> Option<String> {
+    let found = RefCell::new(None);
+    // However it ends: what was found before that counts.
+    let _ = Early { key, found: &found }.deserialize(&mut serde_json::Deserializer::from_slice(bytes));
+    found.into_inner()
+}
+
+/// Looks for one text among an object's keys.
+struct Early<'a> {
+    key: &'a str,
+    found: &'a RefCell<Option<String>>,
+}
+
+impl<'de> DeserializeSeed<'de> for Early<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Early<'_> {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<(), A::Error> {
+        while let Some(key) = from.next_key::<Cow<'_, str>>()? {
+            if key == self.key {
+                *self.found.borrow_mut() = Some(from.next_value::<String>()?);
+            } else {
+                from.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Builds a plain value, as long as some are left to be kept.
@@ -290,6 +331,13 @@ mod tests {
             }
         }
         assert!(!read(b"{\"a\":[1]}", 10).unwrap().cut);
+    }
+
+    #[test]
+    fn a_text_before_the_break_is_found() {
+        let broken = br#"{"a":{"k":"inner"},"k":"yes","b":{"k":"late","text":"cut"#;
+        assert_eq!(early(broken, "k").as_deref(), Some("yes"));
+        assert_eq!((early(broken, "b"), early(b"[1]", "k"), early(b"", "k")), (None, None, None));
     }
 
     #[test]

@@ -52,7 +52,8 @@ pub fn parse(input: &Input) -> Payload {
     Payload { raw, malformed, cut, fields }
 }
 
-/// A payload that is no JSON: its text, or base64 where it is not even text.
+/// A payload that is no JSON: its text, or base64 where it is not even text. The event is known where it stands before
+/// the break.
 fn broken(bytes: &[u8], problem: String) -> Payload {
     // Text of control characters would grow to six times its size.
     let controls = bytes.iter().filter(|byte| **byte < 0x20).count();
@@ -62,7 +63,9 @@ fn broken(bytes: &[u8], problem: String) -> Payload {
     };
     let wrapped = serde_json::json!({ key: text });
     let raw = serde_json::value::to_raw_value(&wrapped).unwrap_or_else(|_| RawValue::NULL.to_owned());
-    Payload { raw, malformed: Some(Malformed(problem)), cut: false, fields: Value::Null }
+    let named = json::early(bytes, "hook_event_name");
+    let fields = named.map_or(Value::Null, |name| serde_json::json!({ "hook_event_name": name }));
+    Payload { raw, malformed: Some(Malformed(problem)), cut: false, fields }
 }
 
 fn trimmed(bytes: &[u8]) -> &[u8] {
@@ -172,6 +175,8 @@ mod tests {
         let cut = read(b"{\"session_id\": \"a");
         assert_eq!(cut.raw.get(), r#"{"text":"{\"session_id\": \"a"}"#);
         assert!(cut.malformed.unwrap().0.starts_with("no JSON: "));
+        let named = read(b"{\"hook_event_name\":\"PreToolUse\",\"tool_input\":{\"a");
+        assert_eq!((named.kind(), named.tool_input()), (Kind::PreToolUse, &Value::Null));
         let bytes = read(b"\xff\xfe{}");
         assert_eq!(bytes.raw.get(), r#"{"base64":"//57fQ=="}"#);
         assert!(bytes.malformed.unwrap().0.starts_with("no UTF-8: "));
