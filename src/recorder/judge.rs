@@ -35,7 +35,14 @@ impl Recorder {
         }
         let in_team = voice.resolved.member && voice.run.is_some();
         let by_rule = is_judged(step.kind) && !self.config.rule.is_empty();
-        if outcome.answer.exit == HELD || !(in_team || by_rule) {
+        if outcome.answer.exit == HELD {
+            return;
+        }
+        if !(in_team || by_rule) {
+            // With nothing of the team kept, nobody can tell whether the policy concerns the call.
+            if let Some((_, problem)) = found.problems.first().filter(|_| outcome.answer.exit != 0) {
+                self.fail(step.kind, problem, outcome);
+            }
             return;
         }
         let at = clock::stamp(step.at);

@@ -223,3 +223,13 @@ fn an_event_that_cannot_be_recorded_is_judged_all_the_same() {
     assert!(stage.diagnostics().contains("log"), "{}", stage.diagnostics());
     assert_eq!(told(&stage, bash).code, Some(1), "the failure is told where the policy says nothing");
 }
+
+#[test]
+fn a_store_that_cannot_be_written_holds_back_only_where_the_policy_says_so() {
+    for (policy, code) in [("", 1), ("[policy]\non-error = \"block\"\n", 2)] {
+        let stage = busy(policy);
+        std::fs::write(stage.keep("log").parent().unwrap(), "in the way").unwrap();
+        let said = stage.feed("pre-tool-use", shutdown("").as_bytes(), &[]);
+        assert_eq!(said.code, Some(code), "{policy}: {}", said.err);
+    }
+}
