@@ -5,58 +5,138 @@
 //! Here half a pair becomes U+FFFD and such a number null. Keys are keys, whatever a library means by them.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Reads a document; `None` when it is no JSON.
-pub fn lenient(bytes: &[u8]) -> Option<Value> {
-    read(bytes, usize::MAX).ok()
+/// How deep values are opened. A strict reader gives up at 128; what lies deeper than this is null instead.
+const DEEPEST: usize = 100;
+
+/// How many levels of objects keep all their keys, however much stands before them.
+const WHOLE: usize = 3;
+
+/// A document, as far as it was opened.
+#[derive(Debug)]
+pub struct Opened {
+    /// What it says.
+    pub value: Value,
+    /// Whether something too deep or too much was left out.
+    pub cut: bool,
 }
 
-/// Reads a document of which no more than `most` values are kept, so that a huge one costs no memory to speak of.
-/// What lies past them is null or left out.
+/// Reads a document; `None` when it is no JSON.
+pub fn lenient(bytes: &[u8]) -> Option<Value> {
+    read(bytes, usize::MAX).ok().map(|opened| opened.value)
+}
+
+/// Reads a document of which no more than `most` values are kept in any one part, so that a huge one costs little.
+/// What lies past them, or deeper than anybody looks, is null or left out. The objects on the first three levels keep
+/// every key, and what stands below one of their keys never costs another its place: nobody can hide a key behind
+/// rubbish.
 ///
 /// # Errors
 /// When it is no JSON.
-pub fn read(bytes: &[u8], most: usize) -> serde_json::Result<Value> {
+pub fn read(bytes: &[u8], most: usize) -> serde_json::Result<Opened> {
     parse(bytes, most).or_else(|error| match repaired(bytes) {
         Some(repaired) => parse(&repaired, most),
         None => Err(error),
     })
 }
 
-fn parse(bytes: &[u8], most: usize) -> serde_json::Result<Value> {
-    let left = Cell::new(most);
+fn parse(bytes: &[u8], most: usize) -> serde_json::Result<Opened> {
+    let (left, cut) = (Cell::new(most), Cell::new(false));
     let mut from = serde_json::Deserializer::from_slice(bytes);
-    let value = Plain(&left).deserialize(&mut from)?;
+    let value = Plain { left: &left, most, depth: 0, cut: &cut }.deserialize(&mut from)?;
     from.end()?;
-    Ok(value)
+    Ok(Opened { value, cut: cut.get() })
 }
 
 /// Reads a text whose beginning is a document, whatever follows it.
 pub fn beginning(text: &str) -> Option<Value> {
-    let left = Cell::new(usize::MAX);
-    let read = |text: &str| Plain(&left).deserialize(&mut serde_json::Deserializer::from_str(text)).ok();
+    let (left, cut) = (Cell::new(usize::MAX), Cell::new(false));
+    let plain = || Plain { left: &left, most: usize::MAX, depth: 0, cut: &cut };
+    let read = |text: &str| plain().deserialize(&mut serde_json::Deserializer::from_str(text)).ok();
     read(text).or_else(|| read(std::str::from_utf8(&repaired(text.as_bytes())?).ok()?))
 }
 
+/// A text on the first level of an object, even if the object breaks off after it.
+pub fn early(bytes: &[u8], key: &str) -> Option<String> {
+    let found = RefCell::new(None);
+    // However it ends: what was found before that counts.
+    let _ = Early { key, found: &found }.deserialize(&mut serde_json::Deserializer::from_slice(bytes));
+    found.into_inner()
+}
+
+/// Looks for one text among an object's keys.
+struct Early<'a> {
+    key: &'a str,
+    found: &'a RefCell<Option<String>>,
+}
+
+impl<'de> DeserializeSeed<'de> for Early<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Early<'_> {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<(), A::Error> {
+        while let Some(key) = from.next_key::<Cow<'_, str>>()? {
+            if key == self.key {
+                *self.found.borrow_mut() = Some(from.next_value::<String>()?);
+            } else {
+                from.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Builds a plain value, as long as some are left to be kept.
-struct Plain<'a>(&'a Cell<usize>);
+#[derive(Clone, Copy)]
+struct Plain<'a> {
+    /// What this part may still keep.
+    left: &'a Cell<usize>,
+    /// What each part may keep.
+    most: usize,
+    /// How many containers are around it.
+    depth: usize,
+    /// Set once something is left out.
+    cut: &'a Cell<bool>,
+}
+
+impl Plain<'_> {
+    /// One level further in.
+    fn inner(self) -> Self {
+        Plain { depth: self.depth + 1, ..self }
+    }
+}
 
 impl<'de> DeserializeSeed<'de> for Plain<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
-        match self.0.get().checked_sub(1) {
+        match self.left.get().checked_sub(1).filter(|_| self.depth < DEEPEST) {
             Some(left) => {
-                self.0.set(left);
+                self.left.set(left);
                 from.deserialize_any(self)
             }
-            None => IgnoredAny::deserialize(from).map(|_| Value::Null),
+            None => {
+                // Skipping needs no stack, so it knows no limit.
+                self.cut.set(true);
+                IgnoredAny::deserialize(from).map(|_| Value::Null)
+            }
         }
     }
 }
@@ -98,13 +178,15 @@ impl<'de> Visitor<'de> for Plain<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
         let mut values = Vec::new();
-        while self.0.get() > 0 {
-            match from.next_element_seed(Plain(self.0))? {
+        while self.left.get() > 0 {
+            match from.next_element_seed(self.inner())? {
                 Some(value) => values.push(value),
                 None => return Ok(Value::Array(values)),
             }
         }
-        while from.next_element::<IgnoredAny>()?.is_some() {}
+        while from.next_element::<IgnoredAny>()?.is_some() {
+            self.cut.set(true);
+        }
         Ok(Value::Array(values))
     }
 
@@ -112,8 +194,10 @@ impl<'de> Visitor<'de> for Plain<'_> {
         let mut values = Map::new();
         while let Some(key) = from.next_key::<Cow<'_, str>>()? {
             let key = key.into_owned();
-            let room = self.0.get() > 0;
-            let value = from.next_value_seed(Plain(self.0))?;
+            let own = Cell::new(self.most);
+            let left = if self.depth < WHOLE { &own } else { self.left };
+            let room = left.get() > 0;
+            let value = from.next_value_seed(Plain { left, ..self.inner() })?;
             if room {
                 values.insert(key, value);
             }
@@ -222,8 +306,38 @@ mod tests {
     fn a_huge_document_is_kept_in_part() {
         let many = format!("{{\"session_id\":\"s\",\"list\":[{}1],\"after\":2}}", "1,".repeat(100_000));
         let read = read(many.as_bytes(), 1_000).unwrap();
-        assert_eq!(read["session_id"], "s");
-        assert!(read["list"].as_array().unwrap().len() < 1_000);
+        assert_eq!(read.value["session_id"], "s");
+        assert!(read.value["list"].as_array().unwrap().len() < 1_000 && read.cut);
+    }
+
+    #[test]
+    fn rubbish_hides_no_key_behind_it() {
+        let wide = format!("[{}1]", "1,".repeat(2_000));
+        let keys: String = (0..2_000).map(|n| format!("\"k{n}\":{{\"x\":0}},")).collect();
+        let text =
+            format!("{{{keys}\"a\":{wide},\"in\":{{{keys}\"b\":{{{keys}\"c\":{wide},\"type\":\"t\"}}}}}}");
+        assert_eq!(read(text.as_bytes(), 1_000).unwrap().value["in"]["b"]["type"], "t");
+    }
+
+    #[test]
+    fn what_is_too_deep_is_null_and_hides_nothing() {
+        for deep in [130, 100_000] {
+            for (open, close) in [("{\"d\":", "}"), ("[", "]")] {
+                let nested = format!("{}1e999{}", open.repeat(deep), close.repeat(deep));
+                let text = format!("{{\"deep\":{nested},\"after\":{{\"text\":\"\\ud83d\"}}}}");
+                let opened = read(text.as_bytes(), usize::MAX).unwrap();
+                assert_eq!(opened.value["after"]["text"], "\u{fffd}");
+                assert!(opened.cut && opened.value["deep"].to_string().contains("null"));
+            }
+        }
+        assert!(!read(b"{\"a\":[1]}", 10).unwrap().cut);
+    }
+
+    #[test]
+    fn a_text_before_the_break_is_found() {
+        let broken = br#"{"a":{"k":"inner"},"k":"yes","b":{"k":"late","text":"cut"#;
+        assert_eq!(early(broken, "k").as_deref(), Some("yes"));
+        assert_eq!((early(broken, "b"), early(b"[1]", "k"), early(b"", "k")), (None, None, None));
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub struct Payload {
     pub raw: Box<RawValue>,
     /// Why it is not one JSON object, if so.
     pub malformed: Option<Malformed>,
+    /// Whether some of it was too deep or too much to be opened. The text is whole all the same.
+    pub cut: bool,
     fields: Value,
 }
 
@@ -23,7 +25,7 @@ pub struct Payload {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed(pub String);
 
-/// Values of a payload that are kept opened; the text is kept whole.
+/// Values that are kept opened in each part of a payload; the text is kept whole.
 const MOST: usize = 100_000;
 
 /// Reads what stood on stdin.
@@ -39,18 +41,19 @@ pub fn parse(input: &Input) -> Payload {
         Ok(text) => text,
         Err(error) => return broken(bytes, format!("no UTF-8: {error}")),
     };
-    let fields = match json::read(bytes, MOST) {
-        Ok(fields) => fields,
+    let json::Opened { value: fields, cut } = match json::read(bytes, MOST) {
+        Ok(opened) => opened,
         Err(error) => return broken(bytes, format!("no JSON: {error}")),
     };
     let Ok(raw) = RawValue::from_string(on_one_line(text)) else {
         return broken(bytes, "no JSON".to_owned());
     };
     let malformed = (!fields.is_object()).then(|| Malformed("JSON, but not an object".to_owned()));
-    Payload { raw, malformed, fields }
+    Payload { raw, malformed, cut, fields }
 }
 
-/// A payload that is no JSON: its text, or base64 where it is not even text.
+/// A payload that is no JSON: its text, or base64 where it is not even text. The event is known where it stands before
+/// the break.
 fn broken(bytes: &[u8], problem: String) -> Payload {
     // Text of control characters would grow to six times its size.
     let controls = bytes.iter().filter(|byte| **byte < 0x20).count();
@@ -60,7 +63,9 @@ fn broken(bytes: &[u8], problem: String) -> Payload {
     };
     let wrapped = serde_json::json!({ key: text });
     let raw = serde_json::value::to_raw_value(&wrapped).unwrap_or_else(|_| RawValue::NULL.to_owned());
-    Payload { raw, malformed: Some(Malformed(problem)), fields: Value::Null }
+    let named = json::early(bytes, "hook_event_name");
+    let fields = named.map_or(Value::Null, |name| serde_json::json!({ "hook_event_name": name }));
+    Payload { raw, malformed: Some(Malformed(problem)), cut: false, fields }
 }
 
 fn trimmed(bytes: &[u8]) -> &[u8] {
@@ -79,8 +84,10 @@ fn on_one_line(text: &str) -> String {
 impl Payload {
     /// A payload of fields that are already parsed (a line of the log, a test).
     pub fn from_raw(raw: &RawValue) -> Payload {
-        let fields = json::read(raw.get().as_bytes(), MOST).unwrap_or(Value::Null);
-        Payload { raw: raw.to_owned(), malformed: None, fields }
+        let opened = json::read(raw.get().as_bytes(), MOST);
+        let json::Opened { value: fields, cut } =
+            opened.unwrap_or(json::Opened { value: Value::Null, cut: false });
+        Payload { raw: raw.to_owned(), malformed: None, cut, fields }
     }
 
     /// The event by the payload's own word.
@@ -168,6 +175,8 @@ mod tests {
         let cut = read(b"{\"session_id\": \"a");
         assert_eq!(cut.raw.get(), r#"{"text":"{\"session_id\": \"a"}"#);
         assert!(cut.malformed.unwrap().0.starts_with("no JSON: "));
+        let named = read(b"{\"hook_event_name\":\"PreToolUse\",\"tool_input\":{\"a");
+        assert_eq!((named.kind(), named.tool_input()), (Kind::PreToolUse, &Value::Null));
         let bytes = read(b"\xff\xfe{}");
         assert_eq!(bytes.raw.get(), r#"{"base64":"//57fQ=="}"#);
         assert!(bytes.malformed.unwrap().0.starts_with("no UTF-8: "));

@@ -15,6 +15,9 @@ use crate::payload::{Kind, Payload};
 use crate::policy::{Decision, Judged, Reason, Verdict, bare, most};
 use crate::response::Answer;
 
+/// The exit code of an answer that holds the action back already.
+const HELD: u8 = 2;
+
 impl Recorder {
     /// Asks the policy, records what it says, and spells it for the client.
     pub(super) fn judge(
@@ -26,10 +29,20 @@ impl Recorder {
         voice: &Voice,
         outcome: &mut Outcome,
     ) {
-        // What could not be archived is held back already, and what is no payload cannot be judged.
+        // What is no payload cannot be judged. An event that could not be recorded is judged all the same.
+        if let Some(malformed) = &payload.malformed {
+            return self.fail(step.kind, &format!("the payload is no JSON object: {}", malformed.0), outcome);
+        }
         let in_team = voice.resolved.member && voice.run.is_some();
         let by_rule = is_judged(step.kind) && !self.config.rule.is_empty();
-        if outcome.answer.exit != 0 || !(in_team || by_rule) {
+        if outcome.answer.exit == HELD {
+            return;
+        }
+        if !(in_team || by_rule) {
+            // With nothing of the team kept, nobody can tell whether the policy concerns the call.
+            if let Some((_, problem)) = found.problems.first().filter(|_| outcome.answer.exit != 0) {
+                self.fail(step.kind, problem, outcome);
+            }
             return;
         }
         if let Some(unusable) = self.unusable(step.kind) {
@@ -106,8 +119,10 @@ impl Recorder {
         // A block that was let through, and each warning, is told once in a state of the work.
         let told = judgement.verdicts.iter().filter(|verdict| !verdict.repeated && !verdict.paused);
         let words = |verdict: &Verdict| self.words(step.kind, event.actor, verdict);
-        let words: Vec<String> = told.filter_map(words).collect();
+        let mut words: Vec<String> = told.filter_map(words).collect();
         if !words.is_empty() {
+            // A failure of our own is still told.
+            words.extend(Some(outcome.answer.stderr.clone()).filter(|failure| !failure.is_empty()));
             outcome.answer = Answer::warn(step.kind, &words.join("\n"));
         }
     }

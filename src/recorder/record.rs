@@ -103,6 +103,12 @@ impl Recorder {
         outcome.answer = self.answer(&step, &payload, &found, &voice.resolved);
         outcome.notes.extend(found.problems.iter().map(|(_, problem)| problem.clone()));
         outcome.notes.extend(found.notes.iter().cloned());
+        if payload.cut {
+            outcome.notes.push(
+                "the payload is too deep or too large to be opened whole; it was recorded as it is"
+                    .to_owned(),
+            );
+        }
         // What does not change is not told at each call.
         let tells = matches!(step.kind, Kind::SessionStart | Kind::SessionEnd)
             || matches!(payload.tool(), Some("TeamCreate" | "TeamDelete"));

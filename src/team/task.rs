@@ -62,6 +62,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_task_with_a_deep_field_is_still_a_task() {
+        let deep = format!("{}{}", "[".repeat(130), "]".repeat(130));
+        let text = format!(
+            "{{\"id\":\"1\",\"metadata\":{{\"x\":{deep}}},\"status\":\"in_progress\",\"owner\":\"bob\"}}"
+        );
+        let task = Task::parse("1.json", text.as_bytes()).unwrap();
+        assert_eq!((task.owner.as_deref(), task.is_done()), (Some("bob"), false));
+    }
+
+    #[test]
     fn a_task_is_read_and_a_tracker_is_told_apart() {
         let task =
             Task::parse("2.json", br#"{"id":"2","subject":"Review","status":"pending","owner":""}"#).unwrap();

@@ -92,9 +92,19 @@ fn what_is_no_utf_8_is_recorded_in_base64() {
 fn deeply_nested_json_is_recorded_as_text() {
     for depth in [200, 100_000] {
         let (said, event) = malformed("[".repeat(depth).as_bytes());
-        assert!(said.contains("recursion limit"), "{said}");
+        assert!(said.contains("EOF while parsing a list"), "{said}");
         assert_eq!(event["payload"]["text"].as_str().unwrap().len(), depth);
     }
+}
+
+#[test]
+fn what_is_too_deep_is_recorded_and_noted_and_hides_no_event() {
+    let stage = Stage::new();
+    let payload =
+        format!("{{\"tool_input\":{}{},\"hook_event_name\":\"Stop\"}}", "[".repeat(5_000), "]".repeat(5_000));
+    is_quiet(&stage.feed("", payload.as_bytes(), &[]));
+    assert!(stage.diagnostics().contains("too deep or too large"), "{}", stage.diagnostics());
+    assert!(stage.told(&["log", "--json"]).contains(&payload));
 }
 
 #[test]

@@ -248,3 +248,74 @@ fn a_replay_counts_blocks_over_a_pause_and_tells_no_request_that_was_held_back()
     assert!(told.contains("could not ask bob to stop: a shutdown request to bob"), "{told}");
     assert!(told.contains("was let through after 3 blocks: a shutdown request to bob"), "{told}");
 }
+
+/// Asks for bob's shutdown, with something else before it in the tool's input.
+fn shutdown(before: &str) -> String {
+    let asks = r#""to":"bob","recipient":"bob","message":{"type":"shutdown_request"}"#;
+    format!(
+        r#"{{"session_id":"{SESSION}","hook_event_name":"PreToolUse","tool_name":"SendMessage","tool_input":{{{before}{asks}}}}}"#
+    )
+}
+
+#[test]
+fn no_input_of_a_tool_blinds_the_gates() {
+    let wide = format!("\"x\":[{}0],", "0,".repeat(100_001));
+    let deep = format!("\"x\":{}0{},", "{\"d\":".repeat(130), "}".repeat(130));
+    for before in ["", &wide, &deep] {
+        let said = busy("").feed("pre-tool-use", shutdown(before).as_bytes(), &[]);
+        assert_eq!(said.code, Some(2), "{}", said.err);
+    }
+}
+
+#[test]
+fn a_task_with_a_deep_field_still_counts() {
+    let stage = busy("");
+    let deep = format!("{}0{}", "[".repeat(130), "]".repeat(130));
+    let task =
+        format!(r#"{{"id":"2","subject":"Review","metadata":{deep},"status":"in_progress","owner":"bob"}}"#);
+    stage.write(&format!("tasks/{TEAM}/2.json"), task);
+    assert_eq!(stage.feed("pre-tool-use", shutdown("").as_bytes(), &[]).code, Some(2));
+}
+
+/// A call that cannot be understood: cut off, or larger than what is read.
+fn unreadable() -> [(&'static str, Vec<u8>); 3] {
+    let large = format!("{{\"hook_event_name\":\"PreToolUse\",\"text\":\"{}\"}}", "x".repeat(17 << 20));
+    let cut = br#"{"hook_event_name":"PreToolUse","tool_input":{"#;
+    [("pre-tool-use", b"{\"a".to_vec()), ("", cut.to_vec()), ("", large.into_bytes())]
+}
+
+#[test]
+fn what_cannot_be_understood_is_held_back_where_the_policy_says_so() {
+    for (event, stdin) in unreadable() {
+        assert_eq!(busy("").feed(event, &stdin, &[]).code, Some(1));
+        let said = busy("[policy]\non-error = \"block\"\n").feed(event, &stdin, &[]);
+        assert_eq!(said.code, Some(2));
+        assert!(said.err.contains("on-error") && said.err.contains("no JSON object"), "{}", said.err);
+    }
+    let said = busy("[policy]\non-error = \"block\"\n").feed("stop", b"{\"a", &[]);
+    assert_eq!(said.code, Some(1), "a turn always comes to its end");
+}
+
+#[test]
+fn an_event_that_cannot_be_recorded_is_judged_all_the_same() {
+    let stage = busy("");
+    let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}});
+    assert_eq!(told(&stage, bash.clone()).code, Some(0));
+    let log = stage.keep("log");
+    std::fs::remove_dir_all(&log).unwrap();
+    std::fs::write(&log, "in the way").unwrap();
+    let said = stage.feed("pre-tool-use", shutdown("").as_bytes(), &[]);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    assert!(stage.diagnostics().contains("log"), "{}", stage.diagnostics());
+    assert_eq!(told(&stage, bash).code, Some(1), "the failure is told where the policy says nothing");
+}
+
+#[test]
+fn a_store_that_cannot_be_written_holds_back_only_where_the_policy_says_so() {
+    for (policy, code) in [("", 1), ("[policy]\non-error = \"block\"\n", 2)] {
+        let stage = busy(policy);
+        std::fs::write(stage.keep("log").parent().unwrap(), "in the way").unwrap();
+        let said = stage.feed("pre-tool-use", shutdown("").as_bytes(), &[]);
+        assert_eq!(said.code, Some(code), "{policy}: {}", said.err);
+    }
+}
