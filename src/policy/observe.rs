@@ -19,7 +19,7 @@ impl Ledger {
             Kind::PostToolUse => self.ends(event),
             Kind::SubagentStart | Kind::UserPromptSubmit => {
                 if let Some(name) = teammate {
-                    self.deeds(name).turn = true;
+                    self.turn_begins(name);
                 }
             }
             Kind::SubagentStop | Kind::Stop => {
@@ -41,9 +41,14 @@ impl Ledger {
         self.members.entry(name.to_owned()).or_default()
     }
 
+    fn turn_begins(&mut self, name: &str) {
+        let deeds = self.deeds(name);
+        (deeds.turn, deeds.turned) = (true, true);
+    }
+
     fn begins(&mut self, event: &Judged<'_>, teammate: Option<&str>) {
         if let Some(name) = teammate {
-            self.deeds(name).turn = true;
+            self.turn_begins(name);
             self.names_agents |= event.payload.agent_id().is_some();
         }
         let Some(id) = event.payload.tool_use_id() else { return };
