@@ -1,5 +1,6 @@
 //! Never a live-lock: a gate that has blocked the same actor in the same state of the work often enough lets through.
 //! A user's own rule on a tool is no lock: it stands.
+//! States may alternate for ever, so there is a ceiling over all of them, until more of the work is done.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +11,9 @@ use super::{Decision, Finding, Verdict};
 /// No team has so many gates, actors and rules at odds at once.
 const MOST: usize = 512;
 
+/// How many states' worth of blocks a gate has for one actor, or all rules together, until more tasks are completed.
+const STATES: u32 = 3;
+
 /// What was blocked and told how often: `gate\0about\0state` → times.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -18,10 +22,13 @@ pub struct Guard {
     pub blocks: BTreeMap<String, u32>,
     /// What was warned of: `gate\0about\0state\0what`.
     pub warned: BTreeMap<String, u32>,
+    /// The most tasks that were ever completed at a block. Only when there are more are the blocks forgotten.
+    pub done: usize,
 }
 
-/// Makes a verdict of a finding: counts it, lets it through when it was blocked `max_blocks` times in this state
-/// (unless it is lasting) or when a human let it through (`paused`), and marks a warning that was already told in this state.
+/// Makes a verdict of a finding: counts it, lets it through when it was blocked `max_blocks` times in this state, or
+/// `STATES` times as often in all states since more tasks were completed (unless it is lasting), or when a human let it
+/// through (`paused`), and marks a warning that was already told in this state.
 ///
 /// Of several findings only those are to be settled that are answered with: the first that blocks, and those before it.
 pub fn settle(finding: &Finding, state: &str, guard: &mut Guard, max_blocks: u32, paused: bool) -> Verdict {
@@ -46,12 +53,10 @@ pub fn settle(finding: &Finding, state: &str, guard: &mut Guard, max_blocks: u32
         Decision::Block if finding.lasting => {}
         Decision::Warn => {
             let what = blake3::hash(finding.reason.as_bytes()).to_hex();
-            verdict.repeated =
-                count(&mut guard.warned, &subject, &format!("{state}\0"), &what[..8], u32::MAX)
-                    .is_some_and(|told| told > 0);
+            verdict.repeated = count(&mut guard.warned, &subject, &format!("{state}\0"), &what[..8]) > 0;
         }
         Decision::Block => {
-            if count(&mut guard.blocks, &subject, state, "", most(finding.gate, max_blocks)).is_none() {
+            if !guard.blocks_again(&subject, state, most(finding.gate, max_blocks)) {
                 verdict.decision = Decision::Allow;
                 verdict.escalated = true;
             }
@@ -66,6 +71,39 @@ pub fn most(gate: &str, max_blocks: u32) -> u32 {
     if gate == "idle-with-work" { max_blocks.min(1) } else { max_blocks }
 }
 
+impl Guard {
+    /// Counts one more block of a subject, unless it was blocked often enough in this state or in all, or the book is full.
+    fn blocks_again(&mut self, subject: &str, state: &str, most: u32) -> bool {
+        let done = done(state);
+        if done > self.done {
+            self.done = done;
+            self.blocks.clear();
+        }
+        let all = self.blocks.iter().filter(|(key, _)| whose(key) == whose(subject));
+        let all = all.fold(0u32, |sum, (_, times)| sum.saturating_add(*times));
+        let key = format!("{subject}{state}");
+        let is_full = self.blocks.len() >= MOST && !self.blocks.contains_key(&key);
+        let here = self.blocks.get(&key).copied().unwrap_or_default();
+        let again = here < most && all < most.saturating_mul(STATES) && !is_full;
+        if again {
+            self.blocks.insert(key, here + 1);
+        }
+        again
+    }
+}
+
+/// The gate and the actor that a key counts for; all rules are one gate.
+fn whose(key: &str) -> (&str, Option<&str>) {
+    let mut parts = key.split('\0');
+    let gate = parts.next().unwrap_or_default();
+    (gate.split(':').next().unwrap_or(gate), parts.next())
+}
+
+/// How many tasks are completed in a state, as its key tells.
+fn done(state: &str) -> usize {
+    state.split_once('-').and_then(|(done, _)| done.parse().ok()).unwrap_or_default()
+}
+
 /// What a finding is counted under in every state: `gate\0about\0`.
 fn subject(finding: &Finding) -> String {
     let plain = |text: &str| text.replace('\0', "");
@@ -76,23 +114,15 @@ fn subject(finding: &Finding) -> String {
     format!("{gate}\0{}\0", plain(&finding.about))
 }
 
-/// Counts once more, and gives the number before; `None` when `most` is reached. Other states of the same are forgotten.
-fn count(
-    counts: &mut BTreeMap<String, u32>,
-    subject: &str,
-    state: &str,
-    what: &str,
-    most: u32,
-) -> Option<u32> {
-    counts.retain(|key, _| key.strip_prefix(subject).is_none_or(|rest| rest.starts_with(state)));
+/// Counts once more that something was told, and gives the number before. Other states of the same are forgotten.
+fn count(told: &mut BTreeMap<String, u32>, subject: &str, state: &str, what: &str) -> u32 {
+    told.retain(|key, _| key.strip_prefix(subject).is_none_or(|rest| rest.starts_with(state)));
     let key = format!("{subject}{state}{what}");
-    if counts.len() >= MOST && !counts.contains_key(&key) {
-        counts.pop_first();
+    if told.len() >= MOST && !told.contains_key(&key) {
+        told.pop_first();
     }
-    let count = counts.entry(key).or_default();
-    let before = *count;
-    (before < most).then(|| {
-        *count = before + 1;
-        before
-    })
+    let times = told.entry(key).or_default();
+    let before = *times;
+    *times = before.saturating_add(1);
+    before
 }

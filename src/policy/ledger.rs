@@ -40,6 +40,8 @@ pub struct Deeds {
     pub asked: bool,
     /// Whether a turn of it has begun and not ended.
     pub turn: bool,
+    /// Whether a turn of it was ever seen to begin: where none was, that none is open says nothing.
+    pub turned: bool,
     /// Whether it was asked to stop, and has not answered.
     pub stopping: bool,
     /// Whether that request was let through a gate (escalated, paused, allowed): its approval is then no breach.

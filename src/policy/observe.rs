@@ -19,7 +19,7 @@ impl Ledger {
             Kind::PostToolUse => self.ends(event),
             Kind::SubagentStart | Kind::UserPromptSubmit => {
                 if let Some(name) = teammate {
-                    self.deeds(name).turn = true;
+                    self.turn_begins(name);
                 }
             }
             Kind::SubagentStop | Kind::Stop => {
@@ -41,19 +41,22 @@ impl Ledger {
         self.members.entry(name.to_owned()).or_default()
     }
 
+    fn turn_begins(&mut self, name: &str) {
+        let deeds = self.deeds(name);
+        (deeds.turn, deeds.turned) = (true, true);
+    }
+
     fn begins(&mut self, event: &Judged<'_>, teammate: Option<&str>) {
         if let Some(name) = teammate {
-            self.deeds(name).turn = true;
+            self.turn_begins(name);
             self.names_agents |= event.payload.agent_id().is_some();
         }
         let Some(id) = event.payload.tool_use_id() else { return };
         if !matches!(event.payload.tool(), Some("SendMessage" | "TaskUpdate" | "Agent" | "Task")) {
             return;
         }
-        if self.begun.len() >= MOST_BEGUN
-            && let Some((oldest, _)) = self.begun.pop_first()
-        {
-            self.completing.remove(&oldest);
+        if self.begun.len() >= MOST_BEGUN {
+            self.forget_one();
         }
         let by = event.actor.name.clone();
         self.begun.insert(id.to_owned(), Began { at: event.at.to_owned(), by });
@@ -62,6 +65,17 @@ impl Ledger {
             && update.status.as_deref() == Some("completed")
         {
             self.completing.insert(id.to_owned(), update.task);
+        }
+    }
+
+    /// Forgets the oldest tool that has begun. One that completes a task goes only where all of them do: without it
+    /// the completion would pass unchecked.
+    fn forget_one(&mut self) {
+        let Ledger { begun, completing, .. } = self;
+        let oldest = begun.iter().min_by_key(|(id, began)| (completing.contains_key(*id), &began.at, *id));
+        if let Some(id) = oldest.map(|(id, _)| id.clone()) {
+            begun.remove(&id);
+            completing.remove(&id);
         }
     }
 

@@ -23,15 +23,48 @@ pub fn due<'a>(policy: &'a Policy, facts: &Facts<'_>) -> Vec<&'a Check> {
 }
 
 /// The client tells the same of a task that is completed and of a turn that ends while its owner has one in progress.
-/// In a completion a TaskUpdate has begun that asks for it, and the turn has not ended.
+/// In a completion a TaskUpdate has begun that asks for it, and the turn has not ended. A client that names no agents may
+/// tell of no turn: then the TaskUpdate alone decides.
 fn is_completion(facts: &Facts<'_>) -> bool {
     let (event, ledger) = (&facts.event, &facts.team.ledger);
     if event.kind != Kind::TaskCompleted {
         return false;
     }
     let named = event.payload.text("teammate_name").filter(|name| !name.is_empty());
-    let turn_ended = named.and_then(|name| ledger.members.get(name)).is_some_and(|deeds| !deeds.turn);
+    let deeds = named.and_then(|name| ledger.members.get(name));
+    let turn_ended = deeds.is_some_and(|deeds| !deeds.turn && (deeds.turned || ledger.names_agents));
     let asked =
         event.payload.text("task_id").is_some_and(|id| ledger.completing.values().any(|task| task == id));
     asked && !turn_ended
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::event::Actor;
+    use crate::payload::Payload;
+    use crate::policy::{Deeds, Judged, TeamState};
+
+    /// Whether bob's task is completed, as far as a ledger tells in which somebody asked for it.
+    fn completes(deeds: Deeds, names_agents: bool) -> bool {
+        let fields = json!({"hook_event_name": "TaskCompleted", "task_id": "1", "teammate_name": "bob"});
+        let payload = Payload::from_raw(&serde_json::value::to_raw_value(&fields).unwrap());
+        let mut team = TeamState::default();
+        team.ledger.names_agents = names_agents;
+        team.ledger.completing.insert("t".to_owned(), "1".to_owned());
+        team.ledger.members.insert("bob".to_owned(), deeds);
+        let (actor, kind) = (Actor::unknown(), payload.kind());
+        let event = Judged { id: "e", at: "2026", kind, session: None, actor: &actor, payload: &payload };
+        is_completion(&Facts { event, team: &team })
+    }
+
+    #[test]
+    fn a_turn_has_ended_only_where_one_could_be_seen_to_begin() {
+        let turn = |turn, turned| Deeds { turn, turned, ..Deeds::default() };
+        assert!(completes(turn(false, false), false), "the client names no agents");
+        assert!(completes(turn(true, true), false) && completes(turn(true, true), true));
+        assert!(!completes(turn(false, true), false) && !completes(turn(false, false), true));
+    }
 }

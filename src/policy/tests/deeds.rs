@@ -134,6 +134,22 @@ fn what_never_comes_back_does_not_pile_up() {
 }
 
 #[test]
+fn the_oldest_is_forgotten_and_a_completion_last() {
+    let mut scene = Scene::with(&[]);
+    let say = |id: &str| used(before("SendMessage", json!({"to": "bob", "message": "Go on."})), id);
+    scene.happens(&Actor::unknown(), &say("z"));
+    let complete = before("TaskUpdate", json!({"taskId": "2", "status": "completed"}));
+    scene.happens(&Actor::unknown(), &used(complete, "a"));
+    for id in 0..255 {
+        scene.happens(&Actor::unknown(), &say(&format!("m{id:03}")));
+    }
+    assert!(!scene.team.ledger.begun.contains_key("z"), "the oldest has the greatest id");
+    scene.happens(&Actor::unknown(), &say("n"));
+    assert!(!scene.team.ledger.begun.contains_key("m000"));
+    assert_eq!(scene.team.ledger.completing["a"], "2");
+}
+
+#[test]
 fn a_ledger_is_read_as_it_was_written_and_an_older_one_as_well() {
     let mut scene = Scene::with(&[]);
     scene.says(&lead(), "bob", "Go on?");

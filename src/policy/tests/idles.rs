@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::scene::{Scene, after, ask, idle, lead, mate};
 use crate::config::Mode;
-use crate::policy::Decision;
+use crate::policy::{Decision, Guard, settle};
 
 const WARN: Decision = Decision::Warn;
 
@@ -29,6 +29,29 @@ fn idling_with_a_task_in_progress_or_a_free_task_is_found() {
     assert_eq!(idles(&mut scene, "carol"), [("idle-with-free-task", Decision::Block)]);
     scene.policy.idle_with_work.mode = Mode::Off;
     assert!(idles(&mut scene, "carol").is_empty());
+}
+
+#[test]
+fn a_task_that_goes_to_and_fro_does_not_keep_its_owner_for_ever() {
+    let (mut scene, mut guard) = (Scene::with(&[("2", "in_progress", "carol", &[])]), Guard::default());
+    scene.policy.idle_with_work.mode = Mode::Block;
+    let mut blocks = |owners: &[&str], status: &str| {
+        scene.task(json!({"id": "3", "status": status, "owner": "alice"}));
+        let mut blocks = 0;
+        for owner in owners.iter().cycle().take(20) {
+            let status = if owner.is_empty() { "pending" } else { "in_progress" };
+            scene.task(json!({"id": "1", "status": status, "owner": owner}));
+            for finding in scene.judge(&mate("bob"), &idle("bob")) {
+                let verdict = settle(&finding, &scene.team.key(), &mut guard, 3, false);
+                blocks += usize::from(verdict.decision == Decision::Block);
+            }
+        }
+        blocks
+    };
+    assert_eq!(blocks(&["bob", ""], "pending"), 2);
+    assert_eq!(blocks(&["bob", ""], "in_progress"), 1, "three at most while nothing is completed");
+    assert_eq!(blocks(&["bob", ""], "completed"), 2);
+    assert_eq!(blocks(&["bob"], "deleted"), 1);
 }
 
 #[test]

@@ -111,14 +111,14 @@ fn strictest() -> (Policy, Vec<Rule>) {
 /// One thing that happens: the files may change, then an event comes.
 type Step = (Option<Value>, Actor, Value);
 
-/// How many of each were blocked in a row, by gate, rule, subject and state.
+/// How many of each were blocked since the work went on, by gate, rule, subject and state.
 type Counts = BTreeMap<(String, Option<String>, String, String), u32>;
 
 /// Plays the steps as a hook does, and looks at each judgement.
 fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
     let (policy, rules) = strictest();
     let mut team = TeamState { members: NAMES.map(str::to_owned).into(), ..TeamState::default() };
-    let (mut guard, mut counts) = (Guard::default(), Counts::new());
+    let (mut guard, mut counts, mut done) = (Guard::default(), Counts::new(), 0);
     for (place, (file, actor, fields)) in steps.iter().enumerate() {
         if let Some(task) = file.as_ref().and_then(|raw| Task::parse("0.json", raw.to_string().as_bytes())) {
             team.tasks.insert(task.id.clone(), task);
@@ -139,10 +139,9 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             team.ledger.settled(&event, finding, &verdict);
             prop_assert!(verdict.decision <= finding.decision);
             let (gate, rule) = (finding.gate.to_owned(), finding.rule.clone());
-            // In a row: another state of the same begins anew.
-            counts.retain(|key, _| {
-                (&key.0, &key.1, &key.2) != (&gate, &rule, &finding.about) || key.3 == state
-            });
+            if guard.done > done {
+                (done, counts) = (guard.done, Counts::new());
+            }
             let count = counts.entry((gate, rule, finding.about.clone(), state.clone())).or_default();
             if verdict.decision == Decision::Block {
                 *count += u32::from(!finding.lasting);
@@ -152,6 +151,9 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             let is_lasting = finding.rule.is_some() && event.kind == Kind::PreToolUse;
             prop_assert_eq!(finding.lasting, is_lasting);
             prop_assert!(!is_lasting || verdict.decision == finding.decision, "{:?}", verdict);
+            let whole =
+                counts.iter().filter(|(key, _)| (key.0.as_str(), &key.2) == (finding.gate, &finding.about));
+            prop_assert!(whole.map(|(_, count)| *count).sum::<u32>() <= 3 * most, "{finding:?}");
             if blocked {
                 break;
             }
