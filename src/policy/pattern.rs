@@ -8,8 +8,19 @@ pub fn glob(pattern: &str, text: &str) -> bool {
     match pattern {
         "*" => true,
         plain if !plain.contains(['*', '?', '[']) => plain == text,
+        stars if !stars.contains(['?', '[']) && !stars.contains("**") => parts_are_in(stars, text),
         _ => Pattern::new(pattern).is_ok_and(|pattern| pattern.matches(text)),
     }
+}
+
+/// A glob of stars and words alone, without a step for each character: texts are long, and rules are many.
+fn parts_are_in(stars: &str, text: &str) -> bool {
+    let mut parts = stars.split('*');
+    let rest = parts.next().and_then(|first| text.strip_prefix(first));
+    let rest = parts.next_back().and_then(|last| rest?.strip_suffix(last));
+    let find = |rest: &str, part: &str| rest.find(part).map(|at| at + part.len());
+    parts.try_fold(rest.unwrap_or_default(), |rest, part| rest.get(find(rest, part)?..)).is_some()
+        && rest.is_some()
 }
 
 /// Whether one of these globs means the text; no globs mean all.
@@ -54,6 +65,16 @@ mod tests {
             assert!(!glob(pattern, text), "{pattern} {text}");
         }
         assert!(any(&[], "x") && any(&["a".into(), "x*".into()], "xy") && !any(&["a".into()], "x"));
+    }
+
+    #[test]
+    fn stars_alone_mean_what_the_whole_language_means() {
+        for pattern in ["a*", "*a", "*a*", "a*a", "a*b*a", "*ab*b*", "ab*ba", "*ä*", "é*"] {
+            for text in ["", "a", "aa", "ab", "aba", "abba", "abab", "bab", "ba", "xäy", "é", "aXbYa"] {
+                let whole = Pattern::new(pattern).unwrap().matches(text);
+                assert_eq!(parts_are_in(pattern, text), whole, "{pattern} {text}");
+            }
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::config::OnFailure;
 use crate::event::SafeName;
 use crate::payload::{Kind, Payload};
+use crate::policy::escaped;
 use crate::response::Answer;
 
 use super::record::{Recorder, Step};
@@ -56,8 +57,7 @@ impl Recorder {
         let first = errors.next()?;
         let more = errors.count();
         let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-        let (code, place) = (first.code.name(), first.place());
-        let place = crate::ui::escape(&place);
+        let (code, place) = (first.code.name(), escaped(&first.place(), LONGEST));
         Some(format!(
             "teamkeep: a policy file cannot be used, the defaults stand for it: {code} at {place}{more}. See: teamkeep \
              policy check"
