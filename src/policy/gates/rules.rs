@@ -57,16 +57,3 @@ fn at<'a>(payload: &'a Payload, pointer: &str) -> Option<&'a Value> {
     let (first, rest) = path.find('/').map_or((path, ""), |slash| path.split_at(slash));
     payload.field(&first.replace("~1", "/").replace("~0", "~"))?.pointer(rest)
 }
-
-/// What is wrong with a rule's patterns: such a rule would never match.
-pub fn problems(rule: &Rule) -> Vec<String> {
-    let globs = rule.tools.iter().chain([&rule.actor, &rule.team]);
-    let globs = globs.filter_map(|glob| Some((glob.as_str(), glob::Pattern::new(glob).err()?.to_string())));
-    let wanted =
-        rule.matches.values().filter_map(|wanted| Some((wanted.as_str(), pattern::problem(wanted)?)));
-    let patterns = globs.chain(wanted).map(|(pattern, problem)| format!("{pattern:?}: {problem}"));
-    let pointers = rule.matches.keys().filter(|pointer| !pointer.starts_with('/'));
-    patterns
-        .chain(pointers.map(|pointer| format!("{pointer:?}: a JSON pointer begins with a slash")))
-        .collect()
-}

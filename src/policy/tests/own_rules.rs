@@ -6,7 +6,6 @@ use super::scene::{Scene, before, idle, lead, mate};
 use crate::config::{Mode, Rule};
 use crate::event::Actor;
 use crate::policy::Decision;
-use crate::policy::gates::rules::problems;
 
 fn rule(name: &str, action: Mode) -> Rule {
     Rule {
@@ -141,12 +140,4 @@ fn the_strictest_comes_first_then_the_order_of_gates_and_file() {
             (Decision::Warn, "a")
         ]
     );
-}
-
-#[test]
-fn patterns_that_mean_nothing_are_told() {
-    let mut bad = when("tool_name", "/(/");
-    bad.actor = "[".to_owned();
-    assert_eq!(problems(&bad).len(), 3);
-    assert!(problems(&when("/tool_name", "B*")).is_empty());
 }
