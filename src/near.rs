@@ -1,11 +1,11 @@
 //! Words that are nearly the same: what somebody may have meant.
 
-/// The known word that a slip of the fingers would turn into this one.
-pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+/// The known word that so many slips of the fingers, or one in three characters, would turn into this one.
+pub fn nearest<'a>(word: &str, known: &[&'a str], slips: usize) -> Option<&'a str> {
     let plain = |word: &str| word.to_lowercase().replace('_', "-");
     let word = plain(word);
     let near = known.iter().map(|known| (distance(&word, &plain(known)), *known)).min()?;
-    (near.0 <= 2.max(near.1.chars().count() / 3)).then_some(near.1)
+    (near.0 <= slips.max(near.1.chars().count() / 3)).then_some(near.1)
 }
 
 /// The number of characters to add, drop or change between two words.
@@ -30,9 +30,18 @@ mod tests {
     #[test]
     fn a_slip_of_the_fingers_is_near_and_another_word_is_not() {
         let known = ["keep-size", "SubagentStop", "parser-team"];
-        assert_eq!(nearest("keep_sise", &known), Some("keep-size"));
-        assert_eq!(nearest("subagentstop", &known), Some("SubagentStop"));
-        assert_eq!(nearest("parser-taem", &known), Some("parser-team"));
-        assert_eq!((nearest("lexer", &known), nearest("", &[])), (None, None));
+        assert_eq!(nearest("keep_sise", &known, 2), Some("keep-size"));
+        assert_eq!(nearest("subagentstop", &known, 2), Some("SubagentStop"));
+        assert_eq!(nearest("parser-taem", &known, 2), Some("parser-team"));
+        assert_eq!((nearest("lexer", &known, 2), nearest("", &[], 2)), (None, None));
+    }
+
+    #[test]
+    fn a_slip_is_seen_through_and_a_guess_is_not_made() {
+        assert_eq!(nearest("keep_size", &["keep", "keep-size"], 1), Some("keep-size"));
+        assert_eq!(nearest("PreToolUs", &["PreToolUse", "PostToolUse"], 1), Some("PreToolUse"));
+        assert_eq!(nearest("colour", &["mode", "run"], 1), None);
+        assert_eq!(nearest("x", &["on"], 1), None);
+        assert_eq!(nearest("x", &[], 1), None);
     }
 }

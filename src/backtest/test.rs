@@ -7,7 +7,7 @@ use super::record::Record;
 use crate::archive::Archive;
 use crate::config::{Policy, Rule};
 use crate::event::Recorded;
-use crate::gatekeeper::{Judgement, is_judged, let_go, weigh};
+use crate::gatekeeper::{Judgement, weigh};
 use crate::payload::{Kind, Payload};
 use crate::policy::gates::completion_check;
 use crate::policy::{Decision, Facts, Guard, Judged, Verdict, judge};
@@ -59,7 +59,7 @@ pub fn test(archive: &Archive, record: &Record, policy: &Policy, rules: &[Rule])
         let payload = Payload::from_raw(&recorded.payload);
         let event = judged(recorded, &payload);
         past.go_to(&recorded.id, &recorded.at);
-        if is_judged(event.kind) {
+        if event.kind.is_judged() {
             past.open();
         }
         let facts = Facts { event, team: &past.team };
@@ -75,7 +75,7 @@ pub fn test(archive: &Archive, record: &Record, policy: &Policy, rules: &[Rule])
             || recorded.iter().any(|verdict| verdict.paused || verdict.escalated)
         {
             // The request was made after all: its approval is no second breach.
-            let_go(&mut past.team.ledger, &event);
+            past.team.ledger.let_go(&event);
         }
         if not_judged || !judgement.verdicts.is_empty() || !recorded.is_empty() {
             tested.found.push(Found { place, judgement, recorded, not_judged });

@@ -84,6 +84,6 @@ fn unknown(what: &str, name: &str, known: &BTreeSet<String>) -> Option<String> {
         return None;
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let near = nearest(name, &known).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    let near = nearest(name, &known, 2).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
     Some(format!("no {what} on record is called {name:?}{near}"))
 }

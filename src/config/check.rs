@@ -8,10 +8,10 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::keys::{Key, Place, names};
-use super::near::closest;
 use super::problem::{Code, Problem};
 use super::source::Source;
 use super::{rules, written};
+use crate::near::nearest;
 
 /// Problems of one file that are told; a person mends the first ones first.
 const MOST: usize = 100;
@@ -155,7 +155,7 @@ impl Walk<'_> {
     fn unknown(&mut self, name: &Spanned<Cow<'_, str>>, table: &str) {
         let known = names(table);
         let written = name.get_ref().as_ref();
-        let hint = match (closest(written, &known), elsewhere(written)) {
+        let hint = match (nearest(written, &known, 1), elsewhere(written)) {
             (Some(close), _) => format!("did you mean `{close}`?"),
             (None, Some(path)) => format!("did you mean `{path}`?"),
             (None, None) => format!("the keys here are {}", known.join(", ")),

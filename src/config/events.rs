@@ -1,19 +1,9 @@
 //! The events that a rule may name.
 
-use super::near::closest;
 use super::problem::Code;
 use super::written::{Flaw, quoted};
-use crate::payload::{KNOWN, Kind};
-
-/// Events that a policy can judge: those at which the client can be held back.
-pub const JUDGED: &[Kind] = &[
-    Kind::PreToolUse,
-    Kind::TeammateIdle,
-    Kind::TaskCreated,
-    Kind::TaskCompleted,
-    Kind::SubagentStop,
-    Kind::Stop,
-];
+use crate::near::nearest;
+use crate::payload::{JUDGED, KNOWN, Kind};
 
 /// Notes what keeps a text from being an event that a rule can look at.
 pub(super) fn check(text: &str, at: usize, flaws: &mut Vec<Flaw>) {
@@ -21,13 +11,13 @@ pub(super) fn check(text: &str, at: usize, flaws: &mut Vec<Flaw>) {
     let judged = || JUDGED.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
     if kind == Kind::Unknown {
         let known: Vec<&str> = KNOWN.iter().flat_map(|row| [row.1, row.2]).collect();
-        let hint = match closest(text, &known) {
+        let hint = match nearest(text, &known, 1) {
             Some(close) => format!("did you mean \"{close}\"?"),
             None => format!("the events that can be judged are {}", judged()),
         };
         let message = format!("there is no event {}", quoted(text));
         flaws.push(Flaw { code: Code::UnknownEvent, at, message, hint: Some(hint) });
-    } else if !JUDGED.contains(&kind) {
+    } else if !kind.is_judged() {
         let message = format!("{} cannot be judged, the rule never matches there", kind.name());
         let hint = format!("the events that can be judged are {}", judged());
         flaws.push(Flaw { code: Code::NeverMatches, at, message, hint: Some(hint) });

@@ -10,7 +10,6 @@ mod limits;
 mod load;
 mod meant;
 pub mod memo;
-mod near;
 pub mod pattern;
 mod policy;
 pub mod problem;
@@ -23,7 +22,6 @@ pub mod trust;
 mod value;
 mod written;
 
-pub use events::JUDGED;
 pub use layers::{Effective, Files, PROJECT_FILE, Project, Standing};
 pub use load::TEMPLATE;
 pub use meant::{Archive, Config, Hook, Log, OnFailure};

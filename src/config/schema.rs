@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::events::JUDGED;
 use super::keys::{Key, Kind, Place, names};
 use crate::payload::KNOWN;
 
@@ -72,7 +71,7 @@ fn of_kind(kind: Kind) -> Json {
         Kind::Names => texts(json!({"type": "string"})),
         Kind::Globs => texts(json!({"type": "string", "minLength": 1})),
         Kind::Events => {
-            let judged = KNOWN.iter().filter(|row| JUDGED.contains(&row.0));
+            let judged = KNOWN.iter().filter(|row| row.0.is_judged());
             texts(json!({"enum": judged.flat_map(|row| [row.1, row.2]).collect::<Vec<_>>()}))
         }
         Kind::Patterns => json!({

@@ -5,9 +5,9 @@ use toml::Spanned;
 use toml::de::{DeInteger, DeValue};
 
 use super::keys::Kind;
-use super::near::closest;
 use super::problem::Code;
 use super::{events, pattern, value};
+use crate::near::nearest;
 
 /// A text in quotes, cut to what a person looks at.
 pub fn quoted(text: &str) -> String {
@@ -165,7 +165,7 @@ fn is_of(kind: Kind, text: &str, at: usize, flaws: &mut Flaws) {
             flaw(Code::BadDuration, message, None);
         }
         Kind::Words(words) if !words.contains(&text) => {
-            let hint = closest(text, words).map(|close| format!("did you mean \"{close}\"?"));
+            let hint = nearest(text, words, 1).map(|close| format!("did you mean \"{close}\"?"));
             let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
             flaw(Code::BadValue, format!("{} is none of {}", quoted(text), words.join(", ")), hint);
         }

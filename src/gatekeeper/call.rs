@@ -8,7 +8,7 @@ use super::completion;
 use super::desk::{Desk, Notebook};
 use super::overrides::OverrideFile;
 use super::state::team_state;
-use super::weigh::{Judgement, let_go, weigh};
+use super::weigh::{Judgement, weigh};
 use crate::archive::{Archive, Index};
 use crate::clock::Time;
 use crate::config::{Mode, Policy, Rule};
@@ -121,22 +121,9 @@ impl Call<'_> {
         team.ledger.observe(&self.event);
         // A request that was objected to and goes out all the same is answered without a breach.
         if judgement.verdicts.iter().any(|verdict| verdict.gate == PREMATURE_SHUTDOWN) {
-            let_go(&mut team.ledger, &self.event);
+            team.ledger.let_go(&self.event);
         }
     }
-}
-
-/// The events that a policy may say no to.
-pub fn is_judged(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::PreToolUse
-            | Kind::TeammateIdle
-            | Kind::TaskCreated
-            | Kind::TaskCompleted
-            | Kind::SubagentStop
-            | Kind::Stop
-    )
 }
 
 /// Whether a gate looks at the tasks, the roster or the inboxes for this event. Reading them costs more than all the rest,
@@ -147,7 +134,7 @@ fn asks_the_team(event: &Judged<'_>) -> bool {
         (Kind::PreToolUse, Some("TaskUpdate" | "TaskStop" | "TeamDelete" | "Agent" | "Task")) => true,
         (Kind::PreToolUse, Some("SendMessage")) => Message::of(payload.tool_input(), payload.tool_response())
             .is_some_and(|message| message.kind != MessageKind::Plain),
-        (kind, _) => kind != Kind::PreToolUse && is_judged(kind),
+        (kind, _) => kind != Kind::PreToolUse && kind.is_judged(),
     }
 }
 

@@ -8,9 +8,9 @@ mod overrides;
 mod state;
 mod weigh;
 
-pub use call::{Call, is_judged};
+pub use call::Call;
 pub use desk::{Desk, Notebook};
 pub use line::{VERDICT, line};
 pub use overrides::{GATES, OverrideFile, Overrides, Pause};
 pub use state::{File, Piece, team_state};
-pub use weigh::{Judgement, let_go, weigh};
+pub use weigh::{Judgement, weigh};

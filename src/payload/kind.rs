@@ -42,7 +42,22 @@ pub const KNOWN: &[(Kind, &str, &str)] = &[
     (Kind::Notification, "Notification", "notification"),
 ];
 
+/// The events at which the client can be kept from going on: those that a policy may say no to.
+pub const JUDGED: &[Kind] = &[
+    Kind::PreToolUse,
+    Kind::TeammateIdle,
+    Kind::TaskCreated,
+    Kind::TaskCompleted,
+    Kind::SubagentStop,
+    Kind::Stop,
+];
+
 impl Kind {
+    /// Whether the client can be kept from going on here.
+    pub fn is_judged(self) -> bool {
+        JUDGED.contains(&self)
+    }
+
     /// The event of this name, in the client's spelling or the subcommand's.
     pub fn named(name: &str) -> Kind {
         KNOWN

@@ -2,21 +2,10 @@
 
 use super::{Decision, Facts, Finding, gates};
 use crate::config::{Mode, Policy, Rule};
-use crate::payload::Kind;
 
-/// Events at which the client can be kept from going on. At any other nothing is found.
-const JUDGED: &[Kind] = &[
-    Kind::PreToolUse,
-    Kind::TeammateIdle,
-    Kind::TaskCreated,
-    Kind::TaskCompleted,
-    Kind::SubagentStop,
-    Kind::Stop,
-];
-
-/// What the policy finds in an event, the strictest first, then in the order of the gates and of the file.
+/// What the policy finds in an event (nothing where the client cannot be kept from going on), the strictest first, then in the order of the gates and of the file.
 pub fn judge(policy: &Policy, rules: &[Rule], facts: &Facts<'_>) -> Vec<Finding> {
-    if !JUDGED.contains(&facts.event.kind) {
+    if !facts.event.kind.is_judged() {
         return Vec::new();
     }
     let on = gates::ALL.iter().filter(|(mode, _)| mode(policy) != Mode::Off);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Decision, Finding, Judged, Verdict};
+use super::Judged;
 use crate::payload::{Kind, Message, MessageKind};
 
 /// What is remembered of a team's doings.
@@ -73,16 +73,16 @@ impl Ledger {
         word.split_once('@').map_or(word, |(name, _)| name)
     }
 
-    /// Takes in what became of a finding. A shutdown request that was let through is answered without a breach; the
-    /// approval of one that never was a finding is judged for itself.
-    pub fn settled(&mut self, event: &Judged<'_>, finding: &Finding, verdict: &Verdict) {
-        let asks = || {
-            let message = Message::of(event.payload.tool_input(), event.payload.tool_response());
-            message.is_some_and(|message| message.kind == MessageKind::ShutdownRequest)
+    /// Remembers that somebody may stop: the approval of a request that was let through is no breach.
+    pub fn let_go(&mut self, event: &Judged<'_>) {
+        let sender = event.actor.name.as_deref();
+        let names: Vec<String> = match asked_to_stop(event).as_deref() {
+            Some("*") => self.members.keys().filter(|name| Some(name.as_str()) != sender).cloned().collect(),
+            Some(to) => vec![self.named(to).to_owned()],
+            None => Vec::new(),
         };
-        let lets = finding.gate == super::gates::PREMATURE_SHUTDOWN && verdict.decision != Decision::Block;
-        if lets && event.kind == Kind::PreToolUse && asks() {
-            self.members.entry(finding.about.clone()).or_default().let_go = true;
+        for name in names {
+            self.members.entry(name).or_default().let_go = true;
         }
     }
 }
@@ -96,5 +96,48 @@ impl Deeds {
     /// Whether it asked something, and was told nothing since.
     pub fn awaits_answer(&self) -> bool {
         self.asked && self.said_at.is_some() && self.said_at >= self.told_at
+    }
+}
+
+/// Whom this event asks to stop.
+fn asked_to_stop(event: &Judged<'_>) -> Option<String> {
+    if event.kind != Kind::PreToolUse || event.payload.tool() != Some("SendMessage") {
+        return None;
+    }
+    let message = Message::of(event.payload.tool_input(), event.payload.tool_response())?;
+    (message.kind == MessageKind::ShutdownRequest).then_some(message.to).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::event::Actor;
+    use crate::payload::Payload;
+
+    /// Who may stop after the lead's request to `to` went out.
+    fn free(to: &str) -> Vec<String> {
+        let fields = json!({"hook_event_name": "PreToolUse", "tool_name": "SendMessage",
+            "tool_input": {"to": to, "message": {"type": "shutdown_request", "reason": "done"}}});
+        let payload = Payload::from_raw(&serde_json::value::to_raw_value(&fields).unwrap());
+        let (actor, kind) = (Actor::lead(), payload.kind());
+        let event = Judged { id: "e", at: "2026", kind, session: None, actor: &actor, payload: &payload };
+        let mut ledger = Ledger::default();
+        for name in ["alice", "bob", "team-lead"] {
+            ledger.members.insert(name.to_owned(), Deeds::default());
+        }
+        ledger.handles.insert("abob-1".to_owned(), "bob".to_owned());
+        ledger.let_go(&event);
+        let free = ledger.members.into_iter().filter(|(_, deeds)| deeds.let_go);
+        free.map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn who_is_asked_may_stop_by_whatever_word() {
+        for to in ["bob", "@bob", "bob@t1", " bob", "abob-1"] {
+            assert_eq!(free(to), ["bob"], "{to}");
+        }
+        assert_eq!(free("*"), ["alice", "bob"]);
     }
 }

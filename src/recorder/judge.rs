@@ -8,7 +8,7 @@ use crate::clock;
 use crate::config::OnError;
 use crate::error::Error;
 use crate::event::{Actor, Event, Id};
-use crate::gatekeeper::{self, Call, Judgement, is_judged};
+use crate::gatekeeper::{self, Call, Judgement};
 use crate::log::Log;
 use crate::panics;
 use crate::payload::{Kind, Payload};
@@ -34,7 +34,7 @@ impl Recorder {
             return self.fail(step.kind, &format!("the payload is no JSON object: {}", malformed.0), outcome);
         }
         let in_team = voice.resolved.member && voice.run.is_some();
-        let by_rule = is_judged(step.kind) && !self.config.rule.is_empty();
+        let by_rule = step.kind.is_judged() && !self.config.rule.is_empty();
         if outcome.answer.exit == HELD {
             return;
         }

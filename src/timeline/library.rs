@@ -113,7 +113,7 @@ impl Library {
         parts.truncate(3);
         if parts.is_empty() {
             teams.push("latest");
-            parts.extend(nearest(name, &teams));
+            parts.extend(nearest(name, &teams, 2));
         }
         parts
     }

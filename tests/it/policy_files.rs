@@ -8,10 +8,8 @@ use serde_json::Value;
 use teamkeep::config::check::check;
 use teamkeep::config::source::Source;
 use teamkeep::config::trust::{Trust, name_of};
-use teamkeep::config::{
-    Code, Config, Effective, Files, JUDGED, Layer, Mode, OnError, Origin, Standing, layers,
-};
-use teamkeep::payload::KNOWN;
+use teamkeep::config::{Code, Config, Effective, Files, Layer, Mode, OnError, Origin, Standing, layers};
+use teamkeep::payload::{JUDGED, KNOWN};
 use teamkeep::response::Answer;
 use tempfile::TempDir;
 

@@ -1,7 +1,6 @@
 //! The gates, asked one by one: which object, and why the others do not.
 
 use crate::config::{Mode, Policy, Rule};
-use crate::gatekeeper::is_judged;
 use crate::payload::Kind;
 use crate::policy::{Facts, Finding, judge};
 
@@ -91,7 +90,7 @@ pub fn ask(policy: &Policy, rules: &[Rule], facts: &Facts<'_>) -> Vec<(String, A
         asked.push((gate.name.to_owned(), answer));
     }
     for rule in rules {
-        let answer = match is_judged(event.kind) {
+        let answer = match event.kind.is_judged() {
             true => one(judge(&silent, std::slice::from_ref(rule), facts)),
             false => Answer::Nothing("not this event"),
         };

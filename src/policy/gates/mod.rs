@@ -15,7 +15,6 @@ use super::{Facts, Finding, Reason};
 use crate::config::{Mode, Policy};
 use crate::event::LEAD;
 
-/// The gate that keeps busy teammates; the ledger remembers what it lets through.
 /// The gate that a shutdown meets.
 pub const PREMATURE_SHUTDOWN: &str = "premature-shutdown";
 /// The gate that runs commands.

@@ -125,7 +125,9 @@ fn request(scene: &mut Scene, guard: &mut Guard, paused: bool) -> Option<Verdict
         actor: &actor,
         payload: &payload,
     };
-    scene.team.ledger.settled(&event, finding, &verdict);
+    if verdict.decision != BLOCK {
+        scene.team.ledger.let_go(&event);
+    }
     Some(verdict)
 }
 

@@ -9,6 +9,7 @@ use super::scene::{approve, ask, payload};
 use crate::config::{Mode, Policy, Rule};
 use crate::event::{Actor, ActorKind};
 use crate::payload::Kind;
+use crate::policy::gates::PREMATURE_SHUTDOWN;
 use crate::policy::{Decision, Facts, Guard, Judged, TeamState, judge, settle};
 use crate::team::Task;
 
@@ -136,7 +137,9 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             prop_assert!(!finding.reason.chars().any(char::is_control), "{:?}", finding.reason);
             prop_assert!(finding.decision != Decision::Allow);
             let verdict = settle(finding, &state, &mut guard, most, false);
-            team.ledger.settled(&event, finding, &verdict);
+            if verdict.gate == PREMATURE_SHUTDOWN && verdict.decision != Decision::Block {
+                team.ledger.let_go(&event);
+            }
             prop_assert!(verdict.decision <= finding.decision);
             let (gate, rule) = (finding.gate.to_owned(), finding.rule.clone());
             if guard.done > done {
