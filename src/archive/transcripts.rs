@@ -132,17 +132,22 @@ impl Archive {
         std::fs::read_dir(self.unfinished_dir()).is_ok_and(|mut listing| listing.next().is_some())
     }
 
-    /// Notes that everything of an ended run is kept.
+    /// Notes that everything of an ended run is kept, unless it ended or began again since it was read.
     ///
     /// # Errors
     /// When the disk refuses.
     pub fn mark_finished(&self, run: &RunRecord) -> io::Result<()> {
+        let mut other = false;
         if let Some(subject) = run.subject() {
             self.amend(&subject, |_, known| {
-                let own = known.run == run.run && known.ended_at.is_some();
+                other = known.run == run.run && known.ended_at != run.ended_at;
+                let own = known.run == run.run && known.ended_at.is_some() && !other;
                 known.finished |= own;
                 own
             })?;
+        }
+        if other {
+            return Ok(());
         }
         match std::fs::remove_file(self.unfinished_dir().join(&run.run)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

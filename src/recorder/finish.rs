@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::Recorder;
-use crate::archive::Archive;
+use crate::archive::{Archive, EndedBy, RunRecord};
+use crate::clock::{self, Time};
 use crate::fs;
 use crate::log::{self, Exclusive, retention};
 use crate::process;
@@ -70,7 +71,7 @@ pub fn finish(recorder: &Recorder, after: Option<u32>) -> Vec<String> {
     }
     let archive = recorder.archive();
     archive.settle(recorder.config.log.lock_patience);
-    let mut notes = keep(&archive, false);
+    let mut notes = keep(&archive, |_| false);
     fs::sweep(&recorder.paths.store, LEFTOVER);
     if let Some(pid) = after {
         let pause = Duration::from_millis(50);
@@ -81,7 +82,8 @@ pub fn finish(recorder: &Recorder, after: Option<u32>) -> Vec<String> {
         }
     }
     archive.settle(recorder.config.log.lock_patience);
-    for note in keep(&archive, true) {
+    let now = recorder.clock.now();
+    for note in keep(&archive, |run| !is_another_s(run, after, now)) {
         if !notes.contains(&note) {
             notes.push(note);
         }
@@ -103,8 +105,18 @@ pub fn prune(recorder: &Recorder) -> Vec<String> {
     pruned().unwrap_or_else(|error| vec![error.to_string()])
 }
 
-/// Keeps what the unfinished runs have by now.
-fn keep(archive: &Archive, last: bool) -> Vec<String> {
+/// Whether the process that this run's SessionEnd started still waits for the client's last lines. The two may meet
+/// when one session ends as another begins.
+fn is_another_s(run: &RunRecord, after: Option<u32>, now: Time) -> bool {
+    let ended = run.ended_at.as_deref().and_then(clock::parse);
+    let lately = || ended.is_some_and(|end| (now - end).abs().to_std().is_ok_and(|age| age < PATIENCE));
+    run.ended_by == Some(EndedBy::SessionEnd)
+        && run.client_pid.is_some_and(|pid| after != Some(pid) && !process::is_gone(pid, None, None))
+        && lately()
+}
+
+/// Keeps what the unfinished runs have by now, for the last time where `last` says so.
+fn keep(archive: &Archive, last: impl Fn(&RunRecord) -> bool) -> Vec<String> {
     let mut notes = Vec::new();
     for run in archive.unfinished() {
         match archive.keep_transcripts(&run) {
@@ -114,7 +126,9 @@ fn keep(archive: &Archive, last: bool) -> Vec<String> {
                 continue;
             }
         }
-        if last && let Err(error) = archive.mark_finished(&run) {
+        if last(&run)
+            && let Err(error) = archive.mark_finished(&run)
+        {
             notes.push(format!("cannot finish run {}: {error}", run.run));
         }
     }

@@ -106,8 +106,11 @@ impl Recorder {
             }
             if run.team.is_none() && run.lead_session.is_none() {
                 run.lead_session = Some(session.to_string());
-                run.client_pid = evidence.client_pid;
                 index.lead_pid = evidence.client_pid;
+                changed = true;
+            }
+            if let Some(pid) = evidence.client_pid.filter(|pid| leads && run.client_pid != Some(*pid)) {
+                run.client_pid = Some(pid);
                 changed = true;
             }
             changed

@@ -202,7 +202,8 @@ impl Stage {
         }
     }
 
-    fn is_unfinished(&self) -> bool {
+    /// Whether the detached process still has something to archive.
+    pub fn is_unfinished(&self) -> bool {
         let marks = std::fs::read_dir(self.keep("archive/unfinished"));
         marks.is_ok_and(|mut marks| marks.next().is_some())
     }
