@@ -6,6 +6,7 @@ pub mod finish;
 pub mod hook;
 pub mod install;
 pub mod log;
+mod moment;
 pub mod place;
 pub mod policy;
 mod reading;

@@ -2,8 +2,11 @@
 
 mod cells;
 mod detail;
+mod diff;
 mod heading;
+mod lines;
 mod log;
+mod mermaid;
 mod notice;
 mod objection;
 mod phrase;
@@ -13,9 +16,12 @@ mod teams;
 mod words;
 
 pub use detail::detail;
+pub use diff::diff;
+pub use lines::{Lines, visible};
 pub use log::LogView;
+pub use mermaid::{MERMAID_TAKES, mermaid};
 pub use objection::{Objection, counts, objections};
 pub use state::state;
-pub use story::{Telling, story};
+pub use story::{Telling, excerpt, story};
 pub use teams::teams;
 pub use words::since;

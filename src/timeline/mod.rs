@@ -1,8 +1,10 @@
 //! The story of a run: what hooks, snapshots, inboxes and transcripts saw, merged so that each thing is told once.
 
+mod diff;
 mod drafts;
 mod entry;
 mod events;
+mod filter;
 mod gone;
 mod history;
 mod library;
@@ -18,8 +20,10 @@ mod tasks;
 mod voices;
 mod when;
 
+pub use diff::{Diff, Things, diff};
 pub use entry::{Entry, Kind, Source};
 pub use events::{Told, by_run};
+pub use filter::Filter;
 pub use gone::Gone;
 pub use history::{Copy, History};
 pub use library::{Library, Opened};

@@ -1,0 +1,121 @@
+//! `teamkeep replay RUN`: the story of a run, or a part of it.
+
+mod part;
+
+use std::io::{BufWriter, Write};
+use std::process::ExitCode;
+
+use super::reading;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::render::{self, Telling};
+use crate::timeline::{Entry, Filter, Material, merge};
+use crate::ui;
+
+/// Arguments of `teamkeep replay`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// A team's name, `latest`, or the beginning of a run's id
+    #[arg(value_name = "RUN", default_value = "latest")]
+    run: String,
+    #[command(flatten)]
+    part: part::Part,
+    /// How it is told: `json` is one object a line, `mermaid` a sequence diagram
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Also tell what the client says by itself (who is idle, who was given a task, who has shut down), that the lead
+    /// is in its own team, and the beginnings of turns that no prompt began
+    #[arg(short, long)]
+    all: bool,
+    /// Print messages, prompts and what agents said at the end of their turns in full, below their lines
+    #[arg(long)]
+    full: bool,
+}
+
+const EXAMPLES: &str = "Examples:
+  teamkeep replay parser-team --from +1m --to +2m --actor bob
+  teamkeep replay latest --kind message --kind verdict --format mermaid > run.mmd";
+
+/// How a story is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum Format {
+    /// Lines for people
+    #[default]
+    Text,
+    /// One JSON object a line
+    Json,
+    /// A Mermaid sequence diagram
+    Mermaid,
+}
+
+impl Args {
+    fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+
+    fn telling(&self, context: &Context) -> Telling {
+        let asked = !self.part.kind.is_empty();
+        Telling { all: self.all, asked, full: self.full, columns: context.ui.columns() }
+    }
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When there is no such run, a time or a name makes no sense, or the record cannot be read.
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    let library = reading::library(context)?;
+    let run = library.find(&args.run)?;
+    let filter = args.part.filter(context, run)?;
+    let opened = library.open_runs(&[run])?;
+    for material in &opened.runs {
+        tell(context, args, material, &filter)?;
+    }
+    reading::warn(context, &library, &opened);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tell(context: &Context, args: &Args, material: &Material, filter: &Filter) -> Result<()> {
+    let timeline = merge(material);
+    part::known(filter, material, &timeline)?;
+    let part: Vec<&Entry> = timeline.entries.iter().filter(|entry| filter.holds(entry, material)).collect();
+    let telling = args.telling(context);
+    match args.format() {
+        Format::Text => {
+            reading::print(context, &render::excerpt(material, &timeline, &part, telling))?;
+        }
+        Format::Json => print_json(context, &part)?,
+        Format::Mermaid => {
+            let diagram = render::mermaid(material, &part, telling);
+            if diagram.len() > render::MERMAID_TAKES {
+                context.ui.say(&format!(
+                    "the diagram has {} characters, and Mermaid takes {} unless its maxTextSize is set: --from, --to, \
+                     --actor and --kind make it smaller",
+                    diagram.len(),
+                    render::MERMAID_TAKES
+                ));
+            }
+            reading::print(context, &diagram)?;
+        }
+    }
+    if part.is_empty() && !timeline.entries.is_empty() {
+        context.ui.say("nothing in the run is of that part");
+    }
+    Ok(())
+}
+
+fn print_json(context: &Context, part: &[&Entry]) -> Result<()> {
+    let mut out = BufWriter::new(context.ui.json());
+    let write = |out: &mut dyn Write| -> std::io::Result<()> {
+        for entry in part {
+            serde_json::to_writer(&mut *out, entry)?;
+            out.write_all(b"\n")?;
+        }
+        out.flush()
+    };
+    ui::quiet(write(&mut out)).map_err(Error::from)
+}
