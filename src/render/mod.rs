@@ -17,7 +17,8 @@ mod words;
 
 pub use detail::detail;
 pub use diff::diff;
-pub use lines::{Lines, visible};
+pub use heading::{ending, head};
+pub use lines::Lines;
 pub use log::LogView;
 pub use mermaid::{MERMAID_TAKES, mermaid};
 pub use objection::{Objection, counts, objections};

@@ -30,6 +30,11 @@ impl Filter {
         Filter { actors: actors.to_vec(), kinds: kinds.to_vec(), ..self }
     }
 
+    /// Whether the part is the whole.
+    pub fn is_empty(&self) -> bool {
+        self.from.is_none() && self.to.is_none() && self.actors.is_empty() && self.kinds.is_empty()
+    }
+
     /// Whether the thing is in the part.
     pub fn holds(&self, entry: &Entry, material: &Material) -> bool {
         self.from.as_deref().is_none_or(|from| from <= entry.at.as_str())

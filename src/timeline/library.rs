@@ -18,7 +18,7 @@ pub struct Library {
     pub runs: Vec<RunRecord>,
     /// Runs whose record cannot be read.
     pub damaged: Vec<String>,
-    log: PathBuf,
+    pub(super) log: PathBuf,
 }
 
 /// Some runs, opened.

@@ -26,6 +26,7 @@ mod policy_test;
 mod properties;
 mod reenact;
 mod replay;
+mod replay_follow;
 mod runs;
 mod settings_text;
 mod show_diff;

@@ -1,5 +1,6 @@
 //! `teamkeep replay RUN`: the story of a run, or a part of it.
 
+mod follow;
 mod part;
 
 use std::io::{BufWriter, Write};
@@ -34,6 +35,9 @@ pub struct Args {
     /// Print messages, prompts and what agents said at the end of their turns in full, below their lines
     #[arg(long)]
     full: bool,
+    /// Go on with a run that is alive until it ends. What is learned late is told late, with the time when it was
+    #[arg(short, long, conflicts_with = "to")]
+    follow: bool,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -71,6 +75,13 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let library = reading::library(context)?;
     let run = library.find(&args.run)?;
     let filter = args.part.filter(context, run)?;
+    if args.follow {
+        if args.format() == Format::Mermaid {
+            return Err(Error::usage("a diagram cannot be drawn of a run that goes on")
+                .hint("leave out --follow: what is on record is drawn"));
+        }
+        return follow::follow(context, args, &run.run, &filter);
+    }
     let opened = library.open_runs(&[run])?;
     for material in &opened.runs {
         tell(context, args, material, &filter)?;
