@@ -7,7 +7,7 @@ use anstyle::Style;
 use super::cells::Cells;
 use super::phrase::phrase;
 use super::story::Telling;
-use super::words::{since, voice};
+use super::words::{since, span, voice};
 use crate::event::LEAD;
 use crate::timeline::{Entry, Kind};
 
@@ -82,6 +82,12 @@ impl Lines {
             let _ = cells.write(out, None);
         }
     }
+}
+
+/// What is said in the place of a pause that was shortened.
+pub fn pause(millis: i64) -> String {
+    let dim = Style::new().dimmed();
+    format!("{dim}          … {} passed{dim:#}", span(millis))
 }
 
 /// What a person wants to read: not that the lead is in its own team, nor the client's notices of what is told anyway.

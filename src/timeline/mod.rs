@@ -1,5 +1,6 @@
 //! The story of a run: what hooks, snapshots, inboxes and transcripts saw, merged so that each thing is told once.
 
+mod board;
 mod diff;
 mod drafts;
 mod entry;
@@ -22,6 +23,7 @@ mod tasks;
 mod voices;
 mod when;
 
+pub use board::{Board, Card, Doing, Seat};
 pub use diff::{Diff, Things, diff};
 pub use entry::{Entry, Kind, Source};
 pub use events::{Told, by_run};

@@ -27,6 +27,7 @@ mod properties;
 mod reenact;
 mod replay;
 mod replay_follow;
+mod replay_play;
 mod runs;
 mod settings_text;
 mod show_diff;

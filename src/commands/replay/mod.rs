@@ -2,10 +2,13 @@
 
 mod follow;
 mod part;
+mod play;
+mod speed;
 
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
+use self::speed::Speed;
 use super::reading;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -38,11 +41,16 @@ pub struct Args {
     /// Go on with a run that is alive until it ends. What is learned late is told late, with the time when it was
     #[arg(short, long, conflicts_with = "to")]
     follow: bool,
+    /// Play it in time, so many times as fast as it was (`10x`, `0.5x`, `max`): on a terminal with the roster and the
+    /// tasks as they change, in a pipe as lines. A pause takes 2 s at most
+    #[arg(long, value_name = "SPEED", value_parser = Speed::parse, conflicts_with = "follow")]
+    speed: Option<Speed>,
 }
 
 const EXAMPLES: &str = "Examples:
   teamkeep replay parser-team --from +1m --to +2m --actor bob
-  teamkeep replay latest --kind message --kind verdict --format mermaid > run.mmd";
+  teamkeep replay latest --kind message --kind verdict --format mermaid > run.mmd
+  teamkeep replay latest --speed 10x";
 
 /// How a story is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -75,25 +83,29 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let library = reading::library(context)?;
     let run = library.find(&args.run)?;
     let filter = args.part.filter(context, run)?;
+    if args.format() == Format::Mermaid && (args.follow || args.speed.is_some()) {
+        return Err(Error::usage("a diagram is drawn of what is on record, and at once")
+            .hint("leave out --follow and --speed"));
+    }
     if args.follow {
-        if args.format() == Format::Mermaid {
-            return Err(Error::usage("a diagram cannot be drawn of a run that goes on")
-                .hint("leave out --follow: what is on record is drawn"));
-        }
         return follow::follow(context, args, &run.run, &filter);
     }
     let opened = library.open_runs(&[run])?;
+    let mut code = ExitCode::SUCCESS;
     for material in &opened.runs {
-        tell(context, args, material, &filter)?;
+        code = tell(context, args, material, &filter)?;
     }
     reading::warn(context, &library, &opened);
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }
 
-fn tell(context: &Context, args: &Args, material: &Material, filter: &Filter) -> Result<()> {
+fn tell(context: &Context, args: &Args, material: &Material, filter: &Filter) -> Result<ExitCode> {
     let timeline = merge(material);
     part::known(filter, material, &timeline)?;
     let part: Vec<&Entry> = timeline.entries.iter().filter(|entry| filter.holds(entry, material)).collect();
+    if let Some(speed) = args.speed.filter(|_| !part.is_empty()) {
+        return play::play(context, args, speed, material, &timeline, filter);
+    }
     let telling = args.telling(context);
     match args.format() {
         Format::Text => {
@@ -116,7 +128,7 @@ fn tell(context: &Context, args: &Args, material: &Material, filter: &Filter) ->
     if part.is_empty() && !timeline.entries.is_empty() {
         context.ui.say("nothing in the run is of that part");
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 fn print_json(context: &Context, part: &[&Entry]) -> Result<()> {
