@@ -62,6 +62,11 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             Format::Json => serde_json::to_string_pretty(&report).map_err(Error::from_json)? + "\n",
         };
         match &args.output {
+            // Colours are for the terminal.
+            Some(path) if format == Format::Text => {
+                let plain = anstream::adapter::strip_str(&text).to_string();
+                output::save(path, plain.as_bytes(), args.force)?;
+            }
             Some(path) => output::save(path, text.as_bytes(), args.force)?,
             None if format == Format::Json => reading::print_lines(context, &text)?,
             None => reading::print(context, &text)?,
