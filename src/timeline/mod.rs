@@ -2,6 +2,7 @@
 
 mod board;
 mod diff;
+pub mod digest;
 mod drafts;
 mod entry;
 mod events;
@@ -20,6 +21,7 @@ mod rulings;
 mod state;
 mod summary;
 mod tasks;
+mod voice;
 mod voices;
 mod when;
 
@@ -37,3 +39,6 @@ pub use merge::{Timeline, merge};
 pub use pulse::Pulse;
 pub use state::{State, state};
 pub use summary::Summary;
+pub use voice::{Cost, Heard, Outcome, Use, Voice};
+pub use voices::Voices;
+pub use when::When;

@@ -28,6 +28,7 @@ mod reenact;
 mod replay;
 mod replay_follow;
 mod replay_play;
+mod report;
 mod runs;
 mod settings_text;
 mod show_diff;
