@@ -8,14 +8,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep::archive::Archive;
+use teamkeep::archive::{Archive, Care};
 use teamkeep::clock::{self, Time};
 
 const MEMBERS: usize = 10;
 const TASKS: usize = 200;
 const MESSAGES: usize = 5_000;
 /// A segment is closed at this size, as the recorder does.
-const SEGMENT: usize = 8 << 20;
+const SEGMENT: usize = 16 << 20;
 
 /// A run that is being written.
 pub struct Long<'a> {
@@ -184,7 +184,7 @@ impl<'a> Long<'a> {
         let mut changed = Vec::new();
         for (path, text) in files {
             let text = serde_json::to_string_pretty(text).unwrap();
-            let object = self.archive.objects.put_compressed(text.as_bytes()).unwrap();
+            let object = self.archive.objects.put(text.as_bytes(), Care::Usual).unwrap();
             changed.push(json!({"path": path, "object": object, "size": text.len()}));
         }
         let mut line =

@@ -20,6 +20,7 @@ mod transcripts;
 
 pub use capture::{Call, Captured};
 pub use index::{Index, Seat};
+pub use object::Care;
 pub use run::{EndedBy, RunRecord, SessionRecord, SessionRole};
 pub use snapshot::{Change, Snapshot};
 pub use state::{FileState, Held, Journal, apply};

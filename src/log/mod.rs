@@ -13,6 +13,7 @@ mod range;
 mod reader;
 pub mod retention;
 mod segments;
+mod sift;
 mod writer;
 
 pub use exclusive::Exclusive;
@@ -20,5 +21,6 @@ pub use follow::{Follower, Last, last};
 pub use problems::{Problem, Problems};
 pub use range::Range;
 pub use reader::{Line, Reader};
-pub use segments::{Name, Segment, list};
+pub use segments::{Name, Segment, list, size};
+pub use sift::{Glance, sift};
 pub use writer::{Appended, Log};

@@ -1,13 +1,16 @@
 //! The events of a run, out of the log.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
+use serde::Deserialize;
+
 use super::voices::lead;
 use crate::archive::RunRecord;
-use crate::event::{Actor, ActorKind};
-use crate::log::{Problems, Range, Reader};
+use crate::event::{Actor, ActorKind, Recorded};
+use crate::log::{self, Glance, Problems, Range};
 use crate::payload::{Kind, Payload};
 use crate::policy::Ruling;
 
@@ -26,13 +29,65 @@ pub struct Told {
     pub session: Option<String>,
     /// Who, as it was known at the call.
     pub actor: Actor,
-    /// What the client said.
+    /// What the client said, opened; its text is not kept.
     pub payload: Payload,
     /// What the policy said of another event, when this line is its verdict.
     pub ruling: Option<Ruling>,
 }
 
+/// How much of a run's events is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// All of them.
+    Whole,
+    /// Those that its story is made of. Of a large log, tools that tell nothing of the team are left out but for some.
+    Story,
+}
+
+/// A log of less is opened as a whole.
+const LARGE: u64 = 32 << 20;
+/// Of the other tools' uses in a large log one in so many is opened: they tie the client's clock to ours.
+const TIES: u32 = 256;
+
+/// Whether a story may need this line.
+fn tells(glance: &Glance<'_>) -> bool {
+    /// What says which tool it is.
+    #[derive(Deserialize)]
+    struct Call<'a> {
+        #[serde(default, borrow)]
+        tool_name: Option<Cow<'a, str>>,
+        #[serde(default, borrow)]
+        tool_use_id: Option<Cow<'a, str>>,
+    }
+    let is_tool = matches!(Kind::named(&glance.event), Kind::PreToolUse | Kind::PostToolUse);
+    let call =
+        glance.payload.filter(|_| is_tool).and_then(|payload| serde_json::from_str(payload.get()).ok());
+    // What is no call of a tool, or an odd one, is opened.
+    let Some(Call { tool_name: Some(tool), tool_use_id: Some(id) }) = call else { return true };
+    let sum = id.bytes().fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    TOLD.contains(&tool.as_ref()) || sum % TIES == 0
+}
+
+/// The tools whose uses are told.
+const TOLD: [&str; 7] =
+    ["SendMessage", "TaskUpdate", "TaskCreate", "TeamCreate", "TeamDelete", "Agent", "Task"];
+
 impl Told {
+    fn new(recorded: Recorded) -> Told {
+        let payload = Payload::fields_of(&recorded.payload);
+        let kind = Kind::named(&recorded.event);
+        Told {
+            at: recorded.at,
+            in_run: recorded.run.is_some(),
+            id: recorded.id,
+            kind,
+            session: recorded.session,
+            actor: recorded.actor,
+            payload,
+            ruling: recorded.verdict.as_deref().and_then(Ruling::read),
+        }
+    }
+
     /// The actor's name, where it was known.
     pub fn who(&self) -> Option<&str> {
         match self.actor.kind {
@@ -56,7 +111,8 @@ impl Told {
 pub fn by_run(
     log: &Path,
     all: &[RunRecord],
-    wanted: impl Fn(&str) -> bool,
+    wanted: impl Fn(&str) -> bool + Sync,
+    depth: Depth,
 ) -> io::Result<(HashMap<String, Vec<Told>>, Problems)> {
     let mut runs_of: HashMap<&str, Vec<&RunRecord>> = HashMap::new();
     for run in all {
@@ -64,28 +120,29 @@ pub fn by_run(
             runs_of.entry(&session.id).or_default().push(run);
         }
     }
-    let mut events: HashMap<String, Vec<Told>> = HashMap::new();
-    let mut reader = Reader::open(log, Range::default())?;
-    for line in reader.by_ref() {
-        let recorded = line.recorded;
-        let run = match (&recorded.run, &recorded.session) {
-            (Some(run), _) => Some(run.clone()),
-            (None, Some(session)) => runs_of.get(session.as_str()).and_then(|runs| claim(runs, &recorded.at)),
-            (None, None) => None,
+    let run_of = |run: Option<&str>, session: Option<&str>, at: &str| match (run, session) {
+        (Some(run), _) => Some(run.to_owned()),
+        (None, Some(session)) => runs_of.get(session).and_then(|runs| claim(runs, at)),
+        (None, None) => None,
+    };
+    let takes_all = depth == Depth::Whole || log::size(log) < LARGE;
+    let wants = |glance: &Glance<'_>| {
+        let is_wanted = match (&glance.run, &glance.session) {
+            (Some(run), _) => wanted(run),
+            (run, session) => {
+                run_of(run.as_deref(), session.as_deref(), &glance.at).is_some_and(|run| wanted(&run))
+            }
         };
-        if let Some(run) = run.filter(|run| wanted(run)) {
-            let payload = Payload::from_raw(&recorded.payload);
-            let kind = Kind::named(&recorded.event);
-            events.entry(run).or_default().push(Told {
-                at: recorded.at,
-                in_run: recorded.run.is_some(),
-                id: recorded.id,
-                kind,
-                session: recorded.session,
-                actor: recorded.actor,
-                payload,
-                ruling: recorded.verdict.as_deref().and_then(Ruling::read),
-            });
+        is_wanted && (takes_all || tells(glance))
+    };
+    let (found, problems) = log::sift(log, Range::default(), wants, |line| {
+        let recorded = line.recorded;
+        (run_of(recorded.run.as_deref(), recorded.session.as_deref(), &recorded.at), Told::new(recorded))
+    })?;
+    let mut events: HashMap<String, Vec<Told>> = HashMap::new();
+    for (run, told) in found {
+        if let Some(run) = run {
+            events.entry(run).or_default().push(told);
         }
     }
     for run in all {
@@ -94,7 +151,7 @@ pub fn by_run(
             forget_earlier_life(events, &run.started_at);
         }
     }
-    Ok((events, reader.into_problems()))
+    Ok((events, problems))
 }
 
 /// Of what its sessions did before there was a run, a run's story has that they began, and the prompt that led to it;

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
+use super::events::Depth;
 use super::{Material, by_run};
 use crate::archive::{Archive, RunRecord};
 use crate::error::{Error, Result};
@@ -123,11 +124,24 @@ impl Library {
     /// # Errors
     /// When the log's directory cannot be listed.
     pub fn open_runs(&self, wanted: &[&RunRecord]) -> Result<Opened> {
+        self.opened(wanted, Depth::Whole)
+    }
+
+    /// Opens runs as far as their stories are made of it: a large log costs less so.
+    ///
+    /// # Errors
+    /// When the log's directory cannot be listed.
+    pub fn open_stories(&self, wanted: &[&RunRecord]) -> Result<Opened> {
+        self.opened(wanted, Depth::Story)
+    }
+
+    fn opened(&self, wanted: &[&RunRecord], depth: Depth) -> Result<Opened> {
         if wanted.is_empty() {
             return Ok(Opened { runs: Vec::new(), problems: Problems::default() });
         }
-        let is_wanted = |run: &str| wanted.iter().any(|wanted| wanted.run == run);
-        let (mut events, problems): (HashMap<_, _>, _) = by_run(&self.log, &self.runs, is_wanted)?;
+        let names: HashSet<&str> = wanted.iter().map(|run| run.run.as_str()).collect();
+        let is_wanted = |run: &str| names.contains(run);
+        let (mut events, problems): (HashMap<_, _>, _) = by_run(&self.log, &self.runs, is_wanted, depth)?;
         let runs = wanted.iter().map(|run| {
             let events = events.remove(&run.run).unwrap_or_default();
             Material::open(&self.archive, (*run).clone(), events, &self.runs)

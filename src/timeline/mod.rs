@@ -28,7 +28,7 @@ mod when;
 pub use board::{Board, Card, Doing, Seat};
 pub use diff::{Diff, Things, diff};
 pub use entry::{Entry, Kind, Source};
-pub use events::{Told, by_run};
+pub use events::{Depth, Told, by_run};
 pub use filter::Filter;
 pub use fresh::Fresh;
 pub use gone::Gone;

@@ -81,7 +81,7 @@ impl Known {
         let record = library.find(run)?;
         // Before it is read: what comes while it is read is a change.
         let pulse = library.pulse(record);
-        let opened = library.open_runs(&[record])?;
+        let opened = library.open_stories(&[record])?;
         let timeline = opened.runs.first().map(merge).unwrap_or_default();
         Ok(Known { library, opened, timeline, pulse, read: Instant::now(), cost: start.elapsed() })
     }

@@ -90,7 +90,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if args.follow {
         return follow::follow(context, args, &run.run, &filter);
     }
-    let opened = library.open_runs(&[run])?;
+    let opened = library.open_stories(&[run])?;
     let mut code = ExitCode::SUCCESS;
     for material in &opened.runs {
         code = tell(context, args, material, &filter)?;
