@@ -1,7 +1,8 @@
 //! The flight recorder for Claude Code agent teams. The map, in the order of the data:
 //!
 //! stdin → [`payload`] → [`identity`] → [`event`] → [`log`] and [`archive`] → [`response`];
-//! later [`timeline`] merges what was kept, [`backtest`] leads it before a policy, and [`render`] tells it.
+//! later [`timeline`] merges what was kept, [`backtest`] leads it before a policy, [`restore`] gives it back, and
+//! [`render`] tells it.
 
 pub mod archive;
 pub mod backtest;
@@ -29,6 +30,7 @@ pub mod process;
 pub mod recorder;
 pub mod render;
 pub mod response;
+pub mod restore;
 pub mod settings;
 pub mod team;
 pub mod timeline;

@@ -59,7 +59,8 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("backtest", &["archive", "clock", "config", "event", "gatekeeper", "log", "payload", "policy"]),
-    ("render", &["backtest", "clock", "event", "payload", "policy", "team", "timeline", "ui"]),
+    ("restore", &["archive", "error", "event", "fs", "json", "process", "team", "timeline"]),
+    ("render", &["backtest", "clock", "event", "payload", "policy", "restore", "team", "timeline", "ui"]),
     ("demo", &["clock", "config", "env", "error", "paths", "payload", "recorder", "team"]),
     (
         "commands",
@@ -85,6 +86,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "recorder",
             "render",
             "response",
+            "restore",
             "settings",
             "timeline",
             "ui",
