@@ -36,7 +36,12 @@ pub fn restored_tasks(plan: &Plan, columns: Option<usize>) -> String {
     }
     for left in &plan.left_out {
         let subject = left.subject.as_deref().map(first_line).unwrap_or_default();
-        page.line(&[(DIM, "-", 0), (DIM, &left.task, ids), (PLAIN, &subject, 0), (DIM, &left.why, 0)]);
+        page.line(&[
+            (DIM, "-", 0),
+            (DIM, &left.task, ids),
+            (PLAIN, &subject, 0),
+            (DIM, &format!("({})", left.why), 0),
+        ]);
     }
     let before = plan.highwatermark_before.map_or("none".to_owned(), |mark| mark.to_string());
     if !plan.tasks.is_empty() && before != plan.highwatermark_after.to_string() {
@@ -62,12 +67,14 @@ fn past(put: &Put) -> String {
     if put.was_owner != put.owner {
         was.extend(put.was_owner.as_ref().map(|owner| format!("{owner}'s")));
     }
-    let was = if was.is_empty() { String::new() } else { format!("was {}", was.join(", ")) };
-    match (put.told_only, was.is_empty()) {
-        (false, _) => was,
-        (true, true) => "no file of it was seen".to_owned(),
-        (true, false) => format!("{was}; no file of it was seen"),
+    let mut said = Vec::new();
+    if !was.is_empty() {
+        said.push(format!("was {}", was.join(", ")));
     }
+    if put.told_only {
+        said.push("no file of it was seen".to_owned());
+    }
+    if said.is_empty() { String::new() } else { format!("({})", said.join("; ")) }
 }
 
 /// Shows which files go into the directory, and which do not.
@@ -82,7 +89,7 @@ pub fn restored_files(plan: &FilePlan, columns: Option<usize>) -> String {
         page.line(&[(GREEN, "+", 0), (PLAIN, &file.path, 0), (DIM, torn, 0)]);
     }
     for left in &plan.left_out {
-        page.line(&[(DIM, "-", 0), (PLAIN, &left.path, 0), (DIM, &left.why, 0)]);
+        page.line(&[(DIM, "-", 0), (PLAIN, &left.path, 0), (DIM, &format!("({})", left.why), 0)]);
     }
     page.done()
 }

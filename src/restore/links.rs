@@ -46,9 +46,10 @@ impl<'a> Links<'a> {
             };
             let key = past.beside(&id);
             match self.there.get(&key) {
+                // No task waits for itself, and once is enough.
+                _ if key == past.key => {}
                 Some(there) if mapped.contains(there) => {}
                 Some(there) => mapped.push(there.clone()),
-                None if key == past.key => {}
                 None => dropped.push(Dropped { field, task: key.clone(), why: self.why(&key) }),
             }
         }

@@ -155,7 +155,7 @@ pub fn plan(
     }
     let puts = wanted.iter().zip(&given).map(|(past, id)| put(past, *id, &links, options));
     let tasks = puts.collect::<Result<Vec<Put>>>()?;
-    let notes = notes(&tasks);
+    let notes = notes(&tasks, board);
     let highest = given.iter().copied().fold(board.mark(), u64::max);
     Ok(Plan {
         v: 1,
@@ -210,10 +210,17 @@ fn put(past: &Past, id: u64, links: &Links<'_>, options: Options) -> Result<Put>
     })
 }
 
-fn notes(tasks: &[Put]) -> Vec<String> {
+fn notes(tasks: &[Put], board: &Board) -> Vec<String> {
     let mut notes = Vec::new();
-    if !tasks.is_empty() && tasks.iter().all(|task| task.status == "completed") {
+    let mut there = board.tasks.values().flatten();
+    if !tasks.is_empty()
+        && tasks.iter().all(|task| task.status == "completed")
+        && there.all(|task| task.is_done())
+    {
         notes.push("the client erases the tasks of a list whose tasks are all completed".to_owned());
     }
     notes
 }
+
+#[cfg(test)]
+mod tests;

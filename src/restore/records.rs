@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::list::List;
 use crate::error::{Error, Result};
 use crate::event::SafeName;
 use crate::fs;
@@ -112,7 +113,11 @@ impl Records {
         let failed = || format!("cannot read {}", path.display());
         let record: Record =
             serde_json::from_slice(&bytes).map_err(|error| Error::caused(failed(), error))?;
-        if record.v != V || record.id != id {
+        // What is not ours to write is not ours to remove, whatever somebody put here.
+        let is_number = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+        let sound =
+            List::exactly(&record.list).is_ok() && record.tasks.iter().all(|task| is_number(&task.id));
+        if record.v != V || record.id != id || !sound {
             return Err(Error::caused(failed(), "it is no record of this version and id"));
         }
         Ok(Some(record))

@@ -38,18 +38,15 @@ pub fn run(
         team: material.run.team.clone(),
         at,
         client,
+        session: list.session.clone().or_else(|| material.run.lead_session.clone().filter(|_| own)),
+        force: args.force,
         list,
     };
     let writes = args.yes && !args.dry_run;
     let lock = if writes { Some(desk.records.lock()?) } else { None };
     let mut plan = desk.plan(Board::open(&desk.client, &desk.list)?.as_ref())?;
     if writes && !plan.tasks.is_empty() {
-        if let Some(holder) = plan.held_by.as_deref().filter(|_| !args.force) {
-            let what = format!("cannot restore into the list {}", desk.list.name);
-            return Err(Error::caused(what, holder).hint(
-                "end that session first, or add --force: the tasks are put in beside what it does, under its own lock",
-            ));
-        }
+        desk.refuse_held(&plan)?;
         plan = desk.write()?;
     }
     drop(lock);
@@ -85,6 +82,10 @@ struct Desk<'a> {
     at: Option<String>,
     client: PathBuf,
     list: List,
+    /// The session whose list it is, where that is known.
+    session: Option<String>,
+    /// Whether it does not matter that a client holds it.
+    force: bool,
 }
 
 impl Desk<'_> {
@@ -101,6 +102,19 @@ impl Desk<'_> {
             held_by: restore::holder(&self.client, &self.list.name),
             ..plan
         })
+    }
+
+    /// Refuses a list that a client holds.
+    fn refuse_held(&self, plan: &Plan) -> Result<()> {
+        match &plan.held_by {
+            Some(holder) if !self.force => {
+                let what = format!("cannot restore into the list {}", self.list.name);
+                Err(Error::caused(what, holder).hint(
+                    "end that session first, or add --force: the tasks go in beside what it does, under its own lock",
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn directory(&self) -> PathBuf {
@@ -139,6 +153,7 @@ impl Desk<'_> {
         if plan.tasks.is_empty() {
             return Ok((plan, None));
         }
+        self.refuse_held(&plan)?;
         let record = Record { made_list, ..self.record(folder) };
         let record = restore::apply(folder, &mut guard, &plan, &board, record, &self.records)?;
         plan.done = true;
@@ -162,6 +177,18 @@ impl Desk<'_> {
         }
     }
 
+    /// The command that opens a session with the list: from 2.1.178 on a session's id names its team, and any client
+    /// takes a list's name from its environment.
+    fn opening(&self) -> String {
+        let Some(session) = &self.session else {
+            return format!("CLAUDE_CODE_TASK_LIST_ID={} claude", self.list.name);
+        };
+        let projects = std::fs::read_dir(self.client.join("projects")).into_iter().flatten().flatten();
+        let known =
+            projects.map(|project| project.path().join(format!("{session}.jsonl"))).any(|path| path.exists());
+        format!("claude {} {session}", if known { "--resume" } else { "--session-id" })
+    }
+
     /// Says what came of it, and what can be done now.
     fn conclude(&self, plan: &Plan, args: &Args) -> ExitCode {
         let ui = &self.context.ui;
@@ -174,15 +201,8 @@ impl Desk<'_> {
             let count = render::count(plan.tasks.len(), "task");
             ui.say(&format!("restored {count} into the list {}", plan.list));
             ui.say(&format!("to undo: {program} restore --undo {undo}"));
-            match &self.list.session {
-                _ if plan.held_by.is_some() => {}
-                Some(session) => ui.say(&format!(
-                    "hint: a session with this list: claude --session-id {session} (--resume {session} if there was one)"
-                )),
-                None => ui.say(&format!(
-                    "hint: a session with this list: CLAUDE_CODE_TASK_LIST_ID={} claude",
-                    plan.list
-                )),
+            if plan.held_by.is_none() {
+                ui.say(&format!("hint: a session with this list: {}", self.opening()));
             }
             return ExitCode::SUCCESS;
         }
