@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use super::reading;
 use crate::clock;
-use crate::commands::show::moment;
+use crate::commands::show::{beside, moment};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::timeline::{Library, Opened};
@@ -89,13 +89,17 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     }
 }
 
-/// The one run that was opened, and the moment that is meant.
+/// The one run that was opened, and the moment that is meant; says when that is not in the run.
 fn meant<'a>(
+    context: &Context,
     library: &'a Library,
     opened: &'a Opened,
     args: &Args,
 ) -> Result<(&'a crate::archive::Archive, &'a crate::timeline::Material, Option<String>)> {
     let material = opened.runs.first().ok_or_else(|| library.empty())?;
     let at = args.at.as_deref().map(|text| moment(text, material)).transpose()?.map(clock::stamp);
+    if let Some(at) = &at {
+        beside(context, &material.run, at);
+    }
     Ok((&library.archive, material, at))
 }

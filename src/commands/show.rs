@@ -49,7 +49,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 }
 
 /// Says when the moment is not in the run: what is shown is nothing then, or what was left.
-fn beside(context: &Context, run: &RunRecord, at: &str) {
+pub(super) fn beside(context: &Context, run: &RunRecord, at: &str) {
     if at < run.started_at.as_str() {
         context.ui.say(&format!("the run begins at {}", run.started_at));
     }

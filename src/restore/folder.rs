@@ -7,7 +7,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 
-use crate::fs::{self, PRIVATE_DIR, PRIVATE_FILE};
+use crate::fs;
+
+/// [`fs::PRIVATE_DIR`], whatever type the platform has for modes.
+const PRIVATE_DIR: Mode = Mode::RWXU;
+/// [`fs::PRIVATE_FILE`], likewise.
+const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 /// A directory that was opened without following a link in its last part.
 #[derive(Debug)]
@@ -49,7 +54,7 @@ impl Folder {
     /// When it cannot be made, or a link or something else stands in its place.
     pub fn make(&self, name: &str) -> io::Result<(Folder, bool)> {
         let path = self.path.join(name);
-        let made = match rustix::fs::mkdirat(&self.handle, name, Mode::from_raw_mode(PRIVATE_DIR)) {
+        let made = match rustix::fs::mkdirat(&self.handle, name, PRIVATE_DIR) {
             Ok(()) => true,
             Err(rustix::io::Errno::EXIST) => false,
             Err(error) => return Err(fs::named(error.into(), "make the directory", &path)),
@@ -155,7 +160,7 @@ impl Folder {
     /// # Errors
     /// `AlreadyExists` when the name is taken, else when the disk refuses.
     pub fn claim(&self, name: &str) -> io::Result<()> {
-        let made = rustix::fs::mkdirat(&self.handle, name, Mode::from_raw_mode(PRIVATE_DIR));
+        let made = rustix::fs::mkdirat(&self.handle, name, PRIVATE_DIR);
         made.map_err(|error| fs::named(error.into(), "make the directory", &self.path.join(name)))
     }
 
@@ -208,8 +213,7 @@ impl Folder {
     /// Makes a new file with this content; what the disk took of one that does not fit is removed again.
     fn fill(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(PRIVATE_FILE);
-        let mut file = File::from(rustix::fs::openat(&self.handle, name, flags, mode)?);
+        let mut file = File::from(rustix::fs::openat(&self.handle, name, flags, PRIVATE_FILE)?);
         file.write_all(bytes).and_then(|()| file.sync_all()).inspect_err(|_| {
             let _ = self.remove(name);
         })

@@ -22,7 +22,7 @@ pub fn run(
     opened: &Opened,
     directory: &Path,
 ) -> Result<ExitCode> {
-    let (archive, material, at) = meant(library, opened, args)?;
+    let (archive, material, at) = meant(context, library, opened, args)?;
     let directory = std::path::absolute(directory)
         .map_err(|error| Error::caused(format!("cannot restore to {}", directory.display()), error))?;
     not_within(context, &directory)?;

@@ -25,7 +25,7 @@ pub fn run(
     opened: &Opened,
     named: &str,
 ) -> Result<ExitCode> {
-    let (archive, material, at) = meant(library, opened, args)?;
+    let (archive, material, at) = meant(context, library, opened, args)?;
     let client = client(context)?;
     let list = List::of(named, &client)?;
     let own = material.run.subject().is_some_and(|subject| list.is(subject.name().as_str()));
@@ -60,14 +60,18 @@ pub fn run(
     Ok(code)
 }
 
-/// The client's directory.
+/// The client's directory, by its whole and real path: a record of ours is read in other places as well.
 ///
 /// # Errors
 /// When nothing says where it is.
-pub fn client(context: &Context) -> Result<PathBuf> {
-    context.paths.client.clone().ok_or_else(|| {
+fn client(context: &Context) -> Result<PathBuf> {
+    let client = context.paths.client.clone().ok_or_else(|| {
         Error::new("cannot find the client's directory: HOME is not set")
             .hint("set HOME or CLAUDE_CONFIG_DIR")
+    })?;
+    let absolute = || std::path::absolute(&client);
+    client.canonicalize().or_else(|_| absolute()).map_err(|error| {
+        Error::caused(format!("cannot find the client's directory {}", client.display()), error)
     })
 }
 
