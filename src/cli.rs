@@ -31,6 +31,8 @@ enum Command {
     Show(commands::show::Args),
     /// Tell the story of a run
     Replay(commands::replay::Args),
+    /// Say what a run amounts to: who did what, how long, at what cost, and what went wrong
+    Report(commands::report::Args),
     /// Give back a run's files, or put its unfinished tasks into a task list of the client
     Restore(commands::restore::Args),
     /// Show what was recorded
@@ -78,6 +80,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Teams(args) => commands::teams::run(&context()?, &args),
         Command::Show(args) => commands::show::run(&context()?, &args),
         Command::Replay(args) => commands::replay::run(&context()?, &args),
+        Command::Report(args) => commands::report::run(&context()?, &args),
         Command::Restore(args) => commands::restore::run(&context()?, &args),
         Command::Log(args) => commands::log::run(&context()?, &args),
         Command::Demo(args) => commands::demo::run(&bare()?, &args),

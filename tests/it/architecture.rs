@@ -58,9 +58,13 @@ const ROOMS: &[(&str, &[&str])] = &[
             "process", "team",
         ],
     ),
+    ("report", &["archive", "clock", "config", "event", "payload", "policy", "team", "timeline"]),
     ("backtest", &["archive", "clock", "config", "event", "gatekeeper", "log", "payload", "policy"]),
     ("restore", &["archive", "error", "event", "fs", "json", "process", "team", "timeline"]),
-    ("render", &["backtest", "clock", "event", "payload", "policy", "restore", "team", "timeline", "ui"]),
+    (
+        "render",
+        &["backtest", "clock", "event", "payload", "policy", "report", "restore", "team", "timeline", "ui"],
+    ),
     ("demo", &["clock", "config", "env", "error", "paths", "payload", "recorder", "team"]),
     (
         "commands",
@@ -85,6 +89,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "policy",
             "recorder",
             "render",
+            "report",
             "response",
             "restore",
             "settings",
