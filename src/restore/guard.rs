@@ -1,4 +1,4 @@
-//! The client's own lock on a task list, taken as the client takes it (seen 2.1.47, 2.1.177, 2.1.328).
+//! The client's own lock on a task list, taken as the client takes it (seen 2.1.177, 2.1.328).
 //!
 //! Whoever makes the directory `.lock.lock` beside the empty file `.lock` has it. Its holder renews the directory's
 //! time; one that is older than ten seconds was left by a process that was killed, and is taken over.

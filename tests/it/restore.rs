@@ -1,8 +1,13 @@
 //! `teamkeep restore RUN --tasks`: unfinished tasks go back into a list of the client.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 
+use anstream::adapter::strip_str;
 use serde_json::{Value, json};
+use teamkeep::render;
+use teamkeep::restore::{Board, Options, Source};
+use unicode_width::UnicodeWidthStr;
 
 use super::play::Lead;
 use super::stage::{Said, Stage};
@@ -262,4 +267,38 @@ fn a_task_that_no_snapshot_caught_is_made_again_from_what_the_tools_told() {
     assert_eq!(plan["tasks"][0]["told_only"], true);
     let task: Value = serde_json::from_str(&read(&stage, "tasks/named/5.json")).unwrap();
     assert_eq!((&task["description"], &task["activeForm"]), (&json!("with tests"), &json!("Fuzzing")));
+}
+
+#[test]
+fn a_narrow_terminal_gets_whole_lines_and_no_text_drives_it() {
+    let stage = Stage::new();
+    let lead = Lead::of(&stage, ONE);
+    lead.roster(1_000, &["bob"]);
+    let subject = "\u{1b}[31mred\u{202e} שלום 💥 and so on, longer than any line\nsecond";
+    write_task(
+        &stage,
+        &lead.team,
+        "1",
+        json!({"subject": subject, "owner": "b\u{7}ob", "blockedBy": ["\u{1b}[2J"]}),
+    );
+    lead.start("startup");
+    let library = stage.library();
+    let opened = library.open_runs(&[library.find("latest").unwrap()]).unwrap();
+    let source = Source::of(&library.archive, &opened.runs[0], None);
+    let plan =
+        teamkeep::restore::plan(&source, &Board::default(), &BTreeMap::new(), Options::default()).unwrap();
+    let shown = strip_str(&render::restored_tasks(&plan, Some(40))).to_string();
+    insta::assert_snapshot!(shown, @r#"
+    (no team)
+    as each thing was last seen
+    into the list
+
+    + 1 pending \u{1b}[31mred\u{202e} שלום …
+        no longer waits for \u{1b}[2J: it i…
+    highest number: none → 1
+    "#);
+    assert!(shown.lines().all(|line| line.width() <= 40 && !line.contains(['\u{1b}', '\u{7}', '\u{202e}'])));
+    restored(&stage, &["named"]);
+    let task: Value = serde_json::from_str(&read(&stage, "tasks/named/1.json")).unwrap();
+    assert_eq!(task["subject"], subject, "the text itself is given back as it was");
 }
