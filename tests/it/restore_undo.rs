@@ -104,3 +104,22 @@ fn an_undo_of_a_list_that_has_gone_and_of_a_hostile_record_harms_nothing() {
     std::fs::write(&path, "torn {").unwrap();
     assert_eq!(stage.run(&["restore", "--undo", id(&plan)]).code, Some(1));
 }
+
+#[test]
+fn a_restore_that_was_killed_is_gone_on_with_and_can_be_undone() {
+    let stage = Stage::new();
+    erased(&stage);
+    let plan = restored(&stage, &["named"]);
+    // As if it had been killed after its first file: the second number is another task's now.
+    std::fs::remove_file(stage.client("tasks/named/.highwatermark")).unwrap();
+    write_task(&stage, "named", "3", json!({"subject": "The client's"}));
+    let again = restored(&stage, &["named"]);
+    let put = |field: &str| again["tasks"][0][field].clone();
+    assert_eq!(
+        (again["tasks"].as_array().unwrap().len(), put("was"), put("id")),
+        (1, json!("3"), json!("4"))
+    );
+    assert_eq!(put("blocked_by"), json!(["2"]), "the first is there");
+    let undone = undo(&stage, id(&plan));
+    assert_eq!((&undone["removed"], &undone["kept"]), (&json!(["2"]), &json!(["3"])));
+}

@@ -125,12 +125,18 @@ impl Desk<'_> {
         self.client.join("tasks").join(&self.list.name)
     }
 
-    /// The tasks of this run that earlier restores put into the list, and that are still there.
+    /// The tasks of this run that earlier restores put into the list, and that are still there. A restore that was
+    /// killed noted more than it wrote, and its numbers may be other tasks' now.
     fn earlier(&self, board: &Board) -> BTreeMap<String, String> {
         let client = self.client.to_string_lossy();
         let mine = |one: &Record| one.run == self.run && one.list == self.list.name && one.client == client;
         let written = self.records.all().into_iter().filter(mine).flat_map(|record| record.tasks);
-        let there = written.filter(|task| board.tasks.contains_key(&task.id));
+        let there = written.filter(|task| {
+            let now = board.tasks.get(&task.id).and_then(Option::as_ref);
+            let then =
+                self.source.tasks.get(&task.was).map(|past| past.task.subject.clone().unwrap_or_default());
+            now.is_some_and(|now| Some(now.subject.clone().unwrap_or_default()) == then)
+        });
         there.map(|task| (task.was, task.id)).collect()
     }
 
