@@ -29,6 +29,7 @@ mod report;
 mod restore;
 mod restore_files;
 mod restore_refused;
+mod restore_traces;
 mod restore_undo;
 mod runs;
 mod settings_text;
