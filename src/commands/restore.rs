@@ -68,8 +68,10 @@ Examples:
   # the files of a run as they were a minute and a half after its start
   teamkeep restore latest --at +1m30s --to ./then
 
-Exit codes: 0 done, or a plan that was asked for (--dry-run) or shown on a terminal; 1 a failure, or a plan alone in a
-pipe without --yes and --dry-run: nothing was written; 64 a command line that makes no sense.";
+Exit codes:
+  0   done; or a plan, asked for with --dry-run or shown on a terminal
+  1   a failure; or a plan alone, in a pipe without --yes and --dry-run: nothing was written
+  64  a command line that makes no sense";
 
 /// Runs it.
 ///

@@ -1,6 +1,6 @@
 //! Puts a plan's tasks into the list: all of them, or none.
 
-use super::board::{Board, MARK};
+use super::board::{Board, LARGEST, MARK, number};
 use super::folder::Folder;
 use super::guard::Guard;
 use super::plan::Plan;
@@ -36,8 +36,7 @@ pub fn apply(
     let mut written = 0;
     let done = put_all(folder, guard, plan, &record, &mut written);
     if let Err(error) = done {
-        let left =
-            plan.tasks.iter().take(written).filter(|put| folder.remove(&file(&put.id)).is_err()).count();
+        let left = record.tasks.iter().take(written).filter(|task| !take_back(folder, task)).count();
         if left > 0 {
             let hint =
                 format!("{left} file(s) could not be removed again: teamkeep restore --undo {}", record.id);
@@ -64,10 +63,24 @@ fn put_all(
         *written += 1;
     }
     guard.renew()?;
-    if record.highwatermark_before.as_deref() != Some(&record.highwatermark_after) {
+    // The client raises the mark without the list's lock when it removes a task: what is higher now stays.
+    let now = folder.read(MARK, LARGEST)?;
+    let is_higher =
+        now.as_deref().is_some_and(|now| number(now) >= number(record.highwatermark_after.as_bytes()));
+    if !is_higher {
         folder.replace(MARK, record.highwatermark_after.as_bytes())?;
     }
     Ok(())
+}
+
+/// Removes a file that is still what was written; says whether nothing of it is left.
+fn take_back(folder: &Folder, task: &Written) -> bool {
+    let name = file(&task.id);
+    match folder.read(&name, LARGEST) {
+        Ok(None) => true,
+        Ok(Some(bytes)) => hash(&bytes) == task.hash && folder.remove(&name).is_ok(),
+        Err(_) => false,
+    }
 }
 
 /// The name of a task's file.

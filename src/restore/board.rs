@@ -63,7 +63,7 @@ impl Board {
 
     /// The number that the mark says, read as the client does: what is no number counts as none.
     pub fn mark(&self) -> u64 {
-        self.mark.as_deref().map_or(0, |bytes| leading(String::from_utf8_lossy(bytes).trim()))
+        self.mark.as_deref().map_or(0, number)
     }
 
     /// The highest number that is in use.
@@ -75,6 +75,11 @@ impl Board {
     pub fn has(&self, id: u64) -> bool {
         self.tasks.contains_key(&id.to_string())
     }
+}
+
+/// The number that a mark says.
+pub(super) fn number(mark: &[u8]) -> u64 {
+    leading(String::from_utf8_lossy(mark).trim())
 }
 
 /// The number that a text begins with; 0 for none.

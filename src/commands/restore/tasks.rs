@@ -38,13 +38,17 @@ pub fn run(
         team: material.run.team.clone(),
         at,
         client,
-        session: list.session.clone().or_else(|| material.run.lead_session.clone().filter(|_| own)),
+        session: list.session.clone().or_else(|| {
+            // Before 2.1.178 a team's list is not found again by its session.
+            let lead = material.run.lead_session.clone();
+            lead.filter(|lead| list.name == *lead || list.name.strip_prefix("session-") == lead.get(..8))
+        }),
         force: args.force,
         list,
     };
     let writes = args.yes && !args.dry_run;
     let lock = if writes { Some(desk.records.lock()?) } else { None };
-    let mut plan = desk.plan(Board::open(&desk.client, &desk.list)?.as_ref())?;
+    let (mut plan, _) = desk.plan(Board::open(&desk.client, &desk.list)?.as_ref())?;
     if writes && !plan.tasks.is_empty() {
         desk.refuse_held(&plan)?;
         plan = desk.write()?;
@@ -93,11 +97,11 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// Plans for the list as it is now.
-    fn plan(&self, folder: Option<&Folder>) -> Result<Plan> {
+    /// Plans for the list as it is now; gives what it holds as well.
+    fn plan(&self, folder: Option<&Folder>) -> Result<(Plan, Board)> {
         let board = Board::read(folder)?;
         let plan = restore::plan(&self.source, &board, &self.earlier(&board), self.options)?;
-        Ok(Plan {
+        let plan = Plan {
             run: self.run.clone(),
             team: self.team.clone(),
             at: self.at.clone(),
@@ -105,7 +109,8 @@ impl Desk<'_> {
             directory: self.directory().to_string_lossy().into_owned(),
             held_by: restore::holder(&self.client, &self.list.name),
             ..plan
-        })
+        };
+        Ok((plan, board))
     }
 
     /// Refuses a list that a client holds.
@@ -158,8 +163,7 @@ impl Desk<'_> {
 
     fn write_into(&self, folder: &Folder, made_list: bool) -> Result<(Plan, Option<Record>)> {
         let mut guard = Guard::list(folder)?;
-        let board = Board::read(Some(folder))?;
-        let mut plan = self.plan(Some(folder))?;
+        let (mut plan, board) = self.plan(Some(folder))?;
         if plan.tasks.is_empty() {
             return Ok((plan, None));
         }
