@@ -27,6 +27,7 @@ pub mod payload;
 pub mod policy;
 pub mod process;
 pub mod recorder;
+pub mod redact;
 pub mod render;
 pub mod response;
 pub mod settings;

@@ -20,6 +20,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("panics", &["ui"]),
     ("paths", &["env", "error", "fs"]),
     ("config", &["clock", "error", "fs", "near", "paths", "payload"]),
+    ("redact", &["config", "error"]),
     ("diagnostics", &["clock", "fs", "ui"]),
     ("context", &["clock", "config", "env", "error", "paths", "ui"]),
     ("settings", &["env", "error", "fs", "paths", "ui"]),
