@@ -33,6 +33,8 @@ enum Command {
     Replay(commands::replay::Args),
     /// Show what was recorded
     Log(commands::log::Args),
+    /// Look whether the record is whole
+    Verify(commands::verify::Args),
     /// Look after the configuration file
     Config(commands::config::Args),
     /// Play a small recorded run and tell it; touches nothing of yours
@@ -77,6 +79,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Show(args) => commands::show::run(&context()?, &args),
         Command::Replay(args) => commands::replay::run(&context()?, &args),
         Command::Log(args) => commands::log::run(&context()?, &args),
+        Command::Verify(args) => commands::verify::run(&context()?, &args),
         Command::Demo(args) => commands::demo::run(&bare()?, &args),
         Command::Policy(args) => commands::policy::run(&lenient()?, &args),
         Command::Config(args) => commands::config::run(&lenient()?, &args),

@@ -34,6 +34,7 @@ pub mod settings;
 pub mod team;
 pub mod timeline;
 pub mod ui;
+pub mod verify;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

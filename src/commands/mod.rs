@@ -14,3 +14,4 @@ pub mod show;
 pub mod teams;
 pub mod uninstall;
 mod unmatched;
+pub mod verify;

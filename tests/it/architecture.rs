@@ -59,8 +59,9 @@ const ROOMS: &[(&str, &[&str])] = &[
             "process", "team",
         ],
     ),
+    ("verify", &["archive", "clock", "error", "event", "fs", "log"]),
     ("backtest", &["archive", "clock", "config", "event", "gatekeeper", "log", "payload", "policy"]),
-    ("render", &["backtest", "clock", "event", "payload", "policy", "team", "timeline", "ui"]),
+    ("render", &["backtest", "clock", "event", "payload", "policy", "team", "timeline", "ui", "verify"]),
     ("demo", &["clock", "config", "env", "error", "paths", "payload", "recorder", "team"]),
     (
         "commands",
@@ -89,6 +90,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "settings",
             "timeline",
             "ui",
+            "verify",
         ],
     ),
     ("cli", &["commands", "context", "error", "ui"]),
