@@ -10,6 +10,7 @@ pub mod place;
 pub mod policy;
 mod reading;
 pub mod replay;
+pub mod report;
 pub mod show;
 pub mod teams;
 pub mod uninstall;

@@ -15,6 +15,7 @@ mod rulings;
 mod state;
 mod summary;
 mod tasks;
+mod voice;
 mod voices;
 mod when;
 
@@ -27,3 +28,6 @@ pub use material::Material;
 pub use merge::{Timeline, merge};
 pub use state::{State, state};
 pub use summary::Summary;
+pub use voice::{Cost, Heard, Outcome, Use, Voice};
+pub use voices::Voices;
+pub use when::When;
