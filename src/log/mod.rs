@@ -18,9 +18,10 @@ mod writer;
 
 pub use exclusive::Exclusive;
 pub use follow::{Follower, Last, last};
+pub use lines::{Lines, Position, Raw};
 pub use problems::{Problem, Problems};
 pub use range::Range;
-pub use reader::{Line, Reader};
+pub use reader::{Line, Parsed, Reader, parse};
 pub use segments::{Name, Segment, list, size};
 pub use sift::{Glance, sift};
 pub use writer::{Appended, Log};

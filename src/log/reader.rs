@@ -98,7 +98,7 @@ impl Iterator for Reader {
 }
 
 /// What became of a line: `None` where it says nothing or is not wanted; why it is none.
-type Parsed = Result<Option<Line>, String>;
+pub type Parsed = Result<Option<Line>, String>;
 
 impl Reader {
     /// The next line, read in this way.
@@ -133,7 +133,10 @@ pub(super) fn growing(segments: &[Segment]) -> Option<&Name> {
 }
 
 /// Reads one line; `None` for a blank one.
-pub(super) fn parse(raw: Raw) -> Parsed {
+///
+/// # Errors
+/// Why it is no line of ours.
+pub fn parse(raw: Raw) -> Parsed {
     let bytes = raw.bytes.ok_or("too long for a line of the log")?;
     let text = String::from_utf8(bytes).map_err(|error| format!("no UTF-8: {}", error.utf8_error()))?;
     let trimmed = text.trim_ascii();

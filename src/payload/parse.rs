@@ -97,6 +97,14 @@ impl Payload {
         Payload { raw: RawValue::NULL.to_owned(), malformed: None, cut, fields }
     }
 
+    /// Lets go of fields that nobody will ask for.
+    pub fn forget(&mut self, keys: &[&str]) {
+        if let Value::Object(fields) = &mut self.fields {
+            let kept = std::mem::take(fields).into_iter().filter(|(key, _)| !keys.contains(&key.as_str()));
+            *fields = kept.collect();
+        }
+    }
+
     /// The event by the payload's own word.
     pub fn event_name(&self) -> Option<&str> {
         self.text("hook_event_name")

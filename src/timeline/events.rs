@@ -72,6 +72,18 @@ fn tells(glance: &Glance<'_>) -> bool {
 const TOLD: [&str; 7] =
     ["SendMessage", "TaskUpdate", "TaskCreate", "TeamCreate", "TeamDelete", "Agent", "Task"];
 
+/// What every payload says, and what is known of the event already.
+const COMMON: [&str; 8] = [
+    "session_id",
+    "transcript_path",
+    "cwd",
+    "prompt_id",
+    "permission_mode",
+    "hook_event_name",
+    "agent_id",
+    "agent_type",
+];
+
 impl Told {
     fn new(recorded: Recorded) -> Told {
         let payload = Payload::fields_of(&recorded.payload);
@@ -137,7 +149,12 @@ pub fn by_run(
     };
     let (found, problems) = log::sift(log, Range::default(), wants, |line| {
         let recorded = line.recorded;
-        (run_of(recorded.run.as_deref(), recorded.session.as_deref(), &recorded.at), Told::new(recorded))
+        let run = run_of(recorded.run.as_deref(), recorded.session.as_deref(), &recorded.at);
+        let mut told = Told::new(recorded);
+        if !takes_all {
+            told.payload.forget(&COMMON);
+        }
+        (run, told)
     })?;
     let mut events: HashMap<String, Vec<Told>> = HashMap::new();
     for (run, told) in found {
