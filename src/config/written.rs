@@ -6,6 +6,7 @@ use toml::de::{DeInteger, DeValue};
 
 use super::keys::Kind;
 use super::problem::Code;
+use super::program::{Program, Unfit};
 use super::{events, pattern, value};
 use crate::near::nearest;
 
@@ -179,12 +180,15 @@ fn is_of(kind: Kind, text: &str, at: usize, flaws: &mut Flaws) {
 }
 
 fn is_pattern(text: &str, at: usize, flaws: &mut Flaws) {
-    match pattern::regex_of(text).map(pattern::regex) {
-        Some(Err(why)) => {
-            let message = format!("{} is no regular expression: {why}", quoted(text));
-            flaws.push(Flaw { code: Code::BadRegex, at, message, hint: None });
-        }
-        Some(Ok(_)) => {}
-        None => is_of(Kind::Glob, text, at, flaws),
-    }
+    let Some(expression) = pattern::regex_of(text) else { return is_of(Kind::Glob, text, at, flaws) };
+    let (code, why, hint) = match Program::of(expression) {
+        Ok(_) => return,
+        Err(Unfit::Malformed(why)) => (Code::BadRegex, format!("is no regular expression: {why}"), None),
+        Err(Unfit::TooLarge) => (
+            Code::LargeRegex,
+            "is too large a regular expression: compiled it has more than 64 KiB".to_owned(),
+            Some("repeat less: `x{500}` counts as 500 times `x`".to_owned()),
+        ),
+    };
+    flaws.push(Flaw { code, at, message: format!("{} {why}", quoted(text)), hint });
 }

@@ -11,11 +11,11 @@ use super::state::team_state;
 use super::weigh::{Judgement, weigh};
 use crate::archive::{Archive, Index};
 use crate::clock::Time;
-use crate::config::{Mode, Policy, Rule};
+use crate::config::{Mode, Policy};
 use crate::event::SafeName;
 use crate::payload::{Kind, Message, MessageKind};
 use crate::policy::gates::{COMPLETION_CHECK, PREMATURE_SHUTDOWN, completion_check};
-use crate::policy::{Facts, Finding, Judged, TeamState, judge};
+use crate::policy::{Facts, Finding, Judged, Rules, TeamState, judge};
 
 /// An event on its way before the gates.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ pub struct Call<'a> {
     /// The gates.
     pub policy: &'a Policy,
     /// The user's own rules.
-    pub rules: &'a [Rule],
+    pub rules: &'a Rules<'a>,
     /// The event.
     pub event: Judged<'a>,
     /// Its run.

@@ -1,5 +1,7 @@
 //! The policy's say in a call: asked after the event is on record, so that no policy can lose it.
 
+use std::time::Duration;
+
 use super::Finish;
 use super::look::Found;
 use super::record::{Outcome, Recorder, Step, Voice};
@@ -12,8 +14,12 @@ use crate::gatekeeper::{self, Call, Judgement};
 use crate::log::Log;
 use crate::panics;
 use crate::payload::{Kind, Payload};
-use crate::policy::{Decision, Judged, Reason, Verdict, bare, most};
+use crate::policy::failure::is_held;
+use crate::policy::{Decision, Judged, Reason, Rules, Verdict, bare, most};
 use crate::response::Answer;
+
+/// How long all rules of a call may take together. One match more may follow.
+const RULES: Duration = Duration::from_secs(1);
 
 /// The exit code of an answer that holds the action back already.
 const HELD: u8 = 2;
@@ -58,7 +64,7 @@ impl Recorder {
             project: self.env.project.as_deref(),
             now: step.at,
             policy: &self.config.policy,
-            rules: &self.config.rule,
+            rules: &Rules::of(&self.config.rule).within(RULES),
             event: Judged {
                 id: step.id.as_str(),
                 at: &at,
@@ -173,9 +179,4 @@ impl Recorder {
             );
         }
     }
-}
-
-/// Whether an event may be held back because the policy fails.
-fn is_held(kind: Kind) -> bool {
-    matches!(kind, Kind::PreToolUse | Kind::TaskCreated | Kind::TaskCompleted)
 }

@@ -183,8 +183,12 @@ fn a_rule_of_the_user_s_own_holds_back_with_its_reason() {
     let said = told(&stage, bash("git push --force origin main"));
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("Force pushes are the user's to make."), "{}", said.err);
-    let again: Vec<_> = (0..5).map(|_| told(&stage, bash("git push --force origin main")).code).collect();
-    assert_eq!(again, [Some(2); 5], "however often it is tried");
+    let tries = |stage: &Stage| -> Vec<_> {
+        (0..4).map(|_| told(stage, bash("git push --force origin main")).code).collect()
+    };
+    assert_eq!(tries(&stage), [Some(2), Some(2), Some(0), Some(0)], "as any gate");
+    let stage = busy(&format!("{rule}lasting = true\n"));
+    assert_eq!(tries(&stage), [Some(2); 4], "however often it is tried");
 }
 
 #[test]
@@ -317,5 +321,30 @@ fn a_store_that_cannot_be_written_holds_back_only_where_the_policy_says_so() {
         std::fs::write(stage.keep("log").parent().unwrap(), "in the way").unwrap();
         let said = stage.feed("pre-tool-use", shutdown("").as_bytes(), &[]);
         assert_eq!(said.code, Some(code), "{policy}: {}", said.err);
+    }
+}
+
+#[test]
+fn rules_on_a_huge_input_come_to_an_end_and_say_that_they_did_not_look() {
+    let rule = |number: usize| {
+        format!(
+            "[[rule]]\nname = \"no-force-{number}\"\ntools = [\"Write\"]\nmatch = {{ \"/tool_input/content\" = \"/(.*a){{30}}\\\\w{{200}}b{number}/\" }}\naction = \"block\"\nreason = \"no\"\n"
+        )
+    };
+    let rules: String = (0..20).map(rule).collect();
+    for (on_error, code) in [("allow", 0), ("block", 2)] {
+        let stage = busy(&format!("[policy]\non-error = \"{on_error}\"\n{rules}"));
+        let content = "ba".repeat(7 << 20);
+        let write = json!({"hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": {"content": content}});
+        let said = told(&stage, write);
+        assert_eq!(said.code, Some(code), "{said:?}");
+        stage.write_config("");
+        let log = stage.log();
+        let verdicts: Vec<_> = log.iter().filter(|line| line["event"] == "Verdict").collect();
+        assert_eq!(verdicts.len(), 1);
+        let verdict = &verdicts[0]["verdict"];
+        assert_eq!((&verdict["code"], &verdict["rule"]), (&json!("rule-undecided"), &json!("no-force-0")));
+        let reason = verdict["reason"].as_str().unwrap();
+        assert!(reason.contains("(nor could 19 more)"), "{reason}");
     }
 }

@@ -19,7 +19,7 @@ use crate::gatekeeper::{Desk, Notebook, OverrideFile, team_state, weigh};
 use crate::identity::{self, Evidence, Memory};
 use crate::payload::{self, Kind, Payload};
 use crate::policy::gates::completion_check;
-use crate::policy::{Decision, Facts, Guard, Judged, TeamState, Verdict, judge};
+use crate::policy::{Decision, Facts, Guard, Judged, Rules, TeamState, Verdict, judge};
 use crate::response::Answer;
 use crate::ui::escape;
 
@@ -185,7 +185,7 @@ fn decide(context: &Context, source: &Source, scene: &Scene, event: Judged<'_>, 
     let overrides = OverrideFile::new(&context.paths.policy(), std::time::Duration::ZERO).read();
     let team = scene.state.name.as_deref();
     let now = context.clock.now();
-    let findings = judge(&source.policy, &source.rules, &facts);
+    let findings = judge(&source.policy, &Rules::of(&source.rules), &facts);
     let mut guard = scene.guard.clone();
     let judgement = weigh(&findings, &scene.state.key(), &mut guard, source.policy.max_blocks, |finding| {
         let named = finding.gate == "premature-shutdown" && overrides.shutdowns.contains(&finding.about);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::config::{Policy, Rule};
 use crate::event::Actor;
 use crate::payload::Payload;
-use crate::policy::{Decision, Facts, Finding, Judged, TeamState, judge};
+use crate::policy::{Decision, Facts, Finding, Judged, Rules, TeamState, judge};
 use crate::team::Task;
 
 /// A team, its policy, and a clock that moves with each event.
@@ -82,7 +82,7 @@ impl Scene {
         let (at, payload) = (self.at(), payload(fields));
         let kind = payload.kind();
         let event = Judged { id: "e", at: &at, kind, session: None, actor, payload: &payload };
-        judge(&self.policy, &self.rules, &Facts { event, team: &self.team })
+        judge(&self.policy, &Rules::of(&self.rules), &Facts { event, team: &self.team })
     }
 
     /// What is found, as code and decision.
