@@ -97,7 +97,7 @@ pub fn undecided(
     facts: &Facts<'_>,
 ) -> impl Iterator<Item = Finding> {
     let weigh = |rule: &Rule| {
-        let failed = failure::decision(on_error, facts.event.kind, Decision::Warn);
+        let failed = failure::decision(on_error, facts.event.kind).max(Decision::Warn);
         failed.min(rule.action.into())
     };
     let hardest = unsaid.iter().map(|(rule, _)| weigh(rule)).max();
