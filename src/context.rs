@@ -1,5 +1,7 @@
 //! What a command works with: paths, configuration, clock and terminal, built once and passed by reference.
 
+use std::path::PathBuf;
+
 use crate::clock::{self, Clock};
 use crate::config::{Config, Files};
 use crate::env::Env;
@@ -47,10 +49,14 @@ impl Context {
         Ok((Context { config, ..context }, missing.or(problem)))
     }
 
+    /// The project that this command runs in: the client's word for it, else the current directory.
+    pub fn project(&self) -> Option<PathBuf> {
+        self.env.project.clone().or_else(|| std::env::current_dir().ok())
+    }
+
     /// The policy's files for the project that this command runs in.
     pub fn policy_files(&self) -> Files {
-        let here = || std::env::current_dir().ok();
-        Files::find(&self.paths, self.env.project.clone().or_else(here).as_deref())
+        Files::find(&self.paths, self.project().as_deref())
     }
 
     /// Builds it without the configuration, for commands that need none: a file that makes no sense must not keep
