@@ -496,3 +496,52 @@ fn an_event_that_names_no_session_is_asked_of_the_rules_and_counted() {
         assert_eq!(codes, expected, "{session}");
     }
 }
+
+#[test]
+fn a_name_in_another_case_and_a_stray_task_file_open_no_way_past_the_gate() {
+    let ask = |to: &str| json!({"hook_event_name": "PreToolUse", "tool_name": "SendMessage", "tool_input": {"to": to, "message": {"type": "shutdown_request"}}});
+    let stop = |word: &str| json!({"hook_event_name": "PreToolUse", "tool_name": "TaskStop", "tool_input": {"task_id": "", "taskId": word}});
+    for payload in [ask("bob"), ask("Bob"), ask("@BOB"), stop("bob"), stop("Bob@parser-team")] {
+        let stage = busy("");
+        // The client's own spelling of a name that nobody has puts it in the ledger.
+        let spoke = json!({"hook_event_name": "PostToolUse", "tool_name": "SendMessage", "tool_input": {"to": "Bob", "message": "hi"}, "tool_response": {"success": true}});
+        assert_eq!(told(&stage, spoke).code, Some(0));
+        let stray = json!({"id": "2", "subject": "Review", "status": "completed", "owner": "bob"});
+        stage.write(&format!("tasks/{TEAM}/zz.json"), stray);
+        let said = told(&stage, payload.clone());
+        assert_eq!(said.code, Some(2), "{payload}: {said:?}");
+        assert!(said.err.contains("task 2 \"Review\" (in_progress, owner bob)"), "{}", said.err);
+    }
+    let stage = busy("");
+    let task = json!({"id": "2", "subject": "Review", "status": "in_progress", "owner": "BOB"});
+    stage.write(&format!("tasks/{TEAM}/2.json"), task);
+    assert_eq!(told(&stage, ask("bob")).code, Some(2), "an owner in another case owns it all the same");
+}
+
+#[test]
+fn a_configuration_that_is_named_by_a_relative_path_is_never_silently_off() {
+    for name in ["teamkeep.toml", "/nowhere/teamkeep.toml"] {
+        let stage = busy("");
+        std::fs::write(
+            stage.home().join("parser/teamkeep.toml"),
+            "[policy.premature-shutdown]\nmode = \"off\"\n",
+        )
+        .unwrap();
+        let env = [("TEAMKEEP_CONFIG", name)];
+        let start = json!({"hook_event_name": "SessionStart", "session_id": SESSION, "source": "startup"})
+            .to_string();
+        let said = stage.feed("", start.as_bytes(), &env);
+        let answer: Value = serde_json::from_str(&said.out).unwrap();
+        let told = answer["systemMessage"].as_str().unwrap();
+        assert!(told.contains(&format!("unreadable at {name}")), "{told}");
+        assert_eq!(stage.feed("", shutdown("").as_bytes(), &env).code, Some(2), "the defaults stand");
+        let check = stage.command(&["policy", "check"]).env("TEAMKEEP_CONFIG", name).output().unwrap();
+        assert_eq!(check.status.code(), Some(1));
+        let told = String::from_utf8(check.stdout).unwrap();
+        assert!(told.starts_with(&format!("{name}: error[unreadable]: TEAMKEEP_CONFIG names it")), "{told}");
+        let said = stage.command(&["teams"]).env("TEAMKEEP_CONFIG", name).output().unwrap();
+        assert_eq!(said.status.code(), Some(1));
+        let found = verdicts(&stage);
+        assert_eq!(pairs(&found), [("shutdown-of-busy-teammate", "block"), ("policy-unusable", "allow")]);
+    }
+}

@@ -35,6 +35,10 @@ fn task() -> impl Strategy<Value = Value> {
     })
 }
 
+fn parsed(raw: &Value) -> Option<Task> {
+    Task::parse(&format!("{}.json", raw["id"].as_str()?), raw.to_string().as_bytes())
+}
+
 fn actor() -> impl Strategy<Value = Actor> {
     let name = prop_oneof![6 => proptest::sample::select(&NAMES[..]).prop_map(str::to_owned), 1 => text()];
     let kind = prop_oneof![1 => Just(ActorKind::Lead), 4 => Just(ActorKind::Teammate), 1 => Just(ActorKind::Subagent), 1 => Just(ActorKind::Unknown)];
@@ -127,7 +131,7 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
     let mut team = TeamState { members: NAMES.map(str::to_owned).into(), ..TeamState::default() };
     let (mut guard, mut counts, mut done) = (Guard::default(), Counts::new(), 0);
     for (place, (file, actor, fields)) in steps.iter().enumerate() {
-        if let Some(task) = file.as_ref().and_then(|raw| Task::parse("0.json", raw.to_string().as_bytes())) {
+        if let Some(task) = file.as_ref().and_then(parsed) {
             team.tasks.insert(task.id.clone(), task);
         }
         let (at, payload) = (format!("2026-01-01T00:00:00.{place:03}Z"), payload(fields));
@@ -179,7 +183,7 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
 fn ends(step: &Step, tasks: &[Value], most: u32) -> Result<(), TestCaseError> {
     let (policy, rules) = strictest();
     let mut team = TeamState { members: NAMES.map(str::to_owned).into(), ..TeamState::default() };
-    let tasks = tasks.iter().filter_map(|raw| Task::parse("0.json", raw.to_string().as_bytes()));
+    let tasks = tasks.iter().filter_map(parsed);
     team.tasks = tasks.map(|task| (task.id.clone(), task)).collect();
     let (payload, mut guard, state) = (payload(&step.2), Guard::default(), team.key());
     let event = Judged {

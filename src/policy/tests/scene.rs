@@ -68,7 +68,8 @@ impl Scene {
 
     /// Puts a task as its file would have it.
     pub fn task(&mut self, raw: Value) {
-        let task = Task::parse("0.json", raw.to_string().as_bytes()).unwrap();
+        let file = format!("{}.json", raw["id"].as_str().unwrap());
+        let task = Task::parse(&file, raw.to_string().as_bytes()).unwrap();
         self.team.tasks.insert(task.id.clone(), task);
     }
 
