@@ -31,6 +31,8 @@ enum Command {
     Show(commands::show::Args),
     /// Tell the story of a run
     Replay(commands::replay::Args),
+    /// Say what a run amounts to: who did what, how long, at what cost, and what went wrong
+    Report(commands::report::Args),
     /// Show what was recorded
     Log(commands::log::Args),
     /// Look after the configuration file
@@ -76,6 +78,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Teams(args) => commands::teams::run(&context()?, &args),
         Command::Show(args) => commands::show::run(&context()?, &args),
         Command::Replay(args) => commands::replay::run(&context()?, &args),
+        Command::Report(args) => commands::report::run(&context()?, &args),
         Command::Log(args) => commands::log::run(&context()?, &args),
         Command::Demo(args) => commands::demo::run(&bare()?, &args),
         Command::Policy(args) => commands::policy::run(&lenient()?, &args),

@@ -1,7 +1,8 @@
 //! The flight recorder for Claude Code agent teams. The map, in the order of the data:
 //!
 //! stdin → [`payload`] → [`identity`] → [`event`] → [`log`] and [`archive`] → [`response`];
-//! later [`timeline`] merges what was kept, [`backtest`] leads it before a policy, and [`render`] tells it.
+//! later [`timeline`] merges what was kept, [`backtest`] leads it before a policy, [`report`] draws up what it amounts
+//! to, and [`render`] tells it.
 
 pub mod archive;
 pub mod backtest;
@@ -28,6 +29,7 @@ pub mod policy;
 pub mod process;
 pub mod recorder;
 pub mod render;
+pub mod report;
 pub mod response;
 pub mod settings;
 pub mod team;

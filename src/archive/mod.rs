@@ -8,6 +8,7 @@ mod capture;
 mod ending;
 mod index;
 mod look;
+mod notes;
 mod object;
 mod rebuild;
 mod run;

@@ -7,7 +7,7 @@ use super::check::check;
 use super::problem::{Code, Problem};
 use super::settings::{Layer, Origin, Settings, build, setting};
 use super::source::{self, Read, Source};
-use super::{Config, limits, load, project};
+use super::{Config, keys, limits, load, project};
 use crate::error::Error;
 use crate::paths::Paths;
 
@@ -127,8 +127,10 @@ impl Effective {
             self.problems.extend(problems);
             return;
         }
-        let (items, values): (Vec<_>, Vec<_>) =
-            checked.entries.into_iter().partition(|entry| entry.key.path.contains("[]"));
+        let (items, values): (Vec<_>, Vec<_>) = checked
+            .entries
+            .into_iter()
+            .partition(|entry| entry.key.project == keys::Project::Added && entry.key.path.contains("[]"));
         for entry in &values {
             limits::tighten(&mut self.settings, entry, source, &mut problems);
         }

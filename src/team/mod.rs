@@ -3,11 +3,13 @@
 mod config;
 mod inbox;
 mod task;
+mod tokens;
 mod transcript;
 
 pub use config::{LeadProcess, Member, TeamConfig};
 pub use inbox::{Entry, Notice, entries, fresh_entries};
 pub use task::Task;
+pub use tokens::{Spent, Tokens};
 pub use transcript::{Delivered, Record, Said, read_as, records};
 
 use serde_json::Value;

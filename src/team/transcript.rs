@@ -5,6 +5,7 @@ use std::io::{self, BufRead, Read};
 use serde_json::Value;
 
 use super::text;
+use super::tokens::Spent;
 use crate::json;
 
 /// One line of a transcript, as far as it matters here.
@@ -14,8 +15,12 @@ pub struct Record {
     pub uuid: Option<String>,
     /// When, RFC 3339, by the client's clock.
     pub timestamp: Option<String>,
+    /// The client's version.
+    pub version: Option<String>,
     /// What it says.
     pub said: Vec<Said>,
+    /// What the model's message that it is a part of cost, as far as it was known then.
+    pub spent: Option<Spent>,
 }
 
 /// What a line of a transcript says.
@@ -72,7 +77,8 @@ fn records_within(mut from: impl BufRead, longest: u64) -> io::Result<Vec<Record
             continue;
         }
         // Most lines of a transcript are of no concern, and need no parser to show it.
-        let matters = [&b"teammate-message"[..], b"tool_use"].iter().any(|word| contains(&line, word));
+        let matters =
+            [&b"teammate-message"[..], b"tool_use", b"\"usage\""].iter().any(|word| contains(&line, word));
         if matters && let Some(value) = json::lenient(&line) {
             records.extend(Record::read(&value));
         }
@@ -98,10 +104,13 @@ impl Record {
         if value.get("type").and_then(Value::as_str) != Some("user") {
             said.retain(|said| matches!(said, Said::Used { .. }));
         }
-        (!said.is_empty()).then(|| Record {
+        let spent = Spent::read(value);
+        (!said.is_empty() || spent.is_some()).then(|| Record {
             uuid: text(value, &["uuid"]),
             timestamp: text(value, &["timestamp"]),
+            version: text(value, &["version"]),
             said,
+            spent,
         })
     }
 }

@@ -97,7 +97,7 @@ impl Drafts {
             return false;
         }
         let place = self.quotes.explain(copy, &self.all);
-        place.map(|place| self.all[place].entry.seen_in(Source::Transcript)).is_some()
+        place.map(|place| self.all[place].quote(copy)).is_some()
     }
 
     /// Tells them.
@@ -265,7 +265,15 @@ impl Draft {
         }
     }
 
+    /// Takes a piece of it that reads as a message of its own.
+    fn quote(&mut self, copy: &Copy<'_>) {
+        self.entry.seen_in(Source::Transcript);
+        self.found.push((copy.source, copy.recipient.to_owned()));
+    }
+
     pub fn finish(mut self) -> Entry {
+        let heard = self.found.into_iter().filter(|(source, _)| *source == Source::Transcript);
+        self.entry.heard_by = heard.map(|(_, recipient)| recipient).collect();
         // The client signs what it says by itself so.
         if self.entry.automatic && self.entry.actor == "system" {
             "client".clone_into(&mut self.entry.actor);

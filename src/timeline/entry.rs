@@ -153,6 +153,9 @@ pub struct Entry {
     /// Whether a plain subagent did it.
     #[serde(skip)]
     pub by_subagent: bool,
+    /// In whose transcripts it stands as delivered.
+    #[serde(skip)]
+    pub heard_by: Vec<String>,
     /// What the policy decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
@@ -193,6 +196,7 @@ impl Entry {
             request: None,
             agent: None,
             by_subagent: false,
+            heard_by: Vec::new(),
             decision: None,
             of: None,
             blocks: None,

@@ -43,7 +43,7 @@ impl Told {
     }
 
     /// The name of the actor in the story of a run: before its session had a team the lead was nobody's lead.
-    pub(super) fn shown(&self, run: &RunRecord) -> &str {
+    pub fn shown(&self, run: &RunRecord) -> &str {
         if self.actor.kind == ActorKind::Lead { lead(run) } else { self.who().unwrap_or("unknown") }
     }
 }

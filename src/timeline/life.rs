@@ -140,7 +140,9 @@ pub fn turns(material: &Material) -> Vec<Entry> {
         }
         let mut entry = Entry::new(&event.at, kind, event.shown(&material.run), Source::Hook);
         entry.text = text.map(str::to_owned);
-        entry.agent.clone_from(&event.actor.id);
+        // A session's own turns are known by the session.
+        let session = || event.session.clone().filter(|_| is_session_s(event.kind));
+        entry.agent = event.actor.id.clone().or_else(session);
         entry.by_subagent = event.actor.kind == ActorKind::Subagent;
         if kind == Kind::TurnStarted && entry.by_subagent {
             let errand = event.actor.id.as_deref().and_then(|id| errands.get(id));
@@ -149,6 +151,11 @@ pub fn turns(material: &Material) -> Vec<Entry> {
         told.push(entry);
     }
     told
+}
+
+/// Whether only a session's own agent has such an event: a lead's, or a teammate's in a pane.
+fn is_session_s(kind: Event) -> bool {
+    matches!(kind, Event::UserPromptSubmit | Event::Stop | Event::StopFailure)
 }
 
 /// What plain subagents were launched for, by agent id.

@@ -19,7 +19,8 @@ pub struct Material {
     pub journal: Journal,
     /// Its files through time.
     pub history: History,
-    pub(super) voices: Voices,
+    /// What its transcripts say.
+    pub voices: Voices,
     /// Teammates, by who was spawned and who stood in a roster.
     pub members: Vec<String>,
     /// Whether the run has no end on record, but its client's process is gone for certain.
@@ -53,6 +54,11 @@ impl Material {
     pub fn last_sign(&self) -> Option<&str> {
         let event = self.events.last().map(|event| event.at.as_str());
         event.or_else(|| self.journal.snapshots.last().map(|snapshot| snapshot.at.as_str()))
+    }
+
+    /// The lead's name.
+    pub fn lead(&self) -> &'static str {
+        super::voices::lead(&self.run)
     }
 
     /// Whether somebody of this name was ever in the team.

@@ -1,5 +1,6 @@
 //! The story of a run: what hooks, snapshots, inboxes and transcripts saw, merged so that each thing is told once.
 
+pub mod digest;
 mod drafts;
 mod entry;
 mod events;
@@ -15,6 +16,7 @@ mod rulings;
 mod state;
 mod summary;
 mod tasks;
+mod voice;
 mod voices;
 mod when;
 
@@ -27,3 +29,6 @@ pub use material::Material;
 pub use merge::{Timeline, merge};
 pub use state::{State, state};
 pub use summary::Summary;
+pub use voice::{Cost, Heard, Outcome, Use, Voice};
+pub use voices::Voices;
+pub use when::When;

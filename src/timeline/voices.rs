@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::Told;
+use super::voice::{Cost, Heard, Outcome, Use, Voice};
 use crate::archive::{Archive, RunRecord, SessionRole};
 use crate::clock::{self, Time};
 use crate::error::Result;
@@ -14,7 +15,7 @@ use crate::event::{ActorKind, LEAD};
 use crate::fs;
 use crate::json;
 use crate::payload::Kind;
-use crate::team::{Delivered, Record, Said, records};
+use crate::team::{Record, Said, Spent, records};
 
 /// What the transcripts of a run say.
 #[derive(Debug, Default)]
@@ -23,6 +24,12 @@ pub struct Voices {
     pub delivered: Vec<Heard>,
     /// Tools, by the id of their use.
     pub uses: BTreeMap<String, Use>,
+    /// What the model's messages cost, by their ids: one message stands in several lines, and may in several files.
+    pub costs: BTreeMap<String, Cost>,
+    /// The client's versions that wrote them.
+    pub versions: BTreeSet<String>,
+    /// The transcripts that could be read.
+    pub all: Vec<Voice>,
     /// What could not be read.
     pub problems: Vec<String>,
 }
@@ -57,51 +64,6 @@ impl Span {
     }
 }
 
-/// A message, as its recipient read it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
-    /// Who read it.
-    pub recipient: String,
-    /// When, RFC 3339, by the client's clock.
-    pub at: Option<String>,
-    /// The message.
-    pub message: Delivered,
-}
-
-/// A tool's use, as its user's transcript has it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Use {
-    /// Who used it.
-    pub by: String,
-    /// When, RFC 3339, by the client's clock.
-    pub at: Option<String>,
-    /// The tool.
-    pub tool: String,
-    /// Its input, where it is a message.
-    pub input: Value,
-    /// What came of it; `None` when no result is told.
-    pub result: Option<Outcome>,
-}
-
-/// What came of a tool's use.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// It was carried out.
-    Done,
-    /// It failed or was refused, and why.
-    Failed(String),
-}
-
-impl Use {
-    /// Why it failed or was refused, if so.
-    pub fn failure(&self) -> Option<&str> {
-        match &self.result {
-            Some(Outcome::Failed(why)) => Some(why),
-            _ => None,
-        }
-    }
-}
-
 /// Reads a run's transcripts: those in the archive, and those that the client still has, whichever are longer.
 pub fn voices(
     archive: &Archive,
@@ -129,7 +91,11 @@ pub fn voices(
         let meta = paths.contains(&meta).then(|| note(archive, &meta, object(&meta)).ok()).flatten();
         let owner = owner(run, Path::new(path), meta.as_deref(), &agents, &is_member);
         match read(archive, path, object(path)) {
-            Ok(records) => voices.take(&owner, records, &mut seen),
+            Ok(records) => {
+                let voice = Voice { by: owner, agent: agent_of(Path::new(path)).to_owned() };
+                voices.take(&voice, records, &mut seen);
+                voices.all.push(voice);
+            }
             Err(problem) => voices.problems.push(problem.to_string()),
         }
     }
@@ -176,6 +142,21 @@ fn agents(events: &[Told]) -> HashMap<&str, &str> {
     agents
 }
 
+fn stem(path: &Path) -> &str {
+    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
+}
+
+/// Whether it is an agent's transcript and not a session's.
+fn is_agent_s(path: &Path) -> bool {
+    stem(path).starts_with("agent-")
+}
+
+/// The id of the agent or session that a transcript is named after.
+fn agent_of(path: &Path) -> &str {
+    let name = stem(path);
+    name.strip_prefix("agent-").unwrap_or(name)
+}
+
 /// Whose transcript this is.
 fn owner(
     run: &RunRecord,
@@ -184,12 +165,12 @@ fn owner(
     agents: &HashMap<&str, &str>,
     is_member: &impl Fn(&str) -> bool,
 ) -> String {
-    let file = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let Some(id) = file.strip_prefix("agent-") else {
-        let session = run.sessions.iter().find(|session| session.id == file);
+    let id = agent_of(path);
+    if !is_agent_s(path) {
+        let session = run.sessions.iter().find(|session| session.id == id);
         let pane = session.filter(|session| session.role == SessionRole::Pane);
         return pane.and_then(|pane| pane.name.clone()).unwrap_or_else(|| lead(run).to_owned());
-    };
+    }
     let meta: Value = meta.and_then(json::lenient).unwrap_or(Value::Null);
     let told = |key: &str| meta.get(key).and_then(Value::as_str);
     let by_meta = told("name").or(told("agentType")).filter(|name| is_member(name));
@@ -206,29 +187,40 @@ impl Voices {
     pub fn keep_within(&mut self, span: &Span) {
         self.delivered.retain(|heard| span.holds(heard.at.as_deref()));
         self.uses.retain(|_, used| span.holds(used.at.as_deref()));
+        self.costs.retain(|_, cost| span.holds(cost.at.as_deref()));
     }
 
-    fn take(&mut self, owner: &str, records: Vec<Record>, seen: &mut HashSet<(String, String)>) {
+    fn take(&mut self, voice: &Voice, records: Vec<Record>, seen: &mut HashSet<(String, String)>) {
         for record in records {
             // One line may stand in several files of one agent (2.1.177).
             if let Some(uuid) = &record.uuid
-                && !seen.insert((owner.to_owned(), uuid.clone()))
+                && !seen.insert((voice.by.clone(), uuid.clone()))
             {
                 continue;
             }
+            self.versions.extend(record.version);
+            if let Some(Spent { message, model, tokens }) = record.spent {
+                let cost = self.costs.entry(message).or_insert_with(|| Cost {
+                    by: voice.by.clone(),
+                    agent: voice.agent.clone(),
+                    at: record.timestamp.clone(),
+                    model,
+                    tokens,
+                });
+                cost.tokens = cost.tokens.most(tokens);
+            }
             for said in record.said {
-                self.hear(owner, record.timestamp.as_ref(), said);
+                self.hear(voice, record.timestamp.as_ref(), said);
             }
         }
     }
 
-    fn hear(&mut self, owner: &str, at: Option<&String>, said: Said) {
+    fn hear(&mut self, Voice { by, agent }: &Voice, at: Option<&String>, said: Said) {
+        let (by, agent, at) = (by.clone(), agent.clone(), at.cloned());
         match said {
-            Said::Delivered(message) => {
-                self.delivered.push(Heard { recipient: owner.to_owned(), at: at.cloned(), message });
-            }
+            Said::Delivered(message) => self.delivered.push(Heard { recipient: by, agent, at, message }),
             Said::Used { id, tool, input } => {
-                let used = Use { by: owner.to_owned(), at: at.cloned(), tool, input, result: None };
+                let used = Use { by, agent, at, tool, input, result: None };
                 self.uses.entry(id).or_insert(used);
             }
             Said::Result { id, failed } => {

@@ -58,8 +58,9 @@ const ROOMS: &[(&str, &[&str])] = &[
             "process", "team",
         ],
     ),
+    ("report", &["archive", "clock", "config", "event", "payload", "policy", "team", "timeline"]),
     ("backtest", &["archive", "clock", "config", "event", "gatekeeper", "log", "payload", "policy"]),
-    ("render", &["backtest", "clock", "event", "payload", "policy", "team", "timeline", "ui"]),
+    ("render", &["backtest", "clock", "event", "payload", "policy", "report", "team", "timeline", "ui"]),
     ("demo", &["clock", "config", "env", "error", "paths", "payload", "recorder", "team"]),
     (
         "commands",
@@ -84,6 +85,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "policy",
             "recorder",
             "render",
+            "report",
             "response",
             "settings",
             "timeline",

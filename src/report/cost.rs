@@ -1,0 +1,88 @@
+//! Tokens, each message of the model counted once, and what they cost at the user's prices.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::case::Case;
+use crate::config::{Price, pattern};
+use crate::team::Tokens;
+
+/// What the messages of the model took.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Spending {
+    /// By agent; those of whom a transcript is on record.
+    pub agents: Vec<Spent>,
+    /// Everybody else: what they took is not known.
+    pub unknown: Vec<String>,
+    /// All that is known; `None` without any transcript.
+    pub total: Option<Tokens>,
+    /// What that costs; `None` unless there is a price for every model.
+    pub cost: Option<f64>,
+}
+
+/// What one agent's messages took.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Whose.
+    pub agent: String,
+    /// How many messages of the model.
+    pub messages: usize,
+    /// The models.
+    pub models: Vec<String>,
+    /// The tokens.
+    pub tokens: Tokens,
+    /// What they cost; `None` without a price for each of the models.
+    pub cost: Option<f64>,
+}
+
+/// Adds it up. The first price whose glob is the model's counts.
+pub fn spending(case: &Case<'_>, prices: &[Price]) -> Spending {
+    let voices = &case.material.voices;
+    let mut spent: BTreeMap<&str, Spent> = BTreeMap::new();
+    for voice in &voices.all {
+        let none = Spent {
+            agent: voice.by.clone(),
+            messages: 0,
+            models: Vec::new(),
+            tokens: Tokens::default(),
+            cost: Some(0.0),
+        };
+        spent.entry(&voice.by).or_insert(none);
+    }
+    for cost in voices.costs.values() {
+        let Some(spent) = spent.get_mut(cost.by.as_str()) else { continue };
+        spent.messages += 1;
+        spent.tokens += cost.tokens;
+        let model = cost.model.as_deref().unwrap_or("unknown");
+        if !spent.models.iter().any(|known| known == model) {
+            spent.models.push(model.to_owned());
+        }
+        let price = prices.iter().find(|price| pattern::matches(&price.model, model));
+        spent.cost = spent.cost.zip(price).map(|(sum, price)| sum + at(price, &cost.tokens));
+    }
+    let mut agents: Vec<Spent> = spent.into_values().collect();
+    for spent in &mut agents {
+        spent.models.sort();
+        spent.cost = spent.cost.filter(|_| !prices.is_empty());
+    }
+    agents.sort_by_key(|spent| std::cmp::Reverse(spent.tokens.input + spent.tokens.output));
+    let mut total = Tokens::default();
+    agents.iter().for_each(|spent| total += spent.tokens);
+    let heard = |name: &&str| !case.is_heard(name);
+    Spending {
+        total: (!agents.is_empty()).then_some(total),
+        cost: agents.iter().map(|spent| spent.cost).sum::<Option<f64>>().filter(|_| !agents.is_empty()),
+        unknown: [case.lead].into_iter().chain(case.teammates()).filter(heard).map(str::to_owned).collect(),
+        agents,
+    }
+}
+
+/// What these tokens cost.
+fn at(price: &Price, tokens: &Tokens) -> f64 {
+    let part = |tokens: u64, price: u64| tokens as f64 * price as f64 / 1e12;
+    part(tokens.input, price.input)
+        + part(tokens.output, price.output)
+        + part(tokens.cache_read, price.cache_read)
+        + part(tokens.cache_write, price.cache_write)
+}

@@ -1,0 +1,89 @@
+//! The phases of a run, as they were observed: nothing is assumed of one that nobody saw.
+
+use serde::{Deserialize, Serialize};
+
+use super::case::Case;
+use crate::payload::Kind as Event;
+use crate::timeline::{Entry, Kind};
+
+/// One phase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    /// Which.
+    pub name: Name,
+    /// The first sign of it, RFC 3339; `None` when there was none.
+    pub from: Option<String>,
+    /// The last sign of it.
+    pub to: Option<String>,
+    /// How many signs there were.
+    pub signs: usize,
+}
+
+/// The phases, in the order in which a team goes through them. They may overlap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Name {
+    /// The session begins and the team is made.
+    Setup,
+    /// Tasks are made.
+    Define,
+    /// Tasks are given to somebody.
+    Assign,
+    /// Teammates come.
+    Spawn,
+    /// After the first of them came: messages, and the lead's looks at the tasks.
+    Monitor,
+    /// Teammates are asked to stop, and answer.
+    Shutdown,
+    /// The team is deleted, its files go, the session ends.
+    Cleanup,
+}
+
+/// Every phase.
+const ALL: [Name; 7] =
+    [Name::Setup, Name::Define, Name::Assign, Name::Spawn, Name::Monitor, Name::Shutdown, Name::Cleanup];
+
+/// Tools with which a lead looks how far the others are.
+const LOOKS: [&str; 3] = ["TaskList", "TaskGet", "TaskOutput"];
+
+/// Finds the signs of each phase.
+pub fn phases(case: &Case<'_>) -> Vec<Phase> {
+    let mut signs: Vec<(Name, String)> =
+        case.entries.iter().filter_map(|entry| Some((sign(case, entry)?, entry.at.clone()))).collect();
+    for event in &case.material.events {
+        let phase = match (event.kind, event.payload.tool()) {
+            (Event::PreToolUse | Event::PostToolUse, Some("TeamCreate")) => Name::Setup,
+            (Event::PreToolUse | Event::PostToolUse, Some("TeamDelete")) => Name::Cleanup,
+            _ => continue,
+        };
+        signs.push((phase, event.at.clone()));
+    }
+    let leads = case.material.voices.uses.values().filter(|used| used.by == case.lead);
+    let looks = leads.filter(|used| LOOKS.contains(&used.tool.as_str()));
+    signs.extend(looks.filter_map(|used| Some((Name::Monitor, case.ours(used.at.as_ref())?))));
+    let spawned = signs.iter().filter(|(name, _)| *name == Name::Spawn).map(|(_, at)| at.clone()).min();
+    signs.retain(|(name, at)| *name != Name::Monitor || spawned.as_ref().is_some_and(|spawned| at > spawned));
+    let phase = |name| {
+        let own = signs.iter().filter(|(sign, _)| *sign == name).map(|(_, at)| at);
+        Phase { name, from: own.clone().min().cloned(), to: own.clone().max().cloned(), signs: own.count() }
+    };
+    ALL.map(phase).into()
+}
+
+/// The phase that a thing is a sign of.
+fn sign(case: &Case<'_>, entry: &Entry) -> Option<Name> {
+    let given = || entry.owner.as_ref().is_some_and(Option::is_some) && entry.from_status == entry.to_status;
+    let by_lead = entry.actor == case.lead;
+    match entry.kind {
+        Kind::SessionStarted | Kind::TeamCreated => Some(Name::Setup),
+        Kind::TaskCreated => Some(Name::Define),
+        Kind::TaskChanged if given() || (by_lead && entry.owner.as_ref().is_some_and(Option::is_some)) => {
+            Some(Name::Assign)
+        }
+        Kind::MemberJoined if !by_lead => Some(Name::Spawn),
+        Kind::Message if !entry.automatic => Some(Name::Monitor),
+        Kind::ShutdownRequested | Kind::ShutdownApproved | Kind::ShutdownRejected => Some(Name::Shutdown),
+        Kind::TeamErased | Kind::SessionEnded => Some(Name::Cleanup),
+        _ => None,
+    }
+}

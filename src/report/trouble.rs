@@ -1,0 +1,137 @@
+//! Where trouble is looked for, one function for a kind of it.
+
+use super::case::Case;
+use super::findings::{Code, Finding};
+use super::messages::Mail;
+use super::tasks::{Change, TaskLife};
+use super::turns::Turn;
+use crate::policy::{Decision, bare};
+use crate::timeline::Kind;
+
+/// Teammates that agreed to stop with a task in progress.
+pub fn stopped_at_work(case: &Case<'_>, tasks: &[TaskLife]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for entry in case.entries.iter().filter(|entry| entry.kind == Kind::ShutdownApproved) {
+        let who = &entry.actor;
+        let holds = |task: &&TaskLife| {
+            let last = task.changes.iter().rfind(|change| change.at < entry.at);
+            last.is_some_and(|last| {
+                last.owner.as_ref() == Some(who) && last.to.as_deref() == Some("in_progress")
+            })
+        };
+        for task in tasks.iter().filter(holds) {
+            let what = format!("{who} agreed to stop with task {} in progress{}", task.id, called(task));
+            found.push(Finding::new(Code::StoppedAtWork, what).at(&entry.at).of(who).task(&task.id));
+        }
+    }
+    found
+}
+
+/// Tasks that were given back, erased or never completed.
+pub fn tasks(case: &Case<'_>, tasks: &[TaskLife]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let returned = |change: &&Change| {
+        change.by == "client" && change.to.as_deref() == Some("pending") && change.owner_from.is_some()
+    };
+    for task in tasks {
+        for change in task.changes.iter().filter(returned) {
+            let owner = change.owner_from.as_deref().unwrap_or_default();
+            let what = format!("the client took task {} from {owner} and made it pending again", task.id);
+            found.push(Finding::new(Code::WorkReturned, what).at(&change.at).of(owner).task(&task.id));
+        }
+        for change in task.changes.iter().filter(|change| change.kind == "task-erased") {
+            let what = format!("the client erased task {} ({}){}", task.id, task.status, called(task));
+            found.push(Finding::new(Code::TaskErased, what).at(&change.at).task(&task.id));
+        }
+        if task.is_unfinished() && (case.is_over() || task.removed_at.is_some()) {
+            let last = task.changes.iter().rev().find_map(|change| change.owner.as_deref());
+            let owned = match (&task.owner, last) {
+                (Some(owner), _) => format!("owned by {owner}"),
+                (None, Some(last)) => format!("owned by nobody, before by {last}"),
+                (None, None) => "owned by nobody".to_owned(),
+            };
+            let (id, status, called) = (&task.id, &task.status, called(task));
+            let what = format!("task {id} was never completed: it was {status}, {owned}{called}");
+            let finding = Finding::new(Code::Unfinished, what).task(&task.id);
+            found.push(last.map_or(finding.clone(), |owner| finding.of(owner)));
+        }
+    }
+    found
+}
+
+fn called(task: &TaskLife) -> String {
+    task.subject.as_ref().map_or_else(String::new, |subject| format!(": {subject}"))
+}
+
+/// Messages that did not arrive, and teammates that sent none.
+pub fn mail(case: &Case<'_>, mail: &Mail) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for letter in mail.messages.iter().filter(|letter| !letter.automatic) {
+        let what = format!("{} of {} to {}", letter.kind, letter.from, letter.to);
+        let about = letter.summary.as_ref().map_or_else(String::new, |summary| format!(": {summary}"));
+        let finding = match (&letter.refused, letter.delivered) {
+            (Some(_), _) => Finding::new(Code::Refused, format!("a {what} was refused{about}")),
+            (None, Some(false)) => {
+                Finding::new(Code::NotDelivered, format!("a {what} was never read by {}{about}", letter.to))
+            }
+            _ => continue,
+        };
+        found.push(finding.at(&letter.at).of(&letter.from));
+    }
+    for name in case.teammates() {
+        let reports = |letter: &&super::Letter| {
+            letter.from == name
+                && !letter.automatic
+                && letter.refused.is_none()
+                && !letter.kind.starts_with("shutdown_")
+        };
+        if case.is_over() && !mail.messages.iter().any(|letter| reports(&letter)) {
+            let what = format!("{name} never sent a message");
+            found.push(Finding::new(Code::NeverReported, what).of(name));
+        }
+    }
+    found
+}
+
+/// The lead's turns for which there was no other reason than that somebody was idle.
+pub fn ping_pong(case: &Case<'_>, turns: &[Turn]) -> Vec<Finding> {
+    let own = turns.iter().filter(|turn| turn.agent == case.lead);
+    let all = own.clone().count();
+    let vain = own.filter(|turn| turn.for_idlers).count();
+    if vain == 0 {
+        return Vec::new();
+    }
+    let what = format!("{vain} of the lead's {all} turns began for nothing but notices of idle teammates");
+    let share = vain as f64 / all as f64;
+    vec![Finding { amount: Some(share), ..Finding::new(Code::IdlePingPong, what).of(case.lead) }]
+}
+
+/// What the gates held back, let through after all, or warned of.
+pub fn verdicts(case: &Case<'_>) -> Vec<Finding> {
+    let told = case.entries.iter().filter(|entry| entry.kind == Kind::Verdict && !entry.repeated);
+    let finding = |entry: &crate::timeline::Entry| {
+        let (code, done) = match (entry.decision?, entry.blocks) {
+            (Decision::Block, _) => (Code::Blocked, "held back".to_owned()),
+            (_, Some(blocks)) => (Code::Escalated, format!("let through in spite of {blocks} blocks")),
+            (Decision::Warn, _) => (Code::Warned, "warned".to_owned()),
+            _ => return None,
+        };
+        let gate = entry.summary.as_deref().unwrap_or("unknown");
+        let reason = entry.text.as_deref().unwrap_or_default();
+        let finding = Finding::new(code, format!("{} was {done}: {} ({gate})", entry.actor, bare(reason)));
+        Some(finding.at(&entry.at).of(&entry.actor))
+    };
+    told.filter_map(finding).collect()
+}
+
+/// What the record itself lacks.
+pub fn record(case: &Case<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> =
+        case.material.problems().into_iter().map(|what| Finding::new(Code::Unreadable, what)).collect();
+    if case.material.client_gone {
+        found.push(
+            Finding::new(Code::NoEnd, "no end is on record, and the client's process is gone").at(&case.end),
+        );
+    }
+    found
+}

@@ -1,0 +1,167 @@
+//! Turns: from the beginning of an agent's work to the answer that ends it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::case::Case;
+use crate::payload::Kind as Event;
+use crate::timeline::Kind;
+
+/// One turn of one agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// Who worked.
+    pub agent: String,
+    /// The id of the agent that acted under this name, where a hook told it.
+    pub instance: Option<String>,
+    /// When it began, RFC 3339; `None` where nothing tells.
+    pub from: Option<String>,
+    /// When it ended; `None` for a turn whose end is not on record.
+    pub to: Option<String>,
+    /// Whether nothing but the client's notices of idle teammates had come in when it began.
+    pub for_idlers: bool,
+}
+
+/// A sign of what somebody does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sign {
+    /// A turn begins.
+    Begin,
+    /// A notice that somebody is idle came in.
+    Idler,
+    /// Something else came in, or a tool was used.
+    Act,
+    /// The turn is over.
+    End,
+    /// It is no longer in the team.
+    Gone,
+}
+
+/// Who it is about: a name, and for plain subagents the id, because several may have one name at once.
+type Who = (String, Option<String>);
+
+/// The turns of everybody, by when they began. A turn that no hook saw begin (the lead's, when mail wakes it) began
+/// with what came in first after the turn before it.
+pub fn turns(case: &Case<'_>) -> Vec<Turn> {
+    let mut turns: Vec<Turn> =
+        signs(case).into_iter().flat_map(|(who, signs)| of_one(who.0, signs)).collect();
+    turns.sort_by(|a, b| a.from.as_ref().or(a.to.as_ref()).cmp(&b.from.as_ref().or(b.to.as_ref())));
+    turns
+}
+
+/// A sign with its time and the id of the agent that gave it.
+type Given = (String, Sign, Option<String>);
+
+fn signs(case: &Case<'_>) -> BTreeMap<Who, Vec<Given>> {
+    let mut signs: BTreeMap<Who, Vec<Given>> = BTreeMap::new();
+    for entry in case.entries {
+        let sign = match entry.kind {
+            Kind::TurnStarted => Sign::Begin,
+            Kind::TurnEnded => Sign::End,
+            Kind::MemberLeft => Sign::Gone,
+            _ => continue,
+        };
+        let id = entry.agent.clone();
+        let who = (entry.actor.clone(), id.clone().filter(|_| entry.by_subagent));
+        signs.entry(who).or_default().push((entry.at.clone(), sign, id));
+    }
+    let mut add = |name: &str, at: Option<String>, sign: Sign| {
+        if let (Some(at), Some(given)) = (at, signs.get_mut(&(name.to_owned(), None))) {
+            given.push((at, sign, None));
+        }
+    };
+    for heard in &case.material.voices.delivered {
+        let idle = heard.message.text.contains("\"idle_notification\"");
+        add(&heard.recipient, case.ours(heard.at.as_ref()), if idle { Sign::Idler } else { Sign::Act });
+    }
+    for used in case.material.voices.uses.values() {
+        add(&used.by, case.ours(used.at.as_ref()), Sign::Act);
+    }
+    for event in case.material.events.iter().filter(|event| event.kind == Event::PreToolUse) {
+        add(event.who().unwrap_or_default(), Some(event.at.clone()), Sign::Act);
+    }
+    signs.values_mut().for_each(|given| given.sort());
+    signs
+}
+
+/// A turn that has not ended yet.
+#[derive(Default)]
+struct Open {
+    /// When a hook saw it begin.
+    begun: Option<String>,
+    /// The first that was heard of it.
+    heard: Option<String>,
+    /// Whether idlers' notices came in first, and nothing else.
+    idlers: Option<bool>,
+    instance: Option<String>,
+    /// The last sign of it.
+    last: Option<String>,
+    /// Whether its agent has left the team.
+    gone: bool,
+}
+
+impl Open {
+    /// Closes a turn whose end nobody saw with the last sign of it.
+    fn close(self, agent: &str) -> Turn {
+        let (from, for_idlers) = (self.begun.or(self.heard), self.idlers == Some(true));
+        Turn { agent: agent.to_owned(), instance: self.instance, from, to: self.last, for_idlers }
+    }
+}
+
+fn of_one(agent: String, signs: Vec<Given>) -> Vec<Turn> {
+    let mut turns = Vec::new();
+    let mut open: Option<Open> = None;
+    for (at, sign, id) in signs {
+        if sign == Sign::End {
+            let open = open.take().unwrap_or_default();
+            turns.push(Turn {
+                agent: agent.clone(),
+                instance: id.or(open.instance),
+                from: open.begun.or(open.heard),
+                to: Some(at),
+                for_idlers: open.idlers == Some(true),
+            });
+            continue;
+        }
+        if sign == Sign::Gone {
+            // The end of the turn may still be told; before 2.1.100 or so it never is.
+            if let Some(open) = &mut open {
+                open.gone = true;
+            }
+            continue;
+        }
+        if sign == Sign::Begin
+            && let Some(gone) = open.take_if(|open| open.gone && open.begun.is_some())
+        {
+            turns.push(gone.close(&agent));
+        }
+        let now = open.get_or_insert_default();
+        now.last = Some(at.clone());
+        match sign {
+            Sign::Begin => {
+                // What came in before a turn that a hook saw begin was read in it.
+                now.begun.get_or_insert(at);
+                now.instance = now.instance.take().or(id);
+            }
+            Sign::Idler => {
+                now.heard.get_or_insert_with(|| at.clone());
+                if now.begun.is_none() {
+                    now.idlers.get_or_insert(true);
+                }
+            }
+            // Whatever it does in the turn, it began for idlers; other mail of the same moment is another reason.
+            _ => {
+                let first = now.heard.get_or_insert_with(|| at.clone()).clone();
+                if now.idlers.is_none() || first == at {
+                    now.idlers = Some(false);
+                }
+            }
+        }
+    }
+    if let Some(open) = open.filter(|open| open.begun.is_some()) {
+        let to = open.last.clone().filter(|_| open.gone);
+        turns.push(Turn { to, ..open.close(&agent) });
+    }
+    turns
+}
