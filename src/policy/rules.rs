@@ -3,7 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::gates::rules::{Asked, Said, undecided};
+use super::gates::rules::{Asked, Said};
+use super::gates::undecided::undecided;
 use super::{Decision, Facts, Finding};
 use crate::config::{OnError, Rule};
 

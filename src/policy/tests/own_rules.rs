@@ -162,6 +162,13 @@ fn a_rule_that_cannot_look_at_a_value_says_so_and_never_no() {
     let found = written(rules(), 14 << 20, OnError::Block);
     assert_eq!((found.len(), found[0].decision), (1, Decision::Block));
     insta::assert_snapshot!(found[0].reason, @r#"Refused: the user's rule "a" could not be asked (nor could 2 more): there are 14680064 bytes at "/tool_input/content", and its pattern looks at 2097152 at most. on-error = "block" holds the action back for it. Make the input smaller, or tell the user."#);
+    let lasting = [named("a"), Rule { lasting: true, ..named("b") }];
+    let found = written(lasting.into(), 14 << 20, OnError::Block);
+    assert_eq!(
+        (found[0].rule.as_deref(), found[0].lasting),
+        (Some("b"), true),
+        "one that lasts speaks for all"
+    );
     let mut warns = named("a");
     warns.action = Mode::Warn;
     assert_eq!(written(vec![warns], 14 << 20, OnError::Block)[0].decision, Decision::Warn);
