@@ -60,9 +60,9 @@ impl Call<'_> {
         let desk = Desk::new(self.dir.to_owned(), self.patience);
         let mut failed = None;
         let checked = noted(self.check_completion(&desk, &key), &mut failed).flatten();
-        let open = noted(desk.open(&key), &mut failed);
-        let mut notebook = match &open {
-            Some(open) => open.notebook.clone(),
+        let mut open = noted(desk.open(&key), &mut failed);
+        let mut notebook = match &mut open {
+            Some(open) => std::mem::take(&mut open.notebook),
             None => desk.read(&key),
         };
         let ledger = std::mem::take(&mut notebook.ledger);
@@ -79,11 +79,11 @@ impl Call<'_> {
         let mut judgement = self.weigh(&findings, &state, &mut notebook);
         self.remember(&judgement, &mut team);
         notebook.ledger = team.ledger;
-        if let Some(mut open) = open {
+        let counted = open.and_then(|mut open| {
             open.notebook = notebook;
-            noted(open.close(), &mut failed);
-        }
-        if failed.is_some() && decision(self.policy.on_error, self.event.kind) == Decision::Allow {
+            noted(open.close(), &mut failed)
+        });
+        if counted.is_none() && decision(self.policy.on_error, self.event.kind) == Decision::Allow {
             self.let_go_on(&mut judgement, findings, &state);
         }
         Judgement { failed, ..judgement }
