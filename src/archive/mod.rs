@@ -7,6 +7,7 @@
 mod capture;
 mod ending;
 mod index;
+mod inspect;
 mod look;
 mod notes;
 mod object;
@@ -20,6 +21,8 @@ mod transcripts;
 
 pub use capture::{Call, Captured};
 pub use index::{Index, Seat};
+pub use inspect::Stored;
+pub use object::{Objects, Reading};
 pub use run::{EndedBy, RunRecord, SessionRecord, SessionRole};
 pub use snapshot::{Change, Snapshot};
 pub use state::{FileState, Held, Journal, apply};

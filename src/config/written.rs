@@ -36,7 +36,7 @@ pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, flaws: &mut Flaws) -> Opti
         (Kind::Switch, DeValue::Boolean(on)) => json!(on),
         (Kind::Count, DeValue::Integer(number)) => json!(count(number, at, flaws)?),
         (Kind::Price, DeValue::Integer(_) | DeValue::Float(_)) => json!(price(value.get_ref(), at, flaws)?),
-        (Kind::Names | Kind::Globs | Kind::Events, DeValue::Array(list)) => {
+        (Kind::Names | Kind::Globs | Kind::Events | Kind::Picks(_), DeValue::Array(list)) => {
             list.iter().for_each(|item| item_of(kind, item, flaws));
             Json::Array(list.iter().map(|item| json!(item.get_ref().as_str().unwrap_or_default())).collect())
         }
@@ -76,7 +76,8 @@ pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, flaws: &mut Flaws) -> Opti
             | Kind::Names
             | Kind::Globs
             | Kind::Events
-            | Kind::Patterns,
+            | Kind::Patterns
+            | Kind::Picks(_),
             other,
         ) => {
             wrong(at, expected(kind), other, flaws);
@@ -101,8 +102,9 @@ fn expected(kind: Kind) -> &'static str {
         Kind::Duration => "a duration such as \"90d\"",
         Kind::Words(_) => "a word in quotes",
         Kind::Text => "a text in quotes",
+        Kind::Regex => "a regular expression in quotes",
         Kind::Glob => "a glob in quotes",
-        Kind::Names | Kind::Globs => "a list such as [\"a\", \"b\"]",
+        Kind::Names | Kind::Globs | Kind::Picks(_) => "a list such as [\"a\", \"b\"]",
         Kind::Events => "a list such as [\"PreToolUse\"]",
         Kind::Patterns => "a table such as { \"/tool_input/command\" = \"*rm*\" }",
     }
@@ -166,6 +168,7 @@ fn item_of(kind: Kind, item: &Spanned<DeValue<'_>>, flaws: &mut Flaws) {
     match kind {
         Kind::Globs => is_of(Kind::Glob, text, at, flaws),
         Kind::Events => events::check(text, at, flaws),
+        Kind::Picks(words) => is_of(Kind::Words(words), text, at, flaws),
         _ => {}
     }
 }
@@ -190,6 +193,14 @@ fn is_of(kind: Kind, text: &str, at: usize, flaws: &mut Flaws) {
             let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
             flaw(Code::BadValue, format!("{} is none of {}", quoted(text), words.join(", ")), hint);
         }
+        Kind::Regex => match program(text, at) {
+            Err(found) => flaws.push(found),
+            // It would find nothing between any two characters.
+            Ok(program) if program.means("") == Some(true) => {
+                flaw(Code::BadRegex, format!("{} matches the empty text", quoted(text)), None);
+            }
+            Ok(_) => {}
+        },
         Kind::Glob => {
             if let Err(why) = pattern::check_glob(text) {
                 flaw(Code::BadGlob, format!("{} is no glob: {why}", quoted(text)), None);
@@ -200,15 +211,23 @@ fn is_of(kind: Kind, text: &str, at: usize, flaws: &mut Flaws) {
 }
 
 fn is_pattern(text: &str, at: usize, flaws: &mut Flaws) {
-    let Some(expression) = pattern::regex_of(text) else { return is_of(Kind::Glob, text, at, flaws) };
-    let (code, why, hint) = match Program::of(expression) {
-        Ok(_) => return,
-        Err(Unfit::Malformed(why)) => (Code::BadRegex, format!("is no regular expression: {why}"), None),
-        Err(Unfit::TooLarge) => (
-            Code::LargeRegex,
-            "is too large a regular expression: compiled it has more than 64 KiB".to_owned(),
-            Some("repeat less: `x{500}` counts as 500 times `x`".to_owned()),
-        ),
-    };
-    flaws.push(Flaw { code, at, message: format!("{} {why}", quoted(text)), hint });
+    match pattern::regex_of(text) {
+        Some(expression) => flaws.extend(program(expression, at).err()),
+        None => is_of(Kind::Glob, text, at, flaws),
+    }
+}
+
+/// Compiles a regular expression, or says what keeps it from being one.
+fn program(expression: &str, at: usize) -> Result<Program, Flaw> {
+    Program::of(expression).map_err(|unfit| {
+        let (code, why, hint) = match unfit {
+            Unfit::Malformed(why) => (Code::BadRegex, format!("is no regular expression: {why}"), None),
+            Unfit::TooLarge => (
+                Code::LargeRegex,
+                "is too large a regular expression: compiled it has more than 64 KiB".to_owned(),
+                Some("repeat less: `x{500}` counts as 500 times `x`".to_owned()),
+            ),
+        };
+        Flaw { code, at, message: format!("{} {why}", quoted(expression)), hint }
+    })
 }

@@ -2,6 +2,7 @@
 
 mod cells;
 mod detail;
+mod findings;
 mod heading;
 mod log;
 mod notice;
@@ -14,6 +15,7 @@ mod teams;
 mod words;
 
 pub use detail::detail;
+pub use findings::findings;
 pub use log::LogView;
 pub use objection::{Objection, counts, objections};
 pub use report::{Listing, report, report_markdown};
