@@ -93,3 +93,34 @@ fn open(raw: Raw, wants: &impl Fn(&Glance<'_>) -> bool) -> Result<Option<Line>, 
         _ => parse(raw),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wanted_comes_in_order_and_what_is_no_line_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let line =
+            |id: &str, run: &str| format!(r#"{{"v":1,"id":"{id}","run":"{run}","payload":{{}}}}"#) + "\n";
+        let segments = [
+            ("2026-02-03T000000000Z-aaaaaaaa.jsonl", line("1", "r") + "{broken\n" + &line("2", "other")),
+            ("2026-02-03T010000000Z-aaaaaaaa.jsonl", line("3", "r") + "\n{\"v\":9}\n"),
+            (
+                "2026-02-03T020000000Z-aaaaaaaa.jsonl",
+                line("4", "\\u0072") + "{\"v\":1,\"id\":\"5\",\"run\":\"r",
+            ),
+        ];
+        for (name, text) in &segments {
+            std::fs::write(dir.path().join(name), text).unwrap();
+        }
+        let wants = |glance: &Glance<'_>| glance.run.as_deref() == Some("r");
+        let (ids, problems) = sift(dir.path(), Range::default(), wants, |line| line.recorded.id).unwrap();
+        assert_eq!(ids, ["1", "3", "4"]);
+        let mut all = Reader::open(dir.path(), Range::default()).unwrap();
+        assert_eq!(all.by_ref().count(), 4);
+        assert_eq!((problems.count, all.into_problems().count), (2, 2), "the last line is being written");
+        let none = sift(&dir.path().join("none"), Range::default(), wants, |_| ()).unwrap();
+        assert!(none.0.is_empty() && none.1.is_empty());
+    }
+}

@@ -194,3 +194,30 @@ fn claim(runs: &[&RunRecord], at: &str) -> Option<String> {
     let last = || runs.iter().max_by_key(|run| &run.started_at);
     next.or_else(last).map(|run| run.run.clone())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_opened(event: &str, payload: &str) -> bool {
+        let line = format!(r#"{{"v":1,"event":"{event}","run":"r","payload":{payload}}}"#);
+        tells(&serde_json::from_str(&line).unwrap())
+    }
+
+    #[test]
+    fn of_a_large_log_other_tools_are_left_out_but_for_some_and_nothing_else_is() {
+        let call = |tool: &str, id: usize| {
+            is_opened("PreToolUse", &format!(r#"{{"tool_name":"{tool}","tool_use_id":"toolu_{id}"}}"#))
+        };
+        let opened = (0..10_000).filter(|id| call("Bash", *id)).count();
+        assert!((10..100).contains(&opened), "{opened}");
+        assert!((0..300).all(|id| TOLD.iter().all(|tool| call(tool, id))));
+        assert!(call("Send\\u004dessage", 1), "however it is spelled");
+        let nested = r#"{"tool_input":{"tool_name":"Bash"},"tool_name":"SendMessage","tool_use_id":"a"}"#;
+        assert!(is_opened("PostToolUse", nested));
+        for odd in ["{}", "7", "null", r#"{"tool_name":"Bash"}"#, r#"{"tool_name":7,"tool_use_id":"a"}"#] {
+            assert!(is_opened("PreToolUse", odd), "{odd}");
+        }
+        assert!(is_opened("Stop", r#"{"tool_name":"Bash","tool_use_id":"a"}"#));
+    }
+}

@@ -3,6 +3,7 @@
 mod follow;
 mod part;
 mod play;
+mod score;
 mod speed;
 
 use std::io::{BufWriter, Write};

@@ -1,17 +1,18 @@
 //! `replay --speed`: a run played in time, on the whole terminal or as lines in a pipe.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use super::score::{Score, between, time};
 use super::speed::Speed;
 use super::{Args, Format};
-use crate::clock::{self, Time};
+use crate::clock::Time;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::render::{self, Lines, Telling, View};
-use crate::timeline::{Board, Entry, Filter, Material, Timeline};
+use crate::render::{self, View};
+use crate::timeline::{Board, Filter, Material, Timeline};
 use crate::ui;
 use crate::ui::screen::{Came, Screen};
 
@@ -46,63 +47,6 @@ pub fn play(
     let mut out: Box<dyn Write> = if json { Box::new(context.ui.json()) } else { Box::new(context.ui.out()) };
     ui::quiet(lines(&score, speed, json, &mut out)).map_err(Error::from)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// What is played: things in their order, and which of them are told.
-struct Score<'a> {
-    material: &'a Material,
-    timeline: &'a Timeline,
-    filter: &'a Filter,
-    telling: Telling,
-    told: HashSet<usize>,
-    /// The ends of turns that nothing came after.
-    idlers: HashSet<usize>,
-    lines: Lines,
-}
-
-impl<'a> Score<'a> {
-    fn of(
-        material: &'a Material,
-        timeline: &'a Timeline,
-        filter: &'a Filter,
-        telling: Telling,
-        json: bool,
-    ) -> Score<'a> {
-        // A program gets everything, and each thing by itself.
-        let is_told = |entry: &Entry| filter.holds(entry, material) && (json || telling.tells(entry));
-        let entries = timeline.entries.iter().enumerate();
-        let (places, shown): (Vec<usize>, Vec<&Entry>) = entries.filter(|(_, entry)| is_told(entry)).unzip();
-        let (idles, idlers) = if json { Default::default() } else { render::idles(&shown) };
-        let lines = Lines::of(&material.run.started_at, &shown, telling);
-        let place = |at: usize| places.get(at).copied();
-        let told = (0..places.len()).filter(|at| !idles.contains(at)).filter_map(place).collect();
-        let idlers = idlers.into_iter().filter_map(place).collect();
-        Score { material, timeline, filter, telling, told, idlers, lines }
-    }
-
-    /// The things from where the part begins until it ends; those before it are over when it begins.
-    fn steps(&self) -> impl Iterator<Item = (usize, &'a Entry)> {
-        let (filter, entries) = (self.filter, self.timeline.entries.iter().enumerate());
-        entries.filter(|(_, entry)| !filter.is_before(entry)).take_while(|(_, entry)| !filter.is_after(entry))
-    }
-
-    fn line(&self, place: usize, columns: Option<usize>) -> Vec<u8> {
-        let (mut lines, mut out) = (self.lines.clone(), Vec::new());
-        lines.set_columns(columns);
-        if let Some(entry) = self.timeline.entries.get(place) {
-            lines.write(entry, self.idlers.contains(&place), &mut out);
-        }
-        out
-    }
-}
-
-fn time(entry: &Entry) -> Option<Time> {
-    clock::parse(&entry.at)
-}
-
-/// Milliseconds between two moments, the first of which there may not be.
-fn between(before: Option<Time>, now: Time) -> i64 {
-    before.map_or(0, |before| (now - before).num_milliseconds())
 }
 
 /// Prints what is told, each thing when its time has come.
