@@ -32,22 +32,22 @@ pub fn follow(context: &Context, args: &Args, run: &str, filter: &Filter) -> Res
     let mut known: Option<Known> = None;
     let mut ended: Option<Instant> = None;
     loop {
-        let fits = known.take().filter(Known::is_fresh);
         let is_first = fresh.is_new();
-        let now = match fits {
-            Some(known) => known,
-            None => Known::read(context, run)?,
+        let now = match known.take() {
+            Some(known) if known.is_fresh() => known,
+            before => Known::read(context, run, before)?,
         };
-        let Known { library, opened, timeline, cost, .. } = &*known.insert(now);
+        let Known { library, opened, timeline, cost, changed, .. } = &*known.insert(now);
         let Some(material) = opened.runs.first() else { return Ok(ExitCode::SUCCESS) };
         if is_first && !filter.is_empty() {
             hint(context, filter, material, timeline);
         }
-        let is_over = material.run.ended_at.is_some() || material.client_gone;
+        let is_over = material.run.ended_at.is_some();
         let since = is_over.then(|| *ended.get_or_insert_with(Instant::now));
         ended = ended.filter(|_| is_over);
-        let is_last = since
-            .is_some_and(|since| material.run.finished || material.client_gone || since.elapsed() > LINGERS);
+        let is_ended = since.is_some_and(|since| material.run.finished || since.elapsed() > LINGERS);
+        // Somebody else's client may be gone for us; as long as something comes the run is not over.
+        let is_last = is_ended || (material.client_gone && changed.elapsed() > LINGERS);
         let due = fresh.take(&timeline.entries, began.elapsed(), is_last);
         let due = due.into_iter().map(|place| &timeline.entries[place]);
         let due: Vec<&Entry> = due.filter(|entry| filter.holds(entry, material)).collect();
@@ -71,11 +71,13 @@ struct Known {
     timeline: Timeline,
     pulse: Pulse,
     read: Instant,
+    /// When it was last seen to be another.
+    changed: Instant,
     cost: Duration,
 }
 
 impl Known {
-    fn read(context: &Context, run: &str) -> Result<Known> {
+    fn read(context: &Context, run: &str, before: Option<Known>) -> Result<Known> {
         let start = Instant::now();
         let library = reading::library(context)?;
         let record = library.find(run)?;
@@ -83,7 +85,8 @@ impl Known {
         let pulse = library.pulse(record);
         let opened = library.open_stories(&[record])?;
         let timeline = opened.runs.first().map(merge).unwrap_or_default();
-        Ok(Known { library, opened, timeline, pulse, read: Instant::now(), cost: start.elapsed() })
+        let changed = before.filter(|before| before.pulse == pulse).map_or(start, |before| before.changed);
+        Ok(Known { library, opened, timeline, pulse, read: Instant::now(), changed, cost: start.elapsed() })
     }
 
     /// Whether nothing of it can have changed.
