@@ -217,7 +217,7 @@ fn a_terminal_is_what_it_was_however_the_playing_ends() {
 #[test]
 fn a_run_is_played_to_its_end_and_the_last_page_stays() {
     let stage = stage();
-    let mut terminal = Terminal::run(&stage, &["replay", "--speed", "100000x"], &[]);
+    let mut terminal = Terminal::run(&stage, &["replay", "--full", "--speed", "100000x"], &[]);
     terminal.until(CLOSE);
     terminal.until("ended the turn\u{1b}[0m\r\n");
     let told = terminal.told.clone();

@@ -36,7 +36,8 @@ pub struct Args {
     /// is in its own team, and the beginnings of turns that no prompt began
     #[arg(short, long)]
     all: bool,
-    /// Print messages, prompts and what agents said at the end of their turns in full, below their lines
+    /// Print messages, prompts and what agents said at the end of their turns in full, below their lines (but not on
+    /// the screen of --speed)
     #[arg(long)]
     full: bool,
     /// Go on with a run that is alive until it ends. What is learned late is told late, with the time when it was

@@ -34,9 +34,12 @@ pub fn play(
     filter: &Filter,
 ) -> Result<ExitCode> {
     let json = args.format() == Format::Json;
-    let score = Score::of(material, timeline, filter, args.telling(context), json);
-    let is_page = context.ui.is_terminal() && context.env.term.as_deref() != Some("dumb");
-    if args.format() == Format::Text && is_page {
+    let is_page = !json && context.ui.is_terminal() && context.env.term.as_deref() != Some("dumb");
+    let mut telling = args.telling(context);
+    // There a thing has a line.
+    telling.full &= !is_page;
+    let score = Score::of(material, timeline, filter, telling, json);
+    if is_page {
         let (code, last) = page(&score, speed)?;
         // What was on the screen at the end stays below the prompt.
         let mut out = context.ui.out();
@@ -234,7 +237,6 @@ impl Player<'_> {
             Line::Thing(place) => self.score.line(*place, width),
             Line::Pause(millis) => format!("{}\n", render::pause(*millis)).into_bytes(),
         });
-        // A thing in full is several lines.
         let text = told.map(|line| String::from_utf8_lossy(&line).into_owned()).collect::<String>();
         let story: Vec<String> = text.lines().map(str::to_owned).collect();
         let (first, last) = self.bounds;
