@@ -3,6 +3,7 @@
 mod cells;
 mod detail;
 mod heading;
+mod html;
 mod log;
 mod notice;
 mod objection;
@@ -13,6 +14,7 @@ mod teams;
 mod words;
 
 pub use detail::detail;
+pub use html::page;
 pub use log::LogView;
 pub use objection::{Objection, counts, objections};
 pub use state::state;
