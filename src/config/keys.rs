@@ -1,6 +1,6 @@
 //! Every key of `teamkeep.toml`, once: validation, `policy show`, the JSON Schema and the documentation read this table.
 
-use Kind::{Count, Duration, Events, Glob, Globs, Names, Patterns, Size, Switch, Text, Times, Words};
+use Kind::{Count, Duration, Events, Glob, Globs, Names, Patterns, Price, Size, Switch, Text, Times, Words};
 use Project::{Added, Fewer, Never, Smaller, Stricter};
 
 /// One key.
@@ -33,6 +33,8 @@ pub enum Kind {
     Duration,
     /// One of these words, the softest first.
     Words(&'static [&'static str]),
+    /// What a million tokens cost: a number from 0, with or without a fraction.
+    Price,
     /// Any text.
     Text,
     /// A list of texts.
@@ -81,6 +83,10 @@ const fn needed(path: &'static str, kind: Kind, doc: &'static str) -> Key {
     Key { path, kind, default: None, project: Added, doc }
 }
 
+const fn user(path: &'static str, kind: Kind, doc: &'static str) -> Key {
+    Key { path, kind, default: None, project: Never, doc }
+}
+
 /// The table.
 #[rustfmt::skip]
 pub const KEYS: &[Key] = &[
@@ -108,6 +114,17 @@ pub const KEYS: &[Key] = &[
         "How long a call waits for the end of stdin."),
     key("hook.slow", Duration, "\"250ms\"", Never,
         "A call that takes longer than this is noted in the diagnostics."),
+
+    user("report.price[].model", Glob,
+        "A glob for the models that it is the price of; the first price that matches counts."),
+    key("report.price[].input", Price, "0", Never,
+        "What a million tokens cost that the model reads."),
+    key("report.price[].output", Price, "0", Never,
+        "What a million tokens cost that the model writes."),
+    key("report.price[].cache-read", Price, "0", Never,
+        "What a million tokens cost that come from the cache."),
+    key("report.price[].cache-write", Price, "0", Never,
+        "What a million tokens cost that go into the cache."),
 
     key("policy.on-error", Words(&["allow", "block"]), "\"allow\"", Stricter,
         "What happens when the policy itself fails: \"allow\" lets the action go on, \"block\" holds it back."),
@@ -240,7 +257,7 @@ mod tests {
         for unknown in ["pol", "policy.mode", "rule.name", "rule[].name.x"] {
             assert!(Place::at(unknown).is_none(), "{unknown}");
         }
-        assert_eq!(names(""), ["log", "archive", "hook", "policy", "rule"]);
+        assert_eq!(names(""), ["log", "archive", "hook", "report", "policy", "rule"]);
         assert_eq!(names("policy.completion-check"), ["mode", "check"]);
         assert_eq!(names("rule[]")[0], "name");
     }

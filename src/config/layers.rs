@@ -7,7 +7,7 @@ use super::check::check;
 use super::problem::{Code, Problem};
 use super::settings::{Layer, Origin, Settings, build, setting};
 use super::source::{self, Read, Source};
-use super::{Config, limits, project};
+use super::{Config, keys, limits, project};
 use crate::paths::Paths;
 
 pub use super::project::{Project, Standing};
@@ -121,8 +121,10 @@ impl Effective {
             self.problems.extend(problems);
             return;
         }
-        let (items, values): (Vec<_>, Vec<_>) =
-            checked.entries.into_iter().partition(|entry| entry.key.path.contains("[]"));
+        let (items, values): (Vec<_>, Vec<_>) = checked
+            .entries
+            .into_iter()
+            .partition(|entry| entry.key.project == keys::Project::Added && entry.key.path.contains("[]"));
         for entry in &values {
             limits::tighten(&mut self.settings, entry, source, &mut problems);
         }

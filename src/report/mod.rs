@@ -16,7 +16,7 @@ mod turns;
 mod work;
 
 pub use agents::{Agent, Instance, Role};
-pub use cost::{Price, Spending, Spent};
+pub use cost::{Spending, Spent};
 pub use findings::{Code, Finding};
 pub use messages::{Letter, Mail, Pair, Sender};
 pub use overview::{Count, Overview, Person, Topology};
@@ -28,6 +28,7 @@ pub use work::{Effort, Work};
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::Price;
 use crate::timeline::{Material, Timeline};
 use case::Case;
 

@@ -5,7 +5,7 @@ use super::findings::{Code, Finding};
 use super::messages::Mail;
 use super::tasks::{Change, TaskLife};
 use super::turns::Turn;
-use crate::policy::Decision;
+use crate::policy::{Decision, bare};
 use crate::timeline::Kind;
 
 /// Teammates that agreed to stop with a task in progress.
@@ -112,14 +112,14 @@ pub fn verdicts(case: &Case<'_>) -> Vec<Finding> {
     let told = case.entries.iter().filter(|entry| entry.kind == Kind::Verdict && !entry.repeated);
     let finding = |entry: &crate::timeline::Entry| {
         let (code, done) = match (entry.decision?, entry.blocks) {
-            (Decision::Block, _) => (Code::Blocked, "held back"),
-            (_, Some(_)) => (Code::Escalated, "let through after blocks"),
-            (Decision::Warn, _) => (Code::Warned, "warned"),
+            (Decision::Block, _) => (Code::Blocked, "held back".to_owned()),
+            (_, Some(blocks)) => (Code::Escalated, format!("let through in spite of {blocks} blocks")),
+            (Decision::Warn, _) => (Code::Warned, "warned".to_owned()),
             _ => return None,
         };
         let gate = entry.summary.as_deref().unwrap_or("unknown");
         let reason = entry.text.as_deref().unwrap_or_default();
-        let finding = Finding::new(code, format!("{gate}: {} was {done}: {reason}", entry.actor));
+        let finding = Finding::new(code, format!("{} was {done}: {} ({gate})", entry.actor, bare(reason)));
         Some(finding.at(&entry.at).of(&entry.actor))
     };
     told.filter_map(finding).collect()

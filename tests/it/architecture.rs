@@ -58,7 +58,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "process", "team",
         ],
     ),
-    ("report", &["archive", "clock", "event", "payload", "policy", "team", "timeline"]),
+    ("report", &["archive", "clock", "config", "event", "payload", "policy", "team", "timeline"]),
     ("backtest", &["archive", "clock", "config", "event", "gatekeeper", "log", "payload", "policy"]),
     ("render", &["backtest", "clock", "event", "payload", "policy", "report", "team", "timeline", "ui"]),
     ("demo", &["clock", "config", "env", "error", "paths", "payload", "recorder", "team"]),

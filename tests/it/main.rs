@@ -25,6 +25,7 @@ mod policy_hook;
 mod policy_test;
 mod properties;
 mod reenact;
+mod report;
 mod runs;
 mod settings_text;
 mod sightings;
