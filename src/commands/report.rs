@@ -42,6 +42,8 @@ enum Format {
     Markdown,
     /// For programs: docs/report.md describes it
     Json,
+    /// One page for a browser, which needs no network: write it with -o
+    Html,
 }
 
 /// Runs it.
@@ -60,10 +62,11 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             Format::Text => render::report(&report, listing, columns),
             Format::Markdown => render::report_markdown(&report, listing),
             Format::Json => serde_json::to_string_pretty(&report).map_err(Error::from_json)? + "\n",
+            Format::Html => render::page(&report),
         };
         match &args.output {
             Some(path) => output::save(path, text.as_bytes(), args.force)?,
-            None if format == Format::Json => reading::print_lines(context, &text)?,
+            None if matches!(format, Format::Json | Format::Html) => reading::print_lines(context, &text)?,
             None => reading::print(context, &text)?,
         }
     }

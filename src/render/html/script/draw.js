@@ -35,7 +35,8 @@ function drawAxis(pen, view, colours) {
     pen.fillStyle = colours.line;
     pen.fillRect(px - 0.5, LANE.axis - 5, 1, height);
     pen.fillStyle = colours.muted;
-    pen.fillText(offset(at, step < 1000), px + 4, LANE.axis / 2);
+    const label = offset(at, step < 1000);
+    if (px + 8 + pen.measureText(label).width < width) pen.fillText(label, px + 4, 11);
   }
 }
 
@@ -97,24 +98,34 @@ function drawTasks(pen, view, shown, lanes, colours) {
   }
 }
 
-function drawMessages(pen, view, shown, lanes, colours) {
-  const kinds = [
-    ["arrow", 0.85, (message) => !message.automatic && message.refused === null && message.delivered !== false],
-    ["muted", 0.45, (message) => message.automatic],
-    ["bad", 0.95, (message) => !message.automatic && (message.refused !== null || message.delivered === false)],
-  ];
-  for (const [colour, alpha, is] of kinds) {
-    const own = shown.filter((thing) => is(thing.message));
+// How many arrows may be in view before their heads are left out: then they would hide everything else.
+const MANY = 400;
+
+const SORTS = [
+  ["muted", (message) => message.automatic],
+  ["arrow", (message) => !message.automatic && message.refused === null && message.delivered !== false],
+  ["bad", (message) => !message.automatic && (message.refused !== null || message.delivered === false)],
+];
+
+// The arrows, each sort as one path; their lines lie below the turns and tasks, their heads above.
+function layArrows(view, shown, lanes) {
+  const strength = shown.length > MANY ? 0.3 : shown.length > MANY / 3 ? 0.6 : 0.9;
+  return SORTS.map(([colour, is]) => {
+    const [lines, heads] = [new Path2D(), new Path2D()];
+    for (const thing of shown) if (is(thing.message)) arrow(lines, heads, view, thing, lanes);
+    return { colour, lines, heads: shown.length > MANY ? null : heads, strength: colour === "muted" ? strength / 2 : strength };
+  });
+}
+
+function drawArrows(pen, arrows, part, colours) {
+  pen.lineWidth = 1;
+  for (const { colour, lines, heads, strength } of arrows) {
+    pen.globalAlpha = strength;
     pen.strokeStyle = pen.fillStyle = colours[colour];
-    pen.globalAlpha = own.length > 600 ? alpha * 0.6 : alpha;
-    const lines = new Path2D();
-    const heads = new Path2D();
-    for (const thing of own) arrow(lines, heads, view, thing, lanes);
-    pen.lineWidth = 1;
-    pen.stroke(lines);
-    pen.fill(heads);
-    pen.globalAlpha = 1;
+    if (part === "lines") pen.stroke(lines);
+    else if (heads) pen.fill(heads);
   }
+  pen.globalAlpha = 1;
 }
 
 function arrow(lines, heads, view, thing, lanes) {

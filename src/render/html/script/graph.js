@@ -70,7 +70,7 @@ function startGraph() {
     circles.length ? make("strong", { class: "bad-text", id: "circles" }, "Tasks wait for each other in a circle: "
       + circles.map((edge) => "#" + edge.to.id + " for #" + edge.from.id).join(", ") + ".") : null);
   const { width, height } = place(nodes);
-  const svg = draw("svg", { width: width + 40, height: height + 8, role: "group", "aria-label": "Graph of " + counted(nodes.length, "task") });
+  const svg = draw("svg", { width: width + 40, height: height + 28, role: "group", "aria-label": "Graph of " + counted(nodes.length, "task") });
   for (const edge of edges) svg.append(draw("path", { class: edge.back ? "edge back" : "edge", d: curve(edge) }), head(edge));
   const shapes = nodes.map((node) => shape(node));
   svg.append(...shapes.map((one) => one.group));
@@ -91,10 +91,19 @@ function curve({ from, to, back }) {
   const [x1, y1] = [from.x + NODE.width, from.y + NODE.height / 2];
   const [x2, y2] = [to.x, to.y + NODE.height / 2];
   if (from === to) return "M" + x1 + " " + (y1 - 6) + " c 34 -14 34 26 0 12";
-  const bend = back ? 34 : NODE.across / 2;
+  if (back) {
+    // A line that closes a circle goes back below the tasks.
+    const [a, b] = [from.x + NODE.width / 2, to.x + NODE.width / 2];
+    const [bottom, end] = [from.y + NODE.height, to.y + NODE.height];
+    return "M" + a + " " + bottom + " C" + a + " " + (bottom + 30) + " " + b + " " + (end + 30) + " " + b + " " + end;
+  }
+  const bend = NODE.across / 2;
   return "M" + x1 + " " + y1 + " C" + (x1 + bend) + " " + y1 + " " + (x2 - bend) + " " + y2 + " " + x2 + " " + y2;
 }
 function head({ to, from, back }) {
+  if (back && from !== to) {
+    return draw("path", { class: "head back", d: "M" + (to.x + NODE.width / 2) + " " + (to.y + NODE.height) + " l-3.5 6 h7 z" });
+  }
   const [x, y] = from === to ? [to.x + NODE.width, to.y + NODE.height / 2 + 6] : [to.x, to.y + NODE.height / 2];
   const way = from === to ? -1 : 1;
   return draw("path", { class: back ? "head back" : "head", d: "M" + x + " " + y + " l" + -6 * way + " -3.5 v7 z" });

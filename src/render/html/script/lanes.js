@@ -1,6 +1,6 @@
 // What the timeline shows: where each lane lies, and every thing in it with its time.
 
-const LANE = { pad: 7, turn: 10, row: 17, rows: 6, axis: 24 };
+const LANE = { pad: 7, turn: 10, row: 17, rows: 6, axis: 34 };
 const HUES = 8;
 
 // A task's spans: from a change to the next, while somebody owns it or it is in progress.

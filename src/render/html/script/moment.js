@@ -18,7 +18,6 @@ function tellMoment() {
   const said = since(moment.t) + " after the start: " + of("pending") + " pending, " + of("in_progress")
     + " in progress, " + of("completed") + " completed, " + of("gone") + " gone";
   slider.setAttribute("aria-valuetext", said);
-  slider.style.setProperty("--done", (100 * (moment.t - START)) / (END - START) + "%");
   fill($("moment"), make("strong", {}, since(moment.t)), " ", make("span", { class: "muted" },
     new Date(moment.t).toISOString().slice(11, 23)));
   fill($("board-when"), moment.t === END ? "at the end" : "at " + since(moment.t));

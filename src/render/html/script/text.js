@@ -8,7 +8,7 @@ function showText(box, text, terms = []) {
   if (text.length <= BEGINNING) return fill(box, textBlock(text, terms));
   const cut = lineEnd(text, BEGINNING);
   const more = button({ class: "more" }, () => {
-    fill(box, pieces(text).map((piece) => textBlock(piece, [])));
+    fill(box, make("div", { class: "pieces" }, pieces(text).map((piece) => textBlock(piece, []))));
     box.querySelector(".piece").focus();
   }, "show all (" + bytes(text.length) + ")");
   fill(box, textBlock(text.slice(0, cut), terms), more);

@@ -33,13 +33,20 @@ const timeline = (() => {
     drawAxis(pen, view, colours);
     const shown = { turn: [], task: [], message: [], mark: [] };
     for (const thing of things) if (inView(thing)) shown[thing.what].push(thing);
+    const arrows = layArrows(view, shown.message, lanes);
+    drawArrows(pen, arrows, "lines", colours);
     drawTurns(pen, view, shown.turn, lanes, colours);
     drawTasks(pen, view, shown.task, lanes, colours);
-    drawMessages(pen, view, shown.message, lanes, colours);
+    drawArrows(pen, arrows, "heads", colours);
     drawMarks(pen, view, shown.mark, lanes, colours);
-    pen.fillStyle = colours.accent;
-    pen.fillRect(Math.round(view.x(moment.t)) - 1, 0, 2, height);
     if (picked) ring(pen);
+  }
+
+  // The moment of the board stands over the canvas: to move it, nothing is drawn anew.
+  function cursor() {
+    const x = Math.round(view.x(moment.t));
+    $("cursor").hidden = x < 0 || x > view.width;
+    $("cursor").style.transform = "translateX(" + x + "px)";
   }
 
   function ring(pen) {
@@ -65,6 +72,7 @@ const timeline = (() => {
   }
 
   function refresh() {
+    cursor();
     if (waiting) return;
     waiting = true;
     requestAnimationFrame(paint);
@@ -211,7 +219,7 @@ const timeline = (() => {
       view.width = Math.max(1, $("stage").clientWidth);
       refresh();
     }).observe($("stage"));
-    moment.listeners.push(refresh);
+    moment.listeners.push(cursor);
   }
   const recolour = () => { colours = null; paint(); };
   const state = () => ({ from: view.from - START, to: view.to - START, picked: picked && picked.what });
