@@ -5,11 +5,13 @@
 mod architecture;
 mod asked;
 mod bad_input;
+mod browser;
 mod captures;
 mod crashes;
 mod damage;
 mod docs;
 mod home;
+mod html;
 mod install;
 mod install_sh;
 mod log;

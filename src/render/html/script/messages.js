@@ -90,7 +90,7 @@ const reader = (() => {
   function read(message) {
     const box = $("reading");
     if (!message) {
-      return fill(box, make("p", { class: "muted" }, messages.length ? "No message is like that." : "No message is on record."));
+      return fill(box, make("p", { class: "muted" }, "No message is like that."));
     }
     const text = make("div", { class: "text" });
     const state = message.refused !== null ? ["refused: ", bdi(message.refused)]
@@ -137,6 +137,10 @@ const reader = (() => {
   }
 
   function start() {
+    if (!messages.length) {
+      $("filters").hidden = true;
+      return fill($("reader"), make("p", { class: "muted" }, "No message is on record."));
+    }
     list.append(spacer);
     options(controls.actor, actors, (name) => name);
     options(controls.kind, [...new Set(messages.map((message) => message.kind))].sort(), words);

@@ -39,6 +39,8 @@ turns.forEach((turn) => (stretch(turn.begin), stretch(turn.end)));
 messages.forEach((message) => stretch(message.t));
 tasks.forEach((task) => task.changes.forEach((change) => stretch(change.t)));
 findings.forEach((finding) => stretch(finding.t));
+report.phases.forEach((phase) => (stretch(stamp(phase.from)), stretch(stamp(phase.to))));
+report.agents.forEach((agent) => agent.instances.forEach((one) => (stretch(stamp(one.first)), stretch(stamp(one.last)))));
 if (START === Infinity) START = 0;
 if (report.overview.duration_ms !== null && !report.overview.ended_at) stretch(START + report.overview.duration_ms);
 if (END <= START) END = START + 1;

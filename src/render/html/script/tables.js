@@ -1,11 +1,12 @@
 // The numbers as tables, as the JSON report holds them.
 
 function table(caption, columns, rows, note) {
+  const wide = columns.length > 6 ? "sheet wide" : "sheet";
   const number = (index) => (columns[index].startsWith("#") ? "num" : null);
   const title = (text) => text.replace(/^#/, "");
   const cell = (value, index) => (index === 0 ? make("th", { scope: "row" }, value)
     : make("td", { class: number(index) }, value));
-  return make("div", { class: "sheet" },
+  return make("div", { class: wide },
     make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
       make("table", {}, make("caption", {}, caption),
         make("thead", {}, make("tr", {}, columns.map((text, index) => make("th", { scope: "col", class: number(index) }, title(text))))),
@@ -100,5 +101,5 @@ function mailTables() {
 }
 
 function drawTables() {
-  fill($("tables"), phasesTable(), workTable(), spendingTable(), agentsTable(), membersTable(), tasksTable(), toolsTable(), mailTables());
+  fill($("tables"), phasesTable(), workTable(), spendingTable(), agentsTable(), tasksTable(), toolsTable(), mailTables(), membersTable());
 }

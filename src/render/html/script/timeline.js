@@ -82,6 +82,7 @@ const timeline = (() => {
     const wide = Math.max(20, Math.min(whole.to - whole.from, to - from));
     view.from = Math.max(whole.from, Math.min(whole.to - wide, from));
     view.to = view.from + wide;
+    canvas.setAttribute("data-span", Math.round(wide));
     hideTip();
     refresh();
   }
@@ -214,6 +215,7 @@ const timeline = (() => {
     canvas.style.height = height + "px";
     canvas.setAttribute("aria-label", "Timeline: " + counted(lanes.length, "lane") + ", " + counted(things.length, "thing"));
     view.font = "11px " + getComputedStyle(document.body).fontFamily;
+    look(whole.from, whole.to);
     listen();
     new ResizeObserver(() => {
       view.width = Math.max(1, $("stage").clientWidth);
@@ -222,6 +224,5 @@ const timeline = (() => {
     moment.listeners.push(cursor);
   }
   const recolour = () => { colours = null; paint(); };
-  const state = () => ({ from: view.from - START, to: view.to - START, picked: picked && picked.what });
-  return { start, reveal, refresh, recolour, state, things };
+  return { start, reveal, recolour };
 })();
