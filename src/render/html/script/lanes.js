@@ -32,7 +32,8 @@ function stack(spans) {
 }
 
 function laneTurns() {
-  return turns.filter((turn) => turn.begin !== null || turn.end !== null).map((turn) => ({
+  const known = turns.filter((turn) => (turn.begin !== null || turn.end !== null) && laneNamed(turn.agent) !== undefined);
+  return known.map((turn) => ({
     what: "turn", turn, lane: laneNamed(turn.agent), t: turn.begin ?? turn.end, end: turn.end ?? END,
   }));
 }
