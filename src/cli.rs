@@ -35,6 +35,8 @@ enum Command {
     Report(commands::report::Args),
     /// Show what was recorded
     Log(commands::log::Args),
+    /// Look whether the record is whole
+    Verify(commands::verify::Args),
     /// Look after the configuration file
     Config(commands::config::Args),
     /// Play a small recorded run and tell it; touches nothing of yours
@@ -80,6 +82,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Replay(args) => commands::replay::run(&context()?, &args),
         Command::Report(args) => commands::report::run(&context()?, &args),
         Command::Log(args) => commands::log::run(&context()?, &args),
+        Command::Verify(args) => commands::verify::run(&context()?, &args),
         Command::Demo(args) => commands::demo::run(&bare()?, &args),
         Command::Policy(args) => commands::policy::run(&lenient()?, &args),
         Command::Config(args) => commands::config::run(&lenient()?, &args),

@@ -28,6 +28,7 @@ pub mod payload;
 pub mod policy;
 pub mod process;
 pub mod recorder;
+pub mod redact;
 pub mod render;
 pub mod report;
 pub mod response;
@@ -35,6 +36,7 @@ pub mod settings;
 pub mod team;
 pub mod timeline;
 pub mod ui;
+pub mod verify;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

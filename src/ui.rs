@@ -3,7 +3,11 @@
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
+pub use progress::Progress;
+
 use crate::error::Error;
+
+mod progress;
 
 /// The two streams of a command.
 #[derive(Debug, Clone, Copy, Default)]
@@ -43,6 +47,11 @@ impl Ui {
         for hint in &error.hints {
             self.say(&format!("hint: {hint}"));
         }
+    }
+
+    /// Shows how far a long work is, to a person at stderr; to nobody else.
+    pub fn progress(&self, what: &str, total: u64) -> Progress {
+        Progress::new(what, total, io::stderr().is_terminal())
     }
 
     /// Whether a person reads stdout.

@@ -7,7 +7,9 @@
 mod capture;
 mod ending;
 mod index;
+mod inspect;
 mod look;
+mod notes;
 mod object;
 mod rebuild;
 mod run;
@@ -19,6 +21,8 @@ mod transcripts;
 
 pub use capture::{Call, Captured};
 pub use index::{Index, Seat};
+pub use inspect::Stored;
+pub use object::{Objects, Reading};
 pub use run::{EndedBy, RunRecord, SessionRecord, SessionRole};
 pub use snapshot::{Change, Snapshot};
 pub use state::{FileState, Held, Journal, apply};

@@ -5,6 +5,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use super::inspect::Stored;
 use crate::error::{Error, Result};
 use crate::fs;
 
@@ -118,10 +119,29 @@ impl Objects {
         Ok(Reading { from, hasher: blake3::Hasher::new(), hash: hash.to_owned(), path })
     }
 
+    /// Opens one of the files that hold a content.
+    pub(super) fn reading(&self, stored: &Stored) -> Result<Reading> {
+        let (path, hash) = (stored.path.clone(), stored.hash.clone());
+        let from: Box<dyn Read> = match stored.packed {
+            true => Box::new(unpacker(&path)?),
+            false => Box::new(fs::open_regular(&path)?),
+        };
+        Ok(Reading { from, hasher: blake3::Hasher::new(), hash, path })
+    }
+
     /// The path of a hash; `None` for what is no hash.
-    fn path(&self, hash: &str) -> Option<PathBuf> {
-        let valid = hash.len() == 64 && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        valid.then(|| self.root.join(&hash[..1]).join(&hash[1..]))
+    pub(super) fn path(&self, hash: &str) -> Option<PathBuf> {
+        Objects::is_hash(hash).then(|| self.root.join(&hash[..1]).join(&hash[1..]))
+    }
+
+    /// Whether a text is the name of a content: 64 hexadecimal digits, lower case.
+    pub fn is_hash(text: &str) -> bool {
+        text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    }
+
+    /// Where the contents are.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
     }
 }
 

@@ -62,7 +62,7 @@ impl Archive {
 pub(super) const MAIN: &str = "snapshots.jsonl";
 
 /// The names of a run's journals.
-fn journals(dir: &Path) -> Vec<String> {
+pub(super) fn journals(dir: &Path) -> Vec<String> {
     let listing = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let names = listing.filter_map(|entry| entry.file_name().into_string().ok());
     names.filter(|name| name.starts_with("snapshots") && name.ends_with(".jsonl")).collect()

@@ -157,6 +157,16 @@ impl Archive {
         self.root.join("unfinished")
     }
 
+    /// The archive's directory.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where the runs are.
+    pub(super) fn runs_dir(&self) -> PathBuf {
+        self.root.join("runs")
+    }
+
     /// The directory of a run.
     pub fn run_dir(&self, run: &str) -> Option<PathBuf> {
         SafeName::new(run).map(|run| self.root.join("runs").join(run))

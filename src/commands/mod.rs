@@ -16,3 +16,4 @@ pub mod show;
 pub mod teams;
 pub mod uninstall;
 mod unmatched;
+pub mod verify;

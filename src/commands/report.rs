@@ -65,6 +65,11 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             Format::Html => render::page(&report),
         };
         match &args.output {
+            // Colours are for the terminal.
+            Some(path) if format == Format::Text => {
+                let plain = anstream::adapter::strip_str(&text).to_string();
+                output::save(path, plain.as_bytes(), args.force)?;
+            }
             Some(path) => output::save(path, text.as_bytes(), args.force)?,
             None if matches!(format, Format::Json | Format::Html) => reading::print_lines(context, &text)?,
             None => reading::print(context, &text)?,

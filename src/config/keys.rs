@@ -1,6 +1,9 @@
 //! Every key of `teamkeep.toml`, once: validation, `policy show`, the JSON Schema and the documentation read this table.
 
-use Kind::{Count, Duration, Events, Glob, Globs, Names, Patterns, Price, Size, Switch, Text, Times, Words};
+use Kind::{
+    Count, Duration, Events, Glob, Globs, Names, Patterns, Picks, Price, Regex, Size, Switch, Text, Times,
+    Words,
+};
 use Project::{Added, Fewer, Never, Smaller, Stricter};
 
 /// One key.
@@ -47,6 +50,10 @@ pub enum Kind {
     Events,
     /// A table from JSON pointers to globs, or regular expressions between slashes.
     Patterns,
+    /// A list of some of these words.
+    Picks(&'static [&'static str]),
+    /// A regular expression.
+    Regex,
 }
 
 /// What a project's file may do with a key: never more than to tighten.
@@ -69,6 +76,9 @@ pub enum Project {
 /// How hard a gate can be, the softest first.
 pub const MODES: Kind = Words(&["off", "warn", "block"]);
 
+/// What is found without a pattern of the user's, the most certain first.
+pub const REDACTABLE: &[&str] = &["private-key", "api-key", "token", "secret", "email", "home"];
+
 const fn key(
     path: &'static str,
     kind: Kind,
@@ -83,7 +93,8 @@ const fn needed(path: &'static str, kind: Kind, doc: &'static str) -> Key {
     Key { path, kind, default: None, project: Added, doc }
 }
 
-const fn user(path: &'static str, kind: Kind, doc: &'static str) -> Key {
+/// One that must be written, and not by a project.
+const fn own(path: &'static str, kind: Kind, doc: &'static str) -> Key {
     Key { path, kind, default: None, project: Never, doc }
 }
 
@@ -115,7 +126,7 @@ pub const KEYS: &[Key] = &[
     key("hook.slow", Duration, "\"250ms\"", Never,
         "A call that takes longer than this is noted in the diagnostics."),
 
-    user("report.price[].model", Glob,
+    own("report.price[].model", Glob,
         "A glob for the models that it is the price of; the first price that matches counts."),
     key("report.price[].input", Price, "0", Never,
         "What a million tokens cost that the model reads."),
@@ -125,6 +136,14 @@ pub const KEYS: &[Key] = &[
         "What a million tokens cost that come from the cache."),
     key("report.price[].cache-write", Price, "0", Never,
         "What a million tokens cost that go into the cache."),
+
+    key("privacy.redact", Picks(REDACTABLE),
+        "[\"private-key\", \"api-key\", \"token\", \"secret\", \"email\", \"home\"]", Never,
+        "What `--redact` takes out of every text, of what teamkeep knows by itself."),
+    own("privacy.pattern[].name", Text,
+        "What stands for what it found: `[redacted:NAME]`. Letters, digits, `-`, `_` and `.`; no two patterns share a name."),
+    own("privacy.pattern[].regex", Regex,
+        "A regular expression; what it matches is taken out."),
 
     key("policy.on-error", Words(&["allow", "block"]), "\"allow\"", Stricter,
         "What happens when the policy itself fails: \"allow\" lets the action go on, \"block\" holds it back."),
@@ -257,7 +276,7 @@ mod tests {
         for unknown in ["pol", "policy.mode", "rule.name", "rule[].name.x"] {
             assert!(Place::at(unknown).is_none(), "{unknown}");
         }
-        assert_eq!(names(""), ["log", "archive", "hook", "report", "policy", "rule"]);
+        assert_eq!(names(""), ["log", "archive", "hook", "report", "privacy", "policy", "rule"]);
         assert_eq!(names("policy.completion-check"), ["mode", "check"]);
         assert_eq!(names("rule[]")[0], "name");
     }

@@ -121,10 +121,8 @@ impl Effective {
             self.problems.extend(problems);
             return;
         }
-        let (items, values): (Vec<_>, Vec<_>) = checked
-            .entries
-            .into_iter()
-            .partition(|entry| entry.key.project == keys::Project::Added && entry.key.path.contains("[]"));
+        let (items, values): (Vec<_>, Vec<_>) =
+            checked.entries.into_iter().partition(|entry| entry.key.project == keys::Project::Added);
         for entry in &values {
             limits::tighten(&mut self.settings, entry, source, &mut problems);
         }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::keys::REDACTABLE;
 use super::{Policy, Rule, value};
 
 const MIB: u64 = 1 << 20;
@@ -20,6 +21,8 @@ pub struct Config {
     pub hook: Hook,
     /// Reports.
     pub report: Report,
+    /// What of a text others are to see.
+    pub privacy: Privacy,
     /// The gates.
     pub policy: Policy,
     /// The user's own rules: `[[rule]]`.
@@ -111,6 +114,33 @@ pub struct Price {
     /// Tokens into the cache.
     #[serde(default, deserialize_with = "value::millionths")]
     pub cache_write: u64,
+}
+
+/// What is taken out of what others are to see.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Privacy {
+    /// What is found without a pattern of the user's, by name.
+    pub redact: Vec<String>,
+    /// The user's own: `[[privacy.pattern]]`.
+    pub pattern: Vec<Pattern>,
+}
+
+/// `[[privacy.pattern]]`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Pattern {
+    /// What stands for what it found.
+    pub name: String,
+    /// The regular expression.
+    pub regex: String,
+}
+
+impl Default for Privacy {
+    fn default() -> Privacy {
+        let redact = REDACTABLE.iter().map(|name| (*name).to_owned()).collect();
+        Privacy { redact, pattern: Vec::new() }
+    }
 }
 
 impl Default for Log {

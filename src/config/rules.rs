@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::check::{Entry, Walk};
+use super::keys::REDACTABLE;
 use super::problem::Code;
 use super::written::quoted;
 use crate::payload::Kind;
@@ -47,6 +48,24 @@ pub(super) fn check(walk: &mut Walk<'_>) {
         let run = check.iter().find(|entry| entry.path.ends_with("].run"));
         if let Some(run) = run.filter(|run| run.value.as_str().is_none_or(is_blank)) {
             found.push((Code::BadValue, run.at, "the command is blank".to_owned(), None));
+        }
+    }
+    names.clear();
+    for (_, pattern) in items(&walk.entries, "privacy.pattern[") {
+        let Some(name) = pattern.iter().find(|entry| entry.path.ends_with("].name")) else { continue };
+        let written = name.value.as_str().unwrap_or_default();
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if written.is_empty() || !written.chars().all(plain) || REDACTABLE.contains(&written) {
+            let message = format!("{} is no name for a pattern", quoted(written));
+            let hint = format!("letters, digits, `-`, `_` and `.`; and none of {}", REDACTABLE.join(", "));
+            found.push((Code::BadValue, name.at, message, Some(hint)));
+        } else if !names.insert(name.value.to_string()) {
+            found.push((
+                Code::BadValue,
+                name.at,
+                format!("there is a pattern {} already", quoted(written)),
+                None,
+            ));
         }
     }
     for (code, at, message, hint) in found {

@@ -68,6 +68,8 @@ fn of_kind(kind: Kind) -> Json {
         }
         Kind::Words(words) => json!({"enum": words}),
         Kind::Text => json!({"type": "string"}),
+        Kind::Regex => json!({"type": "string", "minLength": 1}),
+        Kind::Picks(words) => texts(json!({"enum": words})),
         Kind::Glob => json!({"type": "string", "minLength": 1}),
         Kind::Names => texts(json!({"type": "string"})),
         Kind::Globs => texts(json!({"type": "string", "minLength": 1})),
@@ -153,6 +155,9 @@ mod tests {
             "[policy.team-size]\nmodels = [1]\n",
             "[[policy.completion-check.check]]\nsubject = \"x\"\n",
             "[[rule]]\nname = \"x\"\n",
+            "[privacy]\nredact = [\"keys\"]\n",
+            "[[privacy.pattern]]\nname = \"x\"\n",
+            "[[privacy.pattern]]\nname = \"x\"\nregex = \"\"\n",
             "[[rule]]\nname = \"x\"\naction = \"off\"\n",
             "[[rule]]\nname = \"x\"\naction = \"warn\"\nmatch = { \"/a\" = \"\" }\n",
         ] {

@@ -48,6 +48,39 @@ fn the_examples_of_the_template_are_sound() {
     assert_eq!(check(&source).problems, []);
     let config = Config::parse(&source.text, &source.path).unwrap();
     assert_eq!((config.rule.len(), config.policy.completion_check.check.len()), (1, 1));
-    let line = source.text.lines().position(|line| line.starts_with("name = ")).unwrap() + 1;
+    let line = source.text.lines().position(|line| line.starts_with("name = \"no-force")).unwrap() + 1;
     assert_eq!(config.rule[0].place, format!("default.toml:{line}"));
+}
+
+#[test]
+fn a_pattern_needs_a_name_of_its_own_and_finds_something() {
+    let wrong = |text: &str| -> Vec<String> {
+        let source = Source::new(Path::new("teamkeep.toml"), text);
+        check(&source)
+            .problems
+            .iter()
+            .map(|problem| format!("{}: {}", problem.code.name(), problem.message))
+            .collect()
+    };
+    let pattern =
+        |name: &str, regex: &str| format!("[[privacy.pattern]]\nname = \"{name}\"\nregex = \"{regex}\"\n");
+    assert!(wrong(&(pattern("a", "x+") + &pattern("b", "y"))).is_empty());
+    assert_eq!(
+        wrong(&(pattern("a", "x") + &pattern("a", "y"))),
+        ["bad-value: there is a pattern \"a\" already"]
+    );
+    for name in ["", "a b", "a]", "home"] {
+        assert_eq!(wrong(&pattern(name, "x")), [format!("bad-value: {name:?} is no name for a pattern")]);
+    }
+    assert_eq!(
+        wrong(&pattern("a", "x*")),
+        ["bad-regex: `privacy.pattern[0].regex`: \"x*\" matches the empty text"]
+    );
+    assert!(wrong(&pattern("a", "("))[0].starts_with("bad-regex: "));
+    assert_eq!(
+        wrong("[privacy]\nredact = [\"emails\"]\n"),
+        [
+            "bad-value: `privacy.redact`: \"emails\" is none of \"private-key\", \"api-key\", \"token\", \"secret\", \"email\", \"home\""
+        ]
+    );
 }

@@ -35,7 +35,7 @@ pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, flaws: &mut Flaws) -> Opti
         (Kind::Switch, DeValue::Boolean(on)) => json!(on),
         (Kind::Count, DeValue::Integer(number)) => json!(count(number, at, flaws)?),
         (Kind::Price, DeValue::Integer(_) | DeValue::Float(_)) => json!(price(value.get_ref(), at, flaws)?),
-        (Kind::Names | Kind::Globs | Kind::Events, DeValue::Array(list)) => {
+        (Kind::Names | Kind::Globs | Kind::Events | Kind::Picks(_), DeValue::Array(list)) => {
             list.iter().for_each(|item| item_of(kind, item, flaws));
             Json::Array(list.iter().map(|item| json!(item.get_ref().as_str().unwrap_or_default())).collect())
         }
@@ -75,7 +75,8 @@ pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, flaws: &mut Flaws) -> Opti
             | Kind::Names
             | Kind::Globs
             | Kind::Events
-            | Kind::Patterns,
+            | Kind::Patterns
+            | Kind::Picks(_),
             other,
         ) => {
             wrong(at, expected(kind), other, flaws);
@@ -100,8 +101,9 @@ fn expected(kind: Kind) -> &'static str {
         Kind::Duration => "a duration such as \"90d\"",
         Kind::Words(_) => "a word in quotes",
         Kind::Text => "a text in quotes",
+        Kind::Regex => "a regular expression in quotes",
         Kind::Glob => "a glob in quotes",
-        Kind::Names | Kind::Globs => "a list such as [\"a\", \"b\"]",
+        Kind::Names | Kind::Globs | Kind::Picks(_) => "a list such as [\"a\", \"b\"]",
         Kind::Events => "a list such as [\"PreToolUse\"]",
         Kind::Patterns => "a table such as { \"/tool_input/command\" = \"*rm*\" }",
     }
@@ -165,6 +167,7 @@ fn item_of(kind: Kind, item: &Spanned<DeValue<'_>>, flaws: &mut Flaws) {
     match kind {
         Kind::Globs => is_of(Kind::Glob, text, at, flaws),
         Kind::Events => events::check(text, at, flaws),
+        Kind::Picks(words) => is_of(Kind::Words(words), text, at, flaws),
         _ => {}
     }
 }
@@ -189,6 +192,16 @@ fn is_of(kind: Kind, text: &str, at: usize, flaws: &mut Flaws) {
             let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
             flaw(Code::BadValue, format!("{} is none of {}", quoted(text), words.join(", ")), hint);
         }
+        Kind::Regex => match pattern::regex(text) {
+            Err(why) => {
+                flaw(Code::BadRegex, format!("{} is no regular expression: {why}", quoted(text)), None);
+            }
+            // It would find nothing between any two characters.
+            Ok(regex) if regex.is_match("") => {
+                flaw(Code::BadRegex, format!("{} matches the empty text", quoted(text)), None);
+            }
+            Ok(_) => {}
+        },
         Kind::Glob => {
             if let Err(why) = pattern::check_glob(text) {
                 flaw(Code::BadGlob, format!("{} is no glob: {why}", quoted(text)), None);

@@ -39,7 +39,10 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Opens a segment. Links are not followed.
+    /// Opens a segment, or a file like one. Links are not followed.
+    ///
+    /// # Errors
+    /// As opening does.
     pub fn open(path: &Path, position: Position) -> io::Result<Lines> {
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
         let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
@@ -51,6 +54,10 @@ impl Lines {
     }
 
     /// The next line; `None` at the end.
+    ///
+    /// # Errors
+    /// As reading does.
+    #[allow(clippy::should_implement_trait, reason = "a line, an end or an error: no iterator says it so")]
     pub fn next(&mut self) -> io::Result<Option<Raw>> {
         let mut bytes = Vec::new();
         let mut count = (&mut self.from).take(LONGEST + 1).read_until(b'\n', &mut bytes)? as u64;

@@ -17,8 +17,9 @@ mod writer;
 
 pub use exclusive::Exclusive;
 pub use follow::{Follower, Last, last};
+pub use lines::{Lines, Position, Raw};
 pub use problems::{Problem, Problems};
 pub use range::Range;
-pub use reader::{Line, Reader};
+pub use reader::{Line, Reader, parse};
 pub use segments::{Name, Segment, list};
 pub use writer::{Appended, Log};

@@ -123,7 +123,10 @@ pub(super) fn growing(segments: &[Segment]) -> Option<&Name> {
 }
 
 /// Reads one line; `None` for a blank one.
-pub(super) fn parse(raw: Raw) -> Result<Option<Line>, String> {
+///
+/// # Errors
+/// Why it is no line of ours.
+pub fn parse(raw: Raw) -> Result<Option<Line>, String> {
     let bytes = raw.bytes.ok_or("too long for a line of the log")?;
     let text = String::from_utf8(bytes).map_err(|error| format!("no UTF-8: {}", error.utf8_error()))?;
     let trimmed = text.trim_ascii();

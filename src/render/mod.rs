@@ -2,6 +2,7 @@
 
 mod cells;
 mod detail;
+mod findings;
 mod heading;
 mod html;
 mod log;
@@ -15,6 +16,7 @@ mod teams;
 mod words;
 
 pub use detail::detail;
+pub use findings::findings;
 pub use html::page;
 pub use log::LogView;
 pub use objection::{Objection, counts, objections};

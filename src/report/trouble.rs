@@ -43,8 +43,7 @@ pub fn tasks(case: &Case<'_>, tasks: &[TaskLife]) -> Vec<Finding> {
             let what = format!("the client erased task {} ({}){}", task.id, task.status, called(task));
             found.push(Finding::new(Code::TaskErased, what).at(&change.at).task(&task.id));
         }
-        let over = case.material.run.ended_at.is_some() || case.material.client_gone;
-        if task.is_unfinished() && (over || task.removed_at.is_some()) {
+        if task.is_unfinished() && (case.is_over() || task.removed_at.is_some()) {
             let last = task.changes.iter().rev().find_map(|change| change.owner.as_deref());
             let owned = match (&task.owner, last) {
                 (Some(owner), _) => format!("owned by {owner}"),
@@ -86,7 +85,7 @@ pub fn mail(case: &Case<'_>, mail: &Mail) -> Vec<Finding> {
                 && letter.refused.is_none()
                 && !letter.kind.starts_with("shutdown_")
         };
-        if !mail.messages.iter().any(|letter| reports(&letter)) {
+        if case.is_over() && !mail.messages.iter().any(|letter| reports(&letter)) {
             let what = format!("{name} never sent a message");
             found.push(Finding::new(Code::NeverReported, what).of(name));
         }

@@ -37,4 +37,5 @@ mod story;
 mod team_delete;
 mod traces;
 mod uninstall;
+mod verify;
 mod widths;

@@ -1,0 +1,76 @@
+//! What was last captured of each team, and what is remembered of sessions.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::finding::{Finding, Kind};
+use super::verifier::{Verifier, Way};
+use crate::archive::Index;
+use crate::fs;
+
+/// The most that a file of ours has.
+const LARGEST: u64 = 1 << 28;
+
+const INDEX: &str = "it is a cache: the next hook call of its team makes it again from the journal";
+const SESSION: &str = "the next hook call of the session makes it again; or remove it";
+
+/// Looks at them; of one run, only at its own.
+pub(super) fn check(verifier: &Verifier<'_>, way: &mut Way) {
+    for (path, subject) in verifier.archive.index_files() {
+        let index = read::<Index>(&path);
+        let of = index.as_ref().ok().map(|index| index.run.clone());
+        if verifier.only().is_some_and(|run| of.as_deref() != Some(run)) {
+            continue;
+        }
+        let what = match (index, subject) {
+            (_, None) => Some("its name is none of ours".to_owned()),
+            (Err(why), _) => Some(why),
+            (Ok(index), Some(_)) if index.v > 1 => {
+                let what = format!("format version {}", index.v);
+                let hint = "a newer teamkeep wrote it, and is needed to read it";
+                way.findings.add(Finding::new(Kind::NewerVersion, &path, what, hint));
+                None
+            }
+            (Ok(index), Some(_)) => {
+                let there = verifier.archive.run_dir(&index.run).is_some_and(|dir| dir.exists());
+                (!there).then(|| format!("it names the run {:?}, which is not there", index.run))
+            }
+        };
+        if let Some(what) = what {
+            let finding = Finding::new(Kind::DamagedFile, &path, what, INDEX);
+            way.findings.add(Finding { run: of, ..finding });
+        }
+    }
+    if verifier.only().is_none() {
+        sessions(verifier.sessions, way);
+    }
+}
+
+fn sessions(dir: &Path, way: &mut Way) {
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let own =
+            entry.file_name().to_str().is_some_and(|name| name.ends_with(".json") && !name.starts_with('.'));
+        if own && let Err(why) = read::<Value>(&path) {
+            way.findings.add(Finding::new(Kind::DamagedFile, &path, why, SESSION));
+        }
+    }
+}
+
+/// Reads a file that a hook may be writing over at this moment.
+fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, String> {
+    let mut why = String::new();
+    for pause in [0, 5, 50] {
+        std::thread::sleep(Duration::from_millis(pause));
+        match fs::read_regular(path, LARGEST) {
+            Err(error) => why = error.to_string(),
+            Ok((bytes, _)) => match serde_json::from_slice(&bytes) {
+                Ok(value) => return Ok(value),
+                Err(error) => why = error.to_string(),
+            },
+        }
+    }
+    Err(why)
+}

@@ -1,0 +1,121 @@
+//! The log, line by line, and the events that an imported run brought along.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+use std::time::Duration;
+
+use super::finding::{Finding, Kind};
+use super::verifier::{Verifier, Way};
+use crate::clock;
+use crate::error::Result;
+use crate::event::Recorded;
+use crate::log::{self, Lines, Position, Range, Raw};
+
+/// How long a last line without an end is given to get one: its writer may be at work.
+const AT_WORK: Duration = Duration::from_millis(100);
+
+const LOST: &str = "that event is lost; the other lines stand, and recording goes on";
+const UPGRADE: &str = "a newer teamkeep wrote it, and is needed to read it";
+
+/// Looks at the segments: all, or those of the run's time.
+pub(super) fn check(verifier: &Verifier<'_>, way: &mut Way, done: &mut dyn FnMut(u64)) -> Result<()> {
+    let record = verifier.only().and_then(|run| verifier.archive.run(run));
+    let time = |text: Option<&String>| text.and_then(|text| clock::parse(text));
+    let range = record.map_or(Range::default(), |record| Range {
+        since: time(Some(&record.started_at)),
+        until: time(record.ended_at.as_ref()),
+    });
+    let mut ids = Ids::default();
+    for segment in log::list(verifier.log)?.iter().filter(|segment| range.may_be_in(&segment.name)) {
+        lines(&segment.path(verifier.log), None, &mut ids, way, done);
+    }
+    Ok(())
+}
+
+/// Looks at a file of events.
+pub(super) fn file(path: &Path, run: Option<&str>, way: &mut Way, done: &mut dyn FnMut(u64)) {
+    lines(path, run, &mut Ids::default(), way, done);
+}
+
+fn lines(path: &Path, run: Option<&str>, ids: &mut Ids, way: &mut Way, done: &mut dyn FnMut(u64)) {
+    let named = |finding: Finding| Finding { run: run.map(str::to_owned), ..finding };
+    let problem = each_line(path, done, &mut |number, line, _| {
+        let parsed = log::parse(Raw { bytes: Some(line.to_vec()), whole: true });
+        let finding = match parsed {
+            Ok(None) => return,
+            Ok(Some(line)) => {
+                flaw(&line.recorded, ids).map(|(kind, what)| Finding::new(kind, path, what, LOST))
+            }
+            Err(why) if why.starts_with("format version") => {
+                let what = why.split(':').next().unwrap_or_default().to_owned();
+                Some(Finding::new(Kind::NewerVersion, path, what, UPGRADE))
+            }
+            Err(why) => Some(Finding::new(Kind::DamagedLine, path, why, LOST)),
+        };
+        way.findings.checked.events += 1;
+        if let Some(finding) = finding {
+            way.findings.add(named(finding.at(number)));
+        }
+    });
+    if let Some(why) = problem {
+        way.findings.add(named(Finding::new(Kind::DamagedFile, path, why, "look at its permissions")));
+    }
+}
+
+/// Ids that were seen, by a hash of each: a log has millions.
+#[derive(Default)]
+struct Ids {
+    seen: HashSet<u64>,
+    hasher: RandomState,
+}
+
+/// What makes no sense in a line that can be read.
+fn flaw(recorded: &Recorded, ids: &mut Ids) -> Option<(Kind, String)> {
+    let is_id = recorded.id.len() == 26
+        && recorded.id.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase());
+    if !is_id {
+        return Some((Kind::DamagedLine, format!("{:?} is no id", recorded.id)));
+    }
+    if clock::parse(&recorded.at).is_none() {
+        return Some((Kind::DamagedLine, format!("{:?} is no time", recorded.at)));
+    }
+    let hash = ids.hasher.hash_one(&recorded.id);
+    let repeated = !ids.seen.insert(hash);
+    repeated.then(|| (Kind::RepeatedId, format!("another line has the id {}", recorded.id)))
+}
+
+/// Leads over the lines of a file, one in memory at a time; gives why it cannot be read on, if so.
+pub(super) fn each_line(
+    path: &Path,
+    done: &mut dyn FnMut(u64),
+    each: &mut dyn FnMut(u64, &[u8], &mut dyn FnMut(u64)),
+) -> Option<String> {
+    let mut from = match Lines::open(path, Position::default()) {
+        Ok(from) => from,
+        // Pruned since it was listed.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => return Some(error.to_string()),
+    };
+    loop {
+        let before = from.position;
+        let mut raw = match from.next() {
+            Ok(None) => return None,
+            Ok(Some(raw)) => raw,
+            Err(error) => return Some(format!("cannot read {}: {error}", path.display())),
+        };
+        if !raw.whole {
+            std::thread::sleep(AT_WORK);
+            raw = again(path, before).unwrap_or(raw);
+        }
+        done(from.position.offset - before.offset);
+        // What is too long for a line is none, whatever it begins with.
+        let line = raw.bytes.unwrap_or_else(|| b"too long for a line".to_vec());
+        each(before.lines + 1, &line, done);
+    }
+}
+
+/// Reads a line again.
+fn again(path: &Path, from: Position) -> Option<Raw> {
+    Lines::open(path, from).ok()?.next().ok()?
+}

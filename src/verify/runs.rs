@@ -1,0 +1,141 @@
+//! A run's directory: what it is, its journals, its transcripts, the events that came with it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::events::{self, each_line};
+use super::finding::{Finding, Kind};
+use super::verifier::{Place, Verifier, Way};
+use crate::archive::{Kept, RunRecord, Snapshot};
+use crate::clock;
+use crate::fs;
+
+/// The version that this program writes and reads.
+const VERSION: u8 = 1;
+
+/// The most that a file of ours has.
+const LARGEST: u64 = 1 << 28;
+
+const UPGRADE: &str = "a newer teamkeep wrote it, and is needed to read it";
+const RECORD: &str =
+    "the next hook call of its team makes it again; of an old run, `teamkeep import` of an export does";
+const LINE: &str =
+    "what changed at that moment is lost, and the states that only it names; the other lines stand";
+
+/// Looks at a run.
+pub(super) fn check(verifier: &Verifier<'_>, run: &str, way: &mut Way, done: &mut dyn FnMut(u64)) {
+    way.findings.checked.runs += 1;
+    let Some(dir) = verifier.archive.run_dir(run) else {
+        let what = format!("{run:?} is no name of a run");
+        way.findings.add(Finding::new(
+            Kind::DamagedFile,
+            Path::new(run),
+            what,
+            "it is none of ours: remove it",
+        ));
+        return;
+    };
+    record(verifier, run, &dir.join("run.json"), way);
+    let files = verifier.archive.journal_files(run);
+    for file in &files {
+        journal(verifier, run, file, way, done);
+    }
+    transcripts(verifier, run, &dir.join("transcripts.json"), way, done);
+    let own = dir.join("events.jsonl");
+    if own.symlink_metadata().is_ok() {
+        events::file(&own, Some(run), way, done);
+    }
+}
+
+fn record(verifier: &Verifier<'_>, run: &str, path: &Path, way: &mut Way) {
+    let Some(record) = verifier.archive.run(run).filter(|record| record.run == run) else {
+        let what = verifier.archive.why_damaged(run);
+        way.findings.add(Finding::new(Kind::DamagedFile, path, what, RECORD).of_run(run));
+        return;
+    };
+    if record.v > VERSION {
+        let what = format!("format version {}", record.v);
+        way.findings.add(Finding::new(Kind::NewerVersion, path, what, UPGRADE).of_run(run));
+    } else if let Some(what) = flaw(&record) {
+        way.findings.add(Finding::new(Kind::DamagedFile, path, what, RECORD).of_run(run));
+    }
+}
+
+/// What makes no sense in the record of a run.
+fn flaw(record: &RunRecord) -> Option<String> {
+    let times = [Some(&record.started_at), record.ended_at.as_ref()];
+    let bad = times.into_iter().flatten().find(|time| clock::parse(time).is_none());
+    bad.map(|time| format!("{time:?} is no time"))
+}
+
+fn journal(verifier: &Verifier<'_>, run: &str, file: &PathBuf, way: &mut Way, done: &mut dyn FnMut(u64)) {
+    let problem = each_line(file, done, &mut |number, line, done| {
+        if line.is_empty() {
+            return;
+        }
+        way.findings.checked.manifests += 1;
+        let snapshot = match serde_json::from_slice::<Snapshot>(line) {
+            Ok(snapshot) => snapshot,
+            Err(error) => {
+                let finding = Finding::new(Kind::DamagedLine, file, error.to_string(), LINE);
+                way.findings.add(finding.of_run(run).at(number));
+                return;
+            }
+        };
+        if snapshot.v > VERSION {
+            let what = format!("format version {}", snapshot.v);
+            way.findings.add(Finding::new(Kind::NewerVersion, file, what, UPGRADE).of_run(run).at(number));
+        } else if let Some(what) = odd(&snapshot) {
+            way.findings.add(Finding::new(Kind::DamagedLine, file, what, LINE).of_run(run).at(number));
+        }
+        for change in &snapshot.changed {
+            if let Some(hash) = &change.object {
+                let what = format!("{} {}", change.path, snapshot.at);
+                way.need(verifier, hash, Place { run, file, line: Some(number), what }, done);
+            }
+        }
+    });
+    if let Some(why) = problem {
+        way.findings.add(Finding::new(Kind::DamagedFile, file, why, LINE).of_run(run));
+    }
+}
+
+/// What makes no sense in a manifest.
+fn odd(snapshot: &Snapshot) -> Option<String> {
+    if snapshot.v == 0 {
+        return Some("it has no version".to_owned());
+    }
+    if clock::parse(&snapshot.at).is_none() {
+        return Some(format!("{:?} is no time", snapshot.at));
+    }
+    let paths = snapshot.changed.iter().map(|change| &change.path).chain(&snapshot.gone);
+    let mut bad = paths.filter(|path| !is_inside(path));
+    bad.next().map(|path| format!("{path:?} is no path below the client's directory"))
+}
+
+/// Whether a path leads below the directory that it begins in.
+pub(crate) fn is_inside(path: &str) -> bool {
+    !path.is_empty() && path.split('/').all(|part| !matches!(part, "" | "." | "..") && !part.contains('\0'))
+}
+
+fn transcripts(verifier: &Verifier<'_>, run: &str, file: &PathBuf, way: &mut Way, done: &mut dyn FnMut(u64)) {
+    let hint = "the transcripts that the client still has are told; those that it removed are lost";
+    let read = match fs::read_regular(file, LARGEST) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
+        Err(error) => Err(error.to_string()),
+        Ok((bytes, _)) => {
+            serde_json::from_slice::<BTreeMap<String, Kept>>(&bytes).map_err(|error| error.to_string())
+        }
+    };
+    match read {
+        Err(why) => {
+            way.findings.add(Finding::new(Kind::DamagedFile, file, why, hint).of_run(run));
+        }
+        Ok(kept) => {
+            for (path, kept) in kept {
+                way.findings.checked.transcripts += 1;
+                way.need(verifier, &kept.object, Place { run, file, line: None, what: path }, done);
+            }
+        }
+    }
+}
