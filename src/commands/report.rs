@@ -49,15 +49,20 @@ enum Format {
 /// Runs it.
 ///
 /// # Errors
-/// When there is no such run, the record cannot be read, or the file cannot be written.
+/// When there is no such run, the record cannot be read, the file cannot be written, or a page is asked for in a
+/// terminal.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    let format = if args.json { Format::Json } else { args.format };
+    if format == Format::Html && args.output.is_none() && context.ui.is_terminal() {
+        return Err(Error::usage("a page for a browser is nothing to read in a terminal")
+            .hint("name a file for it: teamkeep report --format html -o report.html"));
+    }
     let library = reading::library(context)?;
     let opened = library.open_runs(&[library.find(&args.run)?])?;
     for material in &opened.runs {
         let report = Report::of(material, &merge(material), &context.config.report.price);
         let listing = Listing { all: args.all };
         let columns = context.ui.columns().filter(|_| args.output.is_none());
-        let format = if args.json { Format::Json } else { args.format };
         let text = match format {
             Format::Text => render::report(&report, listing, columns),
             Format::Markdown => render::report_markdown(&report, listing),

@@ -159,6 +159,15 @@ impl Browser {
         );
     }
 
+    /// Moves and presses the mouse.
+    pub fn mouse(&self, actions: &[Value]) {
+        self.tell(
+            "POST",
+            "/actions",
+            json!({ "actions": [{ "type": "pointer", "id": "mouse", "actions": actions }] }),
+        );
+    }
+
     /// Gives an element the keyboard.
     pub fn focus(&self, selector: &str) {
         self.run(&format!("document.querySelector({}).focus()", json!(selector)));

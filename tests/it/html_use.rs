@@ -45,6 +45,82 @@ fn the_slider_moves_the_board_and_the_cursor_of_the_timeline() {
 }
 
 #[test]
+fn a_task_that_was_erased_or_deleted_is_told_from_one_that_was_given_back() {
+    let mut report = empty();
+    let change = |second, kind: &str, from: Option<&str>, to: Option<&str>, owner: Option<&str>| {
+        json!({
+            "at": at(second), "by": "client", "kind": kind, "from": from, "to": to, "owner_from": "alice",
+            "owner": owner, "subject": "Draft",
+        })
+    };
+    let mut tasks = [1, 2, 3].map(|id| task(id, "Draft", &[]));
+    let more = [
+        change(60, "task-erased", Some("completed"), None, Some("alice")),
+        change(60, "task-deleted", Some("completed"), Some("deleted"), Some("alice")),
+        change(60, "task-changed", Some("completed"), Some("pending"), None),
+    ];
+    for (task, change) in tasks.iter_mut().zip(more) {
+        task["changes"].as_array_mut().unwrap().push(change);
+    }
+    report["tasks"] = json!(tasks);
+    let Some((browser, _dir)) = show(report) else { return };
+    assert_eq!(column(&browser, "gone"), json!(["#1", "#2"]));
+    assert_eq!(column(&browser, "pending"), json!(["#3"]));
+    let notes = "return [...document.querySelectorAll('.card .owner')].map((card) => card.textContent)";
+    let told = json!(["no owner", "alice · erased, was completed", "alice · deleted, was completed"]);
+    assert_eq!(browser.run(notes), told);
+    browser.focus("#slider");
+    browser.press(&[LEFT]);
+    assert_eq!(column(&browser, "completed"), json!(["#1", "#2", "#3"]));
+    assert_eq!(browser.run(notes), json!(["alice", "alice", "alice"]));
+    browser.must_be_content();
+}
+
+#[test]
+fn the_mouse_shows_what_is_below_it_and_zooms_and_pans_the_timeline() {
+    let mut report = empty();
+    report["tasks"] = json!([task(1, "Draft", &[])]);
+    report["turns"] = json!([{
+        "agent": "bob", "instance": null, "from": at(0), "to": at(100), "for_idlers": false,
+    }]);
+    report["findings"] = json!([{
+        "code": "blocked", "at": at(50), "who": "bob", "task": null, "what": "held back: why", "amount": null,
+    }]);
+    let Some((browser, _dir)) = show(report) else { return };
+    browser.run("document.getElementById('time').scrollIntoView({ behavior: 'instant' })");
+    let place = |part: &str| {
+        let script =
+            "const c = document.getElementById('canvas').getBoundingClientRect(); return Math.round(";
+        browser.run(&format!("{script}{part})")).as_i64().unwrap()
+    };
+    let (middle, lane) = (place("c.left + c.width / 2"), place("c.top + 46"));
+    let tip = || browser.text("#tip");
+    browser.mouse(&[json!({"type": "pointerMove", "x": middle, "y": lane, "duration": 0})]);
+    assert!(tip().starts_with("Held back by a gate"), "{}", tip());
+    browser.mouse(&[json!({"type": "pointerMove", "x": middle + 100, "y": lane, "duration": 0})]);
+    assert_eq!(tip(), "bob at workfrom 0:00.000 to 1:40.000, 1 min 40 s");
+    let span =
+        || browser.run("return Number(document.getElementById('canvas').getAttribute('data-span'))").as_i64();
+    let whole = span();
+    browser.run(&format!(
+        "const c = document.getElementById('canvas'); c.dispatchEvent(new WheelEvent('wheel', \
+         {{ ctrlKey: true, deltaY: -100, clientX: {middle}, clientY: {lane}, cancelable: true }}))"
+    ));
+    assert!(span() < whole, "{whole:?}");
+    let (down, up) = (json!({"type": "pointerDown", "button": 0}), json!({"type": "pointerUp", "button": 0}));
+    let cursor = || browser.run("return document.getElementById('cursor').style.transform");
+    let moment = browser.text("#moment");
+    let before = cursor();
+    let drag = json!({"type": "pointerMove", "x": middle + 200, "y": lane, "duration": 20});
+    browser.mouse(&[down.clone(), drag, up.clone()]);
+    assert_ne!(cursor(), before);
+    assert_eq!(browser.text("#moment"), moment);
+    browser.mouse(&[down, up]);
+    assert_ne!(browser.text("#moment"), moment);
+    browser.must_be_content();
+}
+
+#[test]
 fn a_search_finds_a_message_and_filters_narrow_the_list() {
     let mut report = empty();
     let mut idle = letter(3, "bob", "team-lead", "{\"type\":\"idle_notification\"}");
