@@ -136,6 +136,8 @@ fn what_agents_wrote_is_shown_as_text_and_nothing_of_it_runs() {
         "<script>alert(1)</script>",
         "</script><img src=x onerror=\"window.ran = 1\">",
         "<!--<script>",
+        "</script a",
+        "<!-- <script a",
         "]]></style><svg onload=alert(2)>",
         "{{script}} &lt;b&gt;",
     ];

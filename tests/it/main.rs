@@ -12,6 +12,7 @@ mod damage;
 mod docs;
 mod home;
 mod html;
+mod html_hands;
 mod html_use;
 mod install;
 mod install_sh;
