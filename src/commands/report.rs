@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use super::{output, reading};
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::redact::Redactor;
 use crate::render::{self, Listing};
 use crate::report::Report;
 use crate::timeline::merge;
@@ -28,6 +29,10 @@ pub struct Args {
     /// Write over the file
     #[arg(long, requires = "output")]
     force: bool,
+    /// Take out of every text what others are not to see: keys, tokens, addresses, the home directory, and what
+    /// [privacy] in the configuration names
+    #[arg(long)]
+    redact: bool,
     /// Also list what the client says by itself, and its own helpers
     #[arg(short, long)]
     all: bool,
@@ -61,6 +66,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let opened = library.open_runs(&[library.find(&args.run)?])?;
     for material in &opened.runs {
         let report = Report::of(material, &merge(material), &context.config.report.price);
+        let report = if args.redact { redacted(context, &report)? } else { report };
         let listing = Listing { all: args.all };
         let columns = context.ui.columns().filter(|_| args.output.is_none());
         let text = match format {
@@ -82,4 +88,14 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     }
     reading::warn(context, &library, &opened);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Takes out what others are not to see.
+fn redacted(context: &Context, report: &Report) -> Result<Report> {
+    let homes: Vec<String> = context.env.home.iter().map(|home| home.display().to_string()).collect();
+    let redactor = Redactor::new(&context.config.privacy, &homes)?;
+    report.redacted(&redactor).map_err(|error| {
+        Error::new(format!("cannot redact the report: {error}"))
+            .hint("a pattern under [[privacy.pattern]] means more than texts; make it narrower")
+    })
 }

@@ -60,7 +60,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("verify", &["archive", "clock", "error", "event", "fs", "log"]),
-    ("report", &["archive", "clock", "config", "event", "payload", "policy", "team", "timeline"]),
+    ("report", &["archive", "clock", "config", "event", "payload", "policy", "redact", "team", "timeline"]),
     ("backtest", &["archive", "clock", "config", "event", "gatekeeper", "log", "payload", "policy"]),
     (
         "render",
@@ -89,6 +89,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "payload",
             "policy",
             "recorder",
+            "redact",
             "render",
             "report",
             "response",

@@ -257,3 +257,38 @@ fn a_report_goes_into_a_file_that_is_private_and_new() {
     let said = stage.run(&["report", "-o", stage.home().to_str().unwrap(), "--force"]);
     assert_eq!((said.code, said.err.contains("is a directory")), (Some(64), true), "{}", said.err);
 }
+
+#[test]
+fn a_redacted_report_says_how_much_was_taken_out_and_not_what() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let key = format!("sk-{}", "a1".repeat(20));
+    let path = stage.home().join("parser/src").display().to_string();
+    let text = format!("use {key}, ask bob@example.org, look at {path} and PROJ-17");
+    let input = json!({"to": "bob", "summary": key, "message": text});
+    lead.tool("u1", "SendMessage", &input, json!({"success": true}));
+    stage.configure("[[privacy.pattern]]\nname = \"ticket\"\nregex = \"PROJ-[0-9]+\"\n");
+    for format in ["text", "markdown", "json"] {
+        let told = stage.told(&["report", "--redact", "--format", format]);
+        for secret in [&key, "bob@example.org", "PROJ-17", &stage.home().display().to_string()] {
+            assert!(!told.contains(secret), "{format}: {secret}");
+        }
+    }
+    let report: Value = serde_json::from_str(&stage.told(&["report", "--redact", "--json"])).unwrap();
+    let counts = json!({"api-key": 2, "email": 1, "home": 1, "ticket": 1});
+    assert_eq!(report["redacted"], counts);
+    assert!(stage.told(&["report", "--redact"]).contains("redacted: 2 api-key, 1 email, 1 home, 1 ticket\n"));
+    let plain: Value = serde_json::from_str(&stage.told(&["report", "--json"])).unwrap();
+    assert_eq!(
+        (&plain["redacted"], plain.pointer("/mail/messages/0/text")),
+        (&Value::Null, Some(&json!(text)))
+    );
+    stage.configure("[[privacy.pattern]]\nname = \"all\"\nregex = \".+\"\n");
+    let said = stage.run(&["report", "--redact"]);
+    assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
+    assert!(
+        said.err.contains("cannot redact the report") && said.err.contains("make it narrower"),
+        "{}",
+        said.err
+    );
+}

@@ -1,5 +1,7 @@
 //! The sections of a report, in the order in which a person asks.
 
+use std::collections::BTreeMap;
+
 use super::page::{Block, Table};
 use super::{Listing, people, trouble, work};
 use crate::clock;
@@ -14,6 +16,9 @@ pub fn page(report: &Report, listing: Listing) -> Vec<Block> {
     let overview = &report.overview;
     let start = &overview.started_at;
     let mut blocks = head(overview);
+    if let Some(counts) = &report.redacted {
+        blocks.push(Block::Line(taken_out(counts)));
+    }
     let mut section = |title: &str, body: Vec<Block>| {
         if !body.is_empty() {
             blocks.push(Block::Heading(title.to_owned()));
@@ -29,6 +34,16 @@ pub fn page(report: &Report, listing: Listing) -> Vec<Block> {
     section("Time", work::time(&report.work));
     section("Tokens", work::tokens(&report.spending));
     blocks
+}
+
+/// How much was taken out of the report's texts.
+fn taken_out(counts: &BTreeMap<String, u64>) -> String {
+    let counts: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+    if counts.is_empty() {
+        "redacted: nothing was found".to_owned()
+    } else {
+        format!("redacted: {}", counts.join(", "))
+    }
 }
 
 /// A number of milliseconds as a span, or that it is not known.
