@@ -29,9 +29,9 @@ function drawAxis(pen, view, colours) {
   const step = STEPS.find((one) => (one / (view.to - view.from)) * width >= 76) ?? STEPS.at(-1);
   pen.font = view.font;
   pen.textBaseline = "middle";
-  const first = Math.ceil((view.from - START) / step) * step;
-  for (let at = first; at <= view.to - START; at += step) {
-    const px = Math.round(x(START + at)) + 0.5;
+  const first = Math.ceil((view.from - ORIGIN) / step) * step;
+  for (let at = first; at <= view.to - ORIGIN; at += step) {
+    const px = Math.round(x(ORIGIN + at)) + 0.5;
     pen.fillStyle = colours.line;
     pen.fillRect(px - 0.5, LANE.axis - 5, 1, height);
     pen.fillStyle = colours.muted;

@@ -61,7 +61,7 @@ const reader = (() => {
     const row = make("div", { class: "row" + (message.automatic ? " automatic" : ""), role: "option", id: "message-" + message.index,
       "aria-setsize": found.length, "aria-posinset": index + 1 },
       make("span", { class: "who" }, bdi(message.from), " \u2192 ", message.to === "*" ? "everybody" : bdi(message.to)),
-      make("span", { class: "when" }, message.t === null ? unknown() : offset(message.t - START, false)),
+      make("span", { class: "when" }, message.t === null ? unknown() : since(message.t, false)),
       make("span", { class: "gist", dir: "auto" }, short(message.summary || message.text.slice(0, 200).replace(/\s+/g, " "), 120)),
       badge(message));
     row.style.top = index * ROW + "px";

@@ -37,6 +37,8 @@ function drawOverview() {
       overview.ended_reason ? [" (", bdi(overview.ended_reason), ")"] : null),
     fact("Client", overview.client_versions.length ? overview.client_versions.join(", ") : unknown()),
     fact("Lead\u2019s session", orUnknown(overview.lead_session, (id) => make("code", {}, id))),
+    report.redacted && fact("Redacted", Object.entries(report.redacted).map(([rule, many]) => rule + " " + count(many)).join(", ")
+      || "nothing was found to take out"),
     fact("On record", counted(many.events, "event") + ", " + counted(many.snapshots, "snapshot")));
 }
 

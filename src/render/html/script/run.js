@@ -45,7 +45,9 @@ if (START === Infinity) START = 0;
 if (report.overview.duration_ms !== null && !report.overview.ended_at) stretch(START + report.overview.duration_ms);
 if (END <= START) END = START + 1;
 
-const since = (time) => offset(time - START);
+// What everything is counted from, as the other commands do: the start of the run. Its session may have begun before.
+const ORIGIN = stamp(report.overview.started_at) ?? START;
+const since = (time, exact) => offset(time - ORIGIN, exact);
 const sinceAt = (at) => {
   const time = stamp(at);
   return time === null ? unknown() : make("time", { datetime: at, title: dayTime(at) + " UTC" }, since(time));
