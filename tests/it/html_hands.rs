@@ -121,6 +121,25 @@ fn the_keyboard_reaches_everything_important() {
     browser.must_be_content();
 }
 
+#[test]
+fn on_paper_every_message_is_there_and_nothing_that_only_a_screen_can_use() {
+    let mut report = empty();
+    report["mail"]["messages"] =
+        (0..300).map(|one| letter(one, "alice", "bob", &format!("text {one}"))).collect();
+    let Some((browser, _dir)) = show(report) else { return };
+    browser.run(
+        "window.seen = []; addEventListener('beforeprint', () => seen.push(document.querySelectorAll('.letter').length))",
+    );
+    let paper = browser.command("Page.printToPDF", json!({}));
+    assert!(paper["data"].as_str().unwrap().len() > 10_000);
+    assert_eq!(browser.run("return seen"), json!([300]));
+    assert_eq!(browser.run("return document.querySelectorAll('.letter').length"), 0);
+    browser.command("Emulation.setEmulatedMedia", json!({ "media": "print" }));
+    let shown = "return ['#reader', '#filters', '#slider', 'nav'].filter((part) => document.querySelector(part).offsetParent)";
+    assert_eq!(browser.run(shown), json!([]));
+    browser.must_be_content();
+}
+
 /// The least contrast of text on what is behind it, by the formula of WCAG 2, in both themes.
 const CONTRAST: &str = r##"
 const light = (colour) => {

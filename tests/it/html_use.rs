@@ -29,7 +29,7 @@ fn the_slider_moves_the_board_and_the_cursor_of_the_timeline() {
     browser.press(&[RIGHT]);
     assert_eq!(board(), [json!([]), json!(["#2"]), json!(["#1"])]);
     let said = browser.run("return document.getElementById('slider').getAttribute('aria-valuetext')");
-    assert_eq!(said, "0:23.000 after the start: 0 pending, 1 in progress, 1 completed, 0 gone");
+    assert_eq!(said, "0:23.000 from the start: 0 pending, 1 in progress, 1 completed, 0 gone");
     browser.press(&[LEFT]);
     assert_eq!(board(), [json!(["#2"]), json!([]), json!(["#1"])]);
     // And by mouse: any moment, not the changes alone.

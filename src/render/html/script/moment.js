@@ -15,7 +15,7 @@ function tellMoment() {
   slider.value = String(moment.t - START);
   const board = boardAt(moment.t);
   const of = (column) => board.filter((one) => one.column === column).length;
-  const said = since(moment.t) + " after the start: " + of("pending") + " pending, " + of("in_progress")
+  const said = since(moment.t) + " from the start: " + of("pending") + " pending, " + of("in_progress")
     + " in progress, " + of("completed") + " completed, " + of("gone") + " gone";
   slider.setAttribute("aria-valuetext", said);
   fill($("moment"), make("strong", {}, since(moment.t)), " ", make("span", { class: "muted" },

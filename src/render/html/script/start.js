@@ -22,12 +22,12 @@ function startPrinting() {
   addEventListener("beforeprint", () => {
     reader.printed();
     document.documentElement.classList.add("printing");
-    timeline.recolour();
+    timeline.print(true);
   });
   addEventListener("afterprint", () => {
     reader.unprint();
     document.documentElement.classList.remove("printing");
-    timeline.recolour();
+    timeline.print(false);
   });
 }
 

@@ -83,7 +83,7 @@ function toolsTable() {
   const { tools } = report;
   const names = Object.keys(tools.total).sort((a, b) => tools.total[b] - tools.total[a]);
   const row = (who, uses, failed) => [who, count(Object.values(uses).reduce((sum, one) => sum + one, 0)), failed,
-    ...names.map((name) => (uses[name] ? count(uses[name]) : ""))];
+    ...names.map((name) => (Object.hasOwn(uses, name) ? count(uses[name]) : ""))];
   const rows = tools.by_agent.map((user) => row([bdi(user.agent), user.complete ? "" : " *"], user.tools, num(user.failed)));
   if (rows.length > 1) rows.push(row("Together", tools.total, ""));
   return table("Tools by agent", ["Agent", "#All", "#Failed", ...names.map((name) => "#" + name)], rows,

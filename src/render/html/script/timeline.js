@@ -1,5 +1,8 @@
 // The timeline: what is in view, and how mouse and keyboard move it.
 
+// What a sheet is wide beside the names of the lanes.
+const PAPER = 540;
+
 const timeline = (() => {
   const canvas = $("canvas");
   const tip = $("tip");
@@ -11,6 +14,7 @@ const timeline = (() => {
   let colours = null;
   let picked = null;
   let waiting = false;
+  let paper = false;
 
   const isShown = (thing) => {
     if (thing.what === "task") return shows.task.checked;
@@ -23,7 +27,8 @@ const timeline = (() => {
     waiting = false;
     if (!lanes.length) return;
     colours = colours || readColours();
-    const scale = window.devicePixelRatio || 1;
+    // On paper twice as fine; and no canvas is as high as many hundreds of lanes at full scale.
+    const scale = Math.min(paper ? 2 : window.devicePixelRatio || 1, 30000 / height);
     if (canvas.width !== Math.round(view.width * scale)) canvas.width = Math.round(view.width * scale);
     if (canvas.height !== Math.round(height * scale)) canvas.height = Math.round(height * scale);
     const pen = canvas.getContext("2d");
@@ -218,11 +223,22 @@ const timeline = (() => {
     look(whole.from, whole.to);
     listen();
     new ResizeObserver(() => {
-      view.width = Math.max(1, $("stage").clientWidth);
+      if (!paper) view.width = Math.max(1, $("stage").clientWidth);
       refresh();
     }).observe($("stage"));
     moment.listeners.push(cursor);
   }
-  const recolour = () => { colours = null; paint(); };
-  return { start, reveal, recolour };
+  function recolour() {
+    colours = null;
+    paint();
+  }
+  // Draws for a sheet of paper, or for the screen again.
+  function print(on) {
+    paper = on;
+    view.width = on ? PAPER : Math.max(1, $("stage").clientWidth);
+    canvas.style.width = on ? PAPER + "px" : "";
+    cursor();
+    recolour();
+  }
+  return { start, reveal, recolour, print };
 })();
