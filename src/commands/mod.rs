@@ -12,6 +12,7 @@ pub mod policy;
 mod reading;
 pub mod replay;
 pub mod report;
+pub mod restore;
 pub mod show;
 pub mod teams;
 pub mod uninstall;
