@@ -8,12 +8,20 @@ pub fn json(value: &impl Serialize) -> String {
     // What fails to be written is shown as a page that says so.
     let plain = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
     let mut safe = String::with_capacity(plain.len() + plain.len() / 16);
-    for c in plain.chars() {
-        match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => safe.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => safe.push(c),
-        }
+    let mut rest = plain.as_str();
+    while let Some(at) = rest.find(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+        safe.push_str(&rest[..at]);
+        let mut after = rest[at..].chars();
+        safe.push_str(match after.next() {
+            Some('<') => "\\u003c",
+            Some('>') => "\\u003e",
+            Some('&') => "\\u0026",
+            Some('\u{2028}') => "\\u2028",
+            _ => "\\u2029",
+        });
+        rest = after.as_str();
     }
+    safe.push_str(rest);
     safe
 }
 
