@@ -221,6 +221,8 @@ fn tasks_that_wait_for_each_other_or_for_what_is_not_there_are_drawn() {
     assert_eq!(circles, "Tasks wait for each other in a circle: #2 for #1, #4 for #4.");
     assert_eq!(browser.run("return document.querySelectorAll('.edge.back').length"), 2);
     assert!(browser.text("#graph-note").contains("1 task waits for nothing, and nothing for it."));
+    browser.focus(".node");
+    assert_eq!(browser.run("return document.querySelectorAll('.edge.lit').length"), 2);
     browser.must_be_content();
 }
 

@@ -65,13 +65,22 @@ function startGraph() {
   const circles = edges.filter((edge) => edge.back);
   const note = $("graph-note");
   if (!nodes.length) return fill(note, tasks.length ? "No task waits for another." : "No task is on record.");
-  fill(note, "A task stands to the right of those that it waits for. ",
+  fill(note, "A task stands to the right of those that it waits for, in the colour of its column on the board. ",
     alone ? counted(alone, "task waits", "tasks wait") + " for nothing, and nothing for " + (alone === 1 ? "it" : "them") + ". " : "",
     circles.length ? make("strong", { class: "bad-text", id: "circles" }, "Tasks wait for each other in a circle: "
       + circles.map((edge) => "#" + edge.to.id + " for #" + edge.from.id).join(", ") + ".") : null);
   const { width, height } = place(nodes);
   const svg = draw("svg", { width: width + 40, height: height + 28, role: "group", "aria-label": "Graph of " + counted(nodes.length, "task") });
-  for (const edge of edges) svg.append(draw("path", { class: edge.back ? "edge back" : "edge", d: curve(edge) }), head(edge));
+  for (const edge of edges) {
+    edge.path = draw("path", { class: edge.back ? "edge back" : "edge", d: curve(edge) });
+    svg.append(edge.path, head(edge));
+  }
+  // What a task waits for, and what waits for it, stands out while it is looked at.
+  const light = (event) => {
+    const node = event.target.closest(".node");
+    for (const edge of edges) edge.path.classList.toggle("lit", node !== null && [edge.from, edge.to].some((end) => end.group === node));
+  };
+  for (const kind of ["pointerover", "focusin"]) svg.addEventListener(kind, light);
   const shapes = nodes.map((node) => shape(node));
   svg.append(...shapes.map((one) => one.group));
   fill($("graph"), svg);
@@ -116,6 +125,7 @@ function shape(node) {
     draw("rect", { width: NODE.width, height: NODE.height, rx: 4 }),
     draw("text", { x: 10, y: 16, class: "number" }, "#" + short(node.id, 12)),
     draw("text", { x: 10, y: 31 }, short(name, 28)));
+  node.group = group;
   const open = () => node.task && openTask(node.task);
   group.addEventListener("click", open);
   group.addEventListener("keydown", (event) => {
