@@ -13,6 +13,12 @@ use crate::timeline::merge;
 
 /// Arguments of `teamkeep report`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  teamkeep report parser-team --format html -o parser-team.html
+      Write a page with the timeline, the task board and every message, to look at in a browser.
+  teamkeep report --json | jq -r '.findings[].what'
+      List what was lost or looks wrong in the last run.")]
 pub struct Args {
     /// A team's name, `latest`, or the beginning of a run's id
     #[arg(value_name = "RUN", default_value = "latest")]
