@@ -15,7 +15,11 @@ fn at(millis: usize) -> String {
 }
 
 fn name(number: usize) -> String {
-    if number % MEMBERS == 0 { "team-lead".to_owned() } else { format!("agent-{}", number % MEMBERS) }
+    if number.is_multiple_of(MEMBERS) {
+        "team-lead".to_owned()
+    } else {
+        format!("agent-{}", number % MEMBERS)
+    }
 }
 
 /// So many words, the same each time.
@@ -31,7 +35,7 @@ fn message(number: usize, all: usize) -> Value {
     json!({
         "at": at(LASTED / all * number), "from": name(number), "to": name(number * 3 + 1), "kind": "message",
         "chars": text.len(), "summary": words(number + 5, 4), "text": text, "automatic": number % 4 == 3,
-        "delivered": number % 17 != 0, "refused": null,
+        "delivered": !number.is_multiple_of(17), "refused": null,
     })
 }
 
@@ -61,7 +65,7 @@ fn turn(number: usize) -> Value {
     let start = number / MEMBERS * 60_000 + number * 977 % 20_000;
     json!({
         "agent": name(number), "instance": null, "from": at(start), "to": at(start + 10_000 + number * 613 % 30_000),
-        "for_idlers": number % 11 == 0,
+        "for_idlers": number.is_multiple_of(11),
     })
 }
 
