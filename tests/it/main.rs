@@ -5,11 +5,15 @@
 mod architecture;
 mod asked;
 mod bad_input;
+mod browser;
 mod captures;
 mod crashes;
 mod damage;
 mod docs;
 mod home;
+mod html;
+mod html_hands;
+mod html_use;
 mod install;
 mod install_sh;
 mod log;
