@@ -35,6 +35,10 @@ enum Command {
     Report(commands::report::Args),
     /// Show what was recorded
     Log(commands::log::Args),
+    /// Write a run to one file that can be carried elsewhere
+    Export(commands::export::Args),
+    /// Bring a run on record that was exported elsewhere
+    Import(commands::import::Args),
     /// Look whether the record is whole
     Verify(commands::verify::Args),
     /// Look after the configuration file
@@ -82,6 +86,8 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Replay(args) => commands::replay::run(&context()?, &args),
         Command::Report(args) => commands::report::run(&context()?, &args),
         Command::Log(args) => commands::log::run(&context()?, &args),
+        Command::Export(args) => commands::export::run(&context()?, &args),
+        Command::Import(args) => commands::import::run(&context()?, &args),
         Command::Verify(args) => commands::verify::run(&context()?, &args),
         Command::Demo(args) => commands::demo::run(&bare()?, &args),
         Command::Policy(args) => commands::policy::run(&lenient()?, &args),

@@ -6,6 +6,7 @@
 
 pub mod archive;
 pub mod backtest;
+pub mod bundle;
 pub mod cli;
 pub mod clock;
 pub mod commands;

@@ -172,6 +172,11 @@ impl Archive {
         SafeName::new(run).map(|run| self.root.join("runs").join(run))
     }
 
+    /// The events that an imported run brought along; there is no such file of a run that was recorded here.
+    pub fn events_file(&self, run: &str) -> Option<PathBuf> {
+        self.run_dir(run).map(|dir| dir.join("events.jsonl"))
+    }
+
     /// What a run is.
     pub fn run(&self, run: &str) -> Option<RunRecord> {
         read_json(&self.run_dir(run)?.join("run.json"))

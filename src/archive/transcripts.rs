@@ -28,6 +28,10 @@ impl RunRecord {
     /// Links are not followed.
     pub fn transcripts(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
+        // What an imported run names lies on another machine, and what lies there on this one is somebody else's.
+        if self.imported.is_some() {
+            return found;
+        }
         for path in self.sessions.iter().filter_map(|session| session.transcript.as_deref()).map(Path::new) {
             if !is_below_projects(path) {
                 continue;

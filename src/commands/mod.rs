@@ -2,8 +2,10 @@
 
 pub mod config;
 pub mod demo;
+pub mod export;
 pub mod finish;
 pub mod hook;
+pub mod import;
 pub mod install;
 pub mod log;
 pub mod place;

@@ -28,6 +28,7 @@ pub use meant::{Archive, Config, Hook, Log, OnFailure, Pattern, Privacy};
 pub use policy::*;
 pub use problem::{Code, Problem, Severity};
 pub use settings::{Layer, Origin, Setting, Settings};
+pub use value::{parse_duration, parse_size};
 
 #[cfg(test)]
 mod tests;

@@ -13,6 +13,7 @@ mod range;
 mod reader;
 pub mod retention;
 mod segments;
+mod single;
 mod writer;
 
 pub use exclusive::Exclusive;
@@ -22,4 +23,5 @@ pub use problems::{Problem, Problems};
 pub use range::Range;
 pub use reader::{Line, Reader, parse};
 pub use segments::{Name, Segment, list};
+pub use single::each_of;
 pub use writer::{Appended, Log};

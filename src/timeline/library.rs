@@ -1,12 +1,13 @@
 //! The runs on record, and how a person names one.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::path::PathBuf;
 
-use super::{Material, by_run};
+use super::{Material, by_run, lines_of};
 use crate::archive::{Archive, RunRecord};
 use crate::error::{Error, Result};
-use crate::log::{Problems, Range, Reader};
+use crate::log::{Line, Problems, Range, Reader};
 use crate::near::nearest;
 
 /// Everything on record.
@@ -118,13 +119,22 @@ impl Library {
         parts
     }
 
+    /// Leads over the lines of one run as they stand in the log, what its story has no use for left out.
+    ///
+    /// # Errors
+    /// When the log's directory cannot be listed, or what `each` fails with.
+    pub fn lines_of(&self, run: &RunRecord, each: impl FnMut(&Line) -> io::Result<()>) -> Result<Problems> {
+        Ok(lines_of(&self.log, &self.archive, &self.runs, run, each)?)
+    }
+
     /// Opens runs, reading the log once.
     ///
     /// # Errors
     /// When the log's directory cannot be listed.
     pub fn open_runs(&self, wanted: &[&RunRecord]) -> Result<Opened> {
         let is_wanted = |run: &str| wanted.iter().any(|wanted| wanted.run == run);
-        let (mut events, problems): (HashMap<_, _>, _) = by_run(&self.log, &self.runs, is_wanted)?;
+        let (mut events, problems): (HashMap<_, _>, _) =
+            by_run(&self.log, &self.archive, &self.runs, is_wanted)?;
         let runs = wanted.iter().map(|run| {
             let events = events.remove(&run.run).unwrap_or_default();
             Material::open(&self.archive, (*run).clone(), events, &self.runs)

@@ -46,7 +46,7 @@ impl Material {
         }
         let mut voices = voices(archive, &run, &events, |name| members.iter().any(|member| member == name));
         voices.keep_within(&Span::of(&run, all));
-        let client_gone = run.ended_at.is_none() && is_client_gone(archive, &run);
+        let client_gone = run.ended_at.is_none() && (run.imported.is_some() || is_client_gone(archive, &run));
         Material { run, events, journal, history, voices, members, client_gone }
     }
 

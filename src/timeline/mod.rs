@@ -20,7 +20,7 @@ mod voices;
 mod when;
 
 pub use entry::{Entry, Kind, Source};
-pub use events::{Told, by_run};
+pub use events::{Told, by_run, lines_of};
 pub use gone::Gone;
 pub use history::{Copy, History};
 pub use library::{Library, Opened};
@@ -29,5 +29,6 @@ pub use merge::{Timeline, merge};
 pub use state::{State, state};
 pub use summary::Summary;
 pub use voice::{Cost, Heard, Outcome, Use, Voice};
+pub use voices::Span;
 pub use voices::Voices;
 pub use when::When;

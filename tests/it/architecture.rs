@@ -60,6 +60,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("verify", &["archive", "clock", "error", "event", "fs", "log"]),
+    ("bundle", &["archive", "clock", "error", "event", "fs", "log", "redact", "timeline"]),
     ("report", &["archive", "clock", "event", "payload", "policy", "team", "timeline"]),
     ("backtest", &["archive", "clock", "config", "event", "gatekeeper", "log", "payload", "policy"]),
     ("render", &["backtest", "clock", "event", "payload", "policy", "team", "timeline", "ui", "verify"]),
@@ -69,6 +70,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         &[
             "archive",
             "backtest",
+            "bundle",
             "clock",
             "config",
             "context",
@@ -86,6 +88,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "payload",
             "policy",
             "recorder",
+            "redact",
             "render",
             "report",
             "response",

@@ -5,6 +5,7 @@
 mod architecture;
 mod asked;
 mod bad_input;
+mod bundle;
 mod captures;
 mod crashes;
 mod damage;
