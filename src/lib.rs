@@ -28,6 +28,7 @@ pub mod paths;
 pub mod payload;
 pub mod policy;
 pub mod process;
+pub mod prune;
 pub mod recorder;
 pub mod redact;
 pub mod render;

@@ -124,13 +124,13 @@ fn pack(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Removes a directory; one that is not there is removed.
-fn remove(dir: &Path) -> io::Result<()> {
+pub(super) fn remove(dir: &Path) -> io::Result<()> {
     match std::fs::remove_dir_all(dir) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(fs::named(error, "remove", dir)),
         _ => Ok(()),
     }
 }
 
-fn rename(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to).map_err(|error| fs::named(error, "rename to", to))
 }

@@ -12,6 +12,7 @@ mod look;
 mod maintenance;
 mod object;
 mod rebuild;
+mod removal;
 mod run;
 mod scan;
 mod snapshot;

@@ -118,7 +118,12 @@ impl Archive {
         subjects
     }
 
-    fn index_path(&self, subject: &Subject, ended: bool) -> PathBuf {
+    /// Reads an index file.
+    pub(super) fn index_at(&self, path: &Path) -> Option<Index> {
+        read_index(path)
+    }
+
+    pub(super) fn index_path(&self, subject: &Subject, ended: bool) -> PathBuf {
         self.root.join(if ended { "closed" } else { "open" }).join(subject.key() + ".json")
     }
 

@@ -10,6 +10,7 @@ pub mod install;
 pub mod log;
 pub mod place;
 pub mod policy;
+pub mod prune;
 mod reading;
 pub mod replay;
 pub mod report;

@@ -16,7 +16,7 @@ mod segments;
 mod single;
 mod writer;
 
-pub use exclusive::Exclusive;
+pub use exclusive::{Exclusive, written_to};
 pub use follow::{Follower, Last, last};
 pub use lines::{Lines, Position, Raw};
 pub use problems::{Problem, Problems};

@@ -20,4 +20,4 @@ pub use objection::{Objection, counts, objections};
 pub use state::state;
 pub use story::{Telling, story};
 pub use teams::teams;
-pub use words::since;
+pub use words::{since, size};

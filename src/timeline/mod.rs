@@ -24,7 +24,7 @@ pub use events::{Told, by_run, lines_of};
 pub use gone::Gone;
 pub use history::{Copy, History};
 pub use library::{Library, Opened};
-pub use material::Material;
+pub use material::{Material, is_client_gone};
 pub use merge::{Timeline, merge};
 pub use state::{State, state};
 pub use summary::Summary;

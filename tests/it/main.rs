@@ -25,6 +25,7 @@ mod policy_files;
 mod policy_hook;
 mod policy_test;
 mod properties;
+mod prune;
 mod reenact;
 mod runs;
 mod settings_text;
