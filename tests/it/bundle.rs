@@ -80,6 +80,9 @@ fn played((name, began): (&str, &'static str)) {
         "and goes on from there as it came"
     );
 
+    let policy = ["policy", "test", "latest", "--json"];
+    assert_eq!(here.run(&policy).out, elsewhere.run(&policy).out, "a policy is tested on it as well");
+
     let clean = export(&here, "latest", "clean.tar.gz", &["--redact"]);
     let third = Stage::new();
     assert_eq!(import(&third, &clean).code, Some(0));
