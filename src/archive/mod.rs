@@ -10,6 +10,7 @@ mod index;
 mod inspect;
 mod look;
 mod maintenance;
+mod notes;
 mod object;
 mod rebuild;
 mod removal;

@@ -1,4 +1,4 @@
-//! One file a subcommand, named as the user types it; [`place`], `reading` and `unmatched` are what some of them share.
+//! One file a subcommand, named as the user types it; [`place`], `output`, `reading` and `unmatched` are what some of them share.
 
 pub mod config;
 pub mod demo;
@@ -8,6 +8,7 @@ pub mod hook;
 pub mod import;
 pub mod install;
 pub mod log;
+mod output;
 pub mod place;
 pub mod policy;
 pub mod prune;

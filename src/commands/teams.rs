@@ -7,7 +7,7 @@ use crate::archive::RunRecord;
 use crate::context::Context;
 use crate::error::Result;
 use crate::render;
-use crate::timeline::{Summary, merge};
+use crate::timeline::{Summary, digest, merge};
 
 /// Arguments of `teamkeep teams`.
 #[derive(Debug, clap::Args)]
@@ -28,9 +28,18 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let library = reading::library(context)?;
     let wanted: Vec<&RunRecord> =
         library.runs.iter().filter(|run| args.all || (run.team.is_some() && !run.is_stray())).collect();
-    let opened = library.open_runs(&wanted)?;
-    let rows: Vec<Summary> =
-        opened.runs.iter().map(|material| Summary::of(material, &merge(material))).collect();
+    let kept: Vec<Option<Summary>> = wanted.iter().map(|run| digest::kept(&library.archive, run)).collect();
+    let left: Vec<&RunRecord> =
+        wanted.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(run, _)| *run).collect();
+    let opened = library.open_runs(&left)?;
+    let mut made = opened.runs.iter().map(|material| {
+        let summary = Summary::of(material, &merge(material));
+        if opened.problems.count == 0 {
+            digest::keep(&library.archive, material, &summary, context.clock.now());
+        }
+        summary
+    });
+    let rows: Vec<Summary> = kept.into_iter().filter_map(|kept| kept.or_else(|| made.next())).collect();
     if args.json {
         reading::print_json(context, &rows)?;
     } else if rows.is_empty() {

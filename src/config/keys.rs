@@ -1,7 +1,8 @@
 //! Every key of `teamkeep.toml`, once: validation, `policy show`, the JSON Schema and the documentation read this table.
 
 use Kind::{
-    Count, Duration, Events, Glob, Globs, Names, Patterns, Picks, Regex, Size, Switch, Text, Times, Words,
+    Count, Duration, Events, Glob, Globs, Names, Patterns, Picks, Price, Regex, Size, Switch, Text, Times,
+    Words,
 };
 use Project::{Added, Fewer, Never, Smaller, Stricter};
 
@@ -35,6 +36,8 @@ pub enum Kind {
     Duration,
     /// One of these words, the softest first.
     Words(&'static [&'static str]),
+    /// What a million tokens cost: a number from 0, with or without a fraction.
+    Price,
     /// Any text.
     Text,
     /// A list of texts.
@@ -122,6 +125,17 @@ pub const KEYS: &[Key] = &[
         "How long a call waits for the end of stdin."),
     key("hook.slow", Duration, "\"250ms\"", Never,
         "A call that takes longer than this is noted in the diagnostics."),
+
+    own("report.price[].model", Glob,
+        "A glob for the models that it is the price of; the first price that matches counts."),
+    key("report.price[].input", Price, "0", Never,
+        "What a million tokens cost that the model reads."),
+    key("report.price[].output", Price, "0", Never,
+        "What a million tokens cost that the model writes."),
+    key("report.price[].cache-read", Price, "0", Never,
+        "What a million tokens cost that come from the cache."),
+    key("report.price[].cache-write", Price, "0", Never,
+        "What a million tokens cost that go into the cache."),
 
     key("privacy.redact", Picks(REDACTABLE),
         "[\"private-key\", \"api-key\", \"token\", \"secret\", \"email\", \"home\"]", Never,
@@ -262,7 +276,7 @@ mod tests {
         for unknown in ["pol", "policy.mode", "rule.name", "rule[].name.x"] {
             assert!(Place::at(unknown).is_none(), "{unknown}");
         }
-        assert_eq!(names(""), ["log", "archive", "hook", "privacy", "policy", "rule"]);
+        assert_eq!(names(""), ["log", "archive", "hook", "report", "privacy", "policy", "rule"]);
         assert_eq!(names("policy.completion-check"), ["mode", "check"]);
         assert_eq!(names("rule[]")[0], "name");
     }

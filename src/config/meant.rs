@@ -19,6 +19,8 @@ pub struct Config {
     pub archive: Archive,
     /// The hook call itself.
     pub hook: Hook,
+    /// Reports.
+    pub report: Report,
     /// What of a text others are to see.
     pub privacy: Privacy,
     /// The gates.
@@ -84,6 +86,34 @@ pub struct Hook {
     /// A call that takes longer is noted in the diagnostics.
     #[serde(deserialize_with = "value::duration")]
     pub slow: Duration,
+}
+
+/// What reports are drawn up with.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Report {
+    /// What tokens cost; the first that is for a model counts.
+    pub price: Vec<Price>,
+}
+
+/// What the tokens of some models cost, in the user's currency: millionths for a million of them.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Price {
+    /// A glob for the models.
+    pub model: String,
+    /// Tokens that the model reads.
+    #[serde(default, deserialize_with = "value::millionths")]
+    pub input: u64,
+    /// Tokens that the model writes.
+    #[serde(default, deserialize_with = "value::millionths")]
+    pub output: u64,
+    /// Tokens from the cache.
+    #[serde(default, deserialize_with = "value::millionths")]
+    pub cache_read: u64,
+    /// Tokens into the cache.
+    #[serde(default, deserialize_with = "value::millionths")]
+    pub cache_write: u64,
 }
 
 /// What is taken out of what others are to see.

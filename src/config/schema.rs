@@ -59,6 +59,7 @@ fn of_kind(kind: Kind) -> Json {
         Kind::Switch => json!({"type": "boolean"}),
         Kind::Count => json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}),
         Kind::Times => json!({"type": "integer", "minimum": 1, "maximum": u32::MAX}),
+        Kind::Price => json!({"type": "number", "minimum": 0, "maximum": 1_000_000}),
         Kind::Size => {
             json!({"type": "string", "pattern": "^\\s*[0-9.]+\\s*([kKmMgG][iI]?)?[bB]\\s*$"})
         }
@@ -103,6 +104,7 @@ mod tests {
                 let least = schema["minimum"].as_i64().unwrap();
                 (number.as_str().parse::<i64>().unwrap() < least).then(|| at.to_owned())
             }
+            ("number", DeValue::Integer(_) | DeValue::Float(_)) => None,
             ("string", DeValue::String(text)) => {
                 let pattern =
                     schema.get("pattern").map(|p| regex_lite::Regex::new(p.as_str().unwrap()).unwrap());

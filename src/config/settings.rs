@@ -151,6 +151,7 @@ mod tests {
             ("rule[].name", "r"),
             ("rule[].action", "warn"),
             ("policy.completion-check.check[].run", "true"),
+            ("report.price[].model", "m"),
         ];
         assert_eq!(set(&needed, true), set(&needed, false));
     }

@@ -21,6 +21,16 @@ pub fn size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     })
 }
 
+/// Reads a number such as 2.5 into millionths.
+pub fn millionths<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let number = f64::deserialize(from)?;
+    let millionths = number * 1e6;
+    if !(0.0..1e15).contains(&millionths) {
+        return Err(D::Error::custom(format!("{number} is no price")));
+    }
+    Ok(millionths.round() as u64)
+}
+
 /// Reads a duration such as `90d`; `None` for what is none, a bare number included.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     if text.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {

@@ -34,6 +34,7 @@ pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, flaws: &mut Flaws) -> Opti
     let read = match (kind, value.get_ref()) {
         (Kind::Switch, DeValue::Boolean(on)) => json!(on),
         (Kind::Count, DeValue::Integer(number)) => json!(count(number, at, flaws)?),
+        (Kind::Price, DeValue::Integer(_) | DeValue::Float(_)) => json!(price(value.get_ref(), at, flaws)?),
         (Kind::Names | Kind::Globs | Kind::Events | Kind::Picks(_), DeValue::Array(list)) => {
             list.iter().for_each(|item| item_of(kind, item, flaws));
             Json::Array(list.iter().map(|item| json!(item.get_ref().as_str().unwrap_or_default())).collect())
@@ -70,6 +71,7 @@ pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, flaws: &mut Flaws) -> Opti
             Kind::Switch
             | Kind::Count
             | Kind::Times
+            | Kind::Price
             | Kind::Names
             | Kind::Globs
             | Kind::Events
@@ -94,6 +96,7 @@ fn expected(kind: Kind) -> &'static str {
     match kind {
         Kind::Switch => "true or false",
         Kind::Count | Kind::Times => "a whole number",
+        Kind::Price => "a number such as 2.5",
         Kind::Size => "a size such as \"16 MiB\"",
         Kind::Duration => "a duration such as \"90d\"",
         Kind::Words(_) => "a word in quotes",
@@ -130,6 +133,23 @@ fn text<'a>(value: &'a Spanned<DeValue<'_>>, expected: &str, flaws: &mut Flaws) 
         wrong(value.span().start, expected, value.get_ref(), flaws);
     }
     text
+}
+
+/// The dearest that is believed: more is a price for something else than a million tokens.
+const DEAREST: f64 = 1e6;
+
+fn price(value: &DeValue<'_>, at: usize, flaws: &mut Flaws) -> Option<f64> {
+    let text = match value {
+        DeValue::Integer(number) => number.as_str(),
+        DeValue::Float(number) => number.as_str(),
+        _ => return None,
+    };
+    let price = text.parse().ok().filter(|price| (0.0..=DEAREST).contains(price));
+    if price.is_none() {
+        let message = format!("{text} is no price from 0 to {DEAREST}");
+        flaws.push(Flaw { code: Code::BadNumber, at, message, hint: None });
+    }
+    price
 }
 
 fn count(number: &DeInteger<'_>, at: usize, flaws: &mut Flaws) -> Option<u32> {

@@ -23,6 +23,12 @@ impl Cells {
         self.0.push((style, text));
     }
 
+    /// Adds a piece at the right end of so many columns, and a space after it.
+    pub fn add_right(&mut self, style: Style, text: &str, width: usize) {
+        let missing = width.saturating_sub(ui::escape(text).width());
+        self.add(style, &format!("{:missing$}{text}", ""), width);
+    }
+
     /// The columns that it takes.
     pub fn width(&self) -> usize {
         self.0.iter().map(|(_, text)| text.width()).sum()

@@ -43,6 +43,11 @@ impl<'a> Case<'a> {
         self.material.members.iter().map(String::as_str).filter(move |name| *name != lead)
     }
 
+    /// Whether nothing more will happen in it.
+    pub fn is_over(&self) -> bool {
+        self.material.run.ended_at.is_some() || self.material.client_gone
+    }
+
     /// Whether a transcript of this one is on record.
     pub fn is_heard(&self, name: &str) -> bool {
         self.material.voices.all.iter().any(|voice| voice.by == name)

@@ -5,22 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::case::Case;
+use crate::config::{Price, pattern};
 use crate::team::Tokens;
-
-/// What a model's tokens cost, in the user's currency for a million of them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Price {
-    /// The models that it is for, as a glob.
-    pub model: glob::Pattern,
-    /// Tokens that the model reads.
-    pub input: f64,
-    /// Tokens that the model writes.
-    pub output: f64,
-    /// Tokens from the cache.
-    pub cache_read: f64,
-    /// Tokens into the cache.
-    pub cache_write: f64,
-}
 
 /// What the messages of the model took.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,8 +58,8 @@ pub fn spending(case: &Case<'_>, prices: &[Price]) -> Spending {
         if !spent.models.iter().any(|known| known == model) {
             spent.models.push(model.to_owned());
         }
-        let price = prices.iter().find(|price| price.model.matches(model));
-        spent.cost = spent.cost.zip(price).map(|(sum, price)| sum + price.of(&cost.tokens));
+        let price = prices.iter().find(|price| pattern::matches(&price.model, model));
+        spent.cost = spent.cost.zip(price).map(|(sum, price)| sum + at(price, &cost.tokens));
     }
     let mut agents: Vec<Spent> = spent.into_values().collect();
     for spent in &mut agents {
@@ -92,13 +78,11 @@ pub fn spending(case: &Case<'_>, prices: &[Price]) -> Spending {
     }
 }
 
-impl Price {
-    /// What these tokens cost.
-    pub fn of(&self, tokens: &Tokens) -> f64 {
-        let part = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
-        part(tokens.input, self.input)
-            + part(tokens.output, self.output)
-            + part(tokens.cache_read, self.cache_read)
-            + part(tokens.cache_write, self.cache_write)
-    }
+/// What these tokens cost.
+fn at(price: &Price, tokens: &Tokens) -> f64 {
+    let part = |tokens: u64, price: u64| tokens as f64 * price as f64 / 1e12;
+    part(tokens.input, price.input)
+        + part(tokens.output, price.output)
+        + part(tokens.cache_read, price.cache_read)
+        + part(tokens.cache_write, price.cache_write)
 }

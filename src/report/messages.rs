@@ -114,6 +114,9 @@ fn letter(case: &Case<'_>, entry: &Entry) -> Option<Letter> {
         "*" => case.is_heard_by_any().then_some(!entry.heard_by.is_empty()),
         to => case.is_heard(bare(to)).then(|| entry.heard_by.iter().any(|name| name == bare(to))),
     };
+    // In a run that is alive it may still be read.
+    let over = case.is_over() || entry.refusal.is_some();
+    let delivered = delivered.filter(|delivered| *delivered || over);
     Some(Letter {
         at: entry.at.clone(),
         from: entry.actor.clone(),

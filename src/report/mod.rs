@@ -16,7 +16,7 @@ mod turns;
 mod work;
 
 pub use agents::{Agent, Instance, Role};
-pub use cost::{Price, Spending, Spent};
+pub use cost::{Spending, Spent};
 pub use findings::{Code, Finding};
 pub use messages::{Letter, Mail, Pair, Sender};
 pub use overview::{Count, Overview, Person, Topology};
@@ -26,8 +26,12 @@ pub use tools::{ToolUser, Tools};
 pub use turns::Turn;
 pub use work::{Effort, Work};
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
+use crate::config::Price;
+use crate::redact::Redactor;
 use crate::timeline::{Material, Timeline};
 use case::Case;
 
@@ -56,6 +60,8 @@ pub struct Report {
     pub spending: Spending,
     /// What was lost or looks wrong.
     pub findings: Vec<Finding>,
+    /// How much was taken out of its texts, by the name of the rule; `None` where nothing was looked for.
+    pub redacted: Option<BTreeMap<String, u64>>,
 }
 
 impl Report {
@@ -82,6 +88,18 @@ impl Report {
             work,
             spending,
             findings,
+            redacted: None,
         }
+    }
+
+    /// The same with everything taken out of its texts that others are not to see.
+    ///
+    /// # Errors
+    /// When a pattern took away what the report is made of: the name of a kind, a time.
+    pub fn redacted(&self, redactor: &Redactor) -> serde_json::Result<Report> {
+        let mut value = serde_json::to_value(self)?;
+        redactor.value(&mut value);
+        let report: Report = serde_json::from_value(value)?;
+        Ok(Report { redacted: Some(redactor.counts()), ..report })
     }
 }

@@ -5,7 +5,7 @@ use super::findings::{Code, Finding};
 use super::messages::Mail;
 use super::tasks::{Change, TaskLife};
 use super::turns::Turn;
-use crate::policy::Decision;
+use crate::policy::{Decision, bare};
 use crate::timeline::Kind;
 
 /// Teammates that agreed to stop with a task in progress.
@@ -43,8 +43,7 @@ pub fn tasks(case: &Case<'_>, tasks: &[TaskLife]) -> Vec<Finding> {
             let what = format!("the client erased task {} ({}){}", task.id, task.status, called(task));
             found.push(Finding::new(Code::TaskErased, what).at(&change.at).task(&task.id));
         }
-        let over = case.material.run.ended_at.is_some() || case.material.client_gone;
-        if task.is_unfinished() && (over || task.removed_at.is_some()) {
+        if task.is_unfinished() && (case.is_over() || task.removed_at.is_some()) {
             let last = task.changes.iter().rev().find_map(|change| change.owner.as_deref());
             let owned = match (&task.owner, last) {
                 (Some(owner), _) => format!("owned by {owner}"),
@@ -86,7 +85,7 @@ pub fn mail(case: &Case<'_>, mail: &Mail) -> Vec<Finding> {
                 && letter.refused.is_none()
                 && !letter.kind.starts_with("shutdown_")
         };
-        if !mail.messages.iter().any(|letter| reports(&letter)) {
+        if case.is_over() && !mail.messages.iter().any(|letter| reports(&letter)) {
             let what = format!("{name} never sent a message");
             found.push(Finding::new(Code::NeverReported, what).of(name));
         }
@@ -112,14 +111,14 @@ pub fn verdicts(case: &Case<'_>) -> Vec<Finding> {
     let told = case.entries.iter().filter(|entry| entry.kind == Kind::Verdict && !entry.repeated);
     let finding = |entry: &crate::timeline::Entry| {
         let (code, done) = match (entry.decision?, entry.blocks) {
-            (Decision::Block, _) => (Code::Blocked, "held back"),
-            (_, Some(_)) => (Code::Escalated, "let through after blocks"),
-            (Decision::Warn, _) => (Code::Warned, "warned"),
+            (Decision::Block, _) => (Code::Blocked, "held back".to_owned()),
+            (_, Some(blocks)) => (Code::Escalated, format!("let through in spite of {blocks} blocks")),
+            (Decision::Warn, _) => (Code::Warned, "warned".to_owned()),
             _ => return None,
         };
         let gate = entry.summary.as_deref().unwrap_or("unknown");
         let reason = entry.text.as_deref().unwrap_or_default();
-        let finding = Finding::new(code, format!("{gate}: {} was {done}: {reason}", entry.actor));
+        let finding = Finding::new(code, format!("{} was {done}: {} ({gate})", entry.actor, bare(reason)));
         Some(finding.at(&entry.at).of(&entry.actor))
     };
     told.filter_map(finding).collect()

@@ -132,6 +132,9 @@ impl Library {
     /// # Errors
     /// When the log's directory cannot be listed.
     pub fn open_runs(&self, wanted: &[&RunRecord]) -> Result<Opened> {
+        if wanted.is_empty() {
+            return Ok(Opened { runs: Vec::new(), problems: Problems::default() });
+        }
         let is_wanted = |run: &str| wanted.iter().any(|wanted| wanted.run == run);
         let (mut events, problems): (HashMap<_, _>, _) =
             by_run(&self.log, &self.archive, &self.runs, is_wanted)?;

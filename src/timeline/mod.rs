@@ -1,5 +1,6 @@
 //! The story of a run: what hooks, snapshots, inboxes and transcripts saw, merged so that each thing is told once.
 
+pub mod digest;
 mod drafts;
 mod entry;
 mod events;

@@ -1,6 +1,6 @@
 //! A run in a few numbers: what `teams` lists.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::entry::{Entry, Kind};
 use super::material::Material;
@@ -8,7 +8,7 @@ use super::merge::Timeline;
 use crate::archive::EndedBy;
 
 /// What `teams --json` prints of a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The run's id.
     pub run: String,

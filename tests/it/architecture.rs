@@ -62,9 +62,12 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("verify", &["archive", "clock", "error", "event", "fs", "log"]),
     ("prune", &["archive", "clock", "config", "error", "fs", "log", "timeline", "verify"]),
     ("bundle", &["archive", "clock", "error", "event", "fs", "log", "redact", "timeline"]),
-    ("report", &["archive", "clock", "event", "payload", "policy", "team", "timeline"]),
+    ("report", &["archive", "clock", "config", "event", "payload", "policy", "redact", "team", "timeline"]),
     ("backtest", &["archive", "clock", "config", "event", "gatekeeper", "log", "payload", "policy"]),
-    ("render", &["backtest", "clock", "event", "payload", "policy", "team", "timeline", "ui", "verify"]),
+    (
+        "render",
+        &["backtest", "clock", "event", "payload", "policy", "report", "team", "timeline", "ui", "verify"],
+    ),
     ("demo", &["clock", "config", "env", "error", "paths", "payload", "recorder", "team"]),
     (
         "commands",

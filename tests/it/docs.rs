@@ -51,6 +51,40 @@ fn the_formats_name_every_kind_and_every_end() {
     }
 }
 
+/// Every key of an object and what is in it. What is counted by name has names for keys.
+fn keys(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(map) => {
+            for (key, value) in map {
+                found.insert(key.clone());
+                if !["tools", "total"].contains(&key.as_str()) {
+                    keys(value, found);
+                }
+            }
+        }
+        serde_json::Value::Array(list) => list.iter().for_each(|item| keys(item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_report_s_page_names_every_key_and_every_code() {
+    let page = page("docs/report.md");
+    let told = super::traces::play(super::traces::ALL[2], 1);
+    let report: serde_json::Value = serde_json::from_str(&told.stage.told(&["report", "--json"])).unwrap();
+    let mut found = std::collections::BTreeSet::new();
+    keys(&report, &mut found);
+    assert!(found.contains("owner_from") && found.len() > 60, "{found:?}");
+    for key in found {
+        assert!(page.contains(&format!("`{key}`")), "docs/report.md does not name {key}");
+    }
+    for code in teamkeep::report::Code::ALL {
+        let code = serde_json::to_value(code).unwrap();
+        let row = format!("| `{}` | ", code.as_str().unwrap());
+        assert!(page.contains(&row), "docs/report.md has no row {row}");
+    }
+}
+
 #[test]
 fn the_policy_s_page_says_of_every_key_what_the_program_says() {
     let policy = page("docs/policy.md");

@@ -27,6 +27,7 @@ mod policy_test;
 mod properties;
 mod prune;
 mod reenact;
+mod report;
 mod runs;
 mod settings_text;
 mod sightings;

@@ -394,3 +394,31 @@ fn what_outlives_the_client_has_a_session_of_its_own() {
     assert!(own, "it never had one");
     stage.finish();
 }
+
+#[test]
+fn what_is_told_of_a_run_that_is_over_is_kept_until_it_begins_again() {
+    let stage = Stage::new();
+    let lead = begin(&stage, ONE);
+    lead.task("1", "pending", None);
+    lead.hook("Stop", json!({}));
+    lead.end("prompt_input_exit");
+    stage.finish();
+    let kept = || {
+        stage.keep("archive/runs").read_dir().unwrap().flatten().next().unwrap().path().join("summary.json")
+    };
+    let fresh = stage.teams();
+    assert!(!kept().exists(), "late events may still come");
+    stage.set_clock(3_600_000);
+    assert_eq!(stage.teams(), fresh);
+    assert!(kept().exists());
+    // What is kept is what is told: the log is not read again.
+    std::fs::remove_dir_all(stage.keep("log")).unwrap();
+    assert_eq!(stage.teams(), fresh);
+    std::fs::write(kept(), "{").unwrap();
+    assert_eq!(stage.teams().len(), 1, "one that makes no sense is made again");
+    lead.start("resume");
+    lead.task("2", "pending", None);
+    lead.hook("UserPromptSubmit", json!({"prompt": "go on"}));
+    let told = stage.teams();
+    assert_eq!((&told[0]["ended_at"], &told[0]["tasks"]), (&json!(null), &json!(2)), "{told:?}");
+}

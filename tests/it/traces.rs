@@ -16,17 +16,20 @@ const NOTASKS: (&str, &str) = ("v328-notasks", "2026-11-20T04:43:10.860Z");
 const HEADLESS: (&str, &str) = ("v328-headless", "2026-11-20T05:15:34.240Z");
 const GC: (&str, &str) = ("v328-gc", "2026-11-20T04:54:29.340Z");
 
+/// Every recorded run.
+pub const ALL: [(&str, &str); 7] = [V47, V177, V328, PANES, NOTASKS, HEADLESS, GC];
+
 /// What is told of a run that was played.
-struct Told {
-    stage: Stage,
-    trace: Trace,
+pub struct Told {
+    pub stage: Stage,
+    pub trace: Trace,
     jobs: usize,
     entries: Vec<Value>,
     show: Value,
     team: Value,
 }
 
-fn play((name, began): (&str, &'static str), jobs: usize) -> Told {
+pub fn play((name, began): (&str, &'static str), jobs: usize) -> Told {
     let stage = Stage::new();
     let trace = Trace::read(name, began);
     trace.play(&stage, jobs);
