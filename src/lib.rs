@@ -38,6 +38,7 @@ pub mod settings;
 pub mod team;
 pub mod timeline;
 pub mod ui;
+pub mod veil;
 pub mod verify;
 
 use std::ffi::OsString;

@@ -39,6 +39,9 @@ pub struct RunRecord {
     pub sessions: Vec<SessionRecord>,
     /// Whether transcripts were put into the archive after the end.
     pub finished: bool,
+    /// Whether its texts were kept as sizes and hashes. Its transcripts are not told then, wherever they still are.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub veiled: bool,
     /// What came along when it was brought from another record. Its events stand beside it then, in `events.jsonl`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,

@@ -68,6 +68,8 @@ pub struct Archive {
     pub objects: Objects,
     /// The largest file that is kept, in bytes.
     pub largest: u64,
+    /// Whether texts are kept as sizes and hashes.
+    pub veiled: bool,
     root: PathBuf,
     patience: Duration,
     /// Microseconds that were waited for locks already: the patience is for all of a call's together.
@@ -78,7 +80,7 @@ impl Archive {
     /// The archive below this directory; all its locks together are waited for no longer than `patience`.
     pub fn new(root: PathBuf, largest: u64, patience: Duration) -> Archive {
         let objects = Objects::new(root.join("objects"));
-        Archive { objects, largest, root, patience, waited: Arc::default() }
+        Archive { objects, largest, veiled: false, root, patience, waited: Arc::default() }
     }
 
     /// The same archive with a patience of its own.

@@ -14,6 +14,7 @@ use crate::panics;
 use crate::payload::{Kind, Payload};
 use crate::policy::{Decision, Judged, Reason, Verdict, bare, most};
 use crate::response::Answer;
+use crate::veil;
 
 /// The exit code of an answer that holds the action back already.
 const HELD: u8 = 2;
@@ -70,6 +71,7 @@ impl Recorder {
             run: voice.run.as_deref(),
             team: team.map(|team| team.as_str()),
             index: team.and_then(|team| found.teams.get(team)),
+            client: self.is_veiled().then_some(step.client.as_path()),
         };
         // A bug among the gates is a failure of the policy like any other.
         let closed = is_held(step.kind) && self.config.policy.on_error == OnError::Block;
@@ -107,6 +109,10 @@ impl Recorder {
     fn tell(&self, step: &Step, judgement: &Judgement, event: &Event<'_>, outcome: &mut Outcome) {
         let log = Log::open(self.paths.log(), &self.config.log);
         for verdict in &judgement.verdicts {
+            let veiled = self
+                .is_veiled()
+                .then(|| Verdict { reason: veil::stand_in(verdict.reason.as_bytes()), ..verdict.clone() });
+            let verdict = veiled.as_ref().unwrap_or(verdict);
             let line = gatekeeper::line(verdict, &Id::new(step.at), event).map_err(Error::from_json);
             let appended = line.and_then(|line| log.append(&line, step.at));
             outcome.note("record the verdict", appended);

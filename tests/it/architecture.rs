@@ -14,6 +14,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("fs", &[]),
     ("json", &[]),
     ("process", &[]),
+    ("veil", &["json"]),
     ("payload", &["json"]),
     ("team", &["json"]),
     ("ui", &["error"]),
@@ -26,7 +27,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("settings", &["env", "error", "fs", "paths", "ui"]),
     ("event", &["clock"]),
     ("log", &["clock", "config", "error", "event", "fs"]),
-    ("archive", &["clock", "error", "event", "fs", "team"]),
+    ("archive", &["clock", "error", "event", "fs", "team", "veil"]),
     ("policy", &["config", "event", "payload", "team"]),
     ("gatekeeper", &["archive", "clock", "config", "event", "fs", "json", "payload", "policy", "team", "ui"]),
     ("identity", &["archive", "clock", "event", "fs", "json", "payload", "process"]),
@@ -50,6 +51,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "policy",
             "process",
             "response",
+            "veil",
         ],
     ),
     (
@@ -62,7 +64,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("verify", &["archive", "clock", "error", "event", "fs", "log"]),
     ("prune", &["archive", "clock", "config", "error", "fs", "log", "timeline", "verify"]),
     ("bundle", &["archive", "clock", "error", "event", "fs", "log", "redact", "timeline"]),
-    ("report", &["archive", "clock", "config", "event", "payload", "policy", "redact", "team", "timeline"]),
+    (
+        "report",
+        &["archive", "clock", "config", "event", "payload", "policy", "redact", "team", "timeline", "veil"],
+    ),
     ("backtest", &["archive", "clock", "config", "event", "gatekeeper", "log", "payload", "policy"]),
     (
         "render",

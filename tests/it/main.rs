@@ -36,5 +36,6 @@ mod story;
 mod team_delete;
 mod traces;
 mod uninstall;
+mod veil;
 mod verify;
 mod widths;
