@@ -33,6 +33,8 @@ enum Command {
     Replay(commands::replay::Args),
     /// Say what a run amounts to: who did what, how long, at what cost, and what went wrong
     Report(commands::report::Args),
+    /// Give back a run's files, or put its unfinished tasks into a task list of the client
+    Restore(commands::restore::Args),
     /// Show what was recorded
     Log(commands::log::Args),
     /// Write a run to one file that can be carried elsewhere
@@ -87,6 +89,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Show(args) => commands::show::run(&context()?, &args),
         Command::Replay(args) => commands::replay::run(&context()?, &args),
         Command::Report(args) => commands::report::run(&context()?, &args),
+        Command::Restore(args) => commands::restore::run(&context()?, &args),
         Command::Log(args) => commands::log::run(&context()?, &args),
         Command::Export(args) => commands::export::run(&context()?, &args),
         Command::Import(args) => commands::import::run(&context()?, &args),

@@ -1,7 +1,9 @@
 //! What a command works with: paths, configuration, clock and terminal, built once and passed by reference.
 
+use std::path::PathBuf;
+
 use crate::clock::{self, Clock};
-use crate::config::{Config, Files};
+use crate::config::{Code, Config, Files, Problem};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::paths::Paths;
@@ -47,10 +49,14 @@ impl Context {
         Ok((Context { config, ..context }, missing.or(problem)))
     }
 
+    /// The project that this command runs in: the client's word for it, else the current directory.
+    pub fn project(&self) -> Option<PathBuf> {
+        self.env.project.clone().or_else(|| std::env::current_dir().ok())
+    }
+
     /// The policy's files for the project that this command runs in.
     pub fn policy_files(&self) -> Files {
-        let here = || std::env::current_dir().ok();
-        Files::find(&self.paths, self.env.project.clone().or_else(here).as_deref())
+        Files::find(&self.paths, self.project().as_deref())
     }
 
     /// Builds it without the configuration, for commands that need none: a file that makes no sense must not keep
@@ -72,7 +78,7 @@ impl Context {
 
 /// What the environment says that makes no sense. Without it the default stands.
 pub fn oddities(env: &Env) -> Vec<Error> {
-    [misplaced_store(env), unreadable_now(env), missing_config(env)].into_iter().flatten().collect()
+    [misplaced_store(env), unreadable_now(env)].into_iter().flatten().collect()
 }
 
 fn misplaced_store(env: &Env) -> Option<Error> {
@@ -87,7 +93,26 @@ fn unreadable_now(env: &Env) -> Option<Error> {
     Some(Error::new(what).hint("write it as 2026-02-03T04:05:06Z, or unset it"))
 }
 
+/// What is wrong with the file that `TEAMKEEP_CONFIG` names, before anybody reads it.
+pub fn misnamed_config(env: &Env) -> Option<Problem> {
+    let named = env.config.as_deref()?;
+    let (what, hint) = if !named.is_absolute() {
+        let what = "TEAMKEEP_CONFIG names it, and must name an absolute path: a hook runs in any directory";
+        (what, "give the whole path, or unset TEAMKEEP_CONFIG")
+    } else if matches!(named.try_exists(), Ok(false)) {
+        let hint = "`teamkeep config init` writes one there; or unset TEAMKEEP_CONFIG";
+        ("TEAMKEEP_CONFIG names it, and there is no such file", hint)
+    } else {
+        return None;
+    };
+    Some(Problem::of_file(Code::Unreadable, named, what).hint(hint))
+}
+
 fn missing_config(env: &Env) -> Option<Error> {
+    if let Some(config) = env.config.as_ref().filter(|config| !config.is_absolute()) {
+        let what = format!("TEAMKEEP_CONFIG is {config:?}, and must be an absolute path");
+        return Some(Error::new(what).hint("give the whole path, or unset it"));
+    }
     let config = env.config.as_ref().filter(|config| !config.exists())?;
     let what = format!("TEAMKEEP_CONFIG names {}, which is not there", config.display());
     Some(Error::new(what).hint("make that file (it may be empty), or unset TEAMKEEP_CONFIG"))

@@ -19,7 +19,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "TEAMKEEP_CONFIG",
-        about: "the configuration file, instead of the one in the platform's config directory",
+        about: "an absolute path: the configuration file, instead of the one in the platform's config directory",
     },
     Variable {
         name: "TEAMKEEP_NOW",

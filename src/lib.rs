@@ -2,7 +2,7 @@
 //!
 //! stdin → [`payload`] → [`identity`] → [`event`] → [`log`] and [`archive`] → [`response`];
 //! later [`timeline`] merges what was kept, [`backtest`] leads it before a policy, [`report`] draws up what it amounts
-//! to, and [`render`] tells it.
+//! to, [`restore`] gives it back, and [`render`] tells it.
 
 pub mod archive;
 pub mod backtest;
@@ -34,6 +34,7 @@ pub mod redact;
 pub mod render;
 pub mod report;
 pub mod response;
+pub mod restore;
 pub mod settings;
 pub mod team;
 pub mod timeline;

@@ -111,6 +111,11 @@ impl Paths {
         self.store.join("installs")
     }
 
+    /// What is remembered of restores, so that they can be taken back.
+    pub fn restores(&self) -> PathBuf {
+        self.store.join("restores")
+    }
+
     /// Which projects' checks and rules may run.
     pub fn trust(&self) -> PathBuf {
         self.store.join("trust.json")

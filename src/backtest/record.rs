@@ -8,7 +8,7 @@ use crate::archive::{Archive, Journal, RunRecord};
 use crate::clock;
 use crate::event::Recorded;
 use crate::log::{self, Problems, Range, Reader};
-use crate::policy::{Ruling, Verdict};
+use crate::policy::{Decision, Ruling, Verdict, failure};
 
 /// A run's events and files.
 #[derive(Debug)]
@@ -81,7 +81,11 @@ pub fn records(
 impl Record {
     fn take(&mut self, recorded: Recorded) {
         if let Some(raw) = &recorded.verdict {
-            if let Some(ruling) = Ruling::read(raw) {
+            // That a policy failed and nothing was held back for it is no objection to the event.
+            let said = |ruling: &Ruling| {
+                ruling.verdict.gate != failure::GATE || ruling.verdict.decision == Decision::Block
+            };
+            if let Some(ruling) = Ruling::read(raw).filter(said) {
                 self.verdicts.entry(ruling.of).or_default().push(ruling.verdict);
             }
             return;

@@ -10,7 +10,7 @@ use crate::event::Recorded;
 use crate::gatekeeper::{Judgement, weigh};
 use crate::payload::{Kind, Payload};
 use crate::policy::gates::completion_check;
-use crate::policy::{Decision, Facts, Guard, Judged, Verdict, judge};
+use crate::policy::{Decision, Facts, Guard, Judged, Rules, Verdict, judge};
 
 /// What was found in a run.
 #[derive(Debug, Default)]
@@ -52,6 +52,7 @@ pub struct Counts {
 /// Leads each event of a run before a policy. What is found in an event changes nothing of those behind it but the
 /// guard's counts: it happened.
 pub fn test(archive: &Archive, record: &Record, policy: &Policy, rules: &[Rule]) -> Tested {
+    let rules = &Rules::of(rules);
     let mut past = Past::new(archive, &record.journal, record.team.as_deref());
     let mut guard = Guard::default();
     let mut tested = Tested { events: record.events.len(), ..Tested::default() };

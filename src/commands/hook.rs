@@ -1,11 +1,12 @@
 //! `teamkeep hook [EVENT]`: one payload on stdin, recorded and answered.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::clock::Clock;
 use crate::config::{Config, Files, memo};
-use crate::context::oddities;
+use crate::context::{misnamed_config, oddities};
 use crate::diagnostics;
 use crate::env::Env;
 use crate::paths::Paths;
@@ -36,8 +37,14 @@ pub fn run(args: &Args) -> ExitCode {
         return ExitCode::from(error.exit_code());
     }
     let project = env.project.clone().or_else(|| std::env::current_dir().ok());
-    let effective = memo::load(&Files::find(&paths, project.as_deref()), &paths.policy().join(".understood"));
-    let problems = effective.problems;
+    let misnamed = misnamed_config(&env);
+    let mut files = Files::find(&paths, project.as_deref());
+    if misnamed.is_some() {
+        // No other file stands for the one that was meant.
+        files.user = PathBuf::new();
+    }
+    let effective = memo::load(&files, &paths.policy().join(".understood"));
+    let problems = misnamed.into_iter().chain(effective.problems).collect();
     let config = effective.config;
     let input =
         payload::read(std::io::stdin(), config.hook.largest_input as usize, config.hook.stdin_patience);

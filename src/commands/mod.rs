@@ -15,6 +15,7 @@ pub mod prune;
 mod reading;
 pub mod replay;
 pub mod report;
+pub mod restore;
 pub mod show;
 pub mod teams;
 pub mod uninstall;

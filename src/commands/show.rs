@@ -49,7 +49,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 }
 
 /// Says when the moment is not in the run: what is shown is nothing then, or what was left.
-fn beside(context: &Context, run: &RunRecord, at: &str) {
+pub(super) fn beside(context: &Context, run: &RunRecord, at: &str) {
     if at < run.started_at.as_str() {
         context.ui.say(&format!("the run begins at {}", run.started_at));
     }
@@ -60,7 +60,7 @@ fn beside(context: &Context, run: &RunRecord, at: &str) {
 }
 
 /// The moment that a person means.
-fn moment(text: &str, material: &Material) -> Result<Time> {
+pub(super) fn moment(text: &str, material: &Material) -> Result<Time> {
     let wrong = || {
         Error::usage(format!("{text:?} is no time")).hint(
             "RFC 3339 (2026-02-03T04:05:06Z), 2026-02-03 04:05:06 for UTC, or from the start of the run (+1m30s)",

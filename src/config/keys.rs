@@ -219,6 +219,8 @@ pub const KEYS: &[Key] = &[
         "What happens: \"warn\" or \"block\"."),
     key("rule[].reason", Text, "\"\"", Added,
         "What the model is told. A rule that blocks needs one."),
+    key("rule[].lasting", Switch, "false", Never,
+        "Whether it blocks a tool however often it is tried, and not only `max-blocks` times."),
 ];
 
 /// What stands at a path of the file.

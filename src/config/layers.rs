@@ -7,7 +7,8 @@ use super::check::check;
 use super::problem::{Code, Problem};
 use super::settings::{Layer, Origin, Settings, build, setting};
 use super::source::{self, Read, Source};
-use super::{Config, keys, limits, project};
+use super::{Config, keys, limits, load, project};
+use crate::error::Error;
 use crate::paths::Paths;
 
 pub use super::project::{Project, Standing};
@@ -57,6 +58,11 @@ impl Effective {
     /// Whether a file was left out whole.
     pub fn is_broken(&self) -> bool {
         self.problems.iter().any(Problem::is_error)
+    }
+
+    /// The first error, as one that ends a command.
+    pub fn error(&self) -> Option<Error> {
+        load::first(&self.problems)
     }
 
     /// Where the value at a path comes from.

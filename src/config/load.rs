@@ -39,7 +39,7 @@ impl Config {
 }
 
 /// The first error among problems, as one that ends a command.
-fn first(problems: &[Problem]) -> Option<Error> {
+pub(super) fn first(problems: &[Problem]) -> Option<Error> {
     let mut errors = problems.iter().filter(|problem| problem.is_error());
     let first = errors.next()?;
     let what = match first.at {

@@ -13,6 +13,7 @@ pub mod memo;
 pub mod pattern;
 mod policy;
 pub mod problem;
+mod program;
 mod project;
 mod rules;
 pub mod schema;
@@ -27,6 +28,7 @@ pub use load::TEMPLATE;
 pub use meant::{Archive, Config, Hook, Keeping, Log, OnFailure, Pattern, Price, Privacy, Report};
 pub use policy::*;
 pub use problem::{Code, Problem, Severity};
+pub use program::{Program, Unfit};
 pub use settings::{Layer, Origin, Setting, Settings};
 pub use value::{parse_duration, parse_size};
 

@@ -191,6 +191,9 @@ pub struct Rule {
     /// What the model is told. A rule that blocks needs one.
     #[serde(default)]
     pub reason: String,
+    /// Whether it stands at a tool however often it is tried.
+    #[serde(default)]
+    pub lasting: bool,
     /// Where it stands: `path:line`. Not written by the user.
     #[serde(skip)]
     pub place: String,

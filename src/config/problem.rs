@@ -45,7 +45,7 @@ macro_rules! codes {
 }
 
 codes! {
-    Unreadable "unreadable" Error "The file cannot be read: a loop of links, a directory, a pipe, no permission; or `TEAMKEEP_CONFIG` names one that is not there.",
+    Unreadable "unreadable" Error "The file cannot be read: a loop of links, a directory, a pipe, no permission; or `TEAMKEEP_CONFIG` names one that is not there, or by no absolute path.",
     TooLarge "too-large" Error "The file is larger than 1 MiB.",
     NotUtf8 "not-utf8" Error "The file is no UTF-8 text.",
     Syntax "syntax" Error "The file is no TOML. Nothing else is looked for before this is mended.",
@@ -57,13 +57,15 @@ codes! {
     BadNumber "bad-number" Error "The number is negative or too large.",
     BadDuration "bad-duration" Error "The text is no duration such as \"90d\" or \"1m30s\".",
     BadSize "bad-size" Error "The text is no size such as \"16 MiB\".",
-    BadGlob "bad-glob" Error "The text is no glob: it is empty, a bracket is not closed, or `**` stands in it.",
+    BadGlob "bad-glob" Error "The text is no glob: it is empty or longer than 1024 characters, a bracket is not closed, or `**` stands in it.",
     BadRegex "bad-regex" Error "What stands between the slashes is no regular expression.",
+    LargeRegex "large-regex" Error "The regular expression is too large: compiled it has more than 64 KiB.",
     BadPointer "bad-pointer" Error "The key is no JSON pointer such as \"/tool_input/command\".",
     UnknownEvent "unknown-event" Error "There is no event of that name.",
     MissingReason "missing-reason" Error "A rule blocks and gives the model no reason.",
     DuplicateRule "duplicate-rule" Error "Two rules of one file have the same name.",
     NeverMatches "never-matches" Warning "The rule can never match: its event cannot be judged, or has no tool.",
+    UselessKey "useless-key" Warning "The key does nothing here: `lasting` at a rule that blocks no tool.",
     NotInProject "not-in-project" Warning "The key cannot be set by a project's file; it is left out.",
     WouldLoosen "would-loosen" Warning "A project's file would loosen what the user's file or the default says; it is left out.",
     RuleNameTaken "rule-name-taken" Warning "A project's rule has the name of one of the user's rules; it is left out.",

@@ -72,6 +72,14 @@ pub(super) fn weigh(
         }
     }
     let items = items.iter().filter(|entry| !left.iter().any(|left| entry.path.starts_with(left)));
+    let (items, never): (Vec<&Entry>, Vec<&Entry>) =
+        items.partition(|entry| entry.key.project != super::keys::Project::Never);
+    for entry in never {
+        let message = format!("`{}` cannot be set by a project's file", entry.path);
+        let (path, at) = (source.path.clone(), Some(source.position(entry.at)));
+        problems.push(Problem { code: Code::NotInProject, path, at, message, hint: None });
+    }
+    let items = items.into_iter();
     let (own, added) = (renumber(items.clone(), &Settings::new()), renumber(items, settings));
     let place = |all: &BTreeMap<String, Entry>| -> Settings {
         all.iter().map(|(path, entry)| (path.clone(), setting(entry, source, Layer::Project))).collect()

@@ -43,6 +43,20 @@ pub(super) fn check(walk: &mut Walk<'_>) {
             let hint = "only PreToolUse can be judged by its tool".to_owned();
             found.push((Code::NeverMatches, tools.at, message, Some(hint)));
         }
+        let warns = entry("action").is_some_and(|action| action.value == "warn");
+        let elsewhere = events.is_some_and(|events| !events.is_empty() && !events.iter().any(tool));
+        if let Some(lasting) =
+            entry("lasting").filter(|lasting| lasting.value == true && (warns || elsewhere))
+        {
+            let why = if warns { "the rule blocks nothing" } else { "none of its events has a tool" };
+            let hint = "only a block at PreToolUse lasts: there is always something else to do".to_owned();
+            found.push((
+                Code::UselessKey,
+                lasting.at,
+                format!("`lasting` does nothing here: {why}"),
+                Some(hint),
+            ));
+        }
     }
     for (_, check) in items(&walk.entries, "policy.completion-check.check[") {
         let run = check.iter().find(|entry| entry.path.ends_with("].run"));

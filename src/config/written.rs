@@ -6,6 +6,7 @@ use toml::de::{DeInteger, DeValue};
 
 use super::keys::Kind;
 use super::problem::Code;
+use super::program::{Program, Unfit};
 use super::{events, pattern, value};
 use crate::near::nearest;
 
@@ -192,12 +193,10 @@ fn is_of(kind: Kind, text: &str, at: usize, flaws: &mut Flaws) {
             let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
             flaw(Code::BadValue, format!("{} is none of {}", quoted(text), words.join(", ")), hint);
         }
-        Kind::Regex => match pattern::regex(text) {
-            Err(why) => {
-                flaw(Code::BadRegex, format!("{} is no regular expression: {why}", quoted(text)), None);
-            }
+        Kind::Regex => match program(text, at) {
+            Err(found) => flaws.push(found),
             // It would find nothing between any two characters.
-            Ok(regex) if regex.is_match("") => {
+            Ok(program) if program.means("") == Some(true) => {
                 flaw(Code::BadRegex, format!("{} matches the empty text", quoted(text)), None);
             }
             Ok(_) => {}
@@ -212,12 +211,23 @@ fn is_of(kind: Kind, text: &str, at: usize, flaws: &mut Flaws) {
 }
 
 fn is_pattern(text: &str, at: usize, flaws: &mut Flaws) {
-    match pattern::regex_of(text).map(pattern::regex) {
-        Some(Err(why)) => {
-            let message = format!("{} is no regular expression: {why}", quoted(text));
-            flaws.push(Flaw { code: Code::BadRegex, at, message, hint: None });
-        }
-        Some(Ok(_)) => {}
+    match pattern::regex_of(text) {
+        Some(expression) => flaws.extend(program(expression, at).err()),
         None => is_of(Kind::Glob, text, at, flaws),
     }
+}
+
+/// Compiles a regular expression, or says what keeps it from being one.
+fn program(expression: &str, at: usize) -> Result<Program, Flaw> {
+    Program::of(expression).map_err(|unfit| {
+        let (code, why, hint) = match unfit {
+            Unfit::Malformed(why) => (Code::BadRegex, format!("is no regular expression: {why}"), None),
+            Unfit::TooLarge => (
+                Code::LargeRegex,
+                "is too large a regular expression: compiled it has more than 64 KiB".to_owned(),
+                Some("repeat less: `x{500}` counts as 500 times `x`".to_owned()),
+            ),
+        };
+        Flaw { code, at, message: format!("{} {why}", quoted(expression)), hint }
+    })
 }

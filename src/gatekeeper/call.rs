@@ -1,5 +1,6 @@
 //! One event before the gates: gathered, judged, counted, kept.
 
+use std::cmp::Reverse;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -8,14 +9,18 @@ use super::completion;
 use super::desk::{Desk, Notebook};
 use super::overrides::OverrideFile;
 use super::state::team_state;
-use super::weigh::{Judgement, weigh};
+use super::weigh::{Judgement, uncounted, weigh};
 use crate::archive::{Archive, Index};
 use crate::clock::Time;
-use crate::config::{Mode, Policy, Rule};
+use crate::config::{Mode, Policy};
 use crate::event::SafeName;
 use crate::payload::{Kind, Message, MessageKind};
+use crate::policy::failure::decision;
 use crate::policy::gates::{COMPLETION_CHECK, PREMATURE_SHUTDOWN, completion_check};
-use crate::policy::{Facts, Finding, Judged, TeamState, judge};
+use crate::policy::{Decision, Facts, Finding, Judged, Rules, TeamState, judge};
+
+/// The notebook of calls that name no session.
+const NAMELESS: &str = "no-session";
 
 /// An event on its way before the gates.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +38,7 @@ pub struct Call<'a> {
     /// The gates.
     pub policy: &'a Policy,
     /// The user's own rules.
-    pub rules: &'a [Rule],
+    pub rules: &'a Rules<'a>,
     /// The event.
     pub event: Judged<'a>,
     /// Its run.
@@ -47,18 +52,22 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Judges the event and keeps what is to be remembered of it.
-    ///
-    /// # Errors
-    /// When the notebook cannot be opened or written: then `on-error` decides.
-    pub fn judge(&self) -> io::Result<Judgement> {
-        let Some(key) = self.run.or(self.event.session).and_then(SafeName::new) else {
-            return Ok(Judgement::default());
-        };
+    /// Judges the event and keeps what is to be remembered of it. A notebook that cannot be opened or written is a
+    /// failure of the policy, and takes nothing of what was found away: the event is judged by what can be read of it.
+    /// What blocks and cannot be counted goes on, unless `on-error` says otherwise.
+    pub fn judge(&self) -> Judgement {
+        let own = self.run.or(self.event.session).and_then(SafeName::new);
+        // Some name must be there to count under.
+        let Some(key) = own.or_else(|| SafeName::new(NAMELESS)) else { return Judgement::default() };
         let desk = Desk::new(self.dir.to_owned(), self.patience);
-        let checked = self.check_completion(&desk, &key)?;
-        let mut open = desk.open(&key)?;
-        let ledger = std::mem::take(&mut open.notebook.ledger);
+        let mut failed = None;
+        let checked = noted(self.check_completion(&desk, &key), &mut failed).flatten();
+        let mut open = noted(desk.open(&key), &mut failed);
+        let mut notebook = match &mut open {
+            Some(open) => std::mem::take(&mut open.notebook),
+            None => desk.read(&key),
+        };
+        let ledger = std::mem::take(&mut notebook.ledger);
         let index = self.index.filter(|_| asks_the_team(&self.event));
         let mut team = team_state(self.archive, self.client, self.team, index, ledger);
         let mut findings = judge(self.policy, self.rules, &Facts { event: self.event, team: &team });
@@ -67,12 +76,19 @@ impl Call<'_> {
             // The guard counts by the state of the work.
             team = team_state(self.archive, self.client, self.team, self.index, team.ledger);
         }
-        findings.sort_by_key(|finding| std::cmp::Reverse(finding.decision));
-        let judgement = self.weigh(&findings, &team, &mut open.notebook);
+        findings.sort_by_key(|finding| Reverse(finding.decision));
+        let state = if findings.is_empty() { String::new() } else { team.key() };
+        let mut judgement = self.weigh(&findings, &state, &mut notebook);
         self.remember(&judgement, &mut team);
-        open.notebook.ledger = team.ledger;
-        open.close()?;
-        Ok(judgement)
+        notebook.ledger = team.ledger;
+        let counted = open.and_then(|mut open| {
+            open.notebook = notebook;
+            noted(open.close(), &mut failed)
+        });
+        if counted.is_none() && decision(self.policy.on_error, self.event.kind) == Decision::Allow {
+            self.let_go_on(&mut judgement, findings, &state);
+        }
+        Judgement { failed, ..judgement }
     }
 
     /// Runs the checks of a task that is really completed. They may take minutes: the notebook is not kept open for them.
@@ -99,7 +115,7 @@ impl Call<'_> {
     }
 
     /// Counts each finding, and lets through what a human or the guard lets through.
-    fn weigh(&self, findings: &[Finding], team: &TeamState, notebook: &mut Notebook) -> Judgement {
+    fn weigh(&self, findings: &[Finding], state: &str, notebook: &mut Notebook) -> Judgement {
         if findings.is_empty() {
             return Judgement::default();
         }
@@ -112,7 +128,19 @@ impl Call<'_> {
             let named = finding.gate == "premature-shutdown" && overrides.shutdowns.contains(&finding.about);
             overrides.is_paused(finding.gate, self.team, self.now) || (named && take_one(&finding.about))
         };
-        weigh(findings, &team.key(), &mut notebook.guard, self.policy.max_blocks, paused)
+        weigh(findings, state, &mut notebook.guard, self.policy.max_blocks, paused)
+    }
+
+    /// What cannot be counted does not block: takes the block back, and weighs what stood behind it.
+    fn let_go_on(&self, judgement: &mut Judgement, mut findings: Vec<Finding>, state: &str) {
+        if !judgement.holds_back() {
+            return;
+        }
+        let mut rest: Vec<Finding> = findings.drain(judgement.verdicts.len() - 1..).map(uncounted).collect();
+        rest.sort_by_key(|finding| Reverse(finding.decision));
+        judgement.verdicts.retain(|verdict| verdict.decision != Decision::Block);
+        judgement.verdicts.extend(self.weigh(&rest, state, &mut Notebook::default()).verdicts);
+        judgement.verdicts.sort_by_key(|verdict| Reverse(verdict.decision));
     }
 
     /// Takes the event into the ledger, unless it was held back.
@@ -138,6 +166,11 @@ fn asks_the_team(event: &Judged<'_>) -> bool {
             .is_some_and(|message| message.kind != MessageKind::Plain),
         (kind, _) => kind != Kind::PreToolUse && kind.is_judged(),
     }
+}
+
+/// What came of it, or nothing and why.
+fn noted<T>(result: io::Result<T>, failed: &mut Option<String>) -> Option<T> {
+    result.map_err(|error| *failed = Some(error.to_string())).ok()
 }
 
 fn take(names: &mut Vec<String>, name: &str) -> bool {

@@ -11,6 +11,6 @@ mod weigh;
 pub use call::Call;
 pub use desk::{Desk, Notebook};
 pub use line::{VERDICT, line};
-pub use overrides::{GATES, OverrideFile, Overrides, Pause};
+pub use overrides::{GATES, LONGEST_PAUSE, OverrideFile, Overrides, Pause};
 pub use state::{File, Piece, team_state};
 pub use weigh::{Judgement, weigh};

@@ -24,6 +24,8 @@ pub const GATES: &[&str] = &[
 
 /// Version of the format.
 const V: u8 = 1;
+/// The longest pause.
+pub const LONGEST_PAUSE: chrono::TimeDelta = chrono::TimeDelta::hours(24);
 /// Nobody lets through so much.
 const LARGEST: u64 = 1 << 20;
 
@@ -126,9 +128,10 @@ impl Overrides {
 }
 
 impl Pause {
-    /// Whether it is not over. One that says no time is.
+    /// Whether it is not over. One that says no time is, and one that would last longer than any is given: the clock was
+    /// set back, or the file was written by somebody else.
     pub fn is_in_force(&self, now: Time) -> bool {
-        clock::parse(&self.until).is_some_and(|until| now < until)
+        clock::parse(&self.until).is_some_and(|until| now < until && until - now <= LONGEST_PAUSE)
     }
 }
 
@@ -174,7 +177,10 @@ mod tests {
         assert!(!one.is_paused("rule", Some("t1"), now()));
         assert!(!one.is_paused("team-size", Some("t2"), now()) && !one.is_paused("team-size", None, now()));
         assert!(overrides(None, None, later).is_paused("rule", None, now()));
-        for over in ["2026-02-03T04:05:06Z", "2026-02-03T04:00:00Z", "tomorrow", ""] {
+        assert!(overrides(None, None, "2026-02-04T04:05:06Z").is_paused("rule", None, now()));
+        for over in
+            ["2026-02-04T04:05:06.001Z", "2026-02-03T04:05:06Z", "2026-02-03T04:00:00Z", "tomorrow", ""]
+        {
             assert!(!overrides(None, None, over).is_paused("rule", None, now()), "{over}");
         }
     }

@@ -41,9 +41,11 @@ impl Message {
     /// PreToolUse of 2.1.177 and later shows both shapes at once, with `content` cut short: `message` wins.
     pub fn of(input: &Value, response: &Value) -> Option<Message> {
         let text_at = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+        // An empty word says nothing, and hides no other spelling of the same.
+        let word_at = |value: &Value, key: &str| text_at(value, key).filter(|word| !word.is_empty());
         let body = input.get("message").filter(|body| !body.is_null());
         let shape = body.filter(|body| body.is_object());
-        let word = shape.and_then(|body| text_at(body, "type")).or_else(|| text_at(input, "type"));
+        let word = shape.and_then(|body| word_at(body, "type")).or_else(|| word_at(input, "type"));
         let approve = shape.unwrap_or(input).get("approve").and_then(truth).unwrap_or(false);
         let kind = match word.as_deref() {
             None | Some("message" | "broadcast") => MessageKind::Plain,
@@ -51,7 +53,7 @@ impl Message {
             Some("shutdown_response") => MessageKind::ShutdownResponse { approve },
             Some(other) => MessageKind::Other(other.to_owned()),
         };
-        let to = text_at(input, "to").or_else(|| text_at(input, "recipient"));
+        let to = word_at(input, "to").or_else(|| word_at(input, "recipient"));
         let to = to.or_else(|| (word.as_deref() == Some("broadcast")).then(|| "*".to_owned()));
         let said = |body: &Value| {
             ["reason", "feedback", "content", "text"].iter().find_map(|key| text_at(body, key))
@@ -64,7 +66,7 @@ impl Message {
         let request = [shape, Some(input), Some(response)]
             .into_iter()
             .flatten()
-            .find_map(|value| text_at(value, "request_id").or_else(|| text_at(value, "requestId")));
+            .find_map(|value| word_at(value, "request_id").or_else(|| word_at(value, "requestId")));
         if body.is_none() && to.is_none() && word.is_none() && text.is_none() {
             return None;
         }
@@ -116,7 +118,9 @@ impl TaskUpdate {
         };
         let change = response.get("statusChange");
         Some(TaskUpdate {
-            task: text(input, "taskId").or_else(|| text(input, "task_id"))?,
+            task: ["taskId", "task_id"]
+                .into_iter()
+                .find_map(|key| text(input, key).filter(|task| !task.is_empty()))?,
             status: text(input, "status"),
             owner: text(input, "owner"),
             change: change.and_then(|change| Some((text(change, "from")?, text(change, "to")?))),
@@ -189,6 +193,19 @@ mod tests {
             (Message::of(&flat, &Value::Null).unwrap(), Message::of(&nested, &Value::Null).unwrap());
         assert_eq!(flat.kind, MessageKind::ShutdownResponse { approve: false });
         assert_eq!((flat.kind, flat.text, flat.request), (nested.kind, nested.text, nested.request));
+    }
+
+    #[test]
+    fn an_empty_word_hides_no_other_spelling_of_the_same() {
+        let message =
+            json!({"to": "", "recipient": "bob", "type": "shutdown_request", "message": {"type": ""}});
+        let message =
+            Message::of(&message, &json!({"request_id": "", "requestId": "shutdown-1@bob"})).unwrap();
+        assert_eq!((message.to.as_deref(), message.asked()), (Some("bob"), Some("bob")));
+        assert_eq!(message.kind, MessageKind::ShutdownRequest);
+        let update =
+            TaskUpdate::of(&json!({"taskId": "", "task_id": "2", "owner": ""}), &Value::Null).unwrap();
+        assert_eq!((update.task.as_str(), update.owner.as_deref()), ("2", Some("")));
     }
 
     #[test]

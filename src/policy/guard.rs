@@ -1,5 +1,5 @@
 //! Never a live-lock: a gate that has blocked the same actor in the same state of the work often enough lets through.
-//! A user's own rule on a tool is no lock: it stands.
+//! Only a rule that the user made `lasting` stands, and only at a tool: that is no lock.
 //! States may alternate for ever, so there is a ceiling over all of them, until more of the work is done.
 
 use std::collections::BTreeMap;

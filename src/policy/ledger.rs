@@ -76,7 +76,8 @@ impl Ledger {
             return name;
         }
         let word = word.trim().trim_start_matches('@');
-        word.split_once('@').map_or(word, |(name, _)| name)
+        let word = word.split_once('@').map_or(word, |(name, _)| name);
+        spelled(word, || self.members.keys().map(String::as_str)).unwrap_or(word)
     }
 
     /// Remembers that somebody may stop: the approval of a request that was let through is no breach.
@@ -103,6 +104,16 @@ impl Deeds {
     pub fn awaits_answer(&self) -> bool {
         self.asked && self.said_at.is_some() && self.said_at >= self.told_at
     }
+}
+
+/// The name that a word means, as it is spelled among the known ones: the same, else the one that differs in case alone.
+/// Whether the client tells them apart is not known; who is asked to stop by either is asked.
+pub fn spelled<'a, I: Iterator<Item = &'a str>>(word: &str, known: impl Fn() -> I) -> Option<&'a str> {
+    let folded = || word.to_lowercase();
+    known().find(|name| *name == word).or_else(|| {
+        let word = folded();
+        known().find(|name| name.to_lowercase() == word)
+    })
 }
 
 /// Whom this event asks to stop.

@@ -1,6 +1,7 @@
 //! Whether the client may go on. Pure: policy, event and state of the team in, verdict out.
 
 mod facts;
+pub mod failure;
 pub mod gates;
 mod guard;
 mod judge;
@@ -8,6 +9,7 @@ mod ledger;
 mod observe;
 pub mod pattern;
 mod reason;
+mod rules;
 mod ruling;
 #[cfg(test)]
 mod tests;
@@ -18,5 +20,6 @@ pub use guard::{Guard, most, settle};
 pub use judge::judge;
 pub use ledger::{Began, Deeds, Ledger};
 pub use reason::{Reason, bare, escaped};
+pub use rules::Rules;
 pub use ruling::Ruling;
 pub use verdict::{Decision, Finding, Verdict};

@@ -230,7 +230,8 @@ fn member<'a>(event: &Judged<'a>) -> Option<&'a str> {
 
 /// What a TaskStop stops, by whatever word.
 pub fn stopped(input: &Value) -> impl Iterator<Item = &str> {
-    ["task_id", "shell_id", "taskId"].into_iter().find_map(|key| input.get(key)?.as_str()).into_iter()
+    let words = ["task_id", "shell_id", "taskId"].into_iter().filter_map(|key| input.get(key)?.as_str());
+    words.filter(|word| !word.is_empty()).take(1)
 }
 
 fn tell(deeds: &mut Deeds, at: &str) {

@@ -1,20 +1,57 @@
 //! Patterns that the user writes: globs for names and texts, regular expressions between slashes.
 
-use regex_lite::Regex;
+use std::cell::OnceCell;
 
+use crate::config::Program;
 pub use crate::config::pattern::matches as glob;
-use crate::config::pattern::regex_of;
+use crate::config::pattern::{reach, regex_of};
 
 /// Whether one of these globs means the text; no globs mean all.
 pub fn any(patterns: &[String], text: &str) -> bool {
     patterns.is_empty() || patterns.iter().any(|pattern| glob(pattern, text))
 }
 
-/// Whether a pattern means a text: a regular expression where it stands between slashes, else a glob.
-pub fn matches(pattern: &str, text: &str) -> bool {
-    match regex_of(pattern) {
-        Some(expression) => Regex::new(expression).is_ok_and(|expression| expression.is_match(text)),
-        None => glob(pattern, text),
+/// A pattern for texts of any length: a regular expression where it stands between slashes, else a glob. It is compiled
+/// once, when it is first asked.
+#[derive(Debug)]
+pub struct Pattern<'a> {
+    text: &'a str,
+    program: OnceCell<Option<Program>>,
+}
+
+/// Why a pattern cannot say whether it means a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsaid {
+    /// The text is longer than what the pattern looks at, in bytes.
+    TooLong {
+        /// How many it has.
+        has: usize,
+        /// How many it may have.
+        most: usize,
+    },
+    /// It is no regular expression that can be used. No file that was checked has such a one.
+    Unfit,
+}
+
+impl<'a> Pattern<'a> {
+    /// Takes it as it is written.
+    pub fn of(text: &'a str) -> Pattern<'a> {
+        Pattern { text, program: OnceCell::new() }
+    }
+
+    /// Whether it means a text.
+    ///
+    /// # Errors
+    /// Where it cannot say: that is not a no.
+    pub fn means(&self, text: &str) -> Result<bool, Unsaid> {
+        let too_long = |most| Unsaid::TooLong { has: text.len(), most };
+        let Some(expression) = regex_of(self.text) else {
+            let most = reach(self.text);
+            return if text.len() > most { Err(too_long(most)) } else { Ok(glob(self.text, text)) };
+        };
+        let program = self.program.get_or_init(|| Program::of(expression).ok());
+        let program = program.as_ref().ok_or(Unsaid::Unfit)?;
+        program.means(text).ok_or_else(|| too_long(program.reach()))
     }
 }
 
@@ -39,12 +76,19 @@ mod tests {
 
     #[test]
     fn regular_expressions_stand_between_slashes_and_mean_a_part() {
+        let matches = |pattern: &str, text: &str| Pattern::of(pattern).means(text).unwrap();
         assert!(matches("/git +push.*--force/", "cd x && git  push --force"));
-        assert!(
-            !matches("/^push/", "git push")
-                && !matches("/(/", "(")
-                && matches("/", "/")
-                && matches("//", "//")
-        );
+        assert!(!matches("/^push/", "git push") && matches("/", "/") && matches("//", "//"));
+    }
+
+    #[test]
+    fn a_pattern_that_cannot_say_does_not_say_no() {
+        let long = "x".repeat(8 << 20);
+        for pattern in ["/x/", "*?xxxxxxxxxx", "*[xy]xxxxxx*"] {
+            assert!(matches!(Pattern::of(pattern).means(&long), Err(Unsaid::TooLong { .. })), "{pattern}");
+        }
+        assert_eq!(Pattern::of("*x").means(&long), Ok(true), "stars alone look at everything");
+        assert_eq!(Pattern::of("/(/").means("("), Err(Unsaid::Unfit));
+        assert_eq!(Pattern::of("/x{9999}/").means("x"), Err(Unsaid::Unfit));
     }
 }

@@ -43,7 +43,7 @@ pub struct Finding {
     pub rule: Option<String>,
     /// Where the rule stands: `path:line`.
     pub place: Option<String>,
-    /// Whether it stands however often it is tried: who is told no can always do something else.
+    /// Whether it stands however often it is tried: the user asked for it, and who is told no can do something else.
     pub lasting: bool,
 }
 

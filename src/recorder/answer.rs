@@ -1,6 +1,6 @@
 //! What the client is told beside "go on".
 
-use crate::config::OnFailure;
+use crate::config::{Code, OnFailure};
 use crate::event::SafeName;
 use crate::payload::{Kind, Payload};
 use crate::policy::escaped;
@@ -41,13 +41,30 @@ impl Recorder {
     }
 
     /// At SessionStart the client is asked to report what changes between two hooks.
-    pub(super) fn watch(&self, step: &Step) -> Option<Answer> {
+    pub(super) fn watch(&self, step: &Step, payload: &Payload) -> Option<Answer> {
         let asks = step.kind == Kind::SessionStart && self.config.hook.watch && step.client.is_absolute();
         let path = |dir: &&str| step.client.join(dir).into_os_string().into_string().ok();
         let paths = || ["teams", "tasks"].iter().filter_map(path).collect::<Vec<_>>();
         let paths = if asks { paths() } else { Vec::new() };
         let wrong = if step.kind == Kind::SessionStart { self.wrong() } else { None };
-        (asks || wrong.is_some()).then(|| Answer::begin(&paths, wrong.as_deref()))
+        // A session that is compacted goes on, and was told.
+        let begins = step.kind == Kind::SessionStart && payload.text("source") != Some("compact");
+        let untrusted = if begins { self.untrusted() } else { None };
+        (asks || wrong.is_some() || untrusted.is_some())
+            .then(|| Answer::begin(&paths, wrong.as_deref(), untrusted.as_deref()))
+    }
+
+    /// What a project wants to run and may not. The user alone is told: it is the user's to trust.
+    fn untrusted(&self) -> Option<String> {
+        let problem = self.problems.iter().find(|problem| problem.code == Code::Untrusted)?;
+        let project = problem.path.ancestors().nth(2)?;
+        Some(format!(
+            "teamkeep: the project's own checks and rules do not run, in {}: {}. To look at them and let them run: \
+             teamkeep policy trust --project {}",
+            escaped(&problem.path.display().to_string(), LONGEST),
+            escaped(&problem.message, LONGEST),
+            shell_quoted(&project.display().to_string()),
+        ))
     }
 
     /// What is wrong with the policy's files: it is said when a session begins, and never silently off. The model reads
@@ -62,6 +79,16 @@ impl Recorder {
             "teamkeep: a policy file cannot be used, the defaults stand for it: {code} at {place}{more}. See: teamkeep \
              policy check"
         ))
+    }
+}
+
+/// A path as a shell reads it, and a terminal shows it.
+fn shell_quoted(path: &str) -> String {
+    let plain =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@' | ':');
+    match path.chars().all(plain) {
+        true => path.to_owned(),
+        false => format!("'{}'", escaped(path, LONGEST).replace('\'', "'\\''")),
     }
 }
 

@@ -1,20 +1,22 @@
 //! The policy's say in a call: asked after the event is on record, so that no policy can lose it.
 
+use std::time::Duration;
+
 use super::Finish;
 use super::look::Found;
 use super::record::{Outcome, Recorder, Step, Voice};
 use crate::archive::Archive;
 use crate::clock;
 use crate::config::OnError;
-use crate::error::Error;
-use crate::event::{Actor, Event, Id};
-use crate::gatekeeper::{self, Call, Judgement};
-use crate::log::Log;
+use crate::event::{Event, SafeName};
+use crate::gatekeeper::{Call, Judgement};
 use crate::panics;
-use crate::payload::{Kind, Payload};
-use crate::policy::{Decision, Judged, Reason, Verdict, bare, most};
-use crate::response::Answer;
-use crate::veil;
+use crate::payload::Payload;
+use crate::policy::failure::is_held;
+use crate::policy::{Decision, Judged, Rules, Verdict};
+
+/// How long all rules of a call may take together. One match more may follow.
+const RULES: Duration = Duration::from_secs(1);
 
 /// The exit code of an answer that holds the action back already.
 const HELD: u8 = 2;
@@ -30,27 +32,63 @@ impl Recorder {
         voice: &Voice,
         outcome: &mut Outcome,
     ) {
-        // What is no payload cannot be judged. An event that could not be recorded is judged all the same.
-        if let Some(malformed) = &payload.malformed {
-            return self.fail(step.kind, &format!("the payload is no JSON object: {}", malformed.0), outcome);
-        }
+        let at = clock::stamp(step.at);
+        let event = Event {
+            v: 1,
+            at: &at,
+            id: step.id.as_str(),
+            event: step.kind.name(),
+            session: payload.session(),
+            team: voice.resolved.team.as_ref().map(SafeName::as_str),
+            actor: &voice.actor,
+            run: voice.run.as_deref(),
+            warning: None,
+            malformed: None,
+            verdict: None,
+            payload: &payload.raw,
+        };
+        let mut judgement = Judgement::default();
         let in_team = voice.resolved.member && voice.run.is_some();
         let by_rule = step.kind.is_judged() && !self.config.rule.is_empty();
-        if outcome.answer.exit == HELD {
-            return;
-        }
-        if !(in_team || by_rule) {
+        let held = outcome.answer.exit == HELD;
+        let unusable = self.unusable(step, in_team || by_rule);
+        let nothing = found.problems.first().filter(|_| outcome.answer.exit != 0);
+        // What is no payload cannot be judged. An event that could not be recorded is judged all the same.
+        if let Some(malformed) = &payload.malformed {
+            judgement.failed = Some(format!("the payload is no JSON object: {}", malformed.0));
+        } else if held || unusable.as_ref().is_some_and(|verdict| verdict.decision == Decision::Block) {
+        } else if in_team || by_rule {
+            judgement = self.ask(step, payload, archive, found, voice, &event);
+        } else if let Some((_, problem)) = nothing {
             // With nothing of the team kept, nobody can tell whether the policy concerns the call.
-            if let Some((_, problem)) = found.problems.first().filter(|_| outcome.answer.exit != 0) {
-                self.fail(step.kind, problem, outcome);
-            }
-            return;
+            judgement.failed = Some(problem.clone());
         }
-        if let Some(unusable) = self.unusable(step.kind) {
-            outcome.answer = Answer::block(step.kind, unusable);
-            return;
+        let failed = judgement.failed.take().map(|why| {
+            outcome.notes.push(format!("cannot ask the policy: {why}"));
+            self.failed(step.kind, &why)
+        });
+        // The line of an event that is no payload says so itself.
+        let said = |verdict: &Verdict| {
+            (payload.malformed.is_none() && step.kind.is_judged()) || verdict.decision == Decision::Block
+        };
+        for verdict in unusable.into_iter().chain(failed.filter(said)) {
+            judgement.add(verdict);
         }
-        let at = clock::stamp(step.at);
+        if !held {
+            self.tell(step, &judgement, &event, outcome);
+        }
+    }
+
+    /// Leads the event before the gates and the rules.
+    fn ask(
+        &self,
+        step: &Step,
+        payload: &Payload,
+        archive: &Archive,
+        found: &Found,
+        voice: &Voice,
+        event: &Event<'_>,
+    ) -> Judgement {
         let team = voice.resolved.team.as_ref();
         let call = Call {
             archive,
@@ -59,17 +97,17 @@ impl Recorder {
             project: self.env.project.as_deref(),
             now: step.at,
             policy: &self.config.policy,
-            rules: &self.config.rule,
+            rules: &Rules::of(&self.config.rule).within(RULES),
             event: Judged {
                 id: step.id.as_str(),
-                at: &at,
+                at: event.at,
                 kind: step.kind,
                 session: payload.session(),
                 actor: &voice.actor,
                 payload,
             },
-            run: voice.run.as_deref(),
-            team: team.map(|team| team.as_str()),
+            run: event.run,
+            team: event.team,
             index: team.and_then(|team| found.teams.get(team)),
             client: self.is_veiled().then_some(step.client.as_path()),
         };
@@ -79,109 +117,10 @@ impl Recorder {
         if closed {
             panics::end_with(2);
         }
-        let judged = call.judge();
+        let judgement = call.judge();
         if closed {
             panics::end_with(panics::IN_A_HOOK);
         }
-        match judged {
-            Ok(judgement) => {
-                let event = Event {
-                    v: 1,
-                    at: &at,
-                    id: step.id.as_str(),
-                    event: step.kind.name(),
-                    session: payload.session(),
-                    team: call.team,
-                    actor: &voice.actor,
-                    run: call.run,
-                    warning: None,
-                    malformed: None,
-                    verdict: None,
-                    payload: &payload.raw,
-                };
-                self.tell(step, &judgement, &event, outcome);
-            }
-            Err(error) => self.fail(step.kind, &error.to_string(), outcome),
-        }
+        judgement
     }
-
-    /// Records each verdict, and answers by the one that decides.
-    fn tell(&self, step: &Step, judgement: &Judgement, event: &Event<'_>, outcome: &mut Outcome) {
-        let log = Log::open(self.paths.log(), &self.config.log);
-        for verdict in &judgement.verdicts {
-            let veiled = self
-                .is_veiled()
-                .then(|| Verdict { reason: veil::stand_in(verdict.reason.as_bytes()), ..verdict.clone() });
-            let verdict = veiled.as_ref().unwrap_or(verdict);
-            let line = gatekeeper::line(verdict, &Id::new(step.at), event).map_err(Error::from_json);
-            let appended = line.and_then(|line| log.append(&line, step.at));
-            outcome.note("record the verdict", appended);
-        }
-        let Some(verdict) = judgement.decisive() else { return };
-        if verdict.decision == Decision::Block {
-            outcome.answer = Answer::block(step.kind, &verdict.reason);
-            return;
-        }
-        // A block that was let through, and each warning, is told once in a state of the work.
-        let told = judgement.verdicts.iter().filter(|verdict| !verdict.repeated && !verdict.paused);
-        let words = |verdict: &Verdict| self.words(step.kind, event.actor, verdict);
-        let mut words: Vec<String> = told.filter_map(words).collect();
-        if !words.is_empty() {
-            // A failure of our own is still told.
-            words.extend(Some(outcome.answer.stderr.clone()).filter(|failure| !failure.is_empty()));
-            outcome.answer = Answer::warn(step.kind, &words.join("\n"));
-        }
-    }
-
-    /// What is said of a verdict that lets the action go on.
-    fn words(&self, kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
-        match verdict.decision {
-            Decision::Warn => Some(verdict.reason.clone()),
-            Decision::Allow if verdict.escalated => {
-                // At an idle the user reads it, anywhere else who did it.
-                let what = match kind {
-                    Kind::TeammateIdle => Reason::default().name(actor.shown()).then(" go idle").finish(),
-                    _ => "this through".to_owned(),
-                };
-                let times = match most(&verdict.gate, self.config.policy.max_blocks) {
-                    1 => "once".to_owned(),
-                    times => format!("{times} times"),
-                };
-                let (source, reason) = (verdict.source(), bare(&verdict.reason));
-                Some(format!("teamkeep let {what} after blocking it {times} ({source}: {reason})"))
-            }
-            _ => None,
-        }
-    }
-
-    /// Why an event is held back whatever the gates would say: a policy file cannot be used, and `on-error = "block"`
-    /// does not take the defaults for it. What is wrong is in the diagnostics already.
-    fn unusable(&self, kind: Kind) -> Option<String> {
-        let error = self.problems.iter().find(|problem| problem.is_error())?;
-        (is_held(kind) && self.config.policy.on_error == OnError::Block).then(|| {
-            format!(
-                "teamkeep cannot use the policy file {}, and on-error = \"block\" holds the action back until it is \
-                 mended. Tell the user; `teamkeep policy check` says what is wrong.",
-                error.place()
-            )
-        })
-    }
-
-    /// The policy could not be asked: `on-error` says what that means. A teammate that only waits, or a turn that ends,
-    /// is never held back for it: nothing would ever let it go on.
-    fn fail(&self, kind: Kind, why: &str, outcome: &mut Outcome) {
-        outcome.notes.push(format!("cannot ask the policy: {why}"));
-        if is_held(kind) && self.config.policy.on_error == OnError::Block {
-            let what = "teamkeep could not ask the policy, and on-error = \"block\" holds the action back";
-            outcome.answer = Answer::block(
-                kind,
-                format!("{what} ({why}). Tell the user; `teamkeep policy check` says more."),
-            );
-        }
-    }
-}
-
-/// Whether an event may be held back because the policy fails.
-fn is_held(kind: Kind) -> bool {
-    matches!(kind, Kind::PreToolUse | Kind::TaskCreated | Kind::TaskCompleted)
 }

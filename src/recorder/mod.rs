@@ -7,6 +7,7 @@ mod judge;
 mod learn;
 mod look;
 mod record;
+mod tell;
 
 pub use finish::{Finish, finish, prune};
 pub use record::{Outcome, Recorder};

@@ -183,7 +183,7 @@ impl Recorder {
         if !problems.is_empty() {
             return self.hold_back(resolved.team.as_ref(), &problems);
         }
-        self.watch(step).unwrap_or_default()
+        self.watch(step, payload).unwrap_or_default()
     }
 
     fn append(

@@ -55,8 +55,8 @@ impl Answer {
     }
 
     /// Answers at SessionStart: asks the client to run the FileChanged hook for every file below these paths (from
-    /// 2.1.83), and tells the lead and the user what is wrong with the policy.
-    pub fn begin(watch: &[String], wrong: Option<&str>) -> Answer {
+    /// 2.1.83), tells the lead and the user what is wrong with the policy, and the user alone what is the user's to say.
+    pub fn begin(watch: &[String], wrong: Option<&str>, user: Option<&str>) -> Answer {
         let mut specific = json!({"hookEventName": "SessionStart"});
         let mut output = json!({});
         if !watch.is_empty() {
@@ -64,7 +64,10 @@ impl Answer {
         }
         if let Some(wrong) = wrong {
             specific["additionalContext"] = json!(wrong);
-            output["systemMessage"] = json!(wrong);
+        }
+        let told: Vec<&str> = wrong.into_iter().chain(user).collect();
+        if !told.is_empty() {
+            output["systemMessage"] = json!(told.join("\n"));
         }
         output["hookSpecificOutput"] = specific;
         Answer { stdout: format!("{output}\n"), ..Answer::default() }

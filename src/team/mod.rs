@@ -16,7 +16,8 @@ use serde_json::Value;
 
 /// Text under the first of these keys that has some.
 pub(crate) fn text(value: &Value, keys: &[&str]) -> Option<String> {
-    keys.iter().find_map(|key| value.get(key)?.as_str()).filter(|text| !text.is_empty()).map(str::to_owned)
+    let mut texts = keys.iter().filter_map(|key| value.get(key)?.as_str());
+    texts.find(|text| !text.is_empty()).map(str::to_owned)
 }
 
 /// A whole number under the first of these keys that has one.

@@ -23,14 +23,17 @@ pub struct Task {
 }
 
 impl Task {
-    /// Reads the file's text; `None` when it is no JSON object. The file's name gives the id where the text has none.
+    /// Reads the file's text; `None` when it is no JSON object. The file's name gives the id, as it does to the client: what
+    /// the text says counts only where the name says nothing.
     pub fn parse(file_name: &str, bytes: &[u8]) -> Option<Task> {
         let raw = json::lenient(bytes)?;
         raw.as_object()?;
-        let id = match raw.get("id") {
-            Some(Value::String(id)) if !id.is_empty() => id.clone(),
-            Some(Value::Number(id)) => id.to_string(),
-            _ => file_name.strip_suffix(".json")?.to_owned(),
+        let named = file_name.strip_suffix(".json").filter(|name| !name.is_empty());
+        let id = match (named, raw.get("id")) {
+            (Some(name), _) => name.to_owned(),
+            (None, Some(Value::String(id))) if !id.is_empty() => id.clone(),
+            (None, Some(Value::Number(id))) => id.to_string(),
+            (None, _) => return None,
         };
         let internal = raw.pointer("/metadata/_internal").and_then(Value::as_bool).unwrap_or(false);
         Some(Task {
@@ -78,6 +81,11 @@ mod tests {
         assert_eq!((task.id.as_str(), task.owner, task.internal), ("2", None, false));
         assert!(Task::parse("4.json", br#"{"metadata":{"_internal":true}}"#).unwrap().internal);
         assert_eq!(Task::parse("4.json", b"{}").unwrap().id, "4");
+        assert_eq!(
+            Task::parse("zz.json", b"{\"id\":\"1\"}").unwrap().id,
+            "zz",
+            "the client reads it by its name"
+        );
         assert_eq!(Task::parse("4.json", b"{\"id\""), None);
     }
 }

@@ -69,9 +69,13 @@ const ROOMS: &[(&str, &[&str])] = &[
         &["archive", "clock", "config", "event", "payload", "policy", "redact", "team", "timeline", "veil"],
     ),
     ("backtest", &["archive", "clock", "config", "event", "gatekeeper", "log", "payload", "policy"]),
+    ("restore", &["archive", "error", "event", "fs", "json", "process", "team", "timeline"]),
     (
         "render",
-        &["backtest", "clock", "event", "payload", "policy", "report", "team", "timeline", "ui", "verify"],
+        &[
+            "backtest", "clock", "event", "payload", "policy", "report", "restore", "team", "timeline", "ui",
+            "verify",
+        ],
     ),
     ("demo", &["clock", "config", "env", "error", "paths", "payload", "recorder", "team"]),
     (
@@ -102,6 +106,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "render",
             "report",
             "response",
+            "restore",
             "settings",
             "timeline",
             "ui",

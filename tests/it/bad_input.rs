@@ -235,7 +235,11 @@ fn a_wrong_configuration_does_not_stop_a_hook_and_stops_a_command() {
     let said = stage.run(&["teams"]);
     assert!(is_told(&said).contains("teamkeep.toml:2:8"), "{}", said.err);
     stage.configure("");
-    assert_eq!(stage.log().len(), 1);
+    let log = stage.log();
+    assert_eq!(
+        (log.len(), &log[0]["event"], &log[1]["verdict"]["code"]),
+        (2, &json!("Stop"), &json!("policy-unusable"))
+    );
 }
 
 #[test]

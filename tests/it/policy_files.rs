@@ -86,7 +86,7 @@ timeout = "soon"
 name = "a"
 action = "block"
 events = ["PreToolUs", "SubagentStart"]
-match = { "tool_input" = "x", "/a" = "/(/", "/b" = 4 }
+match = { "tool_input" = "x", "/a" = "/(/", "/b" = 4, "/c" = "/x{9999}/" }
 [[rule]]
 name = "a"
 action = "deny"
@@ -118,6 +118,7 @@ tools = ["Bash"]
             "20:11 bad-pointer",
             "20:38 bad-regex",
             "20:52 wrong-type",
+            "20:62 large-regex",
             "22:8 duplicate-rule",
             "23:10 bad-value",
             "28:9 never-matches",
@@ -546,4 +547,22 @@ fn a_problem_is_spelled_in_json_with_its_code() {
     let problems = check(&Source::new(Path::new("x"), "a = 1")).problems;
     let json: Value = serde_json::to_value(&problems[0]).unwrap();
     assert_eq!((json["code"].as_str(), json["at"][0].as_u64()), (Some("unknown-key"), Some(1)));
+}
+
+#[test]
+fn only_the_user_s_own_rule_on_a_tool_lasts() {
+    let rule = |name: &str, more: &str| {
+        format!("[[rule]]\nname = \"{name}\"\naction = \"block\"\nreason = \"no\"\nlasting = true\n{more}")
+    };
+    let place = Place::new(&rule("user", ""), &rule("project", ""));
+    assert_eq!(codes(&place.load()), ["not-in-project", "untrusted"]);
+    place.trust();
+    let effective = place.load();
+    assert_eq!(codes(&effective), ["not-in-project"]);
+    let lasting: Vec<_> = effective.config.rule.iter().map(|rule| (&*rule.name, rule.lasting)).collect();
+    assert_eq!(lasting, [("user", true), ("project", false)]);
+    assert_eq!(found(&rule("a", "events = [\"Stop\"]\n")), ["5:11 useless-key"]);
+    assert_eq!(found(&rule("a", "events = [\"Stop\", \"PreToolUse\"]\n")), [] as [&str; 0]);
+    let warns = rule("a", "").replace("\"block\"", "\"warn\"");
+    assert_eq!(found(&warns), ["5:11 useless-key"]);
 }

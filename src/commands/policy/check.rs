@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use super::{counted, told};
 use crate::commands::reading::print;
 use crate::config::{Code, Files, PROJECT_FILE, Problem, layers};
-use crate::context::Context;
+use crate::context::{Context, misnamed_config};
 use crate::error::Result;
 use crate::ui::escape;
 
@@ -43,12 +43,9 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 fn in_force(context: &Context) -> (Vec<Problem>, Vec<PathBuf>) {
     let files = context.policy_files();
     let mut problems = layers::load(&files).problems;
-    if let Some(named) = context.env.config.as_deref().filter(|named| matches!(named.try_exists(), Ok(false)))
-    {
-        let problem =
-            Problem::of_file(Code::Unreadable, named, "TEAMKEEP_CONFIG names it, and there is no such file");
-        let hint = "`teamkeep config init` writes one there; or unset TEAMKEEP_CONFIG";
-        problems.insert(0, problem.hint(hint));
+    if let Some(problem) = misnamed_config(&context.env) {
+        problems.retain(|other| other.path != problem.path);
+        problems.insert(0, problem);
     }
     let there = |path: &PathBuf| path.symlink_metadata().is_ok();
     (problems, [Some(files.user), files.project].into_iter().flatten().filter(there).collect())

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::path::{self, Answer as Asked};
-use super::source::{self, Source};
+use super::source::{Source, Wanted};
 use crate::archive::{Archive, Index, Subject};
 use crate::backtest::{self, Past};
 use crate::clock;
@@ -19,7 +19,7 @@ use crate::gatekeeper::{Desk, Notebook, OverrideFile, team_state, weigh};
 use crate::identity::{self, Evidence, Memory};
 use crate::payload::{self, Kind, Payload};
 use crate::policy::gates::completion_check;
-use crate::policy::{Decision, Facts, Guard, Judged, TeamState, Verdict, judge};
+use crate::policy::{Decision, Facts, Guard, Judged, Rules, TeamState, Verdict, judge};
 use crate::response::Answer;
 use crate::ui::escape;
 
@@ -29,9 +29,8 @@ pub struct Args {
     /// Judge the payload as the next event of this run, with the team as it last was
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
-    /// Another policy than the one in force
-    #[arg(long, value_name = "FILE")]
-    policy: Option<PathBuf>,
+    #[command(flatten)]
+    wanted: Wanted,
 }
 
 /// Where the payload would be judged: who speaks, in which team, with which state.
@@ -49,7 +48,6 @@ struct Scene {
 /// # Errors
 /// When stdin is no payload, or there is no such run.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let source = source::read(context, args.policy.as_deref())?;
     let hook = &context.config.hook;
     let input = payload::read(std::io::stdin(), hook.largest_input as usize, hook.stdin_patience);
     let payload = payload::parse(&input);
@@ -57,6 +55,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         let error = Error::caused("stdin is no payload of a hook", &malformed.0);
         return Err(error.hint("`teamkeep log --json -n 1 | jq .payload` prints a recorded one"));
     }
+    let source = args.wanted.read(context, project(context, &payload).as_deref())?;
     let kind = payload.kind();
     let session = payload.session().and_then(SafeName::new);
     let memory = session.map(|session| Memory::load(&context.paths.sessions(), &session)).unwrap_or_default();
@@ -74,6 +73,12 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     decide(context, &source, &scene, event, &mut told);
     reading::print(context, &told)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The project of the call, as its hook would be told: the client's word for it, else where the call was made.
+fn project(context: &Context, payload: &Payload) -> Option<PathBuf> {
+    let cwd = || payload.text("cwd").map(PathBuf::from).filter(|cwd| cwd.is_absolute());
+    context.env.project.clone().or_else(cwd).or_else(|| context.project())
 }
 
 /// As a hook would find it now, but for a look at the client's files: their last kept states stand.
@@ -185,7 +190,7 @@ fn decide(context: &Context, source: &Source, scene: &Scene, event: Judged<'_>, 
     let overrides = OverrideFile::new(&context.paths.policy(), std::time::Duration::ZERO).read();
     let team = scene.state.name.as_deref();
     let now = context.clock.now();
-    let findings = judge(&source.policy, &source.rules, &facts);
+    let findings = judge(&source.policy, &Rules::of(&source.rules), &facts);
     let mut guard = scene.guard.clone();
     let judgement = weigh(&findings, &scene.state.key(), &mut guard, source.policy.max_blocks, |finding| {
         let named = finding.gate == "premature-shutdown" && overrides.shutdowns.contains(&finding.about);

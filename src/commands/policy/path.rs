@@ -2,7 +2,7 @@
 
 use crate::config::{Mode, Policy, Rule};
 use crate::payload::Kind;
-use crate::policy::{Facts, Finding, judge};
+use crate::policy::{Facts, Finding, Rules, judge};
 
 /// A gate, as an explanation needs it.
 struct Gate {
@@ -86,12 +86,12 @@ pub fn ask(policy: &Policy, rules: &[Rule], facts: &Facts<'_>) -> Vec<(String, A
         } else {
             None
         };
-        let answer = why.map_or_else(|| one(judge(&alone, &[], facts)), Answer::Nothing);
+        let answer = why.map_or_else(|| one(judge(&alone, &Rules::of(&[]), facts)), Answer::Nothing);
         asked.push((gate.name.to_owned(), answer));
     }
     for rule in rules {
         let answer = match event.kind.is_judged() {
-            true => one(judge(&silent, std::slice::from_ref(rule), facts)),
+            true => one(judge(&silent, &Rules::of(std::slice::from_ref(rule)), facts)),
             false => Answer::Nothing("not this event"),
         };
         asked.push((format!("rule {}", rule.name), answer));

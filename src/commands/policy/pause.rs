@@ -10,7 +10,7 @@ use super::scope::{self, Scope};
 use crate::clock;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::gatekeeper::Pause;
+use crate::gatekeeper::{LONGEST_PAUSE, Pause};
 
 /// Arguments of `teamkeep policy pause`.
 #[derive(Debug, clap::Args)]
@@ -52,7 +52,7 @@ fn duration(text: &str) -> std::result::Result<TimeDelta, String> {
         clock::parse_span(text).filter(|millis| !bare && *millis > 0).and_then(TimeDelta::try_milliseconds);
     match span {
         None => Err("no duration; write it as \"15m\" or \"1h30m\"".to_owned()),
-        Some(span) if span > TimeDelta::hours(24) => {
+        Some(span) if span > LONGEST_PAUSE => {
             Err("longer than 24h; to turn a gate off for good, set its mode in teamkeep.toml".to_owned())
         }
         Some(span) => Ok(span),

@@ -1,15 +1,17 @@
 //! Where the policy of a test comes from.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::config::{Config, Policy, Rule};
+use super::told;
+use crate::config::{Config, Files, PROJECT_FILE, Policy, Problem, Rule, layers};
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::ui::escape;
 
 /// A policy and what it is called.
 #[derive(Debug)]
 pub struct Source {
-    /// The file, as the user named it.
+    /// The files, as the user named them.
     pub name: String,
     /// The gates.
     pub policy: Policy,
@@ -17,23 +19,80 @@ pub struct Source {
     pub rules: Vec<Rule>,
 }
 
-/// Reads a policy: this file's, else the one that is in force.
-///
-/// # Errors
-/// When the file cannot be read or makes no sense. One that is named must be there.
-pub fn read(context: &Context, file: Option<&Path>) -> Result<Source> {
-    let name = file.map_or_else(|| "the policy in force".to_owned(), |file| file.display().to_string());
-    let config = match file {
-        Some(file) => Config::parse(&text(file)?, file)?,
-        None => match Config::load(&context.paths.config) {
-            (config, None) => config,
-            (_, Some(error)) => return Err(error),
-        },
-    };
-    Ok(Source { name, policy: config.policy, rules: config.rule })
+/// Which policy is meant.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Wanted {
+    /// Another policy than the one in force; a project's file tightens it only with --project
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
+    /// The project whose `.claude/teamkeep.toml` tightens the policy, instead of the one that is meant by itself
+    #[arg(long, value_name = "DIR")]
+    pub project: Option<PathBuf>,
 }
 
-fn text(file: &Path) -> Result<String> {
-    std::fs::read_to_string(file)
-        .map_err(|error| Error::caused(format!("cannot read the policy {}", file.display()), error))
+impl Wanted {
+    /// Reads it. `here` is the project that is meant where nothing is named.
+    ///
+    /// # Errors
+    /// When a file cannot be read or makes no sense. What is named must be there.
+    pub fn read(&self, context: &Context, here: Option<&Path>) -> Result<Source> {
+        let named = self.project.as_deref().map(file_of).transpose()?;
+        let meant = || here.filter(|_| self.policy.is_none()).map(|project| project.join(PROJECT_FILE));
+        let project = named.or_else(meant);
+        let name = match &self.policy {
+            Some(file) => file.display().to_string(),
+            None => "the policy in force".to_owned(),
+        };
+        load(context, name, self.policy.as_deref(), project)
+    }
+
+    /// Reads another policy to compare it with, for the same project.
+    ///
+    /// # Errors
+    /// As [`Wanted::read`].
+    pub fn against(&self, context: &Context, file: &Path) -> Result<Source> {
+        let other = Wanted { policy: Some(file.to_owned()), project: self.project.clone() };
+        other.read(context, None)
+    }
+}
+
+fn file_of(project: &Path) -> Result<PathBuf> {
+    let file = project.join(PROJECT_FILE);
+    match file.symlink_metadata() {
+        Ok(_) => Ok(file),
+        Err(error) => {
+            Err(Error::caused(format!("cannot read the project's policy {}", file.display()), error))
+        }
+    }
+}
+
+fn load(context: &Context, name: String, file: Option<&Path>, project: Option<PathBuf>) -> Result<Source> {
+    let user = file.unwrap_or(&context.paths.config).to_owned();
+    if let Some(file) = file {
+        // Where it is named alone it may be a pipe.
+        let text = || match &project {
+            Some(_) => file.metadata().map(|_| None),
+            None => std::fs::read_to_string(file).map(Some),
+        };
+        let text = text()
+            .map_err(|error| Error::caused(format!("cannot read the policy {}", file.display()), error))?;
+        if let Some(text) = text {
+            let config = Config::parse(&text, file)?;
+            return Ok(Source { name, policy: config.policy, rules: config.rule });
+        }
+    }
+    let effective = layers::load(&Files { user, project, trust: context.paths.trust() });
+    if let Some(error) = effective.error() {
+        return Err(error);
+    }
+    let Some(project) = effective.project else {
+        return Ok(Source { name, policy: effective.config.policy, rules: effective.config.rule });
+    };
+    let left: Vec<Problem> =
+        effective.problems.into_iter().filter(|problem| problem.path != context.paths.config).collect();
+    if !left.is_empty() {
+        context.ui.say(told(&left).trim_end());
+    }
+    let name = format!("{name}, and {}", escape(&project.path.display().to_string()));
+    Ok(Source { name, policy: effective.config.policy, rules: effective.config.rule })
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::cases::{self, Case};
-use super::source;
+use super::source::{self, Wanted};
 use crate::backtest::{self, Counts, Expectation, Found, Record, Tested};
 use crate::commands::reading;
 use crate::context::Context;
@@ -19,9 +19,8 @@ pub struct Args {
     /// A team's name, `latest`, the beginning of a run's id, or a file with a recorded run
     #[arg(value_name = "RUN|TRACE", default_value = "latest")]
     cases: Vec<String>,
-    /// Another policy than the one in force
-    #[arg(long, value_name = "FILE")]
-    policy: Option<PathBuf>,
+    #[command(flatten)]
+    wanted: Wanted,
     /// Show only where this policy decides otherwise
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
@@ -41,8 +40,8 @@ pub struct Args {
 /// # Errors
 /// When there is no such run or file, or one cannot be read.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let policy = source::read(context, args.policy.as_deref())?;
-    let against = args.against.as_deref().map(|file| source::read(context, Some(file))).transpose()?;
+    let policy = args.wanted.read(context, context.project().as_deref())?;
+    let against = args.against.as_deref().map(|file| args.wanted.against(context, file)).transpose()?;
     let expected = args.expect.as_deref().map(expectations).transpose()?;
     let cases = cases::open(context, &args.cases)?;
     let mut report = Report { json: args.json, columns: context.ui.columns(), ..Report::default() };

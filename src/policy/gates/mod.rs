@@ -9,6 +9,7 @@ mod protect_lead;
 mod report_before_idle;
 pub mod rules;
 mod team_size;
+pub mod undecided;
 mod unfinished_dependencies;
 
 use super::{Facts, Finding, Reason};

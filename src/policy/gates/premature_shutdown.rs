@@ -4,6 +4,7 @@ use super::{PREMATURE_SHUTDOWN, actor, finding, teammates};
 use crate::config::{Mode, Policy, PrematureShutdown};
 use crate::event::LEAD;
 use crate::payload::{Kind, Message, MessageKind};
+use crate::policy::ledger::spelled;
 use crate::policy::observe::stopped;
 use crate::policy::{Facts, Finding, Reason};
 use crate::team::Task;
@@ -59,7 +60,8 @@ fn act<'a>(facts: &Facts<'a>) -> Option<(Act, Vec<&'a str>)> {
         "TeamDelete" => (Act::Delete, teammates(facts)),
         "TaskStop" => {
             let ledger = &facts.team.ledger;
-            (Act::Stop, stopped(payload.tool_input()).map(|word| ledger.named(word)).collect())
+            let name = |word| member(facts, word).unwrap_or_else(|| ledger.named(word));
+            (Act::Stop, stopped(payload.tool_input()).map(name).collect())
         }
         "SendMessage" => {
             let message = Message::of(payload.tool_input(), payload.tool_response())?;
@@ -82,13 +84,27 @@ fn act<'a>(facts: &Facts<'a>) -> Option<(Act, Vec<&'a str>)> {
 /// The member that a word of the payload means, as the state of the team spells it: whoever is not there has no work.
 fn member<'a>(facts: &Facts<'a>, word: &str) -> Option<&'a str> {
     let name = facts.team.ledger.named(word);
-    let owners = facts.team.tasks.values().filter_map(|task| task.owner.as_deref());
-    let known = facts.team.members.iter().chain(facts.team.ledger.members.keys()).map(String::as_str);
-    known.chain(owners).find(|known| *known == name)
+    let roster = || facts.team.members.iter().map(String::as_str);
+    let owners = || facts.team.tasks.values().filter_map(|task| task.owner.as_deref());
+    let doers = || facts.team.ledger.members.keys().map(String::as_str);
+    // The roster's spelling first: who was once spoken to by another is in the ledger by it.
+    spelled(name, roster).or_else(|| spelled(name, owners)).or_else(|| spelled(name, doers))
 }
 
 fn has(facts: &Facts<'_>, name: &str) -> bool {
     member(facts, name).is_some()
+}
+
+/// The tasks that somebody owns in a status, also where the owner is spelled in another case than any member.
+fn owned<'a>(facts: &Facts<'a>, name: &'a str, status: &'a str) -> impl Iterator<Item = &'a Task> {
+    let team = facts.team;
+    team.tasks.values().filter(move |task| {
+        let owner = task.owner.as_deref().unwrap_or_default();
+        let same = owner == name
+            || (owner.to_lowercase() == name.to_lowercase()
+                && !team.members.iter().any(|member| member == owner));
+        same && task.status.as_deref() == Some(status)
+    })
 }
 
 fn unfinished<'a>(
@@ -103,8 +119,8 @@ fn unfinished<'a>(
     if settings.exempt.iter().any(|exempt| exempt == name) || (own && deeds.let_go) {
         return None;
     }
-    let pending = team.owned(name, "pending").filter(|_| settings.pending);
-    let tasks: Vec<&Task> = team.owned(name, "in_progress").chain(pending).collect();
+    let pending = owned(facts, name, "pending").filter(|_| settings.pending);
+    let tasks: Vec<&Task> = owned(facts, name, "in_progress").chain(pending).collect();
     if !tasks.is_empty() {
         return Some((settings.mode, Open::Tasks(tasks)));
     }

@@ -1,26 +1,84 @@
 //! The user's own rules.
 
+use std::time::Instant;
+
 use serde_json::Value;
 
 use super::actor;
 use crate::config::{Mode, Rule};
 use crate::payload::{Kind, Payload};
-use crate::policy::{Facts, Finding, Reason, pattern};
+use crate::policy::pattern::{self, Pattern, Unsaid};
+use crate::policy::{Decision, Facts, Finding, Reason};
 
-/// What a rule objects to; nothing where it does not match.
-pub fn judge(rule: &Rule, facts: &Facts<'_>) -> Option<Finding> {
-    let (event, team) = (&facts.event, facts.team);
-    let on = rule.action != Mode::Off
-        && (rule.events.is_empty() || rule.events.iter().any(|name| Kind::named(name) == event.kind))
-        && (rule.tools.is_empty()
-            || event.payload.tool().is_some_and(|tool| pattern::any(&rule.tools, tool)))
-        && pattern::glob(&rule.actor, event.actor.name.as_deref().unwrap_or_default())
-        && pattern::glob(&rule.team, team.name.as_deref().unwrap_or_default());
-    if !on || !rule.matches.iter().all(|(pointer, wanted)| is_at(event.payload, pointer, wanted)) {
-        return None;
+/// A rule and its patterns, by the pointers that say where they look.
+#[derive(Debug)]
+pub struct Asked<'a> {
+    /// The rule.
+    pub rule: &'a Rule,
+    patterns: Vec<(&'a str, Pattern<'a>)>,
+}
+
+/// What a rule says of an event.
+pub enum Said<'a> {
+    /// It does not match.
+    Nothing,
+    /// It matches.
+    Objects(Finding),
+    /// It cannot say.
+    Unsaid(Why<'a>),
+}
+
+/// Why it cannot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why<'a> {
+    /// What stands at this pointer is too much for its pattern, or its pattern is none.
+    Pattern(&'a str, Unsaid),
+    /// Part of the payload was not opened, and what it looks for may be there.
+    Unopened(&'a str),
+    /// The time was over.
+    Late,
+}
+
+impl<'a> Asked<'a> {
+    /// A rule whose patterns are not compiled yet.
+    pub fn of(rule: &'a Rule) -> Asked<'a> {
+        let patterns =
+            rule.matches.iter().map(|(pointer, wanted)| (pointer.as_str(), Pattern::of(wanted))).collect();
+        Asked { rule, patterns }
     }
+
+    /// What the rule says; after `until` only that it is late.
+    pub fn judge(&self, facts: &Facts<'_>, until: Option<Instant>) -> Said<'a> {
+        let rule = self.rule;
+        let (event, team) = (&facts.event, facts.team);
+        let on = rule.action != Mode::Off
+            && (rule.events.is_empty() || rule.events.iter().any(|name| Kind::named(name) == event.kind))
+            && (rule.tools.is_empty()
+                || event.payload.tool().is_some_and(|tool| pattern::any(&rule.tools, tool)))
+            && pattern::glob(&rule.actor, event.actor.name.as_deref().unwrap_or_default())
+            && pattern::glob(&rule.team, team.name.as_deref().unwrap_or_default());
+        if !on {
+            return Said::Nothing;
+        }
+        // One that says no settles it, whatever another could not say.
+        let mut unsaid = None;
+        for (pointer, wanted) in &self.patterns {
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Said::Unsaid(Why::Late);
+            }
+            match is_at(event.payload, pointer, wanted) {
+                Ok(true) => {}
+                Ok(false) => return Said::Nothing,
+                Err(why) => unsaid = unsaid.or(Some(why)),
+            }
+        }
+        unsaid.map_or_else(|| Said::Objects(objection(rule, facts)), Said::Unsaid)
+    }
+}
+
+fn objection(rule: &Rule, facts: &Facts<'_>) -> Finding {
     let mut reason = Reason::of(rule.action);
-    if event.kind == Kind::TeammateIdle && rule.action == Mode::Warn {
+    if facts.event.kind == Kind::TeammateIdle && rule.action == Mode::Warn {
         // The user reads it, and not who goes idle.
         reason = reason.name(actor(facts)).then(" goes idle: ");
     }
@@ -28,26 +86,38 @@ pub fn judge(rule: &Rule, facts: &Facts<'_>) -> Option<Finding> {
         "" => reason.then("the user's rule ").quote(&rule.name).then(" objects."),
         said => reason.then(said),
     };
-    Some(Finding {
+    finding(rule, "rule", rule.action.into(), facts, reason)
+}
+
+pub(super) fn finding(
+    rule: &Rule,
+    code: &'static str,
+    decision: Decision,
+    facts: &Facts<'_>,
+    reason: Reason,
+) -> Finding {
+    Finding {
         gate: "rule",
-        code: "rule",
-        decision: rule.action.into(),
+        code,
+        decision,
         about: actor(facts).to_owned(),
         reason: reason.finish(),
         rule: Some(rule.name.clone()),
         place: (!rule.place.is_empty()).then(|| rule.place.clone()),
         // A tool that is refused leaves every other; a turn that may not end, or a task that may not be completed, does not.
-        lasting: event.kind == Kind::PreToolUse,
-    })
+        lasting: rule.lasting && facts.event.kind == Kind::PreToolUse,
+    }
 }
 
 /// Whether what stands at a pointer matches. Numbers and truth values match as they are written, lists and objects as
 /// JSON on one line; what is not there matches nothing.
-fn is_at(payload: &Payload, pointer: &str, wanted: &str) -> bool {
+fn is_at<'a>(payload: &Payload, pointer: &'a str, wanted: &Pattern<'_>) -> Result<bool, Why<'a>> {
+    let means = |text: &str| wanted.means(text).map_err(|why| Why::Pattern(pointer, why));
     match at(payload, pointer) {
-        None | Some(Value::Null) => false,
-        Some(Value::String(text)) => pattern::matches(wanted, text),
-        Some(other) => pattern::matches(wanted, &other.to_string()),
+        None | Some(Value::Null) if payload.cut => Err(Why::Unopened(pointer)),
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::String(text)) => means(text),
+        Some(other) => means(&other.to_string()),
     }
 }
 

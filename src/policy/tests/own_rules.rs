@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::scene::{Scene, before, idle, lead, mate};
-use crate::config::{Mode, Rule};
+use crate::config::{Mode, OnError, Rule};
 use crate::event::Actor;
-use crate::policy::Decision;
+use crate::policy::{Decision, Facts, Finding, Judged, Rules, judge};
 
 fn rule(name: &str, action: Mode) -> Rule {
     Rule {
@@ -17,6 +17,7 @@ fn rule(name: &str, action: Mode) -> Rule {
         matches: std::collections::BTreeMap::new(),
         action,
         reason: format!("Do not,\nsays {name}."),
+        lasting: false,
         place: "teamkeep.toml:7".to_owned(),
     }
 }
@@ -109,7 +110,6 @@ fn a_rule_looks_at_any_part_of_the_payload() {
     }
     for (pointer, wanted) in [
         ("/tool_input/command", "rm"),
-        ("/tool_input/command", "/(/"),
         ("/tool_input/nothing", "*"),
         ("tool_name", "Bash"),
         ("", "*"),
@@ -140,4 +140,100 @@ fn the_strictest_comes_first_then_the_order_of_gates_and_file() {
             (Decision::Warn, "a")
         ]
     );
+}
+
+/// What is found of a Write of so many bytes.
+fn written(rules: Vec<Rule>, bytes: usize, on_error: OnError) -> Vec<Finding> {
+    let mut scene = Scene::with(&[]);
+    scene.policy.on_error = on_error;
+    scene.rules = rules;
+    scene.judge(&mate("bob"), &before("Write", json!({"content": "x".repeat(bytes), "file_path": "a.rs"})))
+}
+
+#[test]
+fn a_rule_that_cannot_look_at_a_value_says_so_and_never_no() {
+    let named = |name: &str| Rule { name: name.to_owned(), ..when("/tool_input/content", "/push.*--force/") };
+    let rules = || vec![named("a"), named("b"), named("c")];
+    assert!(written(rules(), 2 << 20, OnError::Allow).is_empty(), "it looks at all of it");
+    let found = written(rules(), (2 << 20) + 1, OnError::Allow);
+    let [one] = &*found else { panic!("{found:?}") };
+    assert_eq!((one.decision, one.code, one.rule.as_deref()), (Decision::Warn, "rule-undecided", Some("a")));
+    insta::assert_snapshot!(one.reason, @r#"Warning: the user's rule "a" could not be asked (nor could 2 more): there are 2097153 bytes at "/tool_input/content", and its pattern looks at 2097152 at most."#);
+    let found = written(rules(), 14 << 20, OnError::Block);
+    assert_eq!((found.len(), found[0].decision), (1, Decision::Block));
+    insta::assert_snapshot!(found[0].reason, @r#"Refused: the user's rule "a" could not be asked (nor could 2 more): there are 14680064 bytes at "/tool_input/content", and its pattern looks at 2097152 at most. on-error = "block" holds the action back for it. Make the input smaller, or tell the user."#);
+    let lasting = [named("a"), Rule { lasting: true, ..named("b") }];
+    let found = written(lasting.into(), 14 << 20, OnError::Block);
+    assert_eq!(
+        (found[0].rule.as_deref(), found[0].lasting),
+        (Some("b"), true),
+        "one that lasts speaks for all"
+    );
+    let mut warns = named("a");
+    warns.action = Mode::Warn;
+    assert_eq!(written(vec![warns], 14 << 20, OnError::Block)[0].decision, Decision::Warn);
+    let mut other = named("a");
+    other.matches.insert("/tool_input/file_path".to_owned(), "*.py".to_owned());
+    assert!(written(vec![other], 14 << 20, OnError::Block).is_empty(), "another pattern says no");
+}
+
+#[test]
+fn rules_that_are_out_of_time_or_cannot_be_compiled_fail_as_the_policy_does() {
+    let mut scene = Scene::with(&[]);
+    let payload = super::scene::payload(&bash("rm x"));
+    let actor = mate("bob");
+    for (on_error, decision) in [(OnError::Allow, Decision::Warn), (OnError::Block, Decision::Block)] {
+        scene.policy.on_error = on_error;
+        let event = Judged {
+            id: "e",
+            at: "2026",
+            kind: payload.kind(),
+            session: None,
+            actor: &actor,
+            payload: &payload,
+        };
+        let facts = Facts { event, team: &scene.team };
+        let rules = [when("/tool_input/command", "*"), when("/tool_name", "Bash"), rule("all", Mode::Warn)];
+        let late = Rules::of(&rules).within(std::time::Duration::ZERO);
+        let found = judge(&scene.policy, &late, &facts);
+        let told: Vec<_> = found.iter().map(|found| (found.code, found.decision)).collect();
+        let warned = ("rule", Decision::Warn);
+        match decision {
+            Decision::Block => assert_eq!(told, [("rule-undecided", decision), warned]),
+            _ => assert_eq!(told, [warned, ("rule-undecided", decision)], "it looks for nothing"),
+        }
+        for bad in ["/(/", "/x{9999}/"] {
+            let rules = [when("/tool_input/command", bad)];
+            let found = judge(&scene.policy, &Rules::of(&rules), &facts);
+            assert_eq!((found[0].code, found[0].decision), ("rule-undecided", decision), "{bad}");
+        }
+    }
+    scene.policy.on_error = OnError::Block;
+    scene.rules.push(when("/x", "/(/"));
+    let idle = json!({"hook_event_name": "TeammateIdle", "teammate_name": "bob", "x": "x"});
+    assert_eq!(scene.judge(&actor, &idle)[0].decision, Decision::Warn, "an idle is never held back for it");
+}
+
+#[test]
+fn what_a_payload_hides_behind_its_depth_is_not_taken_for_absent() {
+    let found = |wanted: &str| {
+        let deep = format!("{}{{\"c\":\"rm x\"}}{}", "{\"d\":".repeat(130), "}".repeat(130));
+        let text = format!(r#"{{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{deep}}}"#);
+        let raw = serde_json::value::RawValue::from_string(text).unwrap();
+        let (payload, scene, actor) =
+            (crate::payload::Payload::from_raw(&raw), Scene::with(&[]), mate("bob"));
+        let event = Judged {
+            id: "e",
+            at: "2026",
+            kind: payload.kind(),
+            session: None,
+            actor: &actor,
+            payload: &payload,
+        };
+        let rules = [when(wanted, "rm *")];
+        judge(&scene.policy, &Rules::of(&rules), &Facts { event, team: &scene.team })
+    };
+    let pointer = format!("/tool_input{}/c", "/d".repeat(130));
+    assert_eq!(found(&pointer)[0].code, "rule-undecided");
+    assert!(found("/tool_name").is_empty(), "what was opened is looked at");
 }

@@ -10,7 +10,7 @@ use crate::config::{Mode, Policy, Rule};
 use crate::event::{Actor, ActorKind};
 use crate::payload::Kind;
 use crate::policy::gates::PREMATURE_SHUTDOWN;
-use crate::policy::{Decision, Facts, Guard, Judged, TeamState, judge, settle};
+use crate::policy::{Decision, Facts, Guard, Judged, Rules, TeamState, judge, settle};
 use crate::team::Task;
 
 const NAMES: [&str; 4] = ["team-lead", "alice", "bob", "carol"];
@@ -33,6 +33,10 @@ fn task() -> impl Strategy<Value = Value> {
         let waits: Vec<String> = waits.iter().map(u8::to_string).collect();
         json!({"id": id.to_string(), "status": status, "owner": owner, "blockedBy": waits, "subject": subject, "metadata": {"waiting": said}})
     })
+}
+
+fn parsed(raw: &Value) -> Option<Task> {
+    Task::parse(&format!("{}.json", raw["id"].as_str()?), raw.to_string().as_bytes())
 }
 
 fn actor() -> impl Strategy<Value = Actor> {
@@ -82,7 +86,7 @@ fn event() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Every gate and two rules as hard as they go.
+/// Every gate and three rules as hard as they go.
 fn strictest() -> (Policy, Vec<Rule>) {
     let mut policy = Policy::default();
     policy.premature_shutdown.mode = Mode::Block;
@@ -95,7 +99,7 @@ fn strictest() -> (Policy, Vec<Rule>) {
     policy.team_size.mode = Mode::Block;
     (policy.team_size.most, policy.team_size.models) = (2, vec!["opus".to_owned()]);
     policy.lead_stops_early.mode = Mode::Block;
-    let rule = |name: &str, action: Mode, pointer: &str| Rule {
+    let rule = |name: &str, action: Mode, pointer: &str, lasting: bool| Rule {
         name: name.to_owned(),
         events: Vec::new(),
         tools: Vec::new(),
@@ -104,9 +108,15 @@ fn strictest() -> (Policy, Vec<Rule>) {
         matches: [(pointer.to_owned(), "/./".to_owned())].into(),
         action,
         reason: "no\u{7}".repeat(300),
+        lasting,
         place: String::new(),
     };
-    (policy, vec![rule("one", Mode::Block, "/tool_input/command"), rule("two", Mode::Warn, "/teammate_name")])
+    let rules = vec![
+        rule("one", Mode::Block, "/tool_input/command", false),
+        rule("two", Mode::Warn, "/teammate_name", true),
+        rule("three", Mode::Block, "/tool_input/model", true),
+    ];
+    (policy, rules)
 }
 
 /// One thing that happens: the files may change, then an event comes.
@@ -121,13 +131,13 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
     let mut team = TeamState { members: NAMES.map(str::to_owned).into(), ..TeamState::default() };
     let (mut guard, mut counts, mut done) = (Guard::default(), Counts::new(), 0);
     for (place, (file, actor, fields)) in steps.iter().enumerate() {
-        if let Some(task) = file.as_ref().and_then(|raw| Task::parse("0.json", raw.to_string().as_bytes())) {
+        if let Some(task) = file.as_ref().and_then(parsed) {
             team.tasks.insert(task.id.clone(), task);
         }
         let (at, payload) = (format!("2026-01-01T00:00:00.{place:03}Z"), payload(fields));
         let event =
             Judged { id: "e", at: &at, kind: payload.kind(), session: None, actor, payload: &payload };
-        let found = judge(&policy, &rules, &Facts { event, team: &team });
+        let found = judge(&policy, &Rules::of(&rules), &Facts { event, team: &team });
         let can_block = BLOCKING.iter().any(|name| Kind::named(name) == event.kind);
         prop_assert!(can_block || found.is_empty(), "{:?}: {found:?}", event.kind);
         prop_assert!(found.is_sorted_by(|one, other| one.decision >= other.decision));
@@ -151,7 +161,8 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
                 blocked = true;
             }
             prop_assert!(*count <= most, "{finding:?}");
-            let is_lasting = finding.rule.is_some() && event.kind == Kind::PreToolUse;
+            let asks_to_last = matches!(finding.rule.as_deref(), Some("two" | "three"));
+            let is_lasting = asks_to_last && event.kind == Kind::PreToolUse;
             prop_assert_eq!(finding.lasting, is_lasting);
             prop_assert!(!is_lasting || verdict.decision == finding.decision, "{:?}", verdict);
             let whole =
@@ -168,11 +179,11 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The same event, again and again, is let through in the end, unless a rule on a tool stands against it.
+/// The same event, again and again, is let through in the end, unless a rule stands against it that the user made last.
 fn ends(step: &Step, tasks: &[Value], most: u32) -> Result<(), TestCaseError> {
     let (policy, rules) = strictest();
     let mut team = TeamState { members: NAMES.map(str::to_owned).into(), ..TeamState::default() };
-    let tasks = tasks.iter().filter_map(|raw| Task::parse("0.json", raw.to_string().as_bytes()));
+    let tasks = tasks.iter().filter_map(parsed);
     team.tasks = tasks.map(|task| (task.id.clone(), task)).collect();
     let (payload, mut guard, state) = (payload(&step.2), Guard::default(), team.key());
     let event = Judged {
@@ -183,7 +194,7 @@ fn ends(step: &Step, tasks: &[Value], most: u32) -> Result<(), TestCaseError> {
         actor: &step.1,
         payload: &payload,
     };
-    let found = judge(&policy, &rules, &Facts { event, team: &team });
+    let found = judge(&policy, &Rules::of(&rules), &Facts { event, team: &team });
     let mut blocked = || {
         found
             .iter()

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::config::{Policy, Rule};
 use crate::event::Actor;
 use crate::payload::Payload;
-use crate::policy::{Decision, Facts, Finding, Judged, TeamState, judge};
+use crate::policy::{Decision, Facts, Finding, Judged, Rules, TeamState, judge};
 use crate::team::Task;
 
 /// A team, its policy, and a clock that moves with each event.
@@ -68,7 +68,8 @@ impl Scene {
 
     /// Puts a task as its file would have it.
     pub fn task(&mut self, raw: Value) {
-        let task = Task::parse("0.json", raw.to_string().as_bytes()).unwrap();
+        let file = format!("{}.json", raw["id"].as_str().unwrap());
+        let task = Task::parse(&file, raw.to_string().as_bytes()).unwrap();
         self.team.tasks.insert(task.id.clone(), task);
     }
 
@@ -82,7 +83,7 @@ impl Scene {
         let (at, payload) = (self.at(), payload(fields));
         let kind = payload.kind();
         let event = Judged { id: "e", at: &at, kind, session: None, actor, payload: &payload };
-        judge(&self.policy, &self.rules, &Facts { event, team: &self.team })
+        judge(&self.policy, &Rules::of(&self.rules), &Facts { event, team: &self.team })
     }
 
     /// What is found, as code and decision.

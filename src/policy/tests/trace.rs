@@ -8,7 +8,7 @@ use super::scene::payload;
 use crate::config::Policy;
 use crate::event::{Actor, ActorKind};
 use crate::payload::{Message, Payload};
-use crate::policy::{Facts, Finding, Judged, TeamState, judge};
+use crate::policy::{Facts, Finding, Judged, Rules, TeamState, judge};
 use crate::team::{Task, TeamConfig, entries};
 
 /// What was found at a step.
@@ -38,7 +38,7 @@ pub fn play(name: &str, policy: &Policy, mut look: impl FnMut(&Facts<'_>)) -> Ve
             Judged { id: "e", at: &at, kind, session: payload.session(), actor: &actor, payload: &payload };
         let facts = Facts { event, team: &team };
         look(&facts);
-        found.push(Found { step, findings: judge(policy, &[], &facts), team: team.clone() });
+        found.push(Found { step, findings: judge(policy, &Rules::of(&[]), &facts), team: team.clone() });
         team.ledger.observe(&event);
     }
     found

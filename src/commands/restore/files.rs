@@ -1,0 +1,72 @@
+//! `teamkeep restore RUN --to DIR`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use super::{Args, meant};
+use crate::commands::reading;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::render;
+use crate::restore::{self, FilePlan};
+use crate::timeline::{Library, Opened};
+
+/// Writes a run's files.
+///
+/// # Errors
+/// When the directory is not safe or not free, or the disk refuses; nothing is left in it then.
+pub fn run(
+    context: &Context,
+    args: &Args,
+    library: &Library,
+    opened: &Opened,
+    directory: &Path,
+) -> Result<ExitCode> {
+    let (archive, material, at) = meant(context, library, opened, args)?;
+    let directory = std::path::absolute(directory)
+        .map_err(|error| Error::caused(format!("cannot restore to {}", directory.display()), error))?;
+    not_within(context, &directory)?;
+    let mut plan = FilePlan::of(archive, material, at.as_deref(), &directory.to_string_lossy());
+    let mut lost = Vec::new();
+    if !args.dry_run && !plan.files.is_empty() {
+        lost = restore::write(archive, &plan, &directory, args.force)?;
+        plan.done = true;
+    }
+    if args.json {
+        reading::print_json(context, &plan)?;
+    } else {
+        reading::print(context, &render::restored_files(&plan, context.ui.columns()))?;
+    }
+    for lost in &lost {
+        context.ui.say(&format!("teamkeep: {lost}"));
+    }
+    if plan.files.is_empty() {
+        context.ui.say("nothing to restore: no file of the run is on record as of then");
+    } else if args.dry_run {
+        context.ui.say("nothing was written");
+    }
+    reading::warn(context, library, opened);
+    Ok(if lost.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Shows that the directory is neither the client's nor our own, nor in one of them: the client would take what is
+/// there for a team that lives.
+fn not_within(context: &Context, directory: &Path) -> Result<()> {
+    let real = |path: &Path| {
+        let there = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+        there.map_or_else(
+            || path.to_path_buf(),
+            |(above, real)| path.strip_prefix(above).map_or(real.clone(), |rest| real.join(rest)),
+        )
+    };
+    let what = || format!("cannot restore to {}", directory.display());
+    let directory = real(directory);
+    if context.paths.client.as_deref().is_some_and(|client| directory.starts_with(real(client))) {
+        return Err(Error::caused(what(), "it is in the client's own directory")
+            .hint("name another directory; --tasks puts tasks back into a list of the client"));
+    }
+    if directory.starts_with(real(&context.paths.store)) {
+        return Err(Error::caused(what(), "it is in teamkeep's own record").hint("name another directory"));
+    }
+    Ok(())
+}

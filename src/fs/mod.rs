@@ -1,0 +1,25 @@
+//! The disk's primitives: private directories, atomic writes, bounded locks, careful reads.
+
+mod append;
+mod atomic;
+mod limits;
+mod lock;
+mod named;
+mod over;
+mod private;
+mod read;
+mod stamp;
+mod sweep;
+mod sync;
+
+pub use append::append_line;
+pub use atomic::{beside, write_atomic};
+pub use limits::outlive_limits;
+pub use lock::{Lock, is_obstructed, lock};
+pub use named::named;
+pub use over::write_over;
+pub use private::{PRIVATE_DIR, PRIVATE_FILE, make_private_dir, open_private, private_dir};
+pub use read::{Read, open_regular, read_linked, read_regular, read_steady};
+pub use stamp::Stamp;
+pub use sweep::sweep;
+pub use sync::{sync_dir, sync_file};

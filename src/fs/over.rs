@@ -1,0 +1,52 @@
+//! Files that are written over in place.
+
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+use super::read::regular;
+use super::{is_obstructed, named, write_atomic};
+
+/// Writes over a file in place, for what can be made again: on ext4 a rename over a file makes its blocks be written
+/// out at once, and leaves an inode that every new file has to be kept away from for five seconds. A reader may meet
+/// a half-written state. What was longer before is filled up with spaces; a link or a pipe in its place makes way.
+///
+/// # Errors
+/// When the disk refuses. Says whether the file was there.
+pub fn write_over(path: &Path, mut bytes: Vec<u8>) -> io::Result<bool> {
+    use std::os::unix::fs::FileExt;
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
+    let file = match options.open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return write_atomic(path, &bytes, false).map(|()| false);
+        }
+        Err(_) if is_obstructed(path) => return write_atomic(path, &bytes, false).map(|()| true),
+        Err(error) => return Err(named(error, "open", path)),
+    };
+    let length = regular(&file, path)?.len();
+    bytes.resize(bytes.len().max(length as usize), b' ');
+    file.write_all_at(&bytes, 0).map_err(|error| named(error, "write", path))?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_is_written_over_has_no_rest_of_the_former() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/cache.json");
+        assert!(!write_over(&path, b"[1,2,3]".to_vec()).unwrap());
+        assert!(write_over(&path, b"[4]".to_vec()).unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), b"[4]    ");
+        assert!(write_over(&path, b"[1,2,3,4]".to_vec()).unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), b"[1,2,3,4]");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}

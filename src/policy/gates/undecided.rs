@@ -1,0 +1,56 @@
+//! Rules that could not say whether they match: a failure of the policy.
+
+use super::rules::{Why, finding};
+use crate::config::{Mode, OnError, Rule};
+use crate::policy::pattern::Unsaid;
+use crate::policy::{Decision, Facts, Finding, Reason, failure};
+
+/// One finding for all the rules that could not say: the first that is hardest, and how many more there are. A rule that
+/// would only have warned holds nothing back.
+pub fn undecided(
+    unsaid: &[(&Rule, Why<'_>)],
+    on_error: OnError,
+    facts: &Facts<'_>,
+) -> impl Iterator<Item = Finding> {
+    let weigh = |rule: &Rule| {
+        let failed = failure::decision(on_error, facts.event.kind).max(Decision::Warn);
+        failed.min(rule.action.into())
+    };
+    let rank = |rule: &Rule| (weigh(rule), rule.lasting);
+    let hardest = unsaid.iter().map(|(rule, _)| rank(rule)).max();
+    let told = unsaid.iter().find(|(rule, _)| Some(rank(rule)) == hardest);
+    let finding = told.map(|(rule, why)| {
+        let decision = weigh(rule);
+        let mode = if decision == Decision::Block { Mode::Block } else { Mode::Warn };
+        let more = match unsaid.len() - 1 {
+            0 => String::new(),
+            more => format!(" (nor could {more} more)"),
+        };
+        let reason = Reason::of(mode).then("the user's rule ").quote(&rule.name).then(" could not be asked");
+        let reason = because(reason.then(&more).then(": "), why);
+        finding(rule, "rule-undecided", decision, facts, match decision {
+            Decision::Block => reason.instead("on-error = \"block\" holds the action back for it. Make the input smaller, or tell the user."),
+            _ => reason,
+        })
+    });
+    finding.into_iter()
+}
+
+fn because(reason: Reason, why: &Why<'_>) -> Reason {
+    match why {
+        Why::Pattern(pointer, Unsaid::TooLong { has, most }) => reason
+            .then("there are ")
+            .then(&has.to_string())
+            .then(" bytes at ")
+            .quote(pointer)
+            .then(&format!(", and its pattern looks at {most} at most.")),
+        Why::Pattern(pointer, Unsaid::Unfit) => {
+            reason.then("its pattern for ").quote(pointer).then(" cannot be used.")
+        }
+        Why::Unopened(pointer) => reason
+            .then("the payload is too deep or too large to be opened whole, and ")
+            .quote(pointer)
+            .then(" is not in what was opened."),
+        Why::Late => reason.then("the rules took too long together."),
+    }
+}

@@ -1,0 +1,44 @@
+//! The user's own rules over one event, within a time: what a rule cannot say in it is a failure of the policy, and not
+//! a no.
+
+use std::time::{Duration, Instant};
+
+use super::gates::rules::{Asked, Said};
+use super::gates::undecided::undecided;
+use super::{Decision, Facts, Finding};
+use crate::config::{OnError, Rule};
+
+/// The rules as they are asked: each pattern is compiled once, when it is first needed.
+#[derive(Debug)]
+pub struct Rules<'a> {
+    rules: Vec<Asked<'a>>,
+    patience: Option<Duration>,
+}
+
+impl<'a> Rules<'a> {
+    /// These rules, with all the time in the world.
+    pub fn of(rules: &'a [Rule]) -> Rules<'a> {
+        Rules { rules: rules.iter().map(Asked::of).collect(), patience: None }
+    }
+
+    /// The same, all of them together no longer than this: it is looked at between two patterns.
+    #[must_use]
+    pub fn within(self, patience: Duration) -> Rules<'a> {
+        Rules { patience: Some(patience), ..self }
+    }
+
+    /// What they object to, in their order, and behind it what some of them could not say.
+    pub(super) fn judge(&self, on_error: OnError, facts: &Facts<'_>) -> Vec<Finding> {
+        let until = self.patience.and_then(|patience| Instant::now().checked_add(patience));
+        let (mut found, mut unsaid) = (Vec::new(), Vec::new());
+        for asked in &self.rules {
+            match asked.judge(facts, until) {
+                Said::Nothing => {}
+                Said::Objects(finding) => found.push(finding),
+                Said::Unsaid(why) => unsaid.push((asked.rule, why)),
+            }
+        }
+        found.extend(undecided(&unsaid, on_error, facts).filter(|one| one.decision != Decision::Allow));
+        found
+    }
+}

@@ -1,0 +1,99 @@
+//! What the policy said, for the record and for the client; and what it means when the policy itself fails.
+
+use super::record::{Outcome, Recorder, Step};
+use crate::error::Error;
+use crate::event::{Actor, Event, Id};
+use crate::gatekeeper::{self, Judgement};
+use crate::log::Log;
+use crate::payload::Kind;
+use crate::policy::{Decision, Reason, Verdict, bare, escaped, failure, most};
+use crate::response::Answer;
+use crate::veil;
+
+/// Characters of a cause that a reason quotes.
+const LONGEST: usize = 300;
+
+impl Recorder {
+    /// Records each verdict, and answers by the one that decides.
+    pub(super) fn tell(&self, step: &Step, judgement: &Judgement, event: &Event<'_>, outcome: &mut Outcome) {
+        let log = Log::open(self.paths.log(), &self.config.log);
+        for verdict in &judgement.verdicts {
+            let veiled = self
+                .is_veiled()
+                .then(|| Verdict { reason: veil::stand_in(verdict.reason.as_bytes()), ..verdict.clone() });
+            let verdict = veiled.as_ref().unwrap_or(verdict);
+            let line = gatekeeper::line(verdict, &Id::new(step.at), event).map_err(Error::from_json);
+            let appended = line.and_then(|line| log.append(&line, step.at));
+            outcome.note("record the verdict", appended);
+        }
+        let Some(verdict) = judgement.decisive() else { return };
+        if verdict.decision == Decision::Block {
+            outcome.answer = Answer::block(step.kind, &verdict.reason);
+            return;
+        }
+        // A block that was let through, and each warning, is told once in a state of the work.
+        let told = judgement.verdicts.iter().filter(|verdict| !verdict.repeated && !verdict.paused);
+        let words = |verdict: &Verdict| self.words(step.kind, event.actor, verdict);
+        let mut words: Vec<String> = told.filter_map(words).collect();
+        if !words.is_empty() {
+            // A failure of our own is still told.
+            words.extend(Some(outcome.answer.stderr.clone()).filter(|failure| !failure.is_empty()));
+            outcome.answer = Answer::warn(step.kind, &words.join("\n"));
+        }
+    }
+
+    /// What is said of a verdict that lets the action go on.
+    fn words(&self, kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
+        match verdict.decision {
+            Decision::Warn => Some(verdict.reason.clone()),
+            Decision::Allow if verdict.escalated => {
+                // At an idle the user reads it, anywhere else who did it.
+                let what = match kind {
+                    Kind::TeammateIdle => Reason::default().name(actor.shown()).then(" go idle").finish(),
+                    _ => "this through".to_owned(),
+                };
+                let times = match most(&verdict.gate, self.config.policy.max_blocks) {
+                    1 => "once".to_owned(),
+                    times => format!("{times} times"),
+                };
+                let (source, reason) = (verdict.source(), bare(&verdict.reason));
+                Some(format!("teamkeep let {what} after blocking it {times} ({source}: {reason})"))
+            }
+            _ => None,
+        }
+    }
+
+    /// Where a policy file cannot be used, every event that is judged says so. With `on-error = "block"` the defaults do
+    /// not stand for it: an event that `concerns` the policy is held back whatever the gates would say. What is wrong is
+    /// in the diagnostics already.
+    pub(super) fn unusable(&self, step: &Step, concerns: bool) -> Option<Verdict> {
+        let error = self.problems.iter().find(|problem| problem.is_error() && step.kind.is_judged())?;
+        let place = escaped(&error.place(), LONGEST);
+        let verdict =
+            |reason| failure::verdict(self.config.policy.on_error, step.kind, failure::UNUSABLE, reason);
+        let held = verdict(format!(
+            "teamkeep cannot use the policy file {place}, and on-error = \"block\" holds the action back until it is \
+             mended. Tell the user; `teamkeep policy check` says what is wrong."
+        ));
+        if concerns && held.decision == Decision::Block {
+            return Some(held);
+        }
+        let reason = format!("the policy file {place} cannot be used, and the defaults stand for it");
+        // It was told when the session began.
+        Some(Verdict { decision: Decision::Allow, repeated: true, ..verdict(reason) })
+    }
+
+    /// The policy could not be asked, or its answer not kept: `on-error` says what that means.
+    pub(super) fn failed(&self, kind: Kind, why: &str) -> Verdict {
+        let why = escaped(why, LONGEST);
+        let mut verdict = failure::verdict(self.config.policy.on_error, kind, failure::FAILED, String::new());
+        verdict.reason = match verdict.decision {
+            Decision::Block => format!(
+                "teamkeep could not ask the policy, and on-error = \"block\" holds the action back ({why}). Tell the user; \
+                 `teamkeep policy check` says more."
+            ),
+            _ => format!("the policy could not do its work: {why}"),
+        };
+        verdict
+    }
+}

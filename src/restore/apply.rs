@@ -1,0 +1,89 @@
+//! Puts a plan's tasks into the list: all of them, or none.
+
+use super::board::{Board, LARGEST, MARK, number};
+use super::folder::Folder;
+use super::guard::Guard;
+use super::plan::Plan;
+use super::records::{Record, Records, Written, hash};
+use crate::error::{Error, Result};
+
+/// Writes a plan that was made under this lock, and remembers it as `record`, whose `tasks` and marks it fills in. The
+/// record comes first: whatever ends this process, what it wrote can be taken back.
+///
+/// # Errors
+/// When the disk refuses or the lock is lost; the list is as it was then.
+pub fn apply(
+    folder: &Folder,
+    guard: &mut Guard<'_>,
+    plan: &Plan,
+    board: &Board,
+    mut record: Record,
+    records: &Records,
+) -> Result<Record> {
+    record.tasks = plan
+        .tasks
+        .iter()
+        .map(|put| Written { id: put.id.clone(), was: put.was.clone(), hash: hash(&put.text) })
+        .collect();
+    record.highwatermark_before =
+        board.mark.as_deref().map(|mark| String::from_utf8_lossy(mark).into_owned());
+    record.highwatermark_after = if plan.highwatermark_after > board.mark() {
+        plan.highwatermark_after.to_string()
+    } else {
+        record.highwatermark_before.clone().unwrap_or_default()
+    };
+    records.write(&record)?;
+    let mut written = 0;
+    let done = put_all(folder, guard, plan, &record, &mut written);
+    if let Err(error) = done {
+        let left = record.tasks.iter().take(written).filter(|task| !take_back(folder, task)).count();
+        if left > 0 {
+            let hint =
+                format!("{left} file(s) could not be removed again: teamkeep restore --undo {}", record.id);
+            return Err(error.hint(hint));
+        }
+        records.forget(&record.id)?;
+        return Err(error.hint("nothing was restored: what had been written was removed again"));
+    }
+    Ok(record)
+}
+
+fn put_all(
+    folder: &Folder,
+    guard: &mut Guard<'_>,
+    plan: &Plan,
+    record: &Record,
+    written: &mut usize,
+) -> Result<()> {
+    for put in &plan.tasks {
+        guard.renew()?;
+        folder
+            .create(&file(&put.id), &put.text)
+            .map_err(|error| Error::caused(format!("cannot restore task {}", put.was), error))?;
+        *written += 1;
+    }
+    guard.renew()?;
+    // The client raises the mark without the list's lock when it removes a task: what is higher now stays.
+    let now = folder.read(MARK, LARGEST)?;
+    let is_higher =
+        now.as_deref().is_some_and(|now| number(now) >= number(record.highwatermark_after.as_bytes()));
+    if !is_higher {
+        folder.replace(MARK, record.highwatermark_after.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Removes a file that is still what was written; says whether nothing of it is left.
+fn take_back(folder: &Folder, task: &Written) -> bool {
+    let name = file(&task.id);
+    match folder.read(&name, LARGEST) {
+        Ok(None) => true,
+        Ok(Some(bytes)) => hash(&bytes) == task.hash && folder.remove(&name).is_ok(),
+        Err(_) => false,
+    }
+}
+
+/// The name of a task's file.
+pub(super) fn file(id: &str) -> String {
+    format!("{id}.json")
+}

@@ -1,0 +1,111 @@
+//! What a task list holds now.
+
+use std::collections::BTreeMap;
+
+use super::folder::{Folder, is_file};
+use super::list::List;
+use crate::error::{Error, Result};
+use crate::team::Task;
+
+/// The highest number that the client has given, in a file of its own.
+pub(super) const MARK: &str = ".highwatermark";
+/// No task and no mark that the client writes is larger.
+pub(super) const LARGEST: u64 = 32 << 20;
+/// The largest number that stays exact in the client.
+pub(super) const HIGHEST: u64 = (1 << 53) - 1;
+
+/// A task list as it is.
+#[derive(Debug, Default)]
+pub struct Board {
+    /// The files of tasks, by their name without `.json`; `None` for one that is no task.
+    pub tasks: BTreeMap<String, Option<Task>>,
+    /// What [`MARK`] says, as it stands there; `None` when it is not there.
+    pub mark: Option<Vec<u8>>,
+}
+
+impl Board {
+    /// Reads a list; one that is not there is empty.
+    ///
+    /// # Errors
+    /// When the list is a link or no directory, or what is in it cannot be read.
+    pub fn read(folder: Option<&Folder>) -> Result<Board> {
+        let Some(folder) = folder else { return Ok(Board::default()) };
+        let mut board = Board::default();
+        for name in folder.names()? {
+            let Some(stem) = name.strip_suffix(".json").filter(|stem| !stem.starts_with('.')) else {
+                continue;
+            };
+            let is_file = folder.look(&name)?.as_ref().is_some_and(is_file);
+            let bytes = if is_file { folder.read(&name, LARGEST).ok().flatten() } else { None };
+            board.tasks.insert(stem.to_owned(), bytes.and_then(|bytes| Task::parse(&name, &bytes)));
+        }
+        board.mark = folder.read(MARK, 4096)?;
+        Ok(board)
+    }
+
+    /// Opens the list's directory; `None` when there is none.
+    ///
+    /// # Errors
+    /// When a link or something else stands in its place, or in that of `tasks/`.
+    pub fn open(client: &std::path::Path, list: &List) -> Result<Option<Folder>> {
+        let client = match std::fs::canonicalize(client) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            other => {
+                other.map_err(|error| Error::caused(format!("cannot open {}", client.display()), error))?
+            }
+        };
+        let opened = Folder::open(&client)?.child("tasks").and_then(|tasks| match tasks {
+            Some(tasks) => tasks.child(&list.name),
+            None => Ok(None),
+        });
+        opened.map_err(|error| Error::from(error).hint("nothing was changed; mend it, or name another list"))
+    }
+
+    /// The number that the mark says, read as the client does: what is no number counts as none.
+    pub fn mark(&self) -> u64 {
+        self.mark.as_deref().map_or(0, number)
+    }
+
+    /// The highest number that is in use.
+    pub fn highest(&self) -> u64 {
+        self.tasks.keys().map(|stem| leading(stem)).fold(self.mark(), u64::max)
+    }
+
+    /// Whether a number is taken.
+    pub fn has(&self, id: u64) -> bool {
+        self.tasks.contains_key(&id.to_string())
+    }
+}
+
+/// The number that a mark says.
+pub(super) fn number(mark: &[u8]) -> u64 {
+    leading(String::from_utf8_lossy(mark).trim())
+}
+
+/// The number that a text begins with; 0 for none.
+fn leading(text: &str) -> u64 {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    match text.get(..digits) {
+        Some("") | None => 0,
+        Some(digits) => digits.parse().unwrap_or(u64::MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_the_client_reads_them() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in [("3.json", "{}"), ("12abc.json", "torn{"), (".7.json", "{}"), (MARK, "5\n")] {
+            std::fs::write(dir.path().join(name), text).unwrap();
+        }
+        std::os::unix::fs::symlink("nowhere", dir.path().join("4.json")).unwrap();
+        let board = Board::read(Some(&Folder::open(dir.path()).unwrap())).unwrap();
+        assert_eq!((board.mark(), board.highest()), (5, 12));
+        assert!(board.has(3) && board.has(4) && !board.has(7));
+        assert!(board.tasks["3"].is_some() && board.tasks["4"].is_none());
+        assert_eq!((leading("abc"), leading(""), leading(&"9".repeat(30))), (0, 0, u64::MAX));
+    }
+}

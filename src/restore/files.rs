@@ -1,0 +1,130 @@
+//! Which of a run's files would be written into a directory, and under which names.
+
+use serde::Serialize;
+
+use crate::archive::Archive;
+use crate::event::SafeName;
+use crate::timeline::Material;
+
+/// What would be written.
+#[derive(Debug, Serialize)]
+pub struct FilePlan {
+    /// Version of the format: 1.
+    pub v: u8,
+    /// The run.
+    pub run: String,
+    /// Its team.
+    pub team: Option<String>,
+    /// The moment; `None` for each file as it was when it last existed.
+    pub at: Option<String>,
+    /// The directory.
+    pub directory: String,
+    /// The files.
+    pub files: Vec<Planned>,
+    /// Files that were there, and would not be written.
+    pub left_out: Vec<Unwritten>,
+    /// Whether they were written.
+    pub done: bool,
+}
+
+/// A file that would be written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Planned {
+    /// Its place in the directory, which is the one that it had in the client's.
+    pub path: String,
+    /// Its content's hash.
+    pub object: String,
+    /// Whether it was no whole JSON.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub torn: bool,
+}
+
+/// A file that would not be written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unwritten {
+    /// Its place in the client's directory.
+    pub path: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Names in a task list that begin with a dot and are the client's own.
+const DOTTED: [&str; 2] = [".highwatermark", ".session-list"];
+
+impl FilePlan {
+    /// Plans. Without a moment (RFC 3339 in our spelling) each file is as it was when it last existed.
+    pub fn of(archive: &Archive, material: &Material, at: Option<&str>, directory: &str) -> FilePlan {
+        let (mut files, mut left_out) = (Vec::new(), Vec::new());
+        let held = at.map_or_else(|| material.journal.last(), |at| material.journal.at(at));
+        for (path, state) in held {
+            let refused = |why: &str| Unwritten { path: path.clone(), why: why.to_owned() };
+            match state.object {
+                _ if is_half_written(&path) => {}
+                _ if !is_safe(&path) => left_out.push(refused("its name is not safe")),
+                None => left_out.push(refused("its content was not kept")),
+                Some(object) => files.push(Planned { path, object, torn: state.torn }),
+            }
+        }
+        // Transcripts are kept whole, when the run has ended.
+        for (path, kept) in archive.kept(&material.run.run) {
+            match below_projects(&path).filter(|place| is_safe(place)) {
+                Some(place) => files.push(Planned { path: place, object: kept.object, torn: false }),
+                None => left_out.push(Unwritten { path, why: "its name is not safe".to_owned() }),
+            }
+        }
+        let (run, team) = (material.run.run.clone(), material.run.team.clone());
+        let (at, directory) = (at.map(str::to_owned), directory.to_owned());
+        FilePlan { v: 1, run, team, at, directory, files, left_out, done: false }
+    }
+}
+
+/// What the client writes beside a file before it renames it: the file itself is on record as well.
+fn is_half_written(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| name.contains(".json.tmp"))
+}
+
+/// The place of a transcript below the client's directory.
+fn below_projects(path: &str) -> Option<String> {
+    let parts: Vec<&str> = path.split('/').collect();
+    let place = parts.iter().rposition(|part| *part == "projects")?;
+    Some(parts[place..].join("/"))
+}
+
+/// Whether every part of a path is safe as a name, and the first is one of the client's directories.
+fn is_safe(path: &str) -> bool {
+    let mut parts = path.split('/');
+    let first = parts.next().is_some_and(|first| matches!(first, "teams" | "tasks" | "projects"));
+    let rest: Vec<&str> = parts.collect();
+    let named = |part: &str| SafeName::new(part).is_some() || DOTTED.contains(&part);
+    first && (2..=8).contains(&rest.len()) && rest.into_iter().all(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_places_in_the_client_s_own_directories_are_safe() {
+        for good in ["teams/t/config.json", "tasks/t/.highwatermark", "projects/-home-x/s/subagents/a.jsonl"]
+        {
+            assert!(is_safe(good), "{good}");
+        }
+        let bad = [
+            "teams/../x",
+            "/etc/passwd",
+            "teams//x",
+            "settings.json",
+            "teams/t/.ssh",
+            "teams",
+            "tasks/../../x",
+            "hooks/a/b",
+            "",
+        ];
+        for bad in bad {
+            assert!(!is_safe(bad), "{bad}");
+        }
+        assert_eq!(below_projects("/h/projects/.claude/projects/p/s.jsonl").unwrap(), "projects/p/s.jsonl");
+        assert_eq!(below_projects("/h/other/s.jsonl"), None);
+        assert!(is_half_written("teams/t/inboxes/a.json.tmp.1f") && !is_half_written("tasks/t/1.json"));
+    }
+}

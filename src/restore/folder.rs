@@ -1,0 +1,274 @@
+//! One directory, held open: what is done in it is done in it, whatever a link of its name leads to meanwhile.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+
+use crate::fs;
+
+/// [`fs::PRIVATE_DIR`], whatever type the platform has for modes.
+const PRIVATE_DIR: Mode = Mode::RWXU;
+/// [`fs::PRIVATE_FILE`], likewise.
+const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
+
+/// A directory that was opened without following a link in its last part.
+#[derive(Debug)]
+pub struct Folder {
+    handle: OwnedFd,
+    /// Where it was opened, to be named in messages.
+    pub path: PathBuf,
+}
+
+impl Folder {
+    /// Opens a directory that the user named or the client has; links on the way to it are the user's own affair.
+    ///
+    /// # Errors
+    /// When it is missing, a link, or no directory.
+    pub fn open(path: &Path) -> io::Result<Folder> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(rustix::fs::CWD, path, flags, Mode::empty());
+        let handle = opened.map_err(|error| no_folder(error, path))?;
+        Ok(Folder { handle, path: path.to_path_buf() })
+    }
+
+    /// Opens a directory in this one; `None` when there is none.
+    ///
+    /// # Errors
+    /// When a link or something else stands in its place.
+    pub fn child(&self, name: &str) -> io::Result<Option<Folder>> {
+        let path = self.path.join(name);
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match rustix::fs::openat(&self.handle, name, flags, Mode::empty()) {
+            Ok(handle) => Ok(Some(Folder { handle, path })),
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(error) => Err(no_folder(error, &path)),
+        }
+    }
+
+    /// Opens a directory in this one, made private when it is missing; says whether it was made.
+    ///
+    /// # Errors
+    /// When it cannot be made, or a link or something else stands in its place.
+    pub fn make(&self, name: &str) -> io::Result<(Folder, bool)> {
+        let path = self.path.join(name);
+        let made = match rustix::fs::mkdirat(&self.handle, name, PRIVATE_DIR) {
+            Ok(()) => true,
+            Err(rustix::io::Errno::EXIST) => false,
+            Err(error) => return Err(fs::named(error.into(), "make the directory", &path)),
+        };
+        let gone = || fs::named(io::ErrorKind::NotFound.into(), "open", &path);
+        Ok((self.child(name)?.ok_or_else(gone)?, made))
+    }
+
+    /// The names in it, sorted.
+    ///
+    /// # Errors
+    /// When it cannot be listed.
+    pub fn names(&self) -> io::Result<Vec<String>> {
+        let failed = |error: rustix::io::Errno| fs::named(error.into(), "list", &self.path);
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&self.handle).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+            if !matches!(name.as_str(), "." | "..") {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// What is there under a name, links not followed; `None` for nothing.
+    ///
+    /// # Errors
+    /// When it cannot be looked at.
+    pub fn look(&self, name: &str) -> io::Result<Option<Stat>> {
+        match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(error) => Err(fs::named(error.into(), "look at", &self.path.join(name))),
+        }
+    }
+
+    /// Reads a regular file of at most `most` bytes; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it is a link or no file, is larger, or cannot be read.
+    pub fn read(&self, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+        let path = self.path.join(name);
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = match rustix::fs::openat(&self.handle, name, flags, Mode::empty()) {
+            Ok(handle) => File::from(handle),
+            Err(rustix::io::Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(fs::named(error.into(), "open", &path)),
+        };
+        if !file.metadata()?.is_file() {
+            let what = format!("{} is no regular file", path.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        let mut bytes = Vec::new();
+        file.take(most + 1).read_to_end(&mut bytes).map_err(|error| fs::named(error, "read", &path))?;
+        if bytes.len() as u64 > most {
+            let what = format!("{} is larger than {most} bytes", path.display());
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Puts a new file in place, whole, and never over another.
+    ///
+    /// # Errors
+    /// `AlreadyExists` when the name is taken, else when the disk refuses; nothing is left of it then.
+    pub fn create(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let temporary = self.temporary(name, bytes)?;
+        let linked = rustix::fs::linkat(&self.handle, &temporary, &self.handle, name, AtFlags::empty());
+        let placed = match linked {
+            Ok(()) => Ok(()),
+            Err(rustix::io::Errno::EXIST) => Err(rustix::io::Errno::EXIST.into()),
+            // A file system without hard links: the client writes this way itself.
+            Err(_) => self.fill(name, bytes),
+        };
+        let _ = self.remove(&temporary);
+        placed.map_err(|error| fs::named(error, "write", &self.path.join(name)))
+    }
+
+    /// Puts a file in place, whole, also over another.
+    ///
+    /// # Errors
+    /// When the disk refuses; the file is as it was then.
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let temporary = self.temporary(name, bytes)?;
+        rustix::fs::renameat(&self.handle, &temporary, &self.handle, name).map_err(|error| {
+            let _ = self.remove(&temporary);
+            fs::named(error.into(), "rename to", &self.path.join(name))
+        })
+    }
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be removed.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        let removed = rustix::fs::unlinkat(&self.handle, name, AtFlags::empty());
+        removed.map_err(|error| fs::named(error.into(), "remove", &self.path.join(name)))
+    }
+
+    /// Makes one private directory that is not there yet.
+    ///
+    /// # Errors
+    /// `AlreadyExists` when the name is taken, else when the disk refuses.
+    pub fn claim(&self, name: &str) -> io::Result<()> {
+        let made = rustix::fs::mkdirat(&self.handle, name, PRIVATE_DIR);
+        made.map_err(|error| fs::named(error.into(), "make the directory", &self.path.join(name)))
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// When there is none, or it is not empty.
+    pub fn remove_dir(&self, name: &str) -> io::Result<()> {
+        let removed = rustix::fs::unlinkat(&self.handle, name, AtFlags::REMOVEDIR);
+        removed.map_err(|error| fs::named(error.into(), "remove", &self.path.join(name)))
+    }
+
+    /// Makes a new empty file, unless the name is taken.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn touch(&self, name: &str) -> io::Result<()> {
+        match self.fill(name, b"") {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            other => other.map_err(|error| fs::named(error, "make", &self.path.join(name))),
+        }
+    }
+
+    /// Sets a file's or directory's time to now.
+    ///
+    /// # Errors
+    /// When it cannot be set.
+    pub fn freshen(&self, name: &str) -> io::Result<()> {
+        let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+        let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
+        let set = rustix::fs::utimensat(&self.handle, name, &times, AtFlags::SYMLINK_NOFOLLOW);
+        set.map_err(|error| fs::named(error.into(), "set the time of", &self.path.join(name)))
+    }
+
+    /// Writes a temporary file with this content; its name begins with a dot, and the client passes over such.
+    fn temporary(&self, name: &str, bytes: &[u8]) -> io::Result<String> {
+        let beside = fs::beside(&self.path.join(name));
+        let temporary = beside.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match self.fill(&temporary, bytes) {
+            Ok(()) => Ok(temporary),
+            Err(error) => {
+                if error.kind() != io::ErrorKind::AlreadyExists {
+                    let _ = self.remove(&temporary);
+                }
+                Err(fs::named(error, "write", &beside))
+            }
+        }
+    }
+
+    /// Makes a new file with this content; what the disk took of one that does not fit is removed again. It does not
+    /// wait for the disk: the record has the content, and the client waits no longer than three seconds for a lock
+    /// (seen 2.1.177, 2.1.328).
+    fn fill(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut file = File::from(rustix::fs::openat(&self.handle, name, flags, PRIVATE_FILE)?);
+        file.write_all(bytes).inspect_err(|_| {
+            let _ = self.remove(name);
+        })
+    }
+}
+
+/// Whether this is a regular file.
+pub(super) fn is_file(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+}
+
+fn no_folder(error: rustix::io::Errno, path: &Path) -> io::Error {
+    let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+    let why = match error {
+        _ if is_link => "it is a symlink, and links are not followed",
+        rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP => "it is no directory",
+        other => return fs::named(other.into(), "open", path),
+    };
+    io::Error::new(io::ErrorKind::InvalidInput, format!("cannot open {}: {why}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn a_file_is_never_written_over_and_a_link_never_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::open(dir.path()).unwrap();
+        symlink("nowhere", dir.path().join("link")).unwrap();
+        folder.create("1.json", b"one").unwrap();
+        for name in ["1.json", "link"] {
+            assert_eq!(folder.create(name, b"two").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        }
+        assert_eq!(folder.read("1.json", 9).unwrap().unwrap(), b"one");
+        assert_eq!(folder.names().unwrap(), ["1.json", "link"], "nothing temporary stays");
+        let mode = dir.path().join("1.json").metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(folder.read("link", 9).is_err() && folder.child("link").is_err());
+        assert!(folder.child("1.json").is_err() && folder.child("2.json").unwrap().is_none());
+        assert_eq!(folder.read("1.json", 2).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+    }
+
+    #[test]
+    fn what_is_done_stays_in_the_directory_that_was_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("list")).unwrap();
+        let folder = Folder::open(&dir.path().join("list")).unwrap();
+        std::fs::rename(dir.path().join("list"), dir.path().join("moved")).unwrap();
+        std::fs::create_dir(dir.path().join("away")).unwrap();
+        symlink(dir.path().join("away"), dir.path().join("list")).unwrap();
+        folder.create("1.json", b"one").unwrap();
+        assert!(dir.path().join("moved/1.json").exists() && !dir.path().join("away/1.json").exists());
+    }
+}

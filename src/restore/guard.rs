@@ -1,0 +1,149 @@
+//! The client's own lock on a task list, taken as the client takes it (seen 2.1.177, 2.1.328).
+//!
+//! Whoever makes the directory `.lock.lock` beside the empty file `.lock` has it. Its holder renews the directory's
+//! time; one that is older than ten seconds was left by a process that was killed, and is taken over.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use super::folder::{Folder, is_file};
+use crate::error::{Error, Result};
+
+/// The file that stands for the list.
+pub(super) const FILE: &str = ".lock";
+/// The directory that is the lock.
+const LOCK: &str = ".lock.lock";
+/// A lock whose time is older is nobody's.
+const STALE: Duration = Duration::from_secs(10);
+/// How long the client is waited for: longer than it keeps any lock.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How soon the time is renewed.
+const RENEWAL: Duration = Duration::from_secs(2);
+
+/// The lock on a list, given back when it goes out of scope.
+#[derive(Debug)]
+pub struct Guard<'a> {
+    folder: &'a Folder,
+    name: String,
+    inode: u64,
+    /// Held open, so that no other directory gets its number.
+    _held: Option<Folder>,
+    renewed: Instant,
+}
+
+impl<'a> Guard<'a> {
+    /// Takes the lock on a list.
+    ///
+    /// # Errors
+    /// When something that is no file stands for the list, or the client does not give the lock back.
+    pub fn list(folder: &'a Folder) -> Result<Guard<'a>> {
+        folder.touch(FILE)?;
+        if !folder.look(FILE)?.as_ref().is_some_and(is_file) {
+            let what = format!("cannot lock the list {}", folder.path.display());
+            return Err(Error::caused(what, format!("its {FILE} is no regular file")));
+        }
+        Guard::take(folder, LOCK)
+    }
+
+    /// Takes the lock on one task of a list.
+    ///
+    /// # Errors
+    /// When the client does not give it back.
+    pub fn task(folder: &'a Folder, file: &str) -> Result<Guard<'a>> {
+        Guard::take(folder, &format!("{file}.lock"))
+    }
+
+    fn take(folder: &'a Folder, name: &str) -> Result<Guard<'a>> {
+        let start = Instant::now();
+        let mut pause = Duration::from_millis(5);
+        loop {
+            match folder.claim(name) {
+                Ok(()) => break,
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
+                Err(_) => {}
+            }
+            if is_stale(folder, name) {
+                // It may have been given back meanwhile, or hold something: then the next try says so.
+                let _ = folder.remove_dir(name);
+            } else if start.elapsed() > PATIENCE {
+                let what = format!("cannot lock {}", folder.path.join(name).display());
+                return Err(Error::caused(what, "another process keeps the client's lock")
+                    .hint("nothing was changed; try again when the client is done"));
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(100));
+        }
+        let stat = folder.look(name)?.ok_or_else(|| lost(folder, name))?;
+        let held = folder.child(name)?;
+        let (inode, renewed) = (stat.st_ino, Instant::now());
+        Ok(Guard { folder, name: name.to_owned(), inode, _held: held, renewed })
+    }
+
+    /// Shows that the lock is still ours, and renews its time when that is due.
+    ///
+    /// # Errors
+    /// When another process took it over: this one was stopped for too long.
+    pub fn renew(&mut self) -> Result<()> {
+        if !self.is_ours() {
+            return Err(lost(self.folder, &self.name));
+        }
+        if self.renewed.elapsed() > RENEWAL {
+            self.folder.freshen(&self.name)?;
+            self.renewed = Instant::now();
+        }
+        Ok(())
+    }
+
+    fn is_ours(&self) -> bool {
+        matches!(self.folder.look(&self.name), Ok(Some(stat)) if stat.st_ino == self.inode)
+    }
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if self.is_ours() {
+            let _ = self.folder.remove_dir(&self.name);
+        }
+    }
+}
+
+fn lost(folder: &Folder, name: &str) -> Error {
+    let what = format!("cannot keep the lock {}", folder.path.join(name).display());
+    Error::caused(what, "another process took it over")
+}
+
+fn is_stale(folder: &Folder, name: &str) -> bool {
+    let modified = folder.path.join(name).symlink_metadata().and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > STALE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_keeps_others_out_and_is_given_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::open(dir.path()).unwrap();
+        let mut guard = Guard::list(&folder).unwrap();
+        guard.renew().unwrap();
+        assert_eq!(folder.claim(LOCK).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        drop(guard);
+        assert_eq!(folder.names().unwrap(), [FILE]);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_taken_over_and_what_was_taken_over_is_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::open(dir.path()).unwrap();
+        folder.claim(LOCK).unwrap();
+        let old = std::time::UNIX_EPOCH + Duration::from_secs(1);
+        std::fs::File::open(dir.path().join(LOCK)).unwrap().set_modified(old).unwrap();
+        let mut guard = Guard::list(&folder).unwrap();
+        std::fs::rename(dir.path().join(LOCK), dir.path().join("other")).unwrap();
+        folder.claim(LOCK).unwrap();
+        assert!(guard.renew().unwrap_err().to_string().ends_with("another process took it over"));
+        drop(guard);
+        assert!(dir.path().join(LOCK).exists());
+    }
+}

@@ -1,0 +1,78 @@
+//! Whether a client that runs holds a task list.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::list::{is_session, spelled};
+use crate::fs::read_regular;
+use crate::json;
+use crate::process::is_gone;
+use crate::team::TeamConfig;
+
+/// A record of a running client, or a team's configuration, is never larger.
+const LARGEST: u64 = 16 << 20;
+
+/// Who holds a list, as far as the client's files tell: the lead that its team names, or a running session that would
+/// use it. A client that was given the list by `CLAUDE_CODE_TASK_LIST_ID` notes that nowhere, and is not found.
+pub fn holder(client: &Path, list: &str) -> Option<String> {
+    let sessions = running(client);
+    let own = |session: &Running| {
+        let team = session.team();
+        let goes_on = read_regular(&client.join("tasks").join(&team).join(".session-list"), 4096).ok();
+        let goes_on = goes_on.map(|(bytes, _)| String::from_utf8_lossy(&bytes).trim().to_owned());
+        session.id == list || team == list || goes_on.is_some_and(|named| spelled(&named) == list)
+    };
+    if let Some(session) = sessions.iter().find(|session| own(session)) {
+        return Some(format!("session {} runs (process {})", session.id, session.pid));
+    }
+    let config = read_regular(&client.join("teams").join(list).join("config.json"), LARGEST).ok()?.0;
+    let Some(config) = TeamConfig::parse(&config) else {
+        return Some("its team is there, and its configuration cannot be read".to_owned());
+    };
+    if let Some(lead) = config.lead_process {
+        let gone = is_gone(lead.pid, lead.space.as_deref(), lead.start.as_deref());
+        return (!gone).then(|| format!("the lead of its team runs (process {})", lead.pid));
+    }
+    let lead = config.lead_session.unwrap_or_default();
+    if let Some(session) = sessions.iter().find(|session| session.id == lead) {
+        return Some(format!("the lead of its team runs (process {})", session.pid));
+    }
+    // A client before 2.1.328 names no process in the team, but 2.1.177 notes each session that runs.
+    let known = client.join("sessions").is_dir() && is_session(&lead);
+    (!known).then(|| "its team is there, and nothing tells whether its client runs".to_owned())
+}
+
+/// A session whose process is not gone for certain.
+struct Running {
+    id: String,
+    pid: u32,
+}
+
+impl Running {
+    /// The name of the team that such a session has.
+    fn team(&self) -> String {
+        format!("session-{}", self.id.get(..8).unwrap_or(&self.id))
+    }
+}
+
+/// The sessions that run, by the client's own notes: `sessions/<pid>.json`.
+fn running(client: &Path) -> Vec<Running> {
+    let listing = std::fs::read_dir(client.join("sessions")).into_iter().flatten().flatten();
+    let notes = listing.filter(|entry| entry.path().extension().is_some_and(|kind| kind == "json"));
+    let mut running: Vec<Running> = notes
+        .filter_map(|entry| {
+            let (bytes, _) = read_regular(&entry.path(), LARGEST).ok()?;
+            let note = json::lenient(&bytes)?;
+            let id = note.get("sessionId")?.as_str().filter(|id| is_session(id))?.to_owned();
+            let pid = u32::try_from(note.get("pid")?.as_u64()?).ok()?;
+            let text = |key: &str| note.get(key).and_then(Value::as_str);
+            // `linux:<machine>:pid:[4026531836]`: the part that tells namespaces apart.
+            let space =
+                text("pidDomain").and_then(|domain| Some(format!("#{}", &domain[domain.find("pid:[")?..])));
+            (!is_gone(pid, space.as_deref(), text("procStart"))).then_some(Running { id, pid })
+        })
+        .collect();
+    running.sort_by_key(|session| session.pid);
+    running
+}

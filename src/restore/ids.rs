@@ -1,0 +1,77 @@
+//! Which number each task gets.
+
+use super::board::{Board, HIGHEST};
+use super::source::Past;
+use crate::error::{Error, Result};
+
+/// A number above this is kept by nobody: the client counts on from the highest.
+const KEPT: u64 = 999_999_999;
+
+/// Gives each task a number: its own where that is free, else the next one after all that are taken. In a list that is
+/// not the run's `own` a number up to the mark is taken as well, though its file has gone: it was another task's.
+///
+/// # Errors
+/// When there are no numbers left.
+pub(super) fn assign(wanted: &[&Past], board: &Board, own: bool) -> Result<Vec<u64>> {
+    let mut given: Vec<Option<u64>> = Vec::new();
+    for past in wanted {
+        let id = number(&past.task.id).filter(|id| {
+            let was_its = own && past.list().is_none();
+            !board.has(*id) && (was_its || *id > board.mark()) && !given.contains(&Some(*id))
+        });
+        given.push(id);
+    }
+    let mut next = given.iter().flatten().copied().fold(board.highest(), u64::max);
+    if next > HIGHEST - given.len() as u64 {
+        return Err(Error::new(format!("the list has given the number {next}: there is none left"))
+            .hint("name another list"));
+    }
+    let ids = given.into_iter().map(|id| {
+        id.unwrap_or_else(|| {
+            next += 1;
+            next
+        })
+    });
+    Ok(ids.collect())
+}
+
+/// The number that an id is, spelled as the client spells it.
+fn number(id: &str) -> Option<u64> {
+    id.parse().ok().filter(|number: &u64| (1..=KEPT).contains(number) && number.to_string() == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::team::Task;
+
+    fn past(key: &str) -> Past {
+        let id = key.rsplit('/').next().unwrap();
+        let task = Task::parse(&format!("{id}.json"), b"{}").unwrap();
+        Past { key: key.to_owned(), task, deleted: false, told_only: false }
+    }
+
+    fn given(keys: &[&str], taken: &[u64], mark: u64, own: bool) -> Vec<u64> {
+        let pasts: Vec<Past> = keys.iter().map(|key| past(key)).collect();
+        let tasks = taken.iter().map(|id| (id.to_string(), None)).collect();
+        let board = Board { tasks, mark: Some(mark.to_string().into_bytes()) };
+        assign(&pasts.iter().collect::<Vec<_>>(), &board, own).unwrap()
+    }
+
+    #[test]
+    fn a_number_is_kept_where_it_is_free_and_new_where_it_is_taken() {
+        assert_eq!(given(&["2", "3"], &[], 0, false), [2, 3]);
+        assert_eq!(given(&["1", "2", "3"], &[1, 2], 0, false), [4, 5, 3]);
+        assert_eq!(given(&["2", "9"], &[], 3, false), [10, 9], "2 was another task's");
+        assert_eq!(given(&["2", "9"], &[], 3, true), [2, 9], "2 was this task's own");
+        assert_eq!(given(&["2", "session-x/2"], &[], 0, true), [2, 3]);
+        assert_eq!(given(&["x", "007", "0", "99999999999"], &[5], 4, false), [6, 7, 8, 9]);
+    }
+
+    #[test]
+    fn a_list_that_has_given_every_number_is_told() {
+        let board = Board { mark: Some(b"99999999999999999999".to_vec()), ..Board::default() };
+        let error = assign(&[&past("1")], &board, true).unwrap_err();
+        assert!(error.to_string().contains("there is none left"));
+    }
+}

@@ -1,0 +1,226 @@
+//! What would be written into a task list. Pure: it looks at nothing but its arguments.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::board::Board;
+use super::ids;
+use super::links::Links;
+use super::source::{Past, Source};
+use super::task::{self, Terms};
+use crate::error::{Error, Result};
+
+/// What the user wants.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Completed and deleted tasks as well.
+    pub all: bool,
+    /// Owners and `in_progress` as they were.
+    pub keep_owners: bool,
+    /// Whether the list is the run's own.
+    pub own: bool,
+}
+
+/// The plan.
+#[derive(Debug, Serialize)]
+pub struct Plan {
+    /// Version of the format: 1.
+    pub v: u8,
+    /// The run.
+    pub run: String,
+    /// Its team.
+    pub team: Option<String>,
+    /// The moment; `None` for each task as it was when it last existed.
+    pub at: Option<String>,
+    /// The list's name.
+    pub list: String,
+    /// Its directory.
+    pub directory: String,
+    /// Who holds the list, where somebody does.
+    pub held_by: Option<String>,
+    /// What would be written.
+    pub tasks: Vec<Put>,
+    /// What would not.
+    pub left_out: Vec<LeftOut>,
+    /// The highest number that was given before; `None` where the list has no such note.
+    pub highwatermark_before: Option<u64>,
+    /// The same afterwards.
+    pub highwatermark_after: u64,
+    /// What else should be known.
+    pub notes: Vec<String>,
+    /// Whether it was written.
+    pub done: bool,
+    /// What takes it back: the id for `--undo`.
+    pub undo: Option<String>,
+}
+
+/// One task that would be written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Put {
+    /// Its number in the list.
+    pub id: String,
+    /// What the run calls it.
+    pub was: String,
+    /// What it is.
+    pub subject: String,
+    /// Its status in the list.
+    pub status: String,
+    /// Its status in the run.
+    pub was_status: Option<String>,
+    /// Its owner in the list.
+    pub owner: Option<String>,
+    /// Its owner in the run.
+    pub was_owner: Option<String>,
+    /// The tasks that wait for it.
+    pub blocks: Vec<String>,
+    /// The tasks that it waits for.
+    pub blocked_by: Vec<String>,
+    /// References that would not be carried over.
+    pub dropped: Vec<Dropped>,
+    /// Whether the record has its files, or what the tools told of it alone.
+    pub told_only: bool,
+    /// The file's text.
+    #[serde(skip)]
+    pub text: Vec<u8>,
+}
+
+/// A reference that would not be carried over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Dropped {
+    /// `blocks` or `blockedBy`.
+    pub field: &'static str,
+    /// The task that it names, as the run calls it.
+    pub task: String,
+    /// Why.
+    pub why: &'static str,
+}
+
+/// A task that would not be written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// What the run calls it.
+    pub task: String,
+    /// What it is.
+    pub subject: Option<String>,
+    /// Why.
+    pub why: String,
+}
+
+/// Plans. `earlier` says of tasks that an earlier restore put into this list, and that are still there, under which
+/// number.
+///
+/// # Errors
+/// When the list has no numbers left.
+pub fn plan(
+    source: &Source,
+    board: &Board,
+    earlier: &BTreeMap<String, String>,
+    options: Options,
+) -> Result<Plan> {
+    let mut links = Links::new(source, board, options.own);
+    let (mut wanted, mut left_out): (Vec<&Past>, Vec<LeftOut>) = (Vec::new(), Vec::new());
+    for past in source.tasks.values() {
+        let why = match () {
+            () if let Some(id) = earlier.get(&past.key) => {
+                links.is_there(past, id);
+                format!("an earlier restore put it there as {id}")
+            }
+            () if links.is_same(past) => {
+                links.is_there(past, &past.task.id);
+                "it is in the list already".to_owned()
+            }
+            () if options.all => {
+                wanted.push(past);
+                continue;
+            }
+            () if past.deleted => "it was deleted on purpose; --all restores it".to_owned(),
+            () if past.task.is_done() => "it is done; --all restores it".to_owned(),
+            () => {
+                wanted.push(past);
+                continue;
+            }
+        };
+        left_out.push(LeftOut { task: past.key.clone(), subject: past.task.subject.clone(), why });
+    }
+    left_out.extend(source.unreadable.iter().map(|path| LeftOut {
+        task: path.clone(),
+        subject: None,
+        why: "no state of it on record is whole".to_owned(),
+    }));
+    wanted.sort_by(|a, b| order(a).cmp(&order(b)));
+    let given = ids::assign(&wanted, board, options.own)?;
+    for (past, id) in wanted.iter().zip(&given) {
+        links.is_there(past, &id.to_string());
+    }
+    let puts = wanted.iter().zip(&given).map(|(past, id)| put(past, *id, &links, options));
+    let tasks = puts.collect::<Result<Vec<Put>>>()?;
+    let notes = notes(&tasks, board);
+    let highest = given.iter().copied().fold(board.mark(), u64::max);
+    Ok(Plan {
+        v: 1,
+        run: String::new(),
+        team: None,
+        at: None,
+        list: String::new(),
+        directory: String::new(),
+        held_by: None,
+        tasks,
+        left_out,
+        highwatermark_before: board.mark.is_some().then(|| board.mark()),
+        highwatermark_after: highest,
+        notes,
+        done: false,
+        undo: None,
+    })
+}
+
+/// Tasks of the run's own list come first, each list by number.
+fn order(past: &Past) -> (Option<&str>, u64, &str) {
+    (past.list(), past.task.id.parse().unwrap_or(u64::MAX), &past.key)
+}
+
+fn put(past: &Past, id: u64, links: &Links<'_>, options: Options) -> Result<Put> {
+    let was_status = past.task.status.clone();
+    let status = match was_status.as_deref() {
+        Some("in_progress") if !options.keep_owners => "pending",
+        Some(status) if task::is_status(status) => status,
+        _ => "pending",
+    };
+    // Whoever has completed a task has: that is no claim on the work that is left.
+    let owner = past.task.owner.clone().filter(|_| options.keep_owners || status == "completed");
+    let mut dropped = Vec::new();
+    let blocks = links.map(past, "blocks", &mut dropped);
+    let blocked_by = links.map(past, "blockedBy", &mut dropped);
+    let terms = Terms { id, status, owner: owner.as_deref(), blocks: &blocks, blocked_by: &blocked_by };
+    let text = task::text(&past.task, &terms).map_err(Error::from_json)?;
+    Ok(Put {
+        id: id.to_string(),
+        was: past.key.clone(),
+        subject: past.task.subject.clone().unwrap_or_default(),
+        status: status.to_owned(),
+        was_status,
+        owner,
+        was_owner: past.task.owner.clone(),
+        blocks,
+        blocked_by,
+        dropped,
+        told_only: past.told_only,
+        text,
+    })
+}
+
+fn notes(tasks: &[Put], board: &Board) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut there = board.tasks.values().flatten();
+    if !tasks.is_empty()
+        && tasks.iter().all(|task| task.status == "completed")
+        && there.all(|task| task.is_done())
+    {
+        notes.push("the client erases the tasks of a list whose tasks are all completed".to_owned());
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests;

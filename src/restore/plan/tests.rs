@@ -1,0 +1,119 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{Options, Plan, plan};
+use crate::restore::{Board, Past, Source};
+use crate::team::Task;
+
+fn task(id: &str, more: Value) -> Task {
+    let mut raw = json!({"id": id, "subject": format!("Task {id}"), "status": "pending"});
+    for (key, value) in more.as_object().unwrap() {
+        raw[key] = value.clone();
+    }
+    Task::parse(&format!("{id}.json"), raw.to_string().as_bytes()).unwrap()
+}
+
+fn source(tasks: &[(&str, Value)]) -> Source {
+    let pasts = tasks.iter().map(|(key, more)| {
+        let id = key.rsplit('/').next().unwrap();
+        let past =
+            Past { key: (*key).to_owned(), task: task(id, more.clone()), deleted: false, told_only: false };
+        ((*key).to_owned(), past)
+    });
+    Source { tasks: pasts.collect(), unreadable: BTreeSet::new() }
+}
+
+fn board(ids: &[(&str, Value)], mark: Option<&str>) -> Board {
+    let tasks = ids.iter().map(|(id, more)| ((*id).to_owned(), Some(task(id, more.clone()))));
+    Board { tasks: tasks.collect(), mark: mark.map(|mark| mark.as_bytes().to_vec()) }
+}
+
+/// Each task: what the run calls it, its number, whom it waits for.
+fn told(plan: &Plan) -> Vec<(&str, &str, Vec<&str>)> {
+    plan.tasks
+        .iter()
+        .map(|put| (put.was.as_str(), put.id.as_str(), put.blocked_by.iter().map(String::as_str).collect()))
+        .collect()
+}
+
+#[test]
+fn tasks_of_two_lists_keep_to_their_own_references() {
+    let source = source(&[
+        ("1", json!({"blocks": ["2"]})),
+        ("2", json!({"blockedBy": ["1", "1", "2"]})),
+        ("session-x/1", json!({})),
+        ("session-x/2", json!({"blockedBy": ["1"]})),
+    ]);
+    let plan = plan(&source, &Board::default(), &BTreeMap::new(), Options::default()).unwrap();
+    assert_eq!(
+        told(&plan),
+        [
+            ("1", "1", vec![]),
+            ("2", "2", vec!["1"]),
+            ("session-x/1", "3", vec![]),
+            ("session-x/2", "4", vec!["3"])
+        ]
+    );
+    assert_eq!((plan.highwatermark_before, plan.highwatermark_after), (None, 4));
+}
+
+#[test]
+fn a_reference_to_a_task_that_is_there_is_kept() {
+    let source = source(&[
+        ("1", json!({"status": "completed"})),
+        ("2", json!({"blockedBy": ["1", "5"]})),
+        ("5", json!({})),
+    ]);
+    let own = Options { own: true, ..Options::default() };
+    let there = board(&[("1", json!({})), ("5", json!({"subject": "Another's"}))], None);
+    let earlier = BTreeMap::from([("5".to_owned(), "9".to_owned())]);
+    let with = |options| plan(&source, &there, &earlier, options).unwrap();
+    assert_eq!(told(&with(own)), [("2", "2", vec!["1", "9"])]);
+    let other = with(Options::default());
+    assert_eq!(told(&other), [("2", "2", vec!["9"])], "1 of another list is another task");
+    assert_eq!(other.tasks[0].dropped[0].why, "it is done");
+}
+
+#[test]
+fn a_list_of_completed_tasks_is_told_to_be_erased() {
+    let source = source(&[("1", json!({"status": "completed", "owner": "bob"}))]);
+    let all = Options { all: true, ..Options::default() };
+    let plan = plan(&source, &Board::default(), &BTreeMap::new(), all).unwrap();
+    assert_eq!(plan.notes, ["the client erases the tasks of a list whose tasks are all completed"]);
+    assert_eq!(plan.tasks[0].owner.as_deref(), Some("bob"));
+    let open = board(&[("2", json!({}))], None);
+    assert!(super::plan(&source, &open, &BTreeMap::new(), all).unwrap().notes.is_empty());
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_there_no_number_is_given_twice_and_no_reference_leads_nowhere(
+        pasts in proptest::collection::btree_map("(session-x/)?[0-9]{1,2}", proptest::collection::vec("[0-9]{1,2}", 0..4), 0..12),
+        there in proptest::collection::btree_set(0_u32..30, 0..12),
+        mark in proptest::option::of("[0-9]{1,2}|x"),
+        own: bool,
+        all: bool,
+    ) {
+        let pasts: Vec<(&str, Value)> = pasts.iter()
+            .map(|(key, links)| (key.as_str(), json!({"blockedBy": links, "blocks": links})))
+            .collect();
+        let ids: Vec<String> = there.iter().map(u32::to_string).collect();
+        let others: Vec<(&str, Value)> =
+            ids.iter().map(|id| (id.as_str(), json!({"subject": "Another's"}))).collect();
+        let (source, board) = (source(&pasts), board(&others, mark.as_deref()));
+        let plan = plan(&source, &board, &BTreeMap::new(), Options { all, own, keep_owners: false }).unwrap();
+        let given: BTreeSet<&str> = plan.tasks.iter().map(|put| put.id.as_str()).collect();
+        prop_assert_eq!(given.len(), plan.tasks.len());
+        prop_assert_eq!(plan.tasks.len(), source.tasks.len());
+        prop_assert!(ids.iter().all(|id| !given.contains(id.as_str())));
+        prop_assert!(plan.highwatermark_after >= board.mark());
+        for put in &plan.tasks {
+            prop_assert!(put.id.parse::<u64>().unwrap() <= plan.highwatermark_after);
+            prop_assert!(put.blocked_by.iter().chain(&put.blocks).all(|id| given.contains(id.as_str()) && *id != put.id));
+            let text: Value = serde_json::from_slice(&put.text).unwrap();
+            prop_assert_eq!(&text["id"], &json!(put.id));
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What the record has of a run's tasks: each as it was at a moment, or as it was when it last existed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use crate::archive::Archive;
+use crate::team::Task;
+use crate::timeline::{Kind, Material, state};
+
+/// A task of the past.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Past {
+    /// How the run calls it: its id, or `list/id` where it stood in a further list (`/clear` makes one).
+    pub key: String,
+    /// The task as it was.
+    pub task: Task,
+    /// Whether somebody removed it on purpose.
+    pub deleted: bool,
+    /// Whether no file of it was seen, and tool calls alone tell of it.
+    pub told_only: bool,
+}
+
+impl Past {
+    /// The further list that it stood in.
+    pub fn list(&self) -> Option<&str> {
+        self.key.rsplit_once('/').map(|(list, _)| list)
+    }
+
+    /// How the run calls the task that this one calls by an id: ids are those of one list.
+    pub fn beside(&self, id: &str) -> String {
+        self.list().map_or_else(|| id.to_owned(), |list| format!("{list}/{id}"))
+    }
+}
+
+/// A run's tasks.
+#[derive(Debug, Default)]
+pub struct Source {
+    /// Those that can be read, by what the run calls them.
+    pub tasks: BTreeMap<String, Past>,
+    /// Files of tasks that never made sense.
+    pub unreadable: BTreeSet<String>,
+}
+
+impl Source {
+    /// Finds them. Without a moment (RFC 3339 in our spelling) each task is as it was when it last existed.
+    pub fn of(archive: &Archive, material: &Material, at: Option<&str>) -> Source {
+        let mut source = Source::default();
+        let until = |then: &str| at.is_none_or(|at| then <= at);
+        for (_, key, task) in material.history.tasks.iter().filter(|(then, ..)| until(then)) {
+            match task {
+                Some(task) => source.add(key.clone(), task.clone(), false),
+                None if at.is_some() => drop(source.tasks.remove(key)),
+                None => {}
+            }
+        }
+        if at.is_none() {
+            let last = state(archive, material, None);
+            for (key, raw) in last.tasks {
+                let known = source.tasks.contains_key(&key);
+                let text = raw.to_string();
+                if let Some(task) = Task::parse(&format!("{key}.json"), text.as_bytes()).filter(|_| !known) {
+                    let task = Task { raw: told(material, &task), ..task };
+                    source.add(key, task, true);
+                }
+            }
+            for (key, removal) in last.gone.removals {
+                if let Some(past) = source.tasks.get_mut(&key) {
+                    past.deleted = removal.kind == Kind::TaskDeleted;
+                }
+            }
+        }
+        source.find_unreadable(archive, material, at);
+        source.tasks.retain(|_, past| !past.task.internal);
+        source
+    }
+
+    fn add(&mut self, key: String, task: Task, told_only: bool) {
+        self.tasks.insert(key.clone(), Past { key, task, deleted: false, told_only });
+    }
+
+    /// Files of tasks of which no state could be read.
+    fn find_unreadable(&mut self, archive: &Archive, material: &Material, at: Option<&str>) {
+        let mut whole: BTreeSet<&str> = BTreeSet::new();
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        for snapshot in &material.journal.snapshots {
+            if at.is_some_and(|at| snapshot.at.as_str() > at) {
+                break;
+            }
+            for change in &snapshot.changed {
+                let name = change.path.strip_prefix("tasks/").and_then(|rest| rest.split_once('/'));
+                let Some((_, name)) = name.filter(|(_, name)| name.ends_with(".json")) else { continue };
+                seen.insert(&change.path);
+                let bytes = || change.object.as_deref().and_then(|hash| archive.objects.get(hash).ok());
+                if !whole.contains(change.path.as_str())
+                    && bytes().is_some_and(|bytes| Task::parse(name, &bytes).is_some())
+                {
+                    whole.insert(&change.path);
+                }
+            }
+        }
+        self.unreadable = seen.difference(&whole).map(|path| (*path).to_owned()).collect();
+    }
+}
+
+/// What the tools told of a task of which no file was seen: what it was made with, and what became of it.
+fn told(material: &Material, task: &Task) -> Value {
+    let calls = material.events.iter().filter(|event| event.payload.tool() == Some("TaskCreate"));
+    let made = calls
+        .filter(|event| {
+            let id = event.payload.tool_response().pointer("/task/id");
+            id.and_then(Value::as_str) == Some(task.id.as_str())
+        })
+        .map(|event| event.payload.tool_input())
+        .next_back();
+    let mut raw = Map::new();
+    raw.insert("id".to_owned(), json!(task.id));
+    for (key, value) in made.and_then(Value::as_object).into_iter().flatten() {
+        raw.insert(key.clone(), value.clone());
+    }
+    for (key, value) in task.raw.as_object().into_iter().flatten() {
+        raw.insert(key.clone(), value.clone());
+    }
+    Value::Object(raw)
+}

@@ -1,0 +1,83 @@
+//! A task as the client reads it: what its own reader would refuse is mended.
+
+use serde_json::{Map, Value, json};
+
+use crate::team::Task;
+
+/// The statuses that the client knows.
+const STATUSES: [&str; 3] = ["pending", "in_progress", "completed"];
+
+/// What is said of a task that is put back.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Terms<'a> {
+    pub id: u64,
+    pub status: &'a str,
+    pub owner: Option<&'a str>,
+    pub blocks: &'a [String],
+    pub blocked_by: &'a [String],
+}
+
+/// Whether the client knows this status.
+pub(super) fn is_status(status: &str) -> bool {
+    STATUSES.contains(&status)
+}
+
+/// The file's text, keys that we do not know included, spelled as the client spells it: two spaces, no line break at
+/// the end. The client passes over a task whose text or lists are missing or of another kind.
+pub(super) fn text(past: &Task, terms: &Terms<'_>) -> serde_json::Result<Vec<u8>> {
+    let (raw, mut task) = (&past.raw, Map::new());
+    let description = raw.get("description").and_then(Value::as_str).unwrap_or_default();
+    task.insert("id".to_owned(), json!(terms.id.to_string()));
+    task.insert("subject".to_owned(), json!(past.subject.as_deref().unwrap_or_default()));
+    task.insert("description".to_owned(), json!(description));
+    for (key, value) in raw.as_object().into_iter().flatten() {
+        let fits = match key.as_str() {
+            "id" | "subject" | "description" | "status" | "owner" | "blocks" | "blockedBy" => false,
+            "activeForm" => value.is_string(),
+            "metadata" => value.is_object(),
+            _ => true,
+        };
+        if fits {
+            task.insert(key.clone(), value.clone());
+        }
+    }
+    if let Some(owner) = terms.owner {
+        task.insert("owner".to_owned(), json!(owner));
+    }
+    task.insert("status".to_owned(), json!(terms.status));
+    task.insert("blocks".to_owned(), json!(terms.blocks));
+    task.insert("blockedBy".to_owned(), json!(terms.blocked_by));
+    serde_json::to_vec_pretty(&Value::Object(task))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_client_would_refuse_is_mended_and_the_rest_is_kept() {
+        let raw = json!({"id": 7, "subject": "Über \u{1f4a5}", "activeForm": null, "owner": "bob",
+            "status": "doing", "blocks": "x", "metadata": 3, "more": [1]});
+        let blocked_by = ["4".to_owned()];
+        let terms = Terms { id: 9, status: "pending", owner: None, blocks: &[], blocked_by: &blocked_by };
+        let text = String::from_utf8(
+            text(&Task::parse("7.json", raw.to_string().as_bytes()).unwrap(), &terms).unwrap(),
+        )
+        .unwrap();
+        insta::assert_snapshot!(text, @r#"
+        {
+          "id": "9",
+          "subject": "Über 💥",
+          "description": "",
+          "more": [
+            1
+          ],
+          "status": "pending",
+          "blocks": [],
+          "blockedBy": [
+            "4"
+          ]
+        }
+        "#);
+    }
+}

@@ -1,0 +1,114 @@
+//! Writes a run's files into a directory of the user's: never over another file, and none through a link.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::files::FilePlan;
+use super::folder::Folder;
+use crate::archive::Archive;
+use crate::error::{Error, Result};
+use crate::fs;
+
+/// Writes what was planned, and gives what of it could not be read from the archive. The directory is made when it is
+/// missing.
+///
+/// # Errors
+/// When it is a link, or not empty unless `force` says that it may be; when a file is there already; when the disk
+/// refuses. What had been written is removed again then.
+pub fn write(archive: &Archive, plan: &FilePlan, directory: &Path, force: bool) -> Result<Vec<String>> {
+    let mut tree = Tree::open(directory)?;
+    let written = tree.check(plan, force).and_then(|()| tree.fill(archive, plan));
+    if written.is_err() {
+        tree.take_back();
+    }
+    written
+}
+
+/// The directory, and what was made in it.
+struct Tree {
+    root: Folder,
+    /// The directory itself, if it was made.
+    made_root: Option<PathBuf>,
+    /// Directories and files, in the order in which they were made.
+    made: Vec<(String, bool)>,
+}
+
+impl Tree {
+    fn open(directory: &Path) -> Result<Tree> {
+        let made_root = match directory.symlink_metadata() {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                fs::private_dir(directory)?;
+                Some(directory.to_path_buf())
+            }
+            _ => None,
+        };
+        Ok(Tree { root: Folder::open(directory)?, made_root, made: Vec::new() })
+    }
+
+    /// Shows that nothing is in the way.
+    fn check(&self, plan: &FilePlan, force: bool) -> Result<()> {
+        let what = || format!("cannot restore to {}", self.root.path.display());
+        if !force && !self.root.names()?.is_empty() {
+            return Err(Error::caused(what(), "it is not empty")
+                .hint("name another directory; --force adds to this one, and writes over nothing"));
+        }
+        let places: BTreeSet<&str> = plan.files.iter().map(|file| file.path.as_str()).collect();
+        for place in places {
+            if self.is_taken(place)? {
+                return Err(Error::caused(what(), format!("{place} is there already"))
+                    .hint("nothing was written; name another directory"));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_taken(&self, place: &str) -> Result<bool> {
+        let (dirs, name) = place.rsplit_once('/').unwrap_or(("", place));
+        let mut folder: Option<Folder> = None;
+        for dir in dirs.split('/').filter(|dir| !dir.is_empty()) {
+            match folder.as_ref().unwrap_or(&self.root).child(dir)? {
+                Some(child) => folder = Some(child),
+                None => return Ok(false),
+            }
+        }
+        Ok(folder.as_ref().unwrap_or(&self.root).look(name)?.is_some())
+    }
+
+    fn fill(&mut self, archive: &Archive, plan: &FilePlan) -> Result<Vec<String>> {
+        let mut lost = Vec::new();
+        for file in &plan.files {
+            match archive.objects.get(&file.object) {
+                Ok(bytes) => self.put(&file.path, &bytes)?,
+                Err(error) => lost.push(format!("{} is left out: {error}", file.path)),
+            }
+        }
+        Ok(lost)
+    }
+
+    fn put(&mut self, place: &str, bytes: &[u8]) -> Result<()> {
+        let (dirs, name) = place.rsplit_once('/').unwrap_or(("", place));
+        let (mut folder, mut way): (Option<Folder>, String) = (None, String::new());
+        for dir in dirs.split('/').filter(|dir| !dir.is_empty()) {
+            way = if way.is_empty() { dir.to_owned() } else { format!("{way}/{dir}") };
+            let (child, made) = folder.as_ref().unwrap_or(&self.root).make(dir)?;
+            if made {
+                self.made.push((way.clone(), true));
+            }
+            folder = Some(child);
+        }
+        folder.as_ref().unwrap_or(&self.root).create(name, bytes)?;
+        self.made.push((place.to_owned(), false));
+        Ok(())
+    }
+
+    /// Removes what was made, the last first. What somebody else put there since stays.
+    fn take_back(&self) {
+        for (place, is_dir) in self.made.iter().rev() {
+            let path = self.root.path.join(place);
+            let _ = if *is_dir { std::fs::remove_dir(path) } else { std::fs::remove_file(path) };
+        }
+        if let Some(root) = &self.made_root {
+            let _ = std::fs::remove_dir(root);
+        }
+    }
+}

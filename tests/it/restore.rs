@@ -1,0 +1,304 @@
+//! `teamkeep restore RUN --tasks`: unfinished tasks go back into a list of the client.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+
+use anstream::adapter::strip_str;
+use serde_json::{Value, json};
+use teamkeep::render;
+use teamkeep::restore::{Board, Options, Source};
+use unicode_width::UnicodeWidthStr;
+
+use super::play::Lead;
+use super::stage::{Said, Stage};
+
+pub const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+pub const TWO: &str = "bbbbbbbb-0000-4000-8000-000000000002";
+
+/// A task as the client writes it.
+pub fn write_task(stage: &Stage, list: &str, id: &str, more: Value) {
+    let mut task = json!({"id": id, "subject": format!("Task {id}"), "description": "to be done",
+        "status": "pending", "blocks": [], "blockedBy": []});
+    for (key, value) in more.as_object().unwrap() {
+        task[key] = value.clone();
+    }
+    stage.write(&format!("tasks/{list}/{id}.json"), serde_json::to_string_pretty(&task).unwrap());
+}
+
+/// A team whose client has erased everything: 1 was done, 2 in progress, 3 waited for both, 4 had been deleted.
+pub fn erased(stage: &Stage) -> Lead<'_> {
+    let lead = Lead::of(stage, ONE);
+    lead.roster(1_000, &["bob"]);
+    lead.start("startup");
+    let put = |id, more| write_task(stage, &lead.team, id, more);
+    put("1", json!({"status": "completed", "owner": "alice", "blocks": ["2", "3"]}));
+    put(
+        "2",
+        json!({"status": "in_progress", "owner": "bob", "blocks": ["3"], "blockedBy": ["1"], "activeForm": "Doing"}),
+    );
+    put("3", json!({"blockedBy": ["1", "2", "9"], "metadata": {"size": 3}}));
+    put("4", json!({}));
+    lead.hook("Stop", json!({}));
+    std::fs::remove_file(stage.client(&format!("tasks/{}/4.json", lead.team))).unwrap();
+    lead.tool("t4", "TaskUpdate", &json!({"taskId": "4", "status": "deleted"}), json!({"success": true}));
+    lead.erase();
+    stage.remove_dir(&format!("tasks/{}", lead.team));
+    lead.end("prompt_input_exit");
+    stage.finish();
+    lead
+}
+
+pub fn restore(stage: &Stage, more: &[&str]) -> Said {
+    stage.run(&[&["restore", "session-aaaaaaaa", "--tasks"], more].concat())
+}
+
+/// What is done must be done.
+pub fn restored(stage: &Stage, more: &[&str]) -> Value {
+    let said = restore(stage, &[more, &["--yes", "--json"]].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    serde_json::from_str(&said.out).unwrap()
+}
+
+pub fn read(stage: &Stage, path: &str) -> String {
+    std::fs::read_to_string(stage.client(path)).unwrap()
+}
+
+pub fn names(stage: &Stage, path: &str) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(stage.client(path))
+        .map(|listing| listing.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect())
+        .unwrap_or_default();
+    names.sort();
+    names
+}
+
+/// What is said, without the path of the stage.
+fn told(stage: &Stage, text: &str) -> String {
+    text.replace(stage.home().to_str().unwrap(), "~")
+}
+
+#[test]
+fn a_plan_writes_nothing_and_says_so_in_a_pipe() {
+    let stage = Stage::new();
+    erased(&stage);
+    let said = restore(&stage, &[TWO]);
+    assert_eq!(said.code, Some(1));
+    insta::assert_snapshot!(told(&stage, &said.out), @r#"
+    session-aaaaaaaa 78850aef5bad4835
+    as each thing was last seen
+    into the list session-bbbbbbbb ~/.claude/tasks/session-bbbbbbbb
+
+    + 2 pending Task 2 (was in_progress, bob's)
+        no longer waits for 1: it is done
+    + 3 pending Task 3
+        waits for 2
+        no longer waits for 1: it is done
+        no longer waits for 9: it is not on record
+    - 1 Task 1 (it is done; --all restores it)
+    - 4 Task 4 (it was deleted on purpose; --all restores it)
+    highest number: none → 3
+    "#);
+    insta::assert_snapshot!(said.err, @"teamkeep: nothing was written: this is the plan alone; --yes writes it, --dry-run asks for the plan");
+    assert!(!stage.client("tasks/session-bbbbbbbb").exists() && !stage.keep("restores").exists());
+    let said = restore(&stage, &[TWO, "--dry-run", "--yes"]);
+    assert_eq!((said.code, said.err.as_str()), (Some(0), "nothing was written; --yes writes it\n"));
+    assert!(!stage.client("tasks/session-bbbbbbbb").exists());
+}
+
+#[test]
+fn unfinished_tasks_are_put_into_the_list_of_a_session_that_is_to_be() {
+    let stage = Stage::new();
+    erased(&stage);
+    let said = restore(&stage, &[TWO, "--yes"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let undo = said.err.split("--undo ").nth(1).unwrap().lines().next().unwrap();
+    insta::assert_snapshot!(said.err.replace(undo, "ID").replace(env!("CARGO_BIN_EXE_teamkeep"), "teamkeep"), @r#"
+    restored 2 tasks into the list session-bbbbbbbb
+    to undo: teamkeep restore --undo ID
+    hint: a session with this list: claude --session-id bbbbbbbb-0000-4000-8000-000000000002
+    "#);
+    insta::assert_snapshot!(read(&stage, "tasks/session-bbbbbbbb/2.json"), @r#"
+    {
+      "id": "2",
+      "subject": "Task 2",
+      "description": "to be done",
+      "activeForm": "Doing",
+      "status": "pending",
+      "blocks": [
+        "3"
+      ],
+      "blockedBy": []
+    }
+    "#);
+    insta::assert_snapshot!(read(&stage, "tasks/session-bbbbbbbb/3.json"), @r#"
+    {
+      "id": "3",
+      "subject": "Task 3",
+      "description": "to be done",
+      "metadata": {
+        "size": 3
+      },
+      "status": "pending",
+      "blocks": [],
+      "blockedBy": [
+        "2"
+      ]
+    }
+    "#);
+    assert_eq!(read(&stage, "tasks/session-bbbbbbbb/.highwatermark"), "3");
+    assert_eq!(names(&stage, "tasks/session-bbbbbbbb"), [".highwatermark", ".lock", "2.json", "3.json"]);
+    for (path, mode) in [("tasks/session-bbbbbbbb", 0o700), ("tasks/session-bbbbbbbb/2.json", 0o600)] {
+        assert_eq!(stage.client(path).metadata().unwrap().permissions().mode() & 0o777, mode, "{path}");
+    }
+}
+
+#[test]
+fn taken_numbers_are_new_ones_and_references_follow() {
+    let stage = Stage::new();
+    erased(&stage);
+    write_task(&stage, "named", "2", json!({"subject": "Another's"}));
+    stage.write("tasks/named/.highwatermark", 7);
+    let before = read(&stage, "tasks/named/2.json");
+    let plan = restored(&stage, &["named"]);
+    assert_eq!(plan["tasks"][0]["id"], "8");
+    assert_eq!((&plan["tasks"][1]["id"], &plan["tasks"][1]["blocked_by"]), (&json!("9"), &json!(["8"])));
+    assert_eq!((&plan["highwatermark_before"], &plan["highwatermark_after"]), (&json!(7), &json!(9)));
+    let third: Value = serde_json::from_str(&read(&stage, "tasks/named/9.json")).unwrap();
+    assert_eq!((&third["subject"], &third["blockedBy"]), (&json!("Task 3"), &json!(["8"])));
+    assert_eq!(
+        (read(&stage, "tasks/named/2.json"), read(&stage, "tasks/named/.highwatermark")),
+        (before, "9".into())
+    );
+}
+
+#[test]
+fn all_restores_what_was_done_and_deleted_and_owners_are_kept_on_demand() {
+    let stage = Stage::new();
+    erased(&stage);
+    let plan = restored(&stage, &["named", "--all", "--keep-owners"]);
+    let tasks: Vec<_> = plan["tasks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| (task["id"].as_str().unwrap(), task["status"].as_str().unwrap(), task["owner"].as_str()))
+        .collect();
+    assert_eq!(
+        tasks,
+        [
+            ("1", "completed", Some("alice")),
+            ("2", "in_progress", Some("bob")),
+            ("3", "pending", None),
+            ("4", "pending", None)
+        ]
+    );
+    assert_eq!(plan["tasks"][2]["blocked_by"], json!(["1", "2"]));
+    assert_eq!(
+        plan["tasks"][2]["dropped"],
+        json!([{"field": "blockedBy", "task": "9", "why": "it is not on record"}])
+    );
+}
+
+#[test]
+fn a_moment_is_restored_as_it_was_then() {
+    let stage = Stage::new();
+    erased(&stage);
+    let said = restore(&stage, &["named", "--at", "+1s", "--json", "--dry-run"]);
+    let plan: Value = serde_json::from_str(&said.out).unwrap();
+    let ids: Vec<_> =
+        plan["tasks"].as_array().unwrap().iter().map(|task| task["was"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["2", "3", "4"], "4 was not deleted yet");
+    let said = restore(&stage, &["named", "--at", "+1h", "--dry-run"]);
+    assert_eq!(said.code, Some(0));
+    assert!(
+        said.err.starts_with("the run had ended at ") && said.err.ends_with("\nnothing to restore\n"),
+        "{}",
+        said.err
+    );
+    assert_eq!(restore(&stage, &["named", "--at", "soon"]).code, Some(64));
+}
+
+#[test]
+fn what_was_restored_is_not_restored_again_and_what_is_there_is_left() {
+    let stage = Stage::new();
+    erased(&stage);
+    restored(&stage, &["named"]);
+    let again = restored(&stage, &["named"]);
+    assert_eq!((&again["tasks"], &again["done"]), (&json!([]), &json!(false)));
+    assert!(again["left_out"].to_string().contains("an earlier restore put it there as 2"), "{again}");
+    // In the run's own list a task that is still there is the same task.
+    write_task(&stage, "session-aaaaaaaa", "2", json!({"status": "completed"}));
+    let own = restored(&stage, &[ONE]);
+    assert_eq!((own["tasks"].as_array().unwrap().len(), &own["tasks"][0]["id"]), (1, &json!("3")));
+    assert_eq!(own["tasks"][0]["blocked_by"], json!(["2"]));
+}
+
+#[test]
+fn a_task_that_was_torn_when_it_was_seen_is_told() {
+    let stage = Stage::new();
+    let lead = Lead::of(&stage, ONE);
+    lead.roster(1_000, &["bob"]);
+    stage.write("tasks/session-aaaaaaaa/1.json", "{\"id\":\"1\",\"sub");
+    write_task(&stage, "session-aaaaaaaa", "2", json!({"id": 2, "description": null, "status": "doing"}));
+    lead.start("startup");
+    // A state that was whole stands when a later one is torn.
+    stage.write("tasks/session-aaaaaaaa/2.json", "{\"id\":\"2\",\"sub");
+    lead.hook("Stop", json!({}));
+    let plan = restored(&stage, &["named"]);
+    assert_eq!(
+        plan["left_out"],
+        json!([{"task": "tasks/session-aaaaaaaa/1.json", "subject": null,
+        "why": "no state of it on record is whole"}])
+    );
+    let task: Value = serde_json::from_str(&read(&stage, "tasks/named/2.json")).unwrap();
+    assert_eq!(
+        (&task["id"], &task["description"], &task["status"]),
+        (&json!("2"), &json!(""), &json!("pending"))
+    );
+}
+
+#[test]
+fn a_task_that_no_snapshot_caught_is_made_again_from_what_the_tools_told() {
+    let stage = Stage::new();
+    let lead = Lead::of(&stage, ONE);
+    lead.roster(1_000, &["bob"]);
+    lead.start("startup");
+    let input = json!({"subject": "Fuzz it", "description": "with tests", "activeForm": "Fuzzing"});
+    lead.tool("t1", "TaskCreate", &input, json!({"task": {"id": "5", "subject": "Fuzz it"}}));
+    let plan = restored(&stage, &["named"]);
+    assert_eq!(plan["tasks"][0]["told_only"], true);
+    let task: Value = serde_json::from_str(&read(&stage, "tasks/named/5.json")).unwrap();
+    assert_eq!((&task["description"], &task["activeForm"]), (&json!("with tests"), &json!("Fuzzing")));
+}
+
+#[test]
+fn a_narrow_terminal_gets_whole_lines_and_no_text_drives_it() {
+    let stage = Stage::new();
+    let lead = Lead::of(&stage, ONE);
+    lead.roster(1_000, &["bob"]);
+    let subject = "\u{1b}[31mred\u{202e} שלום 💥 and so on, longer than any line\nsecond";
+    write_task(
+        &stage,
+        &lead.team,
+        "1",
+        json!({"subject": subject, "owner": "b\u{7}ob", "blockedBy": ["\u{1b}[2J"]}),
+    );
+    lead.start("startup");
+    let library = stage.library();
+    let opened = library.open_runs(&[library.find("latest").unwrap()]).unwrap();
+    let source = Source::of(&library.archive, &opened.runs[0], None);
+    let plan =
+        teamkeep::restore::plan(&source, &Board::default(), &BTreeMap::new(), Options::default()).unwrap();
+    let shown = strip_str(&render::restored_tasks(&plan, Some(40))).to_string();
+    insta::assert_snapshot!(shown, @r#"
+    (no team)
+    as each thing was last seen
+    into the list
+
+    + 1 pending \u{1b}[31mred\u{202e} שלום …
+        no longer waits for \u{1b}[2J: it i…
+    highest number: none → 1
+    "#);
+    assert!(shown.lines().all(|line| line.width() <= 40 && !line.contains(['\u{1b}', '\u{7}', '\u{202e}'])));
+    restored(&stage, &["named"]);
+    let task: Value = serde_json::from_str(&read(&stage, "tasks/named/1.json")).unwrap();
+    assert_eq!(task["subject"], subject, "the text itself is given back as it was");
+}

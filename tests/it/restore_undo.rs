@@ -1,0 +1,125 @@
+//! `teamkeep restore --undo`: what is still as it was written goes.
+
+use serde_json::{Value, json};
+
+use super::restore::{erased, names, read, restored, write_task};
+use super::stage::Stage;
+
+fn undo(stage: &Stage, id: &str) -> Value {
+    serde_json::from_str(&stage.told(&["restore", "--undo", id, "--json"])).unwrap()
+}
+
+fn id(plan: &Value) -> &str {
+    plan["undo"].as_str().unwrap()
+}
+
+#[test]
+fn an_undo_leaves_nothing_of_a_list_that_was_made_for_it() {
+    let stage = Stage::new();
+    erased(&stage);
+    let plan = restored(&stage, &["named"]);
+    let said = stage.run(&["restore", "--undo", id(&plan), "--dry-run"]);
+    assert_eq!((said.code, said.err.as_str()), (Some(0), "nothing was written\n"));
+    insta::assert_snapshot!(said.out, @r#"
+    the list named
+    removed 2 tasks: 2, 3
+    highest number: as it was before
+    "#);
+    assert_eq!(names(&stage, "tasks/named"), [".highwatermark", ".lock", "2.json", "3.json"]);
+    let undone = undo(&stage, id(&plan));
+    assert_eq!((&undone["removed"], &undone["highwatermark_restored"]), (&json!(["2", "3"]), &json!(true)));
+    assert!(!stage.client("tasks/named").exists());
+    let said = stage.run(&["restore", "--undo", id(&plan)]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.err.contains("no restore is called"), "{}", said.err);
+    assert_eq!(restored(&stage, &["named"])["done"], true, "what was undone can be restored again");
+}
+
+#[test]
+fn an_undo_gives_the_list_back_as_it_was() {
+    let stage = Stage::new();
+    erased(&stage);
+    write_task(&stage, "named", "2", json!({"subject": "Another's"}));
+    stage.write("tasks/named/.highwatermark", "5\n");
+    let before = read(&stage, "tasks/named/2.json");
+    let plan = restored(&stage, &["named"]);
+    assert_eq!(names(&stage, "tasks/named"), [".highwatermark", ".lock", "2.json", "6.json", "7.json"]);
+    undo(&stage, id(&plan));
+    assert_eq!(names(&stage, "tasks/named"), [".highwatermark", ".lock", "2.json"]);
+    assert_eq!(
+        (read(&stage, "tasks/named/.highwatermark"), read(&stage, "tasks/named/2.json")),
+        ("5\n".into(), before)
+    );
+}
+
+#[test]
+fn what_the_client_changed_since_stays() {
+    let stage = Stage::new();
+    erased(&stage);
+    let plan = restored(&stage, &["named"]);
+    write_task(&stage, "named", "2", json!({"status": "in_progress", "owner": "carol"}));
+    write_task(&stage, "named", "9", json!({"blockedBy": ["3"]}));
+    stage.write("tasks/named/.highwatermark", 12);
+    let undone = undo(&stage, id(&plan));
+    assert_eq!((&undone["removed"], &undone["kept"]), (&json!(["3"]), &json!(["2"])));
+    assert_eq!(undone["highwatermark_restored"], false);
+    assert_eq!(names(&stage, "tasks/named"), [".highwatermark", ".lock", "2.json", "9.json"]);
+    assert_eq!(read(&stage, "tasks/named/.highwatermark"), "12");
+}
+
+#[test]
+fn a_number_that_another_task_names_is_not_given_again() {
+    let stage = Stage::new();
+    erased(&stage);
+    let plan = restored(&stage, &["named"]);
+    write_task(&stage, "named", "4", json!({"blockedBy": ["3"]}));
+    let undone = undo(&stage, id(&plan));
+    assert_eq!((&undone["removed"], &undone["highwatermark_restored"]), (&json!(["2", "3"]), &json!(false)));
+    assert_eq!(read(&stage, "tasks/named/.highwatermark"), "3");
+}
+
+#[test]
+fn an_undo_of_a_list_that_has_gone_and_of_a_hostile_record_harms_nothing() {
+    let stage = Stage::new();
+    erased(&stage);
+    let plan = restored(&stage, &["named"]);
+    stage.remove_dir("tasks/named");
+    assert_eq!(undo(&stage, id(&plan))["gone"], json!(["2", "3"]));
+    for bad in ["../../x", "..", "", "nothing"] {
+        assert_eq!(stage.run(&["restore", "--undo", bad]).code, Some(1), "{bad:?}");
+    }
+    let plan = restored(&stage, &["named"]);
+    let path = stage.keep(&format!("restores/{}.json", id(&plan)));
+    let record = std::fs::read_to_string(&path).unwrap();
+    let precious = stage.home().join("precious.json");
+    std::fs::write(&precious, read(&stage, "tasks/named/2.json")).unwrap();
+    for (from, to) in
+        [("\"list\":\"named\"", "\"list\":\"../..\""), ("\"id\":\"2\"", "\"id\":\"../../../precious\"")]
+    {
+        assert!(record.contains(from));
+        std::fs::write(&path, record.replace(from, to)).unwrap();
+        assert_eq!(stage.run(&["restore", "--undo", id(&plan)]).code, Some(1), "{to}");
+        assert!(precious.exists());
+    }
+    std::fs::write(&path, "torn {").unwrap();
+    assert_eq!(stage.run(&["restore", "--undo", id(&plan)]).code, Some(1));
+}
+
+#[test]
+fn a_restore_that_was_killed_is_gone_on_with_and_can_be_undone() {
+    let stage = Stage::new();
+    erased(&stage);
+    let plan = restored(&stage, &["named"]);
+    // As if it had been killed after its first file: the second number is another task's now.
+    std::fs::remove_file(stage.client("tasks/named/.highwatermark")).unwrap();
+    write_task(&stage, "named", "3", json!({"subject": "The client's"}));
+    let again = restored(&stage, &["named"]);
+    let put = |field: &str| again["tasks"][0][field].clone();
+    assert_eq!(
+        (again["tasks"].as_array().unwrap().len(), put("was"), put("id")),
+        (1, json!("3"), json!("4"))
+    );
+    assert_eq!(put("blocked_by"), json!(["2"]), "the first is there");
+    let undone = undo(&stage, id(&plan));
+    assert_eq!((&undone["removed"], &undone["kept"]), (&json!(["2"]), &json!(["3"])));
+}
