@@ -13,12 +13,7 @@ use crate::ui;
 
 /// Arguments of `teamkeep export`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  teamkeep export parser-team -o parser-team.teamkeep.tar.gz
-      Write the last run of this team to a file that `teamkeep import` reads, and `tar` as well.
-  teamkeep export latest --redact -o - | ssh other teamkeep import /dev/stdin
-      Carry the last run to another machine, without keys, tokens, addresses and home directories.")]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// A team's name, `latest`, or the beginning of a run's id
     #[arg(value_name = "RUN")]
@@ -33,6 +28,14 @@ pub struct Args {
     #[arg(long)]
     force: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  # the last run of a team, in a file that `teamkeep import` reads, and `tar` as well
+  teamkeep export parser-team -o parser-team.teamkeep.tar.gz
+
+  # the last run to another machine, without keys, tokens, addresses and home directories
+  teamkeep export latest --redact -o - | ssh other teamkeep import /dev/stdin";
 
 /// Runs it.
 ///

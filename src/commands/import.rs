@@ -11,12 +11,7 @@ use crate::error::{Error, Result};
 
 /// Arguments of `teamkeep import`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  teamkeep import parser-team.teamkeep.tar.gz && teamkeep replay parser-team
-      Bring a run on record that was exported on another machine, and tell its story.
-  teamkeep import big.teamkeep.tar.gz --max-size '16 GiB'
-      Take one that unpacks to more than 4 GiB.")]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// What `teamkeep export` wrote
     #[arg(value_name = "FILE")]
@@ -25,6 +20,14 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", default_value = "4 GiB", value_parser = size)]
     max_size: u64,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  # a run that was exported on another machine, and its story
+  teamkeep import parser-team.teamkeep.tar.gz && teamkeep replay parser-team
+
+  # one that unpacks to more than 4 GiB
+  teamkeep import big.teamkeep.tar.gz --max-size '16 GiB'";
 
 fn size(text: &str) -> std::result::Result<u64, String> {
     config::parse_size(text).ok_or_else(|| "write it as \"4 GiB\" or \"512 MiB\"".to_owned())

@@ -16,15 +16,7 @@ use crate::ui::escape;
 
 /// Arguments of `teamkeep prune`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  teamkeep prune --older-than 90d
-      Show which runs ended more than 90 days ago, and what would go with them.
-  teamkeep prune --keep 20 --max-size '1 GiB' --yes
-      Keep the 20 newest runs, and of these the newest that fit into 1 GiB.
-
-What is alive stays, and so does a run of which something cannot be read. Without bounds there go what no run needs and
-what `log.keep` and `log.keep-size` in the configuration say.")]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// Runs that have been over for longer: `30d`, `12h`
     #[arg(long, value_name = "DURATION", value_parser = duration)]
@@ -45,6 +37,22 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  # which runs ended more than 90 days ago, and what would go with them
+  teamkeep prune --older-than 90d --dry-run
+
+  # keep the 20 newest runs, and of these the newest that fit into 1 GiB
+  teamkeep prune --keep 20 --max-size '1 GiB' --yes
+
+What is alive stays, and so does a run of which something cannot be read. Without bounds
+there go what no run needs and what `log.keep` and `log.keep-size` in the configuration say.
+
+Exit codes:
+  0   done, or nothing is to be removed; or a plan, asked for with --dry-run or shown on a terminal
+  1   a failure; or a plan alone, in a pipe without --yes and --dry-run: nothing was removed
+  64  a command line that makes no sense";
 
 fn duration(text: &str) -> std::result::Result<Duration, String> {
     config::parse_duration(text).ok_or_else(|| "write it as \"30d\" or \"12h\"".to_owned())
@@ -89,12 +97,16 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         let all =
             [count(pruned.runs, "run"), count(pruned.contents, "object"), count(pruned.segments, "segment")];
         reading::print(context, &format!("removed {} ({})\n", all.join(", "), bytes(pruned.bytes)))?;
-    } else if !plan.is_empty() {
+    }
+    let alone = pruned.is_none() && !plan.is_empty();
+    if alone && !args.json {
         context.ui.say("nothing was changed; --yes does it");
     }
     let problems = pruned.map(|pruned| pruned.problems).unwrap_or_default();
     problems.iter().for_each(|problem| context.ui.say(&format!("teamkeep: {problem}")));
-    Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    // A script that forgot to say so must not take the plan for its execution.
+    let forgot = alone && !args.dry_run && !context.ui.is_terminal();
+    Ok(if problems.is_empty() && !forgot { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn count(number: usize, thing: &str) -> String {

@@ -67,6 +67,10 @@ fn of_what_was_said_there_are_sizes_and_hashes_and_of_the_rest_all() {
     assert!(stage.client(&lead.transcript()).exists(), "the client still has it, and it is not told");
     assert_eq!(stage.run(&["verify"]).code, Some(0));
     assert_eq!(stage.run(&["report", TEAM]).code, Some(0));
+    let said = stage.run(&["restore", TEAM, "--to", stage.home().join("then").to_str().unwrap()]);
+    assert_eq!(said.code, Some(1));
+    let cannot = format!("teamkeep: cannot restore run {}: its texts were not recorded\n", run.run);
+    assert!(said.err.starts_with(&cannot), "{}", said.err);
 }
 
 /// Texts of a recorded run that must not be on record.
