@@ -84,7 +84,8 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         None => None,
         Some(right) => {
             let (grace, patience) = (context.config.archive.longest_look, limits.lock_patience);
-            let ground = Ground { right, log: &log, grace, patience };
+            let policy = context.paths.policy();
+            let ground = Ground { right, log: &log, policy: &policy, grace, patience };
             let mut progress = context.ui.progress("removing", plan.bytes);
             let pruned = apply(&survey, &plan, &ground, &mut |bytes| progress.add(bytes))?;
             drop(progress);

@@ -34,6 +34,8 @@ pub struct Ground<'a> {
     pub right: &'a Maintenance,
     /// The event log's directory.
     pub log: &'a Path,
+    /// The gatekeeper's directory: what it remembers of a run goes with the run.
+    pub policy: &'a Path,
     /// How long a hook call may take between finding a content and naming it.
     pub grace: Duration,
     /// How long locks are waited for.
@@ -47,14 +49,18 @@ pub struct Ground<'a> {
 pub fn apply(survey: &Survey, plan: &Plan, ground: &Ground<'_>, done: &mut dyn FnMut(u64)) -> Result<Pruned> {
     let mut pruned = Pruned::default();
     // What somebody who was stopped had set aside.
-    let named = named(ground);
-    ground.right.bring_back(|hash| named.contains(hash))?;
+    let needed = named(ground);
+    ground.right.bring_back(|hash| is_needed(needed.as_ref(), hash))?;
     ground.right.forget()?;
     let mut all_went = true;
     for going in &plan.runs {
         let run = &survey.runs[going.place].run;
         match ground.right.retire(run) {
-            Ok(true) => pruned.runs += 1,
+            Ok(true) => {
+                pruned.runs += 1;
+                // Its name became a directory's, and is no path. One that stays is made anew or read by nobody.
+                let _ = std::fs::remove_file(ground.policy.join(format!("{}.json", run.run)));
+            }
             Ok(false) => {
                 all_went = false;
                 pruned.problems.push(format!("run {} stays: it has changed", run.run));
@@ -99,7 +105,11 @@ fn contents(
         return Ok(());
     };
     let needed = named(ground);
-    for stored in going.iter().filter(|stored| !needed.contains(&stored.hash)) {
+    if needed.is_none() {
+        pruned.problems.push("the contents stay: a run cannot be read whole, and may need them".to_owned());
+        return Ok(());
+    }
+    for stored in going.iter().filter(|stored| !is_needed(needed.as_ref(), &stored.hash)) {
         ground.right.set_aside(stored)?;
         pruned.contents += 1;
         pruned.bytes += stored.size;
@@ -108,15 +118,27 @@ fn contents(
     // A hook of a team that had no lock yet may have found a content just before it went, and name it just after.
     std::thread::sleep(ground.grace);
     let needed = named(ground);
-    pruned.contents -= ground.right.bring_back(|hash| needed.contains(hash))?;
+    pruned.contents -= ground.right.bring_back(|hash| is_needed(needed.as_ref(), hash))?;
     Ok(())
 }
 
-/// Every content that a run names by now.
-fn named(ground: &Ground<'_>) -> HashSet<String> {
+/// Every content that a run names by now; `None` when there is a run that cannot be read whole.
+fn named(ground: &Ground<'_>) -> Option<HashSet<String>> {
     let archive = ground.right.archive();
     let library = Library::open(archive.clone(), ground.log.to_owned());
-    library.runs.iter().flat_map(|run| needs(archive, run).0).collect()
+    let mut named = HashSet::new();
+    let mut unread = !library.damaged.is_empty();
+    for run in &library.runs {
+        let (needs, damaged) = needs(archive, run);
+        named.extend(needs);
+        unread |= damaged;
+    }
+    (!unread).then_some(named)
+}
+
+/// Whether something needs a content; where nobody can tell, it may.
+fn is_needed(named: Option<&HashSet<String>>, hash: &str) -> bool {
+    named.is_none_or(|named| named.contains(hash))
 }
 
 fn segments(survey: &Survey, plan: &Plan, ground: &Ground<'_>, pruned: &mut Pruned) -> Result<()> {

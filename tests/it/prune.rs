@@ -102,6 +102,16 @@ fn a_plan_changes_nothing_and_what_it_says_happens() {
 }
 
 #[test]
+fn what_the_gates_remember_of_a_run_goes_with_it() {
+    let stage = three();
+    let notebook = |place: usize| stage.keep(&format!("policy/{}.json", stage.library().runs[place].run));
+    let books = [notebook(0), notebook(2)];
+    assert!(books.iter().all(|book| book.exists()), "{books:?}");
+    prune(&stage, &["--keep", "1", "--yes"]);
+    assert_eq!(books.map(|book| book.exists()), [false, true]);
+}
+
+#[test]
 fn the_newest_stay_and_what_they_share_with_those_that_go() {
     let stage = three();
     let all = objects(&stage);
