@@ -1,5 +1,7 @@
 //! The terminal, written in one place: what a program reads on stdout, what a person reads on stderr.
 
+pub mod screen;
+
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 

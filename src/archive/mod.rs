@@ -25,7 +25,7 @@ pub use capture::{Call, Captured};
 pub use index::{Index, Seat};
 pub use inspect::Stored;
 pub use maintenance::{Maintenance, Staging};
-pub use object::{Objects, Reading};
+pub use object::{Care, Objects, Reading};
 pub use run::{EndedBy, Imported, RunRecord, SessionRecord, SessionRole};
 pub use snapshot::{Change, Snapshot};
 pub use state::{FileState, Held, Journal, apply};

@@ -8,6 +8,7 @@ pub mod hook;
 pub mod import;
 pub mod install;
 pub mod log;
+mod moment;
 mod output;
 pub mod place;
 pub mod policy;

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use super::reading;
 use crate::clock;
-use crate::commands::show::{beside, moment};
+use crate::commands::moment::{beside, moment};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::timeline::{Library, Opened};
@@ -104,9 +104,14 @@ fn meant<'a>(
     args: &Args,
 ) -> Result<(&'a crate::archive::Archive, &'a crate::timeline::Material, Option<String>)> {
     let material = opened.runs.first().ok_or_else(|| library.empty())?;
-    let at = args.at.as_deref().map(|text| moment(text, material)).transpose()?.map(clock::stamp);
+    let at = args
+        .at
+        .as_deref()
+        .map(|text| moment(text, &material.run, context.clock.now()))
+        .transpose()?
+        .map(clock::stamp);
     if let Some(at) = &at {
-        beside(context, &material.run, at);
+        beside(context, &material.run, &[at]);
     }
     Ok((&library.archive, material, at))
 }

@@ -13,6 +13,7 @@ mod range;
 mod reader;
 pub mod retention;
 mod segments;
+mod sift;
 mod single;
 mod writer;
 
@@ -21,7 +22,8 @@ pub use follow::{Follower, Last, last};
 pub use lines::{Lines, Position, Raw};
 pub use problems::{Problem, Problems};
 pub use range::Range;
-pub use reader::{Line, Reader, parse};
-pub use segments::{Name, Segment, list};
+pub use reader::{Line, Parsed, Reader, parse};
+pub use segments::{Name, Segment, list, size};
+pub use sift::{Glance, sift};
 pub use single::each_of;
 pub use writer::{Appended, Log};

@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
 
-use super::{Material, by_run, lines_of};
+use super::events::Depth;
+use super::lines::lines_of;
+use super::{Material, by_run};
 use crate::archive::{Archive, RunRecord};
 use crate::error::{Error, Result};
 use crate::log::{Line, Problems, Range, Reader};
@@ -19,7 +21,7 @@ pub struct Library {
     pub runs: Vec<RunRecord>,
     /// Runs whose record cannot be read.
     pub damaged: Vec<String>,
-    log: PathBuf,
+    pub(super) log: PathBuf,
 }
 
 /// Some runs, opened.
@@ -132,12 +134,25 @@ impl Library {
     /// # Errors
     /// When the log's directory cannot be listed.
     pub fn open_runs(&self, wanted: &[&RunRecord]) -> Result<Opened> {
+        self.opened(wanted, Depth::Whole)
+    }
+
+    /// Opens runs as far as their stories are made of it: a large log costs less so.
+    ///
+    /// # Errors
+    /// When the log's directory cannot be listed.
+    pub fn open_stories(&self, wanted: &[&RunRecord]) -> Result<Opened> {
+        self.opened(wanted, Depth::Story)
+    }
+
+    fn opened(&self, wanted: &[&RunRecord], depth: Depth) -> Result<Opened> {
         if wanted.is_empty() {
             return Ok(Opened { runs: Vec::new(), problems: Problems::default() });
         }
-        let is_wanted = |run: &str| wanted.iter().any(|wanted| wanted.run == run);
+        let names: HashSet<&str> = wanted.iter().map(|run| run.run.as_str()).collect();
+        let is_wanted = |run: &str| names.contains(run);
         let (mut events, problems): (HashMap<_, _>, _) =
-            by_run(&self.log, &self.archive, &self.runs, is_wanted)?;
+            by_run(&self.log, &self.archive, &self.runs, is_wanted, depth)?;
         let runs = wanted.iter().map(|run| {
             let events = events.remove(&run.run).unwrap_or_default();
             Material::open(&self.archive, (*run).clone(), events, &self.runs)

@@ -1,5 +1,7 @@
 //! What the policy said, as it was recorded beside the events.
 
+use std::collections::HashMap;
+
 use super::entry::{Entry, Kind, Source};
 use super::events::Told;
 use super::material::Material;
@@ -12,8 +14,11 @@ pub fn rulings(material: &Material) -> Vec<Entry> {
         .iter()
         .filter_map(|event| event.ruling.as_ref().map(|ruling| (event, &ruling.verdict, ruling.of.as_str())))
         .collect();
+    let user = users(material);
     let tell = |(place, (event, verdict, of)): (usize, &(&Told, &Verdict, &str))| {
-        let mut entry = Entry::new(&event.at, Kind::Verdict, event.shown(&material.run), Source::Hook);
+        let by = user.get(of).copied().filter(|_| event.who().is_none());
+        let actor = by.unwrap_or_else(|| event.shown(&material.run));
+        let mut entry = Entry::new(&event.at, Kind::Verdict, actor, Source::Hook);
         entry.summary = Some(verdict.source());
         entry.text = Some(verdict.reason.clone());
         entry.agent.clone_from(&event.actor.id);
@@ -25,6 +30,16 @@ pub fn rulings(material: &Material) -> Vec<Entry> {
         entry
     };
     spoken.iter().enumerate().map(tell).collect()
+}
+
+/// Who used the tool of an event, by the event's id: before 2.1.69 only the transcripts tell it.
+fn users(material: &Material) -> HashMap<&str, &str> {
+    let uses = &material.voices.uses;
+    let used = material
+        .events
+        .iter()
+        .filter_map(|event| Some((event.id.as_str(), uses.get(event.payload.tool_use_id()?)?.by.as_str())));
+    used.collect()
 }
 
 /// How often the same had been blocked before it was let through. As the guard counts: what a pause let through in

@@ -50,6 +50,21 @@ fn the_premature_shutdown_of_every_recorded_run_is_held_back() {
 }
 
 #[test]
+fn whom_no_hook_names_the_transcripts_name_in_the_story_of_a_verdict() {
+    let stage = Stage::judging();
+    Trace::read("v47-inprocess", BEGAN).answers(&stage);
+    stage.finish();
+    let verdicts: Vec<Value> = stage.log().into_iter().filter(|line| line["event"] == "Verdict").collect();
+    assert!(verdicts.iter().any(|line| line["actor"]["kind"] == "unknown"), "{verdicts:?}");
+    let entries = stage.replay("latest");
+    let told: Vec<&Value> = entries.iter().filter(|entry| entry["kind"] == "verdict").collect();
+    assert_eq!(told.len(), verdicts.len());
+    assert!(told.iter().all(|entry| entry["actor"] != "unknown"), "{told:?}");
+    let block = told.iter().find(|entry| entry["decision"] == "block").unwrap();
+    assert_eq!(block["actor"], "team-lead");
+}
+
+#[test]
 fn a_team_without_tasks_is_warned_and_never_held_back() {
     let stage = Stage::judging();
     let answers = Trace::read("v328-notasks", BEGAN).answers(&stage);
