@@ -38,6 +38,11 @@ impl Ui {
         quiet(io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()))
     }
 
+    /// A writer to stdout for bytes that are no text.
+    pub fn bytes(&self) -> impl Write + use<> {
+        io::BufWriter::with_capacity(64 * 1024, io::stdout())
+    }
+
     /// One line for the person at stderr.
     pub fn say(&self, line: &str) {
         let _ = writeln!(io::stderr(), "{}", escape(line));

@@ -83,7 +83,12 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     }
     let library = reading::library(context)?;
     let name = args.run.as_deref().unwrap_or_default();
-    let opened = library.open_runs(&[library.find(name)?])?;
+    let run = library.find(name)?;
+    if run.veiled {
+        return Err(Error::new(format!("cannot restore run {}: its texts were not recorded", run.run))
+            .hint("`privacy.record` was \"metadata\" then; `teamkeep show` tells what is known"));
+    }
+    let opened = library.open_runs(&[run])?;
     match (&args.to, &args.tasks) {
         (Some(directory), _) => files::run(context, args, &library, &opened, directory),
         (None, Some(named)) => tasks::run(context, args, &library, &opened, named),

@@ -14,9 +14,10 @@ mod reader;
 pub mod retention;
 mod segments;
 mod sift;
+mod single;
 mod writer;
 
-pub use exclusive::Exclusive;
+pub use exclusive::{Exclusive, written_to};
 pub use follow::{Follower, Last, last};
 pub use lines::{Lines, Position, Raw};
 pub use problems::{Problem, Problems};
@@ -24,4 +25,5 @@ pub use range::Range;
 pub use reader::{Line, Parsed, Reader, parse};
 pub use segments::{Name, Segment, list, size};
 pub use sift::{Glance, sift};
+pub use single::each_of;
 pub use writer::{Appended, Log};

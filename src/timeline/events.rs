@@ -1,14 +1,14 @@
 //! The events of a run, out of the log.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
 use serde::Deserialize;
 
 use super::voices::lead;
-use crate::archive::RunRecord;
+use crate::archive::{Archive, RunRecord};
 use crate::event::{Actor, ActorKind, Recorded};
 use crate::log::{self, Glance, Problems, Range};
 use crate::payload::{Kind, Payload};
@@ -116,40 +116,32 @@ impl Told {
 }
 
 /// Reads the log once and gives each of the wanted runs its events, ordered by time. `all` are all runs on record: an
-/// event from before its session had a run belongs to the first run that the session came to have.
+/// event from before its session had a run belongs to the first run that the session came to have. What an imported
+/// run brought along is read from beside it.
 ///
 /// # Errors
 /// When the log's directory cannot be listed.
 pub fn by_run(
     log: &Path,
+    archive: &Archive,
     all: &[RunRecord],
     wanted: impl Fn(&str) -> bool + Sync,
     depth: Depth,
 ) -> io::Result<(HashMap<String, Vec<Told>>, Problems)> {
-    let mut runs_of: HashMap<&str, Vec<&RunRecord>> = HashMap::new();
-    for run in all {
-        for session in &run.sessions {
-            runs_of.entry(&session.id).or_default().push(run);
-        }
-    }
-    let run_of = |run: Option<&str>, session: Option<&str>, at: &str| match (run, session) {
-        (Some(run), _) => Some(run.to_owned()),
-        (None, Some(session)) => runs_of.get(session).and_then(|runs| claim(runs, at)),
-        (None, None) => None,
-    };
+    let claims = Claims::new(all);
     let takes_all = depth == Depth::Whole || log::size(log) < LARGE;
     let wants = |glance: &Glance<'_>| {
         let is_wanted = match (&glance.run, &glance.session) {
             (Some(run), _) => wanted(run),
             (run, session) => {
-                run_of(run.as_deref(), session.as_deref(), &glance.at).is_some_and(|run| wanted(&run))
+                claims.run_of(run.as_deref(), session.as_deref(), &glance.at).is_some_and(|run| wanted(&run))
             }
         };
         is_wanted && (takes_all || tells(glance))
     };
-    let (found, problems) = log::sift(log, Range::default(), wants, |line| {
+    let (found, mut problems) = log::sift(log, Range::default(), wants, |line| {
         let recorded = line.recorded;
-        let run = run_of(recorded.run.as_deref(), recorded.session.as_deref(), &recorded.at);
+        let run = claims.of(&recorded);
         let mut told = Told::new(recorded);
         if !takes_all {
             told.payload.forget(&COMMON);
@@ -157,8 +149,17 @@ pub fn by_run(
         (run, told)
     })?;
     let mut events: HashMap<String, Vec<Told>> = HashMap::new();
+    let mut known: HashSet<String> = HashSet::new();
+    for run in all.iter().filter(|run| run.imported.is_some() && wanted(&run.run)) {
+        let own = events.entry(run.run.clone()).or_default();
+        problems.merge(brought(archive, run, depth, |told| {
+            known.insert(told.id.clone());
+            own.push(told);
+        })?);
+    }
     for (run, told) in found {
-        if let Some(run) = run {
+        // One that goes on here was recorded here as well.
+        if let Some(run) = run.filter(|_| !known.contains(&told.id)) {
             events.entry(run).or_default().push(told);
         }
     }
@@ -169,6 +170,56 @@ pub fn by_run(
         }
     }
     Ok((events, problems))
+}
+
+/// The events that an imported run brought along.
+fn brought(
+    archive: &Archive,
+    run: &RunRecord,
+    depth: Depth,
+    mut each: impl FnMut(Told),
+) -> io::Result<Problems> {
+    let Some(path) = archive.events_file(&run.run) else { return Ok(Problems::default()) };
+    let size = path.symlink_metadata().map_or(0, |metadata| metadata.len());
+    let takes_all = depth == Depth::Whole || size < LARGE;
+    log::each_of(&path, |line| {
+        let glance = || serde_json::from_str::<Glance<'_>>(&line.text).ok();
+        if takes_all || glance().is_none_or(|glance| tells(&glance)) {
+            each(Told::new(line.recorded));
+        }
+        Ok(())
+    })
+}
+
+/// Which run an event belongs to.
+pub(super) struct Claims<'a> {
+    /// The runs that a session was in, as far as they were recorded here.
+    runs_of: HashMap<&'a str, Vec<&'a RunRecord>>,
+}
+
+impl<'a> Claims<'a> {
+    pub fn new(all: &'a [RunRecord]) -> Claims<'a> {
+        let mut runs_of: HashMap<&str, Vec<&RunRecord>> = HashMap::new();
+        for run in all.iter().filter(|run| run.imported.is_none()) {
+            for session in &run.sessions {
+                runs_of.entry(&session.id).or_default().push(run);
+            }
+        }
+        Claims { runs_of }
+    }
+
+    /// The run of an event.
+    pub fn of(&self, recorded: &Recorded) -> Option<String> {
+        self.run_of(recorded.run.as_deref(), recorded.session.as_deref(), &recorded.at)
+    }
+
+    fn run_of(&self, run: Option<&str>, session: Option<&str>, at: &str) -> Option<String> {
+        match (run, session) {
+            (Some(run), _) => Some(run.to_owned()),
+            (None, Some(session)) => self.runs_of.get(session).and_then(|runs| claim(runs, at)),
+            (None, None) => None,
+        }
+    }
 }
 
 /// Of what its sessions did before there was a run, a run's story has that they began, and the prompt that led to it;

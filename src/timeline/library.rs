@@ -1,13 +1,15 @@
 //! The runs on record, and how a person names one.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::path::PathBuf;
 
 use super::events::Depth;
+use super::lines::lines_of;
 use super::{Material, by_run};
 use crate::archive::{Archive, RunRecord};
 use crate::error::{Error, Result};
-use crate::log::{Problems, Range, Reader};
+use crate::log::{Line, Problems, Range, Reader};
 use crate::near::nearest;
 
 /// Everything on record.
@@ -119,6 +121,14 @@ impl Library {
         parts
     }
 
+    /// Leads over the lines of one run as they stand in the log, what its story has no use for left out.
+    ///
+    /// # Errors
+    /// When the log's directory cannot be listed, or what `each` fails with.
+    pub fn lines_of(&self, run: &RunRecord, each: impl FnMut(&Line) -> io::Result<()>) -> Result<Problems> {
+        Ok(lines_of(&self.log, &self.archive, &self.runs, run, each)?)
+    }
+
     /// Opens runs, reading the log once.
     ///
     /// # Errors
@@ -141,7 +151,8 @@ impl Library {
         }
         let names: HashSet<&str> = wanted.iter().map(|run| run.run.as_str()).collect();
         let is_wanted = |run: &str| names.contains(run);
-        let (mut events, problems): (HashMap<_, _>, _) = by_run(&self.log, &self.runs, is_wanted, depth)?;
+        let (mut events, problems): (HashMap<_, _>, _) =
+            by_run(&self.log, &self.archive, &self.runs, is_wanted, depth)?;
         let runs = wanted.iter().map(|run| {
             let events = events.remove(&run.run).unwrap_or_default();
             Material::open(&self.archive, (*run).clone(), events, &self.runs)
