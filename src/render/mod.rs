@@ -35,4 +35,4 @@ pub use screen::{View, screen};
 pub use state::state;
 pub use story::{Telling, excerpt, story};
 pub use teams::teams;
-pub use words::{count, since, size};
+pub use words::{count, since, size, span};
