@@ -39,6 +39,8 @@ enum Command {
     Log(commands::log::Args),
     /// Look whether the record is whole
     Verify(commands::verify::Args),
+    /// Look whether everything is set up, and say what mends what is not
+    Doctor(commands::doctor::Args),
     /// Look after the configuration file
     Config(commands::config::Args),
     /// Play a small recorded run and tell it; touches nothing of yours
@@ -86,6 +88,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Restore(args) => commands::restore::run(&context()?, &args),
         Command::Log(args) => commands::log::run(&context()?, &args),
         Command::Verify(args) => commands::verify::run(&context()?, &args),
+        Command::Doctor(args) => commands::doctor::run(&lenient()?, &args),
         Command::Demo(args) => commands::demo::run(&bare()?, &args),
         Command::Policy(args) => commands::policy::run(&lenient()?, &args),
         Command::Config(args) => commands::config::run(&lenient()?, &args),

@@ -2,6 +2,7 @@
 
 pub mod config;
 pub mod demo;
+pub mod doctor;
 pub mod finish;
 pub mod hook;
 pub mod install;

@@ -2,6 +2,7 @@
 
 mod cells;
 mod detail;
+mod doctor;
 mod findings;
 mod heading;
 mod log;
@@ -16,6 +17,7 @@ mod teams;
 mod words;
 
 pub use detail::detail;
+pub use doctor::health;
 pub use findings::findings;
 pub use log::LogView;
 pub use objection::{Objection, counts, objections};
