@@ -42,7 +42,9 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if args.fix {
         done = fix(context, &asked)?;
         if done.is_empty() {
-            context.ui.say("there is nothing that can be mended from here");
+            let nothing =
+                if health.is_well() { "nothing to mend" } else { "nothing of it can be mended from here" };
+            context.ui.say(nothing);
         } else {
             health = look(context, &asked)?.1;
         }

@@ -16,7 +16,7 @@ use crate::error::Result;
 /// When a directory of the record cannot be listed.
 pub fn examine(facts: &Facts<'_>, misnamed: Option<&Problem>) -> Result<Health> {
     let named = program::named(facts);
-    let mut findings: Vec<Finding> = vec![client::check(&facts.asked)];
+    let mut findings: Vec<Finding> = vec![client::check(&facts.asked, facts.env)];
     findings.extend(events::check(facts));
     findings.push(switches::teams(facts));
     findings.push(switches::tasks(facts));

@@ -107,7 +107,12 @@ pub fn typed(env: &Env) -> String {
 
 /// What the bare word stands for.
 pub fn on_search_path(env: &Env) -> Option<PathBuf> {
-    std::env::split_paths(env.search.as_deref()?).map(|dir| dir.join(NAME)).find(|path| is_executable(path))
+    find(NAME, env)
+}
+
+/// What a name stands for on the search path.
+pub fn find(name: &str, env: &Env) -> Option<PathBuf> {
+    std::env::split_paths(env.search.as_deref()?).map(|dir| dir.join(name)).find(|path| is_executable(path))
 }
 
 /// Whether it is a file that this user may run.

@@ -66,8 +66,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "doctor",
         &[
-            "archive", "clock", "config", "env", "error", "event", "fs", "log", "paths", "restore",
-            "settings", "verify",
+            "archive", "clock", "config", "env", "error", "event", "fs", "log", "paths", "process",
+            "restore", "settings", "team", "verify",
         ],
     ),
     (

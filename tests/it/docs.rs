@@ -116,6 +116,24 @@ fn the_policy_s_page_has_every_diagnostic() {
 }
 
 #[test]
+fn the_doctor_s_page_has_every_check_and_every_verdict() {
+    let doctor = page("docs/doctor.md");
+    let (_, table) = doctor.split_once("\n## The checks\n").unwrap();
+    let rows: Vec<&str> = table.lines().take_while(|line| !line.starts_with("## ")).collect();
+    let rows: Vec<&str> = rows.into_iter().filter(|line| line.starts_with("| `")).collect();
+    let wanted: Vec<String> = teamkeep::doctor::Code::ALL
+        .iter()
+        .map(|code| format!("| `{}` | {} |", code.name(), code.about()))
+        .collect();
+    assert_eq!(rows, wanted, "in the order in which they are told");
+    let kebab = |name: &str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    assert!(teamkeep::doctor::Code::ALL.iter().all(|code| kebab(code.name())));
+    for verdict in teamkeep::doctor::Verdict::ALL {
+        assert!(doctor.contains(&format!("| `{}` | ", verdict.word())), "{verdict:?}");
+    }
+}
+
+#[test]
 fn the_examples_of_the_policy_s_page_are_sound() {
     let policy = page("docs/policy.md");
     let examples: Vec<&str> =
@@ -154,6 +172,7 @@ fn the_project_links_to_pages_that_are_there() {
         "docs/client-facts.md",
         "docs/performance.md",
         "docs/policy.md",
+        "docs/doctor.md",
         "hooks/README.md",
     ] {
         let text = page(name);
