@@ -34,7 +34,7 @@ pub struct Args {
 /// Runs it.
 ///
 /// # Errors
-/// When a directory of the record cannot be listed, or a repair fails.
+/// When a directory of the record cannot be listed.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let asked = client::look(&context.env, &context.paths, |waiting| context.ui.say(waiting));
     let mut health = look(context, &asked)?.1;
@@ -75,21 +75,25 @@ fn look<'a>(context: &'a Context, asked: &Asked) -> Result<(Facts<'a>, Health)> 
     Ok((facts, health))
 }
 
-/// Does what is safe, and says what it did.
+/// Does what is safe, and says what it did. What cannot be done is said, too, and the rest goes on.
 fn fix(context: &Context, asked: &Asked) -> Result<Vec<String>> {
     let (facts, health) = look(context, asked)?;
     let mut done = Vec::new();
     for step in mend::plan(&facts, &health) {
         match step {
-            Step::Install => {
-                install::run(context, &install::Args::for_user(facts.version()))?;
-                done.push("installed the hooks in the user's settings".to_owned());
-            }
+            Step::Install => match install::run(context, &install::Args::for_user(facts.version())) {
+                Ok(_) => done.push("installed the hooks in the user's settings".to_owned()),
+                Err(error) => context.ui.report(&error),
+            },
             Step::Shut(open) => {
-                mend::shut(&open.path)?;
                 let line = format!("closed {} to others (it had mode {:o})", open.path.display(), open.mode);
-                context.ui.say(&line);
-                done.push(line);
+                match mend::shut(&open.path) {
+                    Ok(()) => {
+                        context.ui.say(&line);
+                        done.push(line);
+                    }
+                    Err(error) => context.ui.report(&error),
+                }
             }
         }
     }

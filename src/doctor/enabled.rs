@@ -41,7 +41,9 @@ pub fn hooks(facts: &Facts<'_>) -> Vec<Finding> {
     for layer in facts.layers.iter().filter(|layer| is_set(layer, "disableAllHooks")) {
         let path = layer.path.display();
         let what = format!("no hook runs: `disableAllHooks` is true in {path}");
-        found.push(Finding::bad(Code::HooksEnabled, what).mend(format!("take it out of {path}")));
+        found.push(
+            Finding::bad(Code::HooksEnabled, what).mend(format!("take `disableAllHooks` out of {path}")),
+        );
     }
     let only = facts.layers.iter().filter(|layer| layer.kind == Kind::Managed);
     for layer in only.filter(|layer| is_set(layer, "allowManagedHooksOnly")) {

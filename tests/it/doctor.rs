@@ -89,7 +89,7 @@ fn all_is_well_after_an_install() {
     unknown newest-run         no run is on record yet
     ok      own-failures       hook calls had nothing to complain of in the last 24 hours
     ok      stale-teams        no team directory of a client that is gone
-    
+
     22 ok, 2 unknown: all well
     ");
     assert_eq!(said.err, "");
@@ -132,7 +132,7 @@ fn what_is_broken_is_told_with_what_mends_it() {
     bad     policy-files       ~/.config/teamkeep/teamkeep.toml:1:5: unclosed table, expected `]`
     hint: client               install Claude Code, or put `claude` on the search path
     hint: agent-teams          put "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1" into "env" in ~/.claude/settings.json
-    hint: hooks-enabled        take it out of ~/.claude/settings.json
+    hint: hooks-enabled        take `disableAllHooks` out of ~/.claude/settings.json
     hint: hooks-installed      teamkeep install
     hint: policy-files         teamkeep policy check
     "#);

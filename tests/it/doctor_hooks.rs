@@ -21,7 +21,7 @@ fn program(home: &Home, path: &str, script: &str) {
 fn hooks_that_are_switched_off_are_told() {
     let home = well();
     home.write(&home.read().replacen('{', "{\n  \"disableAllHooks\": true,", 1));
-    assert_snapshot!(one(&home, "hooks-enabled"), @"bad: no hook runs: `disableAllHooks` is true in ~/.claude/settings.json => take it out of ~/.claude/settings.json");
+    assert_snapshot!(one(&home, "hooks-enabled"), @"bad: no hook runs: `disableAllHooks` is true in ~/.claude/settings.json => take `disableAllHooks` out of ~/.claude/settings.json");
     let before = home.read();
     home.run("doctor --fix");
     assert_eq!(home.read(), before, "it is not ours");
