@@ -41,6 +41,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable { name: "TMPDIR", about: "where the record goes when there is no home" },
     Variable { name: "PATH", about: "where `install` looks for this program and the client" },
     Variable { name: "NO_COLOR", about: "no colour in the terminal" },
+    Variable { name: "TERM", about: "`dumb` for a terminal that only takes lines" },
 ];
 
 /// What the environment says, as far as this program asks.
@@ -70,6 +71,8 @@ pub struct Env {
     pub tmp: Option<PathBuf>,
     /// `PATH`
     pub search: Option<OsString>,
+    /// `TERM`
+    pub term: Option<String>,
 }
 
 impl Env {
@@ -88,6 +91,7 @@ impl Env {
             home: path("HOME"),
             tmp: path("TMPDIR"),
             search: value("PATH"),
+            term: text("TERM"),
         }
     }
 }

@@ -31,7 +31,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let kept: Vec<Option<Summary>> = wanted.iter().map(|run| digest::kept(&library.archive, run)).collect();
     let left: Vec<&RunRecord> =
         wanted.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(run, _)| *run).collect();
-    let opened = library.open_runs(&left)?;
+    let opened = library.open_stories(&left)?;
     let mut made = opened.runs.iter().map(|material| {
         let summary = Summary::of(material, &merge(material));
         if opened.problems.count == 0 {

@@ -92,7 +92,7 @@ fn at_present(context: &Context, evidence: &Evidence<'_>) -> Result<Scene> {
     let desk = Desk::new(context.paths.policy(), std::time::Duration::ZERO);
     let Notebook { ledger, guard, .. } = key.map(|key| desk.read(&key)).unwrap_or_default();
     let name = resolved.team.as_ref().map(SafeName::as_str);
-    let state = team_state(&archive, name, index, ledger);
+    let state = team_state(&archive, None, name, index, ledger);
     let as_of = index.map(|index| index.at.clone());
     Ok(Scene { team: team(name, team_by), actor, actor_by, state, guard, as_of })
 }
