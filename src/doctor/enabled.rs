@@ -59,3 +59,36 @@ pub fn hooks(facts: &Facts<'_>) -> Vec<Finding> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::doctor::Verdict;
+    use crate::doctor::facts::tests::facts;
+    use crate::settings::version::Version;
+
+    #[test]
+    fn the_administrator_may_let_only_managed_hooks_run() {
+        let ours = json!({"hooks": {"Stop": [{"hooks": [{"command": "/bin/teamkeep hook stop"}]}]}});
+        let with = |managed: Value| {
+            let facts = facts(Version(2, 1, 328), &[(Kind::Managed, managed), (Kind::User, ours.clone())]);
+            hooks(&facts).remove(0)
+        };
+        let only = json!({"allowManagedHooksOnly": true});
+        let finding = with(only.clone());
+        assert_eq!(finding.verdict, Verdict::Bad);
+        assert_eq!(
+            finding.what,
+            "only the administrator's hooks run: `allowManagedHooksOnly` in /Managed.json"
+        );
+        let mut both = ours.clone();
+        both["allowManagedHooksOnly"] = json!(true);
+        assert_eq!(with(both).verdict, Verdict::Ok, "ours are among them");
+        assert_eq!(with(json!({"allowManagedHooksOnly": false})).verdict, Verdict::Ok);
+        assert_eq!(with(json!({"disableAllHooks": true})).verdict, Verdict::Bad);
+        let user = facts(Version(2, 1, 328), &[(Kind::User, only)]);
+        assert_eq!(hooks(&user)[0].verdict, Verdict::Ok, "only an administrator can say so");
+    }
+}

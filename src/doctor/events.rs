@@ -70,3 +70,32 @@ fn form(layer: &Layer, version: Version, call: &str) -> Option<Finding> {
         Finding::bad(Code::ClientEvents, what).mend(mend)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::doctor::Verdict;
+    use crate::doctor::facts::tests::facts;
+    use crate::doctor::layer::Kind;
+
+    #[test]
+    fn one_unknown_event_costs_an_old_client_the_file_and_a_newer_one_the_hook() {
+        let theirs = json!({"hooks": {"WorktreeCreate": [{"hooks": [{"command": "mine"}]}]}});
+        let late =
+            json!({"hooks": {"TaskCreated": [{"hooks": [{"command": "teamkeep hook task-created"}]}]}});
+        let found = |version, kind, value: &Value| check(&facts(version, &[(kind, value.clone())])).remove(0);
+        assert_eq!(found(Version(2, 1, 49), Kind::User, &theirs).verdict, Verdict::Bad);
+        assert_eq!(found(Version(2, 1, 50), Kind::User, &theirs).verdict, Verdict::Ok);
+        let ours = found(Version(2, 1, 83), Kind::User, &late);
+        assert_eq!((ours.verdict, ours.mend.as_deref()), (Verdict::Bad, Some("teamkeep install")));
+        let local = found(Version(2, 1, 83), Kind::Local, &late);
+        assert_eq!(local.mend.as_deref(), Some("teamkeep install --scope local"));
+        let managed = found(Version(2, 1, 83), Kind::Managed, &late);
+        assert_eq!(
+            managed.mend.as_deref(),
+            Some("take TaskCreated out of /Managed.json, or upgrade the client")
+        );
+    }
+}

@@ -69,3 +69,30 @@ impl<'a> Facts<'a> {
 pub fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
+
+#[cfg(test)]
+pub mod tests {
+    use std::path::PathBuf;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::doctor::layer::State;
+
+    /// The facts of a client of this version with these settings, the strongest first.
+    pub fn facts(version: Version, settings: &[(Kind, Value)]) -> Facts<'static> {
+        let env: &'static Env = Box::leak(Box::default());
+        let paths: &'static Paths = Box::leak(Box::new(Paths::find(env)));
+        let path = |kind: Kind| PathBuf::from(format!("/{kind:?}.json"));
+        let layer = |(kind, value): &(Kind, Value)| Layer {
+            kind: *kind,
+            path: path(*kind),
+            state: State::Read(value.clone()),
+        };
+        let layers: Vec<Layer> = settings.iter().map(layer).collect();
+        let asked = Asked { at: Some("claude".into()), answer: Client::Known(version) };
+        let (plugins, policy) = (plugins(&layers), Effective::default());
+        let now = crate::clock::parse("2026-02-03T04:05:06Z").unwrap();
+        Facts { env, paths, now, asked, layers, plugins, policy, call: "teamkeep".to_owned() }
+    }
+}

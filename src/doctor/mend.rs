@@ -67,3 +67,35 @@ pub fn shut(path: &Path) -> Result<()> {
     };
     change().map_err(|error| Error::from(named(error, "change the mode of", path)))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::doctor::facts::tests::facts;
+    use crate::doctor::finding::Finding;
+    use crate::doctor::layer::Kind;
+    use crate::settings::version::Version;
+
+    /// Whether an install is planned where this check found something.
+    fn installs(settings: &[(Kind, Value)], code: Code) -> bool {
+        let mut facts = facts(Version(2, 1, 328), settings);
+        let paths = crate::paths::Paths { store: "/no/such/record".into(), ..facts.paths.clone() };
+        facts.paths = &paths;
+        plan(&facts, &Health { findings: vec![Finding::bad(code, "it is broken")] }) == [Step::Install]
+    }
+
+    #[test]
+    fn only_what_is_ours_in_the_user_s_file_is_mended() {
+        let ours = || json!({"hooks": {"Stop": [{"hooks": [{"command": "/bin/teamkeep hook stop"}]}]}});
+        let user = [(Kind::User, ours())];
+        assert!(installs(&user, Code::HookCommand) && installs(&user, Code::HooksComplete));
+        assert!(!installs(&user, Code::HooksEnabled), "a switch is the user's own");
+        assert!(!installs(&user, Code::PolicyFiles));
+        let project = [(Kind::Project, ours()), (Kind::User, json!({}))];
+        assert!(!installs(&project, Code::HookCommand), "a project's file is everybody's");
+        assert!(installs(&[(Kind::User, json!({}))], Code::HooksInstalled));
+        assert!(!installs(&[], Code::HooksInstalled), "there is no telling where");
+    }
+}

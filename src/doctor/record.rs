@@ -12,8 +12,9 @@ use crate::fs::read_regular;
 use crate::log::{self, Range};
 use crate::verify::{Scope, Verifier};
 
-/// A session that writes for so long without an event has no hooks.
-const SILENCE: i64 = 10 * 60;
+/// A session that writes for so long without an event has no hooks: between the events that are recorded a turn of
+/// one agent alone may be long.
+const SILENCE: i64 = 60 * 60;
 /// One day of seconds.
 const DAY: i64 = 24 * 60 * 60;
 /// A day's notes are never larger.

@@ -109,6 +109,10 @@ pub fn writable(facts: &Facts<'_>) -> Finding {
             let what = format!("cannot write in {}: {error}", part.display());
             Finding::bad(code, what).mend(format!("chmod u+rwx {}", quoted(&part.to_string_lossy())))
         }
+        None if facts.paths.warning.is_some() => {
+            let what = format!("HOME is not set: the record goes to {}", store.display());
+            Finding::warn(code, what).mend("set HOME or TEAMKEEP_HOME")
+        }
         None if near == store => Finding::ok(code, format!("{} can be written", store.display())),
         None => Finding::ok(code, format!("{} can be made", store.display())),
     }

@@ -108,3 +108,36 @@ fn are(names: &[&str]) -> String {
         more => format!("{} are", more.join(", ")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::doctor::Verdict;
+    use crate::doctor::facts::tests::facts;
+    use crate::doctor::layer::Kind;
+
+    #[test]
+    fn the_strongest_file_decides_on_a_switch() {
+        let env = |value: Value| json!({"env": {TEAMS: value, TASKS: "1"}});
+        let settings = [(Kind::Managed, env(json!("0"))), (Kind::User, env(json!("1")))];
+        let finding = teams(&facts(Version(2, 1, 328), &settings));
+        assert_eq!(finding.verdict, Verdict::Warn);
+        assert_eq!(finding.what, format!("agent teams are off: {TEAMS} is \"0\" in /Managed.json"));
+        for on in [json!("1"), json!(1), json!(true), json!("true")] {
+            let finding = teams(&facts(Version(2, 1, 328), &[(Kind::User, env(on))]));
+            assert_eq!(finding.verdict, Verdict::Ok);
+        }
+    }
+
+    #[test]
+    fn task_tools_are_off_from_2_1_233_on() {
+        let verdict = |version, settings: &[(Kind, Value)]| tasks(&facts(version, settings)).verdict;
+        let nothing = [(Kind::User, json!({}))];
+        assert_eq!(verdict(Version(2, 1, 232), &nothing), Verdict::Ok);
+        assert_eq!(verdict(Version(2, 1, 233), &nothing), Verdict::Warn);
+        let on = [(Kind::User, json!({"env": {TASKS: "1"}}))];
+        assert_eq!(verdict(Version(2, 1, 233), &on), Verdict::Ok);
+    }
+}

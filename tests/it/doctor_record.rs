@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::doctor::{examined, of, one, well};
-use crate::home::Home;
+use crate::home::{Home, said};
 use crate::stage::feed;
 
 const STORE: &str = ".local/share/teamkeep";
@@ -141,4 +141,30 @@ fn a_policy_that_makes_no_sense_and_one_that_nobody_trusts_are_told() {
     assert_snapshot!(one(&home, "policy-trust"), @"warn: ~/.claude/teamkeep.toml is not trusted: its 1 rule do not run => teamkeep policy trust");
     home.ok("policy trust --yes");
     assert!(one(&home, "policy-trust").starts_with("ok: "));
+}
+
+#[test]
+fn without_a_home_the_record_s_place_is_told() {
+    let home = well();
+    std::fs::create_dir(home.at("tmp")).unwrap();
+    let mut command = home.command("doctor");
+    let said = said(home.dir.path(), command.env_remove("HOME").env("TMPDIR", home.at("tmp")));
+    // The settings are found all the same: this directory is the project.
+    assert_eq!(said.code, Some(0));
+    let line = said.out.lines().find(|line| line.contains(" store-writable ")).unwrap();
+    let user = std::os::unix::fs::MetadataExt::uid(&home.at("tmp").metadata().unwrap());
+    assert_eq!(
+        line,
+        format!("warn    store-writable     HOME is not set: the record goes to ~/tmp/teamkeep-{user}")
+    );
+}
+
+#[test]
+fn a_record_that_cannot_be_written_is_told() {
+    let home = well();
+    std::fs::remove_dir_all(home.at(STORE)).unwrap();
+    std::fs::write(home.at(STORE), "").unwrap();
+    assert!(one(&home, "store-private").starts_with("bad: ~/.local/share/teamkeep is no directory"));
+    home.run("doctor --fix");
+    assert_eq!(std::fs::read(home.at(STORE)).unwrap(), b"");
 }

@@ -2,8 +2,12 @@
 
 use std::os::unix::fs::symlink;
 
+use proptest::collection::vec;
+use proptest::prelude::*;
+
 use crate::doctor::{TEAMS, one, well};
 use crate::home::Home;
+use crate::settings_text;
 
 /// What is said of a settings file with this content; nothing of it may be lost by `--fix`.
 fn settings(content: &[u8]) -> String {
@@ -86,4 +90,15 @@ fn fifty_hooks_of_others_are_nothing_to_mend() {
     assert_eq!(home.ok("doctor --fix").err, "nothing to mend\n");
     assert_eq!(home.read(), before);
     assert_eq!(one(&home, "hooks-installed"), "ok: 15 hooks in ~/.claude/settings.json");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_a_file_says_fix_loses_nothing_of_it(choices in vec(any::<u8>(), 0..300), comments: bool) {
+        let before = settings_text::settings(choices, comments);
+        let told = settings(before.as_bytes());
+        prop_assert!(comments || told.starts_with("ok: "), "{told}: {before}");
+    }
 }
