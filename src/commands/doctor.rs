@@ -37,10 +37,11 @@ pub struct Args {
 /// When a directory of the record cannot be listed.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let asked = client::look(&context.env, &context.paths, |waiting| context.ui.say(waiting));
-    let mut health = look(context, &asked)?.1;
+    let (facts, mut health) = look(context, &asked)?;
+    let steps = mend::plan(&facts, &health);
     let mut done: Vec<String> = Vec::new();
     if args.fix {
-        done = fix(context, &asked)?;
+        done = fix(context, &facts, &steps);
         if done.is_empty() {
             let nothing =
                 if health.is_well() { "nothing to mend" } else { "nothing of it can be mended from here" };
@@ -63,7 +64,8 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         });
         reading::print_json(context, &whole)?;
     } else {
-        reading::print(context, &render::health(&health, context.ui.columns()))?;
+        let fix = (!args.fix && !steps.is_empty()).then(|| format!("{} doctor --fix", facts.call));
+        reading::print(context, &render::health(&health, fix.as_deref(), context.ui.columns()))?;
     }
     Ok(if health.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -76,26 +78,24 @@ fn look<'a>(context: &'a Context, asked: &Asked) -> Result<(Facts<'a>, Health)> 
 }
 
 /// Does what is safe, and says what it did. What cannot be done is said, too, and the rest goes on.
-fn fix(context: &Context, asked: &Asked) -> Result<Vec<String>> {
-    let (facts, health) = look(context, asked)?;
+fn fix(context: &Context, facts: &Facts<'_>, steps: &[Step]) -> Vec<String> {
     let mut done = Vec::new();
-    for step in mend::plan(&facts, &health) {
-        match step {
-            Step::Install => match install::run(context, &install::Args::for_user(facts.version())) {
-                Ok(_) => done.push("installed the hooks in the user's settings".to_owned()),
-                Err(error) => context.ui.report(&error),
-            },
+    for step in steps {
+        let line = match step {
+            Step::Install => "installed the hooks in the user's settings".to_owned(),
             Step::Shut(open) => {
-                let line = format!("closed {} to others (it had mode {:o})", open.path.display(), open.mode);
-                match mend::shut(&open.path) {
-                    Ok(()) => {
-                        context.ui.say(&line);
-                        done.push(line);
-                    }
-                    Err(error) => context.ui.report(&error),
-                }
+                format!("closed {} to others (it had mode {:o})", open.path.display(), open.mode)
             }
+        };
+        let result = match step {
+            // It says itself what it did.
+            Step::Install => install::run(context, &install::Args::for_user(facts.version())).map(|_| ()),
+            Step::Shut(open) => mend::shut(&open.path).map(|()| context.ui.say(&line)),
+        };
+        match result {
+            Ok(()) => done.push(line),
+            Err(error) => context.ui.report(&error),
         }
     }
-    Ok(done)
+    done
 }

@@ -78,10 +78,10 @@ pub fn budget(facts: &Facts<'_>) -> Finding {
             Finding::warn(code, what).mend(facts.install())
         }
         Some(seconds) if seconds < 2.0 => {
-            let what = format!("the SessionEnd hook has {seconds} seconds, which may be too few");
+            let what = format!("the SessionEnd hook has a `timeout` of {seconds} s, which may be too short");
             Finding::warn(code, what).mend(facts.install())
         }
-        Some(seconds) => Finding::ok(code, format!("the SessionEnd hook has {seconds} seconds")),
+        Some(seconds) => Finding::ok(code, format!("the SessionEnd hook has a `timeout` of {seconds} s")),
     }
 }
 

@@ -19,6 +19,8 @@ const OWN: &str = env!("CARGO_PKG_VERSION");
 /// Asks each other program of ours that may be run.
 pub fn check(facts: &Facts<'_>, named: &[Named]) -> Finding {
     let running = std::env::current_exe().unwrap_or_default();
+    // By the name that the user has for it.
+    let running = found(facts.env).filter(|found| is_same(found, &running)).unwrap_or(running);
     let hooks = named.iter().filter(|one| one.is_trusted).filter_map(|one| one.path.clone());
     let mut others: Vec<PathBuf> = hooks.chain(found(facts.env)).filter(|path| path.is_file()).collect();
     others.retain(|path| !is_same(path, &running));

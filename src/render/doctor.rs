@@ -4,10 +4,10 @@ use anstyle::{AnsiColor, Style};
 
 use super::cells::Cells;
 use super::words::count;
-use crate::doctor::{Code, Finding, Health, Verdict};
+use crate::doctor::{Code, Health, Verdict};
 
-/// Writes the findings in a table, then what mends each. `colour` is left to the stream.
-pub fn health(health: &Health, columns: Option<usize>) -> String {
+/// Writes the findings in a table, then what mends them; `fix` is the command that does what is safe of it.
+pub fn health(health: &Health, fix: Option<&str>, columns: Option<usize>) -> String {
     let mut out = Vec::new();
     let width = Code::ALL.iter().map(|code| code.name().len()).max().unwrap_or(0);
     for finding in &health.findings {
@@ -20,16 +20,22 @@ pub fn health(health: &Health, columns: Option<usize>) -> String {
         let columns = columns.filter(|_| finding.verdict <= Verdict::Unknown);
         let _ = cells.write(&mut out, columns);
     }
-    let mends: Vec<(&Finding, &String)> =
-        health.findings.iter().filter_map(|finding| Some((finding, finding.mend.as_ref()?))).collect();
+    let mends = mends(health);
     if !mends.is_empty() {
         out.push(b'\n');
     }
-    for (finding, mend) in mends {
+    for (mend, codes) in mends {
         let mut cells = Cells::default();
         cells.add(Style::new().bold(), "hint:", 5);
-        cells.add(Style::new(), finding.code.name(), width + 2);
         cells.add(Style::new(), mend, 0);
+        // A whole line can be pasted into a shell.
+        cells.add(Style::new().dimmed(), &format!(" # {}", codes.join(", ")), 0);
+        let _ = cells.write(&mut out, None);
+    }
+    if let Some(fix) = fix {
+        let mut cells = Cells::default();
+        cells.add(Style::new().bold(), "hint:", 5);
+        cells.add(Style::new(), &format!("{fix}, which does what is safe of this"), 0);
         let _ = cells.write(&mut out, None);
     }
     let mut text = String::from_utf8_lossy(&out).into_owned();
@@ -37,7 +43,21 @@ pub fn health(health: &Health, columns: Option<usize>) -> String {
     text
 }
 
-/// `24 checks: 22 ok, 2 warnings; nothing is broken`.
+/// What mends something, each once, and the checks that it is for.
+fn mends(health: &Health) -> Vec<(&str, Vec<&'static str>)> {
+    let mut mends: Vec<(&str, Vec<&'static str>)> = Vec::new();
+    for finding in &health.findings {
+        let (Some(mend), code) = (&finding.mend, finding.code.name()) else { continue };
+        match mends.iter_mut().find(|(known, _)| known == mend) {
+            Some((_, codes)) if codes.contains(&code) => {}
+            Some((_, codes)) => codes.push(code),
+            None => mends.push((mend, vec![code])),
+        }
+    }
+    mends
+}
+
+/// `22 ok, 2 warnings: all well`.
 fn end(health: &Health) -> String {
     let number = |verdict| health.count(verdict);
     let mut parts = vec![format!("{} ok", number(Verdict::Ok))];

@@ -75,7 +75,7 @@ fn all_is_well_after_an_install() {
     ok      hooks-complete     all 15 events that client 2.1.328 has are recorded
     ok      hooks-twice        no event runs two hooks of ours
     ok      hook-matcher       every matcher lets through what is recorded
-    ok      session-end-budget the SessionEnd hook has 30 seconds
+    ok      session-end-budget the SessionEnd hook has a `timeout` of 30 s
     ok      hook-command       the hooks run ~/bin/teamkeep
     ok      hook-answer        ~/bin/teamkeep recorded and answered a payload in N ms
     ok      search-path        `teamkeep` is ~/bin/teamkeep
@@ -130,11 +130,12 @@ fn what_is_broken_is_told_with_what_mends_it() {
     bad     hooks-enabled      no hook runs: `disableAllHooks` is true in ~/.claude/settings.json
     bad     hooks-installed    there are no hooks of ours in any settings file that the client reads
     bad     policy-files       ~/.config/teamkeep/teamkeep.toml:1:5: unclosed table, expected `]`
-    hint: client               install Claude Code, or put `claude` on the search path
-    hint: agent-teams          put "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1" into "env" in ~/.claude/settings.json
-    hint: hooks-enabled        take `disableAllHooks` out of ~/.claude/settings.json
-    hint: hooks-installed      teamkeep install
-    hint: policy-files         teamkeep policy check
+    hint: install Claude Code, or put `claude` on the search path  # client
+    hint: put "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1" into "env" in ~/.claude/settings.json  # agent-teams
+    hint: take `disableAllHooks` out of ~/.claude/settings.json  # hooks-enabled
+    hint: teamkeep install  # hooks-installed
+    hint: teamkeep policy check  # policy-files
+    hint: teamkeep doctor --fix, which does what is safe of this
     "#);
     assert!(said.out.ends_with("there is something to mend\n"), "{}", said.out);
 }

@@ -67,8 +67,8 @@ fn two_different_hooks_for_one_event_are_told_and_the_same_one_twice_is_none() {
     let lines: Vec<&str> = told.out.lines().filter(|line| line.contains(" hooks-twice ")).collect();
     assert_snapshot!(lines.join("\n"), @"
     bad     hooks-twice        FileChanged and 14 more runs different hooks of ours: teamkeep, ~/bin/teamkeep (in ~/project/.claude/settings.local.json, ~/.claude/settings.json)
-    hint: hooks-twice          teamkeep uninstall
     ");
+    assert!(told.out.contains("hint: teamkeep uninstall  # hooks-twice\n"), "{}", told.out);
     assert_eq!(run("uninstall").code, Some(0));
     assert_eq!(run("doctor").code, Some(0));
 }
@@ -176,9 +176,9 @@ fn what_only_a_project_names_is_not_run() {
 fn the_budget_of_the_last_hook_is_told() {
     let home = well();
     let installed = home.read();
-    assert_eq!(one(&home, "session-end-budget"), "ok: the SessionEnd hook has 30 seconds");
+    assert_eq!(one(&home, "session-end-budget"), "ok: the SessionEnd hook has a `timeout` of 30 s");
     home.write(&installed.replace("\"timeout\": 30", "\"timeout\": 1"));
-    assert!(one(&home, "session-end-budget").starts_with("warn: the SessionEnd hook has 1 seconds"));
+    assert!(one(&home, "session-end-budget").starts_with("warn: the SessionEnd hook has a `timeout` of 1 s"));
     home.ok("doctor --fix");
     assert_eq!(home.read(), installed);
 }
