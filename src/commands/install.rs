@@ -19,6 +19,7 @@ use crate::settings::version::{FIRST_WITH_TEAMS, Version};
 
 /// Arguments of `teamkeep install`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     place: Place,
@@ -29,6 +30,10 @@ pub struct Args {
     #[arg(long, value_name = "X.Y.Z")]
     client_version: Option<Version>,
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep install --dry-run
+  teamkeep install --scope project --yes";
 
 impl Args {
     /// Those of an install into the user's settings, for a client whose version is known or not.

@@ -15,6 +15,7 @@ mod doctor;
 mod doctor_hooks;
 mod doctor_record;
 mod doctor_settings;
+mod help;
 mod home;
 mod html;
 mod html_hands;
