@@ -27,10 +27,12 @@ has_target() {
 
 # The linker for a target, as cargo's variable names it: Debian's (gcc-aarch64-linux-gnu), else none.
 linker() {
-    case $1 in
-        x86_64-*) [ "$(uname -m)" = x86_64 ] && echo cc || command -v x86_64-linux-gnu-gcc ;;
-        aarch64-*) [ "$(uname -m)" = aarch64 ] && echo cc || command -v aarch64-linux-gnu-gcc ;;
-    esac
+    local machine=${1%%-*}
+    if [ "$(uname -m)" = "$machine" ]; then
+        echo cc
+    else
+        command -v "$machine-linux-gnu-gcc"
+    fi
 }
 
 # pack TARGET
