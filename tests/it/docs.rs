@@ -134,6 +134,21 @@ fn the_doctor_s_page_has_every_check_and_every_verdict() {
 }
 
 #[test]
+fn the_formats_name_every_key_of_the_doctor_s_answer() {
+    let formats = page("docs/formats.md");
+    let (_, part) = formats.split_once("## `doctor --json`\n").unwrap();
+    let part = part.split("\n## ").next().unwrap();
+    let answer = super::doctor::examined(&super::doctor::well(), "doctor --json");
+    let mut found = std::collections::BTreeSet::new();
+    keys(&answer, &mut found);
+    assert!(found.contains("mend") && found.len() == 12, "{found:?}");
+    let words: Vec<&str> = part.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    for key in found {
+        assert!(words.contains(&key.as_str()), "docs/formats.md does not name {key}");
+    }
+}
+
+#[test]
 fn the_examples_of_the_policy_s_page_are_sound() {
     let policy = page("docs/policy.md");
     let examples: Vec<&str> =
