@@ -12,8 +12,8 @@ pub(super) fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// Leads the rules over every string.
-pub(super) fn redact<'a>(redactor: &Redactor, text: &'a str) -> Cow<'a, str> {
+/// Leads the rules over every string of a text that stands so deep in others.
+pub(super) fn redact<'a>(redactor: &Redactor, text: &'a str, depth: usize) -> Cow<'a, str> {
     let mut changed: Option<String> = None;
     let mut copied = 0;
     let mut key = String::new();
@@ -26,7 +26,7 @@ pub(super) fn redact<'a>(redactor: &Redactor, text: &'a str) -> Cow<'a, str> {
         let is_value = !is_key && text[..start].trim_end().ends_with(':');
         let new = match is_value && redactor.is_secret(&key, &string) {
             true => Some(redactor.stand_in().to_owned()),
-            false => match redactor.text(&string) {
+            false => match redactor.nested(&string, depth + 1) {
                 Cow::Owned(new) => Some(new),
                 Cow::Borrowed(_) => None,
             },

@@ -60,8 +60,8 @@ pub(super) struct Found<'a> {
 const SECRET: &str =
     r"(?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|credentials?|private[_-]?key|access[_-]?key)";
 
-/// Keys whose whole value nobody is to see. A `token` alone may be a parser's.
-const SECRET_KEY: &str = r"(?i-u:(?:api[_-]?key|secret|passw(?:or)?d|passphrase|private[_-]?key|access[_-]?key|(?:access|auth|refresh|id|session|messaging|bearer|csrf)[_-]?token|^token|authorization)$)";
+/// The ends of keys whose whole value nobody is to see.
+const SECRET_KEY: &str = r"(?:api[_-]?key|secret|passw(?:or)?d|passphrase|private[_-]?key|access[_-]?key|(?:access|auth|refresh|id|session|messaging|bearer|csrf)[_-]?token|authorization)";
 
 /// The patterns of each name that the configuration may pick.
 const KNOWN: &[(&str, &[&str])] = &[
@@ -117,6 +117,9 @@ pub(super) fn rules(privacy: &Privacy, homes: &[String]) -> Result<Vec<Rule>> {
                 let named = format!(r"(?i-u:\b[A-Z0-9_.-]*{SECRET}[A-Z0-9_-]*)");
                 rules.push(rule(name, &format!("{named}={value}"), anything)?);
                 rules.push(rule(name, &format!(r#"{named}["']?:[ \t]*{value}"#), has_digit)?);
+                // A key of JSON whose text nobody opened, or that was cut.
+                let key = format!(r#"["'](?i-u:[A-Z0-9_. -]*{SECRET_KEY}|token)["'][ \t]*:[ \t]*"([^"]+)"#);
+                rules.push(rule(name, &key, is_no_stand_in)?);
                 rules.push(rule(name, r#"://[^/ \t\r\n:@"']+:([^/ \t\r\n@"']+)@"#, anything)?);
             }
             "home" => {
@@ -142,7 +145,8 @@ pub(super) fn rules(privacy: &Privacy, homes: &[String]) -> Result<Vec<Rule>> {
 
 /// Tells the keys of JSON whose whole value nobody is to see.
 pub(super) fn secret_key() -> Result<Regex> {
-    compiled("secret", SECRET_KEY)
+    // A `token` alone may be a parser's: in a key that says more it is not meant.
+    compiled("secret", &format!(r"(?i-u:(?:{SECRET_KEY}|^token)$)"))
 }
 
 fn known(name: &str) -> &'static [&'static str] {
@@ -169,6 +173,11 @@ fn unusable(name: &str, why: &str) -> Error {
 
 fn anything(_: &Found<'_>) -> bool {
     true
+}
+
+/// What was taken out already is not taken out again.
+fn is_no_stand_in(found: &Found<'_>) -> bool {
+    !found.text.starts_with("[redacted:")
 }
 
 /// What stands behind a colon may be prose or code; a secret has a digit.

@@ -125,3 +125,38 @@ fn what_was_redacted_once_is_not_redacted_again() {
     assert_eq!(redactor.text(&once), once);
     assert_eq!(redactor.counts(), counts);
 }
+
+#[test]
+fn a_secret_behind_an_escape_is_found_wherever_the_text_was_not_opened() {
+    let key = "A1b2C3d4E5f6G7h8I9j0K1l2";
+    let inner = json!({"type": "task_assignment", "password": "short", "description": format!(
+        "line\nsk-ant-api03-{key}\n\tghp_{key}\nAKIAIOSFODNN7EXAMPLE\nxoxb-123456789012-abc\njane@example.org \
+         password=\"hunter22pass\" \u{1f44d} the end"
+    )});
+    let once = json!({"text": inner.to_string()}).to_string();
+    let twice = json!([once]).to_string();
+    for text in
+        [inner.to_string(), once.clone(), twice.clone(), format!("said: {once}"), format!("said: {twice}")]
+    {
+        // Whole, and cut at its end.
+        for text in [&text[..], &text[..text.len() - 3]] {
+            let clean = redactor().content(text).into_owned();
+            for secret in [key, "AKIA", "xoxb", "jane", "hunter22", "short"] {
+                assert!(!clean.contains(secret), "{secret} in {clean}");
+            }
+            assert!(clean.contains("task_assignment") && clean.contains("line"), "{clean}");
+        }
+    }
+    let clean = redactor().json(&once).into_owned();
+    let opened: serde_json::Value = serde_json::from_str(&clean).unwrap();
+    let inner: serde_json::Value = serde_json::from_str(opened["text"].as_str().unwrap()).unwrap();
+    assert_eq!(
+        inner["description"],
+        "line\n[redacted:api-key]\n\t[redacted:api-key]\n[redacted:api-key]\n[redacted:api-key]\n[redacted:email] \
+         password=\"[redacted:secret]\" \u{1f44d} the end"
+    );
+    assert_eq!(
+        told(r#"a\njane@example.org\tb \u000aAKIAIOSFODNN7EXAMPLE"#),
+        r#"a\n[redacted:email]\tb \u000a[redacted:api-key]"#
+    );
+}
