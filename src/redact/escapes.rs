@@ -41,6 +41,12 @@ pub(super) fn views(text: &str) -> Vec<View> {
     views
 }
 
+/// Opens what stands between the quotes of a JSON string, whatever it is: half a pair becomes the sign for what is no
+/// character, and what is no escape stays.
+pub(super) fn opened(inner: &str) -> String {
+    unescape(inner, false).map_or_else(|| inner.to_owned(), |view| view.text)
+}
+
 /// Takes the escapes out of a text; `None` where there are none.
 fn unescape(text: &str, any_depth: bool) -> Option<View> {
     let mut view = View { text: String::new(), breaks: Vec::new() };

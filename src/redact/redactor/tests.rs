@@ -160,3 +160,41 @@ fn a_secret_behind_an_escape_is_found_wherever_the_text_was_not_opened() {
         r#"a\n[redacted:email]\tb \u000a[redacted:api-key]"#
     );
 }
+
+#[test]
+fn a_string_that_ends_in_half_a_character_or_was_cut_is_opened_as_far_as_it_goes() {
+    let key = "A1b2C3d4E5f6G7h8I9j0K1l2";
+    for said in [
+        format!(r"\nsk-ant-{key} \ud83d"),
+        format!(r"\udc4d\tsk\u002dant-{key}"),
+        format!(r"\ud83d\ud83d sk-ant\u002D{key}\q"),
+        format!("a raw\tTab and \\nsk-ant-{key}\\ud83d"),
+        format!(r#"{{\"password\":\"{key}\",\"x\":\"\ud83d\\ud83d"#),
+        format!(r#"p\u0061ssword=\"{key}\" \ud83d"#),
+    ] {
+        for text in [
+            format!("{{\"a\":\"{said}\"}}"),
+            format!("{{\"a\":\"{said}"),
+            format!("{{\"a\":\"{said}\\"),
+            format!("{{\"a\":\"{said}\\u12"),
+            format!("{{\"b\":1}}\n{{\"a\":\"{said}"),
+            format!("torn\",\"a\":\"{said}\"}}"),
+        ] {
+            let redactor = redactor();
+            let clean = redactor.content(&text);
+            assert!(!clean.contains(key), "{clean}");
+            assert!(!redactor.counts().is_empty(), "{text}");
+        }
+    }
+    let (text, clean) =
+        (r#"{"a":"\ud83d ada@example.com \ude00"}"#, r#"{"a":"\ud83d [redacted:email] \ude00"}"#);
+    assert_eq!(redactor().json(text), clean);
+}
+
+#[test]
+fn a_value_in_quotes_that_a_shell_was_given_is_found() {
+    assert_eq!(
+        told(r#"bash -c "export TOKEN=\"Zq81hdkwPPmsF6\"""#),
+        r#"bash -c "export TOKEN=\"[redacted:secret]\"""#
+    );
+}
