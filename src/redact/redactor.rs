@@ -96,6 +96,7 @@ impl Redactor {
                 for (key, mut item) in std::mem::take(map) {
                     match &mut item {
                         Value::String(text) if self.is_secret(&key, text) => *text = SECRET.to_owned(),
+                        item if self.names_more(&key) => self.hide(item),
                         item => self.value(item),
                     }
                     let key = self.text(&key);
@@ -107,6 +108,17 @@ impl Redactor {
                 *map = changed;
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Every text and number of a secret.
+    fn hide(&self, value: &mut Value) {
+        match value {
+            Value::String(text) if self.hides(text) => *text = SECRET.to_owned(),
+            Value::Number(number) if self.hides(&number.to_string()) => *value = SECRET.into(),
+            Value::Array(list) => list.iter_mut().for_each(|item| self.hide(item)),
+            Value::Object(map) => map.values_mut().for_each(|item| self.hide(item)),
+            _ => {}
         }
     }
 
@@ -134,9 +146,17 @@ impl Redactor {
 
     /// Whether a value is a secret by the name of its key, and counts it if so.
     pub(super) fn is_secret(&self, key: &str, text: &str) -> bool {
-        let is = !text.is_empty()
-            && !text.starts_with("[redacted:")
-            && self.secret_key.as_ref().is_some_and(|keys| keys.is_match(key));
+        self.secret_key.as_ref().is_some_and(|keys| keys.is_match(key)) && self.hides(text)
+    }
+
+    /// Whether a key says that all that stands under it is secret. A `token` of more than a text is a parser's.
+    pub(super) fn names_more(&self, key: &str) -> bool {
+        !key.eq_ignore_ascii_case("token") && self.secret_key.as_ref().is_some_and(|keys| keys.is_match(key))
+    }
+
+    /// Whether there is anything to take out of a secret's text, and counts it if so.
+    pub(super) fn hides(&self, text: &str) -> bool {
+        let is = !text.is_empty() && !text.starts_with("[redacted:");
         if is {
             self.secrets.fetch_add(1, Ordering::Relaxed);
         }

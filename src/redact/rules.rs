@@ -31,13 +31,14 @@ pub(super) enum Engine {
 }
 
 impl Engine {
-    /// What is found in a text: the first group, or all of it where there is none.
+    /// What is found in a text: its group, or all of it where there is none.
     pub fn find(&self, text: &str) -> Vec<Range<usize>> {
         match self {
             Engine::Known(regex) if !regex.is_match(text) => Vec::new(),
             Engine::Known(regex) => {
-                let found =
-                    regex.captures_iter(text).filter_map(|found| found.get(1).or_else(|| found.get(0)));
+                let found = regex
+                    .captures_iter(text)
+                    .filter_map(|found| found.iter().skip(1).flatten().next().or_else(|| found.get(0)));
                 found.map(|found| found.range()).collect()
             }
             Engine::Own(regex) => regex.find_iter(text).map(|found| found.range()).collect(),
@@ -62,6 +63,12 @@ const SECRET: &str =
 
 /// The ends of keys whose whole value nobody is to see.
 const SECRET_KEY: &str = r"(?:api[_-]?key|secret|passw(?:or)?d|passphrase|private[_-]?key|access[_-]?key|(?:access|auth|refresh|id|session|messaging|bearer|csrf)[_-]?token|authorization)";
+
+/// What curl is given to prove who somebody is.
+const CURL: &[&str] = &[
+    r#"(?-u:\b)curl[ \t](?:[^\r\n]*?[ \t])??(?:-[uU][ \t]*|--(?:proxy-)?user[ \t=]+)[^ \t\r\n:"']+:["']?([^ \t\r\n"'\\][^ \t\r\n"']*)"#,
+    r#"(?-u:\b)curl[ \t](?:[^\r\n]*?[ \t])??(?:-[uU][ \t]*|--(?:proxy-)?user[ \t=]+)(?:"[^"\r\n:]+:([^"\r\n]+)"|'[^'\r\n:]+:([^'\r\n]+)')"#,
+];
 
 /// The patterns of each name that the configuration may pick.
 const KNOWN: &[(&str, &[&str])] = &[
@@ -120,6 +127,12 @@ pub(super) fn rules(privacy: &Privacy, homes: &[String]) -> Result<Vec<Rule>> {
                 // A key of JSON whose text nobody opened, or that was cut.
                 let key = format!(r#"["'](?i-u:[A-Z0-9_. -]*{SECRET_KEY}|token)["'][ \t]*:[ \t]*"([^"]+)"#);
                 rules.push(rule(name, &key, is_no_stand_in)?);
+                let listed =
+                    format!(r#"["'](?i-u:[A-Z0-9_. -]*{SECRET_KEY})["'][ \t]*:[ \t\[]*"?([^\]"{{}},]+)"#);
+                rules.push(rule(name, &listed, has_digit)?);
+                for pattern in CURL {
+                    rules.push(rule(name, pattern, is_no_stand_in)?);
+                }
                 rules.push(rule(name, r#"://[^/ \t\r\n:@"']+:([^/ \t\r\n@"']+)@"#, anything)?);
             }
             "home" => {

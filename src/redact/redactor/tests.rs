@@ -198,3 +198,32 @@ fn a_value_in_quotes_that_a_shell_was_given_is_found() {
         r#"bash -c "export TOKEN=\"[redacted:secret]\"""#
     );
 }
+
+#[test]
+fn lists_objects_and_numbers_under_a_secret_s_key_are_taken_out_whole() {
+    let text = r#"{"apiKey":["listsecret1234", ["x"]], "secret":{"v":"nestedsecret99","n":-1.5e3,"t":true,"z":null},
+ "password":12345678, "accessToken" : [{"a":"b"}, 7 ], "token":{"kind":"ident","line":3}, "token":4, "n":5, "after":"b"}"#;
+    let clean = r#"{"apiKey":["[redacted:secret]", ["[redacted:secret]"]], "secret":{"v":"[redacted:secret]","n":"[redacted:secret]","t":true,"z":null},
+ "password":"[redacted:secret]", "accessToken" : [{"a":"[redacted:secret]"}, "[redacted:secret]" ], "token":{"kind":"ident","line":3}, "token":4, "n":5, "after":"b"}"#;
+    assert_eq!(redactor().json(text), clean);
+    let mut value = json!({"apiKey": ["l1", {"a": 2}], "password": 12345678, "token": 3, "secret": {"v": "n", "t": true}, "n": 1});
+    redactor().value(&mut value);
+    let clean = json!({"apiKey": ["[redacted:secret]", {"a": "[redacted:secret]"}], "password": "[redacted:secret]",
+        "token": 3, "secret": {"v": "[redacted:secret]", "t": true}, "n": 1});
+    assert_eq!(value, clean);
+    let torn = redactor().content(r#"cut","password":12345678,"apiKey": ["listsecret1234","x"#).into_owned();
+    assert!(!torn.contains("12345678") && !torn.contains("listsecret"), "{torn}");
+}
+
+#[test]
+fn a_password_that_curl_was_given_is_found() {
+    for (text, clean) in [
+        ("curl -u user:PW https://x", "curl -u user:[redacted:secret] https://x"),
+        ("curl -sS -H 'a: b;c' --user 'me:p w' x", "curl -sS -H 'a: b;c' --user 'me:[redacted:secret]' x"),
+        (r#"bash -c "curl -uuser:\"PW\" x""#, r#"bash -c "curl -uuser:\"[redacted:secret]\" x""#),
+        ("curl --proxy-user=a:b x", "curl --proxy-user=a:[redacted:secret] x"),
+        ("curl --url http://x:8080 -u me", "curl --url http://x:8080 -u me"),
+    ] {
+        assert_eq!(told(text), clean);
+    }
+}
