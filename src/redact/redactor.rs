@@ -187,9 +187,10 @@ fn apply(rule: &Rule, count: &AtomicU64, text: &str, opened: &[View]) -> Option<
     let said = opened.last().map_or(text, |view| &view.text);
     let mut changed: Option<String> = None;
     let mut copied = 0;
-    for found in rule.engine.find(said) {
+    for mut found in rule.engine.find(said) {
+        found.end = found.start + (rule.part)(&said[found.clone()]).len();
         let (before, after) = (&said[..found.start], &said[found.end..]);
-        if !(rule.means)(&Found { text: &said[found.clone()], before, after }) {
+        if found.is_empty() || !(rule.means)(&Found { text: &said[found.clone()], before, after }) {
             continue;
         }
         let written = opened.iter().rev().fold(found, |range: Range<usize>, view| view.written(&range));

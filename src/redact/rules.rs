@@ -18,6 +18,8 @@ pub(super) struct Rule {
     pub stand_in: String,
     /// Whether what was found is meant after all.
     pub means: fn(&Found<'_>) -> bool,
+    /// What of it is meant, from its start on.
+    pub part: fn(&str) -> &str,
 }
 
 /// What finds things. Tables of Unicode would make every start of the program slower, the hook's included: what is known
@@ -146,6 +148,11 @@ pub(super) fn rules(privacy: &Privacy, homes: &[String]) -> Result<Vec<Rule>> {
                     rules.push(rule(name, pattern, is_somebody_s)?);
                 }
             }
+            "email" => {
+                for pattern in known(name) {
+                    rules.push(Rule { part: address, ..rule(name, pattern, anything)? });
+                }
+            }
             _ => {
                 for pattern in known(name) {
                     rules.push(rule(name, pattern, anything)?);
@@ -172,7 +179,7 @@ fn rule(name: &str, pattern: &str, means: fn(&Found<'_>) -> bool) -> Result<Rule
 
 fn with(name: &str, engine: Engine, means: fn(&Found<'_>) -> bool) -> Rule {
     let stand_in = if name == "home" { "~".to_owned() } else { format!("[redacted:{name}]") };
-    Rule { name: name.to_owned(), engine, stand_in, means }
+    Rule { name: name.to_owned(), engine, stand_in, means, part: whole }
 }
 
 fn compiled(name: &str, pattern: &str) -> Result<Regex> {
@@ -186,6 +193,23 @@ fn unusable(name: &str, why: &str) -> Error {
 
 fn anything(_: &Found<'_>) -> bool {
     true
+}
+
+fn whole(found: &str) -> &str {
+    found
+}
+
+/// The kinds of the client's files. None of them is a domain.
+const KINDS: &[&str] = &[".json", ".jsonl", ".lock", ".txt"];
+
+/// An address without the kind of the file that is named after it; nothing where that was no address.
+fn address(found: &str) -> &str {
+    let mut address = found;
+    while let Some(shorter) = KINDS.iter().find_map(|kind| address.strip_suffix(kind)) {
+        address = shorter;
+    }
+    let is_address = address.split_once('@').is_some_and(|(_, domain)| domain.contains('.'));
+    if is_address { address } else { "" }
 }
 
 /// What was taken out already is not taken out again.

@@ -227,3 +227,20 @@ fn a_password_that_curl_was_given_is_found() {
         assert_eq!(told(text), clean);
     }
 }
+
+#[test]
+fn an_address_that_names_a_file_leaves_the_file_its_kind() {
+    let redactor = redactor();
+    for (text, clean) in [
+        ("teams/x/inboxes/jane@example.org.json", "teams/x/inboxes/[redacted:email].json"),
+        ("inboxes/jane@example.org.json.lock", "inboxes/[redacted:email].json.lock"),
+        ("a@example.org.jsonl", "[redacted:email].jsonl"),
+        ("a@example.org", "[redacted:email]"),
+        ("a@example.json", "a@example.json"),
+    ] {
+        assert_eq!(redactor.path(text), clean);
+        assert_eq!(redactor.text(text), clean);
+    }
+    let said = "see inboxes/jane@example.org.json, or ask jane@example.org.";
+    assert_eq!(redactor.text(said), "see inboxes/[redacted:email].json, or ask [redacted:email].");
+}
