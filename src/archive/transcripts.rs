@@ -76,6 +76,12 @@ fn is_dir(path: &Path) -> bool {
 }
 
 impl Archive {
+    /// The transcripts of a run that the client still has, as far as they may be read: none where the user wants no
+    /// texts, whatever was wanted when the run began.
+    pub fn transcripts(&self, run: &RunRecord) -> Vec<PathBuf> {
+        if self.veiled { Vec::new() } else { run.transcripts() }
+    }
+
     /// Puts the transcripts of a run into the archive, and gives how many were new or had grown.
     ///
     /// # Errors
