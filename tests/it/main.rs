@@ -24,6 +24,7 @@ mod origin;
 mod overrides;
 mod places;
 mod play;
+mod plugin;
 mod policy_commands;
 mod policy_files;
 mod policy_hook;
