@@ -11,6 +11,7 @@ use crate::timeline::{Summary, digest, merge};
 
 /// Arguments of `teamkeep teams`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Also sessions that had no team but started subagents, and teams that no session took part in
     #[arg(short, long)]
@@ -19,6 +20,10 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep teams
+  teamkeep teams --all --json | jq -r '.[] | [.run, .team, .ended_by] | @tsv'";
 
 /// Runs it.
 ///

@@ -11,6 +11,7 @@ mod captures;
 mod crashes;
 mod damage;
 mod docs;
+mod help;
 mod home;
 mod html;
 mod html_hands;

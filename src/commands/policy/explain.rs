@@ -25,6 +25,7 @@ use crate::ui::escape;
 
 /// Arguments of `teamkeep policy explain`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Judge the payload as the next event of this run, with the team as it last was
     #[arg(long, value_name = "RUN")]
@@ -32,6 +33,10 @@ pub struct Args {
     #[command(flatten)]
     wanted: Wanted,
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep policy explain < payload.json
+  teamkeep policy explain --run latest < payload.json";
 
 /// Where the payload would be judged: who speaks, in which team, with which state.
 struct Scene {
