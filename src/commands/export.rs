@@ -29,6 +29,13 @@ pub struct Args {
     force: bool,
 }
 
+impl Args {
+    /// Whether texts are to be taken out, as the configuration says.
+    pub fn redacts(&self) -> bool {
+        self.redact
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   # the last run of a team, in a file that `teamkeep import` reads, and `tar` as well
@@ -52,6 +59,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         refuse_taken(&args.output, args.force)?;
     }
     let dir = directory(&args.output);
+    if !to_stdout && !dir.is_dir() {
+        let what = format!("cannot write {}", args.output.display());
+        return Err(Error::new(format!("{what}: there is no directory {}", dir.display())));
+    }
     let cleaner = match args.redact {
         true => {
             let own = context.env.home.iter().filter_map(|home| home.to_str().map(str::to_owned));

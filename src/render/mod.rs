@@ -37,4 +37,4 @@ pub use state::state;
 pub use status::{brief, status, status_screen};
 pub use story::{Telling, excerpt, story};
 pub use teams::teams;
-pub use words::{count, since, size};
+pub use words::{count, since, size, span};
