@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
-use super::Surroundings;
 use super::team::unread;
+use super::{Surroundings, is_alive};
 use crate::archive::{Archive, Index, RunRecord, Subject};
 use crate::clock::Time;
 use crate::event::{LEAD, SafeName};
 use crate::gatekeeper::{Desk, Overrides, VERDICT, team_state};
 use crate::log;
 use crate::policy::{Decision, Ruling};
-use crate::timeline::is_client_gone;
 
 /// Of a large log so much of its end is read for what the policy said.
 const LOOKED_AT: u64 = 4 << 20;
@@ -93,7 +92,7 @@ fn open_runs<'a>(archive: &'a Archive, wanted: Wanted<'a>) -> impl Iterator<Item
             }
             Wanted::Latest => true,
         };
-        (is_meant && run.ended_at.is_none() && !is_client_gone(archive, &run)).then_some((run, index))
+        (is_meant && is_alive(archive, &run)).then_some((run, index))
     })
 }
 

@@ -13,7 +13,7 @@ pub use brief::{Brief, Wanted};
 pub use record::OnRecord;
 pub use team::{Item, Member, TeamStatus};
 
-use crate::archive::RunRecord;
+use crate::archive::{Archive, RunRecord};
 use crate::clock::{self, Time};
 use crate::gatekeeper::Overrides;
 use crate::timeline::{Library, Opened, is_client_gone, merge};
@@ -33,13 +33,16 @@ pub struct Status {
     pub record: OnRecord,
 }
 
-/// The teams' runs that have no end on record, and whose client is not known to be gone.
+/// The teams' runs that have no end on record, and whose client is not known to be gone. One that no session took part in
+/// is left out: a client that resumes a session makes a team that it never uses (2.1.328).
 pub fn alive(library: &Library) -> Vec<&RunRecord> {
-    let open = library
-        .runs
-        .iter()
-        .filter(|run| run.team.is_some() && run.ended_at.is_none() && run.imported.is_none());
-    open.filter(|run| !is_client_gone(&library.archive, run)).collect()
+    library.runs.iter().filter(|run| is_alive(&library.archive, run)).collect()
+}
+
+/// Whether it is one of these.
+fn is_alive(archive: &Archive, run: &RunRecord) -> bool {
+    let is_open = run.team.is_some() && run.ended_at.is_none() && run.imported.is_none();
+    is_open && !run.sessions.is_empty() && !is_client_gone(archive, run)
 }
 
 impl Status {

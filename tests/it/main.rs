@@ -26,6 +26,7 @@ mod overrides;
 mod places;
 mod play;
 mod plugin;
+mod plugin_twice;
 mod policy_commands;
 mod policy_files;
 mod policy_hook;

@@ -11,8 +11,8 @@ use tempfile::TempDir;
 use super::play::Lead;
 use super::stage::{Said, Stage, feed, kebab};
 
-const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
-const SILENCE: (Option<i32>, &str, &str) = (Some(0), "", "");
+pub const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+pub const SILENCE: (Option<i32>, &str, &str) = (Some(0), "", "");
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -22,15 +22,15 @@ fn page(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap()
 }
 
-fn read(path: &str) -> Value {
+pub fn read(path: &str) -> Value {
     serde_json::from_str(&page(path)).unwrap()
 }
 
 /// A plugin's directory: the script, and the binary where it is wanted.
-struct Plugin(TempDir);
+pub struct Plugin(TempDir);
 
 impl Plugin {
-    fn new(with_binary: bool) -> Plugin {
+    pub fn new(with_binary: bool) -> Plugin {
         let plugin = Plugin(tempfile::tempdir().unwrap());
         std::fs::create_dir(plugin.at("bin")).unwrap();
         // A link: a script written here would be busy while another test's child still has it open.
@@ -46,24 +46,24 @@ impl Plugin {
     }
 
     /// The script as the client runs it.
-    fn command(&self, stage: &Stage, args: &[&str]) -> Command {
+    pub fn command(&self, stage: &Stage, args: &[&str]) -> Command {
         let mut command = Command::new(self.at("bin/teamkeep-hook"));
         stage.dress(&mut command);
         command.env("CLAUDE_PLUGIN_ROOT", self.0.path()).args(args);
         command
     }
 
-    fn hook(&self, stage: &Stage, payload: &Value) -> Said {
+    pub fn hook(&self, stage: &Stage, payload: &Value) -> Said {
         let event = kebab(payload["hook_event_name"].as_str().unwrap());
         feed(&mut self.command(stage, &["hook", &event]), payload.to_string().as_bytes())
     }
 }
 
-fn all(said: &Said) -> (Option<i32>, &str, &str) {
+pub fn all(said: &Said) -> (Option<i32>, &str, &str) {
     (said.code, &said.out, &said.err)
 }
 
-fn install(stage: &Stage) {
+pub fn install(stage: &Stage) {
     let command = env!("CARGO_BIN_EXE_teamkeep");
     let said = stage.run(&["install", "--client-version", "2.1.328", "--command", command]);
     assert_eq!(said.code, Some(0), "{}", said.err);
@@ -194,106 +194,6 @@ fn a_client_that_knows_no_args_is_served_by_what_the_payload_says() {
     install(&stage);
     assert_eq!(all(&feed(&mut plugin.command(&stage, &[]), payload.to_string().as_bytes())), SILENCE);
     assert_eq!(stage.log().len(), 2, "it is left to the settings");
-}
-
-#[test]
-fn the_plugin_alone_records_what_the_settings_would() {
-    let record = |with_plugin: bool| {
-        let (stage, plugin) = (Stage::new(), Plugin::new(true));
-        let lead = Lead::of(&stage, ONE);
-        lead.roster(1_770_091_200_000, &["bob"]);
-        let hooks =
-            ["SessionStart", "UserPromptSubmit", "SubagentStart", "TeammateIdle", "Stop", "SessionEnd"];
-        for event in hooks {
-            let payload = lead.payload(event, json!({"source": "startup", "teammate_name": "bob"}));
-            let said = match with_plugin {
-                true => plugin.hook(&stage, &payload),
-                false => stage.feed(&kebab(event), payload.to_string().as_bytes(), &[]),
-            };
-            assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
-            assert_eq!(said.out.contains("watchPaths"), event == "SessionStart");
-        }
-        let lines = stage.log();
-        lines.iter().map(|line| (line["event"].to_string(), line["team"].to_string())).collect::<Vec<_>>()
-    };
-    assert_eq!(record(true), record(false));
-}
-
-/// Both copies of a hook at the same time, as the client runs them.
-fn both(stage: &Stage, plugin: &Plugin, payload: &Value) -> [Said; 2] {
-    std::thread::scope(|scope| {
-        let by_plugin = scope.spawn(|| plugin.hook(stage, payload));
-        let event = kebab(payload["hook_event_name"].as_str().unwrap());
-        let by_settings = feed(&mut stage.command(&["hook", &event]), payload.to_string().as_bytes());
-        [by_settings, by_plugin.join().unwrap()]
-    })
-}
-
-#[test]
-fn with_settings_and_plugin_each_event_is_recorded_and_judged_once() {
-    let (stage, plugin) = (Stage::new(), Plugin::new(true));
-    install(&stage);
-    let lead = Lead::of(&stage, ONE);
-    lead.roster(1_770_091_200_000, &["bob"]);
-    lead.task("1", "in_progress", Some("bob"));
-    let events = read("hooks/hooks.json");
-    let mut made = 0;
-    // The same again says something else: no payload has a time, and an idle may follow an idle.
-    for _ in 0..3 {
-        std::thread::scope(|scope| {
-            for event in events["hooks"].as_object().unwrap().keys().filter(|event| *event != "SessionEnd") {
-                made += 1;
-                let payload = lead.payload(event, json!({"tool_name": "TaskUpdate", "source": "startup"}));
-                let (stage, plugin) = (&stage, &plugin);
-                scope.spawn(move || {
-                    let [_, by_plugin] = both(stage, plugin, &payload);
-                    assert_eq!(all(&by_plugin), SILENCE);
-                });
-            }
-        });
-    }
-    assert_eq!(stage.log().len(), made);
-    stage.unconfigure();
-    let input = json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "done"}});
-    let payload = lead.payload("PreToolUse", json!({"tool_name": "SendMessage", "tool_input": input}));
-    let answers: Vec<_> = (0..4).map(|_| both(&stage, &plugin, &payload).map(|said| said.code)).collect();
-    let no = [Some(2), Some(0)];
-    assert_eq!(answers, [no, no, no, [Some(0), Some(0)]], "three blocks, and then it is let through");
-}
-
-#[test]
-fn what_the_settings_do_not_run_is_the_plugin_s() {
-    let (stage, plugin) = (Stage::new(), Plugin::new(true));
-    let lead = Lead::of(&stage, ONE);
-    let idle = lead.payload("TeammateIdle", json!({"teammate_name": "bob"}));
-    let records = |payload: &Value| {
-        let before = stage.log().len();
-        let said = plugin.hook(&stage, payload);
-        assert_eq!(said.code, Some(0), "{}", said.err);
-        stage.log().len() - before
-    };
-    assert_eq!(records(&idle), 1, "no settings");
-    install(&stage);
-    assert_eq!(records(&idle), 0);
-    let installed = std::fs::read_to_string(stage.client("settings.json")).unwrap();
-    let agent = lead.payload("PreToolUse", json!({"tool_name": "Agent"}));
-    assert_eq!(records(&agent), 0);
-    stage.write("settings.json", installed.replace("|Agent|", "|"));
-    assert_eq!(records(&agent), 1, "hooks of an older install have another matcher");
-    let gone = installed.replace(env!("CARGO_BIN_EXE_teamkeep"), "/gone/teamkeep");
-    stage.write("settings.json", gone);
-    assert_eq!(records(&idle), 1, "the binary is gone");
-    stage.write("settings.json", format!("{installed} // mine"));
-    assert_eq!(records(&idle), 1, "the client skips this file");
-    stage.write("settings.json", "{}");
-    let project = stage.home().join("parser/.claude");
-    std::fs::create_dir_all(&project).unwrap();
-    for name in ["settings.json", "settings.local.json"] {
-        std::fs::write(project.join(name), &installed).unwrap();
-        assert_eq!(records(&idle), 0, "{name}");
-        std::fs::remove_file(project.join(name)).unwrap();
-    }
-    assert_eq!(records(&idle), 1);
 }
 
 #[test]

@@ -132,6 +132,19 @@ fn a_team_is_alive_until_its_end_is_on_record_or_its_client_is_gone() {
 }
 
 #[test]
+fn a_team_that_no_session_takes_part_in_is_none() {
+    let stage = Stage::new();
+    play(&stage);
+    let unused = Lead::of(&stage, TWO);
+    unused.roster(1_770_091_300_000, &[]);
+    stage.set_clock(60_000);
+    Lead::of(&stage, ONE).start("resume");
+    let status: Value = serde_json::from_str(&stage.told(&["status", "--json"])).unwrap();
+    assert_eq!(status["teams"].as_array().unwrap().len(), 1, "{status:#}");
+    assert!(line(&stage, b"").out.starts_with("session-aaaaaaaa: "));
+}
+
+#[test]
 fn nothing_on_record_is_no_error() {
     let stage = Stage::new();
     insta::assert_snapshot!(stage.told(&["status"]), @"
