@@ -22,6 +22,9 @@ _teamkeep() {
             teamkeep,demo)
                 cmd="teamkeep__subcmd__demo"
                 ;;
+            teamkeep,doctor)
+                cmd="teamkeep__subcmd__doctor"
+                ;;
             teamkeep,export)
                 cmd="teamkeep__subcmd__export"
                 ;;
@@ -102,6 +105,9 @@ _teamkeep() {
                 ;;
             teamkeep__subcmd__help,demo)
                 cmd="teamkeep__subcmd__help__subcmd__demo"
+                ;;
+            teamkeep__subcmd__help,doctor)
+                cmd="teamkeep__subcmd__help__subcmd__doctor"
                 ;;
             teamkeep__subcmd__help,export)
                 cmd="teamkeep__subcmd__help__subcmd__export"
@@ -275,7 +281,7 @@ _teamkeep() {
 
     case "${cmd}" in
         teamkeep)
-            opts="-h -V --help --version hook finish teams status show replay report restore log export import verify prune config demo policy install uninstall help"
+            opts="-h -V --help --version hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -428,6 +434,20 @@ _teamkeep() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        teamkeep__subcmd__doctor)
+            opts="-h --json --fix --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         teamkeep__subcmd__export)
             opts="-o -h --output --redact --force --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -469,7 +489,7 @@ _teamkeep() {
             return 0
             ;;
         teamkeep__subcmd__help)
-            opts="hook finish teams status show replay report restore log export import verify prune config demo policy install uninstall help"
+            opts="hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -539,6 +559,20 @@ _teamkeep() {
             return 0
             ;;
         teamkeep__subcmd__help__subcmd__demo)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        teamkeep__subcmd__help__subcmd__doctor)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -3,6 +3,7 @@
 mod cells;
 mod detail;
 mod diff;
+mod doctor;
 mod findings;
 mod heading;
 mod html;
@@ -23,6 +24,7 @@ mod words;
 
 pub use detail::detail;
 pub use diff::diff;
+pub use doctor::health;
 pub use findings::findings;
 pub use heading::{ending, head};
 pub use html::page;

@@ -72,10 +72,18 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("backtest", &["archive", "clock", "config", "event", "gatekeeper", "log", "payload", "policy"]),
     ("restore", &["archive", "error", "event", "fs", "json", "process", "team", "timeline"]),
     (
+        "doctor",
+        &[
+            "archive", "clock", "config", "env", "error", "event", "fs", "log", "paths", "process",
+            "restore", "settings", "team", "verify",
+        ],
+    ),
+    (
         "render",
         &[
             "backtest",
             "clock",
+            "doctor",
             "event",
             "gatekeeper",
             "payload",
@@ -101,6 +109,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "context",
             "demo",
             "diagnostics",
+            "doctor",
             "env",
             "error",
             "event",
