@@ -1,0 +1,57 @@
+//! Every member is on record with its prompt, joined once, and what it said at the end of its turns.
+
+use std::collections::BTreeSet;
+
+use super::super::record::{Record, text, words};
+use super::super::scenarios::{Scenario, Topology};
+use super::super::sent::Sent;
+use super::{differ, same};
+
+pub fn differences(scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
+    let mut found = said(scenario, sent, record);
+    let topology = &record.report["overview"]["topology"];
+    if scenario.topology == Topology::Headless {
+        found.extend(same("report, topology", Some("no-team"), topology.as_str()));
+        return found;
+    }
+    let expected = if scenario.topology == Topology::Panes { "panes" } else { "in-process" };
+    found.extend(same("report, topology", Some(expected), topology.as_str()));
+
+    let mates = || sent.members.iter().map(|(name, prompt)| (name.clone(), prompt.clone()));
+    let shown = record.show["members"].as_object().into_iter().flatten();
+    let shown = shown.map(|(name, member)| (name.clone(), text(member, "prompt")));
+    let lead = || ("team-lead".to_owned(), String::new());
+    found.extend(differ("show, members", mates().chain([lead()]), shown));
+    let joined = record.of(&["member-joined"]).map(|entry| (text(entry, "actor"), text(entry, "text")));
+    found.extend(differ("replay, who joined", mates().chain([lead()]), joined));
+    let all: BTreeSet<&str> = sent.members.keys().map(String::as_str).chain(["team-lead"]).collect();
+    found.extend(same("teams, members", &all, &words(&record.run["members"])));
+    let reported = record.report["overview"]["members"].as_array().into_iter().flatten();
+    let reported = reported.map(|member| text(member, "name"));
+    found.extend(differ("report, members", all.iter().map(|name| (*name).to_owned()), reported));
+
+    let stopped = sent.messages.iter().filter(|message| message.kind == "shutdown-approved");
+    let left = record.of(&["member-left"]).map(|entry| text(entry, "actor"));
+    found.extend(differ("replay, who left", stopped.map(|message| message.from.clone()), left));
+    found
+}
+
+/// Whatever a part said last in a turn is on record as that, and nothing else.
+fn said(scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
+    let mut found = Vec::new();
+    for (part, words) in &sent.words {
+        let name = match (part.as_str(), scenario.topology) {
+            ("lead", Topology::Headless) => "lead",
+            ("lead", _) => "team-lead",
+            // An agent that is no teammate goes by what it is.
+            (_, Topology::Headless) => "general-purpose",
+            (part, _) => part,
+        };
+        let told = record.of(&["turn-ended"]).filter(|entry| entry["actor"] == name);
+        let told: BTreeSet<String> =
+            told.map(|entry| text(entry, "text")).filter(|text| !text.is_empty()).collect();
+        let words = words.iter().filter(|word| !(scenario.restored && *word == "Listed."));
+        found.extend(differ(&format!("replay, what {name} said"), words.cloned(), told));
+    }
+    found
+}
