@@ -37,8 +37,10 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
     let done = match scenario.topology {
         Topology::Headless => headless(&mut played, (scenario.steps)(generation)),
         topology => {
-            let mode = if topology == Topology::Panes { "--teammate-mode tmux" } else { "" };
-            session(&played, &(scenario.steps)(generation), "", mode)
+            // Left to itself the client takes panes wherever it finds itself in tmux.
+            let mode = if topology == Topology::Panes { "tmux" } else { "in-process" };
+            let mode = format!("--teammate-mode {mode}");
+            session(&played, &(scenario.steps)(generation), "", &mode)
         }
     };
     let done = done.and_then(|()| if scenario.restored { restored::play(&played, version) } else { Ok(()) });
