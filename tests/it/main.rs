@@ -12,6 +12,7 @@ mod docs;
 mod home;
 mod install;
 mod install_sh;
+mod live;
 mod log;
 mod many;
 mod messages;
