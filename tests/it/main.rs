@@ -16,6 +16,7 @@ mod live;
 mod log;
 mod many;
 mod messages;
+mod old_panes;
 mod origin;
 mod overrides;
 mod places;
