@@ -68,7 +68,10 @@ impl Home {
             ("TERM", "xterm-256color"),
         ];
         env.extend(fixed.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        Ok(Self { root, env })
+        let home = Self { root, env };
+        // A repository of its own: else the client finds the one that the target directory lies in.
+        home.command("git").args(["init", "--quiet"]).status()?;
+        Ok(home)
     }
 
     /// A command in the project, with the run's environment and no other.

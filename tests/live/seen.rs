@@ -45,21 +45,24 @@ fn on_record(sent: &Sent) -> String {
     told.join(", ")
 }
 
-/// How many ids the agents of one teammate had.
+/// How many ids the agent of a teammate had, by the teammate that had most turns.
 fn agents(record: &Record) -> String {
-    let mut ids: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut ids: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for event in record.log.iter().filter(|event| event["actor"]["kind"] == "teammate") {
         let known = ids.entry(text(&event["actor"], "name")).or_default();
-        known.extend(event["payload"]["agent_id"].as_str().map(str::to_owned));
+        let begun = event["event"] == "SubagentStart";
+        known.extend(event["payload"]["agent_id"].as_str().filter(|_| begun).map(str::to_owned));
     }
-    let most = ids.values().map(BTreeSet::len).max();
-    match most {
-        None => "no teammate",
-        Some(0) => "none",
-        Some(1) => "one",
-        Some(_) => "one a turn",
+    let most = ids.into_values().max_by_key(Vec::len);
+    let Some(most) = most else { return "no teammate".to_owned() };
+    let distinct: BTreeSet<&String> = most.iter().collect();
+    match (most.len(), distinct.len()) {
+        (0, _) => "none".to_owned(),
+        (1, _) => "one, in one turn".to_owned(),
+        (_, 1) => "one".to_owned(),
+        (turns, ids) if turns == ids => "one a turn".to_owned(),
+        (turns, ids) => format!("{ids} in {turns} turns"),
     }
-    .to_owned()
 }
 
 /// Which of the team's directories were there when the client had gone.
