@@ -11,6 +11,7 @@ mod checks;
 mod client;
 mod conversation;
 mod home;
+mod interrupt;
 mod ledger;
 mod moves;
 mod namespace;
@@ -42,7 +43,9 @@ fn main() -> ExitCode {
     let given: Vec<String> = std::env::args().skip(1).collect();
     let done = match Arguments::read(&given) {
         Ok(None) => return ExitCode::SUCCESS,
-        Ok(Some(arguments)) if arguments.inside => namespace::close().and_then(|()| run_all(&arguments)),
+        Ok(Some(arguments)) if arguments.inside => {
+            namespace::close().and_then(|()| interrupt::watch()).and_then(|()| run_all(&arguments))
+        }
         Ok(Some(arguments)) => namespace::missing()
             .and_then(|()| {
                 arguments
@@ -88,6 +91,7 @@ fn run_all(arguments: &Arguments) -> Result<ExitCode, String> {
                     events.extend(seen.events);
                     table.put(*version, scenario.name, seen.cells);
                 }
+                Err(differences) if interrupt::came() => return Err(differences.concat()),
                 Err(differences) => {
                     failed += 1;
                     println!("{version} {}: FAILED", scenario.name);
@@ -122,7 +126,7 @@ fn run(version: Version, client: &[String], scenario: &Scenario) -> Result<Seen,
     let played = play::play(version, client, scenario, &root).map_err(one)?;
     let sent = Sent::read(&played.ledger);
     let record = Record::read(&played.home, &sent).map_err(one)?;
-    let mut found = checks::differences(scenario, &played, &sent, &record);
+    let mut found = checks::differences(version, scenario, &played, &sent, &record);
     match played.home.teamkeep(&["uninstall", "--yes"]) {
         Ok(_) => found.extend(played.home.settings_changed().map(|what| format!("settings.json: {what}"))),
         Err(error) => found.push(error),

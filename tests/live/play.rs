@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::home::Home;
+use super::interrupt;
 use super::ledger::{Entry, Ledger};
 use super::moves::Move;
 use super::restored;
@@ -93,9 +94,9 @@ fn headless(played: &mut Played, steps: Vec<Step>) -> Result<(), String> {
             .map_err(|error| format!("cannot start the client: {error}"))?;
         let began = Instant::now();
         while child.try_wait().map_err(|error| error.to_string())?.is_none() {
-            if began.elapsed() > Duration::from_secs(120) {
+            if interrupt::came() || began.elapsed() > Duration::from_secs(120) {
                 let _ = child.kill();
-                return Err("the client did not end within 120s".to_owned());
+                return Err("the client was interrupted, or did not end within 120s".to_owned());
             }
             std::thread::sleep(Duration::from_millis(100));
         }

@@ -23,10 +23,12 @@ pub struct Message {
 /// A state of a task: who made it so, the status, the owner.
 pub type State = (String, String, Option<String>);
 
-/// A task: its subject and every state that it had.
+/// A task: what is to be done, what it waits for, and every state that it had.
 #[derive(Default, Debug)]
 pub struct Task {
     pub subject: String,
+    pub description: String,
+    pub blocked_by: Vec<String>,
     pub states: Vec<State>,
 }
 
@@ -37,8 +39,8 @@ pub struct Sent {
     pub tasks: BTreeMap<String, Task>,
     /// Each teammate and its prompt.
     pub members: BTreeMap<String, String>,
-    /// Each agent that is no teammate: its part and its prompt.
-    pub agents: BTreeMap<String, String>,
+    /// What agents that are no teammates were started for.
+    pub agents: Vec<String>,
     /// What each part said at the end of its turns.
     pub words: BTreeMap<String, BTreeSet<String>>,
 }
@@ -75,6 +77,8 @@ impl Sent {
                 let read = outcome.map_or_else(String::new, |outcome| outcome.text);
                 let task = Task {
                     subject: text(input, "subject"),
+                    description: text(input, "description"),
+                    blocked_by: Vec::new(),
                     states: vec![(who.to_owned(), "pending".to_owned(), None)],
                 };
                 self.tasks.insert(number(&read).unwrap_or(read), task);
@@ -85,14 +89,13 @@ impl Sent {
                 let named = |key: &str| input[key].as_str().map(str::to_owned);
                 let next = (who.to_owned(), named("status").unwrap_or(status), named("owner").or(owner));
                 task.change(next);
+                let waits = input["addBlockedBy"].as_array().into_iter().flatten();
+                task.blocked_by.extend(waits.filter_map(|id| id.as_str().map(str::to_owned)));
             }
-            "Agent" | "Task" if !failed => {
-                let prompt = text(input, "prompt");
-                match input["name"].as_str() {
-                    Some(name) => self.members.insert(name.to_owned(), prompt),
-                    None => self.agents.insert(part_of(&prompt), prompt),
-                };
-            }
+            "Agent" | "Task" if !failed => match input["name"].as_str() {
+                Some(name) => drop(self.members.insert(name.to_owned(), text(input, "prompt"))),
+                None => self.agents.push(text(input, "description")),
+            },
             _ => {}
         }
     }
@@ -150,9 +153,4 @@ fn text(value: &Value, key: &str) -> String {
 fn number(read: &str) -> Option<String> {
     let (_, after) = read.split_once('#')?;
     Some(after.chars().take_while(char::is_ascii_digit).collect())
-}
-
-fn part_of(prompt: &str) -> String {
-    let named = prompt.strip_prefix("part=").and_then(|rest| rest.split_whitespace().next());
-    named.unwrap_or_default().to_owned()
 }

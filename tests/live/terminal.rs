@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::home::Home;
+use super::interrupt;
 
 /// A tmux server with the client in its first pane. It ends when this is dropped.
 pub struct Terminal<'a> {
@@ -83,6 +84,9 @@ impl<'a> Terminal<'a> {
     pub fn wait(&self, most: Duration, what: &str, done: impl Fn() -> bool) -> Result<(), String> {
         let began = Instant::now();
         while !done() {
+            if interrupt::came() {
+                return Err("interrupted".to_owned());
+            }
             if began.elapsed() > most {
                 return Err(format!(
                     "waited {}s for {what}; the screen:\n{}",

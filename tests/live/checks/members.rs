@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use super::super::record::{Record, text, words};
 use super::super::scenarios::{Scenario, Topology};
 use super::super::sent::Sent;
+use super::super::version::Version;
 use super::{differ, same};
 
-pub fn differences(scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
+pub fn differences(version: Version, scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
     let mut found = said(scenario, sent, record);
+    found.extend(prompted(version, scenario, sent, record));
     let topology = &record.report["overview"]["topology"];
     if scenario.topology == Topology::Headless {
         found.extend(same("report, topology", Some("no-team"), topology.as_str()));
@@ -53,5 +55,21 @@ fn said(scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
         let words = words.iter().filter(|word| !(scenario.restored && *word == "Listed."));
         found.extend(differ(&format!("replay, what {name} said"), words.cloned(), told));
     }
+    found
+}
+
+/// Whatever the user typed, and whatever a subagent was started for, is on record as the beginning of a turn.
+fn prompted(version: Version, scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
+    let begun = || record.of(&["turn-started"]);
+    let typed = (scenario.steps)(version.generation()).into_iter().map(|step| step.typed.to_owned());
+    // The client itself begins turns of the lead for mail and for what ran beside it.
+    let told = begun().filter(|entry| ["lead", "team-lead"].contains(&text(entry, "actor").as_str()));
+    let told = told
+        .map(|entry| text(entry, "text"))
+        .filter(|text| text.starts_with("part=") || text.starts_with("act="));
+    let mut found = differ("replay, what was typed", typed, told);
+    let launched =
+        begun().filter(|entry| entry["actor"] == "general-purpose").map(|entry| text(entry, "summary"));
+    found.extend(differ("replay, what subagents were started for", sent.agents.clone(), launched));
     found
 }

@@ -13,12 +13,19 @@ use super::play::Played;
 use super::record::Record;
 use super::scenarios::{Scenario, Topology};
 use super::sent::Sent;
+use super::version::Version;
 
 /// Everything that differs; nothing when the record is as it should be.
-pub fn differences(scenario: &Scenario, played: &Played, sent: &Sent, record: &Record) -> Vec<String> {
+pub fn differences(
+    version: Version,
+    scenario: &Scenario,
+    played: &Played,
+    sent: &Sent,
+    record: &Record,
+) -> Vec<String> {
     let mut found = messages::differences(sent, record);
     found.extend(tasks::differences(sent, record));
-    found.extend(members::differences(scenario, sent, record));
+    found.extend(members::differences(version, scenario, sent, record));
     found.extend(policy::differences(scenario, record));
     found.extend(store::differences(&played.home, record));
     if scenario.topology == Topology::Headless {

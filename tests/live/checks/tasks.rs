@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::super::record::{Record, text};
+use super::super::record::{Record, text, words};
 use super::super::sent::{Sent, State};
 use super::{differ, same};
 
@@ -37,6 +37,18 @@ pub fn differences(sent: &Sent, record: &Record) -> Vec<String> {
     found.extend(differ("show, tasks", last(), shown.map(|(id, task)| as_told(id, task))));
     let listed = record.report["tasks"].as_array().into_iter().flatten();
     found.extend(differ("report, tasks", last(), listed.map(|task| as_told(&text(task, "id"), task))));
+
+    let descriptions = record.show["tasks"].as_object().into_iter().flatten();
+    let descriptions = descriptions.filter(|(_, task)| task["metadata"]["_internal"] != true);
+    let descriptions = descriptions.map(|(id, task)| (id.clone(), text(task, "description")));
+    let described = sent.tasks.iter().map(|(id, task)| (id.clone(), task.description.clone()));
+    found.extend(differ("show, descriptions of tasks", described, descriptions));
+    let waits =
+        record.report["tasks"].as_array().into_iter().flatten().map(|task| {
+            (text(task, "id"), words(&task["blocked_by"]).into_iter().map(str::to_owned).collect())
+        });
+    let waited = sent.tasks.iter().map(|(id, task)| (id.clone(), task.blocked_by.clone()));
+    found.extend(differ("report, what tasks wait for", waited, waits));
 
     let completed = last().filter(|(_, _, status, _)| status == "completed").count() as u64;
     let count = &record.report["overview"]["count"];
