@@ -1,10 +1,10 @@
 #!/bin/sh
-# Builds teamkeep, installs it below a prefix and adds its hooks to the client's settings.
+# Installs teamkeep below a prefix, built here or as it lies beside, and adds its hooks to the client's settings.
 set -eu
 
 usage() {
     cat <<'USAGE'
-Builds teamkeep, installs it and adds its hooks to the settings of Claude Code.
+Builds teamkeep where it is not built yet, installs it and adds its hooks to the settings of Claude Code.
 
 Usage: ./install.sh [--prefix DIR] [--no-hooks]
        ./install.sh --uninstall [--prefix DIR] [--no-hooks]
@@ -14,8 +14,9 @@ Usage: ./install.sh [--prefix DIR] [--no-hooks]
   --uninstall    take the hooks out of the settings, then remove the binary; the record stays
   -h, --help     show this
 
-It needs cargo, as rustup installs it (https://rustup.rs), and writes nothing but DIR/bin/teamkeep, the
-settings file (with a backup) and ./target.
+Where a built teamkeep lies beside it, as in a release, that one is installed. Else it needs cargo, as rustup
+installs it (https://rustup.rs). It writes nothing but DIR/bin/teamkeep, man pages and completions below
+DIR/share, the settings file (with a backup) and ./target.
 USAGE
 }
 
@@ -73,6 +74,13 @@ quickest() {
 }
 
 build() {
+    if runs "$root/teamkeep"; then
+        "$root/teamkeep" --version >/dev/null 2>&1 || fail "$root/teamkeep does not run on this machine" \
+            'take the release for this machine, or build it from the source'
+        say "taking $root/teamkeep"
+        built=$root/teamkeep
+        return
+    fi
     command -v cargo >/dev/null 2>&1 || fail 'cannot build: there is no cargo on the search path' \
         'install it from https://rustup.rs, or, if that is done: . ~/.cargo/env'
     command -v rustc >/dev/null 2>&1 || fail 'cannot build: there is no rustc on the search path' \
@@ -115,9 +123,46 @@ install_binary() {
     say "installed $("$binary" --version) as $binary"
 }
 
+# The man pages and completions: where each lies in the source, and where it goes below the prefix.
+pages() {
+    for page in "$root"/docs/man/*.1; do
+        [ ! -f "$page" ] || printf '%s|%s\n' "$page" "share/man/man1/${page##*/}"
+    done
+    while read -r page place; do
+        [ ! -f "$root/docs/completions/$page" ] || printf '%s|%s\n' "$root/docs/completions/$page" "$place"
+    done <<'PAGES'
+teamkeep.bash share/bash-completion/completions/teamkeep
+_teamkeep share/zsh/site-functions/_teamkeep
+teamkeep.fish share/fish/vendor_completions.d/teamkeep.fish
+PAGES
+}
+
+# They are a help and no need: what cannot be written is told.
+install_pages() {
+    pages | while IFS='|' read -r page place; do
+        { make_directory "$(dirname "$prefix/$place")" && cp "$page" "$prefix/$place" &&
+            chmod 644 "$prefix/$place"; } || say "cannot write $prefix/$place"
+    done
+    [ ! -f "$prefix/share/man/man1/teamkeep.1" ] || say "man pages and completions are below $prefix/share"
+}
+
+remove_pages() {
+    {
+        pages | cut -d '|' -f 2
+        # Of another version.
+        for page in "$prefix"/share/man/man1/teamkeep-*.1; do
+            [ ! -f "$page" ] || printf '%s\n' "share/man/man1/${page##*/}"
+        done
+    } | sort -u | while IFS= read -r place; do
+        [ ! -f "$prefix/$place" ] || rm -f "$prefix/$place" || say "cannot remove $prefix/$place"
+        unmake_directory "$(dirname "$prefix/$place")"
+    done
+}
+
 install_all() {
     build
     install_binary
+    install_pages
     if [ "$hooks" = yes ]; then
         "$binary" install --yes || fail "the binary is installed, the hooks are not" \
             "when the cause is gone: $(quoted "$binary") install"
@@ -259,6 +304,7 @@ uninstall_all() {
         rm -f "$binary" || fail "cannot remove $binary"
         say "removed $binary"
         unmake_directory "$prefix/bin"
+        remove_pages
     else
         say "there is no $binary"
     fi
@@ -285,6 +331,7 @@ done
 root=$(CDPATH='' cd -P -- "$(dirname -- "$script")" && pwd) || fail 'cannot tell where install.sh is'
 self=$(quoted "$root/install.sh")
 made=$root/target/made-by-install
+[ ! -f "$root/teamkeep" ] || made=$root/.made-by-install
 prefix=
 chosen=
 hooks=yes

@@ -37,8 +37,14 @@ enum Command {
     Restore(commands::restore::Args),
     /// Show what was recorded
     Log(commands::log::Args),
+    /// Write a run to one file that can be carried elsewhere
+    Export(commands::export::Args),
+    /// Bring a run on record that was exported elsewhere
+    Import(commands::import::Args),
     /// Look whether the record is whole
     Verify(commands::verify::Args),
+    /// Remove old runs from the record: a plan first
+    Prune(commands::prune::Args),
     /// Look after the configuration file
     Config(commands::config::Args),
     /// Play a small recorded run and tell it; touches nothing of yours
@@ -85,6 +91,9 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Report(args) => commands::report::run(&context()?, &args),
         Command::Restore(args) => commands::restore::run(&context()?, &args),
         Command::Log(args) => commands::log::run(&context()?, &args),
+        Command::Export(args) => commands::export::run(&context()?, &args),
+        Command::Import(args) => commands::import::run(&context()?, &args),
+        Command::Prune(args) => commands::prune::run(&context()?, &args),
         Command::Verify(args) => commands::verify::run(&context()?, &args),
         Command::Demo(args) => commands::demo::run(&bare()?, &args),
         Command::Policy(args) => commands::policy::run(&lenient()?, &args),

@@ -33,6 +33,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable { name: "TMPDIR", about: "where the record goes when there is no home" },
     Variable { name: "PATH", about: "where `install` looks for this program and the client" },
     Variable { name: "NO_COLOR", about: "no colour in the terminal" },
+    Variable { name: "TERM", about: "`dumb` for a terminal that only takes lines" },
 ];
 
 /// What the environment says, as far as this program asks.
@@ -58,6 +59,8 @@ pub struct Env {
     pub tmp: Option<PathBuf>,
     /// `PATH`
     pub search: Option<OsString>,
+    /// `TERM`
+    pub term: Option<String>,
 }
 
 impl Env {
@@ -74,6 +77,7 @@ impl Env {
             home: path("HOME"),
             tmp: path("TMPDIR"),
             search: value("PATH"),
+            term: text("TERM"),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod archive;
 pub mod backtest;
+pub mod bundle;
 pub mod cli;
 pub mod clock;
 pub mod commands;
@@ -27,6 +28,7 @@ pub mod paths;
 pub mod payload;
 pub mod policy;
 pub mod process;
+pub mod prune;
 pub mod recorder;
 pub mod redact;
 pub mod render;
@@ -37,6 +39,7 @@ pub mod settings;
 pub mod team;
 pub mod timeline;
 pub mod ui;
+pub mod veil;
 pub mod verify;
 
 use std::ffi::OsString;

@@ -15,6 +15,7 @@ pub fn end_with(code: i32) {
             .downcast_ref::<&str>()
             .copied()
             .or_else(|| words.downcast_ref::<String>().map(String::as_str));
+        crate::ui::screen::close();
         crate::ui::Ui.say(&format!("teamkeep: a bug{place}: {}", words.unwrap_or("no words")));
         std::process::exit(code);
     }));

@@ -1,5 +1,7 @@
 //! The terminal, written in one place: what a program reads on stdout, what a person reads on stderr.
 
+pub mod screen;
+
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
@@ -34,6 +36,11 @@ impl Ui {
             return Ok(());
         }
         quiet(io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()))
+    }
+
+    /// A writer to stdout for bytes that are no text.
+    pub fn bytes(&self) -> impl Write + use<> {
+        io::BufWriter::with_capacity(64 * 1024, io::stdout())
     }
 
     /// One line for the person at stderr.

@@ -1,5 +1,6 @@
 //! A look while it is taken: which run it is, which files are new or gone, and what of them can be kept.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io;
 use std::path::Path;
@@ -19,6 +20,7 @@ use crate::clock;
 use crate::event::SafeName;
 use crate::fs::{self, Stamp};
 use crate::team::TeamConfig;
+use crate::veil;
 
 /// A file is read again after these pauses when it is no whole JSON: its writer may be half done.
 const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(3), Duration::from_millis(9)];
@@ -227,6 +229,10 @@ impl<'a> Look<'a> {
                     (true, true) if before.is_some_and(|seen| seen.matches(&stamp)) => Care::Compared,
                     (true, _) => Care::Durable,
                 };
+                let bytes = match self.archive.veiled {
+                    true => veil::file(path, &bytes),
+                    false => Cow::Borrowed(bytes.as_slice()),
+                };
                 let object = match self.archive.objects.put(&bytes, care) {
                     Ok(object) => object,
                     Err(error) => return self.problems.push(format!("cannot keep {path}: {error}")),
@@ -350,6 +356,7 @@ impl<'a> Look<'a> {
         if record.started_at.is_empty() {
             record.started_at = clock::stamp(self.call.at);
         }
+        record.veiled |= self.archive.veiled;
         record.continues = record.continues.or_else(|| self.continues.clone());
         record.lead_session = self.index.lead_session.clone().or(record.lead_session);
         record.created_at =

@@ -22,6 +22,7 @@ impl Archive {
             created_at: index.created_at.and_then(clock::from_millis).map(clock::stamp),
             started_at: started.unwrap_or_else(|| index.at.clone()),
             client_pid: index.lead_pid,
+            veiled: self.veiled,
             ..RunRecord::default()
         }
     }

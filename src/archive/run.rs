@@ -1,5 +1,7 @@
 //! What a run is, who was in it, and how it ended: `runs/<run>/run.json`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{self, Time};
@@ -37,6 +39,29 @@ pub struct RunRecord {
     pub sessions: Vec<SessionRecord>,
     /// Whether transcripts were put into the archive after the end.
     pub finished: bool,
+    /// Whether its texts were kept as sizes and hashes. Its transcripts are not told then, wherever they still are.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub veiled: bool,
+    /// What came along when it was brought from another record. Its events stand beside it then, in `events.jsonl`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
+}
+
+/// What an imported run's own record does not say, and the record that it came from did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Imported {
+    /// When it was brought here, RFC 3339.
+    pub at: String,
+    /// Its part of its sessions' transcripts: from when, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// And until when: another run of these sessions began then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// What was taken out of its texts, by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redacted: Option<BTreeMap<String, u64>>,
 }
 
 /// A session's part in a run.
@@ -109,6 +134,13 @@ impl RunRecord {
         self.ended_by = None;
         self.ended_reason = None;
         self.finished = false;
+    }
+
+    /// What makes no sense in it.
+    pub fn flaw(&self) -> Option<String> {
+        let times = [Some(&self.started_at), self.created_at.as_ref(), self.ended_at.as_ref()];
+        let bad = times.into_iter().flatten().find(|time| clock::parse(time).is_none());
+        bad.map(|time| format!("{time:?} is no time"))
     }
 
     /// Whether no session ever took part in it: a client that resumes a session makes a team for the session that it

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::clock;
+
 /// One line of a run's journal. It holds only what changed; a state is the sum of the lines before it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -41,4 +43,24 @@ pub struct Change {
     /// Why the content was not kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
+}
+
+impl Snapshot {
+    /// What makes no sense in it.
+    pub fn flaw(&self) -> Option<String> {
+        if self.v == 0 {
+            return Some("it has no version".to_owned());
+        }
+        if clock::parse(&self.at).is_none() {
+            return Some(format!("{:?} is no time", self.at));
+        }
+        let paths = self.changed.iter().map(|change| &change.path).chain(&self.gone);
+        let mut bad = paths.filter(|path| !is_inside(path));
+        bad.next().map(|path| format!("{path:?} is no path below the client's directory"))
+    }
+}
+
+/// Whether a path leads below the directory that it begins in.
+fn is_inside(path: &str) -> bool {
+    !path.is_empty() && path.split('/').all(|part| !matches!(part, "" | "." | "..") && !part.contains('\0'))
 }

@@ -68,6 +68,8 @@ pub struct Archive {
     pub objects: Objects,
     /// The largest file that is kept, in bytes.
     pub largest: u64,
+    /// Whether texts are kept as sizes and hashes.
+    pub veiled: bool,
     root: PathBuf,
     patience: Duration,
     /// Microseconds that were waited for locks already: the patience is for all of a call's together.
@@ -78,7 +80,7 @@ impl Archive {
     /// The archive below this directory; all its locks together are waited for no longer than `patience`.
     pub fn new(root: PathBuf, largest: u64, patience: Duration) -> Archive {
         let objects = Objects::new(root.join("objects"));
-        Archive { objects, largest, root, patience, waited: Arc::default() }
+        Archive { objects, largest, veiled: false, root, patience, waited: Arc::default() }
     }
 
     /// The same archive with a patience of its own.
@@ -118,7 +120,12 @@ impl Archive {
         subjects
     }
 
-    fn index_path(&self, subject: &Subject, ended: bool) -> PathBuf {
+    /// Reads an index file.
+    pub(super) fn index_at(&self, path: &Path) -> Option<Index> {
+        read_index(path)
+    }
+
+    pub(super) fn index_path(&self, subject: &Subject, ended: bool) -> PathBuf {
         self.root.join(if ended { "closed" } else { "open" }).join(subject.key() + ".json")
     }
 
@@ -170,6 +177,11 @@ impl Archive {
     /// The directory of a run.
     pub fn run_dir(&self, run: &str) -> Option<PathBuf> {
         SafeName::new(run).map(|run| self.root.join("runs").join(run))
+    }
+
+    /// The events that an imported run brought along; there is no such file of a run that was recorded here.
+    pub fn events_file(&self, run: &str) -> Option<PathBuf> {
+        self.run_dir(run).map(|dir| dir.join("events.jsonl"))
     }
 
     /// What a run is.

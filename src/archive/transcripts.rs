@@ -28,6 +28,10 @@ impl RunRecord {
     /// Links are not followed.
     pub fn transcripts(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
+        // What an imported run names lies on another machine, and what lies there on this one is somebody else's.
+        if self.imported.is_some() || self.veiled {
+            return found;
+        }
         for path in self.sessions.iter().filter_map(|session| session.transcript.as_deref()).map(Path::new) {
             if !is_below_projects(path) {
                 continue;
@@ -78,6 +82,10 @@ impl Archive {
     /// When the disk refuses. A transcript that cannot be read is told in the second list, and passed over.
     pub fn keep_transcripts(&self, run: &RunRecord) -> io::Result<(usize, Vec<String>)> {
         let (mut kept, mut problems, mut new) = (self.kept(&run.run), Vec::new(), 0);
+        // The user may have asked for no texts since the run began.
+        if self.veiled {
+            return Ok((new, problems));
+        }
         for path in run.transcripts() {
             let Some(name) = path.to_str() else { continue };
             let size = path.symlink_metadata().map(|metadata| metadata.len()).unwrap_or_default();

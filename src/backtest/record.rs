@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::archive::{Archive, Journal, RunRecord};
 use crate::clock;
 use crate::event::Recorded;
-use crate::log::{Problems, Range, Reader};
+use crate::log::{self, Problems, Range, Reader};
 use crate::policy::{Decision, Ruling, Verdict, failure};
 
 /// A run's events and files.
@@ -31,20 +31,19 @@ pub struct Record {
 /// # Errors
 /// When the log's directory cannot be listed.
 pub fn records(
-    log: &Path,
+    dir: &Path,
     archive: &Archive,
     wanted: Option<&[&RunRecord]>,
 ) -> io::Result<(Vec<Record>, Problems)> {
     let first = wanted.and_then(|runs| runs.iter().map(|run| clock::parse(&run.started_at)).min().flatten());
     let since = first.and_then(|first| first.checked_sub_signed(chrono::TimeDelta::minutes(1)));
-    let mut reader = Reader::open(log, Range { since, until: None })?;
+    let mut reader = Reader::open(dir, Range { since, until: None })?;
     let mut records: Vec<Record> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
-    for line in reader.by_ref() {
-        let recorded = line.recorded;
-        let Some(key) = recorded.run.as_ref().or(recorded.session.as_ref()) else { continue };
+    let mut take = |recorded: Recorded| {
+        let Some(key) = recorded.run.as_ref().or(recorded.session.as_ref()) else { return };
         if wanted.is_some_and(|runs| !runs.iter().any(|run| run.run == *key)) {
-            continue;
+            return;
         }
         let place = *places.entry(key.clone()).or_insert_with(|| {
             records.push(Record {
@@ -59,12 +58,24 @@ pub fn records(
         if let Some(record) = records.get_mut(place) {
             record.take(recorded);
         }
+    };
+    let mut problems = Problems::default();
+    // What an imported run brought along is not in the log.
+    for run in wanted.unwrap_or_default().iter().filter(|run| run.imported.is_some()) {
+        if let Some(path) = archive.events_file(&run.run) {
+            problems.merge(log::each_of(&path, |line| {
+                take(line.recorded);
+                Ok(())
+            })?);
+        }
     }
+    reader.by_ref().for_each(|line| take(line.recorded));
+    problems.merge(reader.into_problems());
     for record in &mut records {
         // Stable: calls of the same moment stay as they were appended.
         record.events.sort_by(|a, b| a.at.cmp(&b.at));
     }
-    Ok((records, reader.into_problems()))
+    Ok((records, problems))
 }
 
 impl Record {

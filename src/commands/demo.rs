@@ -15,7 +15,12 @@ use crate::timeline::{Library, Summary, merge};
 
 /// Arguments of `teamkeep demo`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {}
+
+const EXAMPLES: &str = "Examples:
+  teamkeep demo
+  teamkeep demo | less -R";
 
 /// Runs it. Nothing of the user's is read or written.
 ///

@@ -16,6 +16,7 @@ use crate::ui::Ui;
 
 /// Arguments of `teamkeep hook`.
 #[derive(Debug, Default, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The event: subagent-start, subagent-stop, teammate-idle, task-created, task-completed, pre-tool-use,
     /// post-tool-use, session-start, session-end, stop, stop-failure, user-prompt-submit, pre-compact, file-changed,
@@ -23,6 +24,10 @@ pub struct Args {
     #[arg(value_name = "EVENT")]
     pub event: Option<String>,
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep hook subagent-stop < payload.json
+  echo '{\"hook_event_name\": \"Stop\", \"session_id\": \"s\"}' | teamkeep hook";
 
 /// Handles one hook call.
 pub fn run(args: &Args) -> ExitCode {

@@ -18,6 +18,7 @@ use crate::settings::version::{FIRST_WITH_TEAMS, Version};
 
 /// Arguments of `teamkeep install`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     place: Place,
@@ -28,6 +29,10 @@ pub struct Args {
     #[arg(long, value_name = "X.Y.Z")]
     client_version: Option<Version>,
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep install --dry-run
+  teamkeep install --scope project --yes";
 
 /// Adds the hooks.
 ///

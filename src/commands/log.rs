@@ -19,6 +19,7 @@ const BEFORE: usize = 10;
 
 /// Arguments of `teamkeep log`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Only events of this team
     #[arg(long)]
@@ -48,6 +49,10 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep log --since 2h --actor teammate
+  teamkeep log --team parser-team --event teammate-idle --follow";
 
 /// Runs it.
 ///

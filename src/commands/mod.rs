@@ -2,13 +2,17 @@
 
 pub mod config;
 pub mod demo;
+pub mod export;
 pub mod finish;
 pub mod hook;
+pub mod import;
 pub mod install;
 pub mod log;
+mod moment;
 mod output;
 pub mod place;
 pub mod policy;
+pub mod prune;
 mod reading;
 pub mod replay;
 pub mod report;

@@ -13,6 +13,12 @@ use crate::timeline::merge;
 
 /// Arguments of `teamkeep report`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  teamkeep report parser-team --format html -o parser-team.html
+      Write a page with the timeline, the task board and every message, to look at in a browser.
+  teamkeep report --json | jq -r '.findings[].what'
+      List what was lost or looks wrong in the last run.")]
 pub struct Args {
     /// A team's name, `latest`, or the beginning of a run's id
     #[arg(value_name = "RUN", default_value = "latest")]
@@ -47,13 +53,21 @@ enum Format {
     Markdown,
     /// For programs: docs/report.md describes it
     Json,
+    /// One page for a browser, which needs no network: write it with -o
+    Html,
 }
 
 /// Runs it.
 ///
 /// # Errors
-/// When there is no such run, the record cannot be read, or the file cannot be written.
+/// When there is no such run, the record cannot be read, the file cannot be written, or a page is asked for in a
+/// terminal.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    let format = if args.json { Format::Json } else { args.format };
+    if format == Format::Html && args.output.is_none() && context.ui.is_terminal() {
+        return Err(Error::usage("a page for a browser is nothing to read in a terminal")
+            .hint("name a file for it: teamkeep report --format html -o report.html"));
+    }
     let library = reading::library(context)?;
     let opened = library.open_runs(&[library.find(&args.run)?])?;
     for material in &opened.runs {
@@ -61,11 +75,11 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         let report = if args.redact { redacted(context, &report)? } else { report };
         let listing = Listing { all: args.all };
         let columns = context.ui.columns().filter(|_| args.output.is_none());
-        let format = if args.json { Format::Json } else { args.format };
         let text = match format {
             Format::Text => render::report(&report, listing, columns),
             Format::Markdown => render::report_markdown(&report, listing),
             Format::Json => serde_json::to_string_pretty(&report).map_err(Error::from_json)? + "\n",
+            Format::Html => render::page(&report),
         };
         match &args.output {
             // Colours are for the terminal.
@@ -74,7 +88,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
                 output::save(path, plain.as_bytes(), args.force)?;
             }
             Some(path) => output::save(path, text.as_bytes(), args.force)?,
-            None if format == Format::Json => reading::print_lines(context, &text)?,
+            None if matches!(format, Format::Json | Format::Html) => reading::print_lines(context, &text)?,
             None => reading::print(context, &text)?,
         }
     }

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use super::reading;
 use crate::clock;
-use crate::commands::show::{beside, moment};
+use crate::commands::moment::{beside, moment};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::timeline::{Library, Opened};
@@ -83,7 +83,12 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     }
     let library = reading::library(context)?;
     let name = args.run.as_deref().unwrap_or_default();
-    let opened = library.open_runs(&[library.find(name)?])?;
+    let run = library.find(name)?;
+    if run.veiled {
+        return Err(Error::new(format!("cannot restore run {}: its texts were not recorded", run.run))
+            .hint("`privacy.record` was \"metadata\" then; `teamkeep show` tells what is known"));
+    }
+    let opened = library.open_runs(&[run])?;
     match (&args.to, &args.tasks) {
         (Some(directory), _) => files::run(context, args, &library, &opened, directory),
         (None, Some(named)) => tasks::run(context, args, &library, &opened, named),
@@ -99,9 +104,14 @@ fn meant<'a>(
     args: &Args,
 ) -> Result<(&'a crate::archive::Archive, &'a crate::timeline::Material, Option<String>)> {
     let material = opened.runs.first().ok_or_else(|| library.empty())?;
-    let at = args.at.as_deref().map(|text| moment(text, material)).transpose()?.map(clock::stamp);
+    let at = args
+        .at
+        .as_deref()
+        .map(|text| moment(text, &material.run, context.clock.now()))
+        .transpose()?
+        .map(clock::stamp);
     if let Some(at) = &at {
-        beside(context, &material.run, at);
+        beside(context, &material.run, &[at]);
     }
     Ok((&library.archive, material, at))
 }

@@ -1,29 +1,38 @@
-//! `teamkeep show RUN [--at TIME]`: a run's roster, tasks and mail as they were.
+//! `teamkeep show RUN [--at TIME]`: a run's roster, tasks and mail as they were; with `--diff`, what changed.
 
 use std::process::ExitCode;
 
+use super::moment::{beside, moment};
 use super::reading;
-use crate::archive::RunRecord;
-use crate::clock::{self, Time};
+use crate::clock;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::render;
-use crate::timeline::{Material, state};
+use crate::timeline::{Library, Material, diff, state};
 
 /// Arguments of `teamkeep show`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// A team's name, `latest`, or the beginning of a run's id
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
-    /// As of this moment: RFC 3339, `2026-02-03 04:05:06` (UTC), or from the start of the run, such as `+1m30s`.
-    /// Without it each thing is shown as it was when it last existed
+    /// As of this moment: RFC 3339, `2026-02-03 04:05:06` (UTC), or from the start of the run, such as `+1m30s`,
+    /// or an age (`10m`, `2h`). Without it each thing is shown as it was when it last existed
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     at: Option<String>,
+    /// What changed between two moments, given in the same ways, the earlier first. What came and went in between is
+    /// not in it: `replay --from --to` tells that
+    #[arg(long, num_args = 2, value_names = ["FROM", "TO"], allow_hyphen_values = true, conflicts_with = "at")]
+    diff: Option<Vec<String>>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep show parser-team --at +1m30s
+  teamkeep show latest --diff +1m +2m";
 
 /// Runs it.
 ///
@@ -31,11 +40,17 @@ pub struct Args {
 /// When there is no such run, TIME is none, or the record cannot be read.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let library = reading::library(context)?;
+    let now = context.clock.now();
     let opened = library.open_runs(&[library.find(&args.run)?])?;
     for material in &opened.runs {
-        let at = args.at.as_deref().map(|text| moment(text, material)).transpose()?.map(clock::stamp);
+        if let Some([from, to]) = args.diff.as_deref() {
+            compare(context, args, &library, material, [from, to])?;
+            continue;
+        }
+        let at =
+            args.at.as_deref().map(|text| moment(text, &material.run, now)).transpose()?.map(clock::stamp);
         if let Some(at) = &at {
-            beside(context, &material.run, at);
+            beside(context, &material.run, &[at]);
         }
         let state = state(&library.archive, material, at.as_deref());
         if args.json {
@@ -48,30 +63,26 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says when the moment is not in the run: what is shown is nothing then, or what was left.
-pub(super) fn beside(context: &Context, run: &RunRecord, at: &str) {
-    if at < run.started_at.as_str() {
-        context.ui.say(&format!("the run begins at {}", run.started_at));
+/// Tells what changed between two moments.
+fn compare(
+    context: &Context,
+    args: &Args,
+    library: &Library,
+    material: &Material,
+    moments: [&str; 2],
+) -> Result<()> {
+    let now = context.clock.now();
+    let [from, to] = moments.map(|text| moment(text, &material.run, now).map(clock::stamp));
+    let (from, to) = (from?, to?);
+    if from > to {
+        return Err(Error::usage(format!("{from} is later than {to}"))
+            .hint(format!("the earlier moment comes first: --diff {} {}", moments[1], moments[0])));
     }
-    if let Some(ended) = run.ended_at.as_deref().filter(|ended| at > *ended) {
-        let since = render::since(&run.started_at, ended).unwrap_or_default();
-        context.ui.say(&format!("the run had ended at {ended} (+{since})"));
+    beside(context, &material.run, &[&from, &to]);
+    let [from, to] = [from, to].map(|at| state(&library.archive, material, Some(&at)));
+    let diff = diff(&from, &to);
+    if args.json {
+        return reading::print_json(context, &diff);
     }
-}
-
-/// The moment that a person means.
-pub(super) fn moment(text: &str, material: &Material) -> Result<Time> {
-    let wrong = || {
-        Error::usage(format!("{text:?} is no time")).hint(
-            "RFC 3339 (2026-02-03T04:05:06Z), 2026-02-03 04:05:06 for UTC, or from the start of the run (+1m30s)",
-        )
-    };
-    let (span, sign) = match (text.strip_prefix('+'), text.strip_prefix('-')) {
-        (Some(span), _) => (span, 1),
-        (None, Some(span)) => (span, -1),
-        (None, None) => return clock::parse_loose(text).ok_or_else(wrong),
-    };
-    let millis = clock::parse_span(span).ok_or_else(wrong)?;
-    let start = clock::parse(&material.run.started_at).ok_or_else(wrong)?;
-    start.checked_add_signed(chrono::Duration::milliseconds(sign * millis)).ok_or_else(wrong)
+    reading::print(context, &render::diff(material, &diff, context.ui.columns()))
 }

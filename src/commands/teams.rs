@@ -11,6 +11,7 @@ use crate::timeline::{Summary, digest, merge};
 
 /// Arguments of `teamkeep teams`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Also sessions that had no team but started subagents, and teams that no session took part in
     #[arg(short, long)]
@@ -19,6 +20,10 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep teams
+  teamkeep teams --all --json | jq -r '.[] | [.run, .team, .ended_by] | @tsv'";
 
 /// Runs it.
 ///
@@ -31,7 +36,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let kept: Vec<Option<Summary>> = wanted.iter().map(|run| digest::kept(&library.archive, run)).collect();
     let left: Vec<&RunRecord> =
         wanted.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(run, _)| *run).collect();
-    let opened = library.open_runs(&left)?;
+    let opened = library.open_stories(&left)?;
     let mut made = opened.runs.iter().map(|material| {
         let summary = Summary::of(material, &merge(material));
         if opened.problems.count == 0 {

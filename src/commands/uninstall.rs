@@ -11,10 +11,15 @@ use crate::settings::record::{Record, Records};
 
 /// Arguments of `teamkeep uninstall`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     place: Place,
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep uninstall
+  teamkeep uninstall --scope project --yes";
 
 /// Takes the hooks out.
 ///

@@ -12,14 +12,7 @@ use crate::verify::{Scope, Verifier};
 
 /// Arguments of `teamkeep verify`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  teamkeep verify
-      Look at all of the record.
-  teamkeep verify parser-team --json | jq '.findings[] | {kind, path}'
-      Look at one run, and list what is damaged of it.
-
-Exit code 0 when it is whole, 1 when something is damaged.")]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// A team's name, `latest`, or the beginning of a run's id; without it all of the record
     #[arg(value_name = "RUN")]
@@ -28,6 +21,19 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  # all of the record
+  teamkeep verify
+
+  # one run, and a list of what is damaged of it
+  teamkeep verify parser-team --json | jq '.findings[] | {kind, path}'
+
+Exit codes:
+  0   it is whole
+  1   something is damaged, or there is no such run
+  64  a command line that makes no sense";
 
 /// Runs it.
 ///

@@ -137,6 +137,8 @@ pub const KEYS: &[Key] = &[
     key("report.price[].cache-write", Price, "0", Never,
         "What a million tokens cost that go into the cache."),
 
+    key("privacy.record", Words(&["verbatim", "metadata"]), "\"verbatim\"", Never,
+        "What is recorded: \"verbatim\" is every text as it is, \"metadata\" its size and its hash instead, and no transcripts."),
     key("privacy.redact", Picks(REDACTABLE),
         "[\"private-key\", \"api-key\", \"token\", \"secret\", \"email\", \"home\"]", Never,
         "What `--redact` takes out of every text, of what teamkeep knows by itself."),

@@ -120,10 +120,22 @@ pub struct Price {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Privacy {
+    /// What is recorded of texts.
+    pub record: Keeping,
     /// What is found without a pattern of the user's, by name.
     pub redact: Vec<String>,
     /// The user's own: `[[privacy.pattern]]`.
     pub pattern: Vec<Pattern>,
+}
+
+/// What is recorded of texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keeping {
+    /// They are, as they are.
+    Verbatim,
+    /// Their sizes and hashes.
+    Metadata,
 }
 
 /// `[[privacy.pattern]]`
@@ -139,7 +151,7 @@ pub struct Pattern {
 impl Default for Privacy {
     fn default() -> Privacy {
         let redact = REDACTABLE.iter().map(|name| (*name).to_owned()).collect();
-        Privacy { redact, pattern: Vec::new() }
+        Privacy { record: Keeping::Verbatim, redact, pattern: Vec::new() }
     }
 }
 

@@ -25,11 +25,12 @@ mod written;
 
 pub use layers::{Effective, Files, PROJECT_FILE, Project, Standing};
 pub use load::TEMPLATE;
-pub use meant::{Archive, Config, Hook, Log, OnFailure, Pattern, Price, Privacy, Report};
+pub use meant::{Archive, Config, Hook, Keeping, Log, OnFailure, Pattern, Price, Privacy, Report};
 pub use policy::*;
 pub use problem::{Code, Problem, Severity};
 pub use program::{Program, Unfit};
 pub use settings::{Layer, Origin, Setting, Settings};
+pub use value::{parse_duration, parse_size};
 
 #[cfg(test)]
 mod tests;

@@ -31,6 +31,7 @@ pub fn millionths<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     Ok(millionths.round() as u64)
 }
 
+/// Reads a duration such as `90d`; `None` for what is none, a bare number included.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     if text.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return None;
@@ -38,6 +39,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     clock::parse_span(text).and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis)
 }
 
+/// Reads a size such as `16 MiB` into bytes; `None` for what is none.
 pub fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

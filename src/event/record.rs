@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Actor;
+use crate::clock;
 
 /// One hook call, ready to be written. The order of the fields is the order in the line; `payload` is last.
 #[derive(Debug, Serialize)]
@@ -89,6 +90,17 @@ pub struct Recorded {
     /// What stood on stdin.
     #[serde(default = "null")]
     pub payload: Box<RawValue>,
+}
+
+impl Recorded {
+    /// What makes no sense in it.
+    pub fn flaw(&self) -> Option<String> {
+        let digit = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
+        if self.id.len() != 26 || !self.id.bytes().all(digit) {
+            return Some(format!("{:?} is no id", self.id));
+        }
+        clock::parse(&self.at).is_none().then(|| format!("{:?} is no time", self.at))
+    }
 }
 
 fn null() -> Box<RawValue> {

@@ -47,6 +47,8 @@ pub struct Call<'a> {
     pub team: Option<&'a str>,
     /// What was last kept of the team.
     pub index: Option<&'a Index>,
+    /// The client's directory, where what is kept of its files is not what they say.
+    pub client: Option<&'a Path>,
 }
 
 impl Call<'_> {
@@ -67,12 +69,12 @@ impl Call<'_> {
         };
         let ledger = std::mem::take(&mut notebook.ledger);
         let index = self.index.filter(|_| asks_the_team(&self.event));
-        let mut team = team_state(self.archive, self.team, index, ledger);
+        let mut team = team_state(self.archive, self.client, self.team, index, ledger);
         let mut findings = judge(self.policy, self.rules, &Facts { event: self.event, team: &team });
         findings.extend(checked);
         if !findings.is_empty() && index.is_none() {
             // The guard counts by the state of the work.
-            team = team_state(self.archive, self.team, self.index, team.ledger);
+            team = team_state(self.archive, self.client, self.team, self.index, team.ledger);
         }
         findings.sort_by_key(|finding| Reverse(finding.decision));
         let state = if findings.is_empty() { String::new() } else { team.key() };
@@ -100,7 +102,7 @@ impl Call<'_> {
             return Ok(None);
         }
         let ledger = desk.open(key)?.notebook.ledger.clone();
-        let team = team_state(self.archive, self.team, self.index, ledger);
+        let team = team_state(self.archive, self.client, self.team, self.index, ledger);
         let due = completion_check::due(self.policy, &Facts { event: self.event, team: &team });
         let payload = self.event.payload;
         let (Some(id), false) = (payload.text("task_id"), due.is_empty()) else { return Ok(None) };

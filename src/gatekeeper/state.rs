@@ -1,21 +1,32 @@
 //! The team at the moment of a call, out of what the call's look has just kept.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::archive::{Archive, Index};
+use crate::fs;
 use crate::json;
 use crate::policy::{Ledger, TeamState};
 use crate::team::{Task, TeamConfig};
 
 /// Gathers it. What cannot be read is left out: a gate judges by what is known.
-pub fn team_state(archive: &Archive, team: Option<&str>, index: Option<&Index>, ledger: Ledger) -> TeamState {
+/// With `client`, the client's directory, they are read there: a gate looks at subjects and marks, where only sizes and
+/// hashes of them are kept.
+pub fn team_state(
+    archive: &Archive,
+    client: Option<&Path>,
+    team: Option<&str>,
+    index: Option<&Index>,
+    ledger: Ledger,
+) -> TeamState {
     let mut state = TeamState { name: team.map(str::to_owned), ledger, ..TeamState::default() };
     let Some(index) = index else { return state };
     for (path, seen) in &index.files {
         let Some(file) = File::of(path, team) else { continue };
-        let Some(bytes) = seen.object.as_deref().and_then(|hash| archive.objects.get(hash).ok()) else {
-            continue;
-        };
+        let there = client.and_then(|client| fs::read_regular(&client.join(path), archive.largest).ok());
+        let kept = || seen.object.as_deref().and_then(|hash| archive.objects.get(hash).ok());
+        let Some(bytes) = there.map(|(bytes, _)| bytes).or_else(kept) else { continue };
         file.says(&bytes).put(&mut state);
     }
     state

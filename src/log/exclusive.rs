@@ -35,3 +35,9 @@ impl Exclusive {
         &self.dir
     }
 }
+
+/// The segment that is written to, as far as can be told without the lock.
+pub fn written_to(dir: &Path) -> Option<Name> {
+    let named = fs::open_regular(&dir.join(LOCK)).ok().and_then(|lock| current::read(&lock));
+    named.or_else(|| segments::newest(dir).unwrap_or_default())
+}

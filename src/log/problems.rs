@@ -39,7 +39,8 @@ impl Problems {
         }
     }
 
-    pub(super) fn merge(&mut self, other: Problems) {
+    /// Takes over those of another reading.
+    pub fn merge(&mut self, other: Problems) {
         let room = KEPT.saturating_sub(self.first.len());
         self.count += other.count;
         self.first.extend(other.first.into_iter().take(room));

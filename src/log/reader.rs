@@ -9,7 +9,7 @@ use super::{Name, Problem, Problems, Range, Segment, segments};
 use crate::event::Recorded;
 
 /// The version of the format that this program writes and reads.
-const VERSION: u8 = 1;
+pub(super) const VERSION: u8 = 1;
 
 /// One line of the log.
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ impl Reader {
     }
 
     /// The next line of the open segment; `None` at its end.
-    fn next_here(&mut self) -> Option<Result<Line, Option<Problem>>> {
+    fn next_here(&mut self, parse: &impl Fn(Raw) -> Parsed) -> Option<Result<Line, Option<Problem>>> {
         let (segment, lines) = self.open.as_mut()?;
         let problem = |line, why| Some(Problem { path: segment.path(&self.dir), line, why });
         let raw = match lines.next() {
@@ -93,8 +93,18 @@ impl Iterator for Reader {
     type Item = Line;
 
     fn next(&mut self) -> Option<Line> {
+        self.step(&parse)
+    }
+}
+
+/// What became of a line: `None` where it says nothing or is not wanted; why it is none.
+pub type Parsed = Result<Option<Line>, String>;
+
+impl Reader {
+    /// The next line, read in this way.
+    pub(super) fn step(&mut self, parse: &impl Fn(Raw) -> Parsed) -> Option<Line> {
         loop {
-            match self.next_here() {
+            match self.next_here(parse) {
                 Some(Ok(line)) => return Some(line),
                 Some(Err(problem)) => problem.into_iter().for_each(|problem| self.problems.add(problem)),
                 None => {
@@ -126,7 +136,7 @@ pub(super) fn growing(segments: &[Segment]) -> Option<&Name> {
 ///
 /// # Errors
 /// Why it is no line of ours.
-pub fn parse(raw: Raw) -> Result<Option<Line>, String> {
+pub fn parse(raw: Raw) -> Parsed {
     let bytes = raw.bytes.ok_or("too long for a line of the log")?;
     let text = String::from_utf8(bytes).map_err(|error| format!("no UTF-8: {}", error.utf8_error()))?;
     let trimmed = text.trim_ascii();

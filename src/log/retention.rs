@@ -37,6 +37,8 @@ pub enum Why {
     Age,
     /// All segments together are larger than the log may be.
     Size,
+    /// No run on record needs it.
+    Unneeded,
 }
 
 /// Plans what to delete of these segments (oldest first, as [`super::list`] gives them). The current segment

@@ -124,6 +124,11 @@ impl Segment {
     }
 }
 
+/// How many bytes the log has; nothing where it cannot be listed.
+pub fn size(dir: &Path) -> u64 {
+    list(dir).unwrap_or_default().iter().map(|segment| segment.size).sum()
+}
+
 /// Lists the segments, oldest first. Foreign files, links and directories are passed over; a directory that
 /// is not there has none.
 ///

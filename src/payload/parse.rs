@@ -90,6 +90,21 @@ impl Payload {
         Payload { raw: raw.to_owned(), malformed: None, cut, fields }
     }
 
+    /// The same without its text, for whoever opens many and needs none of them verbatim.
+    pub fn fields_of(raw: &RawValue) -> Payload {
+        let opened = json::read(raw.get().as_bytes(), MOST).ok();
+        let (fields, cut) = opened.map_or((Value::Null, false), |opened| (opened.value, opened.cut));
+        Payload { raw: RawValue::NULL.to_owned(), malformed: None, cut, fields }
+    }
+
+    /// Lets go of fields that nobody will ask for.
+    pub fn forget(&mut self, keys: &[&str]) {
+        if let Value::Object(fields) = &mut self.fields {
+            let kept = std::mem::take(fields).into_iter().filter(|(key, _)| !keys.contains(&key.as_str()));
+            *fields = kept.collect();
+        }
+    }
+
     /// The event by the payload's own word.
     pub fn event_name(&self) -> Option<&str> {
         self.text("hook_event_name")

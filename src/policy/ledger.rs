@@ -20,12 +20,18 @@ pub struct Ledger {
     pub begun: BTreeMap<String, Began>,
     /// Other words for a member: its agent ids, and the ids of its background tasks.
     pub handles: BTreeMap<String, String>,
-    /// What each member was spawned for, as its background task is described; empty where two share the words.
+    /// What each member was spawned for, as its background task is described (its [`mark`]); empty where two share the
+    /// words.
     pub described: BTreeMap<String, String>,
     /// Whether the team ever had a task. The client erases all of them once all are done (2.1.328).
     pub tasked: bool,
     /// Whether the client tells the agent at a teammate's tools (from 2.1.69): where it tells none, the lead speaks.
     pub names_agents: bool,
+}
+
+/// What words are known by again: a notebook keeps no text.
+pub(in crate::policy) fn mark(words: &str) -> String {
+    blake3::hash(words.as_bytes()).to_hex()[..16].to_owned()
 }
 
 /// What is remembered of one member.

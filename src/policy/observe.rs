@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::ledger::Began;
+use super::ledger::{Began, mark};
 use super::{Deeds, Judged, Ledger};
 use crate::event::{ActorKind, LEAD};
 use crate::payload::{Kind, Message, MessageKind, Spawn, TaskUpdate};
@@ -123,7 +123,7 @@ impl Ledger {
             self.handles.insert(id.clone(), spawn.name.clone());
         }
         if let Some(words) = input.get("description").and_then(Value::as_str) {
-            let whose = self.described.entry(words.to_owned()).or_insert_with(|| spawn.name.clone());
+            let whose = self.described.entry(mark(words)).or_insert_with(|| spawn.name.clone());
             if *whose != spawn.name {
                 whose.clear();
             }
@@ -211,7 +211,7 @@ impl Ledger {
             let text = |key: &str| task.get(key).and_then(Value::as_str);
             if text("type") == Some("teammate")
                 && let (Some(id), Some(words)) = (text("id"), text("description"))
-                && let Some(name) = self.described.get(words).filter(|name| !name.is_empty())
+                && let Some(name) = self.described.get(&mark(words)).filter(|name| !name.is_empty())
             {
                 self.handles.insert(id.to_owned(), name.clone());
             }

@@ -109,6 +109,7 @@ impl Recorder {
             run: event.run,
             team: event.team,
             index: team.and_then(|team| found.teams.get(team)),
+            client: self.is_veiled().then_some(step.client.as_path()),
         };
         // A bug among the gates is a failure of the policy like any other.
         let closed = is_held(step.kind) && self.config.policy.on_error == OnError::Block;

@@ -18,6 +18,7 @@ use crate::log::Log;
 use crate::paths::Paths;
 use crate::payload::{Input, Kind, Payload, parse};
 use crate::response::Answer;
+use crate::veil;
 
 /// What records: where things are, and what the user has set.
 #[derive(Debug)]
@@ -81,7 +82,18 @@ pub(super) struct Voice {
 impl Recorder {
     /// The archive.
     pub fn archive(&self) -> Archive {
-        Archive::new(self.paths.archive(), self.config.archive.largest_file, self.config.log.lock_patience)
+        let mut archive = Archive::new(
+            self.paths.archive(),
+            self.config.archive.largest_file,
+            self.config.log.lock_patience,
+        );
+        archive.veiled = self.is_veiled();
+        archive
+    }
+
+    /// Whether texts are recorded as sizes and hashes.
+    pub(super) fn is_veiled(&self) -> bool {
+        self.config.privacy.record == config::Keeping::Metadata
     }
 
     /// Records one call. `asked` is the event that the command line names.
@@ -185,6 +197,7 @@ impl Recorder {
         outcome: &mut Outcome,
     ) {
         let warning = odd(payload, asked);
+        let veiled = self.is_veiled().then(|| veil::payload(&payload.raw, payload.malformed.is_some()));
         let event = Event {
             v: 1,
             at: &clock::stamp(step.at),
@@ -201,7 +214,7 @@ impl Recorder {
             warning: warning.as_deref(),
             malformed: payload.malformed.as_ref().map(|why| why.0.as_str()),
             verdict: None,
-            payload: &payload.raw,
+            payload: veiled.as_deref().unwrap_or(&payload.raw),
         };
         let limits = config::Log { lock_patience: archive.patience(), ..self.config.log.clone() };
         let log = Log::open(self.paths.log(), &limits).durable(step.deletes);

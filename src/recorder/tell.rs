@@ -8,6 +8,7 @@ use crate::log::Log;
 use crate::payload::Kind;
 use crate::policy::{Decision, Reason, Verdict, bare, escaped, failure, most};
 use crate::response::Answer;
+use crate::veil;
 
 /// Characters of a cause that a reason quotes.
 const LONGEST: usize = 300;
@@ -17,6 +18,10 @@ impl Recorder {
     pub(super) fn tell(&self, step: &Step, judgement: &Judgement, event: &Event<'_>, outcome: &mut Outcome) {
         let log = Log::open(self.paths.log(), &self.config.log);
         for verdict in &judgement.verdicts {
+            let veiled = self
+                .is_veiled()
+                .then(|| Verdict { reason: veil::stand_in(verdict.reason.as_bytes()), ..verdict.clone() });
+            let verdict = veiled.as_ref().unwrap_or(verdict);
             let line = gatekeeper::line(verdict, &Id::new(step.at), event).map_err(Error::from_json);
             let appended = line.and_then(|line| log.append(&line, step.at));
             outcome.note("record the verdict", appended);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use regex::{Captures, Regex};
+use regex::Regex;
 use serde_json::Value;
 
 use super::json;
@@ -145,31 +145,22 @@ impl Redactor {
 
 /// Leads one rule over a text; `None` when it finds nothing.
 fn apply(rule: &Rule, count: &AtomicU64, text: &str) -> Option<String> {
-    if !rule.regex.is_match(text) {
-        return None;
-    }
     let mut changed: Option<String> = None;
     let mut copied = 0;
-    let all = rule.regex.captures_iter(text).filter_map(|found| meant(&found));
-    for found in all {
-        let (before, after) = (&text[..found.start()], &text[found.end()..]);
-        if !(rule.means)(&Found { text: found.as_str(), before, after }) {
+    for found in rule.engine.find(text) {
+        let (before, after) = (&text[..found.start], &text[found.end..]);
+        if !(rule.means)(&Found { text: &text[found.clone()], before, after }) {
             continue;
         }
         let so_far = changed.get_or_insert_with(|| String::with_capacity(text.len()));
-        so_far.push_str(&text[copied..found.start()]);
+        so_far.push_str(&text[copied..found.start]);
         so_far.push_str(&rule.stand_in);
-        copied = found.end();
+        copied = found.end;
         count.fetch_add(1, Ordering::Relaxed);
     }
     let mut changed = changed?;
     changed.push_str(&text[copied..]);
     Some(changed)
-}
-
-/// The first group, or all of it.
-fn meant<'a>(found: &Captures<'a>) -> Option<regex::Match<'a>> {
-    found.get(1).or_else(|| found.get(0))
 }
 
 #[cfg(test)]

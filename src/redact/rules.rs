@@ -1,5 +1,7 @@
 //! What is looked for: a regular expression a rule, and what stands for what it finds.
 
+use std::ops::Range;
+
 use regex::Regex;
 
 use crate::config::Privacy;
@@ -10,12 +12,37 @@ use crate::error::{Error, Result};
 pub(super) struct Rule {
     /// By which what it finds is counted.
     pub name: String,
-    /// What it finds: its first group, or all of it where it has none.
-    pub regex: Regex,
+    /// What finds it.
+    pub engine: Engine,
     /// What stands for it.
     pub stand_in: String,
     /// Whether what was found is meant after all.
     pub means: fn(&Found<'_>) -> bool,
+}
+
+/// What finds things. Tables of Unicode would make every start of the program slower, the hook's included: what is known
+/// needs none, and the user's patterns mean what the check of the configuration took them for.
+#[derive(Debug)]
+pub(super) enum Engine {
+    /// What is known: fast.
+    Known(Regex),
+    /// A pattern of the user's.
+    Own(regex_lite::Regex),
+}
+
+impl Engine {
+    /// What is found in a text: the first group, or all of it where there is none.
+    pub fn find(&self, text: &str) -> Vec<Range<usize>> {
+        match self {
+            Engine::Known(regex) if !regex.is_match(text) => Vec::new(),
+            Engine::Known(regex) => {
+                let found =
+                    regex.captures_iter(text).filter_map(|found| found.get(1).or_else(|| found.get(0)));
+                found.map(|found| found.range()).collect()
+            }
+            Engine::Own(regex) => regex.find_iter(text).map(|found| found.range()).collect(),
+        }
+    }
 }
 
 /// What a rule has found.
@@ -34,42 +61,42 @@ const SECRET: &str =
     r"(?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|credentials?|private[_-]?key|access[_-]?key)";
 
 /// Keys whose whole value nobody is to see. A `token` alone may be a parser's.
-const SECRET_KEY: &str = r"(?i)(?:api[_-]?key|secret|passw(?:or)?d|passphrase|private[_-]?key|access[_-]?key|(?:access|auth|refresh|id|session|messaging|bearer|csrf)[_-]?token|^token|authorization)$";
+const SECRET_KEY: &str = r"(?i-u:(?:api[_-]?key|secret|passw(?:or)?d|passphrase|private[_-]?key|access[_-]?key|(?:access|auth|refresh|id|session|messaging|bearer|csrf)[_-]?token|^token|authorization)$)";
 
 /// The patterns of each name that the configuration may pick.
 const KNOWN: &[(&str, &[&str])] = &[
     (
         "private-key",
         &[
-            r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/=\s\\:,.-]*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----",
+            r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/= \t\r\n\\:,.-]*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----",
             // One whose end was cut off.
-            r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/=\s\\:,.-]*",
+            r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/= \t\r\n\\:,.-]*",
         ],
     ),
     (
         "api-key",
         &[
-            r"\bsk-[A-Za-z0-9_-]{16,}",
-            r"\b(?:gh[oprsu]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})",
-            r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
-            r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
-            r"\b(?:AIza[0-9A-Za-z_-]{30,}|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,})",
-            r"\b[rsp]k_(?:live|test)_[A-Za-z0-9]{16,}",
+            r"(?-u:\b)sk-[A-Za-z0-9_-]{16,}",
+            r"(?-u:\b)(?:gh[oprsu]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})",
+            r"(?-u:\b)(?:AKIA|ASIA)[0-9A-Z]{16}(?-u:\b)",
+            r"(?-u:\b)xox[abeoprs]-[A-Za-z0-9-]{10,}",
+            r"(?-u:\b)(?:AIza[0-9A-Za-z_-]{30,}|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,})",
+            r"(?-u:\b)[rsp]k_(?:live|test)_[A-Za-z0-9]{16,}",
         ],
     ),
     (
         "token",
         &[
-            r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?",
-            r"(?i)\bbearer\s+([A-Za-z0-9._~+/=-]{16,})",
-            r"(?i)\bauthorization:\s*basic\s+([A-Za-z0-9+/=]{6,})",
+            r"(?-u:\b)eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?",
+            r"(?i-u:\bbearer[ \t]+)([A-Za-z0-9._~+/=-]{16,})",
+            r"(?i-u:\bauthorization:[ \t]*basic[ \t]+)([A-Za-z0-9+/=]{6,})",
         ],
     ),
-    ("email", &[r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"]),
+    ("email", &[r"(?-u:\b)[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}(?-u:\b)"]),
     (
         "home",
         &[
-            r#"/(?:home|Users)/[^/\s"'`\\:;,<>()|\[\]{}*?$]+"#,
+            r#"/(?:home|Users)/[^/ \t\r\n"'`\\:;,<>()|\[\]{}*?$]+"#,
             r"(?:^|/)(-(?:home|Users)-[A-Za-z0-9]+)(?:[-/]|$)",
         ],
     ),
@@ -79,16 +106,18 @@ const KNOWN: &[(&str, &[&str])] = &[
 pub(super) fn rules(privacy: &Privacy, homes: &[String]) -> Result<Vec<Rule>> {
     let mut rules = Vec::new();
     for own in &privacy.pattern {
-        rules.push(rule(&own.name, &own.regex, anything)?);
+        let engine = regex_lite::Regex::new(&own.regex).map(Engine::Own);
+        let engine = engine.map_err(|error| unusable(&own.name, &error.to_string()))?;
+        rules.push(with(&own.name, engine, anything));
     }
     for name in &privacy.redact {
         match name.as_str() {
             "secret" => {
-                let value = r#"["']?([^\s"'`\\,;&\[\]{}()<>=:][^\s"'`\\,;&\[\]{}()<>]{3,})"#;
-                let named = format!(r"(?i)\b[\w.-]*{SECRET}[\w-]*");
+                let value = r#"["']?([^ \t\r\n"'`\\,;&\[\]{}()<>=:][^ \t\r\n"'`\\,;&\[\]{}()<>]{3,})"#;
+                let named = format!(r"(?i-u:\b[A-Z0-9_.-]*{SECRET}[A-Z0-9_-]*)");
                 rules.push(rule(name, &format!("{named}={value}"), anything)?);
-                rules.push(rule(name, &format!(r#"{named}["']?:\s*{value}"#), has_digit)?);
-                rules.push(rule(name, r#"://[^/\s:@"']+:([^/\s@"']+)@"#, anything)?);
+                rules.push(rule(name, &format!(r#"{named}["']?:[ \t]*{value}"#), has_digit)?);
+                rules.push(rule(name, r#"://[^/ \t\r\n:@"']+:([^/ \t\r\n@"']+)@"#, anything)?);
             }
             "home" => {
                 for home in homes.iter().filter(|home| home.len() > 1) {
@@ -121,15 +150,21 @@ fn known(name: &str) -> &'static [&'static str] {
 }
 
 fn rule(name: &str, pattern: &str, means: fn(&Found<'_>) -> bool) -> Result<Rule> {
+    Ok(with(name, Engine::Known(compiled(name, pattern)?), means))
+}
+
+fn with(name: &str, engine: Engine, means: fn(&Found<'_>) -> bool) -> Rule {
     let stand_in = if name == "home" { "~".to_owned() } else { format!("[redacted:{name}]") };
-    Ok(Rule { name: name.to_owned(), regex: compiled(name, pattern)?, stand_in, means })
+    Rule { name: name.to_owned(), engine, stand_in, means }
 }
 
 fn compiled(name: &str, pattern: &str) -> Result<Regex> {
-    Regex::new(pattern).map_err(|error| {
-        Error::caused(format!("cannot use the pattern {name:?} of the configuration"), error)
-            .hint("`privacy.pattern` says what is taken out: teamkeep policy check")
-    })
+    Regex::new(pattern).map_err(|error| unusable(name, &error.to_string()))
+}
+
+fn unusable(name: &str, why: &str) -> Error {
+    Error::caused(format!("cannot use the pattern {name:?} of the configuration"), why)
+        .hint("`privacy.pattern` says what is taken out: teamkeep policy check")
 }
 
 fn anything(_: &Found<'_>) -> bool {

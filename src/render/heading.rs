@@ -27,6 +27,25 @@ pub fn heading(material: &Material, timeline: &Timeline, columns: Option<usize>,
     lines(&counts, dim, columns, out);
 }
 
+/// The same as text.
+pub fn head(material: &Material, timeline: &Timeline, columns: Option<usize>) -> String {
+    let mut out = Vec::new();
+    heading(material, timeline, columns, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// How a run came to its end, in a line.
+pub fn ending(material: &Material, timeline: &Timeline) -> String {
+    let summary = Summary::of(material, timeline);
+    let last = summary.ended_at.as_deref().or(summary.gone.as_deref());
+    let when = last.and_then(|last| since(&summary.started_at, last));
+    let when = when.map(|when| format!(" (+{when})")).unwrap_or_default();
+    match summary.ended_by {
+        Some(_) => format!("the run has ended: {}{when}", end_of(&summary)),
+        None => format!("the client is gone, and no end is on record; last heard of{when}"),
+    }
+}
+
 /// When it began, how long it lasted and what ended it.
 fn times(summary: &Summary) -> Vec<String> {
     let began = clock::parse(&summary.started_at).map(|start| format!("{} UTC", moment(start)));

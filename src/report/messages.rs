@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::case::Case;
 use crate::timeline::{Entry, Kind};
+use crate::veil;
 
 /// What was said in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,7 +122,7 @@ fn letter(case: &Case<'_>, entry: &Entry) -> Option<Letter> {
         at: entry.at.clone(),
         from: entry.actor.clone(),
         kind: entry.message.clone().unwrap_or_else(|| "message".to_owned()),
-        chars: text.chars().count(),
+        chars: veil::size_of(&text).unwrap_or_else(|| text.chars().count()),
         summary: entry.summary.clone(),
         automatic: entry.automatic,
         refused: entry.refusal.clone(),

@@ -1,13 +1,16 @@
 //! The events of a run, out of the log.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
+use serde::Deserialize;
+
 use super::voices::lead;
-use crate::archive::RunRecord;
-use crate::event::{Actor, ActorKind};
-use crate::log::{Problems, Range, Reader};
+use crate::archive::{Archive, RunRecord};
+use crate::event::{Actor, ActorKind, Recorded};
+use crate::log::{self, Glance, Problems, Range};
 use crate::payload::{Kind, Payload};
 use crate::policy::Ruling;
 
@@ -26,13 +29,77 @@ pub struct Told {
     pub session: Option<String>,
     /// Who, as it was known at the call.
     pub actor: Actor,
-    /// What the client said.
+    /// What the client said, opened; its text is not kept.
     pub payload: Payload,
     /// What the policy said of another event, when this line is its verdict.
     pub ruling: Option<Ruling>,
 }
 
+/// How much of a run's events is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// All of them.
+    Whole,
+    /// Those that its story is made of. Of a large log, tools that tell nothing of the team are left out but for some.
+    Story,
+}
+
+/// A log of less is opened as a whole.
+const LARGE: u64 = 32 << 20;
+/// Of the other tools' uses in a large log one in so many is opened: they tie the client's clock to ours.
+const TIES: u32 = 256;
+
+/// Whether a story may need this line.
+fn tells(glance: &Glance<'_>) -> bool {
+    /// What says which tool it is.
+    #[derive(Deserialize)]
+    struct Call<'a> {
+        #[serde(default, borrow)]
+        tool_name: Option<Cow<'a, str>>,
+        #[serde(default, borrow)]
+        tool_use_id: Option<Cow<'a, str>>,
+    }
+    let is_tool = matches!(Kind::named(&glance.event), Kind::PreToolUse | Kind::PostToolUse);
+    let call =
+        glance.payload.filter(|_| is_tool).and_then(|payload| serde_json::from_str(payload.get()).ok());
+    // What is no call of a tool, or an odd one, is opened.
+    let Some(Call { tool_name: Some(tool), tool_use_id: Some(id) }) = call else { return true };
+    let sum = id.bytes().fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    TOLD.contains(&tool.as_ref()) || sum % TIES == 0
+}
+
+/// The tools whose uses are told.
+const TOLD: [&str; 7] =
+    ["SendMessage", "TaskUpdate", "TaskCreate", "TeamCreate", "TeamDelete", "Agent", "Task"];
+
+/// What every payload says, and what is known of the event already.
+const COMMON: [&str; 8] = [
+    "session_id",
+    "transcript_path",
+    "cwd",
+    "prompt_id",
+    "permission_mode",
+    "hook_event_name",
+    "agent_id",
+    "agent_type",
+];
+
 impl Told {
+    fn new(recorded: Recorded) -> Told {
+        let payload = Payload::fields_of(&recorded.payload);
+        let kind = Kind::named(&recorded.event);
+        Told {
+            at: recorded.at,
+            in_run: recorded.run.is_some(),
+            id: recorded.id,
+            kind,
+            session: recorded.session,
+            actor: recorded.actor,
+            payload,
+            ruling: recorded.verdict.as_deref().and_then(Ruling::read),
+        }
+    }
+
     /// The actor's name, where it was known.
     pub fn who(&self) -> Option<&str> {
         match self.actor.kind {
@@ -49,43 +116,51 @@ impl Told {
 }
 
 /// Reads the log once and gives each of the wanted runs its events, ordered by time. `all` are all runs on record: an
-/// event from before its session had a run belongs to the first run that the session came to have.
+/// event from before its session had a run belongs to the first run that the session came to have. What an imported
+/// run brought along is read from beside it.
 ///
 /// # Errors
 /// When the log's directory cannot be listed.
 pub fn by_run(
     log: &Path,
+    archive: &Archive,
     all: &[RunRecord],
-    wanted: impl Fn(&str) -> bool,
+    wanted: impl Fn(&str) -> bool + Sync,
+    depth: Depth,
 ) -> io::Result<(HashMap<String, Vec<Told>>, Problems)> {
-    let mut runs_of: HashMap<&str, Vec<&RunRecord>> = HashMap::new();
-    for run in all {
-        for session in &run.sessions {
-            runs_of.entry(&session.id).or_default().push(run);
-        }
-    }
-    let mut events: HashMap<String, Vec<Told>> = HashMap::new();
-    let mut reader = Reader::open(log, Range::default())?;
-    for line in reader.by_ref() {
-        let recorded = line.recorded;
-        let run = match (&recorded.run, &recorded.session) {
-            (Some(run), _) => Some(run.clone()),
-            (None, Some(session)) => runs_of.get(session.as_str()).and_then(|runs| claim(runs, &recorded.at)),
-            (None, None) => None,
+    let claims = Claims::new(all);
+    let takes_all = depth == Depth::Whole || log::size(log) < LARGE;
+    let wants = |glance: &Glance<'_>| {
+        let is_wanted = match (&glance.run, &glance.session) {
+            (Some(run), _) => wanted(run),
+            (run, session) => {
+                claims.run_of(run.as_deref(), session.as_deref(), &glance.at).is_some_and(|run| wanted(&run))
+            }
         };
-        if let Some(run) = run.filter(|run| wanted(run)) {
-            let payload = Payload::from_raw(&recorded.payload);
-            let kind = Kind::named(&recorded.event);
-            events.entry(run).or_default().push(Told {
-                at: recorded.at,
-                in_run: recorded.run.is_some(),
-                id: recorded.id,
-                kind,
-                session: recorded.session,
-                actor: recorded.actor,
-                payload,
-                ruling: recorded.verdict.as_deref().and_then(Ruling::read),
-            });
+        is_wanted && (takes_all || tells(glance))
+    };
+    let (found, mut problems) = log::sift(log, Range::default(), wants, |line| {
+        let recorded = line.recorded;
+        let run = claims.of(&recorded);
+        let mut told = Told::new(recorded);
+        if !takes_all {
+            told.payload.forget(&COMMON);
+        }
+        (run, told)
+    })?;
+    let mut events: HashMap<String, Vec<Told>> = HashMap::new();
+    let mut known: HashSet<String> = HashSet::new();
+    for run in all.iter().filter(|run| run.imported.is_some() && wanted(&run.run)) {
+        let own = events.entry(run.run.clone()).or_default();
+        problems.merge(brought(archive, run, depth, |told| {
+            known.insert(told.id.clone());
+            own.push(told);
+        })?);
+    }
+    for (run, told) in found {
+        // One that goes on here was recorded here as well.
+        if let Some(run) = run.filter(|_| !known.contains(&told.id)) {
+            events.entry(run).or_default().push(told);
         }
     }
     for run in all {
@@ -94,7 +169,57 @@ pub fn by_run(
             forget_earlier_life(events, &run.started_at);
         }
     }
-    Ok((events, reader.into_problems()))
+    Ok((events, problems))
+}
+
+/// The events that an imported run brought along.
+fn brought(
+    archive: &Archive,
+    run: &RunRecord,
+    depth: Depth,
+    mut each: impl FnMut(Told),
+) -> io::Result<Problems> {
+    let Some(path) = archive.events_file(&run.run) else { return Ok(Problems::default()) };
+    let size = path.symlink_metadata().map_or(0, |metadata| metadata.len());
+    let takes_all = depth == Depth::Whole || size < LARGE;
+    log::each_of(&path, |line| {
+        let glance = || serde_json::from_str::<Glance<'_>>(&line.text).ok();
+        if takes_all || glance().is_none_or(|glance| tells(&glance)) {
+            each(Told::new(line.recorded));
+        }
+        Ok(())
+    })
+}
+
+/// Which run an event belongs to.
+pub(super) struct Claims<'a> {
+    /// The runs that a session was in, as far as they were recorded here.
+    runs_of: HashMap<&'a str, Vec<&'a RunRecord>>,
+}
+
+impl<'a> Claims<'a> {
+    pub fn new(all: &'a [RunRecord]) -> Claims<'a> {
+        let mut runs_of: HashMap<&str, Vec<&RunRecord>> = HashMap::new();
+        for run in all.iter().filter(|run| run.imported.is_none()) {
+            for session in &run.sessions {
+                runs_of.entry(&session.id).or_default().push(run);
+            }
+        }
+        Claims { runs_of }
+    }
+
+    /// The run of an event.
+    pub fn of(&self, recorded: &Recorded) -> Option<String> {
+        self.run_of(recorded.run.as_deref(), recorded.session.as_deref(), &recorded.at)
+    }
+
+    fn run_of(&self, run: Option<&str>, session: Option<&str>, at: &str) -> Option<String> {
+        match (run, session) {
+            (Some(run), _) => Some(run.to_owned()),
+            (None, Some(session)) => self.runs_of.get(session).and_then(|runs| claim(runs, at)),
+            (None, None) => None,
+        }
+    }
 }
 
 /// Of what its sessions did before there was a run, a run's story has that they began, and the prompt that led to it;
@@ -119,4 +244,31 @@ fn claim(runs: &[&RunRecord], at: &str) -> Option<String> {
     let next = runs.iter().filter(|run| run.started_at.as_str() >= at).min_by_key(|run| &run.started_at);
     let last = || runs.iter().max_by_key(|run| &run.started_at);
     next.or_else(last).map(|run| run.run.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_opened(event: &str, payload: &str) -> bool {
+        let line = format!(r#"{{"v":1,"event":"{event}","run":"r","payload":{payload}}}"#);
+        tells(&serde_json::from_str(&line).unwrap())
+    }
+
+    #[test]
+    fn of_a_large_log_other_tools_are_left_out_but_for_some_and_nothing_else_is() {
+        let call = |tool: &str, id: usize| {
+            is_opened("PreToolUse", &format!(r#"{{"tool_name":"{tool}","tool_use_id":"toolu_{id}"}}"#))
+        };
+        let opened = (0..10_000).filter(|id| call("Bash", *id)).count();
+        assert!((10..100).contains(&opened), "{opened}");
+        assert!((0..300).all(|id| TOLD.iter().all(|tool| call(tool, id))));
+        assert!(call("Send\\u004dessage", 1), "however it is spelled");
+        let nested = r#"{"tool_input":{"tool_name":"Bash"},"tool_name":"SendMessage","tool_use_id":"a"}"#;
+        assert!(is_opened("PostToolUse", nested));
+        for odd in ["{}", "7", "null", r#"{"tool_name":"Bash"}"#, r#"{"tool_name":7,"tool_use_id":"a"}"#] {
+            assert!(is_opened("PreToolUse", odd), "{odd}");
+        }
+        assert!(is_opened("Stop", r#"{"tool_name":"Bash","tool_use_id":"a"}"#));
+    }
 }

@@ -1,12 +1,15 @@
 //! The runs on record, and how a person names one.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::path::PathBuf;
 
+use super::events::Depth;
+use super::lines::lines_of;
 use super::{Material, by_run};
 use crate::archive::{Archive, RunRecord};
 use crate::error::{Error, Result};
-use crate::log::{Problems, Range, Reader};
+use crate::log::{Line, Problems, Range, Reader};
 use crate::near::nearest;
 
 /// Everything on record.
@@ -18,7 +21,7 @@ pub struct Library {
     pub runs: Vec<RunRecord>,
     /// Runs whose record cannot be read.
     pub damaged: Vec<String>,
-    log: PathBuf,
+    pub(super) log: PathBuf,
 }
 
 /// Some runs, opened.
@@ -118,16 +121,38 @@ impl Library {
         parts
     }
 
+    /// Leads over the lines of one run as they stand in the log, what its story has no use for left out.
+    ///
+    /// # Errors
+    /// When the log's directory cannot be listed, or what `each` fails with.
+    pub fn lines_of(&self, run: &RunRecord, each: impl FnMut(&Line) -> io::Result<()>) -> Result<Problems> {
+        Ok(lines_of(&self.log, &self.archive, &self.runs, run, each)?)
+    }
+
     /// Opens runs, reading the log once.
     ///
     /// # Errors
     /// When the log's directory cannot be listed.
     pub fn open_runs(&self, wanted: &[&RunRecord]) -> Result<Opened> {
+        self.opened(wanted, Depth::Whole)
+    }
+
+    /// Opens runs as far as their stories are made of it: a large log costs less so.
+    ///
+    /// # Errors
+    /// When the log's directory cannot be listed.
+    pub fn open_stories(&self, wanted: &[&RunRecord]) -> Result<Opened> {
+        self.opened(wanted, Depth::Story)
+    }
+
+    fn opened(&self, wanted: &[&RunRecord], depth: Depth) -> Result<Opened> {
         if wanted.is_empty() {
             return Ok(Opened { runs: Vec::new(), problems: Problems::default() });
         }
-        let is_wanted = |run: &str| wanted.iter().any(|wanted| wanted.run == run);
-        let (mut events, problems): (HashMap<_, _>, _) = by_run(&self.log, &self.runs, is_wanted)?;
+        let names: HashSet<&str> = wanted.iter().map(|run| run.run.as_str()).collect();
+        let is_wanted = |run: &str| names.contains(run);
+        let (mut events, problems): (HashMap<_, _>, _) =
+            by_run(&self.log, &self.archive, &self.runs, is_wanted, depth)?;
         let runs = wanted.iter().map(|run| {
             let events = events.remove(&run.run).unwrap_or_default();
             Material::open(&self.archive, (*run).clone(), events, &self.runs)

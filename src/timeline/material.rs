@@ -46,7 +46,7 @@ impl Material {
         }
         let mut voices = voices(archive, &run, &events, |name| members.iter().any(|member| member == name));
         voices.keep_within(&Span::of(&run, all));
-        let client_gone = run.ended_at.is_none() && is_client_gone(archive, &run);
+        let client_gone = run.ended_at.is_none() && (run.imported.is_some() || is_client_gone(archive, &run));
         Material { run, events, journal, history, voices, members, client_gone }
     }
 
@@ -112,7 +112,8 @@ impl Material {
     }
 }
 
-fn is_client_gone(archive: &Archive, run: &RunRecord) -> bool {
+/// Whether a run that has no end on record has lost its client for certain.
+pub fn is_client_gone(archive: &Archive, run: &RunRecord) -> bool {
     let index = run.subject().and_then(|subject| archive.index(&subject));
     index.filter(|index| index.run == run.run && !index.ended).is_some_and(|index| {
         let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());

@@ -6,7 +6,7 @@ use super::when::When;
 use super::{life, messages, rulings, tasks};
 
 /// The story of a run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Timeline {
     /// What happened, by time.
     pub entries: Vec<Entry>,

@@ -1,16 +1,22 @@
 //! The story of a run: what hooks, snapshots, inboxes and transcripts saw, merged so that each thing is told once.
 
+mod board;
+mod diff;
 pub mod digest;
 mod drafts;
 mod entry;
 mod events;
+mod filter;
+mod fresh;
 mod gone;
 mod history;
 mod library;
 mod life;
+mod lines;
 mod material;
 mod merge;
 mod messages;
+mod pulse;
 mod quotes;
 mod rulings;
 mod state;
@@ -20,15 +26,21 @@ mod voice;
 mod voices;
 mod when;
 
+pub use board::{Board, Card, Doing, Seat};
+pub use diff::{Diff, Things, diff};
 pub use entry::{Entry, Kind, Source};
-pub use events::{Told, by_run};
+pub use events::{Depth, Told, by_run};
+pub use filter::Filter;
+pub use fresh::Fresh;
 pub use gone::Gone;
 pub use history::{Copy, History};
 pub use library::{Library, Opened};
-pub use material::Material;
+pub use material::{Material, is_client_gone};
 pub use merge::{Timeline, merge};
+pub use pulse::Pulse;
 pub use state::{State, state};
 pub use summary::Summary;
 pub use voice::{Cost, Heard, Outcome, Use, Voice};
+pub use voices::Span;
 pub use voices::Voices;
 pub use when::When;

@@ -46,8 +46,13 @@ pub struct Span {
 impl Span {
     /// Finds a run's part. Runs that share a session follow each other.
     pub fn of(run: &RunRecord, all: &[RunRecord]) -> Span {
+        if let Some(imported) = &run.imported {
+            let time = |text: &Option<String>| text.as_deref().and_then(clock::parse);
+            return Span { from: time(&imported.from), until: time(&imported.until) };
+        }
         let shares = |other: &&RunRecord| {
             other.run != run.run
+                && other.imported.is_none()
                 && other.sessions.iter().any(|one| run.sessions.iter().any(|own| own.id == one.id))
         };
         let began = |run: &RunRecord| clock::parse(run.created_at.as_deref().unwrap_or(&run.started_at));

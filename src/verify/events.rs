@@ -72,25 +72,19 @@ struct Ids {
 
 /// What makes no sense in a line that can be read.
 fn flaw(recorded: &Recorded, ids: &mut Ids) -> Option<(Kind, String)> {
-    let is_id = recorded.id.len() == 26
-        && recorded.id.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase());
-    if !is_id {
-        return Some((Kind::DamagedLine, format!("{:?} is no id", recorded.id)));
-    }
-    if clock::parse(&recorded.at).is_none() {
-        return Some((Kind::DamagedLine, format!("{:?} is no time", recorded.at)));
+    if let Some(what) = recorded.flaw() {
+        return Some((Kind::DamagedLine, what));
     }
     let hash = ids.hasher.hash_one(&recorded.id);
     let repeated = !ids.seen.insert(hash);
     repeated.then(|| (Kind::RepeatedId, format!("another line has the id {}", recorded.id)))
 }
 
+/// Takes a line's number and its bytes, and whom to tell of bytes that are read for it.
+pub(super) type EachLine<'a> = dyn FnMut(u64, &[u8], &mut dyn FnMut(u64)) + 'a;
+
 /// Leads over the lines of a file, one in memory at a time; gives why it cannot be read on, if so.
-pub(super) fn each_line(
-    path: &Path,
-    done: &mut dyn FnMut(u64),
-    each: &mut dyn FnMut(u64, &[u8], &mut dyn FnMut(u64)),
-) -> Option<String> {
+pub(super) fn each_line(path: &Path, done: &mut dyn FnMut(u64), each: &mut EachLine<'_>) -> Option<String> {
     let mut from = match Lines::open(path, Position::default()) {
         Ok(from) => from,
         // Pruned since it was listed.

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use super::events::{self, each_line};
 use super::finding::{Finding, Kind};
 use super::verifier::{Place, Verifier, Way};
-use crate::archive::{Kept, RunRecord, Snapshot};
-use crate::clock;
+use crate::archive::{Kept, Snapshot};
 use crate::fs;
 
 /// The version that this program writes and reads.
@@ -56,16 +55,9 @@ fn record(verifier: &Verifier<'_>, run: &str, path: &Path, way: &mut Way) {
     if record.v > VERSION {
         let what = format!("format version {}", record.v);
         way.findings.add(Finding::new(Kind::NewerVersion, path, what, UPGRADE).of_run(run));
-    } else if let Some(what) = flaw(&record) {
+    } else if let Some(what) = record.flaw() {
         way.findings.add(Finding::new(Kind::DamagedFile, path, what, RECORD).of_run(run));
     }
-}
-
-/// What makes no sense in the record of a run.
-fn flaw(record: &RunRecord) -> Option<String> {
-    let times = [Some(&record.started_at), record.ended_at.as_ref()];
-    let bad = times.into_iter().flatten().find(|time| clock::parse(time).is_none());
-    bad.map(|time| format!("{time:?} is no time"))
 }
 
 fn journal(verifier: &Verifier<'_>, run: &str, file: &PathBuf, way: &mut Way, done: &mut dyn FnMut(u64)) {
@@ -85,7 +77,7 @@ fn journal(verifier: &Verifier<'_>, run: &str, file: &PathBuf, way: &mut Way, do
         if snapshot.v > VERSION {
             let what = format!("format version {}", snapshot.v);
             way.findings.add(Finding::new(Kind::NewerVersion, file, what, UPGRADE).of_run(run).at(number));
-        } else if let Some(what) = odd(&snapshot) {
+        } else if let Some(what) = snapshot.flaw() {
             way.findings.add(Finding::new(Kind::DamagedLine, file, what, LINE).of_run(run).at(number));
         }
         for change in &snapshot.changed {
@@ -98,24 +90,6 @@ fn journal(verifier: &Verifier<'_>, run: &str, file: &PathBuf, way: &mut Way, do
     if let Some(why) = problem {
         way.findings.add(Finding::new(Kind::DamagedFile, file, why, LINE).of_run(run));
     }
-}
-
-/// What makes no sense in a manifest.
-fn odd(snapshot: &Snapshot) -> Option<String> {
-    if snapshot.v == 0 {
-        return Some("it has no version".to_owned());
-    }
-    if clock::parse(&snapshot.at).is_none() {
-        return Some(format!("{:?} is no time", snapshot.at));
-    }
-    let paths = snapshot.changed.iter().map(|change| &change.path).chain(&snapshot.gone);
-    let mut bad = paths.filter(|path| !is_inside(path));
-    bad.next().map(|path| format!("{path:?} is no path below the client's directory"))
-}
-
-/// Whether a path leads below the directory that it begins in.
-pub(crate) fn is_inside(path: &str) -> bool {
-    !path.is_empty() && path.split('/').all(|part| !matches!(part, "" | "." | "..") && !part.contains('\0'))
 }
 
 fn transcripts(verifier: &Verifier<'_>, run: &str, file: &PathBuf, way: &mut Way, done: &mut dyn FnMut(u64)) {

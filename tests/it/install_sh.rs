@@ -290,3 +290,54 @@ fn a_directory_in_the_place_of_the_binary_is_left_alone() {
     assert_snapshot!(clone.fails(&["--uninstall"]), @"install.sh: cannot remove ~/.local/bin/teamkeep: it is a directory");
     assert!(clone.at(".local/bin/teamkeep").exists());
 }
+
+/// Puts the man pages and completions into the clone.
+fn with_pages(clone: &Clone) {
+    for dir in ["docs/man", "docs/completions"] {
+        std::fs::create_dir_all(clone.at("clone").join(dir)).unwrap();
+        for page in Path::new(ROOT).join(dir).read_dir().unwrap().flatten() {
+            std::fs::copy(page.path(), clone.at("clone").join(dir).join(page.file_name())).unwrap();
+        }
+    }
+}
+
+#[test]
+fn man_pages_and_completions_are_put_in_place_and_taken_away_again() {
+    let clone = Clone::new();
+    with_pages(&clone);
+    std::fs::create_dir_all(clone.at(".local/share/man/man1")).unwrap();
+    std::fs::write(clone.at(".local/share/man/man1/other.1"), "mine").unwrap();
+    assert!(clone.ok(&[]).contains("man pages and completions are below ~/.local/share\n"));
+    let places = [
+        "share/man/man1/teamkeep.1",
+        "share/man/man1/teamkeep-policy-check.1",
+        "share/bash-completion/completions/teamkeep",
+        "share/zsh/site-functions/_teamkeep",
+        "share/fish/vendor_completions.d/teamkeep.fish",
+    ];
+    for place in places {
+        assert!(clone.at(".local").join(place).is_file(), "{place}");
+    }
+    // A page of a version that had another command.
+    std::fs::write(clone.at(".local/share/man/man1/teamkeep-gone.1"), "").unwrap();
+    clone.ok(&["--uninstall"]);
+    for place in places.iter().chain(&["share/man/man1/teamkeep-gone.1", "share/zsh"]) {
+        assert!(!clone.at(".local").join(place).exists(), "{place}");
+    }
+    assert_eq!(std::fs::read_to_string(clone.at(".local/share/man/man1/other.1")).unwrap(), "mine");
+}
+
+#[test]
+fn a_binary_that_lies_beside_is_taken_and_nothing_is_built() {
+    let clone = Clone::new();
+    std::fs::remove_file(clone.at("bin/cargo")).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_teamkeep"), clone.at("clone/teamkeep")).unwrap();
+    let said = clone.ok(&[]);
+    assert!(said.starts_with("taking ~/clone/teamkeep\ninstalled teamkeep"), "{said}");
+    clone.ok(&["--uninstall"]);
+    assert!(!clone.at(".local/bin").exists() && clone.at("clone/teamkeep").exists());
+    std::fs::write(clone.at("clone/teamkeep"), "#!/no/such/interpreter\n").unwrap();
+    let said = clone.run(&[]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.err.contains("~/clone/teamkeep does not run on this machine\nhint: "), "{}", said.err);
+}

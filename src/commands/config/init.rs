@@ -10,11 +10,16 @@ use crate::fs;
 
 /// Arguments of `teamkeep config init`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Write over the file that is there
     #[arg(long)]
     force: bool,
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep config init
+  teamkeep config init --force";
 
 /// Runs it.
 ///

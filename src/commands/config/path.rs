@@ -10,7 +10,12 @@ use crate::ui::escape;
 
 /// Arguments of `teamkeep config path`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {}
+
+const EXAMPLES: &str = "Examples:
+  teamkeep config path
+  teamkeep config path && teamkeep policy check";
 
 /// Runs it.
 ///

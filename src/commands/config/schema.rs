@@ -9,7 +9,12 @@ use crate::error::Result;
 
 /// Arguments of `teamkeep config schema`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {}
+
+const EXAMPLES: &str = "Examples:
+  teamkeep config schema > teamkeep.schema.json
+  teamkeep config schema | jq '.properties.policy.properties | keys'";
 
 /// Runs it.
 ///

@@ -20,12 +20,17 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum What {
     /// The next request to stop a teammate that `premature-shutdown` would hold back
+    #[command(after_help = EXAMPLES)]
     Shutdown {
         /// The teammate
         #[arg(value_name = "NAME", value_parser = scope::name)]
         name: String,
     },
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep policy allow shutdown bob
+  teamkeep policy allow shutdown bob && teamkeep policy pauses";
 
 /// Runs it.
 ///

@@ -12,11 +12,16 @@ use crate::ui::escape;
 
 /// Arguments of `teamkeep policy check`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Files to check instead of the ones in force; `.claude/teamkeep.toml` is checked as a project's
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep policy check
+  teamkeep policy check .claude/teamkeep.toml";
 
 /// Runs it. Exit code 1 when there are errors.
 ///

@@ -25,6 +25,7 @@ use crate::ui::escape;
 
 /// Arguments of `teamkeep policy explain`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Judge the payload as the next event of this run, with the team as it last was
     #[arg(long, value_name = "RUN")]
@@ -32,6 +33,10 @@ pub struct Args {
     #[command(flatten)]
     wanted: Wanted,
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep policy explain < payload.json
+  teamkeep policy explain --run latest < payload.json";
 
 /// Where the payload would be judged: who speaks, in which team, with which state.
 struct Scene {
@@ -92,7 +97,7 @@ fn at_present(context: &Context, evidence: &Evidence<'_>) -> Result<Scene> {
     let desk = Desk::new(context.paths.policy(), std::time::Duration::ZERO);
     let Notebook { ledger, guard, .. } = key.map(|key| desk.read(&key)).unwrap_or_default();
     let name = resolved.team.as_ref().map(SafeName::as_str);
-    let state = team_state(&archive, name, index, ledger);
+    let state = team_state(&archive, None, name, index, ledger);
     let as_of = index.map(|index| index.at.clone());
     Ok(Scene { team: team(name, team_by), actor, actor_by, state, guard, as_of })
 }

@@ -14,6 +14,7 @@ use crate::gatekeeper::{LONGEST_PAUSE, Pause};
 
 /// Arguments of `teamkeep policy pause`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     scope: Scope,
@@ -21,6 +22,10 @@ pub struct Args {
     #[arg(value_name = "DURATION", value_parser = duration)]
     duration: TimeDelta,
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep policy pause 15m
+  teamkeep policy pause --gate premature-shutdown --team parser-team 1h";
 
 /// Runs it. The last word on a gate and a team replaces the one before.
 ///

@@ -10,11 +10,16 @@ use crate::ui::escape;
 
 /// Arguments of `teamkeep policy pauses`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep policy pauses
+  teamkeep policy pauses --json";
 
 /// Runs it.
 ///

@@ -11,10 +11,15 @@ use crate::error::Result;
 
 /// Arguments of `teamkeep policy resume`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     scope: Scope,
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep policy resume
+  teamkeep policy resume --gate premature-shutdown";
 
 /// Runs it. An allowed shutdown that has not come is taken back with the gate that it is for. A pause of more than what
 /// is named stays, and is named.

@@ -14,11 +14,16 @@ use crate::ui::escape;
 
 /// Arguments of `teamkeep policy show`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// One JSON object, for programs
     #[arg(long)]
     json: bool,
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep policy show
+  teamkeep policy show --json | jq -r '.settings[] | [.key, .origin.layer] | @tsv'";
 
 /// A value in force.
 struct Row {

@@ -15,6 +15,7 @@ use crate::render::{self, Objection};
 
 /// Arguments of `teamkeep policy test`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// A team's name, `latest`, the beginning of a run's id, or a file with a recorded run
     #[arg(value_name = "RUN|TRACE", default_value = "latest")]
@@ -34,6 +35,10 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep policy test latest
+  teamkeep policy test --policy stricter.toml --against teamkeep.toml parser-team";
 
 /// Runs it: exit code 1 when an expectation is not met.
 ///

@@ -13,6 +13,7 @@ use crate::ui::escape;
 
 /// Arguments of `teamkeep policy trust`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The project, instead of the one of the current directory
     #[arg(long, value_name = "DIR")]
@@ -27,6 +28,10 @@ pub struct Args {
     #[arg(long, short, conflicts_with = "remove")]
     yes: bool,
 }
+
+const EXAMPLES: &str = "Examples:
+  teamkeep policy trust
+  teamkeep policy trust --list";
 
 /// Runs it.
 ///

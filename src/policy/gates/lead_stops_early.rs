@@ -6,6 +6,7 @@ use super::{actor, finding};
 use crate::config::Policy;
 use crate::event::{ActorKind, LEAD};
 use crate::payload::Kind;
+use crate::policy::ledger::mark;
 use crate::policy::{Facts, Finding, Reason};
 use crate::team::Task;
 
@@ -44,7 +45,7 @@ fn runs(facts: &Facts<'_>, meant: impl Fn(&str) -> bool) -> bool {
     let tasks = facts.event.payload.field("background_tasks").and_then(Value::as_array);
     tasks.into_iter().flatten().any(|task| {
         let text = |key: &str| task.get(key).and_then(Value::as_str);
-        let known = text("description").and_then(|words| ledger.described.get(words));
+        let known = text("description").and_then(|words| ledger.described.get(&mark(words)));
         text("type") == Some("teammate")
             && text("status") == Some("running")
             && known.filter(|name| !name.is_empty()).is_none_or(|name| meant(name))

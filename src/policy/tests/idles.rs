@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::scene::{Scene, after, ask, idle, lead, mate};
 use crate::config::Mode;
+use crate::policy::ledger::mark;
 use crate::policy::{Decision, Guard, settle};
 
 const WARN: Decision = Decision::Warn;
@@ -149,7 +150,7 @@ fn the_lead_does_not_stop_while_nobody_works_on_what_is_in_progress() {
     let running = json!({"hook_event_name": "Stop", "background_tasks": [
         {"id": "t1", "type": "teammate", "status": "running", "description": "Review it"}]});
     assert!(scene.codes(&lead(), &running).is_empty());
-    scene.team.ledger.described.insert("Review it".to_owned(), "alice".to_owned());
+    scene.team.ledger.described.insert(mark("Review it"), "alice".to_owned());
     assert_eq!(scene.codes(&lead(), &running).len(), 1, "somebody else runs");
     scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStart"}));
     assert!(scene.codes(&lead(), &stop).is_empty());

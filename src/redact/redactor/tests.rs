@@ -101,7 +101,9 @@ fn a_file_is_taken_for_what_it_is() {
 #[test]
 fn own_patterns_come_first_and_only_what_is_picked_is_looked_for() {
     let pattern = vec![Pattern { name: "ticket".to_owned(), regex: "PROJ-[0-9]+".to_owned() }];
-    let redactor = Redactor::new(&Privacy { redact: vec!["secret".to_owned()], pattern }, &[]).unwrap();
+    let redactor =
+        Redactor::new(&Privacy { redact: vec!["secret".to_owned()], pattern, ..Privacy::default() }, &[])
+            .unwrap();
     assert_eq!(
         redactor.text("PROJ-17 by a@example.com, key_secret=PROJ-1"),
         "[redacted:ticket] by a@example.com, key_secret=[redacted:ticket]"
@@ -109,7 +111,8 @@ fn own_patterns_come_first_and_only_what_is_picked_is_looked_for() {
     assert_eq!(redactor.path("teams/PROJ-1/x"), "teams/[redacted:ticket]/x");
     assert_eq!(redactor.counts(), [("ticket".to_owned(), 3)].into());
     let pattern = vec![Pattern { name: "x".to_owned(), regex: "(".to_owned() }];
-    let error = Redactor::new(&Privacy { redact: Vec::new(), pattern }, &[]).unwrap_err();
+    let error =
+        Redactor::new(&Privacy { redact: Vec::new(), pattern, ..Privacy::default() }, &[]).unwrap_err();
     assert!(error.to_string().starts_with("cannot use the pattern \"x\" of the configuration: "), "{error}");
 }
 

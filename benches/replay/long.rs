@@ -1,0 +1,201 @@
+//! A long run: ten teammates that use tools, take tasks, tell each other and go idle, for as many events as are asked
+//! for. The work is what grows, as in life: there are 200 tasks and 5,000 messages however many tools are used.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use teamkeep::archive::{Archive, Care};
+use teamkeep::clock::{self, Time};
+
+const MEMBERS: usize = 10;
+const TASKS: usize = 200;
+const MESSAGES: usize = 5_000;
+/// A segment is closed at this size, as the recorder does.
+const SEGMENT: usize = 16 << 20;
+
+/// A run that is being written.
+pub struct Long<'a> {
+    pub events: usize,
+    pub bytes: usize,
+    store: &'a Path,
+    archive: Archive,
+    run: String,
+    team: String,
+    session: String,
+    log: Option<(BufWriter<File>, usize)>,
+    journal: String,
+    line: String,
+    start: Time,
+    now: Time,
+}
+
+impl<'a> Long<'a> {
+    /// Writes the run of this number, of about so many events, into a store.
+    pub fn write(store: &'a Path, number: usize, events: usize) -> Long<'a> {
+        let start = clock::parse("2026-02-03T00:00:00Z").unwrap() + chrono::TimeDelta::hours(number as i64);
+        let mut long = Long {
+            events: 0,
+            bytes: 0,
+            store,
+            archive: Archive::new(store.join("archive"), 1 << 20, Duration::from_secs(1)),
+            run: format!("{number:08x}aabbccdd"),
+            team: format!("session-{number:08x}"),
+            session: format!("{number:08x}-15db-4165-b1fb-ed39ac7e091c"),
+            log: None,
+            journal: String::new(),
+            line: String::new(),
+            start,
+            now: start,
+        };
+        std::fs::create_dir_all(store.join("log")).unwrap();
+        long.begin();
+        let turns = MESSAGES.min(events / 20).max(2);
+        for turn in 0..turns {
+            long.turn(turn, turns, events);
+        }
+        long.end();
+        long
+    }
+
+    fn begin(&mut self) {
+        let names = ["team-lead".to_owned()].into_iter().chain((0..MEMBERS).map(name));
+        let team = self.team.clone();
+        let members: Vec<Value> = names
+            .map(|name| json!({"name": name, "agentId": format!("{name}@{team}"), "prompt": "p".repeat(600)}))
+            .collect();
+        let config = json!({"name": team, "createdAt": self.start.timestamp_millis(), "leadSessionId": self.session,
+            "members": members});
+        self.event("SessionStart", None, r#""source":"startup""#);
+        self.look(&[(format!("teams/{team}/config.json"), &config)], Some(true));
+    }
+
+    /// One teammate's turn: tools upon tools; and a part of a task, and a message to the next one.
+    fn turn(&mut self, turn: usize, turns: usize, events: usize) {
+        let (me, next) = (turn % MEMBERS, name((turn + 1) % MEMBERS));
+        let me_named = name(me);
+        self.event("SubagentStart", Some(me), "");
+        let (per_task, own) = ((turns / TASKS).max(2), turn / (turns / TASKS).max(2) + 1);
+        let status = match turn % per_task {
+            0 => Some("in_progress"),
+            last if last == per_task - 1 => Some("completed"),
+            _ => None,
+        };
+        if let Some(status) = status.filter(|_| own <= TASKS) {
+            let call = format!(
+                r#""tool_name":"TaskUpdate","tool_use_id":"toolu_{turn}_t","tool_input":{{"taskId":"{own}","status":"{status}","owner":"{me_named}"}}"#
+            );
+            self.event("PreToolUse", Some(me), &call);
+            let done = format!(r#"{call},"tool_response":{{"success":true,"taskId":"{own}"}}"#);
+            self.event("PostToolUse", Some(me), &done);
+            let task = json!({"id": own.to_string(), "subject": format!("Part {own}"), "description": "d".repeat(300),
+                "owner": me_named, "status": status, "blocks": [], "blockedBy": []});
+            self.look(&[(format!("tasks/{}/{own}.json", self.team), &task)], None);
+        }
+        let until = events * (turn + 1) / turns;
+        let (code, output) = ("x".repeat(250), "o".repeat(700));
+        let mut step = 0;
+        while self.events + 8 < until {
+            step += 1;
+            let call = format!(
+                r#""tool_name":"Bash","tool_use_id":"toolu_{turn}_{step}","tool_input":{{"command":"cargo test part_{turn}_{step} {code}","description":"test"}}"#
+            );
+            self.event("PreToolUse", Some(me), &call);
+            let done =
+                format!(r#"{call},"tool_response":{{"stdout":"{output}","stderr":"","interrupted":false}}"#);
+            self.event("PostToolUse", Some(me), &done);
+        }
+        let call = format!(
+            r#""tool_name":"SendMessage","tool_use_id":"toolu_{turn}_m","tool_input":{{"to":"{next}","summary":"part {turn}","message":"part {turn} is done {}"}}"#,
+            "m".repeat(300)
+        );
+        self.event("PreToolUse", Some(me), &call);
+        let done = format!(
+            r#"{call},"tool_response":{{"success":true,"routing":{{"sender":"{me_named}","target":"@{next}"}}}}"#
+        );
+        self.event("PostToolUse", Some(me), &done);
+        let mail = json!([{"from": me_named, "text": format!("part {turn} is done {}", "m".repeat(300)),
+            "timestamp": clock::stamp(self.now), "summary": format!("part {turn}"), "read": false}]);
+        self.look(&[(format!("teams/{}/inboxes/{next}.json", self.team), &mail)], None);
+        self.event("SubagentStop", Some(me), &format!(r#""last_assistant_message":"{}""#, "l".repeat(300)));
+        self.event("TeammateIdle", Some(me), &format!(r#""teammate_name":"{me_named}""#));
+    }
+
+    fn end(&mut self) {
+        self.event("SessionEnd", None, r#""reason":"other""#);
+        self.look(&[], Some(false));
+        let (start, end) = (clock::stamp(self.start), clock::stamp(self.now));
+        let run = json!({"v": 1, "run": self.run, "team": self.team, "lead_session": self.session, "started_at": start,
+            "created_at": start, "ended_at": end, "ended_by": "session-end", "finished": true,
+            "sessions": [{"id": self.session, "role": "lead"}]});
+        let dir = self.store.join("archive/runs").join(&self.run);
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(dir.join("run.json"), run.to_string()).unwrap();
+        std::fs::write(dir.join("snapshots.jsonl"), &self.journal).unwrap();
+        if let Some((mut log, _)) = self.log.take() {
+            log.flush().unwrap();
+        }
+    }
+
+    fn event(&mut self, event: &str, who: Option<usize>, fields: &str) {
+        self.events += 1;
+        self.now += chrono::TimeDelta::milliseconds(3);
+        let (at, id, session) = (clock::stamp(self.now), self.last_id(), &self.session);
+        let (actor, agent) = match who.map(name) {
+            Some(who) => {
+                let agent = format!("a{who}-7dfceaaaef47c69e");
+                (
+                    format!(r#"{{"name":"{who}","id":"{agent}","kind":"teammate"}}"#),
+                    format!(r#","agent_id":"{agent}","agent_type":"{who}""#),
+                )
+            }
+            None => (r#"{"name":"team-lead","id":null,"kind":"lead"}"#.to_owned(), String::new()),
+        };
+        let comma = if fields.is_empty() { "" } else { "," };
+        self.line.clear();
+        let _ = writeln!(
+            self.line,
+            r#"{{"v":1,"at":"{at}","id":"{id}","event":"{event}","session":"{session}","team":"{}","actor":{actor},"run":"{}","payload":{{"session_id":"{session}","transcript_path":"/home/dev/.claude/projects/-home-dev-parser/{session}.jsonl","cwd":"/home/dev/parser","prompt_id":"9e5494e8-6871-4629-88da-dcb0e7338bb4","permission_mode":"default","hook_event_name":"{event}"{agent}{comma}{fields}}}}}"#,
+            self.team, self.run
+        );
+        self.bytes += self.line.len();
+        let fits = self.log.as_ref().is_some_and(|(_, size)| size + self.line.len() <= SEGMENT);
+        if !fits {
+            let name = self.now.format("%Y-%m-%dT%H%M%S%3fZ-1a2b3c4d.jsonl").to_string();
+            let file = File::create(self.store.join("log").join(name)).unwrap();
+            if let Some((mut log, _)) = self.log.replace((BufWriter::new(file), 0)) {
+                log.flush().unwrap();
+            }
+        }
+        if let Some((log, size)) = &mut self.log {
+            log.write_all(self.line.as_bytes()).unwrap();
+            *size += self.line.len();
+        }
+    }
+
+    fn last_id(&self) -> String {
+        format!("{}{:018}", &self.run[..8], self.events)
+    }
+
+    fn look(&mut self, files: &[(String, &Value)], team_dir: Option<bool>) {
+        let mut changed = Vec::new();
+        for (path, text) in files {
+            let text = serde_json::to_string_pretty(text).unwrap();
+            let object = self.archive.objects.put(text.as_bytes(), Care::Usual).unwrap();
+            changed.push(json!({"path": path, "object": object, "size": text.len()}));
+        }
+        let mut line =
+            json!({"v": 1, "at": clock::stamp(self.now), "event": self.last_id(), "changed": changed});
+        if let Some(there) = team_dir {
+            line["team_dir"] = json!(there);
+        }
+        writeln!(self.journal, "{line}").unwrap();
+    }
+}
+
+fn name(number: usize) -> String {
+    format!("member{number}")
+}

@@ -1,0 +1,99 @@
+//! How long it takes to tell of a long run and to list many, and how much memory.
+//!
+//! `cargo bench --bench replay [-- EVENTS [RUNS]]` makes a run of 1,000,000 events in a scratch store and replays it to
+//! JSON: less than 5 s (or 300 MB/s of log, where that takes longer) and 256 MiB are asked for. And it makes 1,000 runs
+//! and lists them: less than 100 ms is asked for. `TMPDIR` says where the scratch stores are: the first takes 1 GB.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods
+)]
+
+mod long;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use long::Long;
+
+const EVENTS: usize = 1_000_000;
+const RUNS: usize = 1_000;
+/// Events of each of many runs.
+const EACH: usize = 100;
+const ROUNDS: usize = 5;
+
+fn main() {
+    let mut numbers = std::env::args().skip(1).filter_map(|word| word.parse().ok());
+    let (events, runs) = (numbers.next().unwrap_or(EVENTS), numbers.next().unwrap_or(RUNS));
+    replay(events);
+    teams(runs);
+}
+
+fn replay(events: usize) {
+    let store = tempfile::tempdir().unwrap();
+    let long = Long::write(store.path(), 1, events);
+    let megabytes = long.bytes as f64 / 1e6;
+    println!("{} events, {megabytes:.0} MB of log", long.events);
+    let said = command(store.path(), &["replay", "--json"]).output().unwrap();
+    assert!(said.status.success() && said.stderr.is_empty(), "{}", String::from_utf8_lossy(&said.stderr));
+    println!("{} things told", said.stdout.iter().filter(|byte| **byte == b'\n').count());
+    drop(said);
+    let asked = (megabytes / 300.0).max(5.0 * events as f64 / 1e6);
+    let took = median(|| run(store.path(), &["replay", "--json"]));
+    println!(
+        "teamkeep replay --json: {:.2} s, {:.0} MB/s (median of {ROUNDS}; asked for: {asked:.2} s)",
+        took.as_secs_f64(),
+        megabytes / took.as_secs_f64()
+    );
+    println!("resident at most: {:.0} MiB (asked for: 256 MiB)", peak(store.path(), &["replay", "--json"]));
+}
+
+fn teams(runs: usize) {
+    let store = tempfile::tempdir().unwrap();
+    let bytes: usize = (0..runs).map(|number| Long::write(store.path(), number, EACH).bytes).sum();
+    println!("{runs} runs, {:.0} MB of log", bytes as f64 / 1e6);
+    let first = run(store.path(), &["teams"]);
+    let took = median(|| run(store.path(), &["teams"]));
+    println!(
+        "teamkeep teams: {:.0} ms, the first time {:.0} ms (median of {ROUNDS}; asked for: 100 ms)",
+        took.as_secs_f64() * 1e3,
+        first.as_secs_f64() * 1e3
+    );
+}
+
+fn median(mut once: impl FnMut() -> Duration) -> Duration {
+    let mut took: Vec<Duration> = (0..ROUNDS).map(|_| once()).collect();
+    took.sort();
+    took[ROUNDS / 2]
+}
+
+fn run(store: &Path, args: &[&str]) -> Duration {
+    let start = Instant::now();
+    let status = command(store, args).stdout(Stdio::null()).status().unwrap();
+    assert!(status.success());
+    start.elapsed()
+}
+
+/// The most memory that was resident, in MiB, as the kernel counts it (Linux).
+fn peak(store: &Path, args: &[&str]) -> f64 {
+    let mut child = command(store, args).stdout(Stdio::null()).spawn().unwrap();
+    let mut most = 0.0f64;
+    while child.try_wait().unwrap().is_none() {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
+        most = most.max(kilobytes.unwrap_or_default() / 1024.0);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    most
+}
+
+fn command(store: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_teamkeep"));
+    command.env_clear().env("HOME", store).env("TEAMKEEP_HOME", store).args(args);
+    command
+}

@@ -1,0 +1,149 @@
+//! Removing whole runs, and contents that nothing names any more. What goes is moved aside first and deleted last, so
+//! that whoever is stopped halfway leaves a record that is whole.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::inspect::Stored;
+use super::maintenance::{Maintenance, remove, rename};
+use super::run::RunRecord;
+use super::store::{Archive, Subject};
+use crate::fs::{self, Lock};
+
+impl Archive {
+    /// Whether a run has ended and its transcripts are not kept yet.
+    pub fn is_unfinished(&self, run: &str) -> bool {
+        self.unfinished_dir().join(run).exists()
+    }
+}
+
+impl Maintenance {
+    /// Takes a run off the record, unless it is no longer as it was planned: it may have been opened again. Says
+    /// whether it went.
+    ///
+    /// # Errors
+    /// When the disk refuses, or a hook keeps the run's lock for too long.
+    pub fn retire(&self, planned: &RunRecord) -> io::Result<bool> {
+        let archive = self.archive();
+        let subject = planned.subject();
+        let _lock = match &subject {
+            Some(subject) => match archive.lock(subject)? {
+                Some(lock) => Some(lock),
+                None => return Err(io::Error::new(io::ErrorKind::TimedOut, "a hook is writing it")),
+            },
+            None => None,
+        };
+        if archive.run(&planned.run).as_ref() != Some(planned) || archive.is_unfinished(&planned.run) {
+            return Ok(false);
+        }
+        let Some(dir) = archive.run_dir(&planned.run) else { return Ok(false) };
+        let aside = self.aside();
+        fs::private_dir(&aside)?;
+        // The cache goes first: without a run it would be damage, and a run without it is whole.
+        if let Some(subject) = &subject {
+            for path in archive.index_paths(subject) {
+                let is_own = archive.index_at(&path).is_some_and(|index| index.run == planned.run);
+                if is_own {
+                    std::fs::remove_file(&path)?;
+                }
+            }
+        }
+        let goal = aside.join(&planned.run);
+        remove(&goal)?;
+        rename(&dir, &goal)?;
+        Ok(true)
+    }
+
+    /// Keeps every hook call that captures a team under way from going on, as far as their locks are to be had in time;
+    /// `None` when one is not.
+    ///
+    /// # Errors
+    /// When locking is not possible there.
+    pub fn hold(&self) -> io::Result<Option<Vec<Lock>>> {
+        let archive = self.archive();
+        let mut locks = Vec::new();
+        for subject in archive.open_subjects() {
+            match archive.lock(&subject)? {
+                Some(lock) => locks.push(lock),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(locks))
+    }
+
+    /// Moves a content aside.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn set_aside(&self, stored: &Stored) -> io::Result<()> {
+        let dir = self.aside().join("objects");
+        fs::private_dir(&dir)?;
+        rename(&stored.path, &dir.join(name_of(stored)))
+    }
+
+    /// Brings back what was set aside and is needed after all, and gives how much that was.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn bring_back(&self, is_needed: impl Fn(&str) -> bool) -> io::Result<usize> {
+        let mut count = 0;
+        let dir = self.aside().join("objects");
+        for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            let hash = name.strip_suffix(".gz").unwrap_or(name);
+            let Some(plain) = self.archive().objects.path(hash).filter(|_| is_needed(hash)) else { continue };
+            let path = if name.ends_with(".gz") { plain.with_extension("gz") } else { plain };
+            if path.symlink_metadata().is_err() {
+                rename(&entry.path(), &path)?;
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Deletes what was set aside.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn forget(&self) -> io::Result<()> {
+        remove(&self.aside())
+    }
+
+    fn aside(&self) -> PathBuf {
+        self.archive().root().join("pruned")
+    }
+}
+
+fn name_of(stored: &Stored) -> String {
+    if stored.packed { format!("{}.gz", stored.hash) } else { stored.hash.clone() }
+}
+
+/// The bytes of the files in a directory.
+fn bytes_below(dir: &Path) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
+}
+
+impl Archive {
+    /// The bytes that a run's own files have on disk, its contents not counted.
+    pub fn run_size(&self, run: &str) -> u64 {
+        self.run_dir(run).map_or(0, |dir| bytes_below(&dir))
+    }
+
+    /// The contents that the caches of such runs name: a hook may go by them.
+    pub fn cached_objects(&self, is_meant: impl Fn(&str) -> bool) -> BTreeSet<String> {
+        let mut named = BTreeSet::new();
+        for (path, _) in self.index_files() {
+            let index = self.index_at(&path).filter(|index| is_meant(&index.run));
+            let files = index.map(|index| index.files).unwrap_or_default();
+            named.extend(files.into_values().filter_map(|seen| seen.object));
+        }
+        named
+    }
+
+    fn index_paths(&self, subject: &Subject) -> [PathBuf; 2] {
+        [self.index_path(subject, false), self.index_path(subject, true)]
+    }
+}

@@ -1,0 +1,244 @@
+//! A run out of the record: its parts, complete and in an order that is always the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::clean::Cleaner;
+use super::manifest::{EVENTS, Manifest, Part, RUN, SNAPSHOTS, TRANSCRIPTS, object};
+use super::spool::Spool;
+use crate::archive::{Archive, Kept, RunRecord};
+use crate::clock;
+use crate::error::{Error, Result};
+use crate::fs;
+use crate::timeline::{Library, Span};
+
+/// A run's parts, and what they are.
+#[derive(Debug)]
+pub struct Gathered {
+    /// What the bundle holds.
+    pub manifest: Manifest,
+    /// What of the record could not be read, and is not in it.
+    pub problems: Vec<String>,
+    pub(super) head: Spool,
+    pub(super) contents: Spool,
+    /// The contents by name: where each begins in their spool, and its size.
+    pub(super) order: Vec<(Part, u64)>,
+}
+
+/// A transcript that is larger stays where the client has it.
+const LARGEST: u64 = 256 << 20;
+
+/// A run while its parts are gathered.
+struct Gathering<'a> {
+    archive: &'a Archive,
+    cleaner: Option<&'a Cleaner>,
+    done: &'a mut dyn FnMut(u64),
+    spool: Spool,
+    /// The hashes of what is in it.
+    held: BTreeSet<String>,
+    problems: Vec<String>,
+    missing: BTreeSet<String>,
+    /// What each content is called in the bundle, and its size: what was taken out of it has changed both.
+    renamed: BTreeMap<String, (String, u64)>,
+}
+
+/// Gathers a run. What is read is spooled in `dir`, or where temporary files go; `done` is told of its bytes.
+///
+/// # Errors
+/// When the disk refuses, or the log cannot be listed.
+pub fn gather(
+    library: &Library,
+    run: &RunRecord,
+    cleaner: Option<&Cleaner>,
+    dir: Option<&Path>,
+    done: &mut dyn FnMut(u64),
+) -> Result<Gathered> {
+    let journal = library.archive.journal(&run.run);
+    let span = Span::of(run, &library.runs);
+    let mut gathering = Gathering {
+        archive: &library.archive,
+        cleaner,
+        done,
+        spool: Spool::new(dir)?,
+        held: BTreeSet::new(),
+        problems: journal.damage.iter().cloned().collect(),
+        missing: BTreeSet::new(),
+        renamed: BTreeMap::new(),
+    };
+    // Contents come last in the bundle and first here: the journal names them by what they have become.
+    let names: BTreeSet<&String> = journal
+        .snapshots
+        .iter()
+        .flat_map(|snapshot| &snapshot.changed)
+        .filter_map(|change| change.object.as_ref())
+        .collect();
+    for name in names {
+        gathering.content(name)?;
+    }
+    let kept = gathering.transcripts(run)?;
+
+    let clean = cleaner.map(|cleaner| cleaner.run(run));
+    let mut record = clean.unwrap_or_else(|| run.clone());
+    record.imported = None;
+    let mut parts = Spool::new(dir)?;
+    parts.add(RUN.to_owned(), |out| json_to(out, &record))?;
+    parts.add(SNAPSHOTS.to_owned(), |out| -> Result<()> {
+        for snapshot in &journal.snapshots {
+            let snapshot = gathering.renamed_in(snapshot);
+            json_to(&mut *out, &snapshot)?;
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    })?;
+    let problems = parts.add(EVENTS.to_owned(), |out| {
+        library.lines_of(run, |line| {
+            (gathering.done)(line.text.len() as u64 + 1);
+            let text = line.text.trim_ascii();
+            match cleaner {
+                Some(cleaner) => out.write_all(&cleaner.event(&line.recorded)?)?,
+                None => out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n"))?,
+            }
+            Ok(())
+        })
+    })?;
+    gathering.problems.extend(problems.first.iter().map(ToString::to_string));
+    parts.add(TRANSCRIPTS.to_owned(), |out| json_to(out, &kept))?;
+    let order = gathering.order();
+    let entries = parts.parts.iter().chain(order.iter().map(|(part, _)| part)).cloned().collect();
+
+    let stamp = |time: Option<clock::Time>| time.map(clock::stamp);
+    let redacted = run.imported.as_ref().and_then(|imported| imported.redacted.clone());
+    let manifest = Manifest {
+        v: 1,
+        run: record.run,
+        team: record.team,
+        started_at: record.started_at,
+        from: stamp(span.from),
+        until: stamp(span.until),
+        redacted: cleaner.map(Cleaner::counts).or(redacted),
+        missing: gathering.missing,
+        entries,
+    };
+    let (problems, contents) = (gathering.problems, gathering.spool);
+    Ok(Gathered { manifest, problems, head: parts, contents, order })
+}
+
+impl Gathering<'_> {
+    /// Adds a content of the archive under the name that it gets.
+    fn content(&mut self, hash: &str) -> Result<()> {
+        if self.renamed.contains_key(hash) || self.held.contains(hash) || self.missing.contains(hash) {
+            return Ok(());
+        }
+        let parts = self.spool.parts.len();
+        let objects = &self.archive.objects;
+        let added = match self.cleaner {
+            None => self.spool.add(object(hash), |out| -> Result<u64> {
+                let mut reading = objects.open(hash)?;
+                let size = io::copy(&mut reading, out)?;
+                reading.verify().map(|()| size)
+            }),
+            Some(cleaner) => objects.get(hash).and_then(|bytes| self.put(hash, &cleaner.content(&bytes))),
+        };
+        match added {
+            Ok(size) => {
+                (self.done)(size);
+                if self.cleaner.is_none() {
+                    self.held.insert(hash.to_owned());
+                }
+            }
+            Err(error) => {
+                self.spool.rewind(parts)?;
+                self.problems.push(format!("{error}; it is left out"));
+                self.missing.insert(hash.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a content that is in memory, once, and notes what it is called.
+    fn put(&mut self, of: &str, bytes: &[u8]) -> Result<u64> {
+        let hash = blake3::hash(bytes).to_hex().to_string();
+        let (name, size) = (object(&hash), bytes.len() as u64);
+        if self.held.insert(hash.clone()) {
+            self.spool.add(name, |out| out.write_all(bytes))?;
+        }
+        self.renamed.insert(of.to_owned(), (hash, size));
+        Ok(size)
+    }
+
+    /// Adds the transcripts: the archive's, and the client's where they have more.
+    fn transcripts(&mut self, run: &RunRecord) -> Result<BTreeMap<String, Kept>> {
+        let mut all = BTreeMap::new();
+        let mut kept = self.archive.kept(&run.run);
+        for path in run.transcripts() {
+            let Some(name) = path.to_str() else { continue };
+            let size = path.symlink_metadata().map(|metadata| metadata.len()).unwrap_or_default();
+            if kept.get(name).is_some_and(|kept| kept.size >= size) {
+                continue;
+            }
+            let bytes = match fs::read_regular(&path, LARGEST) {
+                Ok((bytes, _)) => bytes,
+                Err(error) => {
+                    self.problems.push(format!("{error}; it is left out"));
+                    continue;
+                }
+            };
+            kept.remove(name);
+            let clean = self.cleaner.map(|cleaner| cleaner.content(&bytes));
+            let bytes = clean.unwrap_or(bytes);
+            let hash = blake3::hash(&bytes).to_hex().to_string();
+            (self.done)(bytes.len() as u64);
+            let size = self.put(&hash, &bytes)?;
+            all.insert(self.named(name, &all), Kept { object: hash, size });
+        }
+        for (name, file) in kept {
+            self.content(&file.object)?;
+            let (object, size) =
+                self.renamed.get(&file.object).cloned().unwrap_or((file.object.clone(), file.size));
+            all.insert(self.named(&name, &all), Kept { object, size });
+        }
+        Ok(all)
+    }
+
+    /// What a transcript's path is called; where two would be called the same, the second gets a number.
+    fn named(&self, path: &str, taken: &BTreeMap<String, Kept>) -> String {
+        let clean = self.cleaner.map_or_else(|| path.to_owned(), |cleaner| cleaner.transcript(path));
+        let free = (2..).map(|n| format!("{n}/{clean}"));
+        std::iter::once(clean.clone()).chain(free).find(|name| !taken.contains_key(name)).unwrap_or(clean)
+    }
+
+    fn renamed_in(&self, snapshot: &crate::archive::Snapshot) -> crate::archive::Snapshot {
+        let Some(cleaner) = self.cleaner else { return snapshot.clone() };
+        let mut snapshot = cleaner.snapshot(snapshot);
+        for change in &mut snapshot.changed {
+            if let Some((hash, size)) = change.object.as_ref().and_then(|hash| self.renamed.get(hash)) {
+                (change.object, change.size) = (Some(hash.clone()), *size);
+            }
+        }
+        snapshot
+    }
+
+    /// The contents by their names, and where each begins.
+    fn order(&self) -> Vec<(Part, u64)> {
+        let mut offset = 0;
+        let mut order: Vec<(Part, u64)> = Vec::new();
+        for part in &self.spool.parts {
+            order.push((part.clone(), offset));
+            offset += part.size;
+        }
+        order.sort_by(|one, other| one.0.name.cmp(&other.0.name));
+        order
+    }
+}
+
+fn json_to(mut out: impl Write, value: &impl serde::Serialize) -> Result<()> {
+    serde_json::to_writer(&mut out, value).map_err(Error::from_json)
+}
+
+/// The homes of those whose run it is: the client's directory stands in one.
+pub fn homes(run: &RunRecord) -> Vec<String> {
+    let paths = run.sessions.iter().filter_map(|session| session.transcript.as_deref());
+    let homes = paths.filter_map(|path| path.split_once("/.claude/").map(|(home, _)| home.to_owned()));
+    homes.filter(|home| home.starts_with('/')).collect::<BTreeSet<String>>().into_iter().collect()
+}

@@ -1,0 +1,89 @@
+//! A sound bundle, brought on record.
+
+use super::gather::gather;
+use super::manifest::{Manifest, Part, RUN, hash_of};
+use super::unpack::Unpacked;
+use crate::archive::{Imported, Maintenance, RunRecord};
+use crate::clock::{self, Time};
+use crate::error::{Error, Result};
+use crate::fs;
+use crate::timeline::Library;
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Installed {
+    /// It is on record now.
+    New,
+    /// The same was on record already; so many contents of it that were lost or damaged are whole again.
+    There {
+        /// How many.
+        mended: usize,
+    },
+}
+
+impl Unpacked {
+    /// Brings it on record.
+    ///
+    /// # Errors
+    /// When another record of the same run is there, or the disk refuses; nothing is to be seen of it then.
+    pub fn install(self, library: &Library, right: &Maintenance, now: Time) -> Result<Installed> {
+        let there = right.archive().run_dir(&self.run.run).is_some_and(|dir| dir.symlink_metadata().is_ok());
+        if there {
+            let known = library.runs.iter().find(|run| run.run == self.run.run);
+            self.compare(library, known)?;
+            return Ok(Installed::There { mended: self.adopt(right)? });
+        }
+        self.adopt(right)?;
+        let imported = Imported {
+            at: clock::stamp(now),
+            from: self.manifest.from.clone(),
+            until: self.manifest.until.clone(),
+            redacted: self.manifest.redacted.clone(),
+        };
+        let record = RunRecord { imported: Some(imported), ..self.run.clone() };
+        let bytes = serde_json::to_vec(&record).map_err(Error::from_json)?;
+        let path = self.place(RUN);
+        fs::write_atomic(&path, &bytes, false)?;
+        if let Some(dir) = path.parent() {
+            right.admit(dir, &self.run.run)?;
+        }
+        Ok(Installed::New)
+    }
+
+    /// Takes over the contents, and gives how many were needed.
+    fn adopt(&self, right: &Maintenance) -> Result<usize> {
+        let mut taken = 0;
+        for part in &self.manifest.entries {
+            if let Some(hash) = hash_of(&part.name) {
+                let packed = self.transcripts.contains(hash);
+                taken += usize::from(right.adopt(&self.place(&part.name), hash, packed)?);
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Shows that what is on record is the same, but for contents that were lost.
+    fn compare(&self, library: &Library, known: Option<&RunRecord>) -> Result<()> {
+        let run = &self.run.run;
+        let other = |what: &str| Err(Error::new(format!("run {run} is on record already, and {what}")));
+        let Some(known) = known else {
+            return other("its record is damaged")
+                .map_err(|error: Error| error.hint(format!("teamkeep verify {run}")));
+        };
+        let mine = gather(library, known, None, None, &mut |_| ())?.manifest;
+        let told = |manifest: &Manifest| -> Vec<Part> {
+            manifest.entries.iter().filter(|part| hash_of(&part.name).is_none()).cloned().collect()
+        };
+        if told(&mine) == told(&self.manifest) {
+            return Ok(());
+        }
+        let what = match (&mine.redacted, &self.manifest.redacted) {
+            (None, Some(_)) => "the one here is not redacted",
+            (Some(_), None) => "the one here is redacted",
+            _ => "the one here says something else: it may have gone on since",
+        };
+        other(what).map_err(|error: Error| {
+            error.hint("nothing was changed; import it into another TEAMKEEP_HOME to compare the two")
+        })
+    }
+}

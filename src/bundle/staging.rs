@@ -1,0 +1,48 @@
+//! Where the parts of a bundle lie until all of it was found sound.
+
+use std::fs::OpenOptions;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::manifest::{Part, hash_of};
+use crate::error::{Error, Result};
+use crate::fs;
+
+/// Where a part lies. Its name was checked.
+pub(super) fn place(dir: &Path, name: &str) -> PathBuf {
+    match hash_of(name) {
+        Some(hash) => dir.join("objects").join(hash),
+        None => dir.join("run").join(name),
+    }
+}
+
+/// Writes a part to its place, and shows that it is the one that the manifest tells of.
+pub(super) fn stage(dir: &Path, part: &Part, mut from: impl Read) -> Result<()> {
+    let path = place(dir, &part.name);
+    let file = fs::open_private(OpenOptions::new().write(true).create_new(true), &path)?;
+    let mut out = io::BufWriter::new(file);
+    let mut hasher = blake3::Hasher::new();
+    let (mut size, mut buffer) = (0u64, vec![0; 64 * 1024]);
+    loop {
+        let count = match from.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error.into()),
+        };
+        size += count as u64;
+        if size > part.size {
+            break;
+        }
+        hasher.update(&buffer[..count]);
+        out.write_all(&buffer[..count]).map_err(|error| fs::named(error, "write", &path))?;
+    }
+    out.flush().map_err(|error| fs::named(error, "write", &path))?;
+    if size != part.size {
+        return Err(Error::new(format!("{} has not the size that its manifest says", part.name)));
+    }
+    if hasher.finalize().to_hex().as_str() != part.hash {
+        return Err(Error::new(format!("{} is damaged: its content has another hash", part.name)));
+    }
+    Ok(())
+}

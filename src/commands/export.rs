@@ -1,0 +1,145 @@
+//! `teamkeep export RUN -o FILE`: a run as one file.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use super::reading;
+use crate::bundle::{Cleaner, Gathered, gather, homes};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::redact::Redactor;
+use crate::ui;
+
+/// Arguments of `teamkeep export`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub struct Args {
+    /// A team's name, `latest`, or the beginning of a run's id
+    #[arg(value_name = "RUN")]
+    run: String,
+    /// Where to write it; `-` for stdout
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Take out of every text what [privacy] in the configuration says
+    #[arg(long)]
+    redact: bool,
+    /// Write over a file that is there
+    #[arg(long)]
+    force: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  # the last run of a team, in a file that `teamkeep import` reads, and `tar` as well
+  teamkeep export parser-team -o parser-team.teamkeep.tar.gz
+
+  # the last run to another machine, without keys, tokens, addresses and home directories
+  teamkeep export latest --redact -o - | ssh other teamkeep import /dev/stdin";
+
+/// Runs it.
+///
+/// # Errors
+/// When there is no such run, the file is there already, or the disk refuses.
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    let library = reading::library(context)?;
+    let run = library.find(&args.run)?;
+    let to_stdout = args.output.as_os_str() == "-";
+    if to_stdout && context.ui.is_terminal() {
+        return Err(Error::usage("an export is no text: stdout is a terminal").hint("-o FILE, or a pipe"));
+    }
+    if !to_stdout {
+        refuse_taken(&args.output, args.force)?;
+    }
+    let dir = directory(&args.output);
+    let cleaner = match args.redact {
+        true => {
+            let own = context.env.home.iter().filter_map(|home| home.to_str().map(str::to_owned));
+            let homes: Vec<String> = homes(run).into_iter().chain(own).collect();
+            Some(Cleaner::new(Redactor::new(&context.config.privacy, &homes)?))
+        }
+        false => None,
+    };
+    let mut progress = context.ui.progress("gathering", 0);
+    let spool = (!to_stdout).then_some(dir);
+    let mut gathered = gather(&library, run, cleaner.as_ref(), spool, &mut |bytes| progress.add(bytes))?;
+    drop(progress);
+    let mut progress = context.ui.progress("writing", gathered.size());
+    let mut done = |bytes| progress.add(bytes);
+    if to_stdout {
+        let written =
+            gathered.write(context.ui.bytes(), &mut done).and_then(|mut out| Ok(ui::quiet(out.flush())?));
+        written?;
+    } else {
+        to_file(&mut gathered, &args.output, dir, args.force, &mut done)?;
+    }
+    drop(progress);
+    tell(context, args, &gathered);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tell(context: &Context, args: &Args, gathered: &Gathered) {
+    for problem in &gathered.problems {
+        context.ui.say(&format!("teamkeep: {problem}"));
+    }
+    let manifest = &gathered.manifest;
+    let what = manifest.team.as_deref().unwrap_or("a session without a team");
+    let to = match args.output.to_str() {
+        Some("-") => String::new(),
+        _ => format!(" to {}", args.output.display()),
+    };
+    context.ui.say(&format!("exported run {} ({what}){to}", manifest.run));
+    if args.redact {
+        context.ui.say(&counted(manifest.redacted.iter().flatten()));
+    }
+}
+
+/// How much was taken out, by name.
+fn counted<'a>(counts: impl Iterator<Item = (&'a String, &'a u64)>) -> String {
+    let counts: Vec<String> = counts.map(|(name, count)| format!("{name} {count}")).collect();
+    match counts.as_slice() {
+        [] => "redacted: nothing was found".to_owned(),
+        counts => format!("redacted: {}", counts.join(", ")),
+    }
+}
+
+/// The directory that a file is in.
+fn directory(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn refuse_taken(path: &Path, force: bool) -> Result<()> {
+    match path.symlink_metadata() {
+        Ok(there) if !there.is_file() => {
+            Err(Error::new(format!("cannot write {}: it is there, and no regular file", path.display())))
+        }
+        Ok(_) if !force => Err(taken(path)),
+        _ => Ok(()),
+    }
+}
+
+fn taken(path: &Path) -> Error {
+    Error::new(format!("cannot write {}: it is there already", path.display())).hint("--force writes over it")
+}
+
+/// Writes it whole or not at all, readable by the user alone.
+fn to_file(
+    gathered: &mut Gathered,
+    path: &Path,
+    dir: &Path,
+    force: bool,
+    done: &mut dyn FnMut(u64),
+) -> Result<()> {
+    let cannot = |error: io::Error| Error::caused(format!("cannot write {}", path.display()), error);
+    let file =
+        tempfile::Builder::new().prefix(".teamkeep-").suffix(".tmp").tempfile_in(dir).map_err(cannot)?;
+    let file = gathered.write(io::BufWriter::new(file), done)?;
+    let file = file.into_inner().map_err(|error| cannot(error.into_error()))?;
+    file.as_file().sync_all().map_err(cannot)?;
+    let placed = if force { file.persist(path) } else { file.persist_noclobber(path) };
+    match placed {
+        Ok(_) => Ok(()),
+        Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => Err(taken(path)),
+        Err(refused) => Err(cannot(refused.error)),
+    }
+}

@@ -1,0 +1,40 @@
+//! A moment of a run, as a person gives it.
+
+use crate::archive::RunRecord;
+use crate::clock::{self, Time, When};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::render;
+
+/// Reads a moment: RFC 3339 and its looser spellings, a span from the start of the run (`+1m30s`; `-5s` for before
+/// it), or an age (`10m`: ten minutes ago).
+///
+/// # Errors
+/// When it is none of them.
+pub fn moment(text: &str, run: &RunRecord, now: Time) -> Result<Time> {
+    let wrong = || {
+        Error::usage(format!("{text:?} is no time")).hint(
+            "RFC 3339 (2026-02-03T04:05:06Z), 2026-02-03 04:05:06 for UTC, from the start of the run (+1m30s), \
+             or an age (10m, 2h, 1d ago)",
+        )
+    };
+    let (span, sign) = match (text.strip_prefix('+'), text.strip_prefix('-')) {
+        (Some(span), _) => (span, 1),
+        (None, Some(span)) => (span, -1),
+        (None, None) => return When::parse(text).map(|when| when.before(now)).map_err(|_| wrong()),
+    };
+    let millis = clock::parse_span(span).ok_or_else(wrong)?;
+    let start = clock::parse(&run.started_at).ok_or_else(wrong)?;
+    start.checked_add_signed(chrono::Duration::milliseconds(sign * millis)).ok_or_else(wrong)
+}
+
+/// Says when a moment is not in the run: what is shown is nothing then, or what was left.
+pub fn beside(context: &Context, run: &RunRecord, moments: &[&str]) {
+    if moments.iter().any(|at| *at < run.started_at.as_str()) {
+        context.ui.say(&format!("the run begins at {}", run.started_at));
+    }
+    if let Some(ended) = run.ended_at.as_deref().filter(|ended| moments.iter().any(|at| at > ended)) {
+        let since = render::since(&run.started_at, ended).unwrap_or_default();
+        context.ui.say(&format!("the run had ended at {ended} (+{since})"));
+    }
+}

@@ -1,0 +1,146 @@
+//! `teamkeep replay RUN`: the story of a run, or a part of it.
+
+mod follow;
+mod part;
+mod play;
+mod score;
+mod speed;
+
+use std::io::{BufWriter, Write};
+use std::process::ExitCode;
+
+use self::speed::Speed;
+use super::reading;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::render::{self, Telling};
+use crate::timeline::{Entry, Filter, Material, merge};
+use crate::ui;
+
+/// Arguments of `teamkeep replay`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// A team's name, `latest`, or the beginning of a run's id
+    #[arg(value_name = "RUN", default_value = "latest")]
+    run: String,
+    #[command(flatten)]
+    part: part::Part,
+    /// How it is told: `json` is one object a line, `mermaid` a sequence diagram
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Also tell what the client says by itself (who is idle, who was given a task, who has shut down), that the lead
+    /// is in its own team, and the beginnings of turns that no prompt began
+    #[arg(short, long)]
+    all: bool,
+    /// Print messages, prompts and what agents said at the end of their turns in full, below their lines (but not on
+    /// the screen of --speed)
+    #[arg(long)]
+    full: bool,
+    /// Go on with a run that is alive until it ends. What is learned late is told late, with the time when it was
+    #[arg(short, long, conflicts_with = "to")]
+    follow: bool,
+    /// Play it in time, so many times as fast as it was (`10x`, `0.5x`, `max`): on a terminal with the roster and the
+    /// tasks as they change, in a pipe as lines. A pause takes 2 s at most
+    #[arg(long, value_name = "SPEED", value_parser = Speed::parse, conflicts_with = "follow")]
+    speed: Option<Speed>,
+}
+
+const EXAMPLES: &str = "Examples:
+  teamkeep replay parser-team --from +1m --to +2m --actor bob
+  teamkeep replay latest --kind message --kind verdict --format mermaid > run.mmd
+  teamkeep replay latest --speed 10x";
+
+/// How a story is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum Format {
+    /// Lines for people
+    #[default]
+    Text,
+    /// One JSON object a line
+    Json,
+    /// A Mermaid sequence diagram
+    Mermaid,
+}
+
+impl Args {
+    fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+
+    fn telling(&self, context: &Context) -> Telling {
+        let asked = !self.part.kind.is_empty();
+        Telling { all: self.all, asked, full: self.full, columns: context.ui.columns() }
+    }
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When there is no such run, a time or a name makes no sense, or the record cannot be read.
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    let library = reading::library(context)?;
+    let run = library.find(&args.run)?;
+    let filter = args.part.filter(context, run)?;
+    if args.format() == Format::Mermaid && (args.follow || args.speed.is_some()) {
+        return Err(Error::usage("a diagram is drawn of what is on record, and at once")
+            .hint("leave out --follow and --speed"));
+    }
+    if args.follow {
+        return follow::follow(context, args, &run.run, &filter);
+    }
+    let opened = library.open_stories(&[run])?;
+    let mut code = ExitCode::SUCCESS;
+    for material in &opened.runs {
+        code = tell(context, args, material, &filter)?;
+    }
+    reading::warn(context, &library, &opened);
+    Ok(code)
+}
+
+fn tell(context: &Context, args: &Args, material: &Material, filter: &Filter) -> Result<ExitCode> {
+    let timeline = merge(material);
+    part::known(filter, material, &timeline)?;
+    let part: Vec<&Entry> = timeline.entries.iter().filter(|entry| filter.holds(entry, material)).collect();
+    if let Some(speed) = args.speed.filter(|_| !part.is_empty()) {
+        return play::play(context, args, speed, material, &timeline, filter);
+    }
+    let telling = args.telling(context);
+    match args.format() {
+        Format::Text => {
+            reading::print(context, &render::excerpt(material, &timeline, &part, telling))?;
+        }
+        Format::Json => print_json(context, &part)?,
+        Format::Mermaid => {
+            let diagram = render::mermaid(material, &part, telling);
+            if diagram.len() > render::MERMAID_TAKES {
+                context.ui.say(&format!(
+                    "the diagram has {} characters, and Mermaid takes {} unless its maxTextSize is set: --from, --to, \
+                     --actor and --kind make it smaller",
+                    diagram.len(),
+                    render::MERMAID_TAKES
+                ));
+            }
+            reading::print(context, &diagram)?;
+        }
+    }
+    if part.is_empty() && !timeline.entries.is_empty() {
+        context.ui.say("nothing in the run is of that part");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_json(context: &Context, part: &[&Entry]) -> Result<()> {
+    let mut out = BufWriter::new(context.ui.json());
+    let write = |out: &mut dyn Write| -> std::io::Result<()> {
+        for entry in part {
+            serde_json::to_writer(&mut *out, entry)?;
+            out.write_all(b"\n")?;
+        }
+        out.flush()
+    };
+    ui::quiet(write(&mut out)).map_err(Error::from)
+}

@@ -1,0 +1,179 @@
+//! What goes and what stays, by the survey and the bounds alone.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+
+use super::survey::{Standing, Survey};
+use crate::archive::Archive;
+use crate::clock::Time;
+use crate::config;
+use crate::error::Result;
+use crate::log::retention;
+
+/// What is wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// Runs go that have been over for longer.
+    pub older_than: Option<Duration>,
+    /// Of all runs so many stay, the newest.
+    pub keep: Option<usize>,
+    /// The oldest runs go until the archive has no more bytes than this.
+    pub max_size: Option<u64>,
+}
+
+/// Why a run goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// It has been over for so long.
+    Age(TimeDelta),
+    /// There are newer ones.
+    Count,
+    /// The archive is too large.
+    Size,
+}
+
+/// A run that goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Going {
+    /// Its place in the survey.
+    pub place: usize,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// A run that the bounds would have go, and that stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Its place in the survey.
+    pub place: usize,
+    /// Why it stays.
+    pub standing: Standing,
+}
+
+/// What goes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Runs, the oldest first.
+    pub runs: Vec<Going>,
+    /// What stays against the bounds.
+    pub kept: Vec<Kept>,
+    /// Contents that nothing needs then, by their places in the survey.
+    pub contents: Vec<usize>,
+    /// Segments of the log, by their places in the survey.
+    pub segments: Vec<usize>,
+    /// The bytes of the archive that go.
+    pub bytes: u64,
+    /// The bytes of the log that go.
+    pub log_bytes: u64,
+    /// The bytes of the archive that stay.
+    pub left: u64,
+}
+
+/// Plans, and shows that all of each run that is to go can be read: one that cannot stays, and it is planned anew.
+///
+/// # Errors
+/// When a directory of the record cannot be listed.
+pub fn settle(
+    survey: &mut Survey,
+    archive: &Archive,
+    bounds: &Bounds,
+    limits: &config::Log,
+    now: Time,
+    done: &mut dyn FnMut(u64),
+) -> Result<Plan> {
+    let mut known = BTreeSet::new();
+    loop {
+        let plan = plan(survey, bounds, limits, now);
+        let new: Vec<usize> =
+            plan.runs.iter().map(|going| going.place).filter(|place| known.insert(*place)).collect();
+        if new.is_empty() || !survey.verify(archive, &new, done)? {
+            return Ok(plan);
+        }
+    }
+}
+
+/// Plans.
+pub fn plan(survey: &Survey, bounds: &Bounds, limits: &config::Log, now: Time) -> Plan {
+    let mut plan = Plan { left: survey.bytes(), ..Plan::default() };
+    let mut uses = survey.uses();
+    let may_go = survey.obstacle.is_none();
+    // What nothing needs goes in any case.
+    for (place, content) in survey.contents.iter().enumerate() {
+        if may_go && uses[place] == 0 && !content.pinned {
+            plan.take(content.bytes());
+            plan.contents.push(place);
+        }
+    }
+    let older = survey.runs.len().saturating_sub(bounds.keep.unwrap_or(usize::MAX));
+    for (place, held) in survey.runs.iter().enumerate() {
+        let age = held.since.map(|since| now - since);
+        let old = age.filter(|age| {
+            bounds.older_than.and_then(|most| TimeDelta::from_std(most).ok()).is_some_and(|most| *age > most)
+        });
+        let reason = match old {
+            Some(age) => Reason::Age(age),
+            None if place < older => Reason::Count,
+            None if bounds.max_size.is_some_and(|most| plan.left > most) => Reason::Size,
+            None => continue,
+        };
+        if held.standing != Standing::Over {
+            plan.kept.push(Kept { place, standing: held.standing.clone() });
+            continue;
+        }
+        plan.runs.push(Going { place, reason });
+        plan.take(held.bytes);
+        for content in &held.needs {
+            uses[*content] -= 1;
+            if may_go && uses[*content] == 0 && !survey.contents[*content].pinned {
+                plan.take(survey.contents[*content].bytes());
+                plan.contents.push(*content);
+            }
+        }
+    }
+    plan.log(survey, bounds, limits, now);
+    plan
+}
+
+impl Plan {
+    fn take(&mut self, bytes: u64) {
+        self.bytes += bytes;
+        self.left = self.left.saturating_sub(bytes);
+    }
+
+    /// Segments go that the log's own bounds have go; and those that tell of no run on record, and of nothing else that
+    /// is younger than what goes by age.
+    fn log(&mut self, survey: &Survey, bounds: &Bounds, limits: &config::Log, now: Time) {
+        let bounded = retention::plan(&survey.log, survey.current.as_ref(), limits, now);
+        let bounded: BTreeSet<&str> =
+            bounded.removals.iter().map(|removal| removal.segment.name.as_str()).collect();
+        let going: BTreeSet<usize> = self.runs.iter().map(|going| going.place).collect();
+        let staying = survey.runs.iter().enumerate().filter(|(place, _)| !going.contains(place));
+        let mut runs: BTreeSet<&str> = staying.map(|(_, held)| held.run.run.as_str()).collect();
+        runs.extend(survey.damaged.iter().map(String::as_str));
+        let sessions = survey.sessions(|place| !going.contains(&place));
+        let oldest = bounds
+            .older_than
+            .and_then(|most| TimeDelta::from_std(most).ok())
+            .and_then(|most| now.checked_sub_signed(most));
+        for (place, segment) in survey.segments.iter().enumerate() {
+            let is_told = segment.runs.iter().any(|run| runs.contains(run.as_str()))
+                || segment.sessions.iter().any(|session| sessions.contains_key(session.as_str()));
+            let is_young = segment.loose.is_some_and(|loose| oldest.is_none_or(|oldest| loose >= oldest));
+            let is_over = bounded.contains(segment.segment.name.as_str());
+            if is_over || (!segment.unreadable && !is_told && !is_young) {
+                self.segments.push(place);
+                self.log_bytes += segment.segment.size;
+            }
+        }
+    }
+
+    /// Whether nothing goes.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty() && self.contents.is_empty() && self.segments.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+use std::path::PathBuf;
+
+use super::*;
+use crate::archive::{RunRecord, SessionRecord, SessionRole, Stored};
+use crate::clock;
+use crate::log;
+use crate::prune::{Content, Held, Segment};
+
+const DAY: u64 = 86_400;
+
+fn now() -> Time {
+    clock::parse("2026-03-01T00:00:00Z").unwrap()
+}
+
+/// A run that has been over for so many days, and needs these contents.
+fn held(name: &str, days: i64, needs: &[usize]) -> Held {
+    let since = now() - TimeDelta::days(days);
+    let session = SessionRecord {
+        id: format!("session of {name}"),
+        role: SessionRole::Lead,
+        name: None,
+        transcript: None,
+    };
+    let run = RunRecord {
+        run: name.to_owned(),
+        started_at: clock::stamp(since),
+        sessions: vec![session],
+        ..RunRecord::default()
+    };
+    Held { run, standing: Standing::Over, since: Some(since), bytes: 10, needs: needs.to_vec() }
+}
+
+fn contents(sizes: &[u64]) -> Vec<Content> {
+    let file = |size: &u64| Stored { hash: String::new(), path: PathBuf::new(), size: *size, packed: false };
+    sizes.iter().map(|size| Content { files: vec![file(size)], pinned: false }).collect()
+}
+
+/// Three runs: the first two share a content, the last is a day old; and a content that nothing needs.
+fn scene() -> Survey {
+    Survey {
+        runs: vec![held("a", 90, &[0, 1]), held("b", 60, &[1, 2]), held("c", 1, &[3])],
+        contents: contents(&[100, 200, 300, 400, 5]),
+        ..Survey::default()
+    }
+}
+
+fn planned(survey: &Survey, bounds: Bounds) -> Plan {
+    plan(survey, &bounds, &config::Log::default(), now())
+}
+
+fn names<'a>(survey: &'a Survey, plan: &Plan) -> Vec<&'a str> {
+    plan.runs.iter().map(|going| survey.runs[going.place].run.run.as_str()).collect()
+}
+
+fn older(days: u64) -> Bounds {
+    Bounds { older_than: Some(Duration::from_secs(days * DAY)), ..Bounds::default() }
+}
+
+#[test]
+fn without_bounds_only_what_nothing_needs_goes() {
+    let survey = scene();
+    let plan = planned(&survey, Bounds::default());
+    assert_eq!((names(&survey, &plan), plan.contents, plan.bytes, plan.left), (vec![], vec![4], 5, 1_030));
+}
+
+#[test]
+fn age_count_and_size_each_have_the_oldest_go() {
+    let survey = scene();
+    let size = |most| Bounds { max_size: Some(most), ..Bounds::default() };
+    let keep = |most| Bounds { keep: Some(most), ..Bounds::default() };
+    for (bounds, gone) in [
+        (older(30), vec!["a", "b"]),
+        (older(60), vec!["a"]),
+        (older(0), vec!["a", "b", "c"]),
+        (keep(1), vec!["a", "b"]),
+        (keep(0), vec!["a", "b", "c"]),
+        (keep(3), vec![]),
+        (size(1_030), vec![]),
+        (size(1_029), vec!["a"]),
+        (size(900), vec!["a", "b"]),
+        (size(0), vec!["a", "b", "c"]),
+        (Bounds { keep: Some(2), ..older(60) }, vec!["a"]),
+        (Bounds { keep: Some(1), ..older(60) }, vec!["a", "b"]),
+    ] {
+        assert_eq!(names(&survey, &planned(&survey, bounds)), gone, "{bounds:?}");
+    }
+}
+
+#[test]
+fn a_content_that_a_run_still_needs_stays() {
+    let survey = scene();
+    let plan = planned(&survey, older(80));
+    assert_eq!((plan.contents, plan.bytes), (vec![4, 0], 5 + 10 + 100), "the second is shared");
+    let plan = planned(&survey, older(30));
+    assert_eq!(plan.contents, [4, 0, 1, 2]);
+}
+
+#[test]
+fn what_is_alive_unfinished_or_damaged_stays_and_is_told() {
+    for standing in [Standing::Alive, Standing::Unfinished, Standing::Damaged(2)] {
+        let mut survey = scene();
+        survey.runs[0].standing = standing.clone();
+        let plan = planned(&survey, older(30));
+        assert_eq!(names(&survey, &plan), ["b"]);
+        assert_eq!(plan.kept, [Kept { place: 0, standing }]);
+        assert_eq!(plan.contents, [4, 2], "and what it needs");
+        assert!(planned(&survey, older(100)).kept.is_empty(), "not when nobody would have it go");
+    }
+}
+
+#[test]
+fn contents_stay_where_something_may_need_them_that_nobody_can_read() {
+    let survey = Survey { obstacle: Some("unread".to_owned()), ..scene() };
+    let plan = planned(&survey, older(30));
+    assert_eq!((names(&survey, &plan), plan.contents), (vec!["a", "b"], vec![]));
+    let mut survey = scene();
+    survey.contents[4].pinned = true;
+    assert!(planned(&survey, Bounds::default()).contents.is_empty(), "nor what was just written");
+}
+
+fn segment(day: u32, runs: &[&str], sessions: &[&str], loose: Option<i64>) -> Segment {
+    let name = format!("2026-02-{day:02}T000000000Z-1a2b3c4d.jsonl");
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    Segment {
+        segment: log::Segment { name: log::Name::parse(&name).unwrap(), size: 1_000 },
+        runs: owned(runs),
+        sessions: owned(sessions),
+        loose: loose.map(|days| now() - TimeDelta::days(days)),
+        unreadable: false,
+    }
+}
+
+#[test]
+fn a_segment_goes_when_it_tells_of_nothing_that_stays() {
+    let mut survey = scene();
+    survey.segments = vec![
+        segment(1, &["a"], &[], None),
+        segment(2, &["a", "b"], &[], None),
+        segment(3, &["a"], &["session of c"], Some(80)),
+        segment(4, &["a"], &["nobody's"], Some(80)),
+        segment(5, &["a"], &["nobody's"], Some(20)),
+        segment(6, &["lost"], &[], None),
+        segment(7, &[], &[], None),
+        Segment { unreadable: true, ..segment(8, &["a"], &[], None) },
+    ];
+    assert_eq!(planned(&survey, older(80)).segments, [0, 5, 6], "the fourth is as young as what stays");
+    assert_eq!(planned(&survey, older(70)).segments, [0, 3, 5, 6]);
+    assert_eq!(planned(&survey, older(30)).segments, [0, 1, 3, 5, 6]);
+    assert_eq!(planned(&survey, Bounds { keep: Some(1), ..Bounds::default() }).segments, [0, 1, 5, 6]);
+    survey.damaged.push("lost".to_owned());
+    assert_eq!(planned(&survey, older(80)).segments, [0, 6], "what cannot be read is not gone");
+}
+
+#[test]
+fn the_bounds_of_the_log_hold_here_as_well() {
+    let mut survey = scene();
+    survey.segments = vec![segment(1, &["c"], &[], None), segment(28, &["c"], &[], None)];
+    survey.log = survey.segments.iter().map(|segment| segment.segment.clone()).collect();
+    let limits = config::Log { keep: Duration::from_secs(10 * DAY), ..config::Log::default() };
+    assert_eq!(plan(&survey, &Bounds::default(), &limits, now()).segments, [0]);
+}

@@ -1,0 +1,97 @@
+// The task board at the moment, and a task's whole life when one is opened.
+
+const COLUMN_NAMES = { pending: "Pending", in_progress: "In progress", completed: "Completed", gone: "Deleted or erased", other: "Other" };
+const isOpen = (column) => column === "pending" || column === "in_progress" || column === "other";
+
+function startBoard() {
+  const box = $("board");
+  if (!tasks.length) return fill(box, make("p", { class: "muted" }, "No task is on record."));
+  const known = new Set(tasks.flatMap((task) => task.changes.map((change) => taskAt(task, change.t).column)));
+  const columns = [...COLUMNS, ...(known.has("other") ? ["other"] : [])].map((column) => {
+    const number = make("span", { class: "count" });
+    const list = make("div", { class: "cards" });
+    const element = make("section", { class: "column " + column, "aria-label": COLUMN_NAMES[column] },
+      make("h3", {}, COLUMN_NAMES[column], " ", number), list);
+    return { column, element, number, list, shown: null };
+  });
+  fill(box, columns.map((one) => one.element));
+  const settle = rove(box, ".card");
+  moment.listeners.push((board) => {
+    const columnOf = new Map(board.map((one) => [one.task.id, one.column]));
+    for (const one of columns) drawColumn(one, board.filter((card) => card.column === one.column), columnOf);
+    settle();
+    sayLast();
+  });
+}
+
+// A column is drawn anew only when something in it is different.
+function drawColumn(one, cards, columnOf) {
+  const waits = (card) => (isOpen(card.column) ? card.task.blocked_by.filter((id) => isOpen(columnOf.get(id))) : []);
+  const shown = cards.map((card) => [card.task.id, card.owner, card.gone, card.last.subject, card.last.t, waits(card)].join("\u0000")).join("\u0001");
+  if (shown === one.shown) return;
+  one.shown = shown;
+  one.number.textContent = cards.length;
+  fill(one.list, cards.length ? cards.map((card) => drawCard(card, waits(card))) : make("p", { class: "empty" }, "none"));
+}
+
+function drawCard({ task, column, gone, status, owner, last }, waits) {
+  const note = gone ? gone + (status ? ", was " + words(status) : "") : column === "other" ? words(last.to) : null;
+  const made = button({ class: "card", "data-task": task.id, "data-hue": hueOf(task) }, () => openTask(task),
+    make("span", { class: "number" }, "#" + task.id), " ",
+    last.subject || task.subject ? bdi(last.subject || task.subject, { class: "subject" }) : unknown(),
+    make("span", { class: "owner" }, owner ? bdi(owner) : "no owner",
+      note && make("span", { class: "note" }, " \u00b7 " + note),
+      waits.length > 0 && make("span", { class: "note" }, " \u00b7 waits for " + waits.map((id) => "#" + id).join(", "))));
+  return made;
+}
+
+// The last change at the moment, in words.
+function sayLast() {
+  let last = null;
+  for (const task of tasks) {
+    const change = task.changes.findLast((one) => one.t <= moment.t);
+    if (change && (!last || change.t >= last.change.t)) last = { task, change };
+  }
+  fill($("board-last"), last ? ["last change ", since(last.change.t), ": #" + last.task.id + " ", changeWords(last.change)]
+    : "no task was made yet");
+}
+
+// A change in words: what became of it, and by whom.
+function changeWords(change) {
+  const parts = [];
+  if (change.kind === "task-created") parts.push("made");
+  else if (change.kind === "task-erased") parts.push("erased");
+  else if (change.kind === "task-deleted") parts.push("deleted");
+  else if (change.from !== change.to) parts.push(words(change.from || "unknown"), " \u2192 ", words(change.to || "gone"));
+  if (change.owner_from !== change.owner && change.to) {
+    parts.push(parts.length ? ", " : "", "owner ", change.owner_from ? bdi(change.owner_from) : "nobody", " \u2192 ",
+      change.owner ? bdi(change.owner) : "nobody");
+  }
+  if (!parts.length) parts.push("changed");
+  return [parts, " by ", change.by === "unknown" ? unknown() : bdi(change.by)];
+}
+
+function openTask(task) {
+  const dialog = $("task");
+  const ids = (list) => list.map((id, index) => [index ? ", " : "", taskById.has(id)
+    ? button({ class: "link" }, () => openTask(taskById.get(id)), "#" + id) : "#" + visible(id)]);
+  const before = tasks.filter((one) => one.blocked_by.includes(task.id)).map((one) => one.id);
+  const row = (label, ...value) => [make("dt", {}, label), make("dd", {}, value)];
+  const description = make("div", { class: "text" });
+  if (task.description) showText(description, task.description);
+  fill(dialog,
+    make("div", { class: "line" }, make("h2", { id: "task-title" }, "Task #" + task.id + " ", task.subject && bdi(task.subject)),
+      button({ class: "close" }, () => dialog.close(), "Close")),
+    make("dl", { class: "pairs" },
+      row("Last status", words(task.status), task.removed_at ? [", removed ", sinceAt(task.removed_at)] : null),
+      row("Owner", task.owner ? bdi(task.owner) : "nobody"),
+      row("Waits for", task.blocked_by.length ? ids(task.blocked_by) : "nothing"),
+      before.length ? row("Waited for by", ids(before)) : null),
+    task.description && description,
+    make("h3", {}, "Its life"),
+    make("ol", { class: "life" }, task.changes.map((change) => make("li", {},
+      button({ class: "link", title: dayTime(change.at) + " UTC" }, () => (dialog.close(), showMoment(change.t)), since(change.t)),
+      " ", changeWords(change)))));
+  if (!dialog.open) dialog.showModal();
+  dialog.scrollTop = 0;
+}

@@ -1,0 +1,137 @@
+// The graph of what waits for what: each task in a layer behind those that it waits for.
+
+const NODE = { width: 190, height: 40, across: 60, down: 12 };
+
+// Layers by the longest way from a task that waits for nothing. Edges that close a circle are set aside first, so
+// that it ends.
+function layOut() {
+  const nodes = new Map();
+  const ids = new Set(tasks.flatMap((task) => (task.blocked_by.length ? [task.id, ...task.blocked_by] : [])));
+  const sorted = [...tasks.map((task) => task.id).filter((id) => ids.has(id)), ...[...ids].filter((id) => !taskById.has(id))];
+  for (const id of sorted) nodes.set(id, { id, task: taskById.get(id), layer: -1, behind: [], state: 0 });
+  const edges = [];
+  for (const node of nodes.values()) {
+    for (const id of new Set(node.task ? node.task.blocked_by : [])) edges.push({ from: nodes.get(id), to: node, back: false });
+  }
+  for (const edge of edges) edge.to.behind.push(edge);
+  for (const node of nodes.values()) layer(node);
+  return { nodes: [...nodes.values()], edges };
+}
+
+// Without recursion: a chain of tasks may be long.
+function layer(start) {
+  const path = [{ node: start, next: 0 }];
+  if (start.state === 2) return;
+  start.state = 1;
+  while (path.length) {
+    const here = path.at(-1);
+    const edge = here.node.behind[here.next++];
+    if (!edge) {
+      here.node.layer = Math.max(-1, ...here.node.behind.filter((one) => !one.back).map((one) => one.from.layer)) + 1;
+      here.node.state = 2;
+      path.pop();
+    } else if (edge.from.state === 1) edge.back = true;
+    else if (edge.from.state === 0) {
+      edge.from.state = 1;
+      path.push({ node: edge.from, next: 0 });
+    }
+  }
+}
+
+// Places: within a layer by the middle of what each waits for, so that fewer lines cross.
+function place(nodes) {
+  const layers = [];
+  for (const node of nodes) (layers[node.layer] ||= []).push(node);
+  for (const [index, row] of layers.entries()) {
+    const middle = (node) => {
+      const before = node.behind.filter((edge) => !edge.back).map((edge) => edge.from.y);
+      return before.length ? before.reduce((sum, y) => sum + y, 0) / before.length : 0;
+    };
+    if (index) row.map((node) => [middle(node), node]).sort((a, b) => a[0] - b[0]).forEach(([, node], at) => { row[at] = node; });
+    row.forEach((node, at) => {
+      node.x = 1 + index * (NODE.width + NODE.across);
+      node.y = 1 + at * (NODE.height + NODE.down);
+    });
+  }
+  return {
+    width: layers.length * (NODE.width + NODE.across) - NODE.across + 2,
+    height: Math.max(...layers.map((row) => row.length)) * (NODE.height + NODE.down) - NODE.down + 2,
+  };
+}
+
+function startGraph() {
+  const { nodes, edges } = layOut();
+  const alone = tasks.length - nodes.filter((node) => node.task).length;
+  const circles = edges.filter((edge) => edge.back);
+  const note = $("graph-note");
+  if (!nodes.length) return fill(note, tasks.length ? "No task waits for another." : "No task is on record.");
+  fill(note, "A task stands to the right of those that it waits for, in the colour of its column on the board. ",
+    alone ? counted(alone, "task waits", "tasks wait") + " for nothing, and nothing for " + (alone === 1 ? "it" : "them") + ". " : "",
+    circles.length ? make("strong", { class: "bad-text", id: "circles" }, "Tasks wait for each other in a circle: "
+      + circles.map((edge) => "#" + edge.to.id + " for #" + edge.from.id).join(", ") + ".") : null);
+  const { width, height } = place(nodes);
+  const svg = draw("svg", { width: width + 40, height: height + 28, role: "group", "aria-label": "Graph of " + counted(nodes.length, "task") });
+  for (const edge of edges) {
+    edge.path = draw("path", { class: edge.back ? "edge back" : "edge", d: curve(edge) });
+    svg.append(edge.path, head(edge));
+  }
+  // What a task waits for, and what waits for it, stands out while it is looked at.
+  const light = (event) => {
+    const node = event.target.closest(".node");
+    for (const edge of edges) edge.path.classList.toggle("lit", node !== null && [edge.from, edge.to].some((end) => end.group === node));
+  };
+  for (const kind of ["pointerover", "focusin"]) svg.addEventListener(kind, light);
+  const shapes = nodes.map((node) => shape(node));
+  svg.append(...shapes.map((one) => one.group));
+  fill($("graph"), svg);
+  rove($("graph"), ".node")();
+  moment.listeners.push((board) => {
+    const columnOf = new Map(board.map((one) => [one.task.id, one.column]));
+    for (const { node, group } of shapes) {
+      const column = node.task ? columnOf.get(node.id) || "unmade" : "missing";
+      group.setAttribute("class", "node " + column);
+      group.setAttribute("aria-label", "Task " + node.id + (node.task && node.task.subject ? " " + node.task.subject : "") + ", "
+        + words(column) + (node.behind.length ? ", waits for " + node.behind.map((edge) => edge.from.id).join(", ") : ""));
+    }
+  });
+}
+
+function curve({ from, to, back }) {
+  const [x1, y1] = [from.x + NODE.width, from.y + NODE.height / 2];
+  const [x2, y2] = [to.x, to.y + NODE.height / 2];
+  if (from === to) return "M" + x1 + " " + (y1 - 6) + " c 34 -14 34 26 0 12";
+  if (back) {
+    // A line that closes a circle goes back below the tasks.
+    const [a, b] = [from.x + NODE.width / 2, to.x + NODE.width / 2];
+    const [bottom, end] = [from.y + NODE.height, to.y + NODE.height];
+    return "M" + a + " " + bottom + " C" + a + " " + (bottom + 30) + " " + b + " " + (end + 30) + " " + b + " " + end;
+  }
+  const bend = NODE.across / 2;
+  return "M" + x1 + " " + y1 + " C" + (x1 + bend) + " " + y1 + " " + (x2 - bend) + " " + y2 + " " + x2 + " " + y2;
+}
+function head({ to, from, back }) {
+  if (back && from !== to) {
+    return draw("path", { class: "head back", d: "M" + (to.x + NODE.width / 2) + " " + (to.y + NODE.height) + " l-3.5 6 h7 z" });
+  }
+  const [x, y] = from === to ? [to.x + NODE.width, to.y + NODE.height / 2 + 6] : [to.x, to.y + NODE.height / 2];
+  const way = from === to ? -1 : 1;
+  return draw("path", { class: back ? "head back" : "head", d: "M" + x + " " + y + " l" + -6 * way + " -3.5 v7 z" });
+}
+
+function shape(node) {
+  const name = node.task ? node.task.subject || "" : "not on record";
+  const group = draw("g", { class: "node", role: "button", tabindex: "-1", transform: "translate(" + node.x + "," + node.y + ")" },
+    draw("title", {}, "#" + node.id + " " + name),
+    draw("rect", { width: NODE.width, height: NODE.height, rx: 4 }),
+    draw("text", { x: 10, y: 16, class: "number" }, "#" + short(node.id, 12)),
+    draw("text", { x: 10, y: 31 }, short(name, 28)));
+  node.group = group;
+  const open = () => node.task && openTask(node.task);
+  group.addEventListener("click", open);
+  group.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    open();
+  });
+  return { node, group };
+}

@@ -1,0 +1,93 @@
+// The head of the page: what the run was, and what went wrong.
+
+const ENDS = {
+  "session-end": "the session ended", "team-delete": "the team was deleted", replaced: "another run took its place",
+  crashed: "the client crashed", disappeared: "the client disappeared",
+};
+
+function drawHead() {
+  const { overview } = report;
+  const title = overview.team || (overview.topology === "no-team" ? "Session without a team" : "Team without a name");
+  document.title = visible(title) + " \u2013 teamkeep report";
+  fill($("title"), bdi(title));
+  const end = overview.ended_at ? dayTime(overview.ended_at).slice(0, 19) : null;
+  fill($("subtitle"), "run ", make("code", {}, overview.run), " \u00b7 ", dayTime(overview.started_at).slice(0, 19),
+    " to ", orUnknown(end), " UTC");
+}
+
+function drawOverview() {
+  const { overview, work, spending } = report;
+  const { count: many } = overview;
+  const figure = (label, value, note) =>
+    make("div", {}, make("dt", {}, label), make("dd", {}, value, note ? make("small", {}, note) : null));
+  const tokens = spending.total;
+  fill($("figures"),
+    figure("Duration", orUnknown(overview.duration_ms, lasting)),
+    figure("Members", count(many.members), words(overview.topology)),
+    figure("Messages", count(many.messages), "and " + count(many.automatic) + " automatic"),
+    figure("Tasks completed", count(many.completed), "of " + count(many.tasks)),
+    figure("Turns", count(many.turns), ["at work ", orUnknown(work.worked_ms, lasting)]),
+    figure("Saved side by side", orUnknown(work.saved_ms, lasting)),
+    figure("Tokens", orUnknown(tokens, (all) => count(all.input + all.output + all.cache_read + all.cache_write)),
+      tokens ? [count(tokens.output), " written"] : null),
+    figure("Cost", orUnknown(spending.cost, money)));
+  const fact = (label, ...value) => make("div", {}, make("dt", {}, label), make("dd", {}, value));
+  fill($("facts"),
+    fact("Ended by", orUnknown(overview.ended_by, (by) => ENDS[by] || words(by)),
+      overview.ended_reason ? [" (", bdi(overview.ended_reason), ")"] : null),
+    fact("Client", overview.client_versions.length ? overview.client_versions.join(", ") : unknown()),
+    fact("Lead\u2019s session", orUnknown(overview.lead_session, (id) => make("code", {}, id))),
+    report.redacted && fact("Redacted", Object.entries(report.redacted).map(([rule, many]) => rule + " " + count(many)).join(", ")
+      || "nothing was found to take out"),
+    fact("On record", counted(many.events, "event") + ", " + counted(many.snapshots, "snapshot")));
+}
+
+const money = (cost) => cost.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: cost < 1 ? 4 : 2 });
+
+const CODES = {
+  "stopped-at-work": ["bad", "Stopped with work in progress"],
+  "work-returned": ["bad", "Work returned to pending"],
+  unfinished: ["bad", "Never completed"],
+  "task-erased": ["warn", "Erased by the client"],
+  "not-delivered": ["bad", "Never delivered"],
+  refused: ["bad", "Refused"],
+  "never-reported": ["warn", "Never reported"],
+  "idle-ping-pong": ["warn", "Woken for idle notices alone"],
+  blocked: ["held", "Held back by a gate"],
+  escalated: ["warn", "Let through after blocks"],
+  warned: ["warn", "Warned by a gate"],
+  "no-end": ["warn", "No end on record"],
+  unreadable: ["bad", "Not readable"],
+};
+const toneOf = (finding) => (CODES[finding.code] || ["warn"])[0];
+const codeName = (code) => (CODES[code] || [null, words(code)])[1];
+
+function drawFindings() {
+  $("findings-count").textContent = findings.length;
+  if (!findings.length) {
+    return fill($("findings-list"), make("p", { class: "muted" }, "Nothing on record was lost or looks wrong."));
+  }
+  const kinds = new Map();
+  for (const finding of findings) kinds.set(finding.code, [...(kinds.get(finding.code) || []), finding]);
+  fill($("findings-list"), [...kinds].map(([code, all]) => findingKind(code, all)));
+}
+
+const FEW = 6;
+function findingKind(code, all) {
+  const list = make("ul", {}, all.slice(0, FEW).map(findingItem));
+  const more = all.length > FEW && button({ class: "link" }, () => {
+    list.append(...all.slice(FEW).map(findingItem));
+    more.remove();
+  }, "show " + counted(all.length - FEW, "more", "more"));
+  return make("div", { class: "finding " + toneOf(all[0]) },
+    make("h3", {}, codeName(code), " ", make("span", { class: "count" }, all.length)), list, more);
+}
+
+function findingItem(finding) {
+  const task = taskById.get(finding.task);
+  return make("li", {}, bdi(finding.what, { dir: "auto" }),
+    make("span", { class: "links" },
+      finding.t !== null && button({ class: "link", "aria-label": "Show " + since(finding.t) + " on the timeline" },
+        () => showMoment(finding.t), since(finding.t)),
+      task && button({ class: "link", "aria-label": "Open task " + task.id }, () => openTask(task), "#" + task.id)));
+}

@@ -1,0 +1,105 @@
+// The numbers as tables, as the JSON report holds them.
+
+function table(caption, columns, rows, note) {
+  const wide = columns.length > 6 ? "sheet wide" : "sheet";
+  const number = (index) => (columns[index].startsWith("#") ? "num" : null);
+  const title = (text) => text.replace(/^#/, "");
+  const cell = (value, index) => (index === 0 ? make("th", { scope: "row" }, value)
+    : make("td", { class: number(index) }, value));
+  return make("div", { class: wide },
+    make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+      make("table", {}, make("caption", {}, caption),
+        make("thead", {}, make("tr", {}, columns.map((text, index) => make("th", { scope: "col", class: number(index) }, title(text))))),
+        make("tbody", {}, rows.length ? rows.map((row) => make("tr", {}, row.map(cell)))
+          : make("tr", {}, make("td", { colspan: columns.length, class: "muted" }, "nothing on record"))))),
+    note && make("p", { class: "muted" }, note));
+}
+
+const num = (value) => orUnknown(value, count);
+const time = (ms) => orUnknown(ms, lasting);
+
+function phaseBar(phase) {
+  const [from, to] = [stamp(phase.from), stamp(phase.to)];
+  const track = make("div", { class: "track", "aria-hidden": "true" });
+  if (from === null || to === null) return track;
+  const bar = make("div", { class: "fill" });
+  bar.style.left = (100 * (from - START)) / (END - START) + "%";
+  bar.style.width = Math.max(0.5, (100 * (to - from)) / (END - START)) + "%";
+  track.append(bar);
+  return track;
+}
+
+function phasesTable() {
+  const lasted = (phase) => (phase.from && phase.to ? stamp(phase.to) - stamp(phase.from) : null);
+  return table("Phases, as they were observed", ["Phase", "#From", "#To", "#Lasted", "#Signs", "In the run"],
+    report.phases.map((phase) => [phase.name, ...(phase.signs ? [sinceAt(phase.from), sinceAt(phase.to), time(lasted(phase))]
+      : ["not seen", "", ""]), count(phase.signs), phaseBar(phase)]));
+}
+
+function agentsTable() {
+  const rows = report.agents.flatMap((agent) => agent.instances.map((instance, index) => [
+    index ? make("span", { class: "muted" }, bdi(agent.name)) : bdi(agent.name), agent.kind, make("code", {}, instance.id), words(instance.role),
+    sinceAt(instance.first), sinceAt(instance.last), count(instance.turns), num(instance.tool_uses),
+    orUnknown(instance.tokens, (tokens) => count(tokens.input + tokens.output + tokens.cache_read + tokens.cache_write)),
+  ]));
+  return table("Agents and their instances", ["Name", "Kind", "Id", "Role", "#First seen", "#Last seen", "#Turns", "#Tools used", "#Tokens"], rows);
+}
+
+function membersTable() {
+  return table("Members", ["Name", "Type", "Model", "#Joined", "#Left"], report.overview.members.map((member) => [bdi(member.name),
+    orUnknown(member.agent_type, bdi), orUnknown(member.model, bdi), sinceAt(member.joined_at), member.left_at ? sinceAt(member.left_at) : "at the end"]));
+}
+
+function tasksTable() {
+  const made = (task) => task.changes.find((change) => change.kind === "task-created");
+  const done = (task) => task.changes.findLast((change) => change.to === "completed" && change.from !== "completed");
+  return table("Tasks", ["Task", "Status", "Owner", "#Made", "#Completed", "Waits for", "#Changes"], tasks.map((task) => [
+    button({ class: "link" }, () => openTask(task), "#" + task.id + " ", task.subject ? bdi(short(task.subject, 60)) : ""),
+    words(task.status), task.owner ? bdi(task.owner) : "nobody", made(task) ? sinceAt(made(task).at) : unknown(),
+    done(task) ? sinceAt(done(task).at) : "never", task.blocked_by.map((id) => "#" + id).join(", "), count(task.changes.length)]));
+}
+
+function workTable() {
+  const { work } = report;
+  const rows = work.agents.map((effort) => [bdi(effort.agent), count(effort.turns), time(effort.working_ms), time(effort.waiting_ms),
+    time(effort.idle_ms), count(effort.unseen_turns)]);
+  return table("Time", ["Agent", "#Turns", "#At work", "#Waiting", "#Idle", "#Turns not timed"], rows,
+    ["Everybody together ", time(work.worked_ms), "; at least one at work ", time(work.busy_ms), "; saved by working side by side ",
+      time(work.saved_ms), "."]);
+}
+
+function spendingTable() {
+  const { spending } = report;
+  const cells = (tokens) => [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write].map(count);
+  const rows = spending.agents.map((spent) => [bdi(spent.agent), count(spent.messages), ...cells(spent.tokens),
+    orUnknown(spent.cost, money), spent.models.map((model, index) => [index ? ", " : "", bdi(model)])]);
+  spending.unknown.forEach((name) => rows.push([bdi(name), ...Array.from({ length: 7 }, unknown)]));
+  if (spending.total) rows.push(["Together", "", ...cells(spending.total), orUnknown(spending.cost, money), ""]);
+  return table("Tokens and cost", ["Agent", "#Messages of the model", "#Input", "#Output", "#From cache", "#Into cache", "#Cost", "Models"], rows,
+    spending.cost === null ? "A cost is known where the configuration holds a price for each model." : null);
+}
+
+function toolsTable() {
+  const { tools } = report;
+  const names = Object.keys(tools.total).sort((a, b) => tools.total[b] - tools.total[a]);
+  const row = (who, uses, failed) => [who, count(Object.values(uses).reduce((sum, one) => sum + one, 0)), failed,
+    ...names.map((name) => (Object.hasOwn(uses, name) ? count(uses[name]) : ""))];
+  const rows = tools.by_agent.map((user) => row([bdi(user.agent), user.complete ? "" : " *"], user.tools, num(user.failed)));
+  if (rows.length > 1) rows.push(row("Together", tools.total, ""));
+  return table("Tools by agent", ["Agent", "#All", "#Failed", ...names.map((name) => "#" + name)], rows,
+    tools.by_agent.some((user) => !user.complete) ? "* without a transcript: those uses alone that a hook was called for" : null);
+}
+
+function mailTables() {
+  const name = (to) => (to === "*" ? "everybody" : bdi(to));
+  return [
+    table("Messages by sender", ["From", "#Messages", "#Characters"],
+      report.mail.by_sender.map((one) => [bdi(one.from), count(one.messages), count(one.chars)])),
+    table("Messages by sender and recipient", ["From", "To", "#Messages", "#Characters"],
+      report.mail.by_pair.map((one) => [bdi(one.from), name(one.to), count(one.messages), count(one.chars)])),
+  ];
+}
+
+function drawTables() {
+  fill($("tables"), phasesTable(), workTable(), spendingTable(), agentsTable(), tasksTable(), toolsTable(), mailTables(), membersTable());
+}

@@ -1,0 +1,45 @@
+// How values are spelled. What the record does not hold is "unknown", everywhere.
+
+const unknown = () => make("span", { class: "unknown" }, "unknown");
+const orUnknown = (value, spell) => (value === null || value === undefined ? unknown() : spell ? spell(value) : value);
+
+const count = (number) => number.toLocaleString("en");
+const counted = (number, one, many) => count(number) + " " + (number === 1 ? one : many || one + "s");
+
+// A span of time: 840 ms, 12.3 s, 3 min 05 s, 1 h 02 min.
+function lasting(ms) {
+  if (ms < 0) return "\u2212" + lasting(-ms);
+  if (ms < 1000) return Math.round(ms) + " ms";
+  if (ms < 59950) return (ms / 1000).toFixed(1) + " s";
+  const seconds = Math.round(ms / 1000);
+  const two = (number) => String(number).padStart(2, "0");
+  if (seconds < 3600) return Math.floor(seconds / 60) + " min " + two(seconds % 60) + " s";
+  const minutes = Math.round(seconds / 60);
+  return Math.floor(minutes / 60) + " h " + two(minutes % 60) + " min";
+}
+
+// A moment by its distance from the start: 0:07.250, 12:41.000, 1:02:05.
+function offset(ms, exact = true) {
+  const sign = ms < 0 ? "\u2212" : "";
+  const all = Math.abs(Math.round(ms));
+  const two = (number) => String(number).padStart(2, "0");
+  const [h, m, s] = [Math.floor(all / 3600000), Math.floor(all / 60000) % 60, Math.floor(all / 1000) % 60];
+  const rest = exact ? "." + String(all % 1000).padStart(3, "0") : "";
+  return sign + (h ? h + ":" + two(m) : m) + ":" + two(s) + rest;
+}
+
+const stamp = (at) => {
+  const time = at ? Date.parse(at) : NaN;
+  return Number.isNaN(time) ? null : time;
+};
+
+// A moment as people write it: 2026-11-20 04:40:41.150.
+const dayTime = (at) => {
+  const time = stamp(at);
+  return time === null ? at : new Date(time).toISOString().replace("T", " ").replace("Z", "");
+};
+
+const words = (code) => code.replace(/[-_]/g, " ");
+const short = (text, most) => (text.length > most ? text.slice(0, most - 1).trimEnd() + "\u2026" : text);
+const nameOf = (task) => "#" + task.id + (task.subject ? " " + task.subject : "");
+const bytes = (chars) => counted(chars, "character");

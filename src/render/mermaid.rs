@@ -1,0 +1,189 @@
+//! A run as a Mermaid sequence diagram.
+
+use std::fmt::Write;
+
+use super::lines::{idles, visible};
+use super::phrase::phrase;
+use super::story::Telling;
+use super::words::{first_line, since};
+use crate::policy::Decision;
+use crate::timeline::{Entry, Kind, Material};
+use crate::ui;
+
+/// The longest diagram, in characters, that Mermaid draws unless `maxTextSize` says otherwise.
+pub const MERMAID_TAKES: usize = 50_000;
+
+/// Characters of a text that fit on an arrow.
+const LONGEST: usize = 60;
+
+/// Draws it: participants in the order in which they appear, what they tell each other as arrows, all else as notes.
+pub fn mermaid(material: &Material, part: &[&Entry], telling: Telling) -> String {
+    let shown = visible(part.iter().copied(), telling);
+    let mut drawing = Drawing { material, names: Vec::new(), here: Vec::new(), body: String::new() };
+    let (idles, idlers) = idles(&shown);
+    for (place, entry) in shown.iter().enumerate().filter(|(place, _)| !idles.contains(place)) {
+        drawing.draw(entry, idlers.contains(&place));
+    }
+    let mut diagram = String::from("sequenceDiagram\n");
+    for (number, name) in drawing.names.iter().enumerate() {
+        let _ = writeln!(diagram, "    participant p{number} as {}", safe(name));
+    }
+    diagram + &drawing.body
+}
+
+struct Drawing<'a> {
+    material: &'a Material,
+    /// Participants: the place is the number in the diagram.
+    names: Vec<String>,
+    /// Who can hear what is told to everybody.
+    here: Vec<String>,
+    body: String,
+}
+
+impl Drawing<'_> {
+    fn draw(&mut self, entry: &Entry, idle: bool) {
+        let actor = self.number(&entry.actor);
+        match entry.kind {
+            Kind::MemberJoined => self.here.push(entry.actor.clone()),
+            Kind::MemberLeft => self.here.retain(|name| *name != entry.actor),
+            _ => {}
+        }
+        let (arrow, marks) = match entry.kind {
+            Kind::Message if entry.unconfirmed => ("-->>", "(not confirmed) "),
+            Kind::Message => ("->>", ""),
+            Kind::ShutdownRequested => ("->>", "asks to stop: "),
+            Kind::ShutdownApproved => ("-->>", "agrees to stop "),
+            Kind::ShutdownRejected => ("-->>", "refuses to stop: "),
+            Kind::MessageRefused => ("-x", "not sent: "),
+            _ => return self.note(entry, actor, idle),
+        };
+        let said = entry.summary.as_deref().or(entry.text.as_deref()).unwrap_or_default();
+        let said = match entry.kind {
+            // The client's own notices are JSON: in words.
+            Kind::Message if entry.automatic => phrase(entry, false).1,
+            _ => format!("{marks}{}", first_line(said)),
+        };
+        for to in self.recipients(entry) {
+            let to = self.number(&to);
+            self.line(&format!("p{actor}{arrow}p{to}"), &said);
+        }
+    }
+
+    /// What is no message, over who did it; what was held back stands out.
+    fn note(&mut self, entry: &Entry, actor: usize, idle: bool) {
+        let blocked = entry.kind == Kind::Verdict && entry.decision == Some(Decision::Block);
+        let time = since(&self.material.run.started_at, &entry.at).unwrap_or_default();
+        let said = format!("{time} {}", phrase(entry, idle).1);
+        if blocked {
+            self.body.push_str("    rect rgba(220, 40, 40, 0.25)\n");
+        }
+        self.line(&format!("Note over p{actor}"), &said);
+        if blocked {
+            self.body.push_str("    end\n");
+        }
+    }
+
+    fn line(&mut self, head: &str, said: &str) {
+        let said = safe(said);
+        // An arrow without a word would be no arrow.
+        let _ = writeln!(self.body, "    {head}: {}", if said.is_empty() { "#8230;" } else { &said });
+    }
+
+    fn recipients(&self, entry: &Entry) -> Vec<String> {
+        let to = entry.to.as_deref().unwrap_or("unknown");
+        let others: Vec<String> = self.here.iter().filter(|name| **name != entry.actor).cloned().collect();
+        match to {
+            "*" if !others.is_empty() => others,
+            "*" => vec!["everybody".to_owned()],
+            // A teammate may be addressed with its team.
+            to => vec![match to.split_once('@') {
+                Some((name, _)) if self.material.is_member(name) => name.to_owned(),
+                _ => to.to_owned(),
+            }],
+        }
+    }
+
+    fn number(&mut self, name: &str) -> usize {
+        self.names.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        })
+    }
+}
+
+/// Text that says nothing to Mermaid and to the page that it stands in: whatever is neither a letter nor a digit nor
+/// known to be harmless is a character reference, and so is the beginning of a word that is a keyword.
+fn safe(text: &str) -> String {
+    let text = ui::escape(text);
+    let short = text.chars().count() > LONGEST;
+    let text: String = match short {
+        true => text.chars().take(LONGEST - 1).chain(['…']).collect(),
+        false => text.into_owned(),
+    };
+    let mut safe = String::with_capacity(text.len());
+    for word in text.trim().split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+        let bare = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()).to_ascii_lowercase();
+        let is_keyword = KEYWORDS.contains(&bare.as_str());
+        for (place, c) in word.chars().enumerate() {
+            let harmless = c.is_alphanumeric() || " .,_/()'!?=*@…".contains(c);
+            // A dash between letters is no arrow.
+            let joins = c == '-' && place > 0;
+            if (harmless || joins) && !(is_keyword && place == 0) {
+                safe.push(c);
+            } else {
+                let _ = write!(safe, "#{};", u32::from(c));
+            }
+        }
+    }
+    safe
+}
+
+/// Words that mean something at one place or another of a diagram.
+const KEYWORDS: [&str; 29] = [
+    "end",
+    "participant",
+    "actor",
+    "create",
+    "destroy",
+    "box",
+    "loop",
+    "rect",
+    "opt",
+    "alt",
+    "else",
+    "par",
+    "and",
+    "critical",
+    "option",
+    "break",
+    "note",
+    "activate",
+    "deactivate",
+    "autonumber",
+    "title",
+    "links",
+    "link",
+    "properties",
+    "details",
+    "as",
+    "style",
+    "wrap",
+    "nowrap",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_text_is_mermaid_s_or_html_s() {
+        assert_eq!(safe("end"), "#101;nd");
+        assert_eq!(
+            safe("the END; #1 <b>%%{init: 1}%%"),
+            "the #69;ND#59; #35;1 #60;b#62;#37;#37;#123;init#58; 1#125;#37;#37;"
+        );
+        assert_eq!(safe("bend\nover -->> p1: x"), "bend#92;nover #45;#45;#62;#62; p1#58; x");
+        assert_eq!(safe("größer 日本 💥"), "größer 日本 #128165;");
+        assert_eq!(safe(&"x".repeat(100)).chars().count(), LONGEST);
+    }
+}

@@ -1,0 +1,175 @@
+//! Who does what and what is to be done, as a story is told.
+
+use std::collections::BTreeMap;
+
+use super::entry::{Entry, Kind};
+
+/// What somebody does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Doing {
+    /// A turn is under way.
+    Works,
+    /// It agreed to stop.
+    Stops,
+    /// It is there, and had no turn yet.
+    Here,
+    /// It waits for something to do.
+    Idles,
+    /// It left, its session ended, or its errand is done.
+    Gone,
+}
+
+impl Doing {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Doing::Works => "works",
+            Doing::Stops => "stops",
+            Doing::Here => "here",
+            Doing::Idles => "idle",
+            Doing::Gone => "gone",
+        }
+    }
+}
+
+/// Somebody in the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seat {
+    /// The name.
+    pub name: String,
+    /// What it does.
+    pub doing: Doing,
+    /// Since when, RFC 3339.
+    pub since: String,
+}
+
+/// A task as it stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Card {
+    /// `pending`, `in_progress`, `completed`; `deleted` or `erased` when its file is gone.
+    pub status: String,
+    /// Who owns it.
+    pub owner: Option<String>,
+    /// What it is.
+    pub subject: String,
+}
+
+/// The roster and the tasks as of some place in a story.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Board {
+    /// Everybody who came, in the order of their coming.
+    pub roster: Vec<Seat>,
+    /// The tasks, those with numbers in the order of these.
+    pub tasks: BTreeMap<(u64, String), Card>,
+}
+
+impl Board {
+    /// Goes on by one thing. Says whether anything may look different.
+    pub fn apply(&mut self, entry: &Entry) -> bool {
+        if let (true, Some(id)) = (entry.kind.is_task(), &entry.task) {
+            self.task(id, entry);
+        }
+        let doing = match entry.kind {
+            Kind::SessionStarted | Kind::MemberJoined => Doing::Here,
+            Kind::TurnStarted => Doing::Works,
+            Kind::TurnEnded if entry.by_subagent => Doing::Gone,
+            Kind::TurnEnded | Kind::Idle => Doing::Idles,
+            Kind::ShutdownApproved => Doing::Stops,
+            Kind::MemberLeft | Kind::SessionEnded => Doing::Gone,
+            Kind::TeamErased => {
+                for seat in self.roster.iter_mut().filter(|seat| seat.doing != Doing::Gone) {
+                    (seat.doing, seat.since) = (Doing::Gone, entry.at.clone());
+                }
+                return true;
+            }
+            // Not each turn has a beginning on record: whoever does something is at work.
+            _ if is_deed(entry) && self.rests(&entry.actor) => Doing::Works,
+            _ => return entry.kind.is_task(),
+        };
+        self.seat(&entry.actor, doing, &entry.at);
+        true
+    }
+
+    fn task(&mut self, id: &str, entry: &Entry) {
+        let card = self.tasks.entry((id.parse().unwrap_or(u64::MAX), id.to_owned())).or_default();
+        match entry.kind {
+            Kind::TaskDeleted => "deleted".clone_into(&mut card.status),
+            Kind::TaskErased => "erased".clone_into(&mut card.status),
+            _ => {
+                card.status = entry.to_status.clone().unwrap_or_default();
+                card.owner = entry.owner.clone().flatten();
+            }
+        }
+        if let Some(subject) = &entry.summary {
+            card.subject.clone_from(subject);
+        }
+    }
+
+    fn rests(&self, name: &str) -> bool {
+        let seat = self.roster.iter().find(|seat| seat.name == name);
+        seat.is_some_and(|seat| matches!(seat.doing, Doing::Here | Doing::Idles))
+    }
+
+    fn seat(&mut self, name: &str, doing: Doing, at: &str) {
+        if ["client", "unknown", "helper", "user"].contains(&name) {
+            return;
+        }
+        let place = self.roster.iter().position(|seat| seat.name == name).unwrap_or_else(|| {
+            self.roster.push(Seat { name: name.to_owned(), doing, since: at.to_owned() });
+            self.roster.len() - 1
+        });
+        let seat = &mut self.roster[place];
+        // That a session began or a roster named it takes nobody from its work, and a turn may end after its agent left.
+        let stays = match doing {
+            Doing::Here => seat.doing != Doing::Gone,
+            Doing::Idles | Doing::Stops => seat.doing == Doing::Gone,
+            Doing::Works | Doing::Gone => false,
+        };
+        if seat.doing != doing && !stays {
+            (seat.doing, seat.since) = (doing, at.to_owned());
+        }
+    }
+}
+
+/// Whether it is something that an agent does in a turn.
+fn is_deed(entry: &Entry) -> bool {
+    let kinds = [Kind::TaskCreated, Kind::TaskChanged, Kind::TaskCompleted, Kind::TaskDeleted];
+    let told = [Kind::Message, Kind::MessageRefused, Kind::ShutdownRequested, Kind::ShutdownRejected];
+    !entry.automatic && (kinds.contains(&entry.kind) || told.contains(&entry.kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::entry::Source;
+    use super::*;
+
+    #[test]
+    fn a_board_follows_the_story() {
+        let mut board = Board::default();
+        let thing = |at: &str, kind: Kind, actor: &str| Entry::new(at, kind, actor, Source::Hook);
+        let doing = |board: &Board| -> Vec<String> {
+            let seats = board.roster.iter();
+            seats.map(|seat| format!("{} {} {}", seat.name, seat.doing.word(), seat.since)).collect()
+        };
+        board.apply(&thing("1", Kind::SessionStarted, "team-lead"));
+        board.apply(&thing("2", Kind::MemberJoined, "alice"));
+        board.apply(&thing("3", Kind::TurnStarted, "alice"));
+        assert!(!board.apply(&Entry { automatic: true, ..thing("4", Kind::Message, "client") }));
+        board.apply(&thing("4", Kind::Message, "team-lead"));
+        assert_eq!(doing(&board), ["team-lead works 4", "alice works 3"]);
+        let mut task = thing("5", Kind::TaskCreated, "team-lead");
+        (task.task, task.to_status) = (Some("2".to_owned()), Some("pending".to_owned()));
+        board.apply(&task);
+        board.apply(&Entry { task: Some("10".to_owned()), summary: Some("Ten".to_owned()), ..task.clone() });
+        board.apply(&Entry { kind: Kind::TaskErased, ..task });
+        let cards: Vec<(&str, &str)> =
+            board.tasks.iter().map(|((_, id), card)| (id.as_str(), card.status.as_str())).collect();
+        assert_eq!(cards, [("2", "erased"), ("10", "pending")]);
+        board.apply(&thing("6", Kind::TurnEnded, "alice"));
+        board.apply(&thing("7", Kind::Idle, "alice"));
+        assert!(!board.apply(&thing("7", Kind::Verdict, "alice")), "who is judged need not work");
+        board.apply(&thing("8", Kind::TeamErased, "client"));
+        board.apply(&thing("9", Kind::TurnEnded, "alice"));
+        assert_eq!(doing(&board), ["team-lead gone 8", "alice gone 8"]);
+    }
+}

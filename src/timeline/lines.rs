@@ -1,0 +1,62 @@
+//! The lines of a run as they stand in the log: for those who carry them elsewhere.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::Path;
+
+use super::events::Claims;
+use crate::archive::{Archive, RunRecord};
+use crate::event::ActorKind;
+use crate::log::{self, Line, Problems, Range, Reader};
+use crate::payload::{Kind, Payload};
+
+/// Leads over the lines of one run, those of its sessions' earlier life left out that its story has no use for. One
+/// line is in memory at a time.
+///
+/// # Errors
+/// When the log's directory cannot be listed, or what `each` fails with.
+pub fn lines_of(
+    log: &Path,
+    archive: &Archive,
+    all: &[RunRecord],
+    run: &RunRecord,
+    mut each: impl FnMut(&Line) -> io::Result<()>,
+) -> io::Result<Problems> {
+    let mut known: HashSet<String> = HashSet::new();
+    let mut problems = Problems::default();
+    if let Some(path) = archive.events_file(&run.run).filter(|_| run.imported.is_some()) {
+        problems.merge(log::each_of(&path, |line| {
+            known.insert(line.recorded.id.clone());
+            each(&line)
+        })?);
+    }
+    let claims = Claims::new(all);
+    let belongs = |line: &Line| {
+        claims.of(&line.recorded).as_deref() == Some(&run.run) && !known.contains(&line.recorded.id)
+    };
+    let earlier = |line: &Line| line.recorded.run.is_none() && line.recorded.at < run.started_at;
+    // The prompt that led to the run is the last of them by time, and, of the same time, by its place.
+    let mut prompt: Option<(String, String)> = None;
+    let mut first = Reader::open(log, Range::default())?;
+    for line in first.by_ref().filter(|line| belongs(line) && earlier(line)) {
+        let is_prompt = Kind::named(&line.recorded.event) == Kind::UserPromptSubmit
+            && line.recorded.actor.kind == ActorKind::Lead;
+        if is_prompt && prompt.as_ref().is_none_or(|(at, _)| *at <= line.recorded.at) {
+            prompt = Some((line.recorded.at, line.recorded.id));
+        }
+    }
+    let mut reader = Reader::open(log, Range::default())?;
+    for line in reader.by_ref().filter(|line| belongs(line)) {
+        let kind = Kind::named(&line.recorded.event);
+        let launches = || {
+            let payload = Payload::fields_of(&line.recorded.payload);
+            kind == Kind::PostToolUse && matches!(payload.tool(), Some("Agent" | "Task"))
+        };
+        let is_prompt = || prompt.as_ref().is_some_and(|(_, id)| *id == line.recorded.id);
+        if !earlier(&line) || kind == Kind::SessionStart || is_prompt() || launches() {
+            each(&line)?;
+        }
+    }
+    problems.merge(reader.into_problems());
+    Ok(problems)
+}

@@ -1,0 +1,32 @@
+//! Whether anything of a run's record may have changed since the last look, without reading it.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use super::library::Library;
+use crate::archive::RunRecord;
+use crate::log;
+
+/// Sizes and times of all that a story is made of.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Pulse(Vec<(PathBuf, u64, i64, i64)>);
+
+impl Library {
+    /// Looks at the record of a run.
+    pub fn pulse(&self, run: &RunRecord) -> Pulse {
+        let mut paths: Vec<PathBuf> = Vec::new();
+        let segments = log::list(&self.log).unwrap_or_default();
+        paths.extend(segments.iter().map(|segment| segment.path(&self.log)));
+        if let Some(dir) = self.archive.run_dir(&run.run) {
+            let listing = std::fs::read_dir(dir).into_iter().flatten().flatten();
+            paths.extend(listing.map(|entry| entry.path()));
+        }
+        paths.extend(run.transcripts());
+        paths.sort();
+        let stamp = |path: PathBuf| {
+            let there = std::fs::symlink_metadata(&path).ok()?;
+            Some((path, there.size(), there.mtime(), there.mtime_nsec()))
+        };
+        Pulse(paths.into_iter().filter_map(stamp).collect())
+    }
+}

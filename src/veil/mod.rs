@@ -1,0 +1,67 @@
+//! Texts as sizes and hashes: what is kept where the user wants no text on record.
+//!
+//! Who, when and what kind stay: names, ids, states, times, numbers, and the keys of JSON. Every other string becomes
+//! [`stand_in`]. The same text has the same one wherever it stands, so that what a hook, an inbox and a later state say
+//! of one message is still known for the same.
+
+mod keys;
+mod walk;
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::json;
+use walk::{Place, walk};
+
+/// What stands for a text: its size in bytes and its BLAKE3 hash.
+pub fn stand_in(text: &[u8]) -> String {
+    format!("[text: {} bytes, blake3 {}]", text.len(), blake3::hash(text).to_hex())
+}
+
+/// The size of the text that a stand-in stands for; `None` for what is none.
+pub fn size_of(stand_in: &str) -> Option<usize> {
+    let (size, hash) = stand_in.strip_prefix("[text: ")?.strip_suffix(']')?.split_once(" bytes, blake3 ")?;
+    let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    size.parse().ok().filter(|_| is_hash)
+}
+
+/// A payload without its texts. One that is no JSON object is all text.
+pub fn payload(raw: &RawValue, malformed: bool) -> Box<RawValue> {
+    let veiled = match json::lenient(raw.get().as_bytes()).filter(|value| value.is_object() && !malformed) {
+        Some(mut value) => {
+            let (tool, event) = (word(&value, "tool_name"), word(&value, "hook_event_name"));
+            walk(&mut value, Place::payload(&tool, &event));
+            value
+        }
+        None => {
+            let whole = json::lenient(raw.get().as_bytes()).unwrap_or_default();
+            let text = ["text", "base64"].iter().find_map(|key| whole.get(key)?.as_str());
+            serde_json::json!({"text": stand_in(text.unwrap_or(raw.get()).as_bytes())})
+        }
+    };
+    serde_json::value::to_raw_value(&veiled).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+/// One of the client's files without its texts. What is no JSON is all text, but for the counters beside the tasks.
+pub fn file<'a>(path: &str, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+    if !path.ends_with(".json") && keys::is_word(bytes) {
+        return Cow::Borrowed(bytes);
+    }
+    let veiled = match json::lenient(bytes) {
+        Some(mut value) => {
+            walk(&mut value, Place::file());
+            value
+        }
+        None => Value::String(stand_in(bytes)),
+    };
+    Cow::Owned(veiled.to_string().into_bytes())
+}
+
+fn word(value: &Value, key: &str) -> String {
+    value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests;

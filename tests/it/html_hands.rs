@@ -1,0 +1,189 @@
+//! The report as a page by keyboard, by mouse, in both themes and in a narrow window.
+
+use serde_json::json;
+
+use super::html::{DOWN, at, empty, letter, show, task};
+
+const TAB: &str = "\u{e004}";
+const ENTER: &str = "\u{e007}";
+const ESCAPE: &str = "\u{e00c}";
+const HOME: &str = "\u{e011}";
+const RIGHT: &str = "\u{e014}";
+
+#[test]
+fn the_mouse_shows_what_is_below_it_and_zooms_and_pans_the_timeline() {
+    let mut report = empty();
+    report["tasks"] = json!([task(1, "Draft", &[])]);
+    report["turns"] = json!([{
+        "agent": "bob", "instance": null, "from": at(0), "to": at(100), "for_idlers": false,
+    }]);
+    report["findings"] = json!([{
+        "code": "blocked", "at": at(50), "who": "bob", "task": null, "what": "held back: why", "amount": null,
+    }]);
+    let Some((browser, _dir)) = show(report) else { return };
+    browser.run("document.getElementById('time').scrollIntoView({ behavior: 'instant' })");
+    let place = |part: &str| {
+        let script =
+            "const c = document.getElementById('canvas').getBoundingClientRect(); return Math.round(";
+        browser.run(&format!("{script}{part})")).as_i64().unwrap()
+    };
+    let (middle, lane) = (place("c.left + c.width / 2"), place("c.top + 46"));
+    let tip = || browser.text("#tip");
+    browser.mouse(&[json!({"type": "pointerMove", "x": middle, "y": lane, "duration": 0})]);
+    assert!(tip().starts_with("Held back by a gate"), "{}", tip());
+    browser.mouse(&[json!({"type": "pointerMove", "x": middle + 100, "y": lane, "duration": 0})]);
+    assert_eq!(tip(), "bob at workfrom 0:00.000 to 1:40.000, 1 min 40 s");
+    let span =
+        || browser.run("return Number(document.getElementById('canvas').getAttribute('data-span'))").as_i64();
+    let whole = span();
+    browser.run(&format!(
+        "const c = document.getElementById('canvas'); c.dispatchEvent(new WheelEvent('wheel', \
+         {{ ctrlKey: true, deltaY: -100, clientX: {middle}, clientY: {lane}, cancelable: true }}))"
+    ));
+    assert!(span() < whole, "{whole:?}");
+    let (down, up) = (json!({"type": "pointerDown", "button": 0}), json!({"type": "pointerUp", "button": 0}));
+    let cursor = || browser.run("return document.getElementById('cursor').style.transform");
+    let moment = browser.text("#moment");
+    let before = cursor();
+    let drag = json!({"type": "pointerMove", "x": middle + 200, "y": lane, "duration": 20});
+    browser.mouse(&[down.clone(), drag, up.clone()]);
+    assert_ne!(cursor(), before);
+    assert_eq!(browser.text("#moment"), moment);
+    browser.mouse(&[down, up]);
+    assert_ne!(browser.text("#moment"), moment);
+    browser.must_be_content();
+}
+
+#[test]
+fn the_keyboard_reaches_everything_important() {
+    let mut report = empty();
+    report["overview"]["team"] = json!("parsers");
+    report["mail"]["messages"] = json!([letter(1, "alice", "bob", "one"), letter(2, "bob", "alice", "two")]);
+    report["tasks"] = json!([task(1, "Draft", &[]), task(2, "Review", &["1"])]);
+    report["findings"] = json!([{
+        "code": "unfinished", "at": at(20), "who": "alice", "task": "2", "what": "lost", "amount": null,
+    }]);
+    let Some((browser, _dir)) = show(report) else { return };
+    let name = "const a = document.activeElement; return a.id || a.getAttribute('class') || a.getAttribute('href') || a.type || a.tagName";
+    let mut reached = Vec::new();
+    for _ in 0..90 {
+        browser.press(&[TAB]);
+        reached.push(browser.run(name).as_str().unwrap().to_owned());
+    }
+    let wanted = [
+        "skip",
+        "radio",
+        "#findings",
+        "link",
+        "show-automatic",
+        "zoom-in",
+        "canvas",
+        "step-back",
+        "slider",
+        "step-on",
+        "card",
+        "node completed",
+        "search",
+        "actor",
+        "kind",
+        "delivery",
+        "automatic",
+        "list",
+        "reading",
+        "scroll",
+    ];
+    for one in wanted {
+        assert!(reached.iter().any(|name| name == one), "{one} is not among {reached:?}");
+    }
+    browser.focus("#list");
+    browser.press(&[DOWN]);
+    assert_eq!(browser.text("#reading .text"), "two");
+    browser.press(&[HOME]);
+    assert_eq!(browser.text("#reading .text"), "one");
+
+    let scale = "const c = document.getElementById('canvas'); return c.getAttribute('data-span')";
+    browser.focus("#canvas");
+    let whole = browser.run(scale);
+    browser.press(&["+", "+"]);
+    assert_ne!(browser.run(scale), whole);
+    browser.press(&["0", DOWN]);
+    assert_eq!(browser.run(scale), whole);
+    assert_eq!(browser.text("#lane-said"), "alice → bob, one, message, 3 characters, 0:01.000");
+    browser.press(&[ENTER]);
+    assert_eq!(browser.run("return document.activeElement.id"), "list");
+
+    browser.focus(".node[tabindex='0']");
+    browser.press(&[RIGHT, ENTER]);
+    assert_eq!(browser.text("#task-title"), "Task #2 Review");
+    browser.press(&[ESCAPE]);
+    assert_eq!(browser.run("return document.querySelector('dialog').open"), false);
+    assert!(browser.run(name).as_str().unwrap().starts_with("node"));
+    browser.must_be_content();
+}
+
+#[test]
+fn on_paper_every_message_is_there_and_nothing_that_only_a_screen_can_use() {
+    let mut report = empty();
+    report["mail"]["messages"] =
+        (0..300).map(|one| letter(one, "alice", "bob", &format!("text {one}"))).collect();
+    let Some((browser, _dir)) = show(report) else { return };
+    browser.run(
+        "window.seen = []; addEventListener('beforeprint', () => seen.push(document.querySelectorAll('.letter').length))",
+    );
+    let paper = browser.command("Page.printToPDF", json!({}));
+    assert!(paper["data"].as_str().unwrap().len() > 10_000);
+    assert_eq!(browser.run("return seen"), json!([300]));
+    assert_eq!(browser.run("return document.querySelectorAll('.letter').length"), 0);
+    browser.command("Emulation.setEmulatedMedia", json!({ "media": "print" }));
+    let shown = "return ['#reader', '#filters', '#slider', 'nav'].filter((part) => document.querySelector(part).offsetParent)";
+    assert_eq!(browser.run(shown), json!([]));
+    browser.must_be_content();
+}
+
+/// The least contrast of text on what is behind it, by the formula of WCAG 2, in both themes.
+const CONTRAST: &str = r##"
+const light = (colour) => {
+  const parts = colour.match(/[\d.]+/g).slice(0, 3).map((part) => part / 255)
+    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+};
+const probe = document.body.appendChild(document.createElement("span"));
+const read = (name) => { probe.style.color = "var(--" + name + ")"; return light(getComputedStyle(probe).color); };
+const ratio = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+const low = [];
+for (const theme of ["light", "dark"]) {
+  document.querySelector("#themes [value=" + theme + "]").click();
+  const pairs = ["text", "muted", "accent", "bad", "warn", "held"].flatMap((text) =>
+    ["page", "surface", "stripe"].map((behind) => [text, behind]));
+  pairs.push(["text", "tint"], ["muted", "tint"], ["text", "mark"]);
+  for (let hue = 0; hue < 8; hue++) pairs.push(["on-task", "task-" + hue]);
+  for (const [text, behind] of pairs) {
+    const found = ratio(read(text), read(behind));
+    if (found < 4.5) low.push([theme, text, behind, found]);
+  }
+}
+return low;
+"##;
+
+#[test]
+fn both_themes_can_be_read_and_a_narrow_window_too() {
+    let mut report = empty();
+    report["overview"]["team"] = json!("a-team-with-a-name-that-is-much-longer-than-forty-columns-of-text");
+    report["mail"]["messages"] = json!([letter(1, "alice", "bob", &"wide".repeat(60))]);
+    report["tasks"] = json!([task(1, &"Draft".repeat(20), &[]), task(2, "Review", &["1"])]);
+    let Some((browser, _dir)) = show(report) else { return };
+    assert_eq!(browser.run(CONTRAST), json!([]));
+    let colour = "return getComputedStyle(document.body).backgroundColor";
+    let dark = browser.run(colour);
+    browser.run("document.querySelector('#themes [value=light]').click()");
+    assert_ne!(browser.run(colour), dark);
+    let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": "dark" }] });
+    browser.command("Emulation.setEmulatedMedia", features);
+    assert_ne!(browser.run(colour), dark);
+    browser.run("document.querySelector('#themes [value=auto]').click()");
+    assert_eq!(browser.run(colour), dark);
+    let narrow = json!({ "width": 320, "height": 640, "deviceScaleFactor": 1, "mobile": false });
+    browser.command("Emulation.setDeviceMetricsOverride", narrow);
+    assert_eq!(browser.run("return document.documentElement.scrollWidth <= innerWidth"), true);
+    browser.must_be_content();
+}

@@ -1,0 +1,242 @@
+//! A run that is played in time: on a terminal, and in a pipe.
+
+use std::fs::File;
+use std::io::Read;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use anstream::adapter::strip_str;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use serde_json::json;
+use teamkeep::clock;
+use teamkeep::render::{self, View};
+use teamkeep::timeline::{Board, merge};
+
+use super::play::Lead;
+use super::stage::{Said, Stage, lines};
+
+const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+/// Longer than any machine needs.
+const LONG: Duration = Duration::from_secs(60);
+
+fn stage() -> Stage {
+    let stage = Stage::new();
+    let lead = Lead::of(&stage, SESSION);
+    lead.roster(1_000, &["alice", "bob"]);
+    lead.start("startup");
+    let by = |name: &str| json!({"agent_id": format!("a{name}-1"), "agent_type": name});
+    for id in 1..=12 {
+        lead.task(&id.to_string(), if id < 4 { "completed" } else { "pending" }, None);
+    }
+    lead.task("7", "in_progress", Some("alice"));
+    lead.hook("SubagentStart", by("alice"));
+    let input = json!({"to": "bob", "summary": "\u{1b}[2Jwild \u{202e} 日本語 text", "message": "x"});
+    lead.before("u1", "SendMessage", &input, by("alice"));
+    lead.after("u1", "SendMessage", &input, json!({"success": true}), by("alice"));
+    stage.set_clock(3_600_000);
+    lead.hook("SubagentStart", by("bob"));
+    lead.hook("SubagentStop", by("bob"));
+    stage
+}
+
+#[test]
+fn a_pipe_gets_lines_and_a_note_where_a_pause_was_shortened() {
+    let stage = stage();
+    let plain = stage.told(&["replay", "--all"]);
+    assert_eq!(stage.told(&["replay", "--all", "--speed", "max"]), plain);
+    let told = stage.told(&["replay", "--all", "--speed", "100000"]);
+    assert_eq!(told, plain, "an hour is no pause at such a speed");
+    let told = stage.told(&["replay", "--all", "--speed", "1000x"]);
+    let pause = "          … 59m58s passed\n";
+    assert!(told.contains(&format!("{pause}1h00m00s bob ")), "{told}");
+    assert_eq!(told.replace(pause, ""), plain);
+    let json = stage.told(&["replay", "--json", "--speed", "max"]);
+    assert_eq!(lines(&json), stage.replay("latest"));
+    let part = stage.told(&["replay", "--speed", "max", "--actor", "bob", "--kind", "turn-ended"]);
+    assert!(part.ends_with("1h00m01s bob  ended the turn\n"), "{part}");
+}
+
+#[test]
+fn a_speed_that_is_none_is_told() {
+    let stage = stage();
+    for wrong in [&["--speed", "fast"][..], &["--speed", "0"], &["--speed", "2x", "--follow"]] {
+        assert_eq!(stage.run(&[&["replay"], wrong].concat()).code, Some(64), "{wrong:?}");
+    }
+    let said = stage.run(&["replay", "--speed", "2x", "--format", "mermaid"]);
+    assert!(said.code == Some(64) && said.err.contains("hint: leave out"), "{}", said.err);
+}
+
+/// What stands on a terminal of this size when so much of the run was played.
+fn shown(stage: &Stage, columns: usize, rows: usize) -> String {
+    let library = stage.library();
+    let opened = library.open_runs(&[library.find("latest").unwrap()]).unwrap();
+    let material = &opened.runs[0];
+    let mut board = Board::default();
+    merge(material).entries.iter().for_each(|entry| {
+        board.apply(entry);
+    });
+    let story: Vec<String> = (1..100).map(|number| format!("line {number}")).collect();
+    let view = View {
+        team: "session-aaaaaaaa",
+        started_at: &material.run.started_at,
+        now: clock::parse("2026-02-03T05:05:10Z").unwrap(),
+        played: 0.5,
+        pace: "10x",
+        keys: "space pauses, q ends",
+        board: &board,
+        story: &story,
+    };
+    let lines = render::screen(&view, columns, rows);
+    assert!(lines.len() <= rows, "{lines:?}");
+    lines.iter().map(|line| strip_str(line).to_string() + "\n").collect()
+}
+
+#[test]
+fn the_screen_shows_the_clock_the_roster_the_tasks_and_the_story() {
+    let stage = stage();
+    insta::assert_snapshot!(shown(&stage, 80, 16), @"
+    +1h00m04s 2026-02-03 05:05:10 UTC 10x session-aaaaaaaa
+    ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━────────────────────────────────────────
+    Members (3 of 3 here)
+      team-lead  here  1h00m04s
+      alice      works 1h00m03s task 7 Task 7
+      bob        idle  3s
+    Tasks (3 of 12 done, 9 not shown)
+      4  pending     -        Task 4
+      5  pending     -        Task 5
+      7  in_progress alice    Task 7
+    Story
+    line 96
+    line 97
+    line 98
+    line 99
+    space pauses, q ends
+    ");
+    insta::assert_snapshot!(shown(&stage, 40, 14), @"
+    +1h00m04s 05:05:10 10x session-aaaaaaaa
+    ━━━━━━━━━━━━━━━━━━━────────────────────
+    Members (3 of 3 here, 1 not shown)
+      team-lead  here  1h00m04s
+      alice      works 1h00m03s task 7 Tas…
+    Tasks (3 of 12 done, 10 not shown)
+      4  pending     -        Task 4
+      7  in_progress alice    Task 7
+    Story
+    line 96
+    line 97
+    line 98
+    line 99
+    space pauses, q ends
+    ");
+    for (columns, rows) in [(1, 1), (2, 3), (10, 5), (40, 12), (300, 100)] {
+        let told = shown(&stage, columns, rows);
+        assert!(told.lines().all(|line| line.chars().count() < columns.max(2)), "{told}");
+    }
+}
+
+/// A terminal, and what runs in it.
+struct Terminal {
+    master: File,
+    child: Child,
+    told: String,
+}
+
+impl Terminal {
+    fn run(stage: &Stage, args: &[&str], env: &[(&str, &str)]) -> Terminal {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let size = Winsize { ws_row: 24, ws_col: 60, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&master, size).unwrap();
+        let path = ptsname(&master, Vec::new()).unwrap();
+        let open = || File::options().read(true).write(true).open(path.to_str().unwrap()).unwrap();
+        let mut command = stage.command(args);
+        command.env("TERM", "xterm").envs(env.iter().copied());
+        let child = command.stdin(open()).stdout(open()).stderr(Stdio::piped()).spawn().unwrap();
+        Terminal { master: File::from(master), child, told: String::new() }
+    }
+
+    /// Reads until this was written.
+    fn until(&mut self, part: &str) {
+        let (start, mut bytes) = (Instant::now(), [0; 4096]);
+        while !self.told.contains(part) {
+            assert!(start.elapsed() < LONG, "no {part:?} in {:?}", self.told);
+            // A terminal that nobody has open any more gives an error.
+            let count = self.master.read(&mut bytes).unwrap_or(0);
+            assert!(count > 0 || self.told.contains(part), "no {part:?} in {:?}", self.told);
+            self.told.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        }
+    }
+
+    /// Whether a key comes at once and unseen.
+    fn takes_keys(&self) -> bool {
+        !tcgetattr(&self.master).unwrap().local_modes.intersects(LocalModes::ICANON | LocalModes::ECHO)
+    }
+
+    fn end(self) -> Said {
+        self.child.wait_with_output().unwrap().into()
+    }
+}
+
+const OPEN: &str = "\u{1b}[?1049h\u{1b}[?25l";
+const CLOSE: &str = "\u{1b}[?25h\u{1b}[?1049l";
+
+#[test]
+fn a_terminal_is_what_it_was_however_the_playing_ends() {
+    let stage = stage();
+    for (end, code) in [("\u{3}", None), ("q", Some(0)), ("TERM", Some(143))] {
+        let mut terminal = Terminal::run(&stage, &["replay", "--speed", "0.01x"], &[]);
+        terminal.until("space pauses, q ends");
+        assert!(terminal.told.contains(OPEN) && !terminal.told.contains(CLOSE), "{:?}", terminal.told);
+        assert!(terminal.takes_keys());
+        let code = match end {
+            "TERM" => {
+                let pid = rustix::process::Pid::from_child(&terminal.child);
+                rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+                code
+            }
+            // The terminal is nobody's to send a signal to: the key itself comes.
+            "\u{3}" => {
+                let pid = rustix::process::Pid::from_child(&terminal.child);
+                rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+                Some(130)
+            }
+            key => {
+                rustix::io::write(&terminal.master, key.as_bytes()).unwrap();
+                code
+            }
+        };
+        terminal.until(CLOSE);
+        assert!(!terminal.takes_keys());
+        let said = terminal.end();
+        assert_eq!((said.code, said.err.as_str()), (code, ""), "{end:?}");
+    }
+}
+
+#[test]
+fn a_run_is_played_to_its_end_and_the_last_page_stays() {
+    let stage = stage();
+    let mut terminal = Terminal::run(&stage, &["replay", "--full", "--speed", "100000x"], &[]);
+    terminal.until(CLOSE);
+    terminal.until("ended the turn\u{1b}[0m\r\n");
+    let told = terminal.told.clone();
+    let (page, after) = told.split_once(CLOSE).unwrap();
+    assert!(page.contains("wild"), "{page:?}");
+    assert!(!page.contains("\u{1b}[2Jwild") && !page.contains('\u{202e}'), "{page:?}");
+    assert!(strip_str(after).to_string().starts_with("+1h00m01s"), "{after:?}");
+    assert_eq!(terminal.end().code, Some(0));
+}
+
+#[test]
+fn without_colour_and_on_a_dumb_terminal_it_is_plain() {
+    let stage = stage();
+    let mut terminal = Terminal::run(&stage, &["replay", "--speed", "100000x"], &[("NO_COLOR", "1")]);
+    terminal.until(CLOSE);
+    assert!(!terminal.told.contains("\u{1b}[32m") && terminal.told.contains(OPEN), "{:?}", terminal.told);
+    terminal.end();
+    let mut terminal = Terminal::run(&stage, &["replay", "--speed", "100000x"], &[("TERM", "dumb")]);
+    terminal.until("ended the turn\r\n");
+    assert!(!terminal.told.contains('\u{1b}'), "{:?}", terminal.told);
+    terminal.end();
+}
