@@ -16,7 +16,20 @@ use table::Table;
 use version::Version;
 
 fn page() -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/client-facts.md")).unwrap()
+    file("docs/client-facts.md")
+}
+
+fn file(path: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+#[test]
+fn the_readme_has_the_command_that_just_runs() {
+    let justfile = file("justfile");
+    let (_, recipe) = justfile.split_once("\nlive *ARGS:\n").unwrap();
+    let command = recipe.lines().next().unwrap().trim().strip_suffix(" {{ARGS}}").unwrap();
+    assert!(command.ends_with(" -- --live"), "{command}");
+    assert!(file("README.md").lines().any(|line| line.starts_with(&format!("{command} "))), "{command}");
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn run_all(arguments: &Arguments) -> Result<ExitCode, String> {
                     events.extend(seen.events);
                     table.put(*version, scenario.name, seen.cells);
                 }
-                Err(differences) if interrupt::came() => return Err(differences.concat()),
+                Err(differences) if interrupt::came() => return Err(differences.join("\n")),
                 Err(differences) => {
                     failed += 1;
                     println!("{version} {}: FAILED", scenario.name);
