@@ -82,19 +82,30 @@ fn dispatch(command: Command) -> Result<ExitCode> {
     let (context, bare) = (Context::new, Context::bare);
     // And what looks after the configuration must not stumble over it.
     let lenient = || Context::lenient().map(|(context, _)| context);
+    // Whoever looks at the record gets to it with a configuration that makes no sense, too; whatever takes texts out or
+    // removes runs as the configuration says does not.
+    let reading = || {
+        let (context, problem) = Context::lenient()?;
+        if let Some(problem) = problem {
+            context.ui.report(&problem.hint("the defaults stand in for it"));
+        }
+        Ok::<_, crate::error::Error>(context)
+    };
     match command {
         Command::Hook(args) => Ok(commands::hook::run(&args)),
         Command::Finish(args) => Ok(commands::finish::run(&args)),
-        Command::Teams(args) => commands::teams::run(&context()?, &args),
-        Command::Show(args) => commands::show::run(&context()?, &args),
-        Command::Replay(args) => commands::replay::run(&context()?, &args),
-        Command::Report(args) => commands::report::run(&context()?, &args),
-        Command::Restore(args) => commands::restore::run(&context()?, &args),
-        Command::Log(args) => commands::log::run(&context()?, &args),
-        Command::Export(args) => commands::export::run(&context()?, &args),
-        Command::Import(args) => commands::import::run(&context()?, &args),
+        Command::Teams(args) => commands::teams::run(&reading()?, &args),
+        Command::Show(args) => commands::show::run(&reading()?, &args),
+        Command::Replay(args) => commands::replay::run(&reading()?, &args),
+        Command::Report(args) if args.redacts() => commands::report::run(&context()?, &args),
+        Command::Report(args) => commands::report::run(&reading()?, &args),
+        Command::Restore(args) => commands::restore::run(&reading()?, &args),
+        Command::Log(args) => commands::log::run(&reading()?, &args),
+        Command::Export(args) if args.redacts() => commands::export::run(&context()?, &args),
+        Command::Export(args) => commands::export::run(&reading()?, &args),
+        Command::Import(args) => commands::import::run(&reading()?, &args),
         Command::Prune(args) => commands::prune::run(&context()?, &args),
-        Command::Verify(args) => commands::verify::run(&context()?, &args),
+        Command::Verify(args) => commands::verify::run(&reading()?, &args),
         Command::Demo(args) => commands::demo::run(&bare()?, &args),
         Command::Policy(args) => commands::policy::run(&lenient()?, &args),
         Command::Config(args) => commands::config::run(&lenient()?, &args),

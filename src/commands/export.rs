@@ -29,6 +29,13 @@ pub struct Args {
     force: bool,
 }
 
+impl Args {
+    /// Whether texts are to be taken out, as the configuration says.
+    pub fn redacts(&self) -> bool {
+        self.redact
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   # the last run of a team, in a file that `teamkeep import` reads, and `tar` as well

@@ -25,6 +25,10 @@ pub fn save(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
             .hint("write over it with --force, or name another file")),
         // A link stays one: what it points to is written.
         Ok(_) => fs::write_atomic(&path.canonicalize().map_err(wrong)?, bytes, true).map_err(Error::from),
+        Err(_) if path.parent().is_some_and(|dir| !dir.as_os_str().is_empty() && !dir.is_dir()) => {
+            let dir = path.parent().unwrap_or(path).display();
+            Err(Error::new(format!("cannot write {}: there is no directory {dir}", path.display())))
+        }
         Err(_) => fs::write_atomic(path, bytes, true).map_err(Error::from),
     }
 }

@@ -44,6 +44,13 @@ pub struct Args {
     all: bool,
 }
 
+impl Args {
+    /// Whether texts are to be taken out, as the configuration says.
+    pub fn redacts(&self) -> bool {
+        self.redact
+    }
+}
+
 /// The forms of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {

@@ -24,7 +24,11 @@ pub fn write_atomic(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> 
         })
         .and_then(|()| std::fs::rename(&temporary, path).map_err(|error| named(error, "rename to", path)));
     match written {
-        Ok(()) if durable => path.parent().map_or(Ok(()), sync_dir),
+        Ok(()) if durable => match path.parent() {
+            // A bare name lies in the current directory.
+            Some(parent) if parent.as_os_str().is_empty() => sync_dir(Path::new(".")),
+            parent => parent.map_or(Ok(()), sync_dir),
+        },
         Ok(()) => Ok(()),
         Err(error) => {
             let _ = std::fs::remove_file(&temporary);

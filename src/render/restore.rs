@@ -85,8 +85,12 @@ pub fn restored_files(plan: &FilePlan, columns: Option<usize>) -> String {
     page.line(&[(PLAIN, &files, 0), (PLAIN, "in", 0), (BOLD, &plan.directory, 0)]);
     page.text(PLAIN, "");
     for file in &plan.files {
-        let torn = if file.torn { "(no whole JSON: it was being written)" } else { "" };
-        page.line(&[(GREEN, "+", 0), (PLAIN, &file.path, 0), (DIM, torn, 0)]);
+        let remark = match (file.torn, file.gathered) {
+            (true, _) => "(no whole JSON: it was being written)",
+            (_, true) => "(everything that ever stood in it)",
+            _ => "",
+        };
+        page.line(&[(GREEN, "+", 0), (PLAIN, &file.path, 0), (DIM, remark, 0)]);
     }
     for left in &plan.left_out {
         page.line(&[(DIM, "-", 0), (PLAIN, &left.path, 0), (DIM, &format!("({})", left.why), 0)]);

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::gathered::gathered;
 use crate::archive::Archive;
 use crate::event::SafeName;
 use crate::timeline::Material;
@@ -37,6 +38,12 @@ pub struct Planned {
     /// Whether it was no whole JSON.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub torn: bool,
+    /// Whether everything that ever stood in it is written, and not its last content.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub gathered: bool,
+    /// That, as it is written.
+    #[serde(skip)]
+    pub text: Option<String>,
 }
 
 /// A file that would not be written.
@@ -62,13 +69,23 @@ impl FilePlan {
                 _ if is_half_written(&path) => {}
                 _ if !is_safe(&path) => left_out.push(refused("its name is not safe")),
                 None => left_out.push(refused("its content was not kept")),
-                Some(object) => files.push(Planned { path, object, torn: state.torn }),
+                Some(object) => {
+                    let last = || archive.objects.get(&object).ok();
+                    let text = match at {
+                        None => last().and_then(|bytes| gathered(material, &path, &bytes)),
+                        Some(_) => None,
+                    };
+                    files.push(Planned { path, object, torn: state.torn, gathered: text.is_some(), text });
+                }
             }
         }
         // Transcripts are kept whole, when the run has ended.
         for (path, kept) in archive.kept(&material.run.run) {
             match below_projects(&path).filter(|place| is_safe(place)) {
-                Some(place) => files.push(Planned { path: place, object: kept.object, torn: false }),
+                Some(place) => {
+                    let object = kept.object;
+                    files.push(Planned { path: place, object, torn: false, gathered: false, text: None });
+                }
                 None => left_out.push(Unwritten { path, why: "its name is not safe".to_owned() }),
             }
         }

@@ -9,6 +9,7 @@ mod apply;
 mod board;
 mod files;
 mod folder;
+mod gathered;
 mod guard;
 mod holder;
 mod ids;

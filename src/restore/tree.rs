@@ -77,6 +77,10 @@ impl Tree {
     fn fill(&mut self, archive: &Archive, plan: &FilePlan) -> Result<Vec<String>> {
         let mut lost = Vec::new();
         for file in &plan.files {
+            if let Some(text) = &file.text {
+                self.put(&file.path, text.as_bytes())?;
+                continue;
+            }
             match archive.objects.get(&file.object) {
                 Ok(bytes) => self.put(&file.path, &bytes)?,
                 Err(error) => lost.push(format!("{} is left out: {error}", file.path)),

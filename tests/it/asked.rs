@@ -92,7 +92,7 @@ fn help_is_a_command() {
 
 /// An environment that makes no sense, its complaint, and what a person and a hook are told.
 fn is_told(stage: &Stage, name: &str, value: &str, complaint: &str) {
-    let mut command = stage.command(&["teams"]);
+    let mut command = stage.command(&["prune", "--keep", "1"]);
     let said: Said = command.env(name, value).output().unwrap().into();
     assert_eq!((said.code, said.out.as_str()), (Some(1), ""), "{said:?}");
     assert!(said.err.starts_with(&format!("teamkeep: {complaint}\nhint: ")), "{}", said.err);

@@ -222,7 +222,7 @@ fn a_stdin_that_never_ends_is_given_up() {
 }
 
 #[test]
-fn a_wrong_configuration_does_not_stop_a_hook_and_stops_a_command() {
+fn a_wrong_configuration_stops_no_hook_and_nobody_who_looks_and_stops_whatever_removes() {
     let stage = Stage::new();
     stage.configure("[log]\nkeep = 3\n");
     is_quiet(&stage.feed("stop", br#"{"hook_event_name":"Stop"}"#, &[]));
@@ -233,6 +233,9 @@ fn a_wrong_configuration_does_not_stop_a_hook_and_stops_a_command() {
         "{noted}"
     );
     let said = stage.run(&["teams"]);
+    assert_eq!(said.code, Some(0));
+    assert!(said.err.contains("teamkeep.toml:2:8"), "{}", said.err);
+    let said = stage.run(&["prune", "--keep", "1"]);
     assert!(is_told(&said).contains("teamkeep.toml:2:8"), "{}", said.err);
     stage.configure("");
     let log = stage.log();

@@ -66,7 +66,7 @@ fn check_tells_everything_on_stdout_and_works_with_a_file_that_other_commands_re
     ~/.config/teamkeep/teamkeep.toml:5:12: error[bad-value]: `policy.on-error`: "\u{1b}[31m" is none of "allow", "block"
     3 errors
     "#);
-    assert_eq!(home.run("teams").code, Some(1));
+    assert_eq!(home.run("export latest --redact -o x").code, Some(1));
     for line in ["policy show", "config path", "config schema"] {
         home.ok(line);
     }

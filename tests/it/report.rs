@@ -224,6 +224,10 @@ fn a_project_cannot_set_prices_and_a_bad_price_is_told() {
     std::fs::remove_file(project.join("teamkeep.toml")).unwrap();
     stage.configure("[[report.price]]\nmodel = \"*\"\ninput = -1\n");
     let said = stage.run(&["report"]);
+    let told = ["-1 is no price from 0 to 1000000", "hint: the defaults stand in for it"];
+    assert!(told.iter().all(|words| said.err.contains(words)), "{}", said.err);
+    assert_eq!((said.code, said.out.starts_with("session-aaaaaaaa")), (Some(0), true), "the record is told");
+    let said = stage.run(&["report", "--redact"]);
     assert_eq!(
         (said.code, said.err.contains("-1 is no price from 0 to 1000000")),
         (Some(1), true),
@@ -254,6 +258,11 @@ fn a_report_goes_into_a_file_that_is_private_and_new() {
     std::os::unix::fs::symlink(&file, &link).unwrap();
     stage.told(&["report", "-o", link.to_str().unwrap(), "--force"]);
     assert!(link.is_symlink() && std::fs::read_to_string(&file).unwrap().starts_with("session"));
+    // A bare name lies in the current directory; a directory that is not there is not made.
+    assert_eq!(stage.told(&["report", "-o", "here.txt"]), "");
+    assert!(stage.home().join("parser/here.txt").is_file());
+    let said = stage.run(&["report", "-o", "none/here.txt"]);
+    assert_eq!((said.code, said.err.contains("there is no directory none")), (Some(1), true), "{}", said.err);
     let said = stage.run(&["report", "-o", stage.home().to_str().unwrap(), "--force"]);
     assert_eq!((said.code, said.err.contains("is a directory")), (Some(64), true), "{}", said.err);
 }

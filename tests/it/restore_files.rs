@@ -54,6 +54,20 @@ fn every_moment_of_a_recorded_run_is_restored_as_it_was() {
     let dir = out(&stage);
     assert_eq!(to(&stage, "latest", &dir, &[]).code, Some(0));
     let files = files(&dir);
+    // Mailboxes that were read and members that left are there: it is what `show` tells.
+    let read = |path: &str| -> Value {
+        let path = files.iter().find(|file| file.ends_with(path)).unwrap();
+        serde_json::from_str(&std::fs::read_to_string(dir.join(path)).unwrap()).unwrap()
+    };
+    let show = stage.show(&["latest"]);
+    for name in ["team-lead", "alice", "bob", "carol"] {
+        assert_eq!(read(&format!("inboxes/{name}.json")), show["inboxes"][name]);
+    }
+    assert!(show["inboxes"]["team-lead"].as_array().unwrap().len() > 5);
+    let members = read("config.json");
+    let names: Vec<&str> =
+        members["members"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["team-lead", "alice", "bob", "carol"]);
     assert!(
         files.iter().any(|path| path.starts_with("projects/") && path.contains("/subagents/")),
         "{files:?}"

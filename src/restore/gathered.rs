@@ -1,0 +1,33 @@
+//! Mailboxes and rosters as they never were at once: everything that ever stood in them. The client empties a mailbox
+//! when it is read and takes a member out when it has stopped, so the last state of either says little.
+
+use serde_json::Value;
+
+use crate::json;
+use crate::timeline::Material;
+
+/// What a mailbox or a roster ever held, as the client would write it; `None` for any other file, and where the last
+/// state, `bytes`, holds all of it.
+pub fn gathered(material: &Material, path: &str, bytes: &[u8]) -> Option<String> {
+    let parts: Vec<&str> = path.split('/').collect();
+    let last = json::lenient(bytes);
+    let whole = match parts.as_slice() {
+        ["teams", _, "inboxes", name] => {
+            let owner = name.strip_suffix(".json")?;
+            let copies = material.history.copies.iter().filter(|copy| copy.inbox == owner);
+            Value::Array(copies.map(|copy| copy.entry.raw.clone()).collect())
+        }
+        ["teams", _, "config.json"] => {
+            let mut config = last.clone().filter(Value::is_object)?;
+            let members = material.history.members();
+            let order = material.members.iter().filter_map(|name| members.get(name.as_str()));
+            config["members"] = order.map(|member| member.raw.clone()).collect();
+            config
+        }
+        _ => return None,
+    };
+    if last.as_ref() == Some(&whole) {
+        return None;
+    }
+    serde_json::to_string_pretty(&whole).ok()
+}
