@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::super::record::{Record, text, words};
 use super::super::scenarios::{Scenario, Topology};
 use super::super::sent::Sent;
-use super::super::version::Version;
+use super::super::version::{Generation, Version};
 use super::{differ, same};
 
 pub fn differences(version: Version, scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
@@ -24,8 +24,10 @@ pub fn differences(version: Version, scenario: &Scenario, sent: &Sent, record: &
     let shown = shown.map(|(name, member)| (name.clone(), text(member, "prompt")));
     let lead = || ("team-lead".to_owned(), String::new());
     found.extend(differ("show, members", mates().chain([lead()]), shown));
+    // The processes of 2.1.47 write the roster over each other: who has stopped may be in it again, and leave again.
+    let comes_back = scenario.topology == Topology::Panes && version.generation() == Generation::Flat;
     let joined = record.of(&["member-joined"]).map(|entry| (text(entry, "actor"), text(entry, "text")));
-    found.extend(differ("replay, who joined", mates().chain([lead()]), joined));
+    found.extend(differ("replay, who joined", mates().chain([lead()]), once(joined, comes_back)));
     let all: BTreeSet<&str> = sent.members.keys().map(String::as_str).chain(["team-lead"]).collect();
     found.extend(same("teams, members", &all, &words(&record.run["members"])));
     let reported = record.report["overview"]["members"].as_array().into_iter().flatten();
@@ -33,9 +35,16 @@ pub fn differences(version: Version, scenario: &Scenario, sent: &Sent, record: &
     found.extend(differ("report, members", all.iter().map(|name| (*name).to_owned()), reported));
 
     let stopped = sent.messages.iter().filter(|message| message.kind == "shutdown-approved");
-    let left = record.of(&["member-left"]).map(|entry| text(entry, "actor"));
-    found.extend(differ("replay, who left", stopped.map(|message| message.from.clone()), left));
+    let stopped = stopped.map(|message| message.from.clone());
+    let left = once(record.of(&["member-left"]).map(|entry| text(entry, "actor")), comes_back);
+    let expected: Vec<String> = stopped.filter(|name| !comes_back || left.contains(name)).collect();
+    found.extend(differ("replay, who left", expected, left));
     found
+}
+
+/// Each thing as often as it is there, or once.
+fn once<T: Ord>(things: impl Iterator<Item = T>, only: bool) -> Vec<T> {
+    if only { things.collect::<BTreeSet<T>>().into_iter().collect() } else { things.collect() }
 }
 
 /// Whatever a part said last in a turn is on record as that, and nothing else.
