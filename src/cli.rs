@@ -43,6 +43,8 @@ enum Command {
     Import(commands::import::Args),
     /// Look whether the record is whole
     Verify(commands::verify::Args),
+    /// Look whether everything is set up, and say what mends what is not
+    Doctor(commands::doctor::Args),
     /// Remove old runs from the record: a plan first
     Prune(commands::prune::Args),
     /// Look after the configuration file
@@ -106,6 +108,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Import(args) => commands::import::run(&reading()?, &args),
         Command::Prune(args) => commands::prune::run(&context()?, &args),
         Command::Verify(args) => commands::verify::run(&reading()?, &args),
+        Command::Doctor(args) => commands::doctor::run(&lenient()?, &args),
         Command::Demo(args) => commands::demo::run(&bare()?, &args),
         Command::Policy(args) => commands::policy::run(&lenient()?, &args),
         Command::Config(args) => commands::config::run(&lenient()?, &args),

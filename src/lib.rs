@@ -2,7 +2,7 @@
 //!
 //! stdin → [`payload`] → [`identity`] → [`event`] → [`log`] and [`archive`] → [`response`];
 //! later [`timeline`] merges what was kept, [`backtest`] leads it before a policy, [`report`] draws up what it amounts
-//! to, [`restore`] gives it back, and [`render`] tells it.
+//! to, [`restore`] gives it back, and [`render`] tells it. [`doctor`] looks whether all of that is set up.
 
 pub mod archive;
 pub mod backtest;
@@ -14,6 +14,7 @@ pub mod config;
 pub mod context;
 pub mod demo;
 pub mod diagnostics;
+pub mod doctor;
 pub mod env;
 pub mod error;
 pub mod event;

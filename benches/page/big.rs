@@ -79,7 +79,7 @@ pub fn report(messages: usize) -> Report {
             "run": "0123456789abcdef", "team": "big-team", "started_at": at(0), "ended_at": at(LASTED),
             "duration_ms": LASTED, "client_versions": [], "topology": "in-process", "members": members,
             "count": {
-                "members": MEMBERS, "messages": messages, "automatic": 0, "tasks": TASKS, "completed": TASKS,
+                "members": MEMBERS, "messages": messages, "automatic": 0, "refused": 0, "tasks": TASKS, "completed": TASKS,
                 "turns": 1_100, "events": 9_000, "snapshots": 900,
             },
         },

@@ -22,6 +22,9 @@ _teamkeep() {
             teamkeep,demo)
                 cmd="teamkeep__subcmd__demo"
                 ;;
+            teamkeep,doctor)
+                cmd="teamkeep__subcmd__doctor"
+                ;;
             teamkeep,export)
                 cmd="teamkeep__subcmd__export"
                 ;;
@@ -99,6 +102,9 @@ _teamkeep() {
                 ;;
             teamkeep__subcmd__help,demo)
                 cmd="teamkeep__subcmd__help__subcmd__demo"
+                ;;
+            teamkeep__subcmd__help,doctor)
+                cmd="teamkeep__subcmd__help__subcmd__doctor"
                 ;;
             teamkeep__subcmd__help,export)
                 cmd="teamkeep__subcmd__help__subcmd__export"
@@ -269,7 +275,7 @@ _teamkeep() {
 
     case "${cmd}" in
         teamkeep)
-            opts="-h -V --help --version hook finish teams show replay report restore log export import verify prune config demo policy install uninstall help"
+            opts="-h -V --help --version hook finish teams show replay report restore log export import verify doctor prune config demo policy install uninstall help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -422,6 +428,20 @@ _teamkeep() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        teamkeep__subcmd__doctor)
+            opts="-h --json --fix --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         teamkeep__subcmd__export)
             opts="-o -h --output --redact --force --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -463,7 +483,7 @@ _teamkeep() {
             return 0
             ;;
         teamkeep__subcmd__help)
-            opts="hook finish teams show replay report restore log export import verify prune config demo policy install uninstall help"
+            opts="hook finish teams show replay report restore log export import verify doctor prune config demo policy install uninstall help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -533,6 +553,20 @@ _teamkeep() {
             return 0
             ;;
         teamkeep__subcmd__help__subcmd__demo)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        teamkeep__subcmd__help__subcmd__doctor)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -52,7 +52,8 @@ pub fn run(context: &Context, _args: &Args) -> Result<ExitCode> {
         told.push_str(&render::story(material, timeline, Telling { columns, ..Telling::default() }));
     }
     told.push_str(&format!(
-        "\nBob was shut down with task 2 half done: the client put it back, and nobody owned it.\n\
+        "\nThe run was recorded without a policy: what was held back and warned of is what the default one says of it.\n\
+         Bob was shut down with task 2 half done: the client put it back, and nobody owned it.\n\
          Nothing of yours was read or written. To record your own teams: {} install\n",
         typed(&context.env)
     ));

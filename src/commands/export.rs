@@ -59,6 +59,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         refuse_taken(&args.output, args.force)?;
     }
     let dir = directory(&args.output);
+    if !to_stdout && !dir.is_dir() {
+        let what = format!("cannot write {}", args.output.display());
+        return Err(Error::new(format!("{what}: there is no directory {}", dir.display())));
+    }
     let cleaner = match args.redact {
         true => {
             let own = context.env.home.iter().filter_map(|home| home.to_str().map(str::to_owned));

@@ -2,6 +2,7 @@
 
 pub mod config;
 pub mod demo;
+pub mod doctor;
 pub mod export;
 pub mod finish;
 pub mod hook;

@@ -128,8 +128,8 @@ fn text(survey: &Survey, plan: &Plan, bounds: &Bounds, yes: bool) -> String {
     };
     for going in &plan.runs {
         let why = match going.reason {
-            Reason::Age(age) => format!("over for {} days", age.num_days()),
-            Reason::Count => "there are newer ones".to_owned(),
+            Reason::Age(age) => format!("over for {}", render::span(age.num_milliseconds())),
+            Reason::Count => format!("the newest {} are kept", bounds.keep.unwrap_or_default()),
             Reason::Size => "the archive is too large".to_owned(),
         };
         let _ = writeln!(text, "- {}: {why}", name(going.place));

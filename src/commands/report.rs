@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::{output, reading};
+use crate::archive::RunRecord;
+use crate::bundle;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::redact::Redactor;
@@ -79,7 +81,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let opened = library.open_runs(&[library.find(&args.run)?])?;
     for material in &opened.runs {
         let report = Report::of(material, &merge(material), &context.config.report.price);
-        let report = if args.redact { redacted(context, &report)? } else { report };
+        let report = if args.redact { redacted(context, &material.run, &report)? } else { report };
         let listing = Listing { all: args.all };
         let columns = context.ui.columns().filter(|_| args.output.is_none());
         let text = match format {
@@ -104,8 +106,9 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 }
 
 /// Takes out what others are not to see.
-fn redacted(context: &Context, report: &Report) -> Result<Report> {
-    let homes: Vec<String> = context.env.home.iter().map(|home| home.display().to_string()).collect();
+fn redacted(context: &Context, run: &RunRecord, report: &Report) -> Result<Report> {
+    let own = context.env.home.iter().map(|home| home.display().to_string());
+    let homes: Vec<String> = bundle::homes(run).into_iter().chain(own).collect();
     let redactor = Redactor::new(&context.config.privacy, &homes)?;
     report.redacted(&redactor).map_err(|error| {
         Error::new(format!("cannot redact the report: {error}"))

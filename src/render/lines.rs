@@ -111,6 +111,7 @@ fn is_speech(entry: &Entry) -> bool {
         Kind::ShutdownRequested,
         Kind::ShutdownApproved,
         Kind::ShutdownRejected,
+        Kind::Verdict,
     ];
     kinds.contains(&entry.kind) && !entry.automatic
 }

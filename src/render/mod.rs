@@ -3,6 +3,7 @@
 mod cells;
 mod detail;
 mod diff;
+mod doctor;
 mod findings;
 mod heading;
 mod html;
@@ -22,6 +23,7 @@ mod words;
 
 pub use detail::detail;
 pub use diff::diff;
+pub use doctor::health;
 pub use findings::findings;
 pub use heading::{ending, head};
 pub use html::page;
@@ -35,4 +37,4 @@ pub use screen::{View, screen};
 pub use state::state;
 pub use story::{Telling, excerpt, story};
 pub use teams::teams;
-pub use words::{count, since, size};
+pub use words::{count, since, size, span};

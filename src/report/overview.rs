@@ -78,6 +78,8 @@ pub struct Count {
     pub messages: usize,
     /// Messages that the client sent by itself.
     pub automatic: usize,
+    /// Messages that the client or a hook refused.
+    pub refused: usize,
     /// Tasks.
     pub tasks: usize,
     /// Of these, how many were completed.
@@ -113,6 +115,7 @@ pub fn overview(case: &Case<'_>, mail: &Mail, tasks: &[TaskLife], turns: &[Turn]
             members: material.members.len(),
             messages: spoken(false),
             automatic: spoken(true),
+            refused: mail.messages.iter().filter(|one| one.refused.is_some()).count(),
             tasks: tasks.len(),
             completed: tasks.iter().filter(|task| task.status == "completed").count(),
             turns: turns.len(),

@@ -66,10 +66,14 @@ fn called(task: &TaskLife) -> String {
 /// Messages that did not arrive, and teammates that sent none.
 pub fn mail(case: &Case<'_>, mail: &Mail) -> Vec<Finding> {
     let mut found = Vec::new();
+    let blocks = case.entries.iter().filter(|entry| entry.decision == Some(Decision::Block));
+    let reasons: Vec<&str> = blocks.filter_map(|entry| Some(bare(entry.text.as_deref()?))).collect();
     for letter in mail.messages.iter().filter(|letter| !letter.automatic) {
         let what = format!("{} of {} to {}", letter.kind, letter.from, letter.to);
         let about = letter.summary.as_ref().map_or_else(String::new, |summary| format!(": {summary}"));
         let finding = match (&letter.refused, letter.delivered) {
+            // What a gate held back is told as that.
+            (Some(why), _) if reasons.iter().any(|reason| why.contains(reason)) => continue,
             (Some(_), _) => Finding::new(Code::Refused, format!("a {what} was refused{about}")),
             (None, Some(false)) => {
                 Finding::new(Code::NotDelivered, format!("a {what} was never read by {}{about}", letter.to))

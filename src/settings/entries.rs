@@ -21,6 +21,14 @@ const SINCE: &[(&str, Version)] = &[
     ("TaskCreated", Version(2, 1, 84)),
 ];
 
+/// Events that others may have hooks for, and since when they exist.
+const OTHERS: &[(&str, Version)] = &[
+    ("ConfigChange", Version(2, 1, 49)),
+    ("WorktreeCreate", Version(2, 1, 50)),
+    ("WorktreeRemove", Version(2, 1, 50)),
+    ("CwdChanged", Version(2, 1, 83)),
+];
+
 /// The entry of one event: a matcher group that holds our command alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
@@ -70,8 +78,9 @@ pub fn unknown_to(version: Version) -> Result<Vec<String>> {
     Ok(embedded()?.into_iter().filter(late).map(|entry| entry.event).collect())
 }
 
-fn since(event: &str) -> Option<Version> {
-    SINCE.iter().find(|(name, _)| *name == event).map(|(_, since)| *since)
+/// Since when an event exists, where it came late; of an event that is not known here, nothing.
+pub fn since(event: &str) -> Option<Version> {
+    SINCE.iter().chain(OTHERS).find(|(name, _)| *name == event).map(|(_, since)| *since)
 }
 
 /// The entries of the embedded file, in its order.

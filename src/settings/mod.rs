@@ -17,6 +17,7 @@ pub mod insert;
 pub mod layout;
 pub mod locate;
 pub mod plan;
+pub mod read;
 pub mod record;
 pub mod remove;
 pub mod splice;

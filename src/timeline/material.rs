@@ -70,8 +70,9 @@ impl Material {
     pub fn problems(&self) -> Vec<String> {
         let objects = self.history.problems.iter().cloned();
         let voices = self.voices.problems.iter();
-        let voices =
-            voices.map(|why| format!("{why}; what only it tells is left out: look at its permissions"));
+        let voices = voices.map(|why| {
+            format!("{why}; what only it tells is left out: `teamkeep verify` says what can be done")
+        });
         let mut problems: Vec<String> = objects.chain(voices).collect();
         if let Some(damage) = &self.journal.damage {
             problems.push(format!(

@@ -71,10 +71,17 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("backtest", &["archive", "clock", "config", "event", "gatekeeper", "log", "payload", "policy"]),
     ("restore", &["archive", "error", "event", "fs", "json", "process", "team", "timeline"]),
     (
+        "doctor",
+        &[
+            "archive", "clock", "config", "env", "error", "event", "fs", "log", "paths", "process",
+            "restore", "settings", "team", "verify",
+        ],
+    ),
+    (
         "render",
         &[
-            "backtest", "clock", "event", "payload", "policy", "report", "restore", "team", "timeline", "ui",
-            "verify",
+            "backtest", "clock", "doctor", "event", "payload", "policy", "report", "restore", "team",
+            "timeline", "ui", "verify",
         ],
     ),
     ("demo", &["clock", "config", "env", "error", "paths", "payload", "recorder", "team"]),
@@ -89,6 +96,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "context",
             "demo",
             "diagnostics",
+            "doctor",
             "env",
             "error",
             "event",

@@ -26,7 +26,7 @@ pub fn empty() -> Value {
             "duration_ms": null, "ended_by": null, "ended_reason": null, "client_versions": [],
             "topology": "no-team", "members": [],
             "count": {
-                "members": 0, "messages": 0, "automatic": 0, "tasks": 0, "completed": 0, "turns": 0, "events": 0,
+                "members": 0, "messages": 0, "automatic": 0, "refused": 0, "tasks": 0, "completed": 0, "turns": 0, "events": 0,
                 "snapshots": 0,
             },
         },

@@ -127,6 +127,7 @@ fn run(version: Version, client: &[String], scenario: &Scenario) -> Result<Seen,
     let sent = Sent::read(&played.ledger);
     let record = Record::read(&played.home, &sent).map_err(one)?;
     let mut found = checks::differences(version, scenario, &played, &sent, &record);
+    found.extend(played.home.teamkeep(&["doctor"]).err());
     match played.home.teamkeep(&["uninstall", "--yes"]) {
         Ok(_) => found.extend(played.home.settings_changed().map(|what| format!("settings.json: {what}"))),
         Err(error) => found.push(error),

@@ -82,7 +82,14 @@ fn head(overview: &Overview) -> Vec<Block> {
     let number = &overview.count;
     let counts = [
         count(number.members, "member"),
-        format!("{} ({} more by the client)", count(number.messages, "message"), number.automatic),
+        match number.refused {
+            0 => format!("{} ({} more by the client)", count(number.messages, "message"), number.automatic),
+            refused => format!(
+                "{} ({} more by the client, {refused} refused)",
+                count(number.messages, "message"),
+                number.automatic
+            ),
+        },
         format!("{} ({} completed)", count(number.tasks, "task"), number.completed),
         count(number.turns, "turn"),
     ];

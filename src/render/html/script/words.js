@@ -6,15 +6,15 @@ const orUnknown = (value, spell) => (value === null || value === undefined ? unk
 const count = (number) => number.toLocaleString("en");
 const counted = (number, one, many) => count(number) + " " + (number === 1 ? one : many || one + "s");
 
-// A span of time: 840 ms, 12.3 s, 3 min 05 s, 1 h 02 min.
+// A span of time: 840 ms, 12.3 s, 3 min 05 s, 1 h 02 min. What is left is cut, as in the terminal.
 function lasting(ms) {
   if (ms < 0) return "\u2212" + lasting(-ms);
-  if (ms < 1000) return Math.round(ms) + " ms";
-  if (ms < 59950) return (ms / 1000).toFixed(1) + " s";
-  const seconds = Math.round(ms / 1000);
+  if (ms < 1000) return Math.floor(ms) + " ms";
+  if (ms < 60000) return (Math.floor(ms / 100) / 10).toFixed(1) + " s";
+  const seconds = Math.floor(ms / 1000);
   const two = (number) => String(number).padStart(2, "0");
   if (seconds < 3600) return Math.floor(seconds / 60) + " min " + two(seconds % 60) + " s";
-  const minutes = Math.round(seconds / 60);
+  const minutes = Math.floor(seconds / 60);
   return Math.floor(minutes / 60) + " h " + two(minutes % 60) + " min";
 }
 
