@@ -127,7 +127,7 @@ fn named(ground: &Ground<'_>) -> Option<HashSet<String>> {
     let archive = ground.right.archive();
     let library = Library::open(archive.clone(), ground.log.to_owned());
     let mut named = HashSet::new();
-    let mut unread = !library.damaged.is_empty();
+    let mut unread = !library.damaged.is_empty() || library.unlisted.is_some();
     for run in &library.runs {
         let (needs, damaged) = needs(archive, run);
         named.extend(needs);

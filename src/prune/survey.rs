@@ -6,7 +6,7 @@ use std::path::Path;
 use super::segments::{self, Segment};
 use crate::archive::{Archive, RunRecord, Stored};
 use crate::clock::{self, Time};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fs::Stamp;
 use crate::log::{self, Name};
 use crate::timeline::{Library, is_client_gone};
@@ -81,9 +81,14 @@ const YOUNG: i64 = 3_600 * 1_000_000_000;
 /// Looks at all of the record.
 ///
 /// # Errors
-/// When a directory of it cannot be listed.
+/// When a directory of it cannot be listed: nobody knows what the runs need then.
 pub fn survey(library: &Library, log: &Path, now: Time, done: &mut dyn FnMut(u64)) -> Result<Survey> {
     let archive = &library.archive;
+    if let Some(why) = &library.unlisted {
+        return Err(Error::new(format!("cannot prune: {why}"))
+            .hint("nothing was removed: nobody can tell which runs there are and what they need")
+            .hint("bring the directory back; `teamkeep verify` says whether all is whole then"));
+    }
     let mut survey = Survey { damaged: library.damaged.clone(), ..Survey::default() };
     let mut places: HashMap<String, usize> = HashMap::new();
     archive.objects.each(|stored| {
