@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
+use super::needs::needs;
 use super::plan::Plan;
-use super::survey::{Survey, needs};
+use super::survey::Survey;
 use crate::archive::{Maintenance, Stored};
 use crate::error::Result;
 use crate::log::Exclusive;
@@ -129,9 +130,9 @@ fn named(ground: &Ground<'_>) -> Option<HashSet<String>> {
     let mut named = HashSet::new();
     let mut unread = !library.damaged.is_empty() || library.unlisted.is_some();
     for run in &library.runs {
-        let (needs, damaged) = needs(archive, run);
-        named.extend(needs);
-        unread |= damaged;
+        let needs = needs(archive, run);
+        named.extend(needs.hashes);
+        unread |= needs.unread.is_some();
     }
     (!unread).then_some(named)
 }

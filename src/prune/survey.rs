@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
+use super::needs::needs;
 use super::segments::{self, Segment};
 use crate::archive::{Archive, RunRecord, Stored};
 use crate::clock::{self, Time};
@@ -106,12 +107,12 @@ pub fn survey(library: &Library, log: &Path, now: Time, done: &mut dyn FnMut(u64
         Ok(())
     })?;
     for run in &library.runs {
-        let (needs, damaged) = needs(archive, run);
-        if damaged {
-            let name = &run.run;
-            survey.obstacle.get_or_insert(format!("the journal of run {name} cannot be read whole"));
+        let needs = needs(archive, run);
+        if let Some(why) = needs.unread {
+            survey.obstacle.get_or_insert(why);
         }
-        let needs: BTreeSet<usize> = needs.iter().filter_map(|hash| places.get(hash).copied()).collect();
+        let needs: BTreeSet<usize> =
+            needs.hashes.iter().filter_map(|hash| places.get(hash).copied()).collect();
         // What a run needs is no new arrival.
         needs.iter().for_each(|place| survey.contents[*place].pinned = false);
         done(1);
@@ -137,19 +138,6 @@ pub fn survey(library: &Library, log: &Path, now: Time, done: &mut dyn FnMut(u64
     survey.current = log::written_to(log);
     survey.segments = segments::survey(log, &survey.log, survey.current.as_ref(), now, done);
     Ok(survey)
-}
-
-/// The hashes that a run names, and whether there may be others.
-pub(super) fn needs(archive: &Archive, run: &RunRecord) -> (BTreeSet<String>, bool) {
-    let journal = archive.journal(&run.run);
-    let changes = journal.snapshots.iter().flat_map(|snapshot| &snapshot.changed);
-    let mut needs: BTreeSet<String> = changes.filter_map(|change| change.object.clone()).collect();
-    needs.extend(archive.kept(&run.run).into_values().map(|kept| kept.object));
-    let transcripts = archive.run_dir(&run.run).map(|dir| dir.join("transcripts.json"));
-    let unread = transcripts.is_some_and(|path| {
-        path.symlink_metadata().is_ok_and(|there| there.len() > 2) && archive.kept(&run.run).is_empty()
-    });
-    (needs, journal.damaged > 0 || unread)
 }
 
 fn standing(archive: &Archive, run: &RunRecord) -> Standing {

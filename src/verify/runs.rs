@@ -1,19 +1,14 @@
 //! A run's directory: what it is, its journals, its transcripts, the events that came with it.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::events::{self, each_line};
 use super::finding::{Finding, Kind};
 use super::verifier::{Place, Verifier, Way};
-use crate::archive::{Kept, Snapshot};
-use crate::fs;
+use crate::archive::Snapshot;
 
 /// The version that this program writes and reads.
 const VERSION: u8 = 1;
-
-/// The most that a file of ours has.
-const LARGEST: u64 = 1 << 28;
 
 const UPGRADE: &str = "a newer teamkeep wrote it, and is needed to read it";
 const RECORD: &str =
@@ -94,12 +89,12 @@ fn journal(verifier: &Verifier<'_>, run: &str, file: &PathBuf, way: &mut Way, do
 
 fn transcripts(verifier: &Verifier<'_>, run: &str, file: &PathBuf, way: &mut Way, done: &mut dyn FnMut(u64)) {
     let hint = "the transcripts that the client still has are told; those that it removed are lost";
-    let read = match fs::read_regular(file, LARGEST) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
+    let missing = || verifier.archive.run(run).is_some_and(|record| record.has_transcripts());
+    let read = match verifier.archive.read_kept(run) {
+        Ok(None) if !missing() => return,
+        Ok(None) => Err("it is missing, and the run has ended".to_owned()),
+        Ok(Some(kept)) => Ok(kept),
         Err(error) => Err(error.to_string()),
-        Ok((bytes, _)) => {
-            serde_json::from_slice::<BTreeMap<String, Kept>>(&bytes).map_err(|error| error.to_string())
-        }
     };
     match read {
         Err(why) => {

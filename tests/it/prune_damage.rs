@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::prune::{is_whole, teams, three};
+use super::prune::{is_whole, team, teams, three};
 use super::stage::{Said, Stage, below};
 
 /// Makes every content so old that nobody may be about to name it.
@@ -24,6 +24,12 @@ fn old() -> Stage {
 /// The files below a directory of the store.
 fn files(stage: &Stage, dir: &str) -> BTreeSet<PathBuf> {
     below(&stage.keep(dir)).into_iter().filter(|path| path.is_file()).collect()
+}
+
+/// A file of the newest run.
+fn newest(stage: &Stage, name: &str) -> PathBuf {
+    let library = stage.library();
+    stage.keep(&format!("archive/runs/{}/{name}", library.runs.last().unwrap().run))
 }
 
 /// Shows that no content goes, whatever is asked for, and gives what was said by it and by `verify`.
@@ -64,4 +70,28 @@ fn nothing_goes_while_the_runs_cannot_be_listed() {
         is_whole(&stage);
         assert_eq!(teams(&stage).len(), 3);
     }
+}
+
+#[test]
+fn transcripts_that_are_empty_or_torn_may_name_any_content() {
+    for text in ["", "{", " \n", "[]"] {
+        let stage = old();
+        let path = newest(&stage, "transcripts.json");
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, text).unwrap();
+        let (said, found) = no_content_goes(&stage, &["--keep", "1"]);
+        assert_eq!(teams(&stage), [team(3)]);
+        assert!(said.out.contains("  objects stay: "), "{text:?}: {}", said.out);
+        assert!(found.out.contains("transcripts.json"), "{}", found.out);
+        std::fs::write(&path, whole).unwrap();
+        is_whole(&stage);
+    }
+}
+
+#[test]
+fn transcripts_that_are_missing_of_a_finished_run_may_name_any_content() {
+    let stage = old();
+    std::fs::remove_file(newest(&stage, "transcripts.json")).unwrap();
+    let (_, found) = no_content_goes(&stage, &["--keep", "1"]);
+    assert!(found.out.contains("transcripts.json"), "{}", found.out);
 }
