@@ -128,10 +128,12 @@ fn named(ground: &Ground<'_>) -> Option<HashSet<String>> {
     let archive = ground.right.archive();
     let library = Library::open(archive.clone(), ground.log.to_owned());
     let mut named = HashSet::new();
+    let cached = archive.cached_objects();
     let mut unread = !library.damaged.is_empty() || library.unlisted.is_some();
     for run in &library.runs {
-        let needs = needs(archive, run);
+        let needs = needs(archive, run, &cached);
         named.extend(needs.hashes);
+        named.extend(needs.cached);
         unread |= needs.unread.is_some();
     }
     (!unread).then_some(named)

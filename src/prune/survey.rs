@@ -106,13 +106,14 @@ pub fn survey(library: &Library, log: &Path, now: Time, done: &mut dyn FnMut(u64
         content.files.push(stored);
         Ok(())
     })?;
+    let cached = archive.cached_objects();
     for run in &library.runs {
-        let needs = needs(archive, run);
+        let needs = needs(archive, run, &cached);
         if let Some(why) = needs.unread {
             survey.obstacle.get_or_insert(why);
         }
-        let needs: BTreeSet<usize> =
-            needs.hashes.iter().filter_map(|hash| places.get(hash).copied()).collect();
+        let needs = needs.hashes.iter().chain(&needs.cached);
+        let needs: BTreeSet<usize> = needs.filter_map(|hash| places.get(hash).copied()).collect();
         // What a run needs is no new arrival.
         needs.iter().for_each(|place| survey.contents[*place].pinned = false);
         done(1);
@@ -127,11 +128,14 @@ pub fn survey(library: &Library, log: &Path, now: Time, done: &mut dyn FnMut(u64
     for run in &library.damaged {
         survey.obstacle.get_or_insert(format!("the record of run {run} cannot be read"));
     }
-    // What runs that go were last seen to have is no reason to keep it; what others were, is.
+    // What runs on record were last seen to have goes with them; what others were, nobody can tell of.
     let own: BTreeSet<&str> = library.runs.iter().map(|run| run.run.as_str()).collect();
-    for hash in archive.cached_objects(|run| !own.contains(run)) {
-        if let Some(place) = places.get(&hash) {
+    for (run, hashes) in cached.iter().filter(|(run, _)| !own.contains(run.as_str())) {
+        for place in hashes.iter().filter_map(|hash| places.get(hash)) {
             survey.contents[*place].pinned = true;
+        }
+        if archive.run_dir(run).is_none_or(|dir| dir.symlink_metadata().is_err()) {
+            survey.obstacle.get_or_insert(format!("run {run}, which a cache names, is missing"));
         }
     }
     survey.log = log::list(log)?;

@@ -13,6 +13,8 @@ const VERSION: u8 = 1;
 const UPGRADE: &str = "a newer teamkeep wrote it, and is needed to read it";
 const RECORD: &str =
     "the next hook call of its team makes it again; of an old run, `teamkeep import` of an export does";
+const JOURNAL: &str = "what its files said is lost; if there is an export of the run, remove its directory and \
+                       `teamkeep import FILE`";
 const LINE: &str =
     "what changed at that moment is lost, and the states that only it names; the other lines stand";
 
@@ -30,9 +32,16 @@ pub(super) fn check(verifier: &Verifier<'_>, run: &str, way: &mut Way, done: &mu
         return;
     };
     record(verifier, run, &dir.join("run.json"), way);
+    let before = (way.findings.checked.manifests, way.findings.count);
     let files = verifier.archive.journal_files(run);
     for file in &files {
         journal(verifier, run, file, way, done);
+    }
+    let had = || verifier.archive.run(run).is_some_and(|record| record.has_journal());
+    if (way.findings.checked.manifests, way.findings.count) == before && had() {
+        let what = "there is no journal of this team's run, or nothing in it";
+        let path = dir.join("snapshots.jsonl");
+        way.findings.add(Finding::new(Kind::DamagedFile, &path, what, JOURNAL).of_run(run));
     }
     transcripts(verifier, run, &dir.join("transcripts.json"), way, done);
     let own = dir.join("events.jsonl");

@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::prune::{is_whole, team, teams, three};
+use serde_json::json;
+
+use super::play::Lead;
+use super::prune::{DAY, is_whole, objects, team, teams, three};
 use super::stage::{Said, Stage, below};
 
 /// Makes every content so old that nobody may be about to name it.
@@ -94,4 +97,57 @@ fn transcripts_that_are_missing_of_a_finished_run_may_name_any_content() {
     std::fs::remove_file(newest(&stage, "transcripts.json")).unwrap();
     let (_, found) = no_content_goes(&stage, &["--keep", "1"]);
     assert!(found.out.contains("transcripts.json"), "{}", found.out);
+}
+
+/// A run whose files are there still when its session has ended.
+fn standing(stage: &Stage) {
+    let lead = Lead::of(stage, "00000004-0000-4000-8000-000000000001");
+    stage.set_clock(90 * DAY);
+    lead.roster(1_770_000_000_004, &["alice"]);
+    lead.start("startup");
+    lead.says("user", json!("go"));
+    lead.task("2", "pending", Some("four"));
+    lead.hook("Stop", json!({}));
+    lead.end("other");
+    stage.finish();
+    stage.set_clock(100 * DAY);
+}
+
+#[test]
+fn what_the_cache_of_a_run_names_stays_when_its_journal_was_cut() {
+    for keep in [0, 1] {
+        let stage = three();
+        standing(&stage);
+        age(&stage);
+        let journal = newest(&stage, "snapshots.jsonl");
+        let text = std::fs::read_to_string(&journal).unwrap();
+        let cut: String = text.split_inclusive('\n').take(keep).collect();
+        assert_ne!(cut, text);
+        std::fs::write(&journal, cut).unwrap();
+        let all = objects(&stage);
+        let said = stage.run(&["prune", "--yes"]);
+        assert_eq!(objects(&stage), all, "{keep}: {}{}", said.out, said.err);
+        std::fs::write(&journal, text).unwrap();
+        is_whole(&stage);
+    }
+}
+
+#[test]
+fn a_team_s_run_without_a_journal_is_found_and_may_name_any_content() {
+    for damage in ["missing", "empty", "fifo", "directory"] {
+        let stage = old();
+        let journal = newest(&stage, "snapshots.jsonl");
+        std::fs::remove_file(&journal).unwrap();
+        match damage {
+            "empty" => std::fs::write(&journal, "").unwrap(),
+            "fifo" => {
+                assert!(std::process::Command::new("mkfifo").arg(&journal).status().unwrap().success());
+            }
+            "directory" => std::fs::create_dir(&journal).unwrap(),
+            _ => {}
+        }
+        let (said, found) = no_content_goes(&stage, &["--keep", "1"]);
+        assert!(said.out.contains("  objects stay: "), "{damage}: {}", said.out);
+        assert!(found.out.contains("snapshots.jsonl"), "{damage}: {}", found.out);
+    }
 }
