@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::archive::{Archive, RunRecord};
+use crate::archive::{Archive, Objects, RunRecord};
 
 /// What a run needs.
 #[derive(Debug, Default)]
@@ -39,6 +39,9 @@ pub(super) fn needs(archive: &Archive, run: &RunRecord, cached: &Cached) -> Need
         Ok(None) if !run.has_transcripts() => {}
         Ok(None) => needs.doubt(format!("the transcripts.json of run {name} is missing")),
         Err(_) => needs.doubt(format!("the transcripts.json of run {name} cannot be read")),
+    }
+    if !needs.hashes.iter().all(|hash| Objects::is_hash(hash)) {
+        needs.doubt(format!("run {name} names what is no content"));
     }
     needs
 }

@@ -61,6 +61,8 @@ pub struct Plan {
     pub kept: Vec<Kept>,
     /// Contents that nothing needs then, by their places in the survey.
     pub contents: Vec<usize>,
+    /// So many contents that nothing needs stay: one of them may be meant where a run names one that is missing.
+    pub spared: usize,
     /// Segments of the log, by their places in the survey.
     pub segments: Vec<usize>,
     /// The bytes of the archive that go.
@@ -99,9 +101,14 @@ pub fn plan(survey: &Survey, bounds: &Bounds, limits: &config::Log, now: Time) -
     let mut plan = Plan { left: survey.bytes(), ..Plan::default() };
     let mut uses = survey.uses();
     let may_go = survey.obstacle.is_none();
-    // What nothing needs goes in any case.
+    // What nothing needs goes in any case, unless it may be what somebody looks for in vain.
     for (place, content) in survey.contents.iter().enumerate() {
-        if may_go && uses[place] == 0 && !content.pinned {
+        if !may_go || uses[place] > 0 || content.pinned {
+            continue;
+        }
+        if survey.missing.is_some() {
+            plan.spared += 1;
+        } else {
             plan.take(content.bytes());
             plan.contents.push(place);
         }

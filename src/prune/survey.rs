@@ -72,6 +72,8 @@ pub struct Survey {
     pub current: Option<Name>,
     /// Runs whose record cannot be read.
     pub damaged: Vec<String>,
+    /// A run that names a content that is not there: its hash may be what is damaged, and one that no run names be meant.
+    pub missing: Option<String>,
     /// Why no content may go, if so: something may need one that nobody can read.
     pub obstacle: Option<String>,
 }
@@ -111,6 +113,12 @@ pub fn survey(library: &Library, log: &Path, now: Time, done: &mut dyn FnMut(u64
         let needs = needs(archive, run, &cached);
         if let Some(why) = needs.unread {
             survey.obstacle.get_or_insert(why);
+        }
+        // A hook may have written since the contents were listed.
+        let is_missing =
+            |hash: &String| !places.contains_key(hash) && archive.objects.stored(hash).is_empty();
+        if needs.hashes.iter().any(is_missing) {
+            survey.missing.get_or_insert_with(|| run.run.clone());
         }
         let needs = needs.hashes.iter().chain(&needs.cached);
         let needs: BTreeSet<usize> = needs.filter_map(|hash| places.get(hash).copied()).collect();

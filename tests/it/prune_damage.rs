@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::play::Lead;
-use super::prune::{DAY, is_whole, objects, team, teams, three};
+use super::prune::{DAY, is_whole, objects, prune, team, teams, three};
 use super::stage::{Said, Stage, below};
 
 /// Makes every content so old that nobody may be about to name it.
@@ -149,5 +149,30 @@ fn a_team_s_run_without_a_journal_is_found_and_may_name_any_content() {
         let (said, found) = no_content_goes(&stage, &["--keep", "1"]);
         assert!(said.out.contains("  objects stay: "), "{damage}: {}", said.out);
         assert!(found.out.contains("snapshots.jsonl"), "{damage}: {}", found.out);
+    }
+}
+
+#[test]
+fn an_orphan_stays_while_a_run_names_a_content_that_is_no_hash_or_is_missing() {
+    for digit in ["z", "flipped"] {
+        let stage = old();
+        let journal = newest(&stage, "snapshots.jsonl");
+        let text = std::fs::read_to_string(&journal).unwrap();
+        let held = stage.archive().journal(&stage.library().runs[2].run).last();
+        let hash = held[&format!("tasks/{}/2.json", team(3))].object.clone().unwrap();
+        let other = match digit {
+            "z" => format!("z{}", &hash[1..]),
+            _ if hash.starts_with('a') => format!("b{}", &hash[1..]),
+            _ => format!("a{}", &hash[1..]),
+        };
+        std::fs::write(&journal, text.replace(&hash, &other)).unwrap();
+        no_content_goes(&stage, &[]);
+        // What a run that goes has named goes with it where the names can all be read.
+        let all = objects(&stage);
+        prune(&stage, &["--keep", "2", "--yes"]);
+        assert_eq!(teams(&stage).len(), 2);
+        assert_eq!(all - objects(&stage), if digit == "z" { 0 } else { 3 });
+        std::fs::write(&journal, text).unwrap();
+        is_whole(&stage);
     }
 }
