@@ -164,12 +164,15 @@ impl Plan {
             .older_than
             .and_then(|most| TimeDelta::from_std(most).ok())
             .and_then(|most| now.checked_sub_signed(most));
+        // Which sessions it had, the record of a run says that nobody can read.
+        let doubtful = !survey.damaged.is_empty();
         for (place, segment) in survey.segments.iter().enumerate() {
             let is_told = segment.runs.iter().any(|run| runs.contains(run.as_str()))
                 || segment.sessions.iter().any(|session| sessions.contains_key(session.as_str()));
             let is_young = segment.loose.is_some_and(|loose| oldest.is_none_or(|oldest| loose >= oldest));
             let is_over = bounded.contains(segment.segment.name.as_str());
-            if is_over || (!segment.unreadable && !is_told && !is_young) {
+            let is_anybody_s = doubtful && (segment.loose.is_some() || !segment.sessions.is_empty());
+            if is_over || (!segment.unreadable && !is_anybody_s && !is_told && !is_young) {
                 self.segments.push(place);
                 self.log_bytes += segment.segment.size;
             }

@@ -156,6 +156,7 @@ fn a_segment_goes_when_it_tells_of_nothing_that_stays() {
     assert_eq!(planned(&survey, Bounds { keep: Some(1), ..Bounds::default() }).segments, [0, 1, 5, 6]);
     survey.damaged.push("lost".to_owned());
     assert_eq!(planned(&survey, older(80)).segments, [0, 6], "what cannot be read is not gone");
+    assert_eq!(planned(&survey, older(70)).segments, [0, 6], "nor are lines that may be its own");
 }
 
 #[test]
