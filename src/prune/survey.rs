@@ -155,10 +155,18 @@ pub fn survey(library: &Library, log: &Path, now: Time, done: &mut dyn FnMut(u64
 fn standing(archive: &Archive, run: &RunRecord) -> Standing {
     match () {
         () if archive.is_unfinished(&run.run) => Standing::Unfinished,
-        () if run.imported.is_some() || run.ended_at.is_some() => Standing::Over,
+        () if run.ended_at.is_some() => Standing::Over,
+        // Of one that came before it ended, nothing is heard here unless its client goes on here.
+        () if run.imported.is_some() && !is_under_way(archive, run) => Standing::Over,
         () if is_client_gone(archive, run) => Standing::Over,
         () => Standing::Alive,
     }
+}
+
+/// Whether hook calls of this machine capture it.
+fn is_under_way(archive: &Archive, run: &RunRecord) -> bool {
+    let index = run.subject().and_then(|subject| archive.index(&subject));
+    index.is_some_and(|index| index.run == run.run && !index.ended)
 }
 
 /// When a run was over; of an imported one, when it came here.

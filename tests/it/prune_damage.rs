@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::play::Lead;
-use super::prune::{DAY, is_whole, objects, prune, team, teams, three};
+use super::prune::{DAY, is_whole, objects, prune, quick, run, team, teams, three};
 use super::stage::{Said, Stage, below};
 
 /// Makes every content so old that nobody may be about to name it.
@@ -175,4 +175,26 @@ fn an_orphan_stays_while_a_run_names_a_content_that_is_no_hash_or_is_missing() {
         std::fs::write(&journal, text).unwrap();
         is_whole(&stage);
     }
+}
+
+#[test]
+fn an_imported_run_whose_client_is_at_work_here_stays() {
+    let stage = Stage::new();
+    quick(&stage);
+    let lead = Lead::of(&stage, "00000009-0000-4000-8000-000000000001");
+    lead.roster(1_770_000_000_009, &["alice"]);
+    lead.start("startup");
+    lead.hook("Stop", json!({}));
+    let path = stage.home().join("run.tar.gz");
+    assert_eq!(stage.run(&["export", &team(9), "-o", path.to_str().unwrap()]).code, Some(0));
+    std::fs::remove_dir_all(stage.keep("archive")).unwrap();
+    assert_eq!(stage.run(&["import", path.to_str().unwrap()]).code, Some(0));
+    lead.task("5", "pending", None);
+    lead.hook("Stop", json!({}));
+    run(&stage, 1, 1);
+    stage.set_clock(100 * DAY);
+    let said = prune(&stage, &["--keep", "0", "--yes"]);
+    assert!(said.out.contains(" session-00000009 stays: it is alive\n"), "{}", said.out);
+    assert_eq!(teams(&stage), [team(9)]);
+    is_whole(&stage);
 }
