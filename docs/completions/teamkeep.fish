@@ -109,7 +109,7 @@ complete -c teamkeep -n "__fish_teamkeep_using_subcommand export" -s o -l output
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand export" -l redact -d 'Take out of every text what [privacy] in the configuration says'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand export" -l force -d 'Write over a file that is there'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand import" -l max-size -d 'The most that it may unpack to' -r
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand import" -l max-size -d 'The most that it may unpack to, however small it is; without it 4 GiB, and 200 times its own size' -r
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand verify" -l json -d 'Print one JSON object'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'

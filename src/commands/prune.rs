@@ -156,6 +156,13 @@ fn text(survey: &Survey, plan: &Plan, bounds: &Bounds, yes: bool) -> String {
     if let Some(why) = survey.obstacle.as_ref().filter(|_| !plan.runs.is_empty()) {
         let _ = writeln!(text, "  objects stay: {} and may need them", escape(why));
     }
+    if let Some(run) = survey.missing.as_ref().filter(|_| plan.spared > 0) {
+        let (spared, run) = (count(plan.spared, "object"), escape(run));
+        let _ = writeln!(
+            text,
+            "  {spared} that no run names may be what run {run} misses, and stay (teamkeep verify {run})"
+        );
+    }
     if plan.is_empty() {
         text.push_str("nothing is to be removed\n");
     } else if !yes {

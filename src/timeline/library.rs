@@ -21,6 +21,8 @@ pub struct Library {
     pub runs: Vec<RunRecord>,
     /// Runs whose record cannot be read.
     pub damaged: Vec<String>,
+    /// Why nobody can tell which runs there are, if so.
+    pub unlisted: Option<String>,
     pub(super) log: PathBuf,
 }
 
@@ -37,7 +39,8 @@ impl Library {
     /// Lists the runs.
     pub fn open(archive: Archive, log: PathBuf) -> Library {
         let (runs, damaged) = archive.runs();
-        Library { archive, runs, damaged, log }
+        let unlisted = archive.why_unlisted();
+        Library { archive, runs, damaged, unlisted, log }
     }
 
     /// The ids of all runs.
@@ -53,7 +56,9 @@ impl Library {
     /// Why there is no run at all.
     pub fn empty(&self) -> Error {
         match self.events() {
-            _ if !self.damaged.is_empty() => Error::not_found("no run on record can be read"),
+            _ if !self.damaged.is_empty() || self.unlisted.is_some() => {
+                Error::not_found("no run on record can be read")
+            }
             0 => Error::not_found("nothing is on record yet").hint(
                 "`teamkeep install` adds the hooks to the client's settings; `teamkeep demo` shows a recorded run",
             ),

@@ -41,6 +41,7 @@ mod policy_hook;
 mod policy_test;
 mod properties;
 mod prune;
+mod prune_damage;
 mod reenact;
 mod replay;
 mod replay_follow;
