@@ -128,7 +128,10 @@ fn text(survey: &Survey, plan: &Plan, bounds: &Bounds, yes: bool) -> String {
     };
     for going in &plan.runs {
         let why = match going.reason {
-            Reason::Age(age) => format!("over for {}", render::span(age.num_milliseconds())),
+            Reason::Age(age) => match usize::try_from(age.num_days()).unwrap_or(0) {
+                0 => format!("over for {}", render::span(age.num_milliseconds())),
+                days => format!("over for {}", render::count(days, "day")),
+            },
             Reason::Count => format!("the newest {} are kept", bounds.keep.unwrap_or_default()),
             Reason::Size => "the archive is too large".to_owned(),
         };
