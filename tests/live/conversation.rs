@@ -37,7 +37,7 @@ pub fn cue(body: &Value) -> Option<Cue> {
     let read: Vec<String> = by("user").map(text_of).collect();
     let part = read.iter().find_map(|text| word_after(text, "part="))?;
     let mut act = String::new();
-    let (mut turn, mut again) = (0, 0);
+    let (mut turn, mut again) = (0usize, 0);
     for message in messages {
         if message["role"] == "assistant" {
             turn += 1;
