@@ -64,7 +64,8 @@ impl Library {
         }
     }
 
-    /// The run that a person means: `latest`, a team's name (the last run of it), or the beginning of a run's id.
+    /// The run that a person means: `latest`, a team's name (the last run of it), a session's id (the last run that it was
+    /// in), or the beginning of a run's id.
     ///
     /// # Errors
     /// When there is none, or more than one id begins so.
@@ -82,6 +83,10 @@ impl Library {
         if let Some(run) =
             self.runs.iter().rev().find(|run| run.team.as_deref() == Some(name) || run.run == name)
         {
+            return Ok(run);
+        }
+        let takes_part = |run: &&RunRecord| run.sessions.iter().any(|session| session.id == name);
+        if let Some(run) = self.runs.iter().rev().find(takes_part) {
             return Ok(run);
         }
         let matching: Vec<&RunRecord> = self.runs.iter().filter(|run| run.run.starts_with(name)).collect();
