@@ -8,7 +8,9 @@ use super::problem::{Code, Problem};
 use crate::fs;
 
 /// No configuration that a person writes is larger.
-const LARGEST: u64 = 1 << 20;
+pub const LARGEST: u64 = 1 << 20;
+/// A project's file is read at every call, whoever wrote it.
+pub const LARGEST_PROJECT: u64 = 64 << 10;
 
 /// The text of a file.
 #[derive(Debug)]
@@ -64,8 +66,8 @@ impl Source {
 ///
 /// # Errors
 /// The one problem that keeps it from being read.
-pub fn read(path: &Path) -> Result<Option<Read>, Problem> {
-    let (bytes, metadata) = match fs::read_linked(path, LARGEST) {
+pub fn read(path: &Path, largest: u64) -> Result<Option<Read>, Problem> {
+    let (bytes, metadata) = match fs::read_linked(path, largest) {
         Ok(read) => read,
         // Where a directory of the path is a file, there is no such file either.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
