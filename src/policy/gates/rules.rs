@@ -117,6 +117,10 @@ fn is_at<'a>(payload: &Payload, pointer: &'a str, wanted: &Pattern<'_>) -> Resul
         None | Some(Value::Null) if payload.cut => Err(Why::Unopened(pointer)),
         None | Some(Value::Null) => Ok(false),
         Some(Value::String(text)) => means(text),
+        // What is missing in it may be what the pattern looks for, or what it must not find.
+        Some(Value::Array(_) | Value::Object(_)) if payload.cut && !wanted.means_all() => {
+            Err(Why::Unopened(pointer))
+        }
         Some(other) => means(&other.to_string()),
     }
 }

@@ -50,7 +50,7 @@ fn because(reason: Reason, why: &Why<'_>) -> Reason {
         Why::Unopened(pointer) => reason
             .then("the payload is too deep or too large to be opened whole, and ")
             .quote(pointer)
-            .then(" is not in what was opened."),
+            .then(" is not whole in what was opened."),
         Why::Late => reason.then("the rules took too long together."),
     }
 }

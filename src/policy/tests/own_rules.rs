@@ -237,3 +237,27 @@ fn what_a_payload_hides_behind_its_depth_is_not_taken_for_absent() {
     assert_eq!(found(&pointer)[0].code, "rule-undecided");
     assert!(found("/tool_name").is_empty(), "what was opened is looked at");
 }
+
+/// What rules say of a Bash whose input this is, as it is written.
+fn said_of(input: &str, pointer: &str, wanted: &str) -> Vec<&'static str> {
+    let text = format!(r#"{{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{input}}}"#);
+    let raw = serde_json::value::RawValue::from_string(text).unwrap();
+    let (payload, scene, actor) = (crate::payload::Payload::from_raw(&raw), Scene::with(&[]), mate("bob"));
+    let (id, at, kind) = ("e", "2026", payload.kind());
+    let event = Judged { id, at, kind, session: None, actor: &actor, payload: &payload };
+    let rules = [when(pointer, wanted)];
+    let found = judge(&scene.policy, &Rules::of(&rules), &Facts { event, team: &scene.team });
+    found.iter().map(|one| one.code).collect()
+}
+
+#[test]
+fn a_list_or_an_object_that_was_not_opened_whole_is_not_matched_as_if_it_were() {
+    let deep = format!(r#"{{"a":"x","b":{}"--force"{}}}"#, "[".repeat(140), "]".repeat(140));
+    let many = format!(r#"{{"a":"x","edits":[{}"--force"]}}"#, "1,".repeat(120_000));
+    assert_eq!(said_of(&deep, "/tool_input", "/--force/"), ["rule-undecided"]);
+    assert_eq!(said_of(&deep, "/tool_input/b", "*--force*"), ["rule-undecided"]);
+    assert_eq!(said_of(&many, "/tool_input/edits", "/--force/"), ["rule-undecided"]);
+    assert_eq!(said_of(&many, "/tool_input", "*"), ["rule"], "it means whatever is in it");
+    assert_eq!(said_of(&deep, "/tool_input/a", "x"), ["rule"], "a text is there whole");
+    assert_eq!(said_of(r#"["--force"]"#, "/tool_input", "/--force/"), ["rule"]);
+}
