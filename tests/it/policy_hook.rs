@@ -115,6 +115,34 @@ fn a_human_lets_one_shutdown_through_or_pauses_the_gate() {
     assert_eq!(ask(), Some(2));
 }
 
+#[test]
+fn who_lets_one_teammate_go_lets_nobody_else_go_with_it() {
+    let stage = busy("");
+    let names = ["team-lead", "bob", "carol"].map(|name| json!({"name": name}));
+    let config = json!({"name": TEAM, "createdAt": 1, "leadSessionId": SESSION, "members": names});
+    stage.write(&format!("teams/{TEAM}/config.json"), config);
+    let task = json!({"id": "3", "subject": "Test", "status": "in_progress", "owner": "carol", "blocks": [], "blockedBy": []});
+    stage.write(&format!("tasks/{TEAM}/3.json"), task);
+    let allow = |name: &str| assert_eq!(stage.run(&["policy", "allow", "shutdown", name]).code, Some(0));
+    let ask = |to: &str| {
+        let input = json!({"to": to, "message": {"type": "shutdown_request", "reason": "done"}});
+        told(
+            &stage,
+            json!({"hook_event_name": "PreToolUse", "tool_name": "SendMessage", "tool_input": input}),
+        )
+    };
+    allow("@Bob");
+    let all = ask("*");
+    assert_eq!(all.code, Some(2));
+    assert!(all.err.contains("carol") && !all.err.contains("to bob"), "{}", all.err);
+    assert_eq!(ask("bob").code, Some(0), "what was held back has not used it up");
+    assert_eq!(ask("bob").code, Some(2), "once");
+    allow("bob");
+    allow("CAROL");
+    assert_eq!(ask("*").code, Some(0));
+    assert_eq!((ask("bob").code, ask("carol").code), (Some(2), Some(2)), "both were used up");
+}
+
 /// A stage with a policy, a team and a task that bob has begun.
 fn busy(policy: &str) -> Stage {
     let stage = Stage::judging();
