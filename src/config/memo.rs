@@ -2,7 +2,6 @@
 //! sound need not check it again. Checking costs more than all the rest of a call: so a project's regular expressions,
 //! which anybody may have written, are left to `policy check`, to `policy trust`, and to the call that needs one.
 
-use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -38,19 +37,13 @@ struct Written<'a> {
 
 /// [`layers::load`], with `memo` as the file to remember by. Settings and origins are not told by it.
 pub fn load(files: &Files, memo: &Path) -> Effective {
-    let alone = files.project.as_deref().is_none_or(is_absent);
+    let alone = files.project.as_deref().is_none_or(source::is_absent);
     if alone {
         return load_user(files, memo);
     }
     let user = load_user(&Files { project: None, ..files.clone() }, memo);
     let known = if user.problems.is_empty() { Care::Swift } else { Care::Whole };
     layers::load_with(files, Cares { user: known, project: Care::Swift })
-}
-
-/// Whether nothing stands at a path. One that cannot be looked at is something.
-fn is_absent(path: &Path) -> bool {
-    let absent = |error: io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
-    path.symlink_metadata().err().is_some_and(absent)
 }
 
 /// The user's file alone.
@@ -171,5 +164,28 @@ mod tests {
         }
         files.project = Some(files.user.join("teamkeep.toml"));
         assert!(!load(&files, &memo).is_broken(), "below a file there is none");
+    }
+    #[test]
+    fn a_link_to_nothing_is_not_taken_for_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut files, memo) = files(dir.path());
+        let link = |name: &str| std::os::unix::fs::symlink("nowhere", dir.path().join(name)).unwrap();
+        for name in ["project.toml", ".claude"] {
+            link(name);
+        }
+        for project in ["project.toml", ".claude/teamkeep.toml"] {
+            files.project = Some(dir.path().join(project));
+            for user in ["", RULES] {
+                std::fs::write(&files.user, user).unwrap();
+                let problem = &load(&files, &memo).problems[0];
+                assert_eq!((problem.code.name(), problem.is_error()), ("unreadable", true), "{project}");
+            }
+        }
+        files.project = None;
+        std::fs::remove_file(&files.user).unwrap();
+        link("teamkeep.toml");
+        let problem = &load(&files, &memo).problems[0];
+        assert!(problem.message.ends_with("teamkeep.toml is a link to nothing"), "{}", problem.message);
+        assert!(layers::load(&files).is_broken() && Config::load(&files.user).1.is_some());
     }
 }

@@ -473,6 +473,7 @@ fn unusable(stage: &Stage, what: &str) {
     match what {
         "directory" => std::fs::create_dir(&path).unwrap(),
         "loop" => std::os::unix::fs::symlink(&path, &path).unwrap(),
+        "nothing" => std::os::unix::fs::symlink("nowhere", &path).unwrap(),
         "huge" => std::fs::write(&path, " ".repeat((1 << 20) + 1)).unwrap(),
         "bytes" => std::fs::write(&path, b"\xff").unwrap(),
         "pipe" => rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap(),
@@ -482,7 +483,7 @@ fn unusable(stage: &Stage, what: &str) {
 
 #[test]
 fn an_unusable_policy_is_told_at_the_start_in_the_check_and_at_every_verdict() {
-    for what in ["directory", "loop", "huge", "bytes", "pipe", "syntax"] {
+    for what in ["directory", "loop", "nothing", "huge", "bytes", "pipe", "syntax"] {
         let stage = busy("");
         unusable(&stage, what);
         let path = stage.home().parent().unwrap().join("teamkeep.toml");
@@ -586,5 +587,29 @@ fn a_configuration_that_is_named_by_a_relative_path_is_never_silently_off() {
         assert_eq!(said.status.code(), Some(1));
         let found = verdicts(&stage);
         assert_eq!(pairs(&found), [("shutdown-of-busy-teammate", "block"), ("policy-unusable", "allow")]);
+    }
+}
+
+#[test]
+fn a_configuration_below_a_file_or_a_link_to_nothing_is_told_in_the_hook_the_check_and_an_explanation() {
+    let stage = Stage::judging();
+    std::fs::write(stage.home().join("file"), "").unwrap();
+    let usual = stage.home().join(".config/teamkeep/teamkeep.toml");
+    std::fs::create_dir_all(usual.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink("nowhere", &usual).unwrap();
+    let below = stage.home().join("file/teamkeep.toml");
+    for env in [vec![("TEAMKEEP_CONFIG", below.to_str().unwrap())], Vec::new()] {
+        let start = json!({"hook_event_name": "SessionStart", "source": "startup", "session_id": SESSION});
+        let said = stage.feed("", start.to_string().as_bytes(), &env);
+        assert!(said.out.contains("a policy file cannot be used"), "{env:?}: {said:?}");
+        let command = |args: &[&str]| {
+            let mut command = stage.command(args);
+            command.envs(env.iter().copied());
+            super::stage::feed(&mut command, br#"{"hook_event_name":"Stop"}"#)
+        };
+        let check = command(&["policy", "check"]);
+        assert!(check.code == Some(1) && check.out.contains("error[unreadable]"), "{env:?}: {check:?}");
+        let explain = command(&["policy", "explain"]);
+        assert!(explain.code == Some(1) && explain.err.contains("teamkeep.toml"), "{env:?}: {explain:?}");
     }
 }
