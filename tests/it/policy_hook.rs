@@ -613,3 +613,33 @@ fn a_configuration_below_a_file_or_a_link_to_nothing_is_told_in_the_hook_the_che
         assert!(explain.code == Some(1) && explain.err.contains("teamkeep.toml"), "{env:?}: {explain:?}");
     }
 }
+
+#[test]
+fn rules_that_go_off_in_the_midst_of_a_session_are_told_once_and_on_record() {
+    let stage = Stage::judging();
+    let file = stage.home().join("parser/.claude/teamkeep.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let rule = "[[rule]]\nname = \"r\"\ntools = [\"Bash\"]\naction = \"block\"\nreason = \"no\"\n";
+    std::fs::write(&file, rule).unwrap();
+    assert_eq!(stage.run(&["policy", "trust", "--yes"]).code, Some(0));
+    let call = |session: &str| {
+        let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}, "session_id": session});
+        stage.feed("", bash.to_string().as_bytes(), &[])
+    };
+    assert_eq!(call(SESSION).code, Some(2));
+    for (change, session) in
+        [("# one\n", SESSION), ("[polcy]\n", SESSION), ("# two\n", SESSION), ("# two\n", "other")]
+    {
+        std::fs::write(&file, format!("{rule}{change}")).unwrap();
+        let said = call(session);
+        let answer: Value = serde_json::from_str(&said.out).unwrap();
+        let words = answer["systemMessage"].as_str().unwrap();
+        assert!(words.contains("changed since it was trusted") && said.code == Some(0), "{words}");
+        assert!(answer.get("hookSpecificOutput").is_none(), "it is the user's to trust");
+        assert_eq!(call(session).out, "", "once");
+    }
+    let told = verdicts(&stage);
+    let codes: Vec<_> =
+        pairs(&told).into_iter().filter(|pair| *pair == ("policy-untrusted", "allow")).collect();
+    assert_eq!(codes.len(), 4, "{told:?}");
+}
