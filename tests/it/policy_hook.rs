@@ -643,3 +643,26 @@ fn rules_that_go_off_in_the_midst_of_a_session_are_told_once_and_on_record() {
         pairs(&told).into_iter().filter(|pair| *pair == ("policy-untrusted", "allow")).collect();
     assert_eq!(codes.len(), 4, "{told:?}");
 }
+
+#[test]
+fn a_subagent_whose_role_is_spelled_like_a_teammate_does_not_end_its_turn() {
+    let stage = busy("[policy]\npremature-shutdown = { open-turn = true }\n");
+    let task = json!({"id": "2", "subject": "Review", "status": "completed", "owner": "bob"});
+    stage.write(&format!("tasks/{TEAM}/2.json"), task);
+    let agent = |event: &str, id: &str| {
+        told(&stage, json!({"hook_event_name": event, "agent_id": id, "agent_type": "bob"}))
+    };
+    let asks = || {
+        let asks: Value = serde_json::from_str(&shutdown("")).unwrap();
+        told(&stage, asks)
+    };
+    agent("SubagentStart", "abob-7dfceaaaef47c69e");
+    agent("SubagentStart", "a53bab");
+    agent("SubagentStop", "a53bab");
+    let said = asks();
+    assert!(said.code == Some(2) && said.err.contains("in the midst of a turn"), "{said:?}");
+    let kinds: Vec<Value> = stage.log().iter().map(|line| line["actor"]["kind"].clone()).take(3).collect();
+    assert_eq!(kinds, ["teammate", "subagent", "subagent"]);
+    agent("SubagentStop", "abob-7dfceaaaef47c69e");
+    assert_eq!(asks().code, Some(0));
+}
