@@ -27,6 +27,8 @@ enum Command {
     Finish(commands::finish::Args),
     /// List the teams on record
     Teams(commands::teams::Args),
+    /// Say how the teams stand that are alive now
+    Status(commands::status::Args),
     /// Show a run's roster, tasks and mail as they were
     Show(commands::show::Args),
     /// Tell the story of a run
@@ -43,6 +45,8 @@ enum Command {
     Import(commands::import::Args),
     /// Look whether the record is whole
     Verify(commands::verify::Args),
+    /// Look whether everything is set up, and say what mends what is not
+    Doctor(commands::doctor::Args),
     /// Remove old runs from the record: a plan first
     Prune(commands::prune::Args),
     /// Look after the configuration file
@@ -95,6 +99,8 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Hook(args) => Ok(commands::hook::run(&args)),
         Command::Finish(args) => Ok(commands::finish::run(&args)),
         Command::Teams(args) => commands::teams::run(&reading()?, &args),
+        Command::Status(args) if args.is_line() => Ok(commands::status::line()),
+        Command::Status(args) => commands::status::run(&reading()?, &args),
         Command::Show(args) => commands::show::run(&reading()?, &args),
         Command::Replay(args) => commands::replay::run(&reading()?, &args),
         Command::Report(args) if args.redacts() => commands::report::run(&context()?, &args),
@@ -106,6 +112,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Import(args) => commands::import::run(&reading()?, &args),
         Command::Prune(args) => commands::prune::run(&context()?, &args),
         Command::Verify(args) => commands::verify::run(&reading()?, &args),
+        Command::Doctor(args) => commands::doctor::run(&lenient()?, &args),
         Command::Demo(args) => commands::demo::run(&bare()?, &args),
         Command::Policy(args) => commands::policy::run(&lenient()?, &args),
         Command::Config(args) => commands::config::run(&lenient()?, &args),

@@ -28,6 +28,14 @@ pub const VARIABLES: &[Variable] = &[
     Variable { name: "CLAUDE_CONFIG_DIR", about: "the client's directory, instead of ~/.claude" },
     Variable { name: "CLAUDE_PROJECT_DIR", about: "the project of the session, set by the client" },
     Variable { name: "CLAUDE_PID", about: "the process of the client, set by the client" },
+    Variable {
+        name: "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS",
+        about: "whether the client has agent teams: `doctor` looks",
+    },
+    Variable {
+        name: "CLAUDE_CODE_ENABLE_TODO_TOOLS",
+        about: "whether the client has its task tools: `doctor` looks",
+    },
     Variable { name: "TMUX_PANE", about: "the pane of a split-pane teammate, set by tmux" },
     Variable { name: "HOME", about: "the user's home" },
     Variable { name: "TMPDIR", about: "where the record goes when there is no home" },
@@ -51,6 +59,10 @@ pub struct Env {
     pub project: Option<PathBuf>,
     /// `CLAUDE_PID`
     pub client_pid: Option<u32>,
+    /// `CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS`
+    pub agent_teams: Option<String>,
+    /// `CLAUDE_CODE_ENABLE_TODO_TOOLS`
+    pub task_tools: Option<String>,
     /// `TMUX_PANE`
     pub pane: Option<String>,
     /// `HOME`
@@ -73,6 +85,8 @@ impl Env {
             client: path("CLAUDE_CONFIG_DIR"),
             project: path("CLAUDE_PROJECT_DIR"),
             client_pid: text("CLAUDE_PID").and_then(|pid| pid.parse().ok()),
+            agent_teams: text("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"),
+            task_tools: text("CLAUDE_CODE_ENABLE_TODO_TOOLS"),
             pane: text("TMUX_PANE"),
             home: path("HOME"),
             tmp: path("TMPDIR"),

@@ -22,6 +22,9 @@ _teamkeep() {
             teamkeep,demo)
                 cmd="teamkeep__subcmd__demo"
                 ;;
+            teamkeep,doctor)
+                cmd="teamkeep__subcmd__doctor"
+                ;;
             teamkeep,export)
                 cmd="teamkeep__subcmd__export"
                 ;;
@@ -60,6 +63,9 @@ _teamkeep() {
                 ;;
             teamkeep,show)
                 cmd="teamkeep__subcmd__show"
+                ;;
+            teamkeep,status)
+                cmd="teamkeep__subcmd__status"
                 ;;
             teamkeep,teams)
                 cmd="teamkeep__subcmd__teams"
@@ -100,6 +106,9 @@ _teamkeep() {
             teamkeep__subcmd__help,demo)
                 cmd="teamkeep__subcmd__help__subcmd__demo"
                 ;;
+            teamkeep__subcmd__help,doctor)
+                cmd="teamkeep__subcmd__help__subcmd__doctor"
+                ;;
             teamkeep__subcmd__help,export)
                 cmd="teamkeep__subcmd__help__subcmd__export"
                 ;;
@@ -138,6 +147,9 @@ _teamkeep() {
                 ;;
             teamkeep__subcmd__help,show)
                 cmd="teamkeep__subcmd__help__subcmd__show"
+                ;;
+            teamkeep__subcmd__help,status)
+                cmd="teamkeep__subcmd__help__subcmd__status"
                 ;;
             teamkeep__subcmd__help,teams)
                 cmd="teamkeep__subcmd__help__subcmd__teams"
@@ -269,7 +281,7 @@ _teamkeep() {
 
     case "${cmd}" in
         teamkeep)
-            opts="-h -V --help --version hook finish teams show replay report restore log export import verify prune config demo policy install uninstall help"
+            opts="-h -V --help --version hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -422,6 +434,20 @@ _teamkeep() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        teamkeep__subcmd__doctor)
+            opts="-h --json --fix --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         teamkeep__subcmd__export)
             opts="-o -h --output --redact --force --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -463,7 +489,7 @@ _teamkeep() {
             return 0
             ;;
         teamkeep__subcmd__help)
-            opts="hook finish teams show replay report restore log export import verify prune config demo policy install uninstall help"
+            opts="hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -533,6 +559,20 @@ _teamkeep() {
             return 0
             ;;
         teamkeep__subcmd__help__subcmd__demo)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        teamkeep__subcmd__help__subcmd__doctor)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -868,6 +908,20 @@ _teamkeep() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        teamkeep__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         teamkeep__subcmd__help__subcmd__teams)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -911,7 +965,7 @@ _teamkeep() {
             return 0
             ;;
         teamkeep__subcmd__hook)
-            opts="-h --help"
+            opts="-h --plugin --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1565,6 +1619,20 @@ _teamkeep() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        teamkeep__subcmd__status)
+            opts="-w -h --watch --json --line --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

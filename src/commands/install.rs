@@ -13,6 +13,7 @@ use crate::settings::command::{Program, quoted};
 use crate::settings::entries;
 use crate::settings::file::SettingsFile;
 use crate::settings::plan;
+use crate::settings::read;
 use crate::settings::record::{Record, Records};
 use crate::settings::version::{FIRST_WITH_TEAMS, Version};
 
@@ -33,6 +34,13 @@ pub struct Args {
 const EXAMPLES: &str = "Examples:
   teamkeep install --dry-run
   teamkeep install --scope project --yes";
+
+impl Args {
+    /// Those of an install into the user's settings, for a client whose version is known or not.
+    pub fn for_user(client_version: Option<Version>) -> Args {
+        Args { place: Place::of_user(), command: None, client_version }
+    }
+}
 
 /// Adds the hooks.
 ///
@@ -164,7 +172,7 @@ fn advise(
             }
         }
     }
-    for obstacle in plan::obstacles(after) {
+    for obstacle in read::obstacles(after) {
         say(&format!("warning: {obstacle}: {}", file.path.display()));
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 pub mod config;
 pub mod demo;
+pub mod doctor;
 pub mod export;
 pub mod finish;
 pub mod hook;
@@ -18,6 +19,7 @@ pub mod replay;
 pub mod report;
 pub mod restore;
 pub mod show;
+pub mod status;
 pub mod teams;
 pub mod uninstall;
 mod unmatched;

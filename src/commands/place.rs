@@ -27,6 +27,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// The user's own settings.
+    pub fn of_user() -> Place {
+        Place { scope: Scope::User, settings: None, dry_run: false, yes: true }
+    }
+
     /// Reads the file that is meant.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Evidence;
-use super::team::head;
+use super::pane::head;
 use crate::archive::Index;
 use crate::event::{Actor, ActorKind, LEAD};
 use crate::payload::{Kind, Message, MessageKind};

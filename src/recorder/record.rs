@@ -158,7 +158,8 @@ impl Recorder {
         let index = resolved.team.as_ref().and_then(|team| found.teams.get(team));
         let actor = identity::actor(evidence, index, resolved.name.as_deref());
         let mut memory = learn::learn(evidence, &resolved, &actor);
-        memory.teamless = found.since.filter(|_| resolved.team.is_none()).or(memory.teamless);
+        let is_teamless = resolved.team.is_none() && !identity::is_undecided(evidence, &found.teams);
+        memory.teamless = found.since.filter(|_| is_teamless).or(memory.teamless);
         let mut own = resolved.team.clone().filter(|_| resolved.member).map(Subject::Team);
         let mut run = index.map(|index| index.run.clone());
         if resolved.team.is_none() {

@@ -29,27 +29,46 @@ pub enum Client {
     Unknown(String),
 }
 
+/// What came of asking.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The client that was asked, as it was called; `None` when there is none.
+    pub at: Option<PathBuf>,
+    /// What it said.
+    pub answer: Client,
+}
+
 /// Asks the first client that there is: on the search path, else where its own installers put it. When it takes
 /// its time, `say` is told what is waited for.
 pub fn ask(env: &Env, paths: &Paths, say: impl FnOnce(&str)) -> Client {
+    look(env, paths, say).answer
+}
+
+/// Asks as [`ask`] does, and says which client it was.
+pub fn look(env: &Env, paths: &Paths, say: impl FnOnce(&str)) -> Asked {
     let mut places = vec![PathBuf::from("claude")];
     places.extend(paths.client.as_ref().map(|client| client.join("local/claude")));
     places.extend(env.home.as_ref().map(|home| home.join(".local/bin/claude")));
     for place in places {
         match start(&place) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Client::Unknown(format!("cannot run {}: {error}", place.display())),
+            Err(error) => {
+                let why = format!("cannot run {}: {error}", place.display());
+                return Asked { at: Some(place), answer: Client::Unknown(why) };
+            }
             Ok(child) => {
                 let waiting = format!(
                     "waiting for `{} --version`, {} seconds at most",
                     place.display(),
                     PATIENCE.as_secs()
                 );
-                return listen(child, &place, PATIENCE, || say(&waiting));
+                let answer = listen(child, &place, PATIENCE, || say(&waiting));
+                return Asked { at: Some(place), answer };
             }
         }
     }
-    Client::Unknown("no `claude` was found on the search path".to_owned())
+    let nowhere = "no `claude` was found on the search path".to_owned();
+    Asked { at: None, answer: Client::Unknown(nowhere) }
 }
 
 /// Starts it in a process group of its own, so that it can be ended with all that it started.

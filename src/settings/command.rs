@@ -106,16 +106,22 @@ pub fn typed(env: &Env) -> String {
 }
 
 /// What the bare word stands for.
-fn on_search_path(env: &Env) -> Option<PathBuf> {
-    std::env::split_paths(env.search.as_deref()?).map(|dir| dir.join(NAME)).find(|path| is_executable(path))
+pub fn on_search_path(env: &Env) -> Option<PathBuf> {
+    find(NAME, env)
 }
 
-fn is_executable(path: &Path) -> bool {
+/// What a name stands for on the search path.
+pub fn find(name: &str, env: &Env) -> Option<PathBuf> {
+    std::env::split_paths(env.search.as_deref()?).map(|dir| dir.join(name)).find(|path| is_executable(path))
+}
+
+/// Whether it is a file that this user may run.
+pub fn is_executable(path: &Path) -> bool {
     path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok()
 }
 
 /// Whether two paths lead to one file.
-fn is_same(one: &Path, other: &Path) -> bool {
+pub fn is_same(one: &Path, other: &Path) -> bool {
     one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
@@ -137,16 +143,33 @@ fn stable(running: &Path, called: &OsStr, search: Option<&OsStr>) -> PathBuf {
 
 /// Whether a hook of a settings file, in either form, runs `teamkeep hook`.
 pub fn runs_us(hook: &Value) -> bool {
-    let Some(command) = hook.get("command").and_then(Value::as_str) else {
-        return false;
-    };
-    if let Some(args) = hook.get("args").and_then(Value::as_array)
-        && let Some(first) = args.first()
-    {
-        return is_ours(command) && first.as_str() == Some("hook");
+    let words = called(hook);
+    words.first().is_some_and(|word| is_ours(word)) && words.get(1).is_some_and(|word| word == "hook")
+}
+
+/// The words that a hook of a settings file, in either form, is called with: the program, then its arguments.
+pub fn called(hook: &Value) -> Vec<String> {
+    let Some(command) = hook.get("command").and_then(Value::as_str) else { return Vec::new() };
+    match hook.get("args").and_then(Value::as_array) {
+        Some(args) if !args.is_empty() => {
+            // What is no text is kept as an empty word: it must not move the others.
+            let args = args.iter().map(|arg| arg.as_str().unwrap_or_default().to_owned());
+            std::iter::once(command.to_owned()).chain(args).collect()
+        }
+        _ => words(command),
     }
-    let mut words = words(command).into_iter();
-    words.next().is_some_and(|word| is_ours(&word)) && words.next().is_some_and(|word| word == "hook")
+}
+
+/// Whether the program of a hook of ours is there. Of a path that only a shell can tell it is taken to be.
+pub fn can_run(hook: &Value, env: &Env) -> bool {
+    let Some(command) = hook.get("command").and_then(Value::as_str) else { return false };
+    let first = || words(command).into_iter().next().unwrap_or_default();
+    let program = if hook.get("args").is_some() { command.to_owned() } else { first() };
+    match program.as_str() {
+        NAME => on_search_path(env).is_some(),
+        path if path.starts_with('/') => is_executable(Path::new(path)),
+        _ => true,
+    }
 }
 
 fn is_ours(command: &str) -> bool {

@@ -5,11 +5,9 @@ use serde_json::Value;
 use crate::settings::command::runs_us;
 use crate::settings::document::Document;
 use crate::settings::entries::Entry;
+use crate::settings::read::{data, text_of};
 use crate::settings::splice::{Splice, apply};
 use crate::settings::{insert, remove};
-
-/// The mark that some editors begin a file with.
-const BOM: &str = "\u{feff}";
 
 /// The content of a file that has these entries, each once, and none of ours besides; the content
 /// itself where that is so already.
@@ -54,31 +52,6 @@ pub fn count(content: &[u8]) -> usize {
     found(content).len()
 }
 
-/// What in this content will keep the client from running our hooks.
-pub fn obstacles(content: &[u8]) -> Vec<String> {
-    let Ok((_, text)) = text_of(content) else { return Vec::new() };
-    let mut found = Vec::new();
-    if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(text) {
-        found.push(format!(
-            "the client reads strict JSON, without comments and trailing commas, and skips this whole file for its line {}",
-            error.line()
-        ));
-    }
-    if data(text).is_ok_and(|settings| settings.get("disableAllHooks") == Some(&Value::Bool(true))) {
-        found.push("no hook runs while `disableAllHooks` is true in this file".to_owned());
-    }
-    found
-}
-
-fn text_of(content: &[u8]) -> Result<(&'static str, &str), String> {
-    let text = std::str::from_utf8(content).map_err(|error| format!("it is not UTF-8 ({error})"))?;
-    Ok(text.strip_prefix(BOM).map_or(("", text), |text| (BOM, text)))
-}
-
-fn data(text: &str) -> Result<Value, String> {
-    Document::parse(text).map(|document| document.data())
-}
-
 /// Takes ours out, tidily where that leaves the settings intact.
 fn strip(text: &str) -> Result<String, String> {
     let document = Document::parse(text)?;
@@ -95,8 +68,8 @@ fn strip(text: &str) -> Result<String, String> {
         .ok_or_else(|| "the hooks cannot be taken out without altering something else".to_owned())
 }
 
-/// Our commands, each as an entry of its own.
-fn ours(settings: &Value) -> Vec<Entry> {
+/// Our commands in settings, each as an entry of its own.
+pub fn ours(settings: &Value) -> Vec<Entry> {
     let mut found = Vec::new();
     for (event, groups) in settings.get("hooks").and_then(Value::as_object).into_iter().flatten() {
         for group in groups.as_array().into_iter().flatten() {
@@ -327,12 +300,5 @@ mod tests {
             group(&few[0])
         );
         assert_eq!(with_ours(text.as_bytes(), &few).unwrap(), text.as_bytes());
-    }
-
-    #[test]
-    fn what_keeps_our_hooks_from_running_is_named() {
-        assert_eq!(obstacles(b"{\"a\": 1}"), Vec::<String>::new());
-        assert!(obstacles(b"{\n \"a\": 1, // one\n}")[0].contains("line 2"));
-        assert!(obstacles(b"{\"disableAllHooks\": true}")[0].contains("disableAllHooks"));
     }
 }

@@ -116,6 +116,39 @@ fn the_policy_s_page_has_every_diagnostic() {
 }
 
 #[test]
+fn the_doctor_s_page_has_every_check_and_every_verdict() {
+    let doctor = page("docs/doctor.md");
+    let (_, table) = doctor.split_once("\n## The checks\n").unwrap();
+    let rows: Vec<&str> = table.lines().take_while(|line| !line.starts_with("## ")).collect();
+    let rows: Vec<&str> = rows.into_iter().filter(|line| line.starts_with("| `")).collect();
+    let wanted: Vec<String> = teamkeep::doctor::Code::ALL
+        .iter()
+        .map(|code| format!("| `{}` | {} |", code.name(), code.about()))
+        .collect();
+    assert_eq!(rows, wanted, "in the order in which they are told");
+    let kebab = |name: &str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    assert!(teamkeep::doctor::Code::ALL.iter().all(|code| kebab(code.name())));
+    for verdict in teamkeep::doctor::Verdict::ALL {
+        assert!(doctor.contains(&format!("| `{}` | ", verdict.word())), "{verdict:?}");
+    }
+}
+
+#[test]
+fn the_formats_name_every_key_of_the_doctor_s_answer() {
+    let formats = page("docs/formats.md");
+    let (_, part) = formats.split_once("## `doctor --json`\n").unwrap();
+    let part = part.split("\n## ").next().unwrap();
+    let answer = super::doctor::examined(&super::doctor::well(), "doctor --json");
+    let mut found = std::collections::BTreeSet::new();
+    keys(&answer, &mut found);
+    assert!(found.contains("mend") && found.len() == 12, "{found:?}");
+    let words: Vec<&str> = part.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    for key in found {
+        assert!(words.contains(&key.as_str()), "docs/formats.md does not name {key}");
+    }
+}
+
+#[test]
 fn the_examples_of_the_policy_s_page_are_sound() {
     let policy = page("docs/policy.md");
     let examples: Vec<&str> =
@@ -154,6 +187,7 @@ fn the_project_links_to_pages_that_are_there() {
         "docs/client-facts.md",
         "docs/performance.md",
         "docs/policy.md",
+        "docs/doctor.md",
         "hooks/README.md",
     ] {
         let text = page(name);

@@ -1,0 +1,121 @@
+//! Whether the hooks' program answers a payload: tried out with a record of its own.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::code::Code;
+use super::facts::Facts;
+use super::finding::Finding;
+use super::probe::{self, Outcome};
+use super::program::Named;
+
+/// A hook has ten seconds, and needs some milliseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Tries each program that may be run.
+pub fn check(facts: &Facts<'_>, named: &[Named]) -> Vec<Finding> {
+    let mut found: Vec<Finding> = Vec::new();
+    for one in named {
+        let Some(path) = one.path.as_deref().filter(|path| path.is_file()) else { continue };
+        if !one.is_trusted {
+            let what =
+                format!("{} is named by this project's settings alone, and was not run", path.display());
+            found.push(Finding::unknown(Code::HookAnswer, what));
+            continue;
+        }
+        found.push(match attempt(facts, path) {
+            Ok(took) => {
+                let what =
+                    format!("{} recorded and answered a payload in {} ms", path.display(), took.as_millis());
+                Finding::ok(Code::HookAnswer, what)
+            }
+            Err(why) => Finding::bad(Code::HookAnswer, format!("{} {why}", path.display()))
+                .mend(format!("install teamkeep anew, then: {}", facts.install())),
+        });
+    }
+    if found.is_empty() {
+        found.push(Finding::unknown(Code::HookAnswer, "there is no program to try out"));
+    }
+    found
+}
+
+/// One call with a record that is thrown away; how long it took, or what is wrong.
+fn attempt(facts: &Facts<'_>, program: &Path) -> Result<Duration, String> {
+    let cannot = |error: std::io::Error| format!("was not tried out: {error}");
+    let scratch = tempfile::tempdir().map_err(cannot)?;
+    let store = scratch.path().join("record");
+    let mut env = vec![
+        ("TEAMKEEP_HOME", store.as_os_str()),
+        ("HOME", scratch.path().as_os_str()),
+        ("CLAUDE_CONFIG_DIR", scratch.path().as_os_str()),
+        ("CLAUDE_PROJECT_DIR", scratch.path().as_os_str()),
+    ];
+    env.extend(facts.env.search.as_deref().map(|search| ("PATH", search)));
+    let stdin = payload(scratch.path()).to_string();
+    let args = ["hook", "user-prompt-submit"];
+    let outcome = probe::run(program, &args, stdin.as_bytes(), scratch.path(), &env, PATIENCE);
+    let took = judge(outcome)?;
+    match has_recorded(&store) {
+        true => Ok(took),
+        false => Err("answered a payload, and recorded nothing".to_owned()),
+    }
+}
+
+/// A payload that blocks nothing and names no team.
+fn payload(dir: &Path) -> Value {
+    json!({
+        "session_id": "00000000-0000-4000-8000-000000000000",
+        "transcript_path": dir.join("projects/none/none.jsonl"),
+        "cwd": dir,
+        "hook_event_name": "UserPromptSubmit",
+        "prompt": "teamkeep doctor",
+    })
+}
+
+/// Whether this is how a hook must answer.
+fn judge(outcome: Outcome) -> Result<Duration, String> {
+    match outcome {
+        Outcome::Unstartable(why) => Err(format!("cannot be run: {why}")),
+        Outcome::Hung => Err(format!("gave no answer within {} seconds", PATIENCE.as_secs())),
+        Outcome::Ended { code, .. } if code != Some(0) => {
+            let code = code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
+            Err(format!("ended with {code} on a payload"))
+        }
+        Outcome::Ended { out, took, .. } => {
+            let answer = out.trim();
+            let is_object = || serde_json::from_str::<Value>(answer).is_ok_and(|answer| answer.is_object());
+            match answer.is_empty() || is_object() {
+                true => Ok(took),
+                false => Err("answered with what is no JSON object".to_owned()),
+            }
+        }
+    }
+}
+
+fn has_recorded(store: &Path) -> bool {
+    let segments = crate::log::list(&store.join("log")).unwrap_or_default();
+    segments.iter().any(|segment| segment.size > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_nothing_or_one_object() {
+        let ended = |code, out: &str| Outcome::Ended {
+            code,
+            out: out.to_owned(),
+            err: String::new(),
+            took: Duration::ZERO,
+        };
+        assert!(judge(ended(Some(0), "")).is_ok());
+        assert!(judge(ended(Some(0), &json!({"continue": true}).to_string())).is_ok());
+        for (code, out) in [(Some(0), "hello"), (Some(0), "[]"), (Some(2), ""), (None, "")] {
+            assert!(judge(ended(code, out)).is_err(), "{code:?} {out}");
+        }
+        assert_eq!(judge(Outcome::Hung).unwrap_err(), "gave no answer within 5 seconds");
+    }
+}

@@ -1,0 +1,44 @@
+//! The client: found, and of which version.
+
+use super::code::Code;
+use super::finding::Finding;
+use crate::env::Env;
+use crate::settings::client::{Asked, Client};
+use crate::settings::command::find;
+
+/// Looks at what the client said.
+pub fn check(asked: &Asked, env: &Env) -> Finding {
+    match (&asked.at, &asked.answer) {
+        (Some(at), Client::Known(version)) => {
+            // The bare word is what the search path leads to.
+            let path = at.to_str().and_then(|name| find(name, env));
+            Finding::ok(Code::Client, format!("client {version} ({})", path.as_ref().unwrap_or(at).display()))
+        }
+        (Some(at), Client::Unknown(why)) => {
+            let version = format!("{} --version", at.display());
+            Finding::unknown(Code::Client, why).mend(format!("{version}, and mend what it says"))
+        }
+        (None, Client::Unknown(why)) => {
+            Finding::bad(Code::Client, why).mend("install Claude Code, or put `claude` on the search path")
+        }
+        // Not asked for: somebody said the version.
+        (None, Client::Known(version)) => Finding::ok(Code::Client, format!("client {version}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Verdict;
+    use crate::settings::version::Version;
+
+    #[test]
+    fn a_client_is_well_unsure_or_missing() {
+        let asked = |at: Option<&str>, answer| Asked { at: at.map(Into::into), answer };
+        let unknown = || Client::Unknown("it hangs".to_owned());
+        let verdict = |asked| check(&asked, &Env::default()).verdict;
+        assert_eq!(verdict(asked(Some("claude"), Client::Known(Version(2, 1, 328)))), Verdict::Ok);
+        assert_eq!(verdict(asked(Some("claude"), unknown())), Verdict::Unknown);
+        assert_eq!(verdict(asked(None, unknown())), Verdict::Bad);
+    }
+}

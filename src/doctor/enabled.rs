@@ -1,0 +1,94 @@
+//! Whether the client reads its settings files, and runs hooks at all.
+
+use serde_json::Value;
+
+use super::code::Code;
+use super::facts::{Facts, count};
+use super::finding::Finding;
+use super::layer::{Kind, Layer, State};
+
+/// Looks whether the client can read each file.
+pub fn settings(layers: &[Layer]) -> Vec<Finding> {
+    let unread = layers.iter().filter_map(|layer| match &layer.state {
+        State::Unread(why) => {
+            let path = layer.path.display().to_string();
+            let what = if why.contains(&path) { why.clone() } else { format!("{path}: {why}") };
+            Some(Finding::bad(Code::Settings, what).mend(format!("mend {path}")))
+        }
+        State::Missing | State::Read(_) => None,
+    });
+    let found: Vec<Finding> = unread.collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let there = layers.iter().filter(|layer| layer.value().is_some());
+    let there: Vec<String> = there.map(|layer| layer.path.display().to_string()).collect();
+    vec![match there.as_slice() {
+        [] => Finding::ok(Code::Settings, "the client has no settings file yet"),
+        there => {
+            let files = count(there.len(), "settings file");
+            Finding::ok(Code::Settings, format!("the client can read {files}: {}", there.join(", ")))
+        }
+    }]
+}
+
+/// Looks for what keeps hooks from running.
+pub fn hooks(facts: &Facts<'_>) -> Vec<Finding> {
+    let is_set = |layer: &&Layer, key: &str| {
+        layer.value().and_then(|value| value.get(key)) == Some(&Value::Bool(true))
+    };
+    let mut found: Vec<Finding> = Vec::new();
+    for layer in facts.layers.iter().filter(|layer| is_set(layer, "disableAllHooks")) {
+        let path = layer.path.display();
+        let what = format!("no hook runs: `disableAllHooks` is true in {path}");
+        found.push(
+            Finding::bad(Code::HooksEnabled, what).mend(format!("take `disableAllHooks` out of {path}")),
+        );
+    }
+    let only = facts.layers.iter().filter(|layer| layer.kind == Kind::Managed);
+    for layer in only.filter(|layer| is_set(layer, "allowManagedHooksOnly")) {
+        let path = layer.path.display();
+        if layer.ours().is_empty() {
+            let what = format!("only the administrator's hooks run: `allowManagedHooksOnly` in {path}");
+            let mend = format!("ask whoever manages {path} to add the hooks: hooks/settings.example.json");
+            found.push(Finding::bad(Code::HooksEnabled, what).mend(mend));
+        }
+    }
+    if found.is_empty() {
+        found.push(Finding::ok(Code::HooksEnabled, "no setting keeps hooks from running"));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::doctor::Verdict;
+    use crate::doctor::facts::tests::facts;
+    use crate::settings::version::Version;
+
+    #[test]
+    fn the_administrator_may_let_only_managed_hooks_run() {
+        let ours = json!({"hooks": {"Stop": [{"hooks": [{"command": "/bin/teamkeep hook stop"}]}]}});
+        let with = |managed: Value| {
+            let facts = facts(Version(2, 1, 328), &[(Kind::Managed, managed), (Kind::User, ours.clone())]);
+            hooks(&facts).remove(0)
+        };
+        let only = json!({"allowManagedHooksOnly": true});
+        let finding = with(only.clone());
+        assert_eq!(finding.verdict, Verdict::Bad);
+        assert_eq!(
+            finding.what,
+            "only the administrator's hooks run: `allowManagedHooksOnly` in /Managed.json"
+        );
+        let mut both = ours.clone();
+        both["allowManagedHooksOnly"] = json!(true);
+        assert_eq!(with(both).verdict, Verdict::Ok, "ours are among them");
+        assert_eq!(with(json!({"allowManagedHooksOnly": false})).verdict, Verdict::Ok);
+        assert_eq!(with(json!({"disableAllHooks": true})).verdict, Verdict::Bad);
+        let user = facts(Version(2, 1, 328), &[(Kind::User, only)]);
+        assert_eq!(hooks(&user)[0].verdict, Verdict::Ok, "only an administrator can say so");
+    }
+}

@@ -1,0 +1,101 @@
+//! What the client knows of what stands in its settings.
+
+use serde_json::Value;
+
+use super::code::Code;
+use super::facts::{Facts, count};
+use super::finding::Finding;
+use super::layer::Layer;
+use crate::settings::entries::since;
+use crate::settings::version::{FIRST_WITH_ARGS, Version};
+
+/// The first client that passes over an event that it does not know; those before skip the whole file.
+const FIRST_LENIENT: Version = Version(2, 1, 101);
+
+/// Looks at every event in every file, ours or not, and at the form of our hooks.
+pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
+    let Some(version) = facts.version() else {
+        let what = "which events the client knows cannot be told without its version";
+        return vec![Finding::unknown(Code::ClientEvents, what)];
+    };
+    let found: Vec<Finding> = facts
+        .layers
+        .iter()
+        .flat_map(|layer| [unknown(layer, version, &facts.call), form(layer, version, &facts.call)])
+        .flatten()
+        .collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let events = facts.ours().len();
+    let what = match events {
+        0 => format!("client {version} knows every event in its settings"),
+        _ => format!("client {version} knows the events of all {}", count(events, "hook")),
+    };
+    vec![Finding::ok(Code::ClientEvents, what)]
+}
+
+fn unknown(layer: &Layer, version: Version, call: &str) -> Option<Finding> {
+    let hooks = layer.value()?.get("hooks").and_then(Value::as_object)?;
+    let late: Vec<&str> = hooks
+        .keys()
+        .filter(|event| since(event).is_some_and(|since| version < since))
+        .map(String::as_str)
+        .collect();
+    if late.is_empty() {
+        return None;
+    }
+    let (path, names) = (layer.path.display(), late.join(", "));
+    let ours = layer.ours();
+    let all_ours = late.iter().all(|event| ours.iter().any(|ours| ours.entry.event == *event));
+    let mend = layer.install(call).filter(|_| all_ours);
+    let mend = mend.unwrap_or_else(|| format!("take {names} out of {path}, or upgrade the client"));
+    Some(if version < FIRST_LENIENT {
+        let what = format!("client {version} skips all of {path}, because it does not know {names}");
+        Finding::bad(Code::ClientEvents, what).mend(mend)
+    } else {
+        let what = format!("client {version} does not know {names} in {path}, and never runs those hooks");
+        Finding::warn(Code::ClientEvents, what).mend(mend)
+    })
+}
+
+fn form(layer: &Layer, version: Version, call: &str) -> Option<Finding> {
+    let ours = layer.ours();
+    let with_args = ours.iter().filter(|ours| ours.hook().get("args").is_some()).count();
+    (with_args > 0 && version < FIRST_WITH_ARGS).then(|| {
+        let hooks = count(with_args, "hook");
+        let path = layer.path.display();
+        let what = format!("client {version} reads no `args`, which {hooks} in {path} have");
+        let mend = layer.install(call).unwrap_or_else(|| "upgrade the client".to_owned());
+        Finding::bad(Code::ClientEvents, what).mend(mend)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::doctor::Verdict;
+    use crate::doctor::facts::tests::facts;
+    use crate::doctor::layer::Kind;
+
+    #[test]
+    fn one_unknown_event_costs_an_old_client_the_file_and_a_newer_one_the_hook() {
+        let theirs = json!({"hooks": {"WorktreeCreate": [{"hooks": [{"command": "mine"}]}]}});
+        let late =
+            json!({"hooks": {"TaskCreated": [{"hooks": [{"command": "teamkeep hook task-created"}]}]}});
+        let found = |version, kind, value: &Value| check(&facts(version, &[(kind, value.clone())])).remove(0);
+        assert_eq!(found(Version(2, 1, 49), Kind::User, &theirs).verdict, Verdict::Bad);
+        assert_eq!(found(Version(2, 1, 50), Kind::User, &theirs).verdict, Verdict::Ok);
+        let ours = found(Version(2, 1, 83), Kind::User, &late);
+        assert_eq!((ours.verdict, ours.mend.as_deref()), (Verdict::Bad, Some("teamkeep install")));
+        let local = found(Version(2, 1, 83), Kind::Local, &late);
+        assert_eq!(local.mend.as_deref(), Some("teamkeep install --scope local"));
+        let managed = found(Version(2, 1, 83), Kind::Managed, &late);
+        assert_eq!(
+            managed.mend.as_deref(),
+            Some("take TaskCreated out of /Managed.json, or upgrade the client")
+        );
+    }
+}

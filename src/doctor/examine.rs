@@ -1,0 +1,44 @@
+//! All checks, in their order.
+
+use super::facts::Facts;
+use super::finding::{Finding, Health};
+use super::{
+    answer, client, enabled, events, hooks, matcher, policy, program, record, store, switches, teams, twice,
+    versions,
+};
+use crate::config::Problem;
+use crate::error::Result;
+
+/// Makes all checks. Nothing is changed: the program that the hooks name is tried out with a record of its own.
+/// `misnamed` is what is wrong with the name of the configuration file.
+///
+/// # Errors
+/// When a directory of the record cannot be listed.
+pub fn examine(facts: &Facts<'_>, misnamed: Option<&Problem>) -> Result<Health> {
+    let named = program::named(facts);
+    let mut findings: Vec<Finding> = vec![client::check(&facts.asked, facts.env)];
+    findings.extend(events::check(facts));
+    findings.push(switches::teams(facts));
+    findings.push(switches::tasks(facts));
+    findings.extend(enabled::settings(&facts.layers));
+    findings.extend(enabled::hooks(facts));
+    findings.push(hooks::installed(facts));
+    findings.push(hooks::complete(facts)?);
+    findings.push(twice::check(facts));
+    findings.extend(matcher::check(facts));
+    findings.push(hooks::budget(facts));
+    findings.extend(program::check(facts, &named));
+    findings.extend(answer::check(facts, &named));
+    findings.push(program::search_path(facts));
+    findings.push(versions::check(facts, &named));
+    findings.push(policy::files(facts, misnamed));
+    findings.push(policy::trust(facts));
+    findings.push(store::private(facts));
+    findings.push(store::writable(facts));
+    findings.push(store::room(facts));
+    findings.push(record::last_event(facts));
+    findings.push(record::newest_run(facts)?);
+    findings.push(record::failures(facts));
+    findings.push(teams::check(facts));
+    Ok(Health { findings })
+}

@@ -1,0 +1,98 @@
+//! What is gathered once, for all checks.
+
+use super::layer::{Kind, Layer, Ours, layers, plugins};
+use crate::clock::Time;
+use crate::config::{Effective, Files, layers as policy};
+use crate::env::Env;
+use crate::paths::Paths;
+use crate::settings::client::{Asked, Client};
+use crate::settings::command::typed;
+use crate::settings::version::Version;
+
+/// What the checks look at.
+#[derive(Debug)]
+pub struct Facts<'a> {
+    /// The environment.
+    pub env: &'a Env,
+    /// Where things are.
+    pub paths: &'a Paths,
+    /// The time.
+    pub now: Time,
+    /// What the client said.
+    pub asked: Asked,
+    /// Its settings files, the strongest first.
+    pub layers: Vec<Layer>,
+    /// Plugins of ours that are switched on.
+    pub plugins: Vec<String>,
+    /// The policy in force.
+    pub policy: Effective,
+    /// How a person calls this program.
+    pub call: String,
+}
+
+impl<'a> Facts<'a> {
+    /// Gathers them. Nothing is changed.
+    pub fn gather(env: &'a Env, paths: &'a Paths, files: &Files, now: Time, asked: Asked) -> Facts<'a> {
+        let layers = layers(env, paths);
+        let plugins = plugins(&layers);
+        let policy = policy::load(files);
+        Facts { env, paths, now, asked, layers, plugins, policy, call: typed(env) }
+    }
+
+    /// The client's version, if it said one.
+    pub fn version(&self) -> Option<Version> {
+        match self.asked.answer {
+            Client::Known(version) => Some(version),
+            Client::Unknown(_) => None,
+        }
+    }
+
+    /// Every hook of ours that the client finds.
+    pub fn ours(&self) -> Vec<Ours<'_>> {
+        self.layers.iter().flat_map(Layer::ours).collect()
+    }
+
+    /// The settings of one kind.
+    pub fn layer(&self, kind: Kind) -> Option<&Layer> {
+        self.layers.iter().find(|layer| layer.kind == kind)
+    }
+
+    /// The command that installs into the file that has most of ours, else into the user's.
+    pub fn install(&self) -> String {
+        let most = self.layers.iter().filter(|layer| layer.kind != Kind::Managed);
+        let most = most.filter(|layer| !layer.ours().is_empty()).max_by_key(|layer| layer.ours().len());
+        most.and_then(|layer| layer.install(&self.call)).unwrap_or_else(|| format!("{} install", self.call))
+    }
+}
+
+/// `1 hook`, `2 hooks`.
+pub fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+pub mod tests {
+    use std::path::PathBuf;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::doctor::layer::State;
+
+    /// The facts of a client of this version with these settings, the strongest first.
+    pub fn facts(version: Version, settings: &[(Kind, Value)]) -> Facts<'static> {
+        let env: &'static Env = Box::leak(Box::default());
+        let paths: &'static Paths = Box::leak(Box::new(Paths::find(env)));
+        let path = |kind: Kind| PathBuf::from(format!("/{kind:?}.json"));
+        let layer = |(kind, value): &(Kind, Value)| Layer {
+            kind: *kind,
+            path: path(*kind),
+            state: State::Read(value.clone()),
+        };
+        let layers: Vec<Layer> = settings.iter().map(layer).collect();
+        let asked = Asked { at: Some("claude".into()), answer: Client::Known(version) };
+        let (plugins, policy) = (plugins(&layers), Effective::default());
+        let now = crate::clock::parse("2026-02-03T04:05:06Z").unwrap();
+        Facts { env, paths, now, asked, layers, plugins, policy, call: "teamkeep".to_owned() }
+    }
+}

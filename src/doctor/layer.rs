@@ -1,0 +1,171 @@
+//! The settings files of the client, and what of ours stands in each.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::env::Env;
+use crate::paths::Paths;
+use crate::settings::command::{called, is_same};
+use crate::settings::entries::Entry;
+use crate::settings::file::SettingsFile;
+use crate::settings::locate::{Scope, settings_of};
+use crate::settings::plan;
+use crate::settings::read::{data, loose, text_of};
+
+/// Where an administrator puts settings that nobody can override.
+const MANAGED: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/ClaudeCode/managed-settings.json"
+} else {
+    "/etc/claude-code/managed-settings.json"
+};
+
+/// Whose settings they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The administrator's.
+    Managed,
+    /// The user's in this project.
+    Local,
+    /// Everybody's in this project.
+    Project,
+    /// The user's.
+    User,
+}
+
+/// A settings file.
+#[derive(Debug, Clone)]
+pub struct Layer {
+    /// Whose it is.
+    pub kind: Kind,
+    /// The file.
+    pub path: PathBuf,
+    /// What is in it.
+    pub state: State,
+}
+
+/// What is in a settings file.
+#[derive(Debug, Clone)]
+pub enum State {
+    /// There is none.
+    Missing,
+    /// The client cannot read it, for this reason.
+    Unread(String),
+    /// The settings.
+    Read(Value),
+}
+
+/// One hook of ours.
+#[derive(Debug, Clone)]
+pub struct Ours<'a> {
+    /// The file that it stands in.
+    pub layer: &'a Layer,
+    /// The event and the matcher group, with this command alone.
+    pub entry: Entry,
+}
+
+impl Ours<'_> {
+    /// The command.
+    pub fn hook(&self) -> &Value {
+        self.entry.group.pointer("/hooks/0").unwrap_or(&Value::Null)
+    }
+
+    /// The program and its arguments.
+    pub fn words(&self) -> Vec<String> {
+        called(self.hook())
+    }
+}
+
+impl Layer {
+    /// Reads a file.
+    pub fn read(kind: Kind, path: &Path) -> Layer {
+        let state = match SettingsFile::read(path) {
+            Err(error) => State::Unread(error.to_string()),
+            Ok(SettingsFile { content: None, .. }) => State::Missing,
+            Ok(file) => State::of(file.bytes()),
+        };
+        Layer { kind, path: path.to_path_buf(), state }
+    }
+
+    /// The settings, if the client can read them.
+    pub fn value(&self) -> Option<&Value> {
+        match &self.state {
+            State::Read(value) => Some(value),
+            State::Missing | State::Unread(_) => None,
+        }
+    }
+
+    /// The hooks of ours that the client finds in it.
+    pub fn ours(&self) -> Vec<Ours<'_>> {
+        let entries = self.value().map(plan::ours).unwrap_or_default();
+        entries.into_iter().map(|entry| Ours { layer: self, entry }).collect()
+    }
+
+    /// The command line of `install` or `uninstall` for this file, if it is one that we may change; `call` is how a
+    /// person calls this program.
+    pub fn command(&self, call: &str, verb: &str) -> Option<String> {
+        match self.kind {
+            Kind::Managed => None,
+            Kind::User => Some(format!("{call} {verb}")),
+            Kind::Project => Some(format!("{call} {verb} --scope project")),
+            Kind::Local => Some(format!("{call} {verb} --scope local")),
+        }
+    }
+
+    /// The command line that installs into this file, if we may.
+    pub fn install(&self, call: &str) -> Option<String> {
+        self.command(call, "install")
+    }
+}
+
+impl State {
+    /// What a content says to the client.
+    pub fn of(content: &[u8]) -> State {
+        let text = match text_of(content) {
+            Ok((_, text)) if text.trim().is_empty() => "{}",
+            Ok((_, text)) => text,
+            Err(why) => return State::Unread(why),
+        };
+        match (data(text), loose(text)) {
+            (Err(why), _) => State::Unread(why),
+            (Ok(_), Some(line)) => {
+                let why = "the client reads strict JSON, without comments and trailing commas";
+                State::Unread(format!("{why}, and skips the whole file for its line {line}"))
+            }
+            (Ok(value), None) => State::Read(value),
+        }
+    }
+}
+
+/// Every settings file that there may be, the strongest first. A project that is the user's home has no file of its
+/// own.
+pub fn layers(env: &Env, paths: &Paths) -> Vec<Layer> {
+    let mut layers = vec![Layer::read(Kind::Managed, Path::new(MANAGED))];
+    let user = settings_of(Scope::User, env, paths).ok();
+    let scopes = [(Kind::Local, Scope::Local), (Kind::Project, Scope::Project)];
+    for (kind, scope) in scopes {
+        if let Ok(path) = settings_of(scope, env, paths)
+            && !user.as_ref().is_some_and(|user| *user == path || is_same(user, &path))
+        {
+            layers.push(Layer::read(kind, &path));
+        }
+    }
+    layers.extend(user.map(|user| Layer::read(Kind::User, &user)));
+    layers
+}
+
+/// The plugins of ours that are switched on: `teamkeep@<marketplace>`.
+pub fn plugins(layers: &[Layer]) -> Vec<String> {
+    let mut seen: Vec<(String, bool)> = Vec::new();
+    for layer in layers {
+        let enabled = layer.value().and_then(|value| value.get("enabledPlugins")).and_then(Value::as_object);
+        for (name, on) in enabled.into_iter().flatten() {
+            let ours = name.split('@').next() == Some("teamkeep");
+            // The strongest file that names it decides.
+            if ours && !seen.iter().any(|(known, _)| known == name) {
+                seen.push((name.clone(), *on == Value::Bool(true)));
+            }
+        }
+    }
+    seen.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect()
+}

@@ -1,0 +1,116 @@
+//! Whether a matcher keeps a hook from what it is for.
+
+use std::collections::BTreeMap;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::code::Code;
+use super::facts::Facts;
+use super::finding::Finding;
+use super::hooks::matcher_of;
+
+/// Events whose matcher the client does not look at.
+const UNMATCHED: &[&str] = &["UserPromptSubmit", "Stop", "TeammateIdle", "TaskCreated", "TaskCompleted"];
+
+/// Looks at the matchers of our hooks, those of one event together.
+pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
+    let ours = facts.ours();
+    let mut matchers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for ours in &ours {
+        let matcher = ours.entry.group.get("matcher").and_then(Value::as_str).unwrap_or_default();
+        matchers.entry(&ours.entry.event).or_default().push(matcher);
+    }
+    let found: Vec<Finding> = matchers
+        .iter()
+        .filter_map(|(event, matchers)| Some(of(event, matchers)?.mend(facts.install())))
+        .collect();
+    match (found.is_empty(), ours.is_empty()) {
+        (false, _) => found,
+        (true, true) => {
+            vec![Finding::unknown(Code::HookMatcher, "there are no matchers to look at")]
+        }
+        (true, false) => vec![Finding::ok(Code::HookMatcher, "every matcher lets through what is recorded")],
+    }
+}
+
+/// What is wrong with the matchers of an event, if anything is.
+fn of(event: &str, matchers: &[&str]) -> Option<Finding> {
+    if UNMATCHED.contains(&event) || matchers.iter().any(|matcher| matches!(*matcher, "" | "*")) {
+        return None;
+    }
+    let all = matchers.join(", ");
+    let subjects = subjects(event);
+    if subjects.is_empty() {
+        let what = format!("the {event} hook runs only for {all:?}");
+        return Some(Finding::warn(Code::HookMatcher, what));
+    }
+    let mut left = Vec::new();
+    for subject in &subjects {
+        let answers: Option<Vec<bool>> = matchers.iter().map(|matcher| lets(matcher, subject)).collect();
+        match answers {
+            None => {
+                let what = format!("whether {all:?} of {event} ever matches cannot be told");
+                return Some(Finding::unknown(Code::HookMatcher, what));
+            }
+            Some(answers) if answers.contains(&true) => {}
+            Some(_) => left.push(subject.as_str()),
+        }
+    }
+    if left.is_empty() {
+        None
+    } else if left.len() == subjects.len() {
+        let what = format!("the {event} hook never runs: {all:?} matches nothing that is recorded");
+        Some(Finding::bad(Code::HookMatcher, what))
+    } else {
+        let what = format!("the {event} hook leaves out {}: its matcher is {all:?}", left.join(", "));
+        Some(Finding::warn(Code::HookMatcher, what))
+    }
+}
+
+/// What the matcher of an event is held against, as far as we want to hear of it.
+fn subjects(event: &str) -> Vec<String> {
+    let words = match event {
+        "SessionStart" => "startup|resume|clear|compact".to_owned(),
+        "SessionEnd" => "clear|logout|prompt_input_exit|other".to_owned(),
+        "PreCompact" => "manual|auto".to_owned(),
+        _ => matcher_of(event).unwrap_or_default(),
+    };
+    words.split('|').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// Whether the client lets a subject through: plain words are compared whole, all else is a regular expression that is
+/// sought anywhere. `None` when that cannot be told.
+fn lets(matcher: &str, subject: &str) -> Option<bool> {
+    if matcher.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '|') {
+        return Some(matcher.split('|').any(|word| word == subject));
+    }
+    Regex::new(matcher).ok().map(|regex| regex.is_match(subject))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Verdict;
+
+    fn verdict(event: &str, matchers: &[&str]) -> Option<Verdict> {
+        of(event, matchers).map(|finding| finding.verdict)
+    }
+
+    #[test]
+    fn a_matcher_is_held_against_what_is_recorded() {
+        let tools = matcher_of("PreToolUse").unwrap();
+        assert_eq!(verdict("PreToolUse", &[&tools]), None);
+        for wide in ["", "*", ".*", "T|.+"] {
+            assert_eq!(verdict("PreToolUse", &[wide]), None, "{wide}");
+        }
+        assert_eq!(verdict("PreToolUse", &["Bash"]), Some(Verdict::Bad));
+        assert_eq!(verdict("PreToolUse", &["sendmessage"]), Some(Verdict::Bad), "letters count");
+        assert_eq!(verdict("PostToolUse", &["SendMessage|Task"]), Some(Verdict::Warn));
+        assert_eq!(verdict("PostToolUse", &["Bash", "Team.*|Agent|Send.*|Task.*"]), None);
+        assert_eq!(verdict("PreToolUse", &["(?!x)"]), Some(Verdict::Unknown), "no expression of ours");
+        assert_eq!(verdict("SessionStart", &["startup"]), Some(Verdict::Warn));
+        assert_eq!(verdict("SubagentStop", &["alice"]), Some(Verdict::Warn));
+        assert_eq!(verdict("Stop", &["Bash"]), None, "the client does not look at it");
+    }
+}

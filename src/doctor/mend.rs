@@ -1,0 +1,101 @@
+//! What can be mended without a person: planned from what was found, and done only where it is ours.
+
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+use super::code::Code;
+use super::facts::Facts;
+use super::finding::Health;
+use super::layer::{Kind, State};
+use super::store::{Open, open_to_others};
+use crate::error::{Error, Result};
+use crate::fs::named;
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// The hooks go into the user's settings, through `install`.
+    Install,
+    /// Something of the record becomes the user's alone.
+    Shut(Open),
+}
+
+/// What `install` mends where ours stand in the user's settings.
+const INSTALLED: &[Code] = &[
+    Code::ClientEvents,
+    Code::HooksComplete,
+    Code::HooksTwice,
+    Code::HookMatcher,
+    Code::SessionEndBudget,
+    Code::HookCommand,
+    Code::HookAnswer,
+];
+
+/// What is to be done. What is not ours is left to its owner: other people's hooks and settings, a project's files,
+/// team directories.
+pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let user = facts.layer(Kind::User);
+    let is_editable = user.is_some_and(|user| !matches!(user.state, State::Unread(_)));
+    let ours = user.is_some_and(|user| !user.ours().is_empty());
+    let nowhere = health.is_amiss(Code::HooksInstalled);
+    let amiss = || INSTALLED.iter().any(|code| health.is_amiss(*code));
+    if is_editable && (nowhere || (ours && amiss())) {
+        steps.push(Step::Install);
+    }
+    steps.extend(open_to_others(&facts.paths.store).into_iter().map(Step::Shut));
+    steps
+}
+
+/// Takes the permissions of all others from a file or directory of this user's. What is a link by now, or somebody
+/// else's, is left alone.
+///
+/// # Errors
+/// When the disk refuses.
+pub fn shut(path: &Path) -> Result<()> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
+    let change = || -> std::io::Result<()> {
+        let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.uid() != rustix::process::geteuid().as_raw() {
+            return Err(std::io::Error::other("it belongs to another user"));
+        }
+        let mode = metadata.permissions().mode() & 0o700;
+        file.set_permissions(std::fs::Permissions::from_mode(mode))
+    };
+    change().map_err(|error| Error::from(named(error, "change the mode of", path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::doctor::facts::tests::facts;
+    use crate::doctor::finding::Finding;
+    use crate::doctor::layer::Kind;
+    use crate::settings::version::Version;
+
+    /// Whether an install is planned where this check found something.
+    fn installs(settings: &[(Kind, Value)], code: Code) -> bool {
+        let mut facts = facts(Version(2, 1, 328), settings);
+        let paths = crate::paths::Paths { store: "/no/such/record".into(), ..facts.paths.clone() };
+        facts.paths = &paths;
+        plan(&facts, &Health { findings: vec![Finding::bad(code, "it is broken")] }) == [Step::Install]
+    }
+
+    #[test]
+    fn only_what_is_ours_in_the_user_s_file_is_mended() {
+        let ours = || json!({"hooks": {"Stop": [{"hooks": [{"command": "/bin/teamkeep hook stop"}]}]}});
+        let user = [(Kind::User, ours())];
+        assert!(installs(&user, Code::HookCommand) && installs(&user, Code::HooksComplete));
+        assert!(!installs(&user, Code::HooksEnabled), "a switch is the user's own");
+        assert!(!installs(&user, Code::PolicyFiles));
+        let project = [(Kind::Project, ours()), (Kind::User, json!({}))];
+        assert!(!installs(&project, Code::HookCommand), "a project's file is everybody's");
+        assert!(installs(&[(Kind::User, json!({}))], Code::HooksInstalled));
+        assert!(!installs(&[], Code::HooksInstalled), "there is no telling where");
+    }
+}

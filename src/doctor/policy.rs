@@ -1,0 +1,66 @@
+//! The policy's files: sound and trusted.
+
+use super::code::Code;
+use super::facts::{Facts, count};
+use super::finding::Finding;
+use crate::config::{Code as Kind, Problem, Standing};
+
+/// Looks whether they make sense.
+pub fn files(facts: &Facts<'_>, misnamed: Option<&Problem>) -> Finding {
+    let code = Code::PolicyFiles;
+    let is_trust = |problem: &&Problem| matches!(problem.code, Kind::Untrusted | Kind::BadTrust);
+    let problems: Vec<&Problem> = misnamed
+        .into_iter()
+        .chain(facts.policy.problems.iter().filter(|problem| !is_trust(problem)))
+        .collect();
+    let errors = problems.iter().filter(|problem| problem.is_error()).count();
+    let check = format!("{} policy check", facts.call);
+    let first = problems.iter().find(|problem| problem.is_error()).or(problems.first());
+    match first {
+        Some(first) if errors > 0 => {
+            let what = format!("{}: {}", first.place(), first.message);
+            let more = if errors > 1 {
+                format!(" (and {})", count(errors - 1, "other error"))
+            } else {
+                String::new()
+            };
+            Finding::bad(code, format!("{what}{more}")).mend(check)
+        }
+        Some(first) => Finding::warn(code, format!("{}: {}", first.place(), first.message)).mend(check),
+        None => Finding::ok(
+            code,
+            match (facts.policy.has_user, facts.policy.project.is_some()) {
+                (false, false) => "no configuration file: the defaults are in force".to_owned(),
+                (true, false) => format!("{} makes sense", facts.paths.config.display()),
+                (false, true) => "the project's file makes sense".to_owned(),
+                (true, true) => format!("{} and the project's file make sense", facts.paths.config.display()),
+            },
+        ),
+    }
+}
+
+/// Looks whether the project's checks and rules run.
+pub fn trust(facts: &Facts<'_>) -> Finding {
+    let code = Code::PolicyTrust;
+    if let Some(bad) = facts.policy.problems.iter().find(|problem| problem.code == Kind::BadTrust) {
+        let what = format!("what was trusted cannot be read, so nothing is: {}", bad.message);
+        return Finding::bad(code, what).mend(format!("mend {}", facts.paths.trust().display()));
+    }
+    let Some(project) = &facts.policy.project else {
+        return Finding::ok(code, "this project has no policy file");
+    };
+    let path = project.path.display();
+    let trust = format!("{} policy trust", facts.call);
+    match project.standing {
+        Standing::Nothing => Finding::ok(code, format!("{path} runs nothing")),
+        Standing::Trusted => Finding::ok(code, format!("{path} is trusted, as it is now")),
+        Standing::Untrusted => {
+            Finding::warn(code, format!("{path} is not trusted: its {} do not run", project.runs()))
+                .mend(trust)
+        }
+        Standing::Changed => {
+            let what = format!("{path} changed since it was trusted: its {} do not run", project.runs());
+            Finding::warn(code, what).mend(trust)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The programs that the hooks name.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::code::Code;
+use super::facts::Facts;
+use super::finding::Finding;
+use super::layer::{Kind, Ours};
+use crate::env::Env;
+use crate::settings::command::{is_executable, is_same, on_search_path};
+
+/// A program that hooks name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// As the settings name it.
+    pub word: String,
+    /// Where that leads, if it can be told without a shell.
+    pub path: Option<PathBuf>,
+    /// Whether it may be run here: what a repository's file names is run by nobody who did not ask for it.
+    pub is_trusted: bool,
+}
+
+/// The programs that the hooks name, each once.
+pub fn named(facts: &Facts<'_>) -> Vec<Named> {
+    let running = std::env::current_exe().ok();
+    let mut all: Vec<Named> = Vec::new();
+    for ours in facts.ours() {
+        let Some(word) = ours.words().into_iter().next() else { continue };
+        let path = resolve(&ours, &word, facts.env);
+        let known = [running.clone(), found(facts.env)];
+        let own = matches!(ours.layer.kind, Kind::User | Kind::Managed)
+            || path.as_ref().is_some_and(|path| known.iter().flatten().any(|known| is_same(known, path)));
+        match all.iter_mut().find(|other| other.word == word) {
+            Some(other) => other.is_trusted |= own,
+            None => all.push(Named { word, path, is_trusted: own }),
+        }
+    }
+    all
+}
+
+/// What the search path leads to, if it is an absolute path: nothing of the current directory is run.
+pub fn found(env: &Env) -> Option<PathBuf> {
+    on_search_path(env).filter(|path| path.is_absolute())
+}
+
+/// Where a word leads: on the search path, from the root, or from the home that a shell would put in.
+fn resolve(ours: &Ours<'_>, word: &str, env: &Env) -> Option<PathBuf> {
+    if word == "teamkeep" {
+        return found(env);
+    }
+    if Path::new(word).is_absolute() {
+        return Some(PathBuf::from(word));
+    }
+    let by_shell = ours.hook().get("args").and_then(Value::as_array).is_none_or(Vec::is_empty);
+    let home = ["~/", "$HOME/", "${HOME}/"].iter().find_map(|home| word.strip_prefix(home));
+    home.filter(|_| by_shell).and_then(|rest| Some(env.home.as_ref()?.join(rest)))
+}
+
+/// Looks whether each is there.
+pub fn check(facts: &Facts<'_>, named: &[Named]) -> Vec<Finding> {
+    let of = |one: &Named| match &one.path {
+        _ if one.word == "teamkeep" && one.path.is_none() => {
+            let what = "the hooks run `teamkeep`, which is not on the search path: they fail";
+            Finding::bad(Code::HookCommand, what).mend(facts.install())
+        }
+        None => {
+            let what = format!("where {} leads cannot be told without a shell", one.word);
+            Finding::unknown(Code::HookCommand, what).mend(facts.install())
+        }
+        Some(path) if !path.exists() => {
+            let what = format!("the hooks run {}, which is not there: they fail", path.display());
+            Finding::bad(Code::HookCommand, what).mend(facts.install())
+        }
+        Some(path) if !is_executable(path) => {
+            let what = format!("the hooks run {}, which cannot be run: they fail", path.display());
+            Finding::bad(Code::HookCommand, what).mend(facts.install())
+        }
+        Some(path) => Finding::ok(Code::HookCommand, format!("the hooks run {}", path.display())),
+    };
+    match (named.is_empty(), facts.plugins.is_empty()) {
+        (true, true) => vec![Finding::unknown(Code::HookCommand, "there are no hooks to look at")],
+        (true, false) => {
+            vec![Finding::ok(Code::HookCommand, "the plugin's hooks find the program themselves")]
+        }
+        (false, _) => named.iter().map(of).collect(),
+    }
+}
+
+/// Looks whether a person finds it.
+pub fn search_path(facts: &Facts<'_>) -> Finding {
+    match found(facts.env) {
+        Some(path) => Finding::ok(Code::SearchPath, format!("`teamkeep` is {}", path.display())),
+        None => {
+            let mut finding = Finding::warn(Code::SearchPath, "there is no `teamkeep` on the search path");
+            let dir = std::env::current_exe().ok().and_then(|path| path.parent().map(Path::to_path_buf));
+            if let Some(dir) = dir {
+                finding = finding.mend(format!("PATH=\"{}:$PATH\", in your shell's profile", dir.display()));
+            }
+            finding
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What is on record: the last event, the newest run, our own failures.
+
+use std::path::Path;
+
+use super::code::Code;
+use super::facts::{Facts, count};
+use super::finding::Finding;
+use crate::archive::Archive;
+use crate::clock::{self, Time};
+use crate::error::Result;
+use crate::fs::read_regular;
+use crate::log::{self, Range};
+use crate::verify::{Scope, Verifier};
+
+/// A session that writes for so long without an event has no hooks: between the events that are recorded a turn of
+/// one agent alone may be long.
+const SILENCE: i64 = 60 * 60;
+/// One day of seconds.
+const DAY: i64 = 24 * 60 * 60;
+/// A day's notes are never larger.
+const LARGEST: u64 = 64 << 20;
+
+/// Looks when the last event came, and whether the client was used since.
+pub fn last_event(facts: &Facts<'_>) -> Finding {
+    let code = Code::LastEvent;
+    let last = match log::last(&facts.paths.log(), Range::default(), 1, |_| true) {
+        Ok(last) => last.lines.back().and_then(|line| clock::parse(&line.recorded.at)),
+        Err(error) => return Finding::bad(code, format!("the log cannot be read: {error}")),
+    };
+    let used = facts.paths.client.as_deref().and_then(last_used);
+    let Some(last) = last else {
+        let what = "nothing is on record yet: the first session with hooks begins it";
+        return Finding::unknown(code, what);
+    };
+    let what = format!("the last event came {}", when(last, facts.now));
+    match used.filter(|used| (*used - last).num_seconds() > SILENCE) {
+        Some(used) => {
+            let what = format!("{what}, but the client was used {}", when(used, facts.now));
+            let mend = "look at /hooks in the client; sessions that ran before the install have none";
+            Finding::warn(code, what).mend(mend)
+        }
+        None => Finding::ok(code, what),
+    }
+}
+
+/// When the client last wrote a transcript.
+fn last_used(client: &Path) -> Option<Time> {
+    let within = |dir: &Path| std::fs::read_dir(dir).into_iter().flatten().flatten();
+    within(&client.join("projects"))
+        .flat_map(|project| within(&project.path()).collect::<Vec<_>>())
+        .filter(|entry| entry.path().extension().is_some_and(|kind| kind == "jsonl"))
+        .filter_map(|entry| entry.metadata().ok()?.modified().ok().map(Time::from))
+        .max()
+}
+
+/// `2026-02-03 04:05:06 UTC (3 hours ago)`.
+fn when(time: Time, now: Time) -> String {
+    let seconds = (now - time).num_seconds().max(0);
+    let age = match seconds {
+        0..60 => "just now".to_owned(),
+        60..3_600 => format!("{} ago", count((seconds / 60) as usize, "minute")),
+        3_600..DAY => format!("{} ago", count((seconds / 3_600) as usize, "hour")),
+        _ => format!("{} ago", count((seconds / DAY) as usize, "day")),
+    };
+    format!("{} UTC ({age})", time.format("%Y-%m-%d %H:%M:%S"))
+}
+
+/// Looks whether the newest run is whole.
+///
+/// # Errors
+/// When a directory of the record cannot be listed.
+pub fn newest_run(facts: &Facts<'_>) -> Result<Finding> {
+    let (code, config) = (Code::NewestRun, &facts.policy.config);
+    let archive = Archive::new(facts.paths.archive(), config.archive.largest_file, config.log.lock_patience);
+    let (runs, damaged) = archive.runs();
+    if let Some(why) = archive.why_unlisted() {
+        let what = format!("the runs cannot be listed: {why}");
+        return Ok(Finding::bad(code, what).mend(format!("{} verify", facts.call)));
+    }
+    if let Some(run) = damaged.first() {
+        let what = archive.why_damaged(run);
+        return Ok(Finding::bad(code, what).mend(format!("{} verify", facts.call)));
+    }
+    let Some(run) = runs.iter().rev().find(|run| run.team.is_some()).or(runs.last()) else {
+        return Ok(Finding::unknown(code, "no run is on record yet"));
+    };
+    let (log, sessions) = (facts.paths.log(), facts.paths.sessions());
+    let scope = Scope::Run(run.run.clone());
+    let findings = Verifier { archive: &archive, log: &log, sessions: &sessions, scope }.run(&mut |_| ())?;
+    let name = run.team.as_deref().unwrap_or("a session without a team");
+    Ok(match findings.count {
+        0 => Finding::ok(code, format!("the newest run is whole: {name} ({})", run.run)),
+        damaged => {
+            let damaged = count(usize::try_from(damaged).unwrap_or(usize::MAX), "place");
+            let what = format!("the newest run, {name}, is damaged in {damaged}");
+            Finding::bad(code, what).mend(format!("{} verify {}", facts.call, run.run))
+        }
+    })
+}
+
+/// Looks what hook calls had to complain of.
+pub fn failures(facts: &Facts<'_>) -> Finding {
+    let code = Code::OwnFailures;
+    let dir = facts.paths.diagnostics();
+    let files = std::fs::read_dir(&dir).into_iter().flatten().flatten();
+    let mut notes: Vec<(Time, String)> = files
+        .filter_map(|file| read_regular(&file.path(), LARGEST).ok())
+        .flat_map(|(bytes, _)| {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            text.lines().filter_map(note).collect::<Vec<_>>()
+        })
+        .filter(|(at, _)| (facts.now - *at).num_seconds() <= DAY)
+        .collect();
+    notes.sort();
+    match notes.last() {
+        None => Finding::ok(code, "hook calls had nothing to complain of in the last 24 hours"),
+        Some((_, newest)) => {
+            let notes = count(notes.len(), "complaint");
+            let what = format!("{notes} of hook calls in the last 24 hours, the newest: {newest}");
+            Finding::warn(code, what).mend(format!("read {}", dir.display()))
+        }
+    }
+}
+
+/// `<time> [<pid>] <message>`.
+fn note(line: &str) -> Option<(Time, String)> {
+    let (time, rest) = line.split_once(" [")?;
+    let (_, message) = rest.split_once("] ")?;
+    let short: String = message.chars().take(200).collect();
+    Some((clock::parse(time)?, short))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_is_told_in_the_largest_unit() {
+        let now = clock::parse("2026-02-03T04:05:06Z").unwrap();
+        let age = |seconds: i64| when(now - chrono::TimeDelta::seconds(seconds), now);
+        assert_eq!(age(-5), "2026-02-03 04:05:11 UTC (just now)");
+        assert_eq!(age(61), "2026-02-03 04:04:05 UTC (1 minute ago)");
+        assert_eq!(age(7_200), "2026-02-03 02:05:06 UTC (2 hours ago)");
+        assert_eq!(age(3 * DAY), "2026-01-31 04:05:06 UTC (3 days ago)");
+    }
+}

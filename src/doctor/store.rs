@@ -1,0 +1,155 @@
+//! The record's place: private, writable, with room.
+
+use std::fs::Metadata;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access, statvfs};
+
+use super::code::Code;
+use super::facts::Facts;
+use super::finding::Finding;
+use crate::settings::command::quoted;
+
+/// Less than this is full.
+const FULL: u64 = 64 << 20;
+/// Less than this is soon full.
+const SCARCE: u64 = 1 << 30;
+
+/// Something of the record that others can reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Open {
+    /// The file or directory.
+    pub path: PathBuf,
+    /// Its permissions.
+    pub mode: u32,
+}
+
+/// The record's directory and what lies directly in it, as far as others can reach it and it is this user's. What is
+/// below a private directory is private.
+pub fn open_to_others(store: &Path) -> Vec<Open> {
+    let Ok(root) = store.canonicalize() else { return Vec::new() };
+    let inside = std::fs::read_dir(&root).into_iter().flatten().flatten().map(|entry| entry.path());
+    let own = rustix::process::geteuid().as_raw();
+    std::iter::once(root.clone())
+        .chain(inside)
+        .filter_map(|path| {
+            let metadata = path.symlink_metadata().ok()?;
+            let mode = metadata.permissions().mode() & 0o777;
+            let real = metadata.is_dir() || metadata.is_file();
+            (real && metadata.uid() == own && mode & 0o077 != 0).then_some(Open { path, mode })
+        })
+        .collect()
+}
+
+/// Looks who can reach it.
+pub fn private(facts: &Facts<'_>) -> Finding {
+    let (code, store) = (Code::StorePrivate, &facts.paths.store);
+    let shown = store.display();
+    let metadata = match store.metadata() {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Finding::ok(code, format!("there is no record yet; {shown} will be the user's alone"));
+        }
+        Err(error) => return Finding::unknown(code, format!("cannot look at {shown}: {error}")),
+    };
+    if let Some(finding) = foreign(store, &metadata) {
+        return finding;
+    }
+    let open = open_to_others(store);
+    let Some(first) = open.first() else {
+        return Finding::ok(code, format!("{shown} is the user's alone"));
+    };
+    let mend = format!("{} doctor --fix", facts.call);
+    let only_names = open.len() == 1 && store.canonicalize().is_ok_and(|root| root == first.path);
+    if only_names && first.mode & 0o022 == 0 {
+        let what = format!("others can list {shown} (mode {:o}), and read nothing in it", first.mode);
+        return Finding::warn(code, what).mend(mend);
+    }
+    let paths: Vec<String> =
+        open.iter().map(|open| format!("{} (mode {:o})", open.path.display(), open.mode)).collect();
+    Finding::bad(code, format!("others can reach the record: {}", paths.join(", "))).mend(mend)
+}
+
+fn foreign(store: &Path, metadata: &Metadata) -> Option<Finding> {
+    let own = rustix::process::geteuid().as_raw();
+    let shown = store.display();
+    if !metadata.is_dir() {
+        let what = format!("{shown} is no directory");
+        return Some(Finding::bad(Code::StorePrivate, what).mend("move it away, or set TEAMKEEP_HOME"));
+    }
+    (metadata.uid() != own).then(|| {
+        let what = format!("{shown} belongs to another user ({})", metadata.uid());
+        let mend = format!("chown -R {own} {}, as that user or root", quoted(&store.to_string_lossy()));
+        Finding::bad(Code::StorePrivate, what).mend(mend)
+    })
+}
+
+/// The directory, or the nearest one above it that is there.
+fn nearest(store: &Path) -> &Path {
+    store.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"))
+}
+
+/// Looks whether it can be written, without writing.
+pub fn writable(facts: &Facts<'_>) -> Finding {
+    let (code, store) = (Code::StoreWritable, &facts.paths.store);
+    let near = nearest(store);
+    if let Err(error) = access(near, Access::WRITE_OK | Access::EXEC_OK) {
+        let what = format!("cannot write in {}: {}", near.display(), std::io::Error::from(error));
+        let mend = format!("chmod u+rwx {}, or set TEAMKEEP_HOME", quoted(&near.to_string_lossy()));
+        return Finding::bad(code, what).mend(mend);
+    }
+    let parts = ["log", "archive", "sessions"].map(|part| store.join(part));
+    let shut = parts.iter().filter(|part| part.exists()).find_map(|part| {
+        let error = access(part, Access::WRITE_OK | Access::EXEC_OK).err()?;
+        Some((part, std::io::Error::from(error)))
+    });
+    match shut {
+        Some((part, error)) => {
+            let what = format!("cannot write in {}: {error}", part.display());
+            Finding::bad(code, what).mend(format!("chmod u+rwx {}", quoted(&part.to_string_lossy())))
+        }
+        None if facts.paths.warning.is_some() => {
+            let what = format!("HOME is not set: the record goes to {}", store.display());
+            Finding::warn(code, what).mend("set HOME or TEAMKEEP_HOME")
+        }
+        None if near == store => Finding::ok(code, format!("{} can be written", store.display())),
+        None => Finding::ok(code, format!("{} can be made", store.display())),
+    }
+}
+
+/// Looks how much room there is.
+pub fn room(facts: &Facts<'_>) -> Finding {
+    let near = nearest(&facts.paths.store);
+    match statvfs(near) {
+        Ok(room) => weigh(room.f_bavail.saturating_mul(room.f_frsize), near),
+        Err(error) => {
+            let what = format!("how much room there is at {} cannot be told: {error}", near.display());
+            Finding::unknown(Code::StoreRoom, what)
+        }
+    }
+}
+
+fn weigh(free: u64, near: &Path) -> Finding {
+    let code = Code::StoreRoom;
+    let what = format!("{:.1} GB are free at {}", free as f64 / 1e9, near.display());
+    match free {
+        0..FULL => Finding::bad(code, what).mend("make room: without it nothing is recorded"),
+        FULL..SCARCE => Finding::warn(code, what).mend("make room, or set TEAMKEEP_HOME to a larger disk"),
+        _ => Finding::ok(code, what),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Verdict;
+
+    #[test]
+    fn room_is_enough_scarce_or_none() {
+        let verdict = |free| weigh(free, Path::new("/")).verdict;
+        assert_eq!(verdict(2 << 30), Verdict::Ok);
+        assert_eq!(verdict(SCARCE - 1), Verdict::Warn);
+        assert_eq!(verdict(FULL - 1), Verdict::Bad);
+    }
+}

@@ -1,0 +1,79 @@
+//! Whether the hooks, the search path and this program are one version.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::code::Code;
+use super::facts::Facts;
+use super::finding::Finding;
+use super::probe::{self, Outcome};
+use super::program::{Named, found};
+use crate::settings::command::is_same;
+
+/// How long a program may take to say its version.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What this program says.
+const OWN: &str = env!("CARGO_PKG_VERSION");
+
+/// Asks each other program of ours that may be run.
+pub fn check(facts: &Facts<'_>, named: &[Named]) -> Finding {
+    let running = std::env::current_exe().unwrap_or_default();
+    // By the name that the user has for it.
+    let running = found(facts.env).filter(|found| is_same(found, &running)).unwrap_or(running);
+    let hooks = named.iter().filter(|one| one.is_trusted).filter_map(|one| one.path.clone());
+    let mut others: Vec<PathBuf> = hooks.chain(found(facts.env)).filter(|path| path.is_file()).collect();
+    others.retain(|path| !is_same(path, &running));
+    let mut told: Vec<(PathBuf, String)> = Vec::new();
+    for path in others {
+        if !told.iter().any(|(known, _)| is_same(known, &path)) {
+            let version = version_of(facts, &path);
+            told.push((path, version));
+        }
+    }
+    weigh(&running, &told, &facts.install())
+}
+
+fn weigh(running: &Path, others: &[(PathBuf, String)], install: &str) -> Finding {
+    if others.is_empty() {
+        return Finding::ok(Code::Versions, format!("teamkeep {OWN} is the only one"));
+    }
+    let all: Vec<String> =
+        others.iter().map(|(path, version)| format!("{} is {version}", path.display())).collect();
+    let what = format!("{} is {OWN}, {}", running.display(), all.join(", "));
+    if others.iter().all(|(_, version)| version == OWN) {
+        return Finding::ok(Code::Versions, what);
+    }
+    let mend = format!("keep the newest one, and let the hooks run it: {install}");
+    Finding::warn(Code::Versions, format!("two versions: {what}")).mend(mend)
+}
+
+fn version_of(facts: &Facts<'_>, path: &Path) -> String {
+    let env: Vec<_> = facts.env.search.as_deref().map(|search| ("PATH", search)).into_iter().collect();
+    match probe::run(path, &["--version"], b"", Path::new("/"), &env, PATIENCE) {
+        Outcome::Ended { code: Some(0), out, .. } => {
+            let version = out.strip_prefix("teamkeep ").and_then(|rest| rest.split_whitespace().next());
+            version.unwrap_or("no teamkeep").to_owned()
+        }
+        Outcome::Hung => "hanging".to_owned(),
+        _ => "failing".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Verdict;
+
+    #[test]
+    fn versions_are_told_where_they_differ() {
+        let weigh =
+            |others: &[(PathBuf, String)]| weigh(Path::new("/a/teamkeep"), others, "teamkeep install");
+        let other = |version: &str| [(PathBuf::from("/b/teamkeep"), version.to_owned())];
+        assert_eq!(weigh(&[]).verdict, Verdict::Ok);
+        assert_eq!(weigh(&other(OWN)).verdict, Verdict::Ok);
+        let finding = weigh(&other("0.0.9"));
+        assert_eq!(finding.verdict, Verdict::Warn);
+        assert_eq!(finding.what, format!("two versions: /a/teamkeep is {OWN}, /b/teamkeep is 0.0.9"));
+    }
+}

@@ -1,0 +1,184 @@
+//! `teamkeep doctor` on hooks and the program that they run.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use insta::assert_snapshot;
+
+use crate::doctor::{TEAMS, examined, of, one, well};
+use crate::home::{Home, said};
+
+/// Writes a program of this name that does this.
+fn program(home: &Home, path: &str, script: &str) {
+    std::fs::create_dir_all(home.at(path).parent().unwrap()).unwrap();
+    // Renamed into place, as a file that another test's child has open cannot be run.
+    let new = home.at("program.new");
+    std::fs::write(&new, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::rename(&new, home.at(path)).unwrap();
+}
+
+#[test]
+fn hooks_that_are_switched_off_are_told() {
+    let home = well();
+    home.write(&home.read().replacen('{', "{\n  \"disableAllHooks\": true,", 1));
+    assert_snapshot!(one(&home, "hooks-enabled"), @"bad: no hook runs: `disableAllHooks` is true in ~/.claude/settings.json => take `disableAllHooks` out of ~/.claude/settings.json");
+    let before = home.read();
+    home.run("doctor --fix");
+    assert_eq!(home.read(), before, "it is not ours");
+}
+
+#[test]
+fn a_matcher_that_never_matches_is_told_and_mended() {
+    let home = well();
+    let matcher = "TeamCreate|TeamDelete|SendMessage|Agent|Task|TaskCreate|TaskUpdate|TaskStop";
+    let installed = home.read();
+    home.write(&installed.replacen(matcher, "sendmessage", 1));
+    assert_snapshot!(one(&home, "hook-matcher"), @r#"bad: the PreToolUse hook never runs: "sendmessage" matches nothing that is recorded => teamkeep install"#);
+    home.write(&installed.replace(matcher, "SendMessage|Task.*"));
+    let told: Vec<String> = of(&home, "hook-matcher").into_iter().map(|(_, what, _)| what).collect();
+    assert_snapshot!(told.join("\n"), @r#"
+    the PostToolUse hook leaves out TeamCreate, TeamDelete, Agent: its matcher is "SendMessage|Task.*"
+    the PreToolUse hook leaves out TeamCreate, TeamDelete, Agent: its matcher is "SendMessage|Task.*"
+    "#);
+    let said = home.ok("doctor --fix");
+    assert!(said.err.starts_with("replaced 2 hooks in ~/.claude/settings.json\n"), "{}", said.err);
+    assert_eq!(home.read(), installed);
+}
+
+#[test]
+fn two_different_hooks_for_one_event_are_told_and_the_same_one_twice_is_none() {
+    let home = well();
+    std::fs::create_dir_all(home.at("project/.claude")).unwrap();
+    let run = |line: &str| {
+        let mut command = home.command(line);
+        said(home.dir.path(), command.env("CLAUDE_PROJECT_DIR", home.at("project")))
+    };
+    assert_eq!(run("install --scope local").code, Some(0));
+    let told = run("doctor");
+    assert!(told.out.contains("ok      hooks-twice "), "{}", told.out);
+    assert!(
+        told.out.contains("15 hooks in ~/project/.claude/settings.local.json; 15 hooks in ~/.claude"),
+        "{}",
+        told.out
+    );
+    assert_eq!(run("install --scope local --command teamkeep").code, Some(0));
+    let told = run("doctor");
+    assert_eq!(told.code, Some(1));
+    let lines: Vec<&str> = told.out.lines().filter(|line| line.contains(" hooks-twice ")).collect();
+    assert_snapshot!(lines.join("\n"), @"
+    bad     hooks-twice        FileChanged and 14 more runs different hooks of ours: teamkeep, ~/bin/teamkeep (in ~/project/.claude/settings.local.json, ~/.claude/settings.json)
+    ");
+    assert!(told.out.contains("hint: teamkeep uninstall  # hooks-twice\n"), "{}", told.out);
+    assert_eq!(run("uninstall").code, Some(0));
+    assert_eq!(run("doctor").code, Some(0));
+}
+
+#[test]
+fn a_plugin_beside_the_settings_is_told_and_alone_is_an_install() {
+    let plugin = TEAMS.replacen('{', "{\n  \"enabledPlugins\": {\"teamkeep@somewhere\": true},", 1);
+    let home = Home::with(&plugin);
+    assert_eq!(one(&home, "hooks-installed"), "ok: the plugin teamkeep@somewhere");
+    assert_eq!(examined(&home, "doctor --fix --json")["fixed"], serde_json::json!([]));
+    assert_eq!(home.read(), plugin, "no hooks are missing");
+    home.ok("install");
+    assert_snapshot!(one(&home, "hooks-twice"), @"ok: the plugin teamkeep@somewhere leaves to the settings' hooks what they record");
+    home.write(&home.read().replace("\"teamkeep@somewhere\": true", "\"teamkeep@somewhere\": false"));
+    assert!(one(&home, "hooks-twice").starts_with("ok: "));
+}
+
+#[test]
+fn a_program_that_is_gone_is_told_and_mended() {
+    let home = Home::with(TEAMS);
+    home.ok("install --command gone/teamkeep");
+    let lines = [one(&home, "hook-command"), one(&home, "hook-answer"), one(&home, "search-path")];
+    assert_snapshot!(lines.join("\n"), @"
+    bad: the hooks run ~/gone/teamkeep, which is not there: they fail => teamkeep install
+    unknown: there is no program to try out
+    ok: `teamkeep` is ~/bin/teamkeep
+    ");
+    let said = home.ok("doctor --fix");
+    assert!(said.err.starts_with("replaced 15 hooks in ~/.claude/settings.json\n"), "{}", said.err);
+    assert!(said.out.contains("the hooks run ~/bin/teamkeep\n"), "{}", said.out);
+}
+
+#[test]
+fn without_the_program_on_the_search_path_the_bare_word_fails() {
+    let home = Home::with(TEAMS);
+    home.ok("install --command teamkeep");
+    std::fs::create_dir(home.at("other")).unwrap();
+    symlink(home.at("bin/claude"), home.at("other/claude")).unwrap();
+    std::fs::copy(home.at("bin/claude.says"), home.at("other/claude.says")).unwrap();
+    let said = said(home.dir.path(), home.command("doctor").env("PATH", home.at("other")));
+    assert_eq!(said.code, Some(1));
+    let lines =
+        said.out.lines().filter(|line| line.contains(" hook-command ") || line.contains(" search-path "));
+    let lines: Vec<&str> = lines.filter(|line| !line.starts_with("hint: ")).collect();
+    assert_snapshot!(lines.join("\n"), @"
+    bad     hook-command       the hooks run `teamkeep`, which is not on the search path: they fail
+    warn    search-path        there is no `teamkeep` on the search path
+    ");
+}
+
+#[test]
+fn a_program_that_answers_badly_is_told_with_its_way_of_failing() {
+    for (script, why) in [
+        ("exit 3", "ended with exit code 3 on a payload"),
+        ("exit 2", "ended with exit code 2 on a payload"),
+        ("echo hello", "answered with what is no JSON object"),
+        ("exit 0", "answered a payload, and recorded nothing"),
+        ("sleep 60", "gave no answer within 5 seconds"),
+    ] {
+        let home = Home::with(TEAMS);
+        program(
+            &home,
+            "bad/teamkeep",
+            &format!("[ \"$1\" = --version ] && exec echo teamkeep 9.9.9\nPATH=/usr/bin:/bin\n{script}"),
+        );
+        home.ok("install --command bad/teamkeep");
+        let found = of(&home, "hook-answer");
+        assert_eq!((found[0].0.as_str(), found.len()), ("bad", 1));
+        assert_eq!(found[0].1, format!("~/bad/teamkeep {why}"));
+    }
+}
+
+#[test]
+fn two_versions_are_told_with_their_numbers() {
+    let home = Home::with(TEAMS);
+    program(&home, "old/teamkeep", "echo teamkeep 0.0.9");
+    home.ok("install --command old/teamkeep");
+    let own = env!("CARGO_PKG_VERSION");
+    let told = one(&home, "versions");
+    assert!(told.starts_with("warn: two versions: "), "{told}");
+    assert!(told.contains(&format!(" is {own}, ~/old/teamkeep is 0.0.9 => keep the newest")), "{told}");
+}
+
+#[test]
+fn what_only_a_project_names_is_not_run() {
+    let home = well();
+    let project = home.at("project");
+    program(&home, "project/teamkeep", "echo run >> \"${0%/*}/was-run\"");
+    std::fs::create_dir_all(project.join(".claude")).unwrap();
+    let settings = home
+        .read()
+        .replace(home.at("bin/teamkeep").to_str().unwrap(), project.join("teamkeep").to_str().unwrap());
+    std::fs::write(project.join(".claude/settings.json"), settings).unwrap();
+    let mut command = home.command("doctor --fix");
+    let said = said(home.dir.path(), command.env("CLAUDE_PROJECT_DIR", &project));
+    assert!(
+        said.out.contains("unknown hook-answer        ~/project/teamkeep is named by this project's settings alone, and was not run"),
+        "{}",
+        said.out
+    );
+    assert!(!project.join("was-run").exists());
+}
+
+#[test]
+fn the_budget_of_the_last_hook_is_told() {
+    let home = well();
+    let installed = home.read();
+    assert_eq!(one(&home, "session-end-budget"), "ok: the SessionEnd hook has a `timeout` of 30 s");
+    home.write(&installed.replace("\"timeout\": 30", "\"timeout\": 1"));
+    assert!(one(&home, "session-end-budget").starts_with("warn: the SessionEnd hook has a `timeout` of 1 s"));
+    home.ok("doctor --fix");
+    assert_eq!(home.read(), installed);
+}

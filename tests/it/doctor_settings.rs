@@ -1,0 +1,104 @@
+//! `teamkeep doctor` on settings files that the client cannot read, or that one would not expect.
+
+use std::os::unix::fs::symlink;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::doctor::{TEAMS, one, well};
+use crate::home::Home;
+use crate::settings_text;
+
+/// What is said of a settings file with this content; nothing of it may be lost by `--fix`.
+fn settings(content: &[u8]) -> String {
+    let home = Home::new();
+    std::fs::write(home.settings(), content).unwrap();
+    let told = one(&home, "settings");
+    home.run("doctor --fix");
+    if told.starts_with("bad: ") {
+        assert_eq!(std::fs::read(home.settings()).unwrap(), content, "{told}");
+    } else {
+        home.ok("uninstall");
+        assert_eq!(std::fs::read(home.settings()).unwrap(), content, "{told}");
+    }
+    told
+}
+
+#[test]
+fn a_file_that_the_client_cannot_read_is_told_and_left_alone() {
+    let skips = "the client reads strict JSON, without comments and trailing commas, and skips the whole file for its line";
+    for (content, why) in [
+        (&b"{\n  // mine\n  \"a\": 1\n}\n"[..], format!("{skips} 2")),
+        (b"{\n  \"a\": 1,\n}\n", format!("{skips} 3")),
+        (b"{\"a\": 1", "Unterminated object on line 1 column 1".to_owned()),
+        (b"[]", "it holds no JSON object".to_owned()),
+        (b"{\"hooks\": []}", "its `hooks` is not an object".to_owned()),
+        (b"{\"a\": \"\xff\"}", "it is not UTF-8 (invalid utf-8 sequence of 1 bytes from index 7)".to_owned()),
+    ] {
+        let file = "~/.claude/settings.json";
+        assert_eq!(settings(content), format!("bad: {file}: {why} => mend {file}"));
+    }
+}
+
+#[test]
+fn a_file_that_is_merely_odd_is_no_problem() {
+    let crlf = TEAMS.replace('\n', "\r\n");
+    for content in [TEAMS, &crlf, &format!("\u{feff}{TEAMS}"), &format!("\u{feff}{crlf}"), "", "\n", "{}"] {
+        assert_eq!(
+            settings(content.as_bytes()),
+            "ok: the client can read 1 settings file: ~/.claude/settings.json"
+        );
+    }
+}
+
+#[test]
+fn hooks_in_a_file_that_the_client_skips_count_as_none() {
+    let home = well();
+    home.write(&home.read().replacen('{', "{ // mine", 1));
+    let before = home.read();
+    assert!(one(&home, "settings").starts_with("bad: "));
+    assert!(one(&home, "hooks-installed").starts_with("bad: "));
+    home.run("doctor --fix");
+    assert_eq!(home.read(), before);
+}
+
+#[test]
+fn links_and_what_is_no_file_are_told() {
+    let home = Home::new();
+    symlink("nowhere.json", home.settings()).unwrap();
+    assert!(one(&home, "settings").starts_with("bad: cannot follow the link ~/.claude/settings.json: "));
+    std::fs::remove_file(home.settings()).unwrap();
+    std::fs::create_dir(home.settings()).unwrap();
+    assert_eq!(
+        one(&home, "settings"),
+        "bad: ~/.claude/settings.json is no regular file => mend ~/.claude/settings.json"
+    );
+    assert_eq!(home.run("doctor --fix").code, Some(1));
+    std::fs::remove_dir(home.settings()).unwrap();
+    std::fs::write(home.at("dotfiles.json"), TEAMS).unwrap();
+    symlink("../dotfiles.json", home.settings()).unwrap();
+    home.ok("doctor --fix");
+    assert!(home.settings().symlink_metadata().unwrap().is_symlink());
+}
+
+#[test]
+fn fifty_hooks_of_others_are_nothing_to_mend() {
+    let home = well();
+    let other = "{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]},".repeat(50);
+    home.write(&home.read().replacen("\"Stop\": [", &format!("\"Stop\": [{other}"), 1));
+    let before = home.read();
+    assert_eq!(home.ok("doctor --fix").err, "nothing to mend\n");
+    assert_eq!(home.read(), before);
+    assert_eq!(one(&home, "hooks-installed"), "ok: 15 hooks in ~/.claude/settings.json");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_a_file_says_fix_loses_nothing_of_it(choices in vec(any::<u8>(), 0..300), comments: bool) {
+        let before = settings_text::settings(choices, comments);
+        let told = settings(before.as_bytes());
+        prop_assert!(comments || told.starts_with("ok: "), "{told}: {before}");
+    }
+}

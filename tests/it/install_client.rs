@@ -1,0 +1,136 @@
+//! `teamkeep install` for clients of every age, and for one that does not answer.
+
+use insta::assert_snapshot;
+
+use crate::home::{Home, MINE};
+
+#[test]
+fn an_old_client_gets_the_old_form_and_only_what_it_knows() {
+    let home = Home::with("{}");
+    home.client("2.1.47 (Claude Code)");
+    assert_snapshot!(home.ok("install").err, @"
+    installed 12 hooks in ~/.claude/settings.json
+    each runs ~/bin/teamkeep hook, for client 2.1.47
+    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: teamkeep uninstall
+    note: client 2.1.47 does not know TaskCreated, StopFailure, FileChanged
+    hint: after an upgrade of the client, install again
+    ");
+    let settings = home.json();
+    for late in ["TaskCreated", "StopFailure", "FileChanged"] {
+        assert_eq!(settings["hooks"].get(late), None);
+    }
+    let hook = &settings["hooks"]["TeammateIdle"][0]["hooks"][0];
+    assert_eq!(hook["command"], format!("{} hook teammate-idle", home.at("bin/teamkeep").display()));
+    assert_eq!(hook.get("args"), None);
+    home.client("2.1.328 (Claude Code)");
+    home.ok("install");
+    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 15);
+    assert_eq!(home.read().matches("teammate-idle").count(), 1, "replaced, not doubled");
+    home.ok("uninstall");
+    assert_eq!(home.read(), "{}", "what was there before the first of the two");
+}
+
+#[test]
+fn a_client_before_teams_is_told_so() {
+    let home = Home::with("{}");
+    home.client("2.0.42 (Claude Code)");
+    assert_snapshot!(home.ok("install").err, @"
+    installed 9 hooks in ~/.claude/settings.json
+    each runs ~/bin/teamkeep hook, for client 2.0.42
+    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: teamkeep uninstall
+    note: client 2.0.42 does not know SubagentStart, TeammateIdle, TaskCreated, TaskCompleted, StopFailure, FileChanged
+    hint: after an upgrade of the client, install again
+    note: agent teams need client 2.1.33 or later
+    ");
+    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 9);
+}
+
+#[test]
+fn without_a_client_the_hooks_are_those_that_every_client_knows() {
+    let home = Home::with("{}");
+    std::fs::remove_file(home.at("bin/claude")).unwrap();
+    assert_snapshot!(home.ok("install").err, @"
+    installed 12 hooks in ~/.claude/settings.json
+    each runs ~/bin/teamkeep hook, for any client since 2.1.33
+    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: teamkeep uninstall
+    note: no `claude` was found on the search path; only the 12 hooks that every client with agent teams knows
+    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
+    ");
+    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 12);
+    home.client("I am not well");
+    assert_snapshot!(home.ok("install").err, @"
+    nothing to do: ~/.claude/settings.json has all 12 hooks
+    note: `claude --version` named no version; only the 12 hooks that every client with agent teams knows
+    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
+    ");
+    home.ok("install --client-version 2.1.200");
+    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 15);
+}
+
+#[test]
+fn not_knowing_the_client_takes_nothing_away_from_an_install() {
+    let home = Home::with(MINE);
+    home.ok("install");
+    let installed = home.read();
+    let record = || std::fs::read_to_string(home.record()).unwrap();
+    std::fs::remove_file(home.at("bin/claude")).unwrap();
+    assert_snapshot!(home.ok("install").err, @"
+    nothing to do: ~/.claude/settings.json has all 15 hooks
+    note: no `claude` was found on the search path; the hooks keep the set and the form that they had
+    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
+    ");
+    assert_eq!(home.read(), installed);
+    home.client("I am not well");
+    let moved = "install --command /moved/teamkeep";
+    assert_snapshot!(home.ok(moved).err, @"
+    replaced 15 hooks in ~/.claude/settings.json
+    each runs /moved/teamkeep hook
+    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: teamkeep uninstall
+    warning: /moved/teamkeep cannot be run; the hooks fail until it can
+    note: `claude --version` named no version; the hooks keep the set and the form that they had
+    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
+    ");
+    assert_eq!(
+        home.read(),
+        installed.replace(home.at("bin").to_str().unwrap(), "/moved"),
+        "15, in exec form"
+    );
+    assert!(record().contains("\"client\":\"2.1.328\""), "{}", record());
+    home.ok("uninstall");
+    assert_eq!(home.read(), MINE);
+}
+
+#[test]
+fn hooks_that_are_replaced_or_removed_are_counted() {
+    let home = Home::with("{}");
+    home.ok("install --client-version 2.1.47");
+    let first = |line: &str| home.ok(line).err.lines().next().unwrap().to_owned();
+    assert_snapshot!(first("install"), @"replaced 12 hooks in ~/.claude/settings.json, added 3: TaskCreated, StopFailure, FileChanged");
+    assert_snapshot!(first("install --client-version 2.1.77"), @"replaced 12 hooks in ~/.claude/settings.json, removed 3: TaskCreated, StopFailure, FileChanged");
+    assert_snapshot!(first("install --client-version 2.0.42"), @"removed 3 hooks from ~/.claude/settings.json: SubagentStart, TeammateIdle, TaskCompleted");
+    assert_snapshot!(first("install --client-version 2.0.42 --command teamkeep"), @"replaced 9 hooks in ~/.claude/settings.json");
+}
+
+#[test]
+fn a_client_that_hangs_is_not_waited_for_long_nor_in_silence() {
+    let home = Home::with("{}");
+    std::fs::remove_file(home.at("bin/claude.says")).unwrap();
+    // A pipe that nobody writes to: the client waits for its own words.
+    assert!(std::process::Command::new("mkfifo").arg(home.at("bin/claude.says")).status().unwrap().success());
+    let start = std::time::Instant::now();
+    let said = home.ok("install");
+    assert!(start.elapsed() < std::time::Duration::from_secs(8), "{:?}", start.elapsed());
+    assert_snapshot!(said.err, @"
+    waiting for `claude --version`, 5 seconds at most
+    installed 12 hooks in ~/.claude/settings.json
+    each runs ~/bin/teamkeep hook, for any client since 2.1.33
+    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: teamkeep uninstall
+    note: `claude --version` gave no answer; only the 12 hooks that every client with agent teams knows
+    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
+    ");
+}

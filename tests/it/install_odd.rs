@@ -1,0 +1,269 @@
+//! `teamkeep install` and `uninstall` on settings files that are not as one would like them: nothing of theirs is lost.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+
+use insta::assert_snapshot;
+use teamkeep::settings::plan;
+
+use crate::home::{Home, MINE, said};
+
+#[test]
+fn a_broken_file_is_refused_and_left_alone() {
+    for (broken, why) in [
+        ("{\"a\": 1", "Unterminated object on line 1 column 1"),
+        ("[]", "it holds no JSON object"),
+        ("{\"hooks\": 1}", "its `hooks` is not an object"),
+        ("{\"hooks\": {\"Stop\": {}}}", "its `hooks.Stop` is not an array"),
+        ("{\"hooks\": {}, \"hooks\": {}}", "it has the key `hooks` twice"),
+    ] {
+        let home = Home::with(broken);
+        for command in ["install", "uninstall", "install --dry-run"] {
+            let said = home.run(command);
+            assert_eq!(said.code, Some(1));
+            let message = format!(
+                "teamkeep: cannot edit ~/.claude/settings.json: {why}\nhint: nothing was changed; mend the file, or name another one: --settings PATH\n"
+            );
+            assert_eq!(said.err, message);
+            assert_eq!(home.read(), broken);
+        }
+    }
+    let home = Home::new();
+    std::fs::write(home.settings(), b"{\"a\": \"\xff\"}").unwrap();
+    let said = home.run("install");
+    assert!(
+        said.err.starts_with("teamkeep: cannot edit ~/.claude/settings.json: it is not UTF-8"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
+fn a_file_that_the_client_will_skip_is_named() {
+    let home = Home::with("{\n  // mine\n  \"disableAllHooks\": true\n}\n");
+    let said = home.ok("install");
+    let warnings: Vec<&str> = said.err.lines().filter(|line| line.starts_with("warning: ")).collect();
+    assert_snapshot!(warnings.join("\n"), @"
+    warning: the client reads strict JSON, without comments and trailing commas, and skips this whole file for its line 2: ~/.claude/settings.json
+    warning: no hook runs while `disableAllHooks` is true in this file: ~/.claude/settings.json
+    ");
+}
+
+#[test]
+fn a_link_stays_a_link() {
+    let home = Home::new();
+    std::fs::create_dir(home.at("dotfiles")).unwrap();
+    std::fs::write(home.at("dotfiles/claude.json"), MINE).unwrap();
+    std::fs::set_permissions(home.at("dotfiles/claude.json"), std::fs::Permissions::from_mode(0o604))
+        .unwrap();
+    symlink("../dotfiles/claude.json", home.settings()).unwrap();
+    home.ok("install");
+    assert_eq!(std::fs::read_link(home.settings()).unwrap(), Path::new("../dotfiles/claude.json"));
+    assert_eq!(home.at("dotfiles/claude.json").metadata().unwrap().mode() & 0o7777, 0o604);
+    assert!(home.read().contains("session-start"));
+    assert_eq!(std::fs::read_dir(home.at("dotfiles")).unwrap().count(), 1);
+    home.ok("uninstall");
+    assert_eq!(std::fs::read_to_string(home.at("dotfiles/claude.json")).unwrap(), MINE);
+    std::fs::remove_file(home.at("dotfiles/claude.json")).unwrap();
+    assert_snapshot!(home.run("install").err, @"
+    teamkeep: cannot follow the link ~/.claude/settings.json: No such file or directory (os error 2)
+    hint: nothing was changed; mend the link or remove it
+    ");
+    assert_eq!(std::fs::read_dir(home.at("dotfiles")).unwrap().count(), 0);
+}
+
+#[test]
+fn what_is_no_file_or_in_no_directory_is_refused() {
+    let home = Home::new();
+    assert_snapshot!(home.run("install --settings .claude").err, @"
+    teamkeep: ~/.claude is no regular file
+    hint: nothing was changed; name another file: --settings PATH
+    ");
+    assert_snapshot!(home.run("install --settings no/where/settings.json").err, @"
+    teamkeep: cannot make the directory ~/no/where: No such file or directory (os error 2)
+    hint: make it first: mkdir -p ~/no/where
+    ");
+    assert_snapshot!(home.run("install --settings bin/claude.says/settings.json").err, @"
+    teamkeep: cannot open ~/bin/claude.says/settings.json: Not a directory (os error 20)
+    hint: nothing was changed; name another file: --settings PATH
+    ");
+}
+
+#[test]
+fn a_directory_that_is_not_ours_to_write_is_left_alone() {
+    let home = Home::with(MINE);
+    let nobody = 65_534;
+    let root = home.settings().metadata().unwrap().uid() == 0;
+    if root {
+        // Permissions do not hold root back: the command runs as nobody, in a home that is nobody's.
+        std::os::unix::fs::chown(home.dir.path(), Some(nobody), Some(nobody)).unwrap();
+        for path in ["bin", ".claude", ".claude/settings.json"] {
+            std::os::unix::fs::chown(home.at(path), Some(nobody), Some(nobody)).unwrap();
+        }
+    }
+    let run = || {
+        let mut command = home.command("install");
+        if root {
+            std::os::unix::process::CommandExt::uid(&mut command, nobody);
+            std::os::unix::process::CommandExt::gid(&mut command, nobody);
+        }
+        said(home.dir.path(), &mut command)
+    };
+    let mode = |path: &str, mode| {
+        std::fs::set_permissions(home.at(path), std::fs::Permissions::from_mode(mode)).unwrap()
+    };
+    mode(".claude", 0o500);
+    assert_snapshot!(run().err, @"
+    teamkeep: cannot write beside ~/.claude/settings.json: Permission denied (os error 13)
+    hint: nothing was changed
+    ");
+    mode(".claude", 0o700);
+    mode(".claude/settings.json", 0o400);
+    assert_snapshot!(run().err, @"
+    teamkeep: cannot write ~/.claude/settings.json: Permission denied (os error 13)
+    hint: nothing was changed
+    ");
+    mode(".claude/settings.json", 0o000);
+    assert_snapshot!(run().err, @"
+    teamkeep: cannot open ~/.claude/settings.json: Permission denied (os error 13)
+    hint: nothing was changed; name another file: --settings PATH
+    ");
+    mode(".claude/settings.json", 0o600);
+    assert_eq!(home.read(), MINE);
+    assert_eq!(std::fs::read_dir(home.at(".claude")).unwrap().count(), 1, "no temporary file stays");
+    mode(".local/share/teamkeep/installs", 0o500);
+    let said = run();
+    assert_eq!(said.code, Some(1), "without a place for the backup nothing is changed: {}", said.err);
+    mode(".local/share/teamkeep/installs", 0o700);
+    assert_eq!(home.read(), MINE);
+}
+
+/// A file that somebody has: what is special about it, and its content.
+fn odd_files() -> Vec<(&'static str, String)> {
+    let mut fifty = String::from("{\n  \"hooks\": {\n    \"Stop\": [\n");
+    for number in 0..50 {
+        let comma = if number < 49 { "," } else { "" };
+        let hook = format!("{{\"type\": \"command\", \"command\": \"say {number}\"}}");
+        fifty.push_str(&format!("      {{ \"hooks\": [{hook}] }}{comma}\n"));
+    }
+    fifty.push_str("    ],\n    \"PreToolUse\": [{\"matcher\": \"Bash\", \"hooks\": []}]\n  },\n  \"model\": \"opus\"\n}\n");
+    vec![
+        ("comments", MINE.replacen('{', "// mine\n{ /* all of it */", 1)),
+        ("trailing commas", MINE.replace("\"1\"}", "\"1\",},")),
+        ("fifty hooks of others", fifty),
+        ("CRLF", MINE.replace('\n', "\r\n")),
+        ("a BOM", format!("\u{feff}{MINE}")),
+        ("a BOM and CRLF", format!("\u{feff}{}", MINE.replace('\n', "\r\n"))),
+        ("no line break at its end", MINE.trim_end().to_owned()),
+        ("tabs", MINE.replace("    ", "\t")),
+        (
+            "one line",
+            "{\"model\":\"opus\",\"hooks\":{\"Stop\":[{\"hooks\":[{\"command\":\"x\"}]}]}}".to_owned(),
+        ),
+        ("numbers that no float holds", "{\n  \"n\": 12345678901234567890123, \"e\": 1e400\n}\n".to_owned()),
+    ]
+}
+
+#[test]
+fn an_odd_file_keeps_every_byte_of_its_owner_s_and_is_given_back_whole() {
+    for (what, before) in odd_files() {
+        let home = Home::with(&before);
+        home.ok("install");
+        let after = home.read();
+        let mut rest = after.bytes();
+        assert!(before.bytes().all(|byte| rest.any(|other| byte == other)), "{what}: {after}");
+        assert_eq!(after.starts_with('\u{feff}'), before.starts_with('\u{feff}'), "{what}");
+        let has_bare = |text: &str| text.replace("\r\n", "").contains('\n');
+        assert_eq!(has_bare(&after), has_bare(&before) || !before.contains("\r\n"), "{what}");
+        assert_eq!(after.matches("\"say ").count(), before.matches("\"say ").count(), "{what}");
+        assert_eq!(plan::count(after.as_bytes()), 15, "{what}");
+        home.ok("uninstall");
+        assert_eq!(home.read(), before, "{what}");
+    }
+}
+
+#[test]
+fn a_file_of_another_user_s_stays_that_user_s_and_is_written_only_by_who_may() {
+    let home = Home::with(MINE);
+    if home.settings().metadata().unwrap().uid() != 0 {
+        return only_its_owner_writes(&home);
+    }
+    // Root may write it, and the file goes on to be its owner's.
+    let nobody = 65_534;
+    std::os::unix::fs::chown(home.settings(), Some(nobody), Some(nobody)).unwrap();
+    home.ok("install");
+    let metadata = home.settings().metadata().unwrap();
+    assert_eq!((metadata.uid(), metadata.gid(), metadata.mode() & 0o777), (nobody, nobody, 0o644));
+    home.ok("uninstall");
+    assert_eq!((home.read().as_str(), home.settings().metadata().unwrap().uid()), (MINE, nobody));
+    // Somebody who owns the directory could replace the file, and must not: it is root's.
+    std::os::unix::fs::chown(home.settings(), Some(0), Some(0)).unwrap();
+    for path in ["", "bin", ".claude"] {
+        std::os::unix::fs::chown(home.at(path), Some(nobody), Some(nobody)).unwrap();
+    }
+    std::fs::remove_dir_all(home.at(".local")).unwrap();
+    for line in ["install", "doctor --fix"] {
+        let mut command = home.command(line);
+        std::os::unix::process::CommandExt::uid(&mut command, nobody);
+        std::os::unix::process::CommandExt::gid(&mut command, nobody);
+        let said = said(home.dir.path(), &mut command);
+        assert_eq!(said.code, Some(1), "{line}: {}", said.err);
+        let refused = "teamkeep: cannot write ~/.claude/settings.json: Permission denied (os error 13)\nhint: nothing was changed\n";
+        assert!(said.err.contains(refused), "{line}: {}", said.err);
+        assert_eq!((home.read().as_str(), home.settings().metadata().unwrap().uid()), (MINE, 0), "{line}");
+    }
+}
+
+/// Without root there is no file of somebody else's but one that cannot be written.
+fn only_its_owner_writes(home: &Home) {
+    std::fs::set_permissions(home.settings(), std::fs::Permissions::from_mode(0o444)).unwrap();
+    assert_eq!(home.run("install").code, Some(1));
+    assert_eq!(home.read(), MINE);
+}
+
+#[test]
+fn a_read_only_file_with_our_hooks_is_not_written_by_uninstall() {
+    let home = Home::with(MINE);
+    home.ok("install");
+    let installed = home.read();
+    let nobody = 65_534;
+    let root = home.settings().metadata().unwrap().uid() == 0;
+    if root {
+        for path in [".claude", ".claude/settings.json"] {
+            std::os::unix::fs::chown(home.at(path), Some(nobody), Some(nobody)).unwrap();
+        }
+        for path in crate::stage::below(&home.at(".local")) {
+            std::os::unix::fs::chown(path, Some(nobody), Some(nobody)).unwrap();
+        }
+        std::os::unix::fs::chown(home.dir.path(), Some(nobody), Some(nobody)).unwrap();
+    }
+    std::fs::set_permissions(home.settings(), std::fs::Permissions::from_mode(0o400)).unwrap();
+    let mut command = home.command("uninstall");
+    if root {
+        std::os::unix::process::CommandExt::uid(&mut command, nobody);
+        std::os::unix::process::CommandExt::gid(&mut command, nobody);
+    }
+    let said = said(home.dir.path(), &mut command);
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    assert_eq!(home.read(), installed);
+    std::fs::set_permissions(home.settings(), std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(home.run("uninstall").code, Some(0));
+    assert_eq!(home.read(), MINE);
+}
+
+#[test]
+fn a_link_to_nowhere_stays_and_nothing_comes_where_it_points() {
+    let home = Home::new();
+    symlink("dotfiles/claude.json", home.settings()).unwrap();
+    for line in ["install", "uninstall", "install --dry-run", "doctor --fix"] {
+        let said = home.run(line);
+        assert_eq!(said.code, Some(1), "{line}");
+        assert!(
+            said.err.contains("link ~/.claude/settings.json")
+                || said.out.contains("link ~/.claude/settings.json"),
+            "{line}"
+        );
+        assert_eq!(std::fs::read_link(home.settings()).unwrap(), Path::new("dotfiles/claude.json"));
+        assert!(!home.at(".claude/dotfiles").exists());
+    }
+}
