@@ -60,7 +60,10 @@ pub fn apply(survey: &Survey, plan: &Plan, ground: &Ground<'_>, done: &mut dyn F
             Ok(true) => {
                 pruned.runs += 1;
                 // Its name became a directory's, and is no path. One that stays is made anew or read by nobody.
-                let _ = std::fs::remove_file(ground.policy.join(format!("{}.json", run.run)));
+                // What a human let through lies beside the notebooks, and is no run's.
+                if !run.run.eq_ignore_ascii_case("overrides") {
+                    let _ = std::fs::remove_file(ground.policy.join(format!("{}.json", run.run)));
+                }
             }
             Ok(false) => {
                 all_went = false;

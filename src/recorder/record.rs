@@ -73,7 +73,7 @@ pub(super) struct Step {
 pub(super) struct Voice {
     pub resolved: Resolved,
     pub actor: Actor,
-    memory: Memory,
+    pub memory: Memory,
     /// What the session belongs to (it may see the files of others).
     own: Option<Subject>,
     pub run: Option<String>,
@@ -127,6 +127,7 @@ impl Recorder {
         outcome.notes.extend(found.unseen.iter().filter(|_| tells).cloned());
         self.append(&step, &payload, asked, &archive, &voice, &mut outcome);
         self.judge(&step, &payload, &archive, &found, &voice, &mut outcome);
+        self.tell_changed(&step, &payload, &mut voice, &mut outcome);
         self.conclude(&step, &evidence, &archive, found, &mut voice, &mut outcome);
         outcome
     }
