@@ -27,6 +27,8 @@ enum Command {
     Finish(commands::finish::Args),
     /// List the teams on record
     Teams(commands::teams::Args),
+    /// Say how the teams stand that are alive now
+    Status(commands::status::Args),
     /// Show a run's roster, tasks and mail as they were
     Show(commands::show::Args),
     /// Tell the story of a run
@@ -97,6 +99,8 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Hook(args) => Ok(commands::hook::run(&args)),
         Command::Finish(args) => Ok(commands::finish::run(&args)),
         Command::Teams(args) => commands::teams::run(&reading()?, &args),
+        Command::Status(args) if args.is_line() => Ok(commands::status::line()),
+        Command::Status(args) => commands::status::run(&reading()?, &args),
         Command::Show(args) => commands::show::run(&reading()?, &args),
         Command::Replay(args) => commands::replay::run(&reading()?, &args),
         Command::Report(args) if args.redacts() => commands::report::run(&context()?, &args),

@@ -1,5 +1,6 @@
 //! What a command works with: paths, configuration, clock and terminal, built once and passed by reference.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use crate::clock::{self, Clock};
@@ -99,7 +100,8 @@ pub fn misnamed_config(env: &Env) -> Option<Problem> {
     let (what, hint) = if !named.is_absolute() {
         let what = "TEAMKEEP_CONFIG names it, and must name an absolute path: a hook runs in any directory";
         (what, "give the whole path, or unset TEAMKEEP_CONFIG")
-    } else if matches!(named.try_exists(), Ok(false)) {
+    } else if named.try_exists().map_or_else(|error| error.kind() == ErrorKind::NotADirectory, |there| !there)
+    {
         let hint = "`teamkeep config init` writes one there; or unset TEAMKEEP_CONFIG";
         ("TEAMKEEP_CONFIG names it, and there is no such file", hint)
     } else {

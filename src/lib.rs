@@ -2,7 +2,8 @@
 //!
 //! stdin → [`payload`] → [`identity`] → [`event`] → [`log`] and [`archive`] → [`response`];
 //! later [`timeline`] merges what was kept, [`backtest`] leads it before a policy, [`report`] draws up what it amounts
-//! to, [`restore`] gives it back, and [`render`] tells it. [`doctor`] looks whether all of that is set up.
+//! to, [`status`] says how the teams stand that are alive, [`restore`] gives it back, and [`render`] tells it. [`doctor`]
+//! looks whether all of that is set up.
 
 pub mod archive;
 pub mod backtest;
@@ -37,6 +38,7 @@ pub mod report;
 pub mod response;
 pub mod restore;
 pub mod settings;
+pub mod status;
 pub mod team;
 pub mod timeline;
 pub mod ui;

@@ -64,6 +64,9 @@ _teamkeep() {
             teamkeep,show)
                 cmd="teamkeep__subcmd__show"
                 ;;
+            teamkeep,status)
+                cmd="teamkeep__subcmd__status"
+                ;;
             teamkeep,teams)
                 cmd="teamkeep__subcmd__teams"
                 ;;
@@ -144,6 +147,9 @@ _teamkeep() {
                 ;;
             teamkeep__subcmd__help,show)
                 cmd="teamkeep__subcmd__help__subcmd__show"
+                ;;
+            teamkeep__subcmd__help,status)
+                cmd="teamkeep__subcmd__help__subcmd__status"
                 ;;
             teamkeep__subcmd__help,teams)
                 cmd="teamkeep__subcmd__help__subcmd__teams"
@@ -275,7 +281,7 @@ _teamkeep() {
 
     case "${cmd}" in
         teamkeep)
-            opts="-h -V --help --version hook finish teams show replay report restore log export import verify doctor prune config demo policy install uninstall help"
+            opts="-h -V --help --version hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -483,7 +489,7 @@ _teamkeep() {
             return 0
             ;;
         teamkeep__subcmd__help)
-            opts="hook finish teams show replay report restore log export import verify doctor prune config demo policy install uninstall help"
+            opts="hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -902,6 +908,20 @@ _teamkeep() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        teamkeep__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         teamkeep__subcmd__help__subcmd__teams)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -945,7 +965,7 @@ _teamkeep() {
             return 0
             ;;
         teamkeep__subcmd__hook)
-            opts="-h --help"
+            opts="-h --plugin --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1599,6 +1619,20 @@ _teamkeep() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        teamkeep__subcmd__status)
+            opts="-w -h --watch --json --line --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

@@ -69,13 +69,33 @@ impl Objects {
 }
 
 impl Archive {
-    /// The names of all runs' directories.
+    /// The names of all runs' directories, as far as they can be listed.
     pub fn run_names(&self) -> Vec<String> {
         let listing = std::fs::read_dir(self.runs_dir()).into_iter().flatten().flatten();
+        // A name that is no text is none of ours, and is told as damaged: it is not passed over.
         let mut names: Vec<String> =
-            listing.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+            listing.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
         names
+    }
+
+    /// Where the runs are, for messages.
+    pub fn runs_path(&self) -> PathBuf {
+        self.runs_dir()
+    }
+
+    /// Why nobody can tell which runs there are; `None` when their directory can be listed, or nothing was ever kept.
+    pub fn why_unlisted(&self) -> Option<String> {
+        let dir = self.runs_dir();
+        // A link that leads nowhere is no missing directory.
+        if dir.symlink_metadata().is_ok() {
+            return std::fs::read_dir(&dir)
+                .and_then(|listing| listing.collect::<io::Result<Vec<_>>>())
+                .err()
+                .map(|error| fs::named(error, "list", &dir).to_string());
+        }
+        let others = ["objects", "open", "closed"].into_iter().find(|name| self.root().join(name).exists());
+        others.map(|other| format!("{} is missing, and {other}/ is there", dir.display()))
     }
 
     /// The files of a run's journal.

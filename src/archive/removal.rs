@@ -1,7 +1,7 @@
 //! Removing whole runs, and contents that nothing names any more. What goes is moved aside first and deleted last, so
 //! that whoever is stopped halfway leaves a record that is whole.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -132,13 +132,12 @@ impl Archive {
         self.run_dir(run).map_or(0, |dir| bytes_below(&dir))
     }
 
-    /// The contents that the caches of such runs name: a hook may go by them.
-    pub fn cached_objects(&self, is_meant: impl Fn(&str) -> bool) -> BTreeSet<String> {
-        let mut named = BTreeSet::new();
-        for (path, _) in self.index_files() {
-            let index = self.index_at(&path).filter(|index| is_meant(&index.run));
-            let files = index.map(|index| index.files).unwrap_or_default();
-            named.extend(files.into_values().filter_map(|seen| seen.object));
+    /// The contents that the caches of each run name: a hook may go by them.
+    pub fn cached_objects(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for index in self.index_files().iter().filter_map(|(path, _)| self.index_at(path)) {
+            let objects = index.files.into_values().filter_map(|seen| seen.object);
+            named.entry(index.run).or_default().extend(objects);
         }
         named
     }

@@ -136,6 +136,17 @@ impl RunRecord {
         self.finished = false;
     }
 
+    /// Whether it is noted which transcripts of it were kept, even that none were.
+    pub fn has_transcripts(&self) -> bool {
+        let told = self.sessions.iter().any(|session| session.transcript.is_some());
+        self.finished && !self.veiled && told
+    }
+
+    /// Whether a look at its files was ever noted: before that, no team has a run that anybody took part in.
+    pub fn has_journal(&self) -> bool {
+        self.team.is_some() && (!self.sessions.is_empty() || self.ended_at.is_some())
+    }
+
     /// What makes no sense in it.
     pub fn flaw(&self) -> Option<String> {
         let times = [Some(&self.started_at), self.created_at.as_ref(), self.ended_at.as_ref()];

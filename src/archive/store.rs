@@ -194,11 +194,11 @@ impl Archive {
         write_json(&dir.join("run.json"), run, durable)
     }
 
-    /// Every run on record, the oldest first, and the names of those whose record cannot be read.
+    /// Every run on record, the oldest first, and the names of those whose record cannot be read. That there are none
+    /// says nothing where [`Archive::why_unlisted`] does.
     pub fn runs(&self) -> (Vec<RunRecord>, Vec<String>) {
         let (mut runs, mut damaged) = (Vec::new(), Vec::new());
-        let Ok(listing) = std::fs::read_dir(self.root.join("runs")) else { return (runs, damaged) };
-        for name in listing.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
+        for name in self.run_names() {
             match self.run(&name) {
                 Some(run) if run.run == name => runs.push(run),
                 _ => damaged.push(name),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::run::RunRecord;
-use super::store::{Archive, Subject, read_json};
+use super::store::{Archive, Subject};
 use crate::fs;
 
 /// One kept file: a transcript, or the `.meta.json` beside it.
@@ -82,17 +82,14 @@ impl Archive {
         if self.veiled { Vec::new() } else { run.transcripts() }
     }
 
-    /// Puts the transcripts of a run into the archive, and gives how many were new or had grown.
+    /// Puts the transcripts of a run into the archive, and gives how many were new or had grown. That there were none
+    /// is noted as well: what is missing later was lost.
     ///
     /// # Errors
     /// When the disk refuses. A transcript that cannot be read is told in the second list, and passed over.
     pub fn keep_transcripts(&self, run: &RunRecord) -> io::Result<(usize, Vec<String>)> {
         let (mut kept, mut problems, mut new) = (self.kept(&run.run), Vec::new(), 0);
-        // The user may have asked for no texts since the run began.
-        if self.veiled {
-            return Ok((new, problems));
-        }
-        for path in run.transcripts() {
+        for path in self.transcripts(run) {
             let Some(name) = path.to_str() else { continue };
             let size = path.symlink_metadata().map(|metadata| metadata.len()).unwrap_or_default();
             if kept.get(name).is_some_and(|kept| kept.size >= size) {
@@ -112,16 +109,30 @@ impl Archive {
                 Err(error) => problems.push(error.to_string()),
             }
         }
-        if new > 0 {
-            let dir = self.run_dir(&run.run).ok_or(io::ErrorKind::InvalidInput)?;
+        let dir = self.run_dir(&run.run).ok_or(io::ErrorKind::InvalidInput)?;
+        if new > 0 || (dir.exists() && matches!(self.read_kept(&run.run), Ok(None))) {
             fs::write_atomic(&dir.join("transcripts.json"), &serde_json::to_vec(&kept)?, false)?;
         }
         Ok((new, problems))
     }
 
-    /// What was kept of a run's transcripts, by the path that each had.
+    /// What was kept of a run's transcripts, by the path that each had, as far as it can be read.
     pub fn kept(&self, run: &str) -> BTreeMap<String, Kept> {
-        self.run_dir(run).and_then(|dir| read_json(&dir.join("transcripts.json"))).unwrap_or_default()
+        self.read_kept(run).ok().flatten().unwrap_or_default()
+    }
+
+    /// What was kept of a run's transcripts; `None` when nothing was noted.
+    ///
+    /// # Errors
+    /// When it cannot be read: it may name anything then.
+    pub fn read_kept(&self, run: &str) -> io::Result<Option<BTreeMap<String, Kept>>> {
+        let Some(dir) = self.run_dir(run) else { return Ok(None) };
+        let bytes = match fs::read_regular(&dir.join("transcripts.json"), LARGEST) {
+            Ok((bytes, _)) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        Ok(Some(serde_json::from_slice(&bytes)?))
     }
 
     /// Notes that a run has ended and its transcripts are not kept yet.

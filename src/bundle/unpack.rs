@@ -19,6 +19,8 @@ use crate::error::{Error, Result};
 pub struct Limits {
     /// The most bytes that it may unpack to.
     pub largest: u64,
+    /// Whether it may unpack to any multiple of its own size: somebody said how much may come out.
+    pub any_ratio: bool,
 }
 
 /// The most that a manifest has: some 100 bytes a content.
@@ -57,7 +59,7 @@ pub fn unpack(
     let counted = Counted { from, meter: Rc::clone(&meter) };
     let gzip = GzDecoder::new(BufReader::with_capacity(64 * 1024, counted));
     let largest = limits.largest;
-    let mut tar = Tar::new(Bounded { from: gzip, largest, meter: Rc::clone(&meter) });
+    let mut tar = Tar::new(Bounded { from: gzip, limits, meter: Rc::clone(&meter) });
     let read = read(&mut tar, &staging, limits, &meter, done).and_then(|manifest| {
         // What follows must be an end, and the checksum of the whole.
         io::copy(&mut tar.into_inner(), &mut io::sink()).map_err(cut)?;
@@ -68,6 +70,7 @@ pub fn unpack(
         Some(Refused::Ratio) => {
             Error::new("it unpacks to far more than a record does: it was made to fill a disk")
                 .hint("nothing of it was taken")
+                .hint("if you know where it comes from, say how much it may unpack to: --max-size '4 GiB'")
         }
         None => error,
     })?;
@@ -177,7 +180,7 @@ impl<R: Read> Read for Counted<R> {
 /// Ends what comes out where it is too much.
 struct Bounded<R> {
     from: R,
-    largest: u64,
+    limits: Limits,
     meter: Rc<Meter>,
 }
 
@@ -188,9 +191,9 @@ impl<R: Read> Read for Bounded<R> {
         })?;
         let unpacked = self.meter.unpacked.get() + count as u64;
         self.meter.unpacked.set(unpacked);
-        let refused = if unpacked > self.largest.saturating_add(MANIFEST_LARGEST) {
+        let refused = if unpacked > self.limits.largest.saturating_add(MANIFEST_LARGEST) {
             Some(Refused::Size)
-        } else if unpacked > FREE && unpacked / RATIO > self.meter.packed.get() {
+        } else if !self.limits.any_ratio && unpacked > FREE && unpacked / RATIO > self.meter.packed.get() {
             Some(Refused::Ratio)
         } else {
             None

@@ -1,8 +1,11 @@
 //! `teamkeep hook [EVENT]`: one payload on stdin, recorded and answered.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use serde::Deserialize;
 
 use crate::clock::Clock;
 use crate::config::{Config, Files, memo};
@@ -12,6 +15,7 @@ use crate::env::Env;
 use crate::paths::Paths;
 use crate::payload;
 use crate::recorder::{Finish, Recorder};
+use crate::settings::beside::{Occasion, runs_beside};
 use crate::ui::Ui;
 
 /// Arguments of `teamkeep hook`.
@@ -23,6 +27,18 @@ pub struct Args {
     /// notification. Where the payload names another one, or this one is not known, the payload decides
     #[arg(value_name = "EVENT")]
     pub event: Option<String>,
+    /// The call is the plugin's: an event that the settings' own hooks record is left to them
+    #[arg(long, hide = true)]
+    pub plugin: bool,
+}
+
+/// What of a payload says whom the settings' hooks are for.
+#[derive(Default, Deserialize)]
+struct Call<'a> {
+    #[serde(default, borrow)]
+    hook_event_name: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    tool_name: Option<Cow<'a, str>>,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -53,6 +69,9 @@ pub fn run(args: &Args) -> ExitCode {
     let config = effective.config;
     let input =
         payload::read(std::io::stdin(), config.hook.largest_input as usize, config.hook.stdin_patience);
+    if args.plugin && is_left(&input.bytes, args, &env, &paths, project.as_deref()) {
+        return ExitCode::SUCCESS;
+    }
     let read = start.elapsed();
     let recorder = Recorder { env, paths, config, problems, clock, finish: Finish::Detached };
     let mut outcome = recorder.record(&input, args.event.as_deref());
@@ -81,12 +100,27 @@ pub fn run(args: &Args) -> ExitCode {
     ExitCode::from(if told.is_err() { 1 } else { outcome.answer.exit })
 }
 
-/// The arguments of a call that is nothing but `teamkeep hook [EVENT]`.
+/// Whether the plugin's copy of a hook leaves the event to the one in the settings.
+fn is_left(input: &[u8], args: &Args, env: &Env, paths: &Paths, project: Option<&Path>) -> bool {
+    let call: Call<'_> = serde_json::from_slice(input).unwrap_or_default();
+    let named = call.hook_event_name.as_deref().or(args.event.as_deref());
+    let event = named.map_or("", |named| match payload::Kind::named(named) {
+        payload::Kind::Unknown => named,
+        kind => kind.name(),
+    });
+    runs_beside(Occasion { event, tool: call.tool_name.as_deref() }, env, paths, project)
+}
+
+/// The arguments of a call that is nothing but `teamkeep hook [EVENT] [--plugin]`.
 pub fn plain(args: &[OsString]) -> Option<Args> {
     let words: Vec<&str> = args.iter().skip(1).map(|word| word.to_str()).collect::<Option<_>>()?;
-    match words.as_slice() {
-        ["hook"] => Some(Args { event: None }),
-        ["hook", event] if !event.starts_with('-') => Some(Args { event: Some((*event).to_owned()) }),
+    let (words, plugin) = match words.as_slice() {
+        [words @ .., "--plugin"] => (words, true),
+        words => (words, false),
+    };
+    match words {
+        ["hook"] => Some(Args { event: None, plugin }),
+        ["hook", event] if !event.starts_with('-') => Some(Args { event: Some((*event).to_owned()), plugin }),
         _ => None,
     }
 }

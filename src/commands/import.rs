@@ -16,10 +16,13 @@ pub struct Args {
     /// What `teamkeep export` wrote
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The most that it may unpack to
-    #[arg(long, value_name = "SIZE", default_value = "4 GiB", value_parser = size)]
-    max_size: u64,
+    /// The most that it may unpack to, however small it is; without it 4 GiB, and 200 times its own size
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_size: Option<u64>,
 }
+
+/// What it may unpack to where nobody says how much.
+const LARGEST: u64 = 4 << 30;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,10 +54,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let right = archive.maintain(context.config.log.lock_patience)?;
     // Listed under the lock: two imports of one run are one after the other.
     let library = reading::library(context)?;
+    let limits = Limits { largest: args.max_size.unwrap_or(LARGEST), any_ratio: args.max_size.is_some() };
     let mut progress = context.ui.progress("importing", length);
     let unpacked =
-        unpack(file, right.staging()?, Limits { largest: args.max_size }, &mut |bytes| progress.add(bytes))
-            .map_err(cannot)?;
+        unpack(file, right.staging()?, limits, &mut |bytes| progress.add(bytes)).map_err(cannot)?;
     drop(progress);
     let (run, events) = (unpacked.run.clone(), unpacked.events);
     let objects = unpacked.manifest.entries.len() - 4;

@@ -19,6 +19,7 @@ pub mod replay;
 pub mod report;
 pub mod restore;
 pub mod show;
+pub mod status;
 pub mod teams;
 pub mod uninstall;
 mod unmatched;

@@ -128,7 +128,10 @@ fn text(survey: &Survey, plan: &Plan, bounds: &Bounds, yes: bool) -> String {
     };
     for going in &plan.runs {
         let why = match going.reason {
-            Reason::Age(age) => format!("over for {}", render::span(age.num_milliseconds())),
+            Reason::Age(age) => match usize::try_from(age.num_days()).unwrap_or(0) {
+                0 => format!("over for {}", render::span(age.num_milliseconds())),
+                days => format!("over for {}", render::count(days, "day")),
+            },
             Reason::Count => format!("the newest {} are kept", bounds.keep.unwrap_or_default()),
             Reason::Size => "the archive is too large".to_owned(),
         };
@@ -152,6 +155,13 @@ fn text(survey: &Survey, plan: &Plan, bounds: &Bounds, yes: bool) -> String {
     }
     if let Some(why) = survey.obstacle.as_ref().filter(|_| !plan.runs.is_empty()) {
         let _ = writeln!(text, "  objects stay: {} and may need them", escape(why));
+    }
+    if let Some(run) = survey.missing.as_ref().filter(|_| plan.spared > 0) {
+        let (spared, run) = (count(plan.spared, "object"), escape(run));
+        let _ = writeln!(
+            text,
+            "  {spared} that no run names may be what run {run} misses, and stay (teamkeep verify {run})"
+        );
     }
     if plan.is_empty() {
         text.push_str("nothing is to be removed\n");

@@ -75,6 +75,7 @@ pub fn unreadable(context: &Context, problems: &Problems) {
 pub fn warn(context: &Context, library: &Library, opened: &Opened) {
     let mut problems: Vec<String> = opened.problems.first.iter().map(ToString::to_string).collect();
     let unnamed = opened.problems.count.saturating_sub(problems.len() as u64) as usize;
+    problems.extend(library.unlisted.iter().map(|why| format!("the runs cannot be listed: {why}")));
     problems.extend(library.damaged.iter().map(|run| {
         let why = library.archive.why_damaged(run);
         format!(

@@ -49,7 +49,9 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         reading::print_json(context, &rows)?;
     } else if rows.is_empty() {
         let said = match (library.runs.len(), library.events()) {
-            (0, _) if !library.damaged.is_empty() => "no run on record can be read".to_owned(),
+            (0, _) if !library.damaged.is_empty() || library.unlisted.is_some() => {
+                "no run on record can be read".to_owned()
+            }
             (0, 0) => reading::NOTHING.to_owned(),
             (0, _) => library.empty().to_string(),
             _ => "no team is on record; `teamkeep teams --all` lists sessions without a team".to_owned(),

@@ -16,6 +16,15 @@ use crate::near::nearest;
 /// Problems of one file that are told; a person mends the first ones first.
 const MOST: usize = 100;
 
+/// How much of a file is looked at. To compile an expression costs more than all the rest of the check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Care {
+    /// Everything.
+    Whole,
+    /// Everything but whether regular expressions are some.
+    Swift,
+}
+
 /// A value that stands in a file and makes sense.
 #[derive(Debug, Clone)]
 pub struct Entry {
@@ -47,8 +56,13 @@ impl Checked {
 
 /// Checks a file.
 pub fn check(source: &Source) -> Checked {
+    checked(source, Care::Whole)
+}
+
+/// Checks a file; with [`Care::Swift`] its regular expressions are believed: a call that needs one compiles it.
+pub(super) fn checked(source: &Source, care: Care) -> Checked {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
-    let mut walk = Walk { source, entries: Vec::new(), problems: Vec::new() };
+    let mut walk = Walk { source, care, entries: Vec::new(), problems: Vec::new() };
     let mut lines = BTreeSet::new();
     let mut broken = false;
     for error in &errors {
@@ -76,6 +90,7 @@ pub fn check(source: &Source) -> Checked {
 /// A file on its way through the check.
 pub(super) struct Walk<'a> {
     pub source: &'a Source,
+    care: Care,
     pub entries: Vec<Entry>,
     problems: Vec<Problem>,
 }
@@ -139,7 +154,7 @@ impl Walk<'_> {
 
     fn value(&mut self, key: &'static Key, path: String, value: &Spanned<DeValue<'_>>) {
         let mut flaws = Vec::new();
-        if let Some(read) = written::read(key.kind, value, &mut flaws) {
+        if let Some(read) = written::read(key.kind, value, self.care, &mut flaws) {
             self.entries.push(Entry { path: path.clone(), key, value: read, at: value.span().start });
         }
         for flaw in flaws {

@@ -1,9 +1,10 @@
 //! The user's file and the project's, one over the other.
 
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::check::check;
+use super::check::{Care, checked};
 use super::problem::{Code, Problem};
 use super::settings::{Layer, Origin, Settings, build, setting};
 use super::source::{self, Read, Source};
@@ -73,15 +74,27 @@ impl Effective {
 
 /// Reads the files. Without any this costs a failed open for each, and no parser runs.
 pub fn load(files: &Files) -> Effective {
+    load_with(files, Cares { user: Care::Whole, project: Care::Whole })
+}
+
+/// How much of each file is looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cares {
+    pub user: Care,
+    pub project: Care,
+}
+
+/// [`load`], with no more care than this.
+pub(super) fn load_with(files: &Files, care: Cares) -> Effective {
     let mut effective = Effective::default();
-    let user = read(&files.user, &mut effective);
+    let user = read(&files.user, source::LARGEST, &mut effective);
     if let Some(user) = &user {
         effective.has_user = true;
-        effective.take_user(&user.source);
+        effective.take_user(&user.source, care.user);
     }
-    let project = files.project.as_deref().and_then(|path| read(path, &mut effective));
-    if let Some(project) = project.filter(|project| !is_same(user.as_ref(), project)) {
-        effective.take_project(&project, &files.trust);
+    let project = files.project.as_deref().filter(|path| !is_same(user.as_ref(), path));
+    if let Some(project) = project.and_then(|path| read(path, source::LARGEST_PROJECT, &mut effective)) {
+        effective.take_project(&project, &files.trust, care.project);
     }
     if !effective.settings.is_empty() {
         match build(&effective.settings) {
@@ -95,22 +108,22 @@ pub fn load(files: &Files) -> Effective {
     effective
 }
 
-fn read(path: &Path, effective: &mut Effective) -> Option<Read> {
-    source::read(path).unwrap_or_else(|problem| {
+fn read(path: &Path, largest: u64, effective: &mut Effective) -> Option<Read> {
+    source::read(path, largest).unwrap_or_else(|problem| {
         effective.problems.push(problem);
         None
     })
 }
 
 /// Whether the project's file is the user's own.
-fn is_same(user: Option<&Read>, project: &Read) -> bool {
-    let inode = |read: &Read| (read.metadata.dev(), read.metadata.ino());
-    user.is_some_and(|user| inode(user) == inode(project))
+fn is_same(user: Option<&Read>, project: &Path) -> bool {
+    let inode = |metadata: &Metadata| (metadata.dev(), metadata.ino());
+    user.is_some_and(|user| project.metadata().is_ok_and(|there| inode(&there) == inode(&user.metadata)))
 }
 
 impl Effective {
-    fn take_user(&mut self, source: &Source) {
-        let checked = check(source);
+    fn take_user(&mut self, source: &Source, care: Care) {
+        let checked = checked(source, care);
         let sound = checked.is_sound();
         // What is to happen when the policy fails is asked of a file that fails, too.
         let kept = checked.entries.iter().filter(|entry| sound || entry.path == "policy.on-error");
@@ -118,9 +131,9 @@ impl Effective {
         self.problems.extend(checked.problems);
     }
 
-    fn take_project(&mut self, read: &Read, trust: &Path) {
+    fn take_project(&mut self, read: &Read, trust: &Path, care: Care) {
         let source = &read.source;
-        let checked = check(source);
+        let checked = checked(source, care);
         let sound = checked.is_sound();
         let mut problems = checked.problems;
         if !sound {

@@ -1,12 +1,14 @@
 //! What the user's file was understood as, kept beside the policy's counts: a hook call that finds the file unchanged and
-//! sound need not check it again. Checking costs more than all the rest of a call.
+//! sound need not check it again. Checking costs more than all the rest of a call: so a project's regular expressions,
+//! which anybody may have written, are left to `policy check`, to `policy trust`, and to the call that needs one.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::layers::{self, Effective, Files};
+use super::check::Care;
+use super::layers::{self, Cares, Effective, Files};
 use super::source;
 use super::{Config, settings};
 use crate::fs;
@@ -35,10 +37,18 @@ struct Written<'a> {
 
 /// [`layers::load`], with `memo` as the file to remember by. Settings and origins are not told by it.
 pub fn load(files: &Files, memo: &Path) -> Effective {
-    let alone = files.project.as_deref().is_none_or(|path| path.symlink_metadata().is_err());
-    let Some(hash) = alone.then(|| source::hash(&files.user)).flatten() else {
-        return layers::load(files);
-    };
+    let alone = files.project.as_deref().is_none_or(source::is_absent);
+    if alone {
+        return load_user(files, memo);
+    }
+    let user = load_user(&Files { project: None, ..files.clone() }, memo);
+    let known = if user.problems.is_empty() { Care::Swift } else { Care::Whole };
+    layers::load_with(files, Cares { user: known, project: Care::Swift })
+}
+
+/// The user's file alone.
+fn load_user(files: &Files, memo: &Path) -> Effective {
+    let Some(hash) = source::hash(&files.user) else { return layers::load(files) };
     let hash = format!("{} {}", hash.to_hex(), files.user.display());
     if let Some(config) = recall(memo, &hash) {
         return Effective { config, has_user: true, ..Effective::default() };
@@ -112,5 +122,70 @@ mod tests {
         for _ in 0..2 {
             assert!(load(&files, &memo).is_broken(), "told each time");
         }
+    }
+    const PROJECT: &str = "[[rule]]\nname = \"theirs\"\naction = \"block\"\nreason = \"no\"\nmatch = { \"/tool_input/command\" = \"/(/\" }\n";
+
+    #[test]
+    fn a_project_s_expressions_are_not_compiled_by_a_call_and_its_file_does_not_forget_the_user_s() {
+        let dir = tempfile::tempdir().unwrap();
+        let (files, memo) = files(dir.path());
+        std::fs::write(&files.user, RULES).unwrap();
+        std::fs::write(files.project.as_deref().unwrap(), PROJECT).unwrap();
+        let codes = |effective: &Effective| -> Vec<&str> {
+            effective.problems.iter().map(|problem| problem.code.name()).collect()
+        };
+        for _ in 0..2 {
+            let effective = load(&files, &memo);
+            assert_eq!(codes(&effective), ["untrusted"]);
+            assert_eq!((effective.config.rule.len(), effective.config.policy.max_blocks), (1, 5));
+            let hash = format!("{} {}", blake3::hash(RULES.as_bytes()).to_hex(), files.user.display());
+            assert!(recall(&memo, &hash).is_some(), "the user's file is understood once");
+        }
+        assert_eq!(
+            codes(&layers::load(&files)),
+            ["bad-regex"],
+            "a command says what a call does not look at"
+        );
+        let large = "# \n".repeat(22_000);
+        std::fs::write(files.project.as_deref().unwrap(), large).unwrap();
+        assert_eq!(codes(&load(&files, &memo)), ["too-large"]);
+        assert_eq!(codes(&layers::load(&files)), ["too-large"]);
+    }
+
+    #[test]
+    fn a_project_s_file_that_cannot_be_looked_at_is_not_taken_for_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut files, memo) = files(dir.path());
+        std::fs::write(&files.user, RULES).unwrap();
+        std::os::unix::fs::symlink("loop", dir.path().join("loop")).unwrap();
+        files.project = Some(dir.path().join("loop/teamkeep.toml"));
+        for _ in 0..2 {
+            assert!(load(&files, &memo).is_broken());
+        }
+        files.project = Some(files.user.join("teamkeep.toml"));
+        assert!(!load(&files, &memo).is_broken(), "below a file there is none");
+    }
+    #[test]
+    fn a_link_to_nothing_is_not_taken_for_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut files, memo) = files(dir.path());
+        let link = |name: &str| std::os::unix::fs::symlink("nowhere", dir.path().join(name)).unwrap();
+        for name in ["project.toml", ".claude"] {
+            link(name);
+        }
+        for project in ["project.toml", ".claude/teamkeep.toml"] {
+            files.project = Some(dir.path().join(project));
+            for user in ["", RULES] {
+                std::fs::write(&files.user, user).unwrap();
+                let problem = &load(&files, &memo).problems[0];
+                assert_eq!((problem.code.name(), problem.is_error()), ("unreadable", true), "{project}");
+            }
+        }
+        files.project = None;
+        std::fs::remove_file(&files.user).unwrap();
+        link("teamkeep.toml");
+        let problem = &load(&files, &memo).problems[0];
+        assert!(problem.message.ends_with("teamkeep.toml is a link to nothing"), "{}", problem.message);
+        assert!(layers::load(&files).is_broken() && Config::load(&files.user).1.is_some());
     }
 }

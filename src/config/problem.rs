@@ -45,8 +45,8 @@ macro_rules! codes {
 }
 
 codes! {
-    Unreadable "unreadable" Error "The file cannot be read: a loop of links, a directory, a pipe, no permission; or `TEAMKEEP_CONFIG` names one that is not there, or by no absolute path.",
-    TooLarge "too-large" Error "The file is larger than 1 MiB.",
+    Unreadable "unreadable" Error "The file cannot be read: a loop of links, a link to nothing, a directory, a pipe, no permission; or `TEAMKEEP_CONFIG` names one that is not there, or by no absolute path.",
+    TooLarge "too-large" Error "The file is larger than 1 MiB, or a project's than 64 KiB.",
     NotUtf8 "not-utf8" Error "The file is no UTF-8 text.",
     Syntax "syntax" Error "The file is no TOML. Nothing else is looked for before this is mended.",
     DuplicateKey "duplicate-key" Error "A key or a table stands twice.",

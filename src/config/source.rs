@@ -8,7 +8,9 @@ use super::problem::{Code, Problem};
 use crate::fs;
 
 /// No configuration that a person writes is larger.
-const LARGEST: u64 = 1 << 20;
+pub const LARGEST: u64 = 1 << 20;
+/// A project's file is read at every call, whoever wrote it.
+pub const LARGEST_PROJECT: u64 = 64 << 10;
 
 /// The text of a file.
 #[derive(Debug)]
@@ -64,12 +66,15 @@ impl Source {
 ///
 /// # Errors
 /// The one problem that keeps it from being read.
-pub fn read(path: &Path) -> Result<Option<Read>, Problem> {
-    let (bytes, metadata) = match fs::read_linked(path, LARGEST) {
+pub fn read(path: &Path, largest: u64) -> Result<Option<Read>, Problem> {
+    let (bytes, metadata) = match fs::read_linked(path, largest) {
         Ok(read) => read,
         // Where a directory of the path is a file, there is no such file either.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
+            let Some(link) = link_to_nothing(path) else { return Ok(None) };
+            let what = format!("{} is a link to nothing", link.display());
+            let hint = "make what it names, or take the link away";
+            return Err(Problem::of_file(Code::Unreadable, path, what).hint(hint));
         }
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
             return Err(Problem::of_file(Code::TooLarge, path, error));
@@ -84,6 +89,19 @@ pub fn read(path: &Path) -> Result<Option<Read>, Problem> {
             Err(Problem::of_file(Code::NotUtf8, path, what))
         }
     }
+}
+
+/// Whether nothing stands at a path. What cannot be looked at is something, and so is a link to nothing.
+pub fn is_absent(path: &Path) -> bool {
+    let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+    let absent = |error: io::Error| kinds.contains(&error.kind());
+    path.symlink_metadata().err().is_some_and(absent) && link_to_nothing(path).is_none()
+}
+
+/// The path, or its directory, where it is a link to nothing: somebody meant a file there.
+fn link_to_nothing(path: &Path) -> Option<&Path> {
+    let is_link = |path: &&Path| path.is_symlink() && !path.exists();
+    [Some(path), path.parent()].into_iter().flatten().find(is_link)
 }
 
 /// The hash of a file's bytes, where it can be read.

@@ -4,6 +4,7 @@ use serde_json::{Value as Json, json};
 use toml::Spanned;
 use toml::de::{DeInteger, DeValue};
 
+use super::check::Care;
 use super::keys::Kind;
 use super::problem::Code;
 use super::program::{Program, Unfit};
@@ -29,7 +30,7 @@ pub struct Flaw {
 type Flaws = Vec<Flaw>;
 
 /// What the value says, where it is of its kind; an error means that it cannot be used.
-pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, flaws: &mut Flaws) -> Option<Json> {
+pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, care: Care, flaws: &mut Flaws) -> Option<Json> {
     let before = flaws.len();
     let at = value.span().start;
     let read = match (kind, value.get_ref()) {
@@ -53,7 +54,7 @@ pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, flaws: &mut Flaws) -> Opti
                     });
                 }
                 if let Some(text) = text(wanted, "a glob or a regular expression", flaws) {
-                    is_pattern(text, wanted.span().start, flaws);
+                    is_pattern(text, wanted.span().start, care, flaws);
                     read.insert(pointer.get_ref().to_string(), json!(text));
                 }
             }
@@ -210,8 +211,9 @@ fn is_of(kind: Kind, text: &str, at: usize, flaws: &mut Flaws) {
     }
 }
 
-fn is_pattern(text: &str, at: usize, flaws: &mut Flaws) {
+fn is_pattern(text: &str, at: usize, care: Care, flaws: &mut Flaws) {
     match pattern::regex_of(text) {
+        Some(_) if care == Care::Swift => {}
         Some(expression) => flaws.extend(program(expression, at).err()),
         None => is_of(Kind::Glob, text, at, flaws),
     }

@@ -73,6 +73,10 @@ pub fn newest_run(facts: &Facts<'_>) -> Result<Finding> {
     let (code, config) = (Code::NewestRun, &facts.policy.config);
     let archive = Archive::new(facts.paths.archive(), config.archive.largest_file, config.log.lock_patience);
     let (runs, damaged) = archive.runs();
+    if let Some(why) = archive.why_unlisted() {
+        let what = format!("the runs cannot be listed: {why}");
+        return Ok(Finding::bad(code, what).mend(format!("{} verify", facts.call)));
+    }
     if let Some(run) = damaged.first() {
         let what = archive.why_damaged(run);
         return Ok(Finding::bad(code, what).mend(format!("{} verify", facts.call)));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::completion;
 use super::desk::{Desk, Notebook};
-use super::overrides::OverrideFile;
+use super::overrides::{OverrideFile, Overrides};
 use super::state::team_state;
 use super::weigh::{Judgement, uncounted, weigh};
 use crate::archive::{Archive, Index};
@@ -78,15 +78,16 @@ impl Call<'_> {
         }
         findings.sort_by_key(|finding| Reverse(finding.decision));
         let state = if findings.is_empty() { String::new() } else { team.key() };
-        let mut judgement = self.weigh(&findings, &state, &mut notebook);
-        self.remember(&judgement, &mut team);
+        let mut judgement = self.weigh(&findings, &state, &mut notebook, &team.members);
+        self.remember(&judgement, &findings, &mut team);
+        let members = team.members;
         notebook.ledger = team.ledger;
         let counted = open.and_then(|mut open| {
             open.notebook = notebook;
             noted(open.close(), &mut failed)
         });
         if counted.is_none() && decision(self.policy.on_error, self.event.kind) == Decision::Allow {
-            self.let_go_on(&mut judgement, findings, &state);
+            self.let_go_on(&mut judgement, findings, &state, &members);
         }
         Judgement { failed, ..judgement }
     }
@@ -115,7 +116,13 @@ impl Call<'_> {
     }
 
     /// Counts each finding, and lets through what a human or the guard lets through.
-    fn weigh(&self, findings: &[Finding], state: &str, notebook: &mut Notebook) -> Judgement {
+    fn weigh(
+        &self,
+        findings: &[Finding],
+        state: &str,
+        notebook: &mut Notebook,
+        members: &[String],
+    ) -> Judgement {
         if findings.is_empty() {
             return Judgement::default();
         }
@@ -124,34 +131,61 @@ impl Call<'_> {
         let take_one = |name: &str| {
             file.change(self.now, |overrides| take(&mut overrides.shutdowns, name)).unwrap_or(false)
         };
+        let mut taken: Vec<&str> = Vec::new();
         let paused = |finding: &Finding| {
-            let named = finding.gate == "premature-shutdown" && overrides.shutdowns.contains(&finding.about);
-            overrides.is_paused(finding.gate, self.team, self.now) || (named && take_one(&finding.about))
+            if overrides.is_paused(finding.gate, self.team, self.now) {
+                return true;
+            }
+            let premature = finding.gate == PREMATURE_SHUTDOWN;
+            let word = premature.then(|| overrides.shutdown_of(&finding.about, members)).flatten();
+            let word = word.filter(|word| take_one(word));
+            taken.extend(word);
+            word.is_some()
         };
-        weigh(findings, state, &mut notebook.guard, self.policy.max_blocks, paused)
+        let judgement = weigh(findings, state, &mut notebook.guard, self.policy.max_blocks, paused);
+        if judgement.holds_back() && !taken.is_empty() {
+            // The occasion did not come: somebody else is kept back. A word that is lost must be given again.
+            let back = |overrides: &mut Overrides| {
+                let missing =
+                    taken.iter().filter(|word| !overrides.shutdowns.iter().any(|kept| kept == *word));
+                let missing: Vec<String> = missing.map(|word| (*word).to_owned()).collect();
+                overrides.shutdowns.extend(missing);
+            };
+            let _ = file.change(self.now, back);
+        }
+        judgement
     }
 
     /// What cannot be counted does not block: takes the block back, and weighs what stood behind it.
-    fn let_go_on(&self, judgement: &mut Judgement, mut findings: Vec<Finding>, state: &str) {
+    fn let_go_on(
+        &self,
+        judgement: &mut Judgement,
+        mut findings: Vec<Finding>,
+        state: &str,
+        members: &[String],
+    ) {
         if !judgement.holds_back() {
             return;
         }
         let mut rest: Vec<Finding> = findings.drain(judgement.verdicts.len() - 1..).map(uncounted).collect();
         rest.sort_by_key(|finding| Reverse(finding.decision));
         judgement.verdicts.retain(|verdict| verdict.decision != Decision::Block);
-        judgement.verdicts.extend(self.weigh(&rest, state, &mut Notebook::default()).verdicts);
+        judgement.verdicts.extend(self.weigh(&rest, state, &mut Notebook::default(), members).verdicts);
         judgement.verdicts.sort_by_key(|verdict| Reverse(verdict.decision));
     }
 
     /// Takes the event into the ledger, unless it was held back.
-    fn remember(&self, judgement: &Judgement, team: &mut TeamState) {
+    fn remember(&self, judgement: &Judgement, findings: &[Finding], team: &mut TeamState) {
         if judgement.holds_back() && self.event.kind == Kind::PreToolUse {
             return;
         }
         team.ledger.observe(&self.event);
         // A request that was objected to and goes out all the same is answered without a breach.
         if judgement.verdicts.iter().any(|verdict| verdict.gate == PREMATURE_SHUTDOWN) {
-            team.ledger.let_go(&self.event);
+            let all = findings.iter().filter(|finding| finding.gate == PREMATURE_SHUTDOWN);
+            let known = |finding: &Finding| team.ledger.named(&finding.about).to_owned();
+            let meant: Vec<String> = all.map(known).collect();
+            team.ledger.let_go(&self.event, |name| meant.iter().any(|known| known == name));
         }
     }
 }

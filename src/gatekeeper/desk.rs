@@ -50,7 +50,7 @@ impl Desk {
 
     /// What a run's notebook says at present, for looking only.
     pub fn read(&self, run: &SafeName) -> Notebook {
-        read(&self.dir.join(format!("{run}.json"))).unwrap_or_default()
+        read(&path(&self.dir, run)).unwrap_or_default()
     }
 
     /// Opens a run's notebook, for this call alone: counts stay right under concurrent hooks.
@@ -66,9 +66,18 @@ impl Desk {
                 "the policy's lock is kept by another process",
             ));
         };
-        let path = self.dir.join(format!("{run}.json"));
+        let path = path(&self.dir, run);
         let notebook = read(&path)?;
         Ok(Open { before: notebook.clone(), notebook, path, _lock: lock })
+    }
+}
+
+/// Where a run's notebook lies in the gatekeeper's directory. What a human let through lies beside it: no session's name
+/// is to write over that, not even where a disk makes no difference between cases.
+pub fn path(dir: &Path, run: &SafeName) -> PathBuf {
+    match run.as_str().eq_ignore_ascii_case("overrides") {
+        true => dir.join(format!(".{run}.json")),
+        false => dir.join(format!("{run}.json")),
     }
 }
 
@@ -126,5 +135,21 @@ mod tests {
             assert!(desk.open(&run).is_err(), "{run}");
             assert_eq!(desk.read(&run), Notebook::default(), "{run}");
         }
+    }
+    #[test]
+    fn no_session_s_name_writes_over_what_a_human_let_through() {
+        let dir = tempfile::tempdir().unwrap();
+        let said = dir.path().join("overrides.json");
+        std::fs::write(&said, "{}").unwrap();
+        let desk = Desk::new(dir.path().to_owned(), Duration::from_secs(5));
+        for run in ["overrides", "Overrides"] {
+            let run = SafeName::new(run).unwrap();
+            let mut open = desk.open(&run).unwrap();
+            open.notebook.guard.done = 7;
+            open.close().unwrap();
+            assert_eq!(desk.read(&run).guard.done, 7);
+            assert_ne!(path(dir.path(), &run).file_name().unwrap().to_ascii_lowercase(), "overrides.json");
+        }
+        assert_eq!(std::fs::read(&said).unwrap(), b"{}");
     }
 }

@@ -117,6 +117,17 @@ impl OverrideFile {
 }
 
 impl Overrides {
+    /// The word by which a teammate's next shutdown is let through: its name, else one that differs in case alone and is
+    /// no other member's.
+    pub fn shutdown_of(&self, name: &str, members: &[String]) -> Option<&str> {
+        let words = || self.shutdowns.iter().map(String::as_str);
+        words().find(|word| *word == name).or_else(|| {
+            let folded = name.to_lowercase();
+            let is_other = |word: &str| members.iter().any(|member| member == word);
+            words().find(|word| word.to_lowercase() == folded && !is_other(word))
+        })
+    }
+
     /// Whether a gate is paused for a team.
     pub fn is_paused(&self, gate: &str, team: Option<&str>, now: Time) -> bool {
         self.pauses.iter().any(|pause| {
@@ -228,5 +239,14 @@ mod tests {
         let (dir, file) = file();
         file.change(now(), |_| ()).unwrap();
         assert!(!dir.path().join("overrides.json").exists());
+    }
+    #[test]
+    fn a_shutdown_is_let_through_by_the_name_or_one_that_differs_in_case_and_is_nobody_else_s() {
+        let overrides = Overrides { shutdowns: vec!["Bob".to_owned()], ..Overrides::default() };
+        let members = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(overrides.shutdown_of("bob", &members(&["bob"])), Some("Bob"));
+        assert_eq!(overrides.shutdown_of("bob", &members(&["bob", "Bob"])), None);
+        assert_eq!(overrides.shutdown_of("Bob", &members(&["bob", "Bob"])), Some("Bob"));
+        assert_eq!(overrides.shutdown_of("carol", &[]), None);
     }
 }

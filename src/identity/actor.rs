@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Evidence;
-use super::team::head;
+use super::pane::head;
 use crate::archive::Index;
 use crate::event::{Actor, ActorKind, LEAD};
 use crate::payload::{Kind, Message, MessageKind};
@@ -46,6 +46,7 @@ fn by_agent(evidence: &Evidence<'_>, team: Option<&Index>, id: &str) -> (Actor, 
     if let Some(name) = evidence.memory.agents.get(id) {
         return (Actor::teammate(name, Some(id)), "an earlier call names the agent of this id");
     }
+    let is_other = |name: &str| is_of_another(evidence, name, id);
     let (name, id) = (role.map(str::to_owned), Some(id.to_owned()));
     match role {
         Some("") => {
@@ -53,11 +54,22 @@ fn by_agent(evidence: &Evidence<'_>, team: Option<&Index>, id: &str) -> (Actor, 
             (helper, "an agent without a type is the client's own")
         }
         // In-process, the type is the teammate's name; in a pane it is the role of that teammate's own subagent.
-        Some(role) if is_member(role) && evidence.memory.name.is_none() => {
+        Some(role) if is_member(role) && evidence.memory.name.is_none() && !is_other(role) => {
             (Actor::teammate(role, id.as_deref()), "the agent's type is a member's name")
         }
         _ => (Actor { name, id, kind: ActorKind::Subagent }, "the agent's type is no member's name"),
     }
+}
+
+/// Whether an id is not the one of a member, though the role is spelled like its name. An id that holds the name
+/// (`aalice-7dfceaaaef47c69e`, 2.1.328) is the member's for its life: another agent beside it is a plain subagent. Older
+/// clients give a new id, without the name, for each turn.
+fn is_of_another(evidence: &Evidence<'_>, name: &str, id: &str) -> bool {
+    let holds = |id: &str| {
+        id.strip_prefix('a').and_then(|id| id.strip_prefix(name)).is_some_and(|id| id.starts_with('-'))
+    };
+    let knows = || evidence.memory.agents.iter().any(|(id, known)| known == name && holds(id));
+    !holds(id) && knows()
 }
 
 /// What the payload says of the speaker itself: on clients before 2.1.69 nothing else tells teammates apart.

@@ -34,6 +34,9 @@ pub struct Memory {
     /// When it was last found to be in no team, by the clock for files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub teamless: Option<i64>,
+    /// The hash of the project's file when the user was last told that it changed since it was trusted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed: Option<String>,
 }
 
 impl Memory {
@@ -80,6 +83,7 @@ impl Memory {
         newer(&self.name, &before.name, &mut merged.name);
         newer(&self.version, &before.version, &mut merged.version);
         newer(&self.run, &before.run, &mut merged.run);
+        newer(&self.changed, &before.changed, &mut merged.changed);
         if self.teamless != before.teamless {
             merged.teamless = self.teamless;
         }

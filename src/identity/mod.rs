@@ -3,9 +3,11 @@
 mod actor;
 mod evidence;
 mod memory;
+mod pane;
 mod team;
 
 pub use actor::{resolve as actor, resolve_by as actor_by, version};
 pub use evidence::Evidence;
 pub use memory::Memory;
+pub use pane::is_undecided;
 pub use team::{Concerned, Resolved, concerned, resolve as team, resolve_by as team_by};

@@ -1,17 +1,14 @@
 //! In which team: the table of the client's evidence, strongest first.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io;
 use std::path::Path;
 
-use serde_json::Value;
-
-use super::Evidence;
+use super::{Evidence, pane};
 use crate::archive::{Archive, Index, Subject};
 use crate::clock;
 use crate::event::SafeName;
-use crate::fs::{self, Stamp};
-use crate::json;
+use crate::fs::Stamp;
 use crate::payload::Kind;
 use crate::process;
 
@@ -129,8 +126,12 @@ pub fn resolve_by(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) ->
     if let Some(team) = evidence.made_team() {
         return (member(team), "the tool's response names it");
     }
+    if let Some((team, name)) = pane::of_an_old_client(evidence, known) {
+        let why = "the tmux pane is a member's, and the transcript or the payload names it";
+        return (Resolved { team: Some(team), name: Some(name), member: true }, why);
+    }
     if let Some(team) = evidence.named_team().filter(|team| known.contains_key(team)) {
-        return (Resolved { name: pane_name(evidence), ..member(team) }, "the payload's team_name");
+        return (Resolved { name: pane::name(evidence), ..member(team) }, "the payload's team_name");
     }
     if let Some(team) = remembered.clone().filter(is_open) {
         return (member(team), "an earlier call of the session");
@@ -143,9 +144,9 @@ pub fn resolve_by(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) ->
     if let Some((team, why)) = found {
         return (member(team), why);
     }
-    let pane = in_pane(evidence, known).map(|found| (found, "the tmux pane is a member's"));
+    let seated = pane::of_a_member(evidence, known).map(|found| (found, "the tmux pane is a member's"));
     if let Some(((team, name), why)) =
-        pane.or_else(|| in_transcript(evidence).map(|found| (found, "the transcript names it")))
+        seated.or_else(|| pane::in_transcript(evidence).map(|found| (found, "the transcript names it")))
     {
         return (Resolved { team: Some(team), name: Some(name), member: true }, why);
     }
@@ -179,44 +180,4 @@ fn led_by_process(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) ->
 fn newest(known: &BTreeMap<SafeName, Index>, wanted: impl Fn(&Index) -> bool) -> Option<SafeName> {
     let matching = known.iter().filter(|(_, index)| wanted(index));
     matching.max_by_key(|(_, index)| (!index.ended, index.created_at)).map(|(team, _)| team.clone())
-}
-
-/// `TMUX_PANE` is a member's pane, in one team alone and in the same directory, and the payload has a role but no agent.
-fn in_pane(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) -> Option<(SafeName, String)> {
-    let pane = evidence.pane.filter(|_| evidence.is_pane_like())?;
-    let here = evidence.payload.text("cwd");
-    let mut found = known.iter().filter(|(_, index)| !index.ended).flat_map(|(team, index)| {
-        let elsewhere = |cwd: Option<&str>| cwd.zip(here).is_some_and(|(theirs, ours)| theirs != ours);
-        let in_pane = index.members.iter().filter(|seat| seat.pane.as_deref() == Some(pane));
-        let seats = in_pane.filter(move |seat| !elsewhere(seat.cwd.as_deref()));
-        seats.map(|seat| (team.clone(), seat.name.clone()))
-    });
-    let first = found.next()?;
-    found.next().is_none().then_some(first)
-}
-
-/// The name of a session that has a role but no agent, where the payload names teammate and team.
-fn pane_name(evidence: &Evidence<'_>) -> Option<String> {
-    let told =
-        evidence.payload.text("teammate_name").filter(|name| !name.is_empty() && evidence.is_pane_like());
-    told.map(str::to_owned).or_else(|| evidence.memory.name.clone())
-}
-
-/// The transcript of a split-pane teammate carries its name and its team in every record.
-fn in_transcript(evidence: &Evidence<'_>) -> Option<(SafeName, String)> {
-    if !evidence.is_pane_like() {
-        return None;
-    }
-    head(evidence.transcript()?).find_map(|record| {
-        let team = SafeName::new(record.get("teamName")?.as_str()?)?;
-        Some((team, record.get("agentName")?.as_str()?.to_owned()))
-    })
-}
-
-/// The first records of a transcript, as far as a few kilobytes hold them. What is no regular file is not waited for.
-pub(super) fn head(transcript: &Path) -> impl Iterator<Item = Value> {
-    let file = fs::open_regular(transcript).ok();
-    let lines = file.map(|file| BufReader::new(file.take(64 * 1024)).split(b'\n'));
-    let lines = lines.into_iter().flatten().map_while(std::result::Result::ok).take(20);
-    lines.filter_map(|line| json::lenient(&line))
 }

@@ -15,6 +15,7 @@ pub mod retention;
 mod segments;
 mod sift;
 mod single;
+mod tail;
 mod writer;
 
 pub use exclusive::{Exclusive, written_to};
@@ -26,4 +27,5 @@ pub use reader::{Line, Parsed, Reader, parse};
 pub use segments::{Name, Segment, list, size};
 pub use sift::{Glance, sift};
 pub use single::each_of;
+pub use tail::tail;
 pub use writer::{Appended, Log};

@@ -8,6 +8,8 @@ use crate::payload::Kind;
 pub const GATE: &str = "policy";
 /// A policy file cannot be used.
 pub const UNUSABLE: &str = "policy-unusable";
+/// A project's file changed since it was trusted, and nothing of it runs.
+pub const UNTRUSTED: &str = "policy-untrusted";
 /// The policy could not be asked, or its answer not kept.
 pub const FAILED: &str = "policy-failed";
 

@@ -10,6 +10,9 @@ pub fn judge(policy: &Policy, rules: &Rules<'_>, facts: &Facts<'_>) -> Vec<Findi
     }
     let on = gates::ALL.iter().filter(|(mode, _)| mode(policy) != Mode::Off);
     let mut found: Vec<Finding> = on.filter_map(|(_, gate)| gate(policy, facts)).collect();
+    if policy.premature_shutdown.mode != Mode::Off {
+        found.extend(gates::premature_shutdown::others(policy, facts));
+    }
     found.extend(rules.judge(policy.on_error, facts));
     found.retain(|finding| finding.decision != Decision::Allow);
     found.sort_by_key(|finding| std::cmp::Reverse(finding.decision));

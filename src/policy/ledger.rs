@@ -80,11 +80,15 @@ impl Ledger {
         spelled(word, || self.members.keys().map(String::as_str)).unwrap_or(word)
     }
 
-    /// Remembers that somebody may stop: the approval of a request that was let through is no breach.
-    pub fn let_go(&mut self, event: &Judged<'_>) {
+    /// Remembers that somebody may stop: the approval of a request that was let through is no breach. Of everybody who
+    /// was asked only those who are `meant`.
+    pub fn let_go(&mut self, event: &Judged<'_>, meant: impl Fn(&str) -> bool) {
         let sender = event.actor.name.as_deref();
         let names: Vec<String> = match asked_to_stop(event).as_deref() {
-            Some("*") => self.members.keys().filter(|name| Some(name.as_str()) != sender).cloned().collect(),
+            Some("*") => {
+                let others = self.members.keys().filter(|name| Some(name.as_str()) != sender);
+                others.filter(|name| meant(name)).cloned().collect()
+            }
             Some(to) => vec![self.named(to).to_owned()],
             None => Vec::new(),
         };
@@ -134,7 +138,7 @@ mod tests {
     use crate::payload::Payload;
 
     /// Who may stop after the lead's request to `to` went out.
-    fn free(to: &str) -> Vec<String> {
+    fn free(to: &str, meant: impl Fn(&str) -> bool) -> Vec<String> {
         let fields = json!({"hook_event_name": "PreToolUse", "tool_name": "SendMessage",
             "tool_input": {"to": to, "message": {"type": "shutdown_request", "reason": "done"}}});
         let payload = Payload::from_raw(&serde_json::value::to_raw_value(&fields).unwrap());
@@ -145,7 +149,7 @@ mod tests {
             ledger.members.insert(name.to_owned(), Deeds::default());
         }
         ledger.handles.insert("abob-1".to_owned(), "bob".to_owned());
-        ledger.let_go(&event);
+        ledger.let_go(&event, meant);
         let free = ledger.members.into_iter().filter(|(_, deeds)| deeds.let_go);
         free.map(|(name, _)| name).collect()
     }
@@ -153,8 +157,9 @@ mod tests {
     #[test]
     fn who_is_asked_may_stop_by_whatever_word() {
         for to in ["bob", "@bob", "bob@t1", " bob", "abob-1"] {
-            assert_eq!(free(to), ["bob"], "{to}");
+            assert_eq!(free(to, |_| true), ["bob"], "{to}");
         }
-        assert_eq!(free("*"), ["alice", "bob"]);
+        assert_eq!(free("*", |_| true), ["alice", "bob"]);
+        assert_eq!(free("*", |name| name == "bob"), ["bob"]);
     }
 }

@@ -39,6 +39,11 @@ impl<'a> Pattern<'a> {
         Pattern { text, program: OnceCell::new() }
     }
 
+    /// Whether it means any text at all.
+    pub fn means_all(&self) -> bool {
+        self.text == "*"
+    }
+
     /// Whether it means a text.
     ///
     /// # Errors

@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
+use super::needs::needs;
 use super::plan::Plan;
-use super::survey::{Survey, needs};
+use super::survey::Survey;
 use crate::archive::{Maintenance, Stored};
 use crate::error::Result;
 use crate::log::Exclusive;
@@ -59,7 +60,10 @@ pub fn apply(survey: &Survey, plan: &Plan, ground: &Ground<'_>, done: &mut dyn F
             Ok(true) => {
                 pruned.runs += 1;
                 // Its name became a directory's, and is no path. One that stays is made anew or read by nobody.
-                let _ = std::fs::remove_file(ground.policy.join(format!("{}.json", run.run)));
+                // What a human let through lies beside the notebooks, and is no run's.
+                if !run.run.eq_ignore_ascii_case("overrides") {
+                    let _ = std::fs::remove_file(ground.policy.join(format!("{}.json", run.run)));
+                }
             }
             Ok(false) => {
                 all_went = false;
@@ -127,11 +131,13 @@ fn named(ground: &Ground<'_>) -> Option<HashSet<String>> {
     let archive = ground.right.archive();
     let library = Library::open(archive.clone(), ground.log.to_owned());
     let mut named = HashSet::new();
-    let mut unread = !library.damaged.is_empty();
+    let cached = archive.cached_objects();
+    let mut unread = !library.damaged.is_empty() || library.unlisted.is_some();
     for run in &library.runs {
-        let (needs, damaged) = needs(archive, run);
-        named.extend(needs);
-        unread |= damaged;
+        let needs = needs(archive, run, &cached);
+        named.extend(needs.hashes);
+        named.extend(needs.cached);
+        unread |= needs.unread.is_some();
     }
     (!unread).then_some(named)
 }

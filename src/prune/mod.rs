@@ -3,6 +3,7 @@
 //! What is alive never goes, nor what `verify` cannot read: nobody knows what would be lost with it.
 
 mod apply;
+mod needs;
 mod plan;
 mod segments;
 mod survey;

@@ -61,6 +61,8 @@ pub struct Plan {
     pub kept: Vec<Kept>,
     /// Contents that nothing needs then, by their places in the survey.
     pub contents: Vec<usize>,
+    /// So many contents that nothing needs stay: one of them may be meant where a run names one that is missing.
+    pub spared: usize,
     /// Segments of the log, by their places in the survey.
     pub segments: Vec<usize>,
     /// The bytes of the archive that go.
@@ -99,9 +101,14 @@ pub fn plan(survey: &Survey, bounds: &Bounds, limits: &config::Log, now: Time) -
     let mut plan = Plan { left: survey.bytes(), ..Plan::default() };
     let mut uses = survey.uses();
     let may_go = survey.obstacle.is_none();
-    // What nothing needs goes in any case.
+    // What nothing needs goes in any case, unless it may be what somebody looks for in vain.
     for (place, content) in survey.contents.iter().enumerate() {
-        if may_go && uses[place] == 0 && !content.pinned {
+        if !may_go || uses[place] > 0 || content.pinned {
+            continue;
+        }
+        if survey.missing.is_some() {
+            plan.spared += 1;
+        } else {
             plan.take(content.bytes());
             plan.contents.push(place);
         }
@@ -157,12 +164,15 @@ impl Plan {
             .older_than
             .and_then(|most| TimeDelta::from_std(most).ok())
             .and_then(|most| now.checked_sub_signed(most));
+        // Which sessions it had, the record of a run says that nobody can read.
+        let doubtful = !survey.damaged.is_empty();
         for (place, segment) in survey.segments.iter().enumerate() {
             let is_told = segment.runs.iter().any(|run| runs.contains(run.as_str()))
                 || segment.sessions.iter().any(|session| sessions.contains_key(session.as_str()));
             let is_young = segment.loose.is_some_and(|loose| oldest.is_none_or(|oldest| loose >= oldest));
             let is_over = bounded.contains(segment.segment.name.as_str());
-            if is_over || (!segment.unreadable && !is_told && !is_young) {
+            let is_anybody_s = doubtful && (segment.loose.is_some() || !segment.sessions.is_empty());
+            if is_over || (!segment.unreadable && !is_anybody_s && !is_told && !is_young) {
                 self.segments.push(place);
                 self.log_bytes += segment.segment.size;
             }

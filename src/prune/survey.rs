@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
+use super::needs::needs;
 use super::segments::{self, Segment};
 use crate::archive::{Archive, RunRecord, Stored};
 use crate::clock::{self, Time};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fs::Stamp;
 use crate::log::{self, Name};
 use crate::timeline::{Library, is_client_gone};
@@ -71,6 +72,8 @@ pub struct Survey {
     pub current: Option<Name>,
     /// Runs whose record cannot be read.
     pub damaged: Vec<String>,
+    /// A run that names a content that is not there: its hash may be what is damaged, and one that no run names be meant.
+    pub missing: Option<String>,
     /// Why no content may go, if so: something may need one that nobody can read.
     pub obstacle: Option<String>,
 }
@@ -81,9 +84,14 @@ const YOUNG: i64 = 3_600 * 1_000_000_000;
 /// Looks at all of the record.
 ///
 /// # Errors
-/// When a directory of it cannot be listed.
+/// When a directory of it cannot be listed: nobody knows what the runs need then.
 pub fn survey(library: &Library, log: &Path, now: Time, done: &mut dyn FnMut(u64)) -> Result<Survey> {
     let archive = &library.archive;
+    if let Some(why) = &library.unlisted {
+        return Err(Error::new(format!("cannot prune: {why}"))
+            .hint("nothing was removed: nobody can tell which runs there are and what they need")
+            .hint("bring the directory back; `teamkeep verify` says whether all is whole then"));
+    }
     let mut survey = Survey { damaged: library.damaged.clone(), ..Survey::default() };
     let mut places: HashMap<String, usize> = HashMap::new();
     archive.objects.each(|stored| {
@@ -100,13 +108,20 @@ pub fn survey(library: &Library, log: &Path, now: Time, done: &mut dyn FnMut(u64
         content.files.push(stored);
         Ok(())
     })?;
+    let cached = archive.cached_objects();
     for run in &library.runs {
-        let (needs, damaged) = needs(archive, run);
-        if damaged {
-            let name = &run.run;
-            survey.obstacle.get_or_insert(format!("the journal of run {name} cannot be read whole"));
+        let needs = needs(archive, run, &cached);
+        if let Some(why) = needs.unread {
+            survey.obstacle.get_or_insert(why);
         }
-        let needs: BTreeSet<usize> = needs.iter().filter_map(|hash| places.get(hash).copied()).collect();
+        // A hook may have written since the contents were listed.
+        let is_missing =
+            |hash: &String| !places.contains_key(hash) && archive.objects.stored(hash).is_empty();
+        if needs.hashes.iter().any(is_missing) {
+            survey.missing.get_or_insert_with(|| run.run.clone());
+        }
+        let needs = needs.hashes.iter().chain(&needs.cached);
+        let needs: BTreeSet<usize> = needs.filter_map(|hash| places.get(hash).copied()).collect();
         // What a run needs is no new arrival.
         needs.iter().for_each(|place| survey.contents[*place].pinned = false);
         done(1);
@@ -121,11 +136,14 @@ pub fn survey(library: &Library, log: &Path, now: Time, done: &mut dyn FnMut(u64
     for run in &library.damaged {
         survey.obstacle.get_or_insert(format!("the record of run {run} cannot be read"));
     }
-    // What runs that go were last seen to have is no reason to keep it; what others were, is.
+    // What runs on record were last seen to have goes with them; what others were, nobody can tell of.
     let own: BTreeSet<&str> = library.runs.iter().map(|run| run.run.as_str()).collect();
-    for hash in archive.cached_objects(|run| !own.contains(run)) {
-        if let Some(place) = places.get(&hash) {
+    for (run, hashes) in cached.iter().filter(|(run, _)| !own.contains(run.as_str())) {
+        for place in hashes.iter().filter_map(|hash| places.get(hash)) {
             survey.contents[*place].pinned = true;
+        }
+        if archive.run_dir(run).is_none_or(|dir| dir.symlink_metadata().is_err()) {
+            survey.obstacle.get_or_insert(format!("run {run}, which a cache names, is missing"));
         }
     }
     survey.log = log::list(log)?;
@@ -134,26 +152,21 @@ pub fn survey(library: &Library, log: &Path, now: Time, done: &mut dyn FnMut(u64
     Ok(survey)
 }
 
-/// The hashes that a run names, and whether there may be others.
-pub(super) fn needs(archive: &Archive, run: &RunRecord) -> (BTreeSet<String>, bool) {
-    let journal = archive.journal(&run.run);
-    let changes = journal.snapshots.iter().flat_map(|snapshot| &snapshot.changed);
-    let mut needs: BTreeSet<String> = changes.filter_map(|change| change.object.clone()).collect();
-    needs.extend(archive.kept(&run.run).into_values().map(|kept| kept.object));
-    let transcripts = archive.run_dir(&run.run).map(|dir| dir.join("transcripts.json"));
-    let unread = transcripts.is_some_and(|path| {
-        path.symlink_metadata().is_ok_and(|there| there.len() > 2) && archive.kept(&run.run).is_empty()
-    });
-    (needs, journal.damaged > 0 || unread)
-}
-
 fn standing(archive: &Archive, run: &RunRecord) -> Standing {
     match () {
         () if archive.is_unfinished(&run.run) => Standing::Unfinished,
-        () if run.imported.is_some() || run.ended_at.is_some() => Standing::Over,
+        () if run.ended_at.is_some() => Standing::Over,
+        // Of one that came before it ended, nothing is heard here unless its client goes on here.
+        () if run.imported.is_some() && !is_under_way(archive, run) => Standing::Over,
         () if is_client_gone(archive, run) => Standing::Over,
         () => Standing::Alive,
     }
+}
+
+/// Whether hook calls of this machine capture it.
+fn is_under_way(archive: &Archive, run: &RunRecord) -> bool {
+    let index = run.subject().and_then(|subject| archive.index(&subject));
+    index.is_some_and(|index| index.run == run.run && !index.ended)
 }
 
 /// When a run was over; of an imported one, when it came here.

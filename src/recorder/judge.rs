@@ -21,6 +21,26 @@ const RULES: Duration = Duration::from_secs(1);
 /// The exit code of an answer that holds the action back already.
 const HELD: u8 = 2;
 
+impl Voice {
+    /// The event as the line of a verdict has it. `at` is its time.
+    pub(super) fn event<'a>(&'a self, step: &'a Step, payload: &'a Payload, at: &'a str) -> Event<'a> {
+        Event {
+            v: 1,
+            at,
+            id: step.id.as_str(),
+            event: step.kind.name(),
+            session: payload.session(),
+            team: self.resolved.team.as_ref().map(SafeName::as_str),
+            actor: &self.actor,
+            run: self.run.as_deref(),
+            warning: None,
+            malformed: None,
+            verdict: None,
+            payload: &payload.raw,
+        }
+    }
+}
+
 impl Recorder {
     /// Asks the policy, records what it says, and spells it for the client.
     pub(super) fn judge(
@@ -33,20 +53,7 @@ impl Recorder {
         outcome: &mut Outcome,
     ) {
         let at = clock::stamp(step.at);
-        let event = Event {
-            v: 1,
-            at: &at,
-            id: step.id.as_str(),
-            event: step.kind.name(),
-            session: payload.session(),
-            team: voice.resolved.team.as_ref().map(SafeName::as_str),
-            actor: &voice.actor,
-            run: voice.run.as_deref(),
-            warning: None,
-            malformed: None,
-            verdict: None,
-            payload: &payload.raw,
-        };
+        let event = voice.event(step, payload, &at);
         let mut judgement = Judgement::default();
         let in_team = voice.resolved.member && voice.run.is_some();
         let by_rule = step.kind.is_judged() && !self.config.rule.is_empty();

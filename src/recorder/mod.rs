@@ -1,6 +1,7 @@
 //! One hook call, from its payload to a record that outlives the team.
 
 mod answer;
+mod changed;
 mod ends;
 mod finish;
 mod judge;

@@ -73,7 +73,7 @@ pub(super) struct Step {
 pub(super) struct Voice {
     pub resolved: Resolved,
     pub actor: Actor,
-    memory: Memory,
+    pub memory: Memory,
     /// What the session belongs to (it may see the files of others).
     own: Option<Subject>,
     pub run: Option<String>,
@@ -127,6 +127,7 @@ impl Recorder {
         outcome.notes.extend(found.unseen.iter().filter(|_| tells).cloned());
         self.append(&step, &payload, asked, &archive, &voice, &mut outcome);
         self.judge(&step, &payload, &archive, &found, &voice, &mut outcome);
+        self.tell_changed(&step, &payload, &mut voice, &mut outcome);
         self.conclude(&step, &evidence, &archive, found, &mut voice, &mut outcome);
         outcome
     }
@@ -157,7 +158,8 @@ impl Recorder {
         let index = resolved.team.as_ref().and_then(|team| found.teams.get(team));
         let actor = identity::actor(evidence, index, resolved.name.as_deref());
         let mut memory = learn::learn(evidence, &resolved, &actor);
-        memory.teamless = found.since.filter(|_| resolved.team.is_none()).or(memory.teamless);
+        let is_teamless = resolved.team.is_none() && !identity::is_undecided(evidence, &found.teams);
+        memory.teamless = found.since.filter(|_| is_teamless).or(memory.teamless);
         let mut own = resolved.team.clone().filter(|_| resolved.member).map(Subject::Team);
         let mut run = index.map(|index| index.run.clone());
         if resolved.team.is_none() {

@@ -54,6 +54,11 @@ impl Answer {
         Answer { stdout: format!("{output}\n"), ..Answer::default() }
     }
 
+    /// Goes on, and tells the user alone.
+    pub fn tell(what: &str) -> Answer {
+        Answer { stdout: format!("{}\n", json!({"systemMessage": what})), ..Answer::default() }
+    }
+
     /// Answers at SessionStart: asks the client to run the FileChanged hook for every file below these paths (from
     /// 2.1.83), tells the lead and the user what is wrong with the policy, and the user alone what is the user's to say.
     pub fn begin(watch: &[String], wrong: Option<&str>, user: Option<&str>) -> Answer {

@@ -160,6 +160,18 @@ pub fn called(hook: &Value) -> Vec<String> {
     }
 }
 
+/// Whether the program of a hook of ours is there. Of a path that only a shell can tell it is taken to be.
+pub fn can_run(hook: &Value, env: &Env) -> bool {
+    let Some(command) = hook.get("command").and_then(Value::as_str) else { return false };
+    let first = || words(command).into_iter().next().unwrap_or_default();
+    let program = if hook.get("args").is_some() { command.to_owned() } else { first() };
+    match program.as_str() {
+        NAME => on_search_path(env).is_some(),
+        path if path.starts_with('/') => is_executable(Path::new(path)),
+        _ => true,
+    }
+}
+
 fn is_ours(command: &str) -> bool {
     command.rsplit('/').next() == Some(NAME)
 }

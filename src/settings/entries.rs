@@ -7,7 +7,7 @@ use crate::settings::client::Client;
 use crate::settings::command::Program;
 use crate::settings::version::{FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version};
 
-/// The hooks as a person would copy them, with the program named by its bare word.
+/// The hooks as the plugin has them: what runs there is the plugin's script.
 const HOOKS: &str = include_str!("../../hooks/hooks.json");
 
 /// Since when an event exists. Before 2.1.101 a client drops a whole settings file that names one it
@@ -128,6 +128,7 @@ mod tests {
     #[test]
     fn the_embedded_file_has_every_event_once_with_its_own_name_in_kebab_case() {
         let all = embedded().unwrap();
+        let script = "${CLAUDE_PLUGIN_ROOT}/bin/teamkeep-hook";
         assert_eq!(all.len(), 15);
         for entry in all {
             let mut kebab = String::new();
@@ -142,7 +143,7 @@ mod tests {
                 "TaskCompleted" => 600,
                 _ => 10,
             };
-            let hook = serde_json::json!({"type": "command", "command": "teamkeep", "args": ["hook", kebab], "timeout": budget});
+            let hook = serde_json::json!({"type": "command", "command": script, "args": ["hook", kebab], "timeout": budget});
             assert_eq!(entry.group["hooks"], serde_json::json!([hook]));
             let tools = matches!(entry.event.as_str(), "PreToolUse" | "PostToolUse");
             assert_eq!(entry.group.get("matcher").is_some(), tools, "{}", entry.event);

@@ -1,11 +1,13 @@
 //! The client's `settings.json`, edited without disturbing it.
 //!
 //! [`entries`] says what we want in it, [`plan`] computes the text that has it (or has it no longer),
-//! [`file`] puts that text in place, and [`record`] remembers how the file was.
+//! [`file`] puts that text in place, and [`record`] remembers how the file was. [`beside`] tells the plugin's hook when to
+//! leave an event to the settings'.
 //!
 //! The edit is textual and can be undone without any memory: where our entries stand alone in a place
 //! that we made, the place goes with them; how they are laid out tells it from one that was there, empty.
 
+pub mod beside;
 pub mod change;
 pub mod client;
 pub mod command;

@@ -21,6 +21,8 @@ pub struct Library {
     pub runs: Vec<RunRecord>,
     /// Runs whose record cannot be read.
     pub damaged: Vec<String>,
+    /// Why nobody can tell which runs there are, if so.
+    pub unlisted: Option<String>,
     pub(super) log: PathBuf,
 }
 
@@ -37,7 +39,8 @@ impl Library {
     /// Lists the runs.
     pub fn open(archive: Archive, log: PathBuf) -> Library {
         let (runs, damaged) = archive.runs();
-        Library { archive, runs, damaged, log }
+        let unlisted = archive.why_unlisted();
+        Library { archive, runs, damaged, unlisted, log }
     }
 
     /// The ids of all runs.
@@ -53,7 +56,9 @@ impl Library {
     /// Why there is no run at all.
     pub fn empty(&self) -> Error {
         match self.events() {
-            _ if !self.damaged.is_empty() => Error::not_found("no run on record can be read"),
+            _ if !self.damaged.is_empty() || self.unlisted.is_some() => {
+                Error::not_found("no run on record can be read")
+            }
             0 => Error::not_found("nothing is on record yet").hint(
                 "`teamkeep install` adds the hooks to the client's settings; `teamkeep demo` shows a recorded run",
             ),
@@ -64,7 +69,8 @@ impl Library {
         }
     }
 
-    /// The run that a person means: `latest`, a team's name (the last run of it), or the beginning of a run's id.
+    /// The run that a person means: `latest`, a team's name (the last run of it), a session's id (the last run that it was
+    /// in), or the beginning of a run's id.
     ///
     /// # Errors
     /// When there is none, or more than one id begins so.
@@ -82,6 +88,10 @@ impl Library {
         if let Some(run) =
             self.runs.iter().rev().find(|run| run.team.as_deref() == Some(name) || run.run == name)
         {
+            return Ok(run);
+        }
+        let takes_part = |run: &&RunRecord| run.sessions.iter().any(|session| session.id == name);
+        if let Some(run) = self.runs.iter().rev().find(takes_part) {
             return Ok(run);
         }
         let matching: Vec<&RunRecord> = self.runs.iter().filter(|run| run.run.starts_with(name)).collect();

@@ -85,6 +85,9 @@ pub(super) type EachLine<'a> = dyn FnMut(u64, &[u8], &mut dyn FnMut(u64)) + 'a;
 
 /// Leads over the lines of a file, one in memory at a time; gives why it cannot be read on, if so.
 pub(super) fn each_line(path: &Path, done: &mut dyn FnMut(u64), each: &mut EachLine<'_>) -> Option<String> {
+    if path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return Some(format!("{} is no regular file", path.display()));
+    }
     let mut from = match Lines::open(path, Position::default()) {
         Ok(from) => from,
         // Pruned since it was listed.

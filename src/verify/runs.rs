@@ -1,23 +1,20 @@
 //! A run's directory: what it is, its journals, its transcripts, the events that came with it.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::events::{self, each_line};
 use super::finding::{Finding, Kind};
 use super::verifier::{Place, Verifier, Way};
-use crate::archive::{Kept, Snapshot};
-use crate::fs;
+use crate::archive::Snapshot;
 
 /// The version that this program writes and reads.
 const VERSION: u8 = 1;
 
-/// The most that a file of ours has.
-const LARGEST: u64 = 1 << 28;
-
 const UPGRADE: &str = "a newer teamkeep wrote it, and is needed to read it";
 const RECORD: &str =
     "the next hook call of its team makes it again; of an old run, `teamkeep import` of an export does";
+const JOURNAL: &str = "what its files said is lost; if there is an export of the run, remove its directory and \
+                       `teamkeep import FILE`";
 const LINE: &str =
     "what changed at that moment is lost, and the states that only it names; the other lines stand";
 
@@ -35,9 +32,16 @@ pub(super) fn check(verifier: &Verifier<'_>, run: &str, way: &mut Way, done: &mu
         return;
     };
     record(verifier, run, &dir.join("run.json"), way);
+    let before = (way.findings.checked.manifests, way.findings.count);
     let files = verifier.archive.journal_files(run);
     for file in &files {
         journal(verifier, run, file, way, done);
+    }
+    let had = || verifier.archive.run(run).is_some_and(|record| record.has_journal());
+    if (way.findings.checked.manifests, way.findings.count) == before && had() {
+        let what = "there is no journal of this team's run, or nothing in it";
+        let path = dir.join("snapshots.jsonl");
+        way.findings.add(Finding::new(Kind::DamagedFile, &path, what, JOURNAL).of_run(run));
     }
     transcripts(verifier, run, &dir.join("transcripts.json"), way, done);
     let own = dir.join("events.jsonl");
@@ -94,12 +98,12 @@ fn journal(verifier: &Verifier<'_>, run: &str, file: &PathBuf, way: &mut Way, do
 
 fn transcripts(verifier: &Verifier<'_>, run: &str, file: &PathBuf, way: &mut Way, done: &mut dyn FnMut(u64)) {
     let hint = "the transcripts that the client still has are told; those that it removed are lost";
-    let read = match fs::read_regular(file, LARGEST) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
+    let missing = || verifier.archive.run(run).is_some_and(|record| record.has_transcripts());
+    let read = match verifier.archive.read_kept(run) {
+        Ok(None) if !missing() => return,
+        Ok(None) => Err("it is missing, and the run has ended".to_owned()),
+        Ok(Some(kept)) => Ok(kept),
         Err(error) => Err(error.to_string()),
-        Ok((bytes, _)) => {
-            serde_json::from_slice::<BTreeMap<String, Kept>>(&bytes).map_err(|error| error.to_string())
-        }
     };
     match read {
         Err(why) => {

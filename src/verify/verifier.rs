@@ -53,6 +53,9 @@ pub(super) struct Way {
 const LOST: &str =
     "only these states are lost; if there is an export of the run, `teamkeep import FILE` brings them back";
 
+/// What helps where the runs are not to be had.
+const UNLISTED: &str = "bring the directory back; until then no run can be told, and nothing is pruned";
+
 impl Verifier<'_> {
     /// How many bytes there are to look at, about.
     pub fn size(&self) -> u64 {
@@ -81,6 +84,11 @@ impl Verifier<'_> {
                     way.look(&self.archive.objects, &stored);
                     Ok(())
                 })?;
+                if let Some(why) = self.archive.why_unlisted() {
+                    let path = self.archive.runs_path();
+                    let what = format!("the runs cannot be listed: {why}");
+                    way.findings.add(Finding::new(Kind::DamagedFile, &path, what, UNLISTED));
+                }
                 self.archive.run_names()
             }
             Scope::Run(run) => vec![run.clone()],

@@ -515,7 +515,16 @@ fn a_bomb_is_refused_before_it_fills_the_disk() {
         entries.insert("events.jsonl".to_owned(), vec![b'\n'; 20 << 20]);
     });
     assert!(bomb.metadata().unwrap().len() < 1 << 20);
-    assert!(refused(&bomb).contains("it was made to fill a disk"));
+    let said = refused(&bomb);
+    assert!(said.contains("it was made to fill a disk"), "{said}");
+    assert!(said.contains("\nhint: nothing of it was taken"), "{said}");
+    assert!(said.contains("--max-size"), "{said}");
+    // Whoever says how much may come out has looked; the bound itself stands.
+    let elsewhere = Stage::new();
+    let import = |size: &str| elsewhere.run(&["import", bomb.to_str().unwrap(), "--max-size", size]);
+    assert!(import("1 MiB").err.contains("are the most that is taken"));
+    let said = import("1 GiB");
+    assert_eq!(said.code, Some(0), "{}", said.err);
 
     // A manifest without end, which no size tells of.
     let endless = path.with_extension("endless");

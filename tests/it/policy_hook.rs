@@ -115,6 +115,34 @@ fn a_human_lets_one_shutdown_through_or_pauses_the_gate() {
     assert_eq!(ask(), Some(2));
 }
 
+#[test]
+fn who_lets_one_teammate_go_lets_nobody_else_go_with_it() {
+    let stage = busy("");
+    let names = ["team-lead", "bob", "carol"].map(|name| json!({"name": name}));
+    let config = json!({"name": TEAM, "createdAt": 1, "leadSessionId": SESSION, "members": names});
+    stage.write(&format!("teams/{TEAM}/config.json"), config);
+    let task = json!({"id": "3", "subject": "Test", "status": "in_progress", "owner": "carol", "blocks": [], "blockedBy": []});
+    stage.write(&format!("tasks/{TEAM}/3.json"), task);
+    let allow = |name: &str| assert_eq!(stage.run(&["policy", "allow", "shutdown", name]).code, Some(0));
+    let ask = |to: &str| {
+        let input = json!({"to": to, "message": {"type": "shutdown_request", "reason": "done"}});
+        told(
+            &stage,
+            json!({"hook_event_name": "PreToolUse", "tool_name": "SendMessage", "tool_input": input}),
+        )
+    };
+    allow("@Bob");
+    let all = ask("*");
+    assert_eq!(all.code, Some(2));
+    assert!(all.err.contains("carol") && !all.err.contains("to bob"), "{}", all.err);
+    assert_eq!(ask("bob").code, Some(0), "what was held back has not used it up");
+    assert_eq!(ask("bob").code, Some(2), "once");
+    allow("bob");
+    allow("CAROL");
+    assert_eq!(ask("*").code, Some(0));
+    assert_eq!((ask("bob").code, ask("carol").code), (Some(2), Some(2)), "both were used up");
+}
+
 /// A stage with a policy, a team and a task that bob has begun.
 fn busy(policy: &str) -> Stage {
     let stage = Stage::judging();
@@ -445,6 +473,7 @@ fn unusable(stage: &Stage, what: &str) {
     match what {
         "directory" => std::fs::create_dir(&path).unwrap(),
         "loop" => std::os::unix::fs::symlink(&path, &path).unwrap(),
+        "nothing" => std::os::unix::fs::symlink("nowhere", &path).unwrap(),
         "huge" => std::fs::write(&path, " ".repeat((1 << 20) + 1)).unwrap(),
         "bytes" => std::fs::write(&path, b"\xff").unwrap(),
         "pipe" => rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap(),
@@ -454,7 +483,7 @@ fn unusable(stage: &Stage, what: &str) {
 
 #[test]
 fn an_unusable_policy_is_told_at_the_start_in_the_check_and_at_every_verdict() {
-    for what in ["directory", "loop", "huge", "bytes", "pipe", "syntax"] {
+    for what in ["directory", "loop", "nothing", "huge", "bytes", "pipe", "syntax"] {
         let stage = busy("");
         unusable(&stage, what);
         let path = stage.home().parent().unwrap().join("teamkeep.toml");
@@ -559,4 +588,81 @@ fn a_configuration_that_is_named_by_a_relative_path_is_never_silently_off() {
         let found = verdicts(&stage);
         assert_eq!(pairs(&found), [("shutdown-of-busy-teammate", "block"), ("policy-unusable", "allow")]);
     }
+}
+
+#[test]
+fn a_configuration_below_a_file_or_a_link_to_nothing_is_told_in_the_hook_the_check_and_an_explanation() {
+    let stage = Stage::judging();
+    std::fs::write(stage.home().join("file"), "").unwrap();
+    let usual = stage.home().join(".config/teamkeep/teamkeep.toml");
+    std::fs::create_dir_all(usual.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink("nowhere", &usual).unwrap();
+    let below = stage.home().join("file/teamkeep.toml");
+    for env in [vec![("TEAMKEEP_CONFIG", below.to_str().unwrap())], Vec::new()] {
+        let start = json!({"hook_event_name": "SessionStart", "source": "startup", "session_id": SESSION});
+        let said = stage.feed("", start.to_string().as_bytes(), &env);
+        assert!(said.out.contains("a policy file cannot be used"), "{env:?}: {said:?}");
+        let command = |args: &[&str]| {
+            let mut command = stage.command(args);
+            command.envs(env.iter().copied());
+            super::stage::feed(&mut command, br#"{"hook_event_name":"Stop"}"#)
+        };
+        let check = command(&["policy", "check"]);
+        assert!(check.code == Some(1) && check.out.contains("error[unreadable]"), "{env:?}: {check:?}");
+        let explain = command(&["policy", "explain"]);
+        assert!(explain.code == Some(1) && explain.err.contains("teamkeep.toml"), "{env:?}: {explain:?}");
+    }
+}
+
+#[test]
+fn rules_that_go_off_in_the_midst_of_a_session_are_told_once_and_on_record() {
+    let stage = Stage::judging();
+    let file = stage.home().join("parser/.claude/teamkeep.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let rule = "[[rule]]\nname = \"r\"\ntools = [\"Bash\"]\naction = \"block\"\nreason = \"no\"\n";
+    std::fs::write(&file, rule).unwrap();
+    assert_eq!(stage.run(&["policy", "trust", "--yes"]).code, Some(0));
+    let call = |session: &str| {
+        let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}, "session_id": session});
+        stage.feed("", bash.to_string().as_bytes(), &[])
+    };
+    assert_eq!(call(SESSION).code, Some(2));
+    for (change, session) in
+        [("# one\n", SESSION), ("[polcy]\n", SESSION), ("# two\n", SESSION), ("# two\n", "other")]
+    {
+        std::fs::write(&file, format!("{rule}{change}")).unwrap();
+        let said = call(session);
+        let answer: Value = serde_json::from_str(&said.out).unwrap();
+        let words = answer["systemMessage"].as_str().unwrap();
+        assert!(words.contains("changed since it was trusted") && said.code == Some(0), "{words}");
+        assert!(answer.get("hookSpecificOutput").is_none(), "it is the user's to trust");
+        assert_eq!(call(session).out, "", "once");
+    }
+    let told = verdicts(&stage);
+    let codes: Vec<_> =
+        pairs(&told).into_iter().filter(|pair| *pair == ("policy-untrusted", "allow")).collect();
+    assert_eq!(codes.len(), 4, "{told:?}");
+}
+
+#[test]
+fn a_subagent_whose_role_is_spelled_like_a_teammate_does_not_end_its_turn() {
+    let stage = busy("[policy]\npremature-shutdown = { open-turn = true }\n");
+    let task = json!({"id": "2", "subject": "Review", "status": "completed", "owner": "bob"});
+    stage.write(&format!("tasks/{TEAM}/2.json"), task);
+    let agent = |event: &str, id: &str| {
+        told(&stage, json!({"hook_event_name": event, "agent_id": id, "agent_type": "bob"}))
+    };
+    let asks = || {
+        let asks: Value = serde_json::from_str(&shutdown("")).unwrap();
+        told(&stage, asks)
+    };
+    agent("SubagentStart", "abob-7dfceaaaef47c69e");
+    agent("SubagentStart", "a53bab");
+    agent("SubagentStop", "a53bab");
+    let said = asks();
+    assert!(said.code == Some(2) && said.err.contains("in the midst of a turn"), "{said:?}");
+    let kinds: Vec<Value> = stage.log().iter().map(|line| line["actor"]["kind"].clone()).take(3).collect();
+    assert_eq!(kinds, ["teammate", "subagent", "subagent"]);
+    agent("SubagentStop", "abob-7dfceaaaef47c69e");
+    assert_eq!(asks().code, Some(0));
 }

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::play::Lead;
 use super::stage::{Said, Stage, below};
 
-const DAY: i64 = 86_400_000;
+pub const DAY: i64 = 86_400_000;
 
 /// Ends a run of this session that begins on a day, with a task of its own and one that all have.
-fn run(stage: &Stage, session: u32, day: i64) {
+pub fn run(stage: &Stage, session: u32, day: i64) {
     stage.set_clock(day * DAY);
     let id = format!("{session:08}-0000-4000-8000-000000000001");
     let lead = Lead::of(stage, &id);
@@ -30,12 +30,12 @@ fn run(stage: &Stage, session: u32, day: i64) {
     stage.finish();
 }
 
-fn team(session: u32) -> String {
+pub fn team(session: u32) -> String {
     format!("session-{session:08}")
 }
 
 /// Runs that ended on the days 0, 40 and 80; it is day 100.
-fn three() -> Stage {
+pub fn three() -> Stage {
     let stage = Stage::new();
     quick(&stage);
     for (session, day) in [(1, 0), (2, 40), (3, 80)] {
@@ -46,20 +46,20 @@ fn three() -> Stage {
 }
 
 /// No hook is at work: nothing need be waited for.
-fn quick(stage: &Stage) {
+pub fn quick(stage: &Stage) {
     stage.configure("[archive]\nlongest-look = \"10ms\"\n[log]\nkeep = \"1000d\"\n");
 }
 
-fn teams(stage: &Stage) -> Vec<String> {
+pub fn teams(stage: &Stage) -> Vec<String> {
     stage.library().runs.iter().filter_map(|run| run.team.clone()).collect()
 }
 
-fn is_whole(stage: &Stage) {
+pub fn is_whole(stage: &Stage) {
     let said = stage.run(&["verify"]);
     assert_eq!(said.code, Some(0), "{}", said.out);
 }
 
-fn prune(stage: &Stage, args: &[&str]) -> Said {
+pub fn prune(stage: &Stage, args: &[&str]) -> Said {
     let said = stage.run(&[&["prune"], args].concat());
     // In a pipe a plan alone is no success.
     let plan = !args.iter().any(|arg| ["--yes", "--dry-run"].contains(arg));
@@ -67,7 +67,7 @@ fn prune(stage: &Stage, args: &[&str]) -> Said {
     said
 }
 
-fn objects(stage: &Stage) -> usize {
+pub fn objects(stage: &Stage) -> usize {
     below(&stage.keep("archive/objects")).iter().filter(|path| path.is_file()).count()
 }
 

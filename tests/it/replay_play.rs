@@ -1,24 +1,16 @@
 //! A run that is played in time: on a terminal, and in a pipe.
 
-use std::fs::File;
-use std::io::Read;
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
-
 use anstream::adapter::strip_str;
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use serde_json::json;
 use teamkeep::clock;
 use teamkeep::render::{self, View};
 use teamkeep::timeline::{Board, merge};
 
 use super::play::Lead;
-use super::stage::{Said, Stage, lines};
+use super::stage::{Stage, lines};
+use super::terminal::{CLOSE, OPEN, Terminal};
 
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
-/// Longer than any machine needs.
-const LONG: Duration = Duration::from_secs(60);
 
 fn stage() -> Stage {
     let stage = Stage::new();
@@ -134,53 +126,6 @@ fn the_screen_shows_the_clock_the_roster_the_tasks_and_the_story() {
         assert!(told.lines().all(|line| line.chars().count() < columns.max(2)), "{told}");
     }
 }
-
-/// A terminal, and what runs in it.
-struct Terminal {
-    master: File,
-    child: Child,
-    told: String,
-}
-
-impl Terminal {
-    fn run(stage: &Stage, args: &[&str], env: &[(&str, &str)]) -> Terminal {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&master).unwrap();
-        unlockpt(&master).unwrap();
-        let size = Winsize { ws_row: 24, ws_col: 60, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&master, size).unwrap();
-        let path = ptsname(&master, Vec::new()).unwrap();
-        let open = || File::options().read(true).write(true).open(path.to_str().unwrap()).unwrap();
-        let mut command = stage.command(args);
-        command.env("TERM", "xterm").envs(env.iter().copied());
-        let child = command.stdin(open()).stdout(open()).stderr(Stdio::piped()).spawn().unwrap();
-        Terminal { master: File::from(master), child, told: String::new() }
-    }
-
-    /// Reads until this was written.
-    fn until(&mut self, part: &str) {
-        let (start, mut bytes) = (Instant::now(), [0; 4096]);
-        while !self.told.contains(part) {
-            assert!(start.elapsed() < LONG, "no {part:?} in {:?}", self.told);
-            // A terminal that nobody has open any more gives an error.
-            let count = self.master.read(&mut bytes).unwrap_or(0);
-            assert!(count > 0 || self.told.contains(part), "no {part:?} in {:?}", self.told);
-            self.told.push_str(&String::from_utf8_lossy(&bytes[..count]));
-        }
-    }
-
-    /// Whether a key comes at once and unseen.
-    fn takes_keys(&self) -> bool {
-        !tcgetattr(&self.master).unwrap().local_modes.intersects(LocalModes::ICANON | LocalModes::ECHO)
-    }
-
-    fn end(self) -> Said {
-        self.child.wait_with_output().unwrap().into()
-    }
-}
-
-const OPEN: &str = "\u{1b}[?1049h\u{1b}[?25l";
-const CLOSE: &str = "\u{1b}[?25h\u{1b}[?1049l";
 
 #[test]
 fn a_terminal_is_what_it_was_however_the_playing_ends() {

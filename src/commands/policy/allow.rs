@@ -23,7 +23,7 @@ enum What {
     #[command(after_help = EXAMPLES)]
     Shutdown {
         /// The teammate
-        #[arg(value_name = "NAME", value_parser = scope::name)]
+        #[arg(value_name = "NAME", value_parser = teammate)]
         name: String,
     },
 }
@@ -31,6 +31,12 @@ enum What {
 const EXAMPLES: &str = "Examples:
   teamkeep policy allow shutdown bob
   teamkeep policy allow shutdown bob && teamkeep policy pauses";
+
+/// A teammate by any word that a message may be sent to: `bob`, `@bob`, `bob@team`.
+fn teammate(text: &str) -> std::result::Result<String, String> {
+    let word = text.trim().trim_start_matches('@');
+    scope::name(word.split_once('@').map_or(word, |(name, _)| name))
+}
 
 /// Runs it.
 ///

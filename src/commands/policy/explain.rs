@@ -198,8 +198,8 @@ fn decide(context: &Context, source: &Source, scene: &Scene, event: Judged<'_>, 
     let findings = judge(&source.policy, &Rules::of(&source.rules), &facts);
     let mut guard = scene.guard.clone();
     let judgement = weigh(&findings, &scene.state.key(), &mut guard, source.policy.max_blocks, |finding| {
-        let named = finding.gate == "premature-shutdown" && overrides.shutdowns.contains(&finding.about);
-        named || overrides.is_paused(finding.gate, team, now)
+        let allowed = || overrides.shutdown_of(&finding.about, &scene.state.members).is_some();
+        (finding.gate == "premature-shutdown" && allowed()) || overrides.is_paused(finding.gate, team, now)
     });
     for verdict in &judgement.verdicts {
         let _ = writeln!(told, "guard     {}: {}", escape(&verdict.source()), guarded(verdict, source));

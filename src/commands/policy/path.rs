@@ -99,6 +99,7 @@ pub fn ask(policy: &Policy, rules: &[Rule], facts: &Facts<'_>) -> Vec<(String, A
     asked
 }
 
-fn one(mut findings: Vec<Finding>) -> Answer {
-    findings.pop().map_or(Answer::Nothing("no finding"), Answer::Found)
+/// The first that decides: a request to everybody has a finding for each.
+fn one(findings: Vec<Finding>) -> Answer {
+    findings.into_iter().next().map_or(Answer::Nothing("no finding"), Answer::Found)
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::told;
 use crate::config::{Config, Files, PROJECT_FILE, Policy, Problem, Rule, layers};
-use crate::context::Context;
+use crate::context::{Context, misnamed_config};
 use crate::error::{Error, Result};
 use crate::ui::escape;
 
@@ -80,6 +80,10 @@ fn load(context: &Context, name: String, file: Option<&Path>, project: Option<Pa
             let config = Config::parse(&text, file)?;
             return Ok(Source { name, policy: config.policy, rules: config.rule });
         }
+    }
+    if let Some(problem) = misnamed_config(&context.env).filter(|_| file.is_none()) {
+        let error = Error::caused("cannot use the policy in force", &problem);
+        return Err(problem.hint.iter().fold(error, |error, hint| error.hint(hint.clone())));
     }
     let effective = layers::load(&Files { user, project, trust: context.paths.trust() });
     if let Some(error) = effective.error() {

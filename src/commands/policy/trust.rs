@@ -137,7 +137,7 @@ fn list(context: &Context, files: &Files) -> Result<ExitCode> {
     let trust = Trust::load(&files.trust)?;
     let mut text = String::new();
     for (file, hash) in trust.files() {
-        let state = match source::read(file) {
+        let state = match source::read(file, source::LARGEST_PROJECT) {
             Ok(Some(read)) if read.hash.to_hex().as_str() == hash => "as it was",
             Ok(None) => "gone",
             _ => "changed: nothing of it runs",

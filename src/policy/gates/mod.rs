@@ -4,7 +4,7 @@ pub mod completion_check;
 mod idle;
 mod idle_with_work;
 mod lead_stops_early;
-mod premature_shutdown;
+pub(super) mod premature_shutdown;
 mod protect_lead;
 mod report_before_idle;
 pub mod rules;

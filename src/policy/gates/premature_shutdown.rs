@@ -28,16 +28,33 @@ enum Open<'a> {
     Report,
 }
 
+/// Of several the first that is hardest.
 pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
+    all(policy, facts)
+        .into_iter()
+        .reduce(|one, other| if other.decision > one.decision { other } else { one })
+}
+
+/// What else there is to find where everybody is asked at once: who lets one of them go does not let the others go.
+pub fn others(policy: &Policy, facts: &Facts<'_>) -> Vec<Finding> {
+    let Some((Act::Ask, _)) = act(facts) else { return Vec::new() };
+    let first = judge(policy, facts);
+    let is_first = |finding: &Finding| first.as_ref().is_some_and(|first| first.about == finding.about);
+    all(policy, facts).into_iter().filter(|finding| !is_first(finding)).collect()
+}
+
+fn all(policy: &Policy, facts: &Facts<'_>) -> Vec<Finding> {
     let settings = &policy.premature_shutdown;
-    let (act, whom) = act(facts)?;
-    let all = whom.into_iter().filter_map(|name| {
+    let Some((act, whom)) = act(facts) else { return Vec::new() };
+    let objects = |name| {
         let (mode, open) = unfinished(settings, facts, &act, name)?;
-        Some((mode, name, open))
-    });
-    // Of several the first that is hardest.
-    let (mode, name, open) = all.reduce(|one, other| if other.0 > one.0 { other } else { one })?;
-    let code = match (&act, &open) {
+        Some(objection(facts, &act, (mode, name), &open))
+    };
+    whom.into_iter().filter_map(objects).collect()
+}
+
+fn objection(facts: &Facts<'_>, act: &Act, (mode, name): (Mode, &str), open: &Open<'_>) -> Finding {
+    let code = match (act, open) {
         (Act::Agree, _) => "approval-with-open-work",
         (Act::Ask, Open::Report) => "shutdown-without-report",
         (Act::Ask, _) => "shutdown-of-busy-teammate",
@@ -47,7 +64,7 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
         (Act::Delete, _) => "deletion-of-busy-team",
     };
     let about = if matches!(act, Act::Delete) { actor(facts) } else { name };
-    Some(finding(PREMATURE_SHUTDOWN, code, mode, about, reason(&act, mode, name, &open)))
+    finding(PREMATURE_SHUTDOWN, code, mode, about, reason(act, mode, name, open))
 }
 
 /// What is done to whom, if it is anything that ends a member. The lead is another gate's concern.

@@ -5,10 +5,14 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::actor;
+use crate::config::pattern::is_plain;
 use crate::config::{Mode, Rule};
 use crate::payload::{Kind, Payload};
 use crate::policy::pattern::{self, Pattern, Unsaid};
 use crate::policy::{Decision, Facts, Finding, Reason};
+
+/// Bytes of a name that a glob looks at: no tool, actor or team has so long a one.
+pub(super) const LONGEST_NAME: usize = 1024;
 
 /// A rule and its patterns, by the pointers that say where they look.
 #[derive(Debug)]
@@ -35,6 +39,13 @@ pub enum Why<'a> {
     Pattern(&'a str, Unsaid),
     /// Part of the payload was not opened, and what it looks for may be there.
     Unopened(&'a str),
+    /// A name is longer than any that its glob looks at, in bytes.
+    Name {
+        /// The key of the glob.
+        what: &'a str,
+        /// How many it has.
+        has: usize,
+    },
     /// The time was over.
     Late,
 }
@@ -52,16 +63,31 @@ impl<'a> Asked<'a> {
         let rule = self.rule;
         let (event, team) = (&facts.event, facts.team);
         let on = rule.action != Mode::Off
-            && (rule.events.is_empty() || rule.events.iter().any(|name| Kind::named(name) == event.kind))
-            && (rule.tools.is_empty()
-                || event.payload.tool().is_some_and(|tool| pattern::any(&rule.tools, tool)))
-            && pattern::glob(&rule.actor, event.actor.name.as_deref().unwrap_or_default())
-            && pattern::glob(&rule.team, team.name.as_deref().unwrap_or_default());
+            && (rule.events.is_empty() || rule.events.iter().any(|name| Kind::named(name) == event.kind));
         if !on {
             return Said::Nothing;
         }
         // One that says no settles it, whatever another could not say.
         let mut unsaid = None;
+        let actor = event.actor.name.as_deref().unwrap_or_default();
+        let team = team.name.as_deref().unwrap_or_default();
+        let tools: Vec<&str> = rule.tools.iter().map(String::as_str).collect();
+        let tool = event.payload.tool().filter(|_| !tools.is_empty());
+        if !tools.is_empty() && tool.is_none() {
+            return Said::Nothing;
+        }
+        let names = [
+            ("tools", &tools[..], tool.unwrap_or_default()),
+            ("actor", &[rule.actor.as_str()], actor),
+            ("team", &[rule.team.as_str()], team),
+        ];
+        for (what, globs, name) in names.into_iter().filter(|(_, globs, _)| !globs.is_empty()) {
+            match one_means(what, globs, name, until) {
+                Ok(true) => {}
+                Ok(false) => return Said::Nothing,
+                Err(why) => unsaid = unsaid.or(Some(why)),
+            }
+        }
         for (pointer, wanted) in &self.patterns {
             if until.is_some_and(|until| Instant::now() >= until) {
                 return Said::Unsaid(Why::Late);
@@ -117,8 +143,29 @@ fn is_at<'a>(payload: &Payload, pointer: &'a str, wanted: &Pattern<'_>) -> Resul
         None | Some(Value::Null) if payload.cut => Err(Why::Unopened(pointer)),
         None | Some(Value::Null) => Ok(false),
         Some(Value::String(text)) => means(text),
+        // What is missing in it may be what the pattern looks for, or what it must not find.
+        Some(Value::Array(_) | Value::Object(_)) if payload.cut && !wanted.means_all() => {
+            Err(Why::Unopened(pointer))
+        }
         Some(other) => means(&other.to_string()),
     }
+}
+
+/// Whether one of the globs means a name. A glob takes a step for each character of both.
+fn one_means<'a>(what: &'a str, globs: &[&str], name: &str, until: Option<Instant>) -> Result<bool, Why<'a>> {
+    let mut unsaid = None;
+    for glob in globs {
+        let is_swift = *glob == "*" || is_plain(glob);
+        if !is_swift && until.is_some_and(|until| Instant::now() >= until) {
+            return Err(Why::Late);
+        }
+        if !is_swift && name.len() > LONGEST_NAME {
+            unsaid = Some(Why::Name { what, has: name.len() });
+        } else if pattern::glob(glob, name) {
+            return Ok(true);
+        }
+    }
+    unsaid.map_or(Ok(false), Err)
 }
 
 /// What stands at a JSON pointer into the payload.

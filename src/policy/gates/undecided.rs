@@ -1,6 +1,6 @@
 //! Rules that could not say whether they match: a failure of the policy.
 
-use super::rules::{Why, finding};
+use super::rules::{LONGEST_NAME, Why, finding};
 use crate::config::{Mode, OnError, Rule};
 use crate::policy::pattern::Unsaid;
 use crate::policy::{Decision, Facts, Finding, Reason, failure};
@@ -50,7 +50,13 @@ fn because(reason: Reason, why: &Why<'_>) -> Reason {
         Why::Unopened(pointer) => reason
             .then("the payload is too deep or too large to be opened whole, and ")
             .quote(pointer)
-            .then(" is not in what was opened."),
+            .then(" is not whole in what was opened."),
+        Why::Name { what, has } => reason
+            .then("there are ")
+            .then(&has.to_string())
+            .then(" bytes in the name that ")
+            .quote(what)
+            .then(&format!(" is for, and a glob looks at {LONGEST_NAME} at most.")),
         Why::Late => reason.then("the rules took too long together."),
     }
 }

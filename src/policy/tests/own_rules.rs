@@ -237,3 +237,66 @@ fn what_a_payload_hides_behind_its_depth_is_not_taken_for_absent() {
     assert_eq!(found(&pointer)[0].code, "rule-undecided");
     assert!(found("/tool_name").is_empty(), "what was opened is looked at");
 }
+
+/// What rules say of a Bash whose input this is, as it is written.
+fn said_of(input: &str, pointer: &str, wanted: &str) -> Vec<&'static str> {
+    let text = format!(r#"{{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{input}}}"#);
+    let raw = serde_json::value::RawValue::from_string(text).unwrap();
+    let (payload, scene, actor) = (crate::payload::Payload::from_raw(&raw), Scene::with(&[]), mate("bob"));
+    let (id, at, kind) = ("e", "2026", payload.kind());
+    let event = Judged { id, at, kind, session: None, actor: &actor, payload: &payload };
+    let rules = [when(pointer, wanted)];
+    let found = judge(&scene.policy, &Rules::of(&rules), &Facts { event, team: &scene.team });
+    found.iter().map(|one| one.code).collect()
+}
+
+#[test]
+fn a_list_or_an_object_that_was_not_opened_whole_is_not_matched_as_if_it_were() {
+    let deep = format!(r#"{{"a":"x","b":{}"--force"{}}}"#, "[".repeat(140), "]".repeat(140));
+    let many = format!(r#"{{"a":"x","edits":[{}"--force"]}}"#, "1,".repeat(120_000));
+    assert_eq!(said_of(&deep, "/tool_input", "/--force/"), ["rule-undecided"]);
+    assert_eq!(said_of(&deep, "/tool_input/b", "*--force*"), ["rule-undecided"]);
+    assert_eq!(said_of(&many, "/tool_input/edits", "/--force/"), ["rule-undecided"]);
+    assert_eq!(said_of(&many, "/tool_input", "*"), ["rule"], "it means whatever is in it");
+    assert_eq!(said_of(&deep, "/tool_input/a", "x"), ["rule"], "a text is there whole");
+    assert_eq!(said_of(r#"["--force"]"#, "/tool_input", "/--force/"), ["rule"]);
+}
+
+#[test]
+fn a_name_that_is_too_long_for_a_glob_or_comes_too_late_is_not_taken_for_another() {
+    let globbed = |globs: [&str; 3]| Rule {
+        tools: vec!["Edit".to_owned(), globs[0].to_owned()],
+        actor: globs[1].to_owned(),
+        team: globs[2].to_owned(),
+        ..rule("r", Mode::Block)
+    };
+    let said = |rule: Rule, tool: &str, actor: &str, team: &str, late: bool| {
+        let mut scene = Scene::with(&[]);
+        scene.team.name = Some(team.to_owned());
+        let (payload, actor) = (super::scene::payload(&before(tool, json!({}))), mate(actor));
+        let (id, at, kind) = ("e", "2026", payload.kind());
+        let event = Judged { id, at, kind, session: None, actor: &actor, payload: &payload };
+        let rules = [rule];
+        let asked = Rules::of(&rules);
+        let asked = if late { asked.within(std::time::Duration::ZERO) } else { asked };
+        let found = judge(&scene.policy, &asked, &Facts { event, team: &scene.team });
+        found.iter().map(|one| one.code).collect::<Vec<_>>()
+    };
+    let long = "x".repeat(1025);
+    let rules = [globbed(["*?*", "*", "*"]), globbed(["*", "*?*", "*"]), globbed(["*", "*", "*[x]*"])];
+    for (rule, names) in
+        rules.into_iter().zip([[&long, "bob", "t"], ["Bash", &long, "t"], ["Bash", "bob", &long]])
+    {
+        let [tool, actor, team] = names;
+        assert_eq!(said(rule.clone(), tool, actor, team, false), ["rule-undecided"], "{rule:?}");
+        assert_eq!(said(rule.clone(), "Bash", "bob", "xx", false), ["rule"], "{rule:?}");
+        assert_eq!(said(rule.clone(), "Bash", "bob", "xx", true), ["rule-undecided"], "{rule:?}");
+        assert!(
+            said(Rule { team: "u".to_owned(), ..rule }, tool, actor, "t", false).is_empty(),
+            "another says no"
+        );
+    }
+    assert_eq!(said(globbed(["*", "*", "*"]), &long, &long, &long, true), ["rule"], "it looks for nothing");
+    assert_eq!(said(globbed(["Bash", "bob", "t"]), "Bash", "bob", "t", true), ["rule"]);
+    assert!(said(globbed(["Bash", "bob", "t"]), &long, "bob", "t", true).is_empty());
+}

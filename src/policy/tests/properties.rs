@@ -148,7 +148,7 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             prop_assert!(finding.decision != Decision::Allow);
             let verdict = settle(finding, &state, &mut guard, most, false);
             if verdict.gate == PREMATURE_SHUTDOWN && verdict.decision != Decision::Block {
-                team.ledger.let_go(&event);
+                team.ledger.let_go(&event, |_| true);
             }
             prop_assert!(verdict.decision <= finding.decision);
             let (gate, rule) = (finding.gate.to_owned(), finding.rule.clone());

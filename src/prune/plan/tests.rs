@@ -118,6 +118,13 @@ fn contents_stay_where_something_may_need_them_that_nobody_can_read() {
     assert!(planned(&survey, Bounds::default()).contents.is_empty(), "nor what was just written");
 }
 
+#[test]
+fn what_no_run_names_stays_while_one_names_what_is_missing() {
+    let survey = Survey { missing: Some("c".to_owned()), ..scene() };
+    let plan = planned(&survey, older(80));
+    assert_eq!((plan.contents, plan.spared), (vec![0], 1), "what a run that goes has named goes with it");
+}
+
 fn segment(day: u32, runs: &[&str], sessions: &[&str], loose: Option<i64>) -> Segment {
     let name = format!("2026-02-{day:02}T000000000Z-1a2b3c4d.jsonl");
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
@@ -149,6 +156,7 @@ fn a_segment_goes_when_it_tells_of_nothing_that_stays() {
     assert_eq!(planned(&survey, Bounds { keep: Some(1), ..Bounds::default() }).segments, [0, 1, 5, 6]);
     survey.damaged.push("lost".to_owned());
     assert_eq!(planned(&survey, older(80)).segments, [0, 6], "what cannot be read is not gone");
+    assert_eq!(planned(&survey, older(70)).segments, [0, 6], "nor are lines that may be its own");
 }
 
 #[test]

@@ -1,0 +1,74 @@
+//! `teamkeep status`: how the teams stand that are alive now.
+
+mod line;
+mod watch;
+
+use std::process::ExitCode;
+
+use super::reading;
+use crate::archive::RunRecord;
+use crate::context::Context;
+use crate::error::Result;
+use crate::gatekeeper::OverrideFile;
+use crate::render;
+use crate::status::{Status, Surroundings, alive};
+use crate::timeline::{Library, Opened};
+
+pub use line::line;
+
+/// Arguments of `teamkeep status`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Draw it anew as it changes, until q or Ctrl-C
+    #[arg(short, long, conflicts_with_all = ["json", "line"])]
+    watch: bool,
+    /// Print one JSON object
+    #[arg(long, conflicts_with = "line")]
+    json: bool,
+    /// One line for the client's `statusLine` setting, of the session that the JSON on stdin names; without one of the
+    /// team that changed last. It never fails
+    #[arg(long)]
+    line: bool,
+}
+
+const EXAMPLES: &str = "Examples:
+  teamkeep status --watch
+  teamkeep status --json | jq -r '.teams[].members[] | select(.doing == \"idle\") | .name'";
+
+impl Args {
+    /// Whether one line is wanted, which no trouble may keep from coming.
+    pub fn is_line(&self) -> bool {
+        self.line
+    }
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the record cannot be read, or there is no terminal to draw on.
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    if args.watch {
+        return watch::watch(context);
+    }
+    let library = reading::library(context)?;
+    let (opened, status) = look(context, &library)?;
+    if args.json {
+        reading::print_json(context, &status)?;
+    } else {
+        reading::print(context, &render::status(&status, context.clock.now(), context.ui.columns()))?;
+    }
+    reading::warn(context, &library, &opened);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Draws up how things stand.
+fn look(context: &Context, library: &Library) -> Result<(Opened, Status)> {
+    let runs: Vec<&RunRecord> = alive(library);
+    let opened = library.open_stories(&runs)?;
+    let (log, policy) = (context.paths.log(), context.paths.policy());
+    let surroundings = Surroundings { client: context.paths.client.as_deref(), log: &log, policy: &policy };
+    let overrides = OverrideFile::new(&policy, context.config.log.lock_patience).read();
+    let status = Status::of(library, &opened, &surroundings, overrides, context.clock.now());
+    Ok((opened, status))
+}

@@ -1,0 +1,214 @@
+//! How the teams stand: as paragraphs, as a page of the terminal, and as one line.
+
+use anstyle::{AnsiColor, Style};
+
+use super::cells::Cells;
+use super::words::{count, since, voice};
+use crate::clock::{self, Time};
+use crate::gatekeeper::Pause;
+use crate::status::{Brief, Member, OnRecord, Status, TeamStatus};
+use crate::timeline::Doing;
+use crate::ui;
+
+/// Tells it, a line a thing.
+pub fn status(status: &Status, now: Time, columns: Option<usize>) -> String {
+    lines(status, now, columns).concat()
+}
+
+/// Puts it together for a terminal of so many columns and rows. No line is wider than the columns less one; what there
+/// is no room for is counted.
+pub fn status_screen(status: &Status, now: Time, keys: &str, columns: usize, rows: usize) -> Vec<String> {
+    let width = Some(columns.saturating_sub(1).max(1));
+    let mut shown: Vec<String> =
+        lines(status, now, width).iter().map(|line| line.trim_end_matches('\n').to_owned()).collect();
+    let footer = usize::from(!keys.is_empty() && rows > 4);
+    let room = rows.saturating_sub(footer);
+    if shown.len() > room {
+        let hidden = shown.len() - room.saturating_sub(1);
+        shown.truncate(room.saturating_sub(1));
+        shown.push(line(&[(Style::new().dimmed(), &format!("… {hidden} more lines"), 0)], width));
+    }
+    if footer > 0 {
+        shown.resize(room, String::new());
+        shown.push(line(
+            &[(Style::new().dimmed(), &format!("{} UTC, {keys}", now.format("%H:%M:%S")), 0)],
+            width,
+        ));
+    }
+    shown.truncate(rows);
+    shown.iter_mut().for_each(|line| line.truncate(line.trim_end_matches('\n').len()));
+    shown
+}
+
+/// A team in one line: `parser-team: 2 working, 1 idle · 3/5 tasks · 1 block`.
+pub fn brief(brief: Option<&Brief>) -> String {
+    let Some(brief) = brief else { return "teamkeep: no team".to_owned() };
+    let mut parts: Vec<String> = Vec::new();
+    match (brief.working, brief.idle) {
+        (0, 0) => parts.push("nobody yet".to_owned()),
+        (working, 0) => parts.push(format!("{working} working")),
+        (0, idle) => parts.push(format!("{idle} idle")),
+        (working, idle) => parts.push(format!("{working} working, {idle} idle")),
+    }
+    if brief.tasks > 0 {
+        parts.push(format!("{}/{} tasks", brief.done, brief.tasks));
+    }
+    if brief.unread > 0 {
+        parts.push(format!("{} unread", brief.unread));
+    }
+    if brief.blocks > 0 {
+        parts.push(count(brief.blocks, "block"));
+    }
+    if brief.escalations > 0 {
+        parts.push(format!("{} let through", brief.escalations));
+    }
+    if brief.paused {
+        parts.push("policy paused".to_owned());
+    }
+    ui::escape(&format!("{}: {}", brief.team, parts.join(" · "))).into_owned()
+}
+
+fn line(pieces: &[(Style, &str, usize)], columns: Option<usize>) -> String {
+    let mut cells = Cells::default();
+    pieces.iter().for_each(|(style, text, width)| cells.add(*style, text, *width));
+    let mut out = Vec::new();
+    let _ = cells.write(&mut out, columns);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn lines(status: &Status, now: Time, columns: Option<usize>) -> Vec<String> {
+    let page = Page { now, columns };
+    let mut lines: Vec<String> = Vec::new();
+    if status.teams.is_empty() {
+        lines.push(page.line(&[(Style::new(), "no team is alive", 0)]));
+    }
+    for team in &status.teams {
+        page.team(team, &mut lines);
+    }
+    lines.extend(status.overrides.pauses.iter().map(|pause| page.pause(pause)));
+    for name in &status.overrides.shutdowns {
+        lines.push(page.line(&[(
+            AnsiColor::Yellow.on_default(),
+            &format!("let through once: the shutdown of {name}"),
+            0,
+        )]));
+    }
+    lines.push(page.record(&status.record));
+    lines
+}
+
+struct Page {
+    now: Time,
+    columns: Option<usize>,
+}
+
+impl Page {
+    fn line(&self, pieces: &[(Style, &str, usize)]) -> String {
+        line(pieces, self.columns)
+    }
+
+    /// How long ago this was, in whole seconds: tenths would only flicker.
+    fn ago(&self, at: &str) -> String {
+        let lasts = since(at, &clock::stamp(self.now)).unwrap_or_default();
+        lasts.split_once('.').map_or(lasts.clone(), |(whole, _)| format!("{whole}s"))
+    }
+
+    fn team(&self, team: &TeamStatus, lines: &mut Vec<String>) {
+        let (plain, dim) = (Style::new(), Style::new().dimmed());
+        let heard = team.heard_at.as_deref().map(|at| format!("heard of {} ago", self.ago(at)));
+        let age = format!("alive {},", self.ago(&team.started_at));
+        lines.push(self.line(&[
+            (plain.bold(), &team.team, 0),
+            (AnsiColor::Green.on_default(), &age, 0),
+            (dim, &heard.unwrap_or_default(), 0),
+        ]));
+        let doing = [
+            (Doing::Works, "at work"),
+            (Doing::Idles, "idle"),
+            (Doing::Here, "here"),
+            (Doing::Stops, "stopping"),
+            (Doing::Gone, "gone"),
+        ];
+        let doing: Vec<String> = doing
+            .iter()
+            .filter_map(|(doing, word)| {
+                Some(format!("{} {word}", Some(team.doing(*doing)).filter(|n| *n > 0)?))
+            })
+            .collect();
+        lines.push(self.line(&[(plain, "  Members", 0), (dim, &format!("({})", doing.join(", ")), 0)]));
+        for member in team.members.iter().filter(|member| member.doing != Doing::Gone.word()) {
+            lines.push(self.member(team, member));
+        }
+        if !team.tasks.is_empty() {
+            let done = team.tasks.iter().filter(|task| task.status == "completed").count();
+            let told = format!("({done} of {} done)", team.tasks.len());
+            lines.push(self.line(&[(plain, "  Tasks", 0), (dim, &told, 0)]));
+        }
+        for task in team.tasks.iter().filter(|task| task.status != "completed") {
+            let owner = task.owner.as_deref().unwrap_or("-");
+            let style = if task.status == "in_progress" { AnsiColor::Blue.on_default() } else { plain };
+            lines.push(self.line(&[
+                (plain, &format!("    {}", task.id), 6),
+                (style, &task.status, 11),
+                (voice(owner), owner, 8),
+                (plain, &task.subject, 0),
+            ]));
+        }
+        let policy = [(team.blocks, "block"), (team.warnings, "warning")];
+        let mut policy: Vec<String> = policy
+            .iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, what)| count(*number, what))
+            .collect();
+        policy
+            .extend((team.escalations > 0).then(|| format!("{} let through after blocks", team.escalations)));
+        if !policy.is_empty() {
+            lines.push(self.line(&[
+                (plain, "  Policy", 0),
+                (AnsiColor::Yellow.on_default(), &format!("({})", policy.join(", ")), 0),
+            ]));
+        }
+    }
+
+    fn member(&self, team: &TeamStatus, member: &Member) -> String {
+        let style = match member.doing {
+            "works" => AnsiColor::Green.on_default(),
+            "stops" => AnsiColor::Yellow.on_default(),
+            _ => Style::new(),
+        };
+        let mail = team.unread.get(&member.name).map(|unread| format!("{unread} unread")).unwrap_or_default();
+        let at = team.tasks.iter().filter(|task| member.tasks.contains(&task.id));
+        let at: Vec<String> = at.map(|task| format!("{} {}", task.id, task.subject)).collect();
+        let at = if at.is_empty() { String::new() } else { format!("task {}", at.join(", ")) };
+        self.line(&[
+            (voice(&member.name), &format!("    {}", member.name), 14),
+            (style, member.doing, 5),
+            (Style::new().dimmed(), &self.ago(&member.since), 6),
+            (AnsiColor::Yellow.on_default(), &mail, 0),
+            (Style::new(), &at, 0),
+        ])
+    }
+
+    fn pause(&self, pause: &Pause) -> String {
+        let gate = pause.gate.as_deref().unwrap_or("every gate");
+        let team = pause.team.as_deref().map(|team| format!(" in team {team}")).unwrap_or_default();
+        self.line(&[(
+            AnsiColor::Yellow.on_default(),
+            &format!("paused: {gate}{team} until {}", pause.until),
+            0,
+        )])
+    }
+
+    fn record(&self, record: &OnRecord) -> String {
+        let events = usize::try_from(record.events).unwrap_or(usize::MAX);
+        let about = if record.events_counted { "" } else { "about " };
+        let more = if record.bytes_counted { "" } else { "more than " };
+        let bytes = super::size(usize::try_from(record.bytes).unwrap_or(usize::MAX));
+        let told = format!(
+            "on record: {}, {about}{}, {more}{bytes}",
+            count(record.runs, "run"),
+            count(events, "event")
+        );
+        self.line(&[(Style::new().dimmed(), &told, 0)])
+    }
+}

@@ -1,0 +1,116 @@
+//! A team in one line: what the client shows below its prompt, many times a minute. No story is opened for it.
+
+use std::path::Path;
+
+use super::team::unread;
+use super::{Surroundings, is_alive};
+use crate::archive::{Archive, Index, RunRecord, Subject};
+use crate::clock::Time;
+use crate::event::{LEAD, SafeName};
+use crate::gatekeeper::{Desk, Overrides, VERDICT, team_state};
+use crate::log;
+use crate::policy::{Decision, Ruling};
+
+/// Of a large log so much of its end is read for what the policy said.
+const LOOKED_AT: u64 = 4 << 20;
+
+/// Whose team is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted<'a> {
+    /// That of a session.
+    Session(&'a str),
+    /// The one that was changed last.
+    Latest,
+}
+
+/// How a team stands, in numbers. The lead is not counted: it is who reads them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Brief {
+    /// The team.
+    pub team: String,
+    /// Teammates in a turn.
+    pub working: usize,
+    /// The others that are there.
+    pub idle: usize,
+    /// Tasks that are done.
+    pub done: usize,
+    /// All tasks that are there.
+    pub tasks: usize,
+    /// Messages that wait.
+    pub unread: usize,
+    /// How often the policy held something back.
+    pub blocks: usize,
+    /// How often it let something through after that.
+    pub escalations: usize,
+    /// Whether a gate is paused for the team.
+    pub paused: bool,
+}
+
+impl Brief {
+    /// Finds the team and counts; `None` when no team of that kind is alive.
+    pub fn find(
+        archive: &Archive,
+        wanted: Wanted<'_>,
+        surroundings: &Surroundings<'_>,
+        overrides: &Overrides,
+        now: Time,
+    ) -> Option<Brief> {
+        let (run, index) = open_runs(archive, wanted).max_by(|one, other| one.1.at.cmp(&other.1.at))?;
+        let id = SafeName::new(&run.run)?;
+        let ledger = Desk::new(surroundings.policy.to_owned(), std::time::Duration::ZERO).read(&id).ledger;
+        let team = run.team.clone().unwrap_or_default();
+        let state = team_state(archive, surroundings.client, Some(&team), Some(&index), ledger);
+        let mates = || state.members.iter().filter(|name| *name != LEAD);
+        let working = mates().filter(|name| state.ledger.of(name).turn).count();
+        let (blocks, escalations) = verdicts(surroundings.log, &run.run);
+        Some(Brief {
+            working,
+            idle: mates().count() - working,
+            done: state.tasks.values().filter(|task| task.is_done()).count(),
+            tasks: state.tasks.len(),
+            unread: unread(&state).values().sum(),
+            blocks,
+            escalations,
+            paused: overrides.pauses.iter().any(|pause| {
+                pause.is_in_force(now) && pause.team.as_deref().is_none_or(|paused| paused == team)
+            }),
+            team,
+        })
+    }
+}
+
+/// The teams' runs that are alive and wanted, with what was last captured of each.
+fn open_runs<'a>(archive: &'a Archive, wanted: Wanted<'a>) -> impl Iterator<Item = (RunRecord, Index)> + 'a {
+    let teams = archive.open_subjects().into_iter().filter(|subject| matches!(subject, Subject::Team(_)));
+    teams.filter_map(move |subject| {
+        let index = archive.index(&subject).filter(|index| !index.ended)?;
+        let run = archive.run(&index.run)?;
+        let is_meant = match wanted {
+            Wanted::Session(id) => {
+                index.lead_session.as_deref() == Some(id)
+                    || run.sessions.iter().any(|session| session.id == id)
+            }
+            Wanted::Latest => true,
+        };
+        (is_meant && is_alive(archive, &run)).then_some((run, index))
+    })
+}
+
+/// How often the policy held something of a run back, and let something through after that, as far as the end of the
+/// log tells.
+fn verdicts(log: &Path, run: &str) -> (usize, usize) {
+    // What kind of line it is stands near its beginning.
+    let mark = format!("\"event\":\"{VERDICT}\"");
+    let is_verdict =
+        |bytes: &[u8]| bytes[..bytes.len().min(256)].windows(mark.len()).any(|part| part == mark.as_bytes());
+    let lines = log::tail(log, LOOKED_AT, is_verdict).unwrap_or_default();
+    let of_run = lines.iter().filter(|line| line.recorded.run.as_deref() == Some(run));
+    let said = of_run.filter_map(|line| Ruling::read(line.recorded.verdict.as_deref()?));
+    said.fold((0, 0), |(blocks, escalations), ruling| {
+        let verdict = ruling.verdict;
+        (
+            blocks + usize::from(verdict.decision == Decision::Block),
+            escalations + usize::from(verdict.escalated),
+        )
+    })
+}

@@ -1,0 +1,81 @@
+//! How much is on record, without reading all of it.
+
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::fs;
+use crate::log;
+use crate::timeline::Library;
+
+/// A log of no more is counted line by line.
+const COUNTED: u64 = 16 << 20;
+/// Of each segment of a larger one so much is counted, for the length of a line.
+const SAMPLE: u64 = 64 << 10;
+/// How long the archive is walked: a huge one is not told whole.
+const PATIENCE: Duration = Duration::from_millis(150);
+
+/// Runs, events and bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OnRecord {
+    /// Runs that can be read, sessions without a team included.
+    pub runs: usize,
+    /// Events and verdicts: the lines of the log.
+    pub events: u64,
+    /// Whether the events were counted; else their number is told by the log's size.
+    pub events_counted: bool,
+    /// Bytes of the log and the archive's contents.
+    pub bytes: u64,
+    /// Whether all contents were come to in time; else there are more bytes.
+    pub bytes_counted: bool,
+}
+
+impl OnRecord {
+    /// Counts.
+    pub fn count(library: &Library, log: &Path) -> OnRecord {
+        let (events, events_counted) = events(log);
+        let until = Instant::now() + PATIENCE;
+        let mut bytes = log::size(log);
+        let walked = library.archive.objects.each(|stored| {
+            bytes += stored.size;
+            if Instant::now() < until { Ok(()) } else { Err(ErrorKind::TimedOut.into()) }
+        });
+        OnRecord { runs: library.runs.len(), events, events_counted, bytes, bytes_counted: walked.is_ok() }
+    }
+}
+
+/// How many lines the log has, and whether they were counted.
+fn events(dir: &Path) -> (u64, bool) {
+    let segments = log::list(dir).unwrap_or_default();
+    let all: u64 = segments.iter().map(|segment| segment.size).sum();
+    let most = if all <= COUNTED { u64::MAX } else { SAMPLE };
+    let (mut read, mut lines) = (0u64, 0u64);
+    for segment in &segments {
+        let Ok((bytes, count)) = count_lines(&segment.path(dir), most) else { continue };
+        read += bytes;
+        lines += count;
+    }
+    if most == u64::MAX {
+        return (lines, true);
+    }
+    let scaled = u128::from(lines) * u128::from(all) / u128::from(read.max(1));
+    (u64::try_from(scaled).unwrap_or(u64::MAX), false)
+}
+
+/// Counts the line breaks in the first bytes of a file.
+fn count_lines(path: &Path, most: u64) -> io::Result<(u64, u64)> {
+    let mut from = fs::open_regular(path)?.take(most);
+    let mut chunk = vec![0u8; 64 << 10];
+    let (mut bytes, mut lines) = (0u64, 0u64);
+    loop {
+        match from.read(&mut chunk)? {
+            0 => return Ok((bytes, lines)),
+            count => {
+                bytes += count as u64;
+                lines += chunk[..count].iter().filter(|byte| **byte == b'\n').count() as u64;
+            }
+        }
+    }
+}

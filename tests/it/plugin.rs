@@ -1,0 +1,206 @@
+//! The repository as a plugin of the client: its manifests, the script that finds the binary, and both copies of a hook.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use teamkeep::payload::Kind;
+use tempfile::TempDir;
+
+use super::play::Lead;
+use super::stage::{Said, Stage, feed, kebab};
+
+pub const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+pub const SILENCE: (Option<i32>, &str, &str) = (Some(0), "", "");
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn page(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap()
+}
+
+pub fn read(path: &str) -> Value {
+    serde_json::from_str(&page(path)).unwrap()
+}
+
+/// A plugin's directory: the script, and the binary where it is wanted.
+pub struct Plugin(TempDir);
+
+impl Plugin {
+    pub fn new(with_binary: bool) -> Plugin {
+        let plugin = Plugin(tempfile::tempdir().unwrap());
+        std::fs::create_dir(plugin.at("bin")).unwrap();
+        // A link: a script written here would be busy while another test's child still has it open.
+        symlink(root().join("bin/teamkeep-hook"), plugin.at("bin/teamkeep-hook")).unwrap();
+        if with_binary {
+            symlink(env!("CARGO_BIN_EXE_teamkeep"), plugin.at("bin/teamkeep")).unwrap();
+        }
+        plugin
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.0.path().join(path)
+    }
+
+    /// The script as the client runs it.
+    pub fn command(&self, stage: &Stage, args: &[&str]) -> Command {
+        let mut command = Command::new(self.at("bin/teamkeep-hook"));
+        stage.dress(&mut command);
+        command.env("CLAUDE_PLUGIN_ROOT", self.0.path()).args(args);
+        command
+    }
+
+    pub fn hook(&self, stage: &Stage, payload: &Value) -> Said {
+        let event = kebab(payload["hook_event_name"].as_str().unwrap());
+        feed(&mut self.command(stage, &["hook", &event]), payload.to_string().as_bytes())
+    }
+}
+
+pub fn all(said: &Said) -> (Option<i32>, &str, &str) {
+    (said.code, &said.out, &said.err)
+}
+
+pub fn install(stage: &Stage) {
+    let command = env!("CARGO_BIN_EXE_teamkeep");
+    let said = stage.run(&["install", "--client-version", "2.1.328", "--command", command]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+}
+
+#[test]
+fn the_manifests_are_json_and_say_what_cargo_says() {
+    let (plugin, marketplace) = (read(".claude-plugin/plugin.json"), read(".claude-plugin/marketplace.json"));
+    assert_eq!(
+        (&plugin["name"], &plugin["version"]),
+        (&json!("teamkeep"), &json!(env!("CARGO_PKG_VERSION")))
+    );
+    assert_eq!(plugin["license"], env!("CARGO_PKG_LICENSE"));
+    assert_eq!(marketplace["metadata"]["version"], plugin["version"]);
+    let listed = &marketplace["plugins"];
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["name"]), (1, &plugin["name"]));
+    assert_eq!(listed[0]["source"], "./");
+}
+
+#[test]
+fn the_hooks_are_of_events_that_are_known_and_run_the_plugin_s_script() {
+    let hooks = read("hooks/hooks.json");
+    let events = hooks["hooks"].as_object().unwrap();
+    assert_eq!(events.len(), 15);
+    for (event, groups) in events {
+        assert_ne!(Kind::named(event), Kind::Unknown, "{event}");
+        let hook = &groups[0]["hooks"][0];
+        assert_eq!(hook["command"], "${CLAUDE_PLUGIN_ROOT}/bin/teamkeep-hook");
+        assert_eq!(hook["args"], json!(["hook", kebab(event)]));
+    }
+    let script = root().join("bin/teamkeep-hook").metadata().unwrap();
+    assert_eq!(script.permissions().mode() & 0o111, 0o111);
+    assert!(page(".ci/run").contains("shellcheck install.sh .ci/run bin/teamkeep-hook"));
+}
+
+#[test]
+fn the_commands_run_the_script_and_no_model_runs_them() {
+    for (name, runs) in
+        [("status", "status"), ("replay", "replay ${CLAUDE_SESSION_ID} "), ("pause", "policy pause ")]
+    {
+        let text = page(&format!("commands/{name}.md"));
+        assert!(text.starts_with("---\ndescription: "), "{text}");
+        assert!(
+            text.contains("\ndisable-model-invocation: true\n---\n"),
+            "a gate is paused by no one it holds back"
+        );
+        assert!(text.contains(&format!("!`\"${{CLAUDE_PLUGIN_ROOT}}/bin/teamkeep-hook\" {runs}")), "{text}");
+    }
+}
+
+#[test]
+fn without_a_binary_it_is_said_once_a_session_and_no_hook_fails() {
+    let (stage, plugin) = (Stage::new(), Plugin::new(false));
+    let lead = Lead::of(&stage, ONE);
+    let start = |source: &str| plugin.hook(&stage, &lead.payload("SessionStart", json!({"source": source})));
+    let said = start("startup");
+    let told: Value = serde_json::from_str(&said.out).unwrap();
+    let place = plugin.0.path().to_str().unwrap();
+    let message = format!(
+        "teamkeep records nothing, for there is no teamkeep binary: put the binary into {place}/bin, or build it (this \
+         needs Rust): {place}/install.sh --no-hooks"
+    );
+    assert_eq!((said.code, told, said.err.as_str()), (Some(0), json!({"systemMessage": message}), ""));
+    assert_eq!(all(&start("compact")), SILENCE);
+    for event in
+        read("hooks/hooks.json")["hooks"].as_object().unwrap().keys().filter(|event| *event != "SessionStart")
+    {
+        let large = "x".repeat(300_000);
+        assert_eq!(
+            all(&plugin.hook(&stage, &lead.payload(event, json!({"prompt": large})))),
+            SILENCE,
+            "{event}"
+        );
+    }
+    let old = |payload: &Value| feed(&mut plugin.command(&stage, &[]), payload.to_string().as_bytes());
+    assert_eq!(all(&old(&lead.payload("Stop", json!({})))), SILENCE, "a client that knows no args");
+    assert!(old(&lead.payload("SessionStart", json!({"source": "startup"}))).out.contains("systemMessage"));
+    let said = feed(&mut plugin.command(&stage, &["status"]), b"");
+    assert_eq!((said.code, said.out), (Some(0), format!("{message}\n")));
+    assert!(!stage.keep("").exists());
+}
+
+#[test]
+fn a_plugin_in_a_place_of_an_odd_name_still_speaks_json() {
+    let stage = Stage::new();
+    let plugin = Plugin::new(false);
+    let odd = plugin.at("an \"odd\" \\ place/bin");
+    std::fs::create_dir_all(&odd).unwrap();
+    symlink(root().join("bin/teamkeep-hook"), odd.join("teamkeep-hook")).unwrap();
+    let mut command = Command::new(odd.join("teamkeep-hook"));
+    stage.dress(&mut command);
+    let said = feed(command.args(["hook", "session-start"]), b"{\"source\":\"startup\"}");
+    let told: Value = serde_json::from_str(&said.out).unwrap();
+    assert!(told["systemMessage"].as_str().unwrap().ends_with("./install.sh --no-hooks"), "{told}");
+}
+
+#[test]
+fn the_binary_is_found_beside_the_script_on_the_search_path_and_where_install_sh_puts_it() {
+    for place in ["beside", "path", "home"] {
+        let stage = Stage::new();
+        let plugin = Plugin::new(place == "beside");
+        let lead = Lead::of(&stage, ONE);
+        let local = stage.home().join(".local/bin");
+        if place != "beside" {
+            std::fs::create_dir_all(&local).unwrap();
+            symlink(env!("CARGO_BIN_EXE_teamkeep"), local.join("teamkeep")).unwrap();
+        }
+        let mut command = plugin.command(&stage, &["hook", "notification"]);
+        if place == "path" {
+            command.env("HOME", "/nonexistent").env("PATH", format!("/usr/bin:/bin:{}", local.display()));
+        }
+        let said = feed(&mut command, lead.payload("Notification", json!({})).to_string().as_bytes());
+        assert_eq!(all(&said), SILENCE, "{place}");
+        assert_eq!(stage.log().len(), 1, "{place}");
+        let said = feed(&mut plugin.command(&stage, &["status", "--json"]), b"");
+        assert_eq!(said.code, Some(0), "{place}");
+    }
+}
+
+#[test]
+fn a_client_that_knows_no_args_is_served_by_what_the_payload_says() {
+    let (stage, plugin) = (Stage::new(), Plugin::new(true));
+    let payload = Lead::of(&stage, ONE).payload("Stop", json!({}));
+    let both = [&[][..], &["hook"]]
+        .map(|args| feed(&mut plugin.command(&stage, args), payload.to_string().as_bytes()));
+    assert!(both.iter().all(|said| all(said) == SILENCE));
+    assert!(stage.log().iter().all(|line| line["event"] == "Stop") && stage.log().len() == 2);
+    install(&stage);
+    assert_eq!(all(&feed(&mut plugin.command(&stage, &[]), payload.to_string().as_bytes())), SILENCE);
+    assert_eq!(stage.log().len(), 2, "it is left to the settings");
+}
+
+#[test]
+fn a_run_is_found_by_the_id_of_a_session_that_took_part() {
+    let stage = Stage::new();
+    let lead = Lead::named(&stage, ONE, "parser-team");
+    lead.roster(1_770_091_200_000, &["bob"]);
+    lead.start("startup");
+    assert!(stage.told(&["replay", ONE]).starts_with("parser-team "));
+}

@@ -1,0 +1,107 @@
+//! The plugin's hooks beside those of the settings: each event is recorded once, whoever does it.
+
+use serde_json::{Value, json};
+
+use super::play::Lead;
+use super::plugin::{ONE, Plugin, SILENCE, all, install, read};
+use super::stage::{Said, Stage, feed, kebab};
+
+#[test]
+fn the_plugin_alone_records_what_the_settings_would() {
+    let record = |with_plugin: bool| {
+        let (stage, plugin) = (Stage::new(), Plugin::new(true));
+        let lead = Lead::of(&stage, ONE);
+        lead.roster(1_770_091_200_000, &["bob"]);
+        let hooks =
+            ["SessionStart", "UserPromptSubmit", "SubagentStart", "TeammateIdle", "Stop", "SessionEnd"];
+        for event in hooks {
+            let payload = lead.payload(event, json!({"source": "startup", "teammate_name": "bob"}));
+            let said = match with_plugin {
+                true => plugin.hook(&stage, &payload),
+                false => stage.feed(&kebab(event), payload.to_string().as_bytes(), &[]),
+            };
+            assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+            assert_eq!(said.out.contains("watchPaths"), event == "SessionStart");
+        }
+        let lines = stage.log();
+        lines.iter().map(|line| (line["event"].to_string(), line["team"].to_string())).collect::<Vec<_>>()
+    };
+    assert_eq!(record(true), record(false));
+}
+
+/// Both copies of a hook at the same time, as the client runs them.
+fn both(stage: &Stage, plugin: &Plugin, payload: &Value) -> [Said; 2] {
+    std::thread::scope(|scope| {
+        let by_plugin = scope.spawn(|| plugin.hook(stage, payload));
+        let event = kebab(payload["hook_event_name"].as_str().unwrap());
+        let by_settings = feed(&mut stage.command(&["hook", &event]), payload.to_string().as_bytes());
+        [by_settings, by_plugin.join().unwrap()]
+    })
+}
+
+#[test]
+fn with_settings_and_plugin_each_event_is_recorded_and_judged_once() {
+    let (stage, plugin) = (Stage::new(), Plugin::new(true));
+    install(&stage);
+    let lead = Lead::of(&stage, ONE);
+    lead.roster(1_770_091_200_000, &["bob"]);
+    lead.task("1", "in_progress", Some("bob"));
+    let events = read("hooks/hooks.json");
+    let mut made = 0;
+    // The same again says something else: no payload has a time, and an idle may follow an idle.
+    for _ in 0..3 {
+        std::thread::scope(|scope| {
+            for event in events["hooks"].as_object().unwrap().keys().filter(|event| *event != "SessionEnd") {
+                made += 1;
+                let payload = lead.payload(event, json!({"tool_name": "TaskUpdate", "source": "startup"}));
+                let (stage, plugin) = (&stage, &plugin);
+                scope.spawn(move || {
+                    let [_, by_plugin] = both(stage, plugin, &payload);
+                    assert_eq!(all(&by_plugin), SILENCE);
+                });
+            }
+        });
+    }
+    assert_eq!(stage.log().len(), made);
+    stage.unconfigure();
+    let input = json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "done"}});
+    let payload = lead.payload("PreToolUse", json!({"tool_name": "SendMessage", "tool_input": input}));
+    let answers: Vec<_> = (0..4).map(|_| both(&stage, &plugin, &payload).map(|said| said.code)).collect();
+    let no = [Some(2), Some(0)];
+    assert_eq!(answers, [no, no, no, [Some(0), Some(0)]], "three blocks, and then it is let through");
+}
+
+#[test]
+fn what_the_settings_do_not_run_is_the_plugin_s() {
+    let (stage, plugin) = (Stage::new(), Plugin::new(true));
+    let lead = Lead::of(&stage, ONE);
+    let idle = lead.payload("TeammateIdle", json!({"teammate_name": "bob"}));
+    let records = |payload: &Value| {
+        let before = stage.log().len();
+        let said = plugin.hook(&stage, payload);
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        stage.log().len() - before
+    };
+    assert_eq!(records(&idle), 1, "no settings");
+    install(&stage);
+    assert_eq!(records(&idle), 0);
+    let installed = std::fs::read_to_string(stage.client("settings.json")).unwrap();
+    let agent = lead.payload("PreToolUse", json!({"tool_name": "Agent"}));
+    assert_eq!(records(&agent), 0);
+    stage.write("settings.json", installed.replace("|Agent|", "|"));
+    assert_eq!(records(&agent), 1, "hooks of an older install have another matcher");
+    let gone = installed.replace(env!("CARGO_BIN_EXE_teamkeep"), "/gone/teamkeep");
+    stage.write("settings.json", gone);
+    assert_eq!(records(&idle), 1, "the binary is gone");
+    stage.write("settings.json", format!("{installed} // mine"));
+    assert_eq!(records(&idle), 1, "the client skips this file");
+    stage.write("settings.json", "{}");
+    let project = stage.home().join("parser/.claude");
+    std::fs::create_dir_all(&project).unwrap();
+    for name in ["settings.json", "settings.local.json"] {
+        std::fs::write(project.join(name), &installed).unwrap();
+        assert_eq!(records(&idle), 0, "{name}");
+        std::fs::remove_file(project.join(name)).unwrap();
+    }
+    assert_eq!(records(&idle), 1);
+}

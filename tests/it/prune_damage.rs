@@ -1,0 +1,200 @@
+//! `teamkeep prune` where the store is damaged: what nobody can read may need anything, and nothing good goes.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::play::Lead;
+use super::prune::{DAY, is_whole, objects, prune, quick, run, team, teams, three};
+use super::stage::{Said, Stage, below};
+
+/// Makes every content so old that nobody may be about to name it.
+fn age(stage: &Stage) {
+    for path in below(&stage.keep("archive/objects")).iter().filter(|path| path.is_file()) {
+        let file = std::fs::File::options().append(true).open(path).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH).unwrap();
+    }
+}
+
+/// Three runs that have ended, with contents that are old.
+fn old() -> Stage {
+    let stage = three();
+    age(&stage);
+    stage
+}
+
+/// The files below a directory of the store.
+fn files(stage: &Stage, dir: &str) -> BTreeSet<PathBuf> {
+    below(&stage.keep(dir)).into_iter().filter(|path| path.is_file()).collect()
+}
+
+/// A file of the newest run.
+fn newest(stage: &Stage, name: &str) -> PathBuf {
+    let library = stage.library();
+    stage.keep(&format!("archive/runs/{}/{name}", library.runs.last().unwrap().run))
+}
+
+/// Shows that no content goes, whatever is asked for, and gives what was said by it and by `verify`.
+fn no_content_goes(stage: &Stage, args: &[&str]) -> (Said, Said) {
+    let before = files(stage, "archive/objects");
+    let said = stage.run(&[&["prune", "--yes"], args].concat());
+    assert_eq!(files(stage, "archive/objects"), before, "{}{}", said.out, said.err);
+    let found = stage.run(&["verify"]);
+    assert_eq!(found.code, Some(1), "{}", found.out);
+    (said, found)
+}
+
+#[test]
+fn nothing_goes_while_the_runs_cannot_be_listed() {
+    for damage in ["missing", "dangling", "file"] {
+        let stage = old();
+        let (runs, away) = (stage.keep("archive/runs"), stage.keep("archive/away"));
+        std::fs::rename(&runs, &away).unwrap();
+        match damage {
+            "dangling" => std::os::unix::fs::symlink(stage.keep("nowhere"), &runs).unwrap(),
+            "file" => std::fs::write(&runs, "").unwrap(),
+            _ => {}
+        }
+        let log = files(&stage, "log");
+        let (said, found) = no_content_goes(&stage, &["--keep", "0"]);
+        assert_eq!(files(&stage, "log"), log);
+        assert_eq!(said.code, Some(1), "{}", said.out);
+        assert!(said.err.starts_with("teamkeep: cannot prune: "), "{}", said.err);
+        assert!(said.err.contains("archive/runs"), "{}", said.err);
+        assert!(found.out.contains("archive/runs"), "{}", found.out);
+        let told = stage.run(&["teams"]);
+        assert!(told.err.contains("archive/runs"), "{}", told.err);
+        assert!(!told.err.contains("nothing is on record"), "{}", told.err);
+        if damage != "missing" {
+            std::fs::remove_file(&runs).unwrap();
+        }
+        std::fs::rename(&away, &runs).unwrap();
+        is_whole(&stage);
+        assert_eq!(teams(&stage).len(), 3);
+    }
+}
+
+#[test]
+fn transcripts_that_are_empty_or_torn_may_name_any_content() {
+    for text in ["", "{", " \n", "[]"] {
+        let stage = old();
+        let path = newest(&stage, "transcripts.json");
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, text).unwrap();
+        let (said, found) = no_content_goes(&stage, &["--keep", "1"]);
+        assert_eq!(teams(&stage), [team(3)]);
+        assert!(said.out.contains("  objects stay: "), "{text:?}: {}", said.out);
+        assert!(found.out.contains("transcripts.json"), "{}", found.out);
+        std::fs::write(&path, whole).unwrap();
+        is_whole(&stage);
+    }
+}
+
+#[test]
+fn transcripts_that_are_missing_of_a_finished_run_may_name_any_content() {
+    let stage = old();
+    std::fs::remove_file(newest(&stage, "transcripts.json")).unwrap();
+    let (_, found) = no_content_goes(&stage, &["--keep", "1"]);
+    assert!(found.out.contains("transcripts.json"), "{}", found.out);
+}
+
+/// A run whose files are there still when its session has ended.
+fn standing(stage: &Stage) {
+    let lead = Lead::of(stage, "00000004-0000-4000-8000-000000000001");
+    stage.set_clock(90 * DAY);
+    lead.roster(1_770_000_000_004, &["alice"]);
+    lead.start("startup");
+    lead.says("user", json!("go"));
+    lead.task("2", "pending", Some("four"));
+    lead.hook("Stop", json!({}));
+    lead.end("other");
+    stage.finish();
+    stage.set_clock(100 * DAY);
+}
+
+#[test]
+fn what_the_cache_of_a_run_names_stays_when_its_journal_was_cut() {
+    for keep in [0, 1] {
+        let stage = three();
+        standing(&stage);
+        age(&stage);
+        let journal = newest(&stage, "snapshots.jsonl");
+        let text = std::fs::read_to_string(&journal).unwrap();
+        let cut: String = text.split_inclusive('\n').take(keep).collect();
+        assert_ne!(cut, text);
+        std::fs::write(&journal, cut).unwrap();
+        let all = objects(&stage);
+        let said = stage.run(&["prune", "--yes"]);
+        assert_eq!(objects(&stage), all, "{keep}: {}{}", said.out, said.err);
+        std::fs::write(&journal, text).unwrap();
+        is_whole(&stage);
+    }
+}
+
+#[test]
+fn a_team_s_run_without_a_journal_is_found_and_may_name_any_content() {
+    for damage in ["missing", "empty", "fifo", "directory"] {
+        let stage = old();
+        let journal = newest(&stage, "snapshots.jsonl");
+        std::fs::remove_file(&journal).unwrap();
+        match damage {
+            "empty" => std::fs::write(&journal, "").unwrap(),
+            "fifo" => {
+                assert!(std::process::Command::new("mkfifo").arg(&journal).status().unwrap().success());
+            }
+            "directory" => std::fs::create_dir(&journal).unwrap(),
+            _ => {}
+        }
+        let (said, found) = no_content_goes(&stage, &["--keep", "1"]);
+        assert!(said.out.contains("  objects stay: "), "{damage}: {}", said.out);
+        assert!(found.out.contains("snapshots.jsonl"), "{damage}: {}", found.out);
+    }
+}
+
+#[test]
+fn an_orphan_stays_while_a_run_names_a_content_that_is_no_hash_or_is_missing() {
+    for digit in ["z", "flipped"] {
+        let stage = old();
+        let journal = newest(&stage, "snapshots.jsonl");
+        let text = std::fs::read_to_string(&journal).unwrap();
+        let held = stage.archive().journal(&stage.library().runs[2].run).last();
+        let hash = held[&format!("tasks/{}/2.json", team(3))].object.clone().unwrap();
+        let other = match digit {
+            "z" => format!("z{}", &hash[1..]),
+            _ if hash.starts_with('a') => format!("b{}", &hash[1..]),
+            _ => format!("a{}", &hash[1..]),
+        };
+        std::fs::write(&journal, text.replace(&hash, &other)).unwrap();
+        no_content_goes(&stage, &[]);
+        // What a run that goes has named goes with it where the names can all be read.
+        let all = objects(&stage);
+        prune(&stage, &["--keep", "2", "--yes"]);
+        assert_eq!(teams(&stage).len(), 2);
+        assert_eq!(all - objects(&stage), if digit == "z" { 0 } else { 3 });
+        std::fs::write(&journal, text).unwrap();
+        is_whole(&stage);
+    }
+}
+
+#[test]
+fn an_imported_run_whose_client_is_at_work_here_stays() {
+    let stage = Stage::new();
+    quick(&stage);
+    let lead = Lead::of(&stage, "00000009-0000-4000-8000-000000000001");
+    lead.roster(1_770_000_000_009, &["alice"]);
+    lead.start("startup");
+    lead.hook("Stop", json!({}));
+    let path = stage.home().join("run.tar.gz");
+    assert_eq!(stage.run(&["export", &team(9), "-o", path.to_str().unwrap()]).code, Some(0));
+    std::fs::remove_dir_all(stage.keep("archive")).unwrap();
+    assert_eq!(stage.run(&["import", path.to_str().unwrap()]).code, Some(0));
+    lead.task("5", "pending", None);
+    lead.hook("Stop", json!({}));
+    run(&stage, 1, 1);
+    stage.set_clock(100 * DAY);
+    let said = prune(&stage, &["--keep", "0", "--yes"]);
+    assert!(said.out.contains(" session-00000009 stays: it is alive\n"), "{}", said.out);
+    assert_eq!(teams(&stage), [team(9)]);
+    is_whole(&stage);
+}

@@ -1,0 +1,55 @@
+//! The command line: versions, plays, and whether to write the table.
+
+use super::scenarios;
+use super::version::Version;
+
+/// How the command is used.
+pub const USAGE: &str = "\
+usage: cargo test --test live -- --live [VERSION…] [--scenario NAME…] [--update-docs]
+  VERSION        versions of the client; 2.1.328, 2.1.177 and 2.1.47 where none is named
+  --scenario     only these: in-process, panes, no-tasks, headless, policy, restore
+  --update-docs  writes what was seen into docs/client-facts.md";
+
+/// What was asked for.
+pub struct Arguments {
+    pub versions: Vec<Version>,
+    pub scenarios: Vec<&'static scenarios::Scenario>,
+    pub update_docs: bool,
+    /// Whether this process is in the network namespace already.
+    pub inside: bool,
+}
+
+impl Arguments {
+    /// Reads what stands behind `--live`; `None` where that is not there.
+    pub fn read(given: &[String]) -> Result<Option<Self>, String> {
+        let Some(at) = given.iter().position(|word| word == "--live") else { return Ok(None) };
+        let mut arguments =
+            Self { versions: Vec::new(), scenarios: Vec::new(), update_docs: false, inside: false };
+        let mut words = given.iter().skip(at + 1);
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--update-docs" => arguments.update_docs = true,
+                "--inside" => arguments.inside = true,
+                "--scenario" => {
+                    let name = words.next().map_or("", String::as_str);
+                    let found = scenarios::ALL.iter().find(|scenario| scenario.name == name);
+                    arguments.scenarios.push(found.ok_or(format!("there is no scenario {name:?}\n{USAGE}"))?);
+                }
+                version => {
+                    let version =
+                        Version::parse(version).ok_or(format!("{version:?} is no version\n{USAGE}"))?;
+                    arguments.versions.push(version);
+                }
+            }
+        }
+        if arguments.versions.is_empty() {
+            arguments
+                .versions
+                .extend(["2.1.328", "2.1.177", "2.1.47"].iter().filter_map(|text| Version::parse(text)));
+        }
+        if arguments.scenarios.is_empty() {
+            arguments.scenarios.extend(scenarios::ALL);
+        }
+        Ok(Some(arguments))
+    }
+}

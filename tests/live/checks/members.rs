@@ -1,0 +1,84 @@
+//! Every member is on record with its prompt, joined once, and what it said at the end of its turns.
+
+use std::collections::BTreeSet;
+
+use super::super::record::{Record, text, words};
+use super::super::scenarios::{Scenario, Topology};
+use super::super::sent::Sent;
+use super::super::version::{Generation, Version};
+use super::{differ, same};
+
+pub fn differences(version: Version, scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
+    let mut found = said(scenario, sent, record);
+    found.extend(prompted(version, scenario, sent, record));
+    let topology = &record.report["overview"]["topology"];
+    if scenario.topology == Topology::Headless {
+        found.extend(same("report, topology", Some("no-team"), topology.as_str()));
+        return found;
+    }
+    let expected = if scenario.topology == Topology::Panes { "panes" } else { "in-process" };
+    found.extend(same("report, topology", Some(expected), topology.as_str()));
+
+    let mates = || sent.members.iter().map(|(name, prompt)| (name.clone(), prompt.clone()));
+    let shown = record.show["members"].as_object().into_iter().flatten();
+    let shown = shown.map(|(name, member)| (name.clone(), text(member, "prompt")));
+    let lead = || ("team-lead".to_owned(), String::new());
+    found.extend(differ("show, members", mates().chain([lead()]), shown));
+    // The processes of 2.1.47 write the roster over each other: who has stopped may be in it again, and leave again.
+    let comes_back = scenario.topology == Topology::Panes && version.generation() == Generation::Flat;
+    let joined = record.of(&["member-joined"]).map(|entry| (text(entry, "actor"), text(entry, "text")));
+    found.extend(differ("replay, who joined", mates().chain([lead()]), once(joined, comes_back)));
+    let all: BTreeSet<&str> = sent.members.keys().map(String::as_str).chain(["team-lead"]).collect();
+    found.extend(same("teams, members", &all, &words(&record.run["members"])));
+    let reported = record.report["overview"]["members"].as_array().into_iter().flatten();
+    let reported = reported.map(|member| text(member, "name"));
+    found.extend(differ("report, members", all.iter().map(|name| (*name).to_owned()), reported));
+
+    let stopped = sent.messages.iter().filter(|message| message.kind == "shutdown-approved");
+    let stopped = stopped.map(|message| message.from.clone());
+    let left = once(record.of(&["member-left"]).map(|entry| text(entry, "actor")), comes_back);
+    let expected: Vec<String> = stopped.filter(|name| !comes_back || left.contains(name)).collect();
+    found.extend(differ("replay, who left", expected, left));
+    found
+}
+
+/// Each thing as often as it is there, or once.
+fn once<T: Ord>(things: impl Iterator<Item = T>, only: bool) -> Vec<T> {
+    if only { things.collect::<BTreeSet<T>>().into_iter().collect() } else { things.collect() }
+}
+
+/// Whatever a part said last in a turn is on record as that, and nothing else.
+fn said(scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
+    let mut found = Vec::new();
+    for (part, words) in &sent.words {
+        let name = match (part.as_str(), scenario.topology) {
+            ("lead", Topology::Headless) => "lead",
+            ("lead", _) => "team-lead",
+            // An agent that is no teammate goes by what it is.
+            (_, Topology::Headless) => "general-purpose",
+            (part, _) => part,
+        };
+        let told = record.of(&["turn-ended"]).filter(|entry| entry["actor"] == name);
+        let told: BTreeSet<String> =
+            told.map(|entry| text(entry, "text")).filter(|text| !text.is_empty()).collect();
+        let words = words.iter().filter(|word| !(scenario.restored && *word == "Listed."));
+        found.extend(differ(&format!("replay, what {name} said"), words.cloned(), told));
+    }
+    found
+}
+
+/// Whatever the user typed, and whatever a subagent was started for, is on record as the beginning of a turn.
+fn prompted(version: Version, scenario: &Scenario, sent: &Sent, record: &Record) -> Vec<String> {
+    let begun = || record.of(&["turn-started"]);
+    let typed = (scenario.steps)(version.generation()).into_iter().map(|step| step.typed.to_owned());
+    // The client itself begins turns of the lead for mail and for what ran beside it.
+    let told = begun().filter(|entry| ["lead", "team-lead"].contains(&text(entry, "actor").as_str()));
+    let told = told
+        .map(|entry| text(entry, "text"))
+        .filter(|text| text.starts_with("part=") || text.starts_with("act="));
+    let mut found = differ("replay, what was typed", typed, told);
+    let launched =
+        begun().filter(|entry| entry["actor"] == "general-purpose").map(|entry| text(entry, "summary"));
+    found.extend(differ("replay, what subagents were started for", sent.agents.clone(), launched));
+    found
+}

@@ -1,0 +1,73 @@
+//! What is on record of a run, held against what was really sent.
+
+mod members;
+mod messages;
+mod policy;
+mod store;
+mod tasks;
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+
+use super::play::Played;
+use super::record::Record;
+use super::scenarios::{Scenario, Topology};
+use super::sent::Sent;
+use super::version::Version;
+
+/// Everything that differs; nothing when the record is as it should be.
+pub fn differences(
+    version: Version,
+    scenario: &Scenario,
+    played: &Played,
+    sent: &Sent,
+    record: &Record,
+) -> Vec<String> {
+    let mut found = messages::differences(sent, record);
+    found.extend(tasks::differences(sent, record));
+    found.extend(members::differences(version, scenario, sent, record));
+    found.extend(policy::differences(scenario, record));
+    found.extend(store::differences(&played.home, record));
+    if scenario.topology == Topology::Headless {
+        // A lead that is woken again says the same again.
+        let printed: BTreeSet<String> =
+            played.printed.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
+        let said = sent.words.get("lead").cloned().unwrap_or_default();
+        found.extend(differ("what the client printed", said, printed));
+    }
+    if scenario.restored {
+        found.extend(tasks::listed(sent, super::restored::listed(played)));
+    }
+    found
+}
+
+/// What is only in one of two lists, whatever their order; a thing that is twice in one counts twice.
+pub fn differ<T: Ord + Debug>(
+    what: &str,
+    sent: impl IntoIterator<Item = T>,
+    told: impl IntoIterator<Item = T>,
+) -> Vec<String> {
+    let mut sent: Vec<T> = sent.into_iter().collect();
+    let mut extra: Vec<T> = Vec::new();
+    for one in told {
+        match sent.iter().position(|known| *known == one) {
+            Some(place) => drop(sent.swap_remove(place)),
+            None => extra.push(one),
+        }
+    }
+    let missing = sent.iter().map(|one| format!("{what}: not on record: {}", short(one)));
+    missing
+        .chain(extra.iter().map(|one| format!("{what}: on record, and never so: {}", short(one))))
+        .collect()
+}
+
+/// A difference where two things are not the same.
+pub fn same<T: PartialEq + Debug>(what: &str, sent: T, told: T) -> Option<String> {
+    (sent != told).then(|| format!("{what}: on record {}, and it was {}", short(&told), short(&sent)))
+}
+
+fn short(thing: &impl Debug) -> String {
+    let text = format!("{thing:?}");
+    let cut: String = text.chars().take(600).collect();
+    if cut.len() < text.len() { format!("{cut}… ({} bytes)", text.len()) } else { text }
+}

@@ -1,0 +1,17 @@
+//! What the default policy held back, and that it let go in the end.
+
+use super::super::record::{Record, text};
+use super::super::scenarios::Scenario;
+use super::differ;
+
+pub fn differences(scenario: &Scenario, record: &Record) -> Vec<String> {
+    // Warnings hold nothing back; which of them come depends on who was quicker.
+    let told = record.of(&["verdict"]).filter(|entry| entry["decision"] != "warn");
+    let told = told.map(|entry| (text(entry, "decision"), text(entry, "summary"), entry["blocks"].as_u64()));
+    let gate = || "premature-shutdown".to_owned();
+    let mut expected = vec![("block".to_owned(), gate(), None); scenario.refusals];
+    if scenario.refusals > 0 {
+        expected.push(("allow".to_owned(), gate(), Some(scenario.refusals as u64)));
+    }
+    differ("replay, verdicts", expected, told)
+}

@@ -1,0 +1,29 @@
+//! The record is whole, the run has an end, and nothing went wrong on our side.
+
+use super::super::home::Home;
+use super::super::record::{Record, text};
+
+pub fn differences(home: &Home, record: &Record) -> Vec<String> {
+    let mut found = Vec::new();
+    if record.verify["whole"] != true || record.verify["damaged"] != 0 {
+        found.push(format!("verify: {:#}", record.verify));
+    }
+    if record.run["ended_at"].is_null() {
+        found.push(format!("teams: the run has no end: {:#}", record.run));
+    }
+    let odd =
+        record.log.iter().filter(|event| event["warning"].is_string() || event["malformed"].is_string());
+    found.extend(odd.map(|event| {
+        format!("log: {} says {}{}", text(event, "event"), text(event, "warning"), text(event, "malformed"))
+    }));
+    let diagnostics = home.root.join("home/.local/share/teamkeep/diagnostics");
+    for entry in std::fs::read_dir(diagnostics).into_iter().flatten().flatten() {
+        let said = std::fs::read_to_string(entry.path()).unwrap_or_default();
+        let lines = said.lines().filter(|line| !line.contains(HALF_WRITTEN));
+        found.extend(lines.map(|line| format!("diagnostics: {line}")));
+    }
+    found
+}
+
+/// 2.1.47 writes its files in place, and whoever reads at that moment finds half of one: no fault of ours.
+const HALF_WRITTEN: &str = "was no whole JSON when it was read; it is kept as it was";

@@ -1,0 +1,132 @@
+//! A scratch home: the client on PATH, its settings, and the environment that everything of a run gets.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+/// A key in the form of one, made up: the scripted API asks for none.
+const KEY: &str = "sk-ant-api03-0000000000000000000000000000000000000000";
+
+/// Settings as people write them: oddly spaced, somebody else's hook in them, no line break at the end.
+const SETTINGS: &str = r#"{
+    "env": { "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1" },
+
+  "skipDangerousModePermissionPrompt":true,
+  "hooks": {"Stop": [ {"hooks": [{ "type": "command", "command": "true" }]} ]}
+}"#;
+
+/// Where a run takes place.
+pub struct Home {
+    /// Everything of the run.
+    pub root: PathBuf,
+    env: Vec<(String, String)>,
+}
+
+impl Home {
+    /// Makes it anew: the client, teamkeep, settings, and an empty project.
+    pub fn new(root: PathBuf, client: &[String], port: u16, more: &[(&str, &str)]) -> io::Result<Self> {
+        if root.exists() {
+            fs::remove_dir_all(&root)?;
+        }
+        for directory in ["home/.claude", "project", "bin"] {
+            fs::create_dir_all(root.join(directory))?;
+        }
+        let quoted: Vec<String> = client.iter().map(|part| format!("'{part}'")).collect();
+        let launcher = root.join("bin/claude");
+        fs::write(&launcher, format!("#!/bin/sh\nexec {} \"$@\"\n", quoted.join(" ")))?;
+        fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755))?;
+        fs::copy(env!("CARGO_BIN_EXE_teamkeep"), root.join("bin/teamkeep"))?;
+        let project = root.join("project");
+        let known = json!({"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true, "projectOnboardingSeenCount": 9});
+        let account = json!({
+            "hasCompletedOnboarding": true, "lastOnboardingVersion": "9.9.9", "theme": "dark", "numStartups": 5,
+            "bypassPermissionsModeAccepted": true, "customApiKeyResponses": {"approved": [&KEY[KEY.len() - 20..]], "rejected": []},
+            "projects": {project.display().to_string(): known},
+        });
+        fs::write(root.join("home/.claude.json"), account.to_string())?;
+        fs::write(root.join("home/.claude/settings.json"), SETTINGS)?;
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut env: Vec<(String, String)> = [
+            ("HOME", root.join("home").display().to_string()),
+            ("PATH", format!("{}:{path}", root.join("bin").display())),
+            ("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{port}")),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        let fixed = [
+            ("ANTHROPIC_API_KEY", KEY),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            ("DISABLE_AUTOUPDATER", "1"),
+            ("DISABLE_ERROR_REPORTING", "1"),
+            ("DISABLE_TELEMETRY", "1"),
+            ("IS_SANDBOX", "1"),
+            ("LANG", "C.UTF-8"),
+            ("TERM", "xterm-256color"),
+        ];
+        env.extend(fixed.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let home = Self { root, env };
+        // A repository of its own: else the client finds the one that the target directory lies in.
+        home.command("git").args(["init", "--quiet"]).status()?;
+        Ok(home)
+    }
+
+    /// A command in the project, with the run's environment and no other.
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().envs(self.env.iter().cloned()).current_dir(self.root.join("project"));
+        command
+    }
+
+    /// Runs teamkeep; what it prints. An exit code but 0 is a failure.
+    pub fn teamkeep(&self, arguments: &[&str]) -> Result<String, String> {
+        let program = self.root.join("bin/teamkeep");
+        let output = self.command(&program.display().to_string()).args(arguments).output();
+        let Output { status, stdout, stderr } =
+            output.map_err(|error| format!("cannot run teamkeep: {error}"))?;
+        let told = String::from_utf8_lossy(&stdout).into_owned();
+        if status.success() {
+            return Ok(told);
+        }
+        let why = String::from_utf8_lossy(&stderr);
+        Err(format!("teamkeep {} ended with {status}: {why}{told}", arguments.join(" ")))
+    }
+
+    /// What a command of teamkeep prints as JSON; of one that prints a value a line, all of them.
+    pub fn json(&self, arguments: &[&str]) -> Result<Vec<Value>, String> {
+        let told = self.teamkeep(&[arguments, &["--json"]].concat())?;
+        let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(&told).into_iter().collect();
+        values.map_err(|error| format!("teamkeep {} prints no JSON: {error}", arguments.join(" ")))
+    }
+
+    /// What differs between the settings and what they were at first.
+    pub fn settings_changed(&self) -> Option<String> {
+        let now = fs::read_to_string(self.root.join("home/.claude/settings.json")).unwrap_or_default();
+        (now != SETTINGS).then(|| format!("it was\n{SETTINGS}\nand is\n{now}"))
+    }
+
+    /// The files below teams/ and tasks/ of the client, without its locks.
+    pub fn left(&self) -> Vec<String> {
+        let client = self.root.join("home/.claude");
+        let mut found = Vec::new();
+        for directory in ["teams", "tasks"] {
+            gather(&client.join(directory), &client, &mut found);
+        }
+        found.sort();
+        found
+    }
+}
+
+fn gather(directory: &Path, root: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            gather(&path, root, found);
+        } else if path.extension().is_some_and(|kind| kind == "json") {
+            found.extend(path.strip_prefix(root).ok().map(|path| path.display().to_string()));
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What the scripted side sent, and what came of it.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::conversation::{self, Cue, Outcome};
+use super::moves::Move;
+use super::server::Script;
+
+/// One thing that a part did.
+#[derive(Clone)]
+pub struct Entry {
+    /// The id of the tool's use; of a text an id of the same form.
+    pub id: String,
+    /// Whose part it was; the lead's is `lead`.
+    pub part: String,
+    /// What it did.
+    pub done: Move,
+}
+
+/// Everything that the scripted side has sent so far.
+pub struct Ledger(Mutex<Kept>);
+
+struct Kept {
+    entries: Vec<Entry>,
+    outcomes: BTreeMap<String, Outcome>,
+    last: Instant,
+    requests: usize,
+}
+
+impl Ledger {
+    /// Begins with nothing.
+    pub fn new() -> Self {
+        let (entries, outcomes) = (Vec::new(), BTreeMap::new());
+        Self(Mutex::new(Kept { entries, outcomes, last: Instant::now(), requests: 0 }))
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers a request from the script and writes down what was answered: once, however often it is asked.
+    pub fn answer(&self, body: &Value, script: &Script) -> Value {
+        let cue = conversation::cue(body);
+        let moves = cue.as_ref().map_or_else(|| vec![Move::Say("ok".to_owned())], |cue| script(cue));
+        let mut kept = self.kept();
+        kept.last = Instant::now();
+        kept.requests += 1;
+        kept.outcomes.extend(conversation::outcomes(body));
+        let mut content = Vec::new();
+        for (place, done) in moves.into_iter().enumerate() {
+            let id = cue.as_ref().map_or_else(String::new, |cue| id(cue, place));
+            content.push(match &done {
+                Move::Say(text) => json!({"type": "text", "text": text}),
+                Move::Use { tool, input } => {
+                    json!({"type": "tool_use", "id": id, "name": tool, "input": input})
+                }
+            });
+            if let Some(cue) = &cue
+                && !kept.entries.iter().any(|entry| entry.id == id)
+            {
+                kept.entries.push(Entry { id, part: cue.part.clone(), done });
+            }
+        }
+        let uses = content.iter().any(|block| block["type"] == "tool_use");
+        let usage = json!({"input_tokens": 100, "output_tokens": 20, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0});
+        json!({
+            "id": format!("msg_live{:020}", kept.requests), "type": "message", "role": "assistant", "model": body["model"],
+            "content": content, "stop_reason": if uses { "tool_use" } else { "end_turn" }, "stop_sequence": null, "usage": usage,
+        })
+    }
+
+    /// What was sent so far, in order.
+    pub fn entries(&self) -> Vec<Entry> {
+        self.kept().entries.clone()
+    }
+
+    /// What the client answered to a tool's use, where any model has read it.
+    pub fn outcome(&self, id: &str) -> Option<Outcome> {
+        self.kept().outcomes.get(id).cloned()
+    }
+
+    /// How many requests came, and how long ago the last did.
+    pub fn quiet_for(&self) -> (usize, Duration) {
+        let kept = self.kept();
+        (kept.requests, kept.last.elapsed())
+    }
+
+    /// Everything as JSON, for whoever looks into a run that failed.
+    pub fn to_json(&self) -> Value {
+        let kept = self.kept();
+        let told = kept.entries.iter().map(|entry| {
+            let outcome = kept.outcomes.get(&entry.id);
+            let done = match &entry.done {
+                Move::Say(text) => json!({"say": text}),
+                Move::Use { tool, input } => json!({"tool": tool, "input": input}),
+            };
+            json!({"id": entry.id, "part": entry.part, "done": done,
+                "failed": outcome.map(|outcome| outcome.failed), "read": outcome.map(|outcome| &outcome.text)})
+        });
+        told.collect()
+    }
+}
+
+/// An id that is the same whenever the same request is answered again.
+fn id(cue: &Cue, place: usize) -> String {
+    // Answers to requests to stop come at any turn: the request tells them apart.
+    let asked = cue.asked.last().map_or_else(String::new, |request| request.replace(['-', '@'], "_"));
+    format!("toolu_{}_{}_{}_{}_{place}{asked}", cue.part, cue.act.replace('-', "_"), cue.turn, cue.again)
+}

@@ -1,0 +1,111 @@
+//! One run: a scratch home, teamkeep installed, the client through its play, teamkeep taken out again.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::home::Home;
+use super::interrupt;
+use super::ledger::{Entry, Ledger};
+use super::moves::Move;
+use super::restored;
+use super::scenarios::{Scenario, Step, Topology};
+use super::server;
+use super::terminal::Terminal;
+use super::version::Version;
+
+/// What a run left behind, to be held against what was sent.
+pub struct Played {
+    pub home: Home,
+    pub ledger: Arc<Ledger>,
+    /// What the client printed, where it has no terminal.
+    pub printed: String,
+}
+
+/// Plays a scenario with a client.
+pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Path) -> Result<Played, String> {
+    let generation = version.generation();
+    let reply = scenario.reply;
+    let ledger = Arc::new(Ledger::new());
+    let script: server::Script = Arc::new(move |cue| reply(generation, cue));
+    let port = server::start(script, ledger.clone()).map_err(|error| format!("cannot listen: {error}"))?;
+    let tasks = [("CLAUDE_CODE_ENABLE_TODO_TOOLS", if scenario.tasks { "1" } else { "0" })];
+    let home = Home::new(root.to_owned(), client, port, &tasks)
+        .map_err(|error| format!("cannot make {}: {error}", root.display()))?;
+    home.teamkeep(&["install", "--yes"])?;
+    let mut played = Played { home, ledger, printed: String::new() };
+    let done = match scenario.topology {
+        Topology::Headless => headless(&mut played, (scenario.steps)(generation)),
+        topology => {
+            // Left to itself the client takes panes wherever it finds itself in tmux.
+            let mode = if topology == Topology::Panes { "tmux" } else { "in-process" };
+            let mode = format!("--teammate-mode {mode}");
+            session(&played, &(scenario.steps)(generation), "", &mode)
+        }
+    };
+    let done = done.and_then(|()| if scenario.restored { restored::play(&played, version) } else { Ok(()) });
+    let kept = root.join("sent.json");
+    std::fs::write(&kept, format!("{:#}\n", played.ledger.to_json()))
+        .map_err(|error| format!("cannot write {}: {error}", kept.display()))?;
+    done.map(|()| played)
+}
+
+/// A session in a terminal, from the client's start to its end: with more variables, and more arguments.
+pub fn session(played: &Played, steps: &[Step], variables: &str, arguments: &str) -> Result<(), String> {
+    let command = format!("exec env {variables} claude --dangerously-skip-permissions {arguments}");
+    let terminal = Terminal::start(&played.home, &command)?;
+    terminal.wait_for_prompt()?;
+    for step in steps {
+        terminal.enter(step.typed)?;
+        let what = format!("what follows {:?}: {:?}", step.typed, step.until);
+        terminal.wait(Duration::from_secs(120), &what, || {
+            let entries = played.ledger.entries();
+            step.until.iter().all(|mark| entries.iter().any(|entry| is(entry, *mark)))
+                && played.ledger.quiet_for().1 > Duration::from_secs(4)
+        })?;
+        let seen = played.home.root.join(format!("screen-{}.txt", step.typed.replace(['=', ' '], "-")));
+        std::fs::write(&seen, terminal.screen())
+            .map_err(|error| format!("cannot write {}: {error}", seen.display()))?;
+    }
+    terminal.enter("/exit")?;
+    terminal.wait_for_end()
+}
+
+/// Whether an entry is what a mark names: a part, and a piece of what it did.
+fn is(entry: &Entry, (part, piece): (&str, &str)) -> bool {
+    entry.part == part
+        && match &entry.done {
+            Move::Say(text) => text.contains(piece),
+            Move::Use { input, .. } => input.to_string().contains(piece),
+        }
+}
+
+/// The client with its prompt on the command line.
+fn headless(played: &mut Played, steps: Vec<Step>) -> Result<(), String> {
+    for step in steps {
+        let mut child = played
+            .home
+            .command("claude")
+            .args(["--dangerously-skip-permissions", "-p", step.typed])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("cannot start the client: {error}"))?;
+        let began = Instant::now();
+        while child.try_wait().map_err(|error| error.to_string())?.is_none() {
+            if interrupt::came() || began.elapsed() > Duration::from_secs(120) {
+                let _ = child.kill();
+                return Err("the client was interrupted, or did not end within 120s".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let output = child.wait_with_output().map_err(|error| error.to_string())?;
+        played.printed.push_str(&String::from_utf8_lossy(&output.stdout));
+        let entries = played.ledger.entries();
+        if let Some(mark) = step.until.iter().find(|mark| !entries.iter().any(|entry| is(entry, **mark))) {
+            return Err(format!("the client ended with {} before {mark:?}", output.status));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! What a run showed of the client, in the words of the table.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::play::Played;
+use super::record::{Record, text};
+use super::scenarios::Scenario;
+use super::sent::Sent;
+
+/// What was seen in a run.
+pub struct Seen {
+    /// Its row of the table.
+    pub cells: [String; 5],
+    /// The hook events that were recorded.
+    pub events: BTreeSet<String>,
+}
+
+impl Seen {
+    /// Looks at a run whose record is as it was sent.
+    pub fn of(scenario: &Scenario, played: &Played, sent: &Sent, record: &Record) -> Self {
+        let events = record.log.iter().map(|event| text(event, "event"));
+        let events =
+            events.filter(|event| !["Verdict", "PolicyOverride"].contains(&event.as_str())).collect();
+        let cells = [
+            on_record(sent),
+            agents(record),
+            text(&record.run, "ended_by"),
+            left(played, record),
+            besides(scenario, sent),
+        ];
+        Self { cells, events }
+    }
+}
+
+fn on_record(sent: &Sent) -> String {
+    let counts = [
+        (usize::from(!sent.members.is_empty()) + sent.members.len(), "member"),
+        (sent.agents.len(), "subagent"),
+        (sent.tasks.len(), "task"),
+        (sent.messages.len(), "message"),
+    ];
+    let told = counts.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> =
+        told.map(|(count, what)| format!("{count} {what}{}", if *count == 1 { "" } else { "s" })).collect();
+    told.join(", ")
+}
+
+/// How many ids the agent of a teammate had, by the teammate that had most turns.
+fn agents(record: &Record) -> String {
+    let mut ids: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for event in record.log.iter().filter(|event| event["actor"]["kind"] == "teammate") {
+        let known = ids.entry(text(&event["actor"], "name")).or_default();
+        let begun = event["event"] == "SubagentStart";
+        known.extend(event["payload"]["agent_id"].as_str().filter(|_| begun).map(str::to_owned));
+    }
+    let most = ids.into_values().max_by_key(Vec::len);
+    let Some(most) = most else { return "no teammate".to_owned() };
+    let distinct: BTreeSet<&String> = most.iter().collect();
+    match (most.len(), distinct.len()) {
+        (0, _) => "none".to_owned(),
+        (1, _) => "one, in one turn".to_owned(),
+        (_, 1) => "one".to_owned(),
+        (turns, ids) if turns == ids => "one a turn".to_owned(),
+        (turns, ids) => format!("{ids} in {turns} turns"),
+    }
+}
+
+/// Which of the team's directories were there when the client had gone.
+fn left(played: &Played, record: &Record) -> String {
+    let team = text(&record.run, "team");
+    let left = played.home.left();
+    let has = |directory: &str| left.iter().any(|path| path.starts_with(&format!("{directory}/{team}/")));
+    match (team.is_empty(), has("teams"), has("tasks")) {
+        (true, ..) => "no team",
+        (_, true, true) => "its files and its tasks",
+        (_, true, false) => "its files",
+        (_, false, true) => "its tasks",
+        (_, false, false) => "nothing",
+    }
+    .to_owned()
+}
+
+fn besides(scenario: &Scenario, sent: &Sent) -> String {
+    let refused = sent.messages.iter().filter(|message| message.kind == "message-refused").count();
+    match (refused, scenario.restored) {
+        (0, false) => "settings as before".to_owned(),
+        (0, true) => "settings as before; a new session lists the restored tasks".to_owned(),
+        (times, _) => format!("settings as before; the policy refused {times} times, then let go"),
+    }
+}

@@ -1,0 +1,111 @@
+//! The client in a terminal of its own: what a user types, and what is to be seen.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use super::home::Home;
+use super::interrupt;
+
+/// A tmux server with the client in its first pane. It ends when this is dropped.
+pub struct Terminal<'a> {
+    home: &'a Home,
+    socket: PathBuf,
+}
+
+impl<'a> Terminal<'a> {
+    /// Starts a command in a new terminal.
+    pub fn start(home: &'a Home, command: &str) -> Result<Self, String> {
+        // A socket's path must be short, and that of the run may be long.
+        let socket = std::env::temp_dir().join(format!("teamkeep-live-{}.sock", std::process::id()));
+        let terminal = Self { home, socket };
+        terminal.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "200", "-y", "60", command])?;
+        terminal.tmux(&["set-option", "-p", "-t", FIRST, "remain-on-exit", "on"])?;
+        Ok(terminal)
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> Result<String, String> {
+        let mut command: Command = self.home.command("tmux");
+        let output = command.arg("-S").arg(&self.socket).args(arguments).output();
+        let output = output.map_err(|error| format!("cannot run tmux: {error}"))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        Err(format!("tmux {} failed: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr)))
+    }
+
+    /// What is to be seen in the client's pane.
+    pub fn screen(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-t", FIRST]).unwrap_or_default()
+    }
+
+    /// Waits until the client shows its prompt, and answers the question that older ones ask before.
+    pub fn wait_for_prompt(&self) -> Result<(), String> {
+        self.wait(Duration::from_secs(60), "the client's prompt", || {
+            let screen = self.settled_screen();
+            if screen.contains("Yes, I accept") {
+                let _ = self.tmux(&["send-keys", "-t", FIRST, "Down"]);
+                std::thread::sleep(Duration::from_millis(500));
+                let _ = self.tmux(&["send-keys", "-t", FIRST, "Enter"]);
+                return false;
+            }
+            screen.contains("bypass permissions on")
+        })
+    }
+
+    /// The screen when it has stood still for a second.
+    fn settled_screen(&self) -> String {
+        let before = self.screen();
+        std::thread::sleep(Duration::from_secs(1));
+        let after = self.screen();
+        if before == after { after } else { String::new() }
+    }
+
+    /// Types a line, sees it stand there, and enters it.
+    pub fn enter(&self, line: &str) -> Result<(), String> {
+        self.tmux(&["send-keys", "-t", FIRST, "-l", line])?;
+        self.wait(Duration::from_secs(20), &format!("{line:?} in the prompt"), || {
+            self.screen().contains(line)
+        })?;
+        // What comes in one piece with its line break counts as pasted, and is not entered.
+        std::thread::sleep(Duration::from_millis(700));
+        self.tmux(&["send-keys", "-t", FIRST, "Enter"]).map(drop)
+    }
+
+    /// Waits until the client has ended by itself.
+    pub fn wait_for_end(&self) -> Result<(), String> {
+        self.wait(Duration::from_secs(40), "the client's end", || {
+            self.tmux(&["display-message", "-p", "-t", FIRST, "#{pane_dead}"])
+                .is_ok_and(|told| told.trim() == "1")
+        })
+    }
+
+    /// Waits for something, and says with the screen what did not come.
+    pub fn wait(&self, most: Duration, what: &str, done: impl Fn() -> bool) -> Result<(), String> {
+        let began = Instant::now();
+        while !done() {
+            if interrupt::came() {
+                return Err("interrupted".to_owned());
+            }
+            if began.elapsed() > most {
+                return Err(format!(
+                    "waited {}s for {what}; the screen:\n{}",
+                    most.as_secs(),
+                    self.screen().trim_end()
+                ));
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        let _ = self.tmux(&["kill-server"]);
+        let _ = std::fs::remove_file(&self.socket);
+    }
+}
+
+/// The client's pane: the first of its server.
+const FIRST: &str = "%0";
