@@ -123,13 +123,9 @@ mod tests {
         let key = |number: usize| blake3::hash(&number.to_le_bytes());
         for number in 0..MOST + 5 {
             results.keep(key(number), "true", &Outcome::Passed).unwrap();
-            let time = SystemTime::now() - Duration::from_secs(1_000 - number as u64);
-            std::fs::File::options()
-                .append(true)
-                .open(results.path(key(number)))
-                .unwrap()
-                .set_modified(time)
-                .unwrap();
+            let file = std::fs::File::options().append(true).open(results.path(key(number))).unwrap();
+            let made = file.metadata().unwrap().modified().unwrap();
+            file.set_modified(made - Duration::from_secs(1_000 - number as u64)).unwrap();
         }
         // The last one came with the time of its making, and was the newest then.
         assert_eq!(std::fs::read_dir(dir.path().join("checks")).unwrap().count(), MOST);
