@@ -144,7 +144,10 @@ impl Archive {
             self.save_run(lock, &record, false)?;
             self.mark_unfinished(old)?;
         }
-        if let (Some(lock), true) = (lock, look.run_changed || self.run(&look.index.run).is_none()) {
+        // The user may have asked for no texts since the run began.
+        let known = self.run(&look.index.run);
+        let is_stale = look.run_changed || known.is_none_or(|run| self.veiled && !run.veiled);
+        if let (Some(lock), true) = (lock, is_stale) {
             let damaged = || dir.exists().then(|| self.rebuilt_run(subject, &look.index));
             let record = look.record(subject, self.run(&look.index.run).or_else(damaged));
             self.save_run(lock, &record, look.call.durable)?;

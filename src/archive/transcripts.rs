@@ -76,6 +76,12 @@ fn is_dir(path: &Path) -> bool {
 }
 
 impl Archive {
+    /// The transcripts of a run that the client still has, as far as they may be read: none where the user wants no
+    /// texts, whatever was wanted when the run began.
+    pub fn transcripts(&self, run: &RunRecord) -> Vec<PathBuf> {
+        if self.veiled { Vec::new() } else { run.transcripts() }
+    }
+
     /// Puts the transcripts of a run into the archive, and gives how many were new or had grown. That there were none
     /// is noted as well: what is missing later was lost.
     ///
@@ -83,9 +89,7 @@ impl Archive {
     /// When the disk refuses. A transcript that cannot be read is told in the second list, and passed over.
     pub fn keep_transcripts(&self, run: &RunRecord) -> io::Result<(usize, Vec<String>)> {
         let (mut kept, mut problems, mut new) = (self.kept(&run.run), Vec::new(), 0);
-        // The user may have asked for no texts since the run began.
-        let wanted = if self.veiled { Vec::new() } else { run.transcripts() };
-        for path in wanted {
+        for path in self.transcripts(run) {
             let Some(name) = path.to_str() else { continue };
             let size = path.symlink_metadata().map(|metadata| metadata.len()).unwrap_or_default();
             if kept.get(name).is_some_and(|kept| kept.size >= size) {

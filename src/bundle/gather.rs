@@ -171,7 +171,7 @@ impl Gathering<'_> {
     fn transcripts(&mut self, run: &RunRecord) -> Result<BTreeMap<String, Kept>> {
         let mut all = BTreeMap::new();
         let mut kept = self.archive.kept(&run.run);
-        for path in run.transcripts() {
+        for path in self.archive.transcripts(run) {
             let Some(name) = path.to_str() else { continue };
             let size = path.symlink_metadata().map(|metadata| metadata.len()).unwrap_or_default();
             if kept.get(name).is_some_and(|kept| kept.size >= size) {

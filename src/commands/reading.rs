@@ -5,6 +5,7 @@ use std::io::Write;
 use serde::Serialize;
 
 use crate::archive::Archive;
+use crate::config::Keeping;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::log::Problems;
@@ -20,11 +21,12 @@ pub const NOTHING: &str =
 /// # Errors
 /// When the record's place is not safe to use.
 pub fn library(context: &Context) -> Result<Library> {
-    let archive = Archive::new(
+    let mut archive = Archive::new(
         context.paths.archive(),
         context.config.archive.largest_file,
         context.config.log.lock_patience,
     );
+    archive.veiled = context.config.privacy.record == Keeping::Metadata;
     Ok(Library::open(archive, context.paths.log()))
 }
 

@@ -2,53 +2,133 @@
 //! and keys that stand twice included.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
 use super::Redactor;
+use super::escapes::opened;
 
 /// Whether a text is one JSON document.
 pub(super) fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// Leads the rules over every string.
-pub(super) fn redact<'a>(redactor: &Redactor, text: &'a str) -> Cow<'a, str> {
-    let mut changed: Option<String> = None;
-    let mut copied = 0;
+/// Leads the rules over every string of a text that stands so deep in others.
+pub(super) fn redact<'a>(redactor: &Redactor, text: &'a str, depth: usize) -> Cow<'a, str> {
+    let mut all = Changed { text, changed: None, copied: 0 };
+    let mut secret = Secret::default();
     let mut key = String::new();
     let mut at = 0;
     while let Some(start) = text[at..].find('"').map(|found| at + found) {
+        secret.pass(redactor, &mut all, at..start);
         let end = end_of(text, start);
         let token = &text[start..end];
-        let string = open(token);
+        let (string, exact) = open(token);
         let is_key = text[end..].trim_start().starts_with(':');
         let is_value = !is_key && text[..start].trim_end().ends_with(':');
-        let new = match is_value && redactor.is_secret(&key, &string) {
-            true => Some(redactor.stand_in().to_owned()),
-            false => match redactor.text(&string) {
-                Cow::Owned(new) => Some(new),
-                Cow::Borrowed(_) => None,
-            },
+        let hidden = match !is_key && secret.depth > 0 {
+            true => redactor.hides(&string),
+            false => is_value && redactor.is_secret(&key, &string),
         };
+        let new = match hidden {
+            true => Some(quoted(redactor.stand_in())),
+            false => clean(redactor, inner(token), &string, exact, depth),
+        };
+        secret.named = is_key && redactor.names_more(&string);
         if is_key {
             key = string.into_owned();
         }
         if let Some(new) = new {
-            let so_far = changed.get_or_insert_with(|| String::with_capacity(text.len()));
-            so_far.push_str(&text[copied..start]);
-            so_far.push_str(&serde_json::Value::String(new).to_string());
-            copied = end;
+            all.put(start..end, &new);
         }
         at = end;
     }
-    match changed {
-        Some(mut changed) => {
-            changed.push_str(&text[copied..]);
-            Cow::Owned(changed)
-        }
-        None => Cow::Borrowed(text),
+    secret.pass(redactor, &mut all, at..text.len());
+    all.done()
+}
+
+/// A text of which parts are replaced.
+struct Changed<'a> {
+    text: &'a str,
+    changed: Option<String>,
+    copied: usize,
+}
+
+impl<'a> Changed<'a> {
+    fn put(&mut self, place: Range<usize>, new: &str) {
+        let so_far = self.changed.get_or_insert_with(|| String::with_capacity(self.text.len()));
+        so_far.push_str(&self.text[self.copied..place.start]);
+        so_far.push_str(new);
+        self.copied = place.end;
     }
+
+    fn done(self) -> Cow<'a, str> {
+        match self.changed {
+            Some(mut changed) => {
+                changed.push_str(&self.text[self.copied..]);
+                Cow::Owned(changed)
+            }
+            None => Cow::Borrowed(self.text),
+        }
+    }
+}
+
+/// Whether what comes next is a secret as a whole.
+#[derive(Default)]
+struct Secret {
+    /// The key before it says so.
+    named: bool,
+    /// So many lists and objects of a secret's value are open.
+    depth: usize,
+}
+
+impl Secret {
+    /// Goes over what stands between strings, and takes out the numbers of secrets.
+    fn pass(&mut self, redactor: &Redactor, all: &mut Changed<'_>, between: Range<usize>) {
+        let mut at = between.start;
+        while at < between.end {
+            let rest = &all.text[at..between.end];
+            let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+            let word = rest.len() - rest.trim_start_matches(is_part).len();
+            if word > 0 {
+                let is_number = rest.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+                if is_number && (self.named || self.depth > 0) && redactor.hides(&rest[..word]) {
+                    all.put(at..at + word, &quoted(redactor.stand_in()));
+                }
+                at += word;
+                continue;
+            }
+            match rest.chars().next() {
+                Some('[' | '{') if self.named || self.depth > 0 => {
+                    (self.depth, self.named) = (self.depth + 1, false)
+                }
+                Some(']' | '}') => self.depth = self.depth.saturating_sub(1),
+                Some(',') => self.named = false,
+                _ => {}
+            }
+            at += rest.chars().next().map_or(1, char::len_utf8);
+        }
+    }
+}
+
+/// A string as it is to be written, where the rules find anything in it.
+fn clean(redactor: &Redactor, written: &str, said: &str, exact: bool, depth: usize) -> Option<String> {
+    // What cannot be said exactly stays as it is written, unless it is JSON itself.
+    if !exact && !said.trim_start().starts_with(['{', '[']) {
+        return match redactor.nested(written, depth + 1) {
+            Cow::Owned(new) => Some(format!("\"{new}\"")),
+            Cow::Borrowed(_) => None,
+        };
+    }
+    match redactor.nested(said, depth + 1) {
+        Cow::Owned(new) => Some(quoted(&new)),
+        Cow::Borrowed(_) => None,
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
 /// Where the string that begins at a quote ends, behind its closing quote; the end of a text that was cut.
@@ -66,14 +146,24 @@ fn end_of(text: &str, start: usize) -> usize {
     text.len()
 }
 
-/// What a string says. One that cannot be opened (half a surrogate pair, a cut) is taken as it is written.
-fn open(token: &str) -> Cow<'_, str> {
-    let inner = token.get(1..token.len().saturating_sub(1)).unwrap_or_default();
-    if !inner.contains('\\') && token.len() > 1 && token.ends_with('"') {
-        return Cow::Borrowed(inner);
+/// What stands between the quotes of a string; the second is missing where a text was cut.
+fn inner(token: &str) -> &str {
+    let inner = token.strip_prefix('"').unwrap_or(token);
+    let closed = inner.strip_suffix('"').filter(|inner| {
+        let backslashes = inner.bytes().rev().take_while(|byte| *byte == b'\\').count();
+        backslashes % 2 == 0
+    });
+    closed.unwrap_or(inner)
+}
+
+/// What a string says, and whether it says so exactly: half a surrogate pair and a cut are opened as far as they go.
+fn open(token: &str) -> (Cow<'_, str>, bool) {
+    let inner = inner(token);
+    if !inner.contains('\\') {
+        return (Cow::Borrowed(inner), true);
     }
     match serde_json::from_str::<String>(token) {
-        Ok(said) => Cow::Owned(said),
-        Err(_) => Cow::Borrowed(token.trim_matches('"')),
+        Ok(said) => (Cow::Owned(said), true),
+        Err(_) => (Cow::Owned(opened(inner)), false),
     }
 }

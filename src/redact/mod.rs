@@ -3,6 +3,7 @@
 //! Pure: text in, text out. What was taken out is counted by the name of its rule, and never shown. No hook call comes
 //! here, so the rules may use an engine that is slow to start and fast to run.
 
+mod escapes;
 mod json;
 mod redactor;
 mod rules;

@@ -18,6 +18,8 @@ pub(super) struct Rule {
     pub stand_in: String,
     /// Whether what was found is meant after all.
     pub means: fn(&Found<'_>) -> bool,
+    /// What of it is meant, from its start on.
+    pub part: fn(&str) -> &str,
 }
 
 /// What finds things. Tables of Unicode would make every start of the program slower, the hook's included: what is known
@@ -31,13 +33,14 @@ pub(super) enum Engine {
 }
 
 impl Engine {
-    /// What is found in a text: the first group, or all of it where there is none.
+    /// What is found in a text: its group, or all of it where there is none.
     pub fn find(&self, text: &str) -> Vec<Range<usize>> {
         match self {
             Engine::Known(regex) if !regex.is_match(text) => Vec::new(),
             Engine::Known(regex) => {
-                let found =
-                    regex.captures_iter(text).filter_map(|found| found.get(1).or_else(|| found.get(0)));
+                let found = regex
+                    .captures_iter(text)
+                    .filter_map(|found| found.iter().skip(1).flatten().next().or_else(|| found.get(0)));
                 found.map(|found| found.range()).collect()
             }
             Engine::Own(regex) => regex.find_iter(text).map(|found| found.range()).collect(),
@@ -60,8 +63,14 @@ pub(super) struct Found<'a> {
 const SECRET: &str =
     r"(?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|credentials?|private[_-]?key|access[_-]?key)";
 
-/// Keys whose whole value nobody is to see. A `token` alone may be a parser's.
-const SECRET_KEY: &str = r"(?i-u:(?:api[_-]?key|secret|passw(?:or)?d|passphrase|private[_-]?key|access[_-]?key|(?:access|auth|refresh|id|session|messaging|bearer|csrf)[_-]?token|^token|authorization)$)";
+/// The ends of keys whose whole value nobody is to see.
+const SECRET_KEY: &str = r"(?:api[_-]?key|secret|passw(?:or)?d|passphrase|private[_-]?key|access[_-]?key|(?:access|auth|refresh|id|session|messaging|bearer|csrf)[_-]?token|authorization)";
+
+/// What curl is given to prove who somebody is.
+const CURL: &[&str] = &[
+    r#"(?-u:\b)curl[ \t](?:[^\r\n]*?[ \t])??(?:-[uU][ \t]*|--(?:proxy-)?user[ \t=]+)[^ \t\r\n:"']+:["']?([^ \t\r\n"'\\][^ \t\r\n"']*)"#,
+    r#"(?-u:\b)curl[ \t](?:[^\r\n]*?[ \t])??(?:-[uU][ \t]*|--(?:proxy-)?user[ \t=]+)(?:"[^"\r\n:]+:([^"\r\n]+)"|'[^'\r\n:]+:([^'\r\n]+)')"#,
+];
 
 /// The patterns of each name that the configuration may pick.
 const KNOWN: &[(&str, &[&str])] = &[
@@ -117,6 +126,15 @@ pub(super) fn rules(privacy: &Privacy, homes: &[String]) -> Result<Vec<Rule>> {
                 let named = format!(r"(?i-u:\b[A-Z0-9_.-]*{SECRET}[A-Z0-9_-]*)");
                 rules.push(rule(name, &format!("{named}={value}"), anything)?);
                 rules.push(rule(name, &format!(r#"{named}["']?:[ \t]*{value}"#), has_digit)?);
+                // A key of JSON whose text nobody opened, or that was cut.
+                let key = format!(r#"["'](?i-u:[A-Z0-9_. -]*{SECRET_KEY}|token)["'][ \t]*:[ \t]*"([^"]+)"#);
+                rules.push(rule(name, &key, is_no_stand_in)?);
+                let listed =
+                    format!(r#"["'](?i-u:[A-Z0-9_. -]*{SECRET_KEY})["'][ \t]*:[ \t\[]*"?([^\]"{{}},]+)"#);
+                rules.push(rule(name, &listed, has_digit)?);
+                for pattern in CURL {
+                    rules.push(rule(name, pattern, is_no_stand_in)?);
+                }
                 rules.push(rule(name, r#"://[^/ \t\r\n:@"']+:([^/ \t\r\n@"']+)@"#, anything)?);
             }
             "home" => {
@@ -128,6 +146,11 @@ pub(super) fn rules(privacy: &Privacy, homes: &[String]) -> Result<Vec<Rule>> {
                 }
                 for pattern in known(name) {
                     rules.push(rule(name, pattern, is_somebody_s)?);
+                }
+            }
+            "email" => {
+                for pattern in known(name) {
+                    rules.push(Rule { part: address, ..rule(name, pattern, anything)? });
                 }
             }
             _ => {
@@ -142,7 +165,8 @@ pub(super) fn rules(privacy: &Privacy, homes: &[String]) -> Result<Vec<Rule>> {
 
 /// Tells the keys of JSON whose whole value nobody is to see.
 pub(super) fn secret_key() -> Result<Regex> {
-    compiled("secret", SECRET_KEY)
+    // A `token` alone may be a parser's: in a key that says more it is not meant.
+    compiled("secret", &format!(r"(?i-u:(?:{SECRET_KEY}|^token)$)"))
 }
 
 fn known(name: &str) -> &'static [&'static str] {
@@ -155,7 +179,7 @@ fn rule(name: &str, pattern: &str, means: fn(&Found<'_>) -> bool) -> Result<Rule
 
 fn with(name: &str, engine: Engine, means: fn(&Found<'_>) -> bool) -> Rule {
     let stand_in = if name == "home" { "~".to_owned() } else { format!("[redacted:{name}]") };
-    Rule { name: name.to_owned(), engine, stand_in, means }
+    Rule { name: name.to_owned(), engine, stand_in, means, part: whole }
 }
 
 fn compiled(name: &str, pattern: &str) -> Result<Regex> {
@@ -169,6 +193,28 @@ fn unusable(name: &str, why: &str) -> Error {
 
 fn anything(_: &Found<'_>) -> bool {
     true
+}
+
+fn whole(found: &str) -> &str {
+    found
+}
+
+/// The kinds of the client's files. None of them is a domain.
+const KINDS: &[&str] = &[".json", ".jsonl", ".lock", ".txt"];
+
+/// An address without the kind of the file that is named after it; nothing where that was no address.
+fn address(found: &str) -> &str {
+    let mut address = found;
+    while let Some(shorter) = KINDS.iter().find_map(|kind| address.strip_suffix(kind)) {
+        address = shorter;
+    }
+    let is_address = address.split_once('@').is_some_and(|(_, domain)| domain.contains('.'));
+    if is_address { address } else { "" }
+}
+
+/// What was taken out already is not taken out again.
+fn is_no_stand_in(found: &Found<'_>) -> bool {
+    !found.text.starts_with("[redacted:")
 }
 
 /// What stands behind a colon may be prose or code; a secret has a digit.

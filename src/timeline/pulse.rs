@@ -21,7 +21,7 @@ impl Library {
             let listing = std::fs::read_dir(dir).into_iter().flatten().flatten();
             paths.extend(listing.map(|entry| entry.path()));
         }
-        paths.extend(run.transcripts());
+        paths.extend(self.archive.transcripts(run));
         paths.sort();
         let stamp = |path: PathBuf| {
             let there = std::fs::symlink_metadata(&path).ok()?;

@@ -78,8 +78,8 @@ pub fn voices(
 ) -> Voices {
     let mut voices = Voices::default();
     let kept = archive.kept(&run.run);
-    let live: BTreeMap<String, u64> = run
-        .transcripts()
+    let live: BTreeMap<String, u64> = archive
+        .transcripts(run)
         .iter()
         .filter_map(|path| Some((path.to_str()?.to_owned(), path.symlink_metadata().ok()?.len())))
         .collect();

@@ -1,6 +1,7 @@
 //! `privacy.record = "metadata"`: no text is on record, and who, when and what kind is; the policy sees everything.
 
 use std::collections::BTreeSet;
+use std::io::Read;
 
 use serde_json::{Value, json};
 
@@ -181,4 +182,47 @@ fn the_policy_sees_the_texts_that_are_not_kept() {
 fn pascal(event: &str) -> String {
     let word = |word: &str| word[..1].to_uppercase() + &word[1..];
     event.split('-').map(word).collect()
+}
+
+/// A message as the lead's transcript holds it.
+fn delivered(text: &str) -> Value {
+    json!(format!("<teammate-message teammate_id=\"alice\" color=\"blue\">\n{text}\n</teammate-message>"))
+}
+
+/// All that is told and given away of the run.
+fn given(stage: &Stage) -> String {
+    let path = stage.home().join("run.tar.gz");
+    let said = stage.run(&["export", TEAM, "--force", "-o", path.to_str().unwrap()]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap()).read_to_end(&mut bytes).unwrap();
+    let told = stage.told(&["replay", TEAM, "--all", "--full"]);
+    let report = stage.told(&["report", TEAM, "--all", "--format", "json"]);
+    format!("{}{told}{report}", String::from_utf8_lossy(&bytes))
+}
+
+#[test]
+fn what_the_client_still_has_is_not_told_once_no_texts_are_wanted() {
+    let stage = Stage::new();
+    let lead = Lead::of(&stage, SESSION);
+    lead.roster(1_000, &["alice"]);
+    lead.start("startup");
+    lead.says("user", delivered("hush before"));
+    lead.hook("Stop", json!({}));
+    assert!(given(&stage).matches("hush before").count() > 1, "told from the client's transcript");
+
+    stage.configure(VEILED);
+    lead.says("user", delivered("hush after"));
+    assert!(!given(&stage).contains("hush"), "from the moment on that the configuration says so");
+    lead.hook("Stop", json!({}));
+    assert!(!given(&stage).contains("hush"));
+    assert!(stage.library().runs[0].veiled, "it is on record that texts were not wanted");
+
+    stage.configure("");
+    assert!(!given(&stage).contains("hush"), "and what was said meanwhile is not told later either");
+    lead.erase();
+    lead.end("other");
+    stage.finish();
+    assert!(!given(&stage).contains("hush"));
+    assert!(!everything(&stage).contains("hush"));
 }

@@ -10,8 +10,10 @@ pub struct Cue {
     pub part: String,
     /// What is being played: what the last prompt names with `act=`; empty for a teammate.
     pub act: String,
-    /// How many answers the part has given in this act.
+    /// How many answers the part has given in this act, those left out that have to be given again.
     pub turn: usize,
+    /// How many have to be given again.
+    pub again: usize,
     /// Requests to stop that the part has not answered yet, the oldest first.
     pub asked: Vec<String>,
     /// How many requests to stop it has answered.
@@ -35,12 +37,14 @@ pub fn cue(body: &Value) -> Option<Cue> {
     let read: Vec<String> = by("user").map(text_of).collect();
     let part = read.iter().find_map(|text| word_after(text, "part="))?;
     let mut act = String::new();
-    let mut turn = 0;
+    let (mut turn, mut again) = (0usize, 0);
     for message in messages {
         if message["role"] == "assistant" {
             turn += 1;
         } else if let Some(named) = word_after(&text_of(message), "act=") {
-            (act, turn) = (named, 0);
+            (act, turn, again) = (named, 0, 0);
+        } else if is_held_up(message) {
+            (turn, again) = (turn.saturating_sub(1), again + 1);
         }
     }
     let said: String = by("assistant").map(Value::to_string).collect();
@@ -52,7 +56,7 @@ pub fn cue(body: &Value) -> Option<Cue> {
     }
     let (done, asked): (Vec<String>, Vec<String>) =
         all.into_iter().partition(|request| said.contains(request));
-    Some(Cue { part, act, turn, asked, answered: done.len() })
+    Some(Cue { part, act, turn, again, asked, answered: done.len() })
 }
 
 /// What came of each tool use that the request tells of, by the use's id.
@@ -67,6 +71,14 @@ pub fn outcomes(body: &Value) -> BTreeMap<String, Outcome> {
             Some((block["tool_use_id"].as_str()?.to_owned(), outcome))
         })
         .collect()
+}
+
+/// Whether a tool failed because another process of the client held a lock for too long: a busy machine, no fault of ours.
+fn is_held_up(message: &Value) -> bool {
+    let mut blocks = message["content"].as_array().into_iter().flatten();
+    blocks.any(|block| {
+        block["is_error"] == true && flat(&block["content"]).contains("Lock file is already being held")
+    })
 }
 
 fn text_of(message: &Value) -> String {

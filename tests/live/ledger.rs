@@ -109,5 +109,5 @@ impl Ledger {
 fn id(cue: &Cue, place: usize) -> String {
     // Answers to requests to stop come at any turn: the request tells them apart.
     let asked = cue.asked.last().map_or_else(String::new, |request| request.replace(['-', '@'], "_"));
-    format!("toolu_{}_{}_{}_{place}{asked}", cue.part, cue.act.replace('-', "_"), cue.turn)
+    format!("toolu_{}_{}_{}_{}_{place}{asked}", cue.part, cue.act.replace('-', "_"), cue.turn, cue.again)
 }

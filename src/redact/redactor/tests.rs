@@ -125,3 +125,122 @@ fn what_was_redacted_once_is_not_redacted_again() {
     assert_eq!(redactor.text(&once), once);
     assert_eq!(redactor.counts(), counts);
 }
+
+#[test]
+fn a_secret_behind_an_escape_is_found_wherever_the_text_was_not_opened() {
+    let key = "A1b2C3d4E5f6G7h8I9j0K1l2";
+    let inner = json!({"type": "task_assignment", "password": "short", "description": format!(
+        "line\nsk-ant-api03-{key}\n\tghp_{key}\nAKIAIOSFODNN7EXAMPLE\nxoxb-123456789012-abc\njane@example.org \
+         password=\"hunter22pass\" \u{1f44d} the end"
+    )});
+    let once = json!({"text": inner.to_string()}).to_string();
+    let twice = json!([once]).to_string();
+    for text in
+        [inner.to_string(), once.clone(), twice.clone(), format!("said: {once}"), format!("said: {twice}")]
+    {
+        // Whole, and cut at its end.
+        for text in [&text[..], &text[..text.len() - 3]] {
+            let clean = redactor().content(text).into_owned();
+            for secret in [key, "AKIA", "xoxb", "jane", "hunter22", "short"] {
+                assert!(!clean.contains(secret), "{secret} in {clean}");
+            }
+            assert!(clean.contains("task_assignment") && clean.contains("line"), "{clean}");
+        }
+    }
+    let clean = redactor().json(&once).into_owned();
+    let opened: serde_json::Value = serde_json::from_str(&clean).unwrap();
+    let inner: serde_json::Value = serde_json::from_str(opened["text"].as_str().unwrap()).unwrap();
+    assert_eq!(
+        inner["description"],
+        "line\n[redacted:api-key]\n\t[redacted:api-key]\n[redacted:api-key]\n[redacted:api-key]\n[redacted:email] \
+         password=\"[redacted:secret]\" \u{1f44d} the end"
+    );
+    assert_eq!(
+        told(r#"a\njane@example.org\tb \u000aAKIAIOSFODNN7EXAMPLE"#),
+        r#"a\n[redacted:email]\tb \u000a[redacted:api-key]"#
+    );
+}
+
+#[test]
+fn a_string_that_ends_in_half_a_character_or_was_cut_is_opened_as_far_as_it_goes() {
+    let key = "A1b2C3d4E5f6G7h8I9j0K1l2";
+    for said in [
+        format!(r"\nsk-ant-{key} \ud83d"),
+        format!(r"\udc4d\tsk\u002dant-{key}"),
+        format!(r"\ud83d\ud83d sk-ant\u002D{key}\q"),
+        format!("a raw\tTab and \\nsk-ant-{key}\\ud83d"),
+        format!(r#"{{\"password\":\"{key}\",\"x\":\"\ud83d\\ud83d"#),
+        format!(r#"p\u0061ssword=\"{key}\" \ud83d"#),
+    ] {
+        for text in [
+            format!("{{\"a\":\"{said}\"}}"),
+            format!("{{\"a\":\"{said}"),
+            format!("{{\"a\":\"{said}\\"),
+            format!("{{\"a\":\"{said}\\u12"),
+            format!("{{\"b\":1}}\n{{\"a\":\"{said}"),
+            format!("torn\",\"a\":\"{said}\"}}"),
+        ] {
+            let redactor = redactor();
+            let clean = redactor.content(&text);
+            assert!(!clean.contains(key), "{clean}");
+            assert!(!redactor.counts().is_empty(), "{text}");
+        }
+    }
+    let (text, clean) =
+        (r#"{"a":"\ud83d ada@example.com \ude00"}"#, r#"{"a":"\ud83d [redacted:email] \ude00"}"#);
+    assert_eq!(redactor().json(text), clean);
+}
+
+#[test]
+fn a_value_in_quotes_that_a_shell_was_given_is_found() {
+    assert_eq!(
+        told(r#"bash -c "export TOKEN=\"Zq81hdkwPPmsF6\"""#),
+        r#"bash -c "export TOKEN=\"[redacted:secret]\"""#
+    );
+}
+
+#[test]
+fn lists_objects_and_numbers_under_a_secret_s_key_are_taken_out_whole() {
+    let text = r#"{"apiKey":["listsecret1234", ["x"]], "secret":{"v":"nestedsecret99","n":-1.5e3,"t":true,"z":null},
+ "password":12345678, "accessToken" : [{"a":"b"}, 7 ], "token":{"kind":"ident","line":3}, "token":4, "n":5, "after":"b"}"#;
+    let clean = r#"{"apiKey":["[redacted:secret]", ["[redacted:secret]"]], "secret":{"v":"[redacted:secret]","n":"[redacted:secret]","t":true,"z":null},
+ "password":"[redacted:secret]", "accessToken" : [{"a":"[redacted:secret]"}, "[redacted:secret]" ], "token":{"kind":"ident","line":3}, "token":4, "n":5, "after":"b"}"#;
+    assert_eq!(redactor().json(text), clean);
+    let mut value = json!({"apiKey": ["l1", {"a": 2}], "password": 12345678, "token": 3, "secret": {"v": "n", "t": true}, "n": 1});
+    redactor().value(&mut value);
+    let clean = json!({"apiKey": ["[redacted:secret]", {"a": "[redacted:secret]"}], "password": "[redacted:secret]",
+        "token": 3, "secret": {"v": "[redacted:secret]", "t": true}, "n": 1});
+    assert_eq!(value, clean);
+    let torn = redactor().content(r#"cut","password":12345678,"apiKey": ["listsecret1234","x"#).into_owned();
+    assert!(!torn.contains("12345678") && !torn.contains("listsecret"), "{torn}");
+}
+
+#[test]
+fn a_password_that_curl_was_given_is_found() {
+    for (text, clean) in [
+        ("curl -u user:PW https://x", "curl -u user:[redacted:secret] https://x"),
+        ("curl -sS -H 'a: b;c' --user 'me:p w' x", "curl -sS -H 'a: b;c' --user 'me:[redacted:secret]' x"),
+        (r#"bash -c "curl -uuser:\"PW\" x""#, r#"bash -c "curl -uuser:\"[redacted:secret]\" x""#),
+        ("curl --proxy-user=a:b x", "curl --proxy-user=a:[redacted:secret] x"),
+        ("curl --url http://x:8080 -u me", "curl --url http://x:8080 -u me"),
+    ] {
+        assert_eq!(told(text), clean);
+    }
+}
+
+#[test]
+fn an_address_that_names_a_file_leaves_the_file_its_kind() {
+    let redactor = redactor();
+    for (text, clean) in [
+        ("teams/x/inboxes/jane@example.org.json", "teams/x/inboxes/[redacted:email].json"),
+        ("inboxes/jane@example.org.json.lock", "inboxes/[redacted:email].json.lock"),
+        ("a@example.org.jsonl", "[redacted:email].jsonl"),
+        ("a@example.org", "[redacted:email]"),
+        ("a@example.json", "a@example.json"),
+    ] {
+        assert_eq!(redactor.path(text), clean);
+        assert_eq!(redactor.text(text), clean);
+    }
+    let said = "see inboxes/jane@example.org.json, or ask jane@example.org.";
+    assert_eq!(redactor.text(said), "see inboxes/[redacted:email].json, or ask [redacted:email].");
+}
