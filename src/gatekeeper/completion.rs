@@ -24,6 +24,8 @@ use supervise::Ended;
 pub const BUDGET: Duration = Duration::from_secs(570);
 /// How long a failure is believed without running the check again.
 const FAILURE_HOLDS: Duration = Duration::from_secs(15 * 60);
+/// How long a pass is.
+const PASS_HOLDS: Duration = Duration::from_secs(60 * 60);
 
 /// One check and what came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

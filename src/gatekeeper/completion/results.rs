@@ -8,7 +8,7 @@ use blake3::{Hash, Hasher};
 use serde::{Deserialize, Serialize};
 
 use super::tree::{self, field};
-use super::{FAILURE_HOLDS, Outcome};
+use super::{FAILURE_HOLDS, Outcome, PASS_HOLDS};
 use crate::fs::{self, Lock};
 
 /// Results that are kept: the newest.
@@ -50,14 +50,14 @@ impl Results {
         Some(hasher.finalize())
     }
 
-    /// The result for a key. A failure is believed for a while only: its cause may have been outside the tree.
+    /// The result for a key. It is believed for a while only: its cause may have been outside the tree.
     pub fn find(&self, key: Hash) -> Option<Outcome> {
         let (bytes, metadata) = fs::read_regular(&self.path(key), LARGEST).ok()?;
         let kept: Kept = serde_json::from_slice(&bytes).ok().filter(|kept: &Kept| kept.v == 1)?;
-        if kept.exit == 0 {
-            return Some(Outcome::Passed);
-        }
         let age = metadata.modified().ok()?.elapsed().ok()?;
+        if kept.exit == 0 {
+            return (age < PASS_HOLDS).then_some(Outcome::Passed);
+        }
         (age < FAILURE_HOLDS).then_some(Outcome::Failed { exit: kept.exit, last_lines: kept.last_lines })
     }
 
@@ -123,13 +123,9 @@ mod tests {
         let key = |number: usize| blake3::hash(&number.to_le_bytes());
         for number in 0..MOST + 5 {
             results.keep(key(number), "true", &Outcome::Passed).unwrap();
-            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(number as u64);
-            std::fs::File::options()
-                .append(true)
-                .open(results.path(key(number)))
-                .unwrap()
-                .set_modified(time)
-                .unwrap();
+            let file = std::fs::File::options().append(true).open(results.path(key(number))).unwrap();
+            let made = file.metadata().unwrap().modified().unwrap();
+            file.set_modified(made - Duration::from_secs(1_000 - number as u64)).unwrap();
         }
         // The last one came with the time of its making, and was the newest then.
         assert_eq!(std::fs::read_dir(dir.path().join("checks")).unwrap().count(), MOST);
@@ -139,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_failure_is_run_again_and_an_old_pass_is_not() {
+    fn an_old_result_is_run_again() {
         let dir = tempfile::tempdir().unwrap();
         let results = Results::new(dir.path());
         let key = blake3::hash(b"key");
@@ -151,6 +147,6 @@ mod tests {
             results.find(key)
         };
         assert_eq!(aged(&Outcome::Failed { exit: 1, last_lines: vec!["no".to_owned()] }), None);
-        assert_eq!(aged(&Outcome::Passed), Some(Outcome::Passed));
+        assert_eq!(aged(&Outcome::Passed), None);
     }
 }

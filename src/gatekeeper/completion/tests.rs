@@ -282,6 +282,32 @@ fn where_git_does_not_see_every_change_nothing_is_kept() {
 }
 
 #[test]
+fn where_git_is_told_to_pass_over_files_or_to_filter_them_nothing_is_kept_and_no_filter_runs() {
+    let [assumed, skipped, modes, filtered, unused] = [(); 5].map(|()| Bed::repository());
+    assumed.git(&["update-index", "--assume-unchanged", "tracked"]);
+    skipped.git(&["update-index", "--skip-worktree", "tracked"]);
+    modes.git(&["config", "core.fileMode", "false"]);
+    let trace = filtered.0.path().join("filter-ran");
+    filtered.write(".gitattributes", "tracked filter=mine\n");
+    filtered.git(&["config", "filter.mine.clean", &format!("touch {}; cat", trace.display())]);
+    filtered.write("tracked", "another content");
+    for (name, bed) in
+        [("assumed", &assumed), ("skipped", &skipped), ("modes", &modes), ("filtered", &filtered)]
+    {
+        let check = bed.counted("true");
+        assert_eq!((bed.run(&check).cached, bed.run(&check).cached), (false, false), "{name}");
+    }
+    assert!(!trace.exists(), "a filter was run");
+    unused.git(&["config", "filter.lfs.clean", "false"]);
+    let check = unused.counted("true");
+    assert_eq!(
+        (unused.run(&check).cached, unused.run(&check).cached),
+        (false, true),
+        "no file goes through it"
+    );
+}
+
+#[test]
 fn what_did_not_end_or_changed_the_tree_is_not_kept() {
     let bed = Bed::repository();
     let slow = Check { timeout: Duration::from_millis(100), ..bed.counted("sleep 1000") };

@@ -46,6 +46,10 @@ fn other_tree(project: &Path, cwd: &Path) -> Option<PathBuf> {
 /// a changed submodule, in a repository that lies untracked inside.
 pub fn key(cwd: &Path) -> Option<Hash> {
     let top = PathBuf::from(std::ffi::OsString::from_vec(line(cwd, &["rev-parse", "--show-toplevel"])?));
+    // Asked before anything that would run a filter.
+    if !sees_all(&top)? {
+        return None;
+    }
     let mut hasher = Hasher::new();
     field(&mut hasher, top.as_os_str().as_bytes());
     // Where in the tree the command is run.
@@ -54,6 +58,37 @@ pub fn key(cwd: &Path) -> Option<Hash> {
     field(&mut hasher, difference(&top)?.as_bytes());
     untracked(&top, &mut hasher)?;
     Some(hasher.finalize())
+}
+
+/// Whether git looks at all files as they are: it is not told to pass over some (`assume-unchanged`, `skip-worktree`) or
+/// over their modes, and none goes through a filter, which would be run.
+fn sees_all(top: &Path) -> Option<bool> {
+    let (mut tagged, mut configured) = (Vec::new(), Vec::new());
+    git(top, &["config", "--null", "--list"], |bytes| configured.extend_from_slice(bytes))?;
+    let mut filters = Vec::new();
+    for entry in configured.split(|byte| *byte == 0) {
+        let entry = String::from_utf8_lossy(entry);
+        let (key, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
+        if key == "core.filemode" && !matches!(&*value.to_lowercase(), "true" | "yes" | "on" | "1") {
+            return Some(false);
+        }
+        let name = key.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.'));
+        filters.extend(name.map(|(name, _)| name.to_owned()));
+    }
+    filters.sort();
+    filters.dedup();
+    for filter in filters {
+        let mut filtered = false;
+        let files = format!(":(top,attr:filter={filter})");
+        git(top, &["ls-files", "-z", "--", &files], |bytes| filtered |= !bytes.is_empty())?;
+        if filtered {
+            return Some(false);
+        }
+    }
+    git(top, &["ls-files", "-v", "-z"], |bytes| tagged.extend_from_slice(bytes))?;
+    let passed_over =
+        |entry: &[u8]| entry.first().is_some_and(|tag| tag.is_ascii_lowercase() || *tag == b'S');
+    Some(!tagged.split(|byte| *byte == 0).any(passed_over))
 }
 
 /// What differs from the last commit.
