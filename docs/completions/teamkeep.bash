@@ -471,7 +471,7 @@ _teamkeep() {
             return 0
             ;;
         teamkeep__subcmd__finish)
-            opts="-h --after --help"
+            opts="-h --after --beside --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -49,6 +49,7 @@ complete -c teamkeep -n "__fish_teamkeep_needs_command" -f -a "help" -d 'Print t
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand hook" -l plugin -d 'The call is the plugin\'s: an event that the settings\' own hooks record is left to them'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand hook" -s h -l help -d 'Print help'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand finish" -l after -d 'Wait for this process to end, a few seconds at most' -r
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand finish" -l beside -d 'Leave runs that another such process still waits for'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand finish" -s h -l help -d 'Print help'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand teams" -s a -l all -d 'Also sessions that had no team but started subagents, and teams that no session took part in'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand teams" -l json -d 'Print one JSON array'

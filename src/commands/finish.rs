@@ -15,6 +15,9 @@ pub struct Args {
     /// Wait for this process to end, a few seconds at most
     #[arg(long, value_name = "PID")]
     after: Option<u32>,
+    /// Leave runs that another such process still waits for
+    #[arg(long)]
+    beside: bool,
 }
 
 /// Runs it. As at a hook, a configuration that makes no sense does not keep it from archiving; but by limits that
@@ -28,7 +31,7 @@ pub fn run(args: &Args) -> ExitCode {
     let clock = Clock::new(env.now.as_deref());
     let (config, problem) = Config::load(&paths.config);
     let recorder = Recorder { env, paths, config, problems: Vec::new(), clock, finish: Finish::Detached };
-    let mut notes = recorder::finish(&recorder, args.after);
+    let mut notes = recorder::finish(&recorder, args.after, args.beside);
     match problem {
         Some(problem) => notes.push(format!("nothing was pruned: {problem}")),
         None => notes.extend(recorder::prune(&recorder)),

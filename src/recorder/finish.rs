@@ -44,13 +44,14 @@ impl Recorder {
         self.paths.log().join(".pruned")
     }
 
-    /// Has done what can wait. `client` is the client's process, when it is about to end.
+    /// Has done what can wait. `client` is the client's process, when it is about to end; `beside` says that no session
+    /// ends at this call, so that one which is just ending elsewhere has a process of its own.
     ///
     /// # Errors
     /// When no process can be started.
-    pub(super) fn finish_later(&self, client: Option<u32>) -> io::Result<()> {
+    pub(super) fn finish_later(&self, client: Option<u32>, beside: bool) -> io::Result<()> {
         if self.finish == Finish::Inline {
-            let notes = [finish(self, None), prune(self)].concat();
+            let notes = [finish(self, None, beside), prune(self)].concat();
             return if notes.is_empty() { Ok(()) } else { Err(io::Error::other(notes.join("; "))) };
         }
         let mut command = Command::new(std::env::current_exe()?);
@@ -59,12 +60,16 @@ impl Recorder {
         if let Some(pid) = client {
             command.arg("--after").arg(pid.to_string());
         }
+        if beside {
+            command.arg("--beside");
+        }
         command.spawn().map(|_| ())
     }
 }
 
-/// Archives the transcripts of runs that have ended; gives what went wrong.
-pub fn finish(recorder: &Recorder, after: Option<u32>) -> Vec<String> {
+/// Archives the transcripts of runs that have ended; gives what went wrong. Runs that another process still waits for
+/// are left to it, but where this one ends a session whose client no hook named: that may be the very run.
+pub fn finish(recorder: &Recorder, after: Option<u32>, beside: bool) -> Vec<String> {
     if recorder.finish == Finish::Detached {
         // A session of its own: the client's terminal and process group may go at any time.
         let _ = rustix::process::setsid();
@@ -83,7 +88,8 @@ pub fn finish(recorder: &Recorder, after: Option<u32>) -> Vec<String> {
     }
     archive.settle(recorder.config.log.lock_patience);
     let now = recorder.clock.now();
-    for note in keep(&archive, |run| !is_another_s(run, after, now)) {
+    let yields = beside || after.is_some();
+    for note in keep(&archive, |run| !(yields && is_another_s(run, after, now))) {
         if !notes.contains(&note) {
             notes.push(note);
         }

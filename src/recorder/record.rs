@@ -278,8 +278,9 @@ impl Recorder {
             outcome.note("remember the session", saved);
         }
         if closed || (step.kind == Kind::SessionStart && self.has_left(archive)) {
-            let client = self.env.client_pid.filter(|_| step.kind == Kind::SessionEnd);
-            outcome.note("archive the transcripts", self.finish_later(client));
+            let ends = step.kind == Kind::SessionEnd;
+            let client = self.env.client_pid.filter(|_| ends);
+            outcome.note("archive the transcripts", self.finish_later(client, !ends));
         }
     }
 }

@@ -363,6 +363,20 @@ fn session_of(pid: &str) -> Option<String> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(3).map(str::to_owned)
 }
 
+#[test]
+fn an_end_that_names_no_client_is_finished_though_the_roster_names_one_that_lives() {
+    let stage = Stage::new();
+    let lead = Lead::of(&stage, ONE);
+    lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": std::process::id()}}));
+    lead.start("startup");
+    stage.finish();
+    lead.end("prompt_input_exit");
+    // It waits until nothing is left, and fails when something stays.
+    stage.finish();
+    let run = &stage.library().runs[0];
+    assert!(run.finished && run.client_pid.is_some(), "{run:?}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn what_outlives_the_client_has_a_session_of_its_own() {
