@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
-use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
 /// How deep values are opened. A strict reader gives up at 128; what lies deeper than this is null instead.
@@ -25,6 +25,14 @@ pub struct Opened {
     pub value: Value,
     /// Whether something too deep or too much was left out.
     pub cut: bool,
+}
+
+/// How a value without fields is spelled in JSON: a kind's `task-changed`. Empty for what is no text there.
+pub fn word(of: &impl Serialize) -> String {
+    match serde_json::to_value(of) {
+        Ok(Value::String(word)) => word,
+        _ => String::new(),
+    }
 }
 
 /// Reads a document; `None` when it is no JSON.

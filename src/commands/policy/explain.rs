@@ -158,9 +158,7 @@ fn introduce(payload: &Payload, scene: &Scene, source: &Source) -> String {
     let tool = payload.tool().map(|tool| format!(" {tool}")).unwrap_or_default();
     say("event", format!("{}{tool}", payload.event_name().unwrap_or("unknown")));
     say("team", scene.team.clone());
-    let kind = serde_json::to_value(scene.actor.kind).unwrap_or_default();
-    let kind = kind.as_str().unwrap_or_default();
-    say("actor", format!("{}, {kind} ({})", scene.actor.shown(), scene.actor_by));
+    say("actor", format!("{}, {} ({})", scene.actor.shown(), scene.actor.kind.word(), scene.actor_by));
     let (members, tasks) = (scene.state.members.len(), scene.state.tasks.len());
     let as_of =
         scene.as_of.as_deref().map_or_else(|| "nothing on record".to_owned(), |at| format!("as of {at}"));

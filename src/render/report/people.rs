@@ -3,6 +3,7 @@
 use super::Listing;
 use super::page::{Block, Table};
 use super::sections::{UNKNOWN, when};
+use crate::json;
 use crate::render::words::{count, first_line};
 use crate::report::{Letter, Report, Role};
 
@@ -17,11 +18,9 @@ pub fn agents(report: &Report, listing: Listing) -> Vec<Block> {
                 helpers += 1;
                 continue;
             }
-            let role = serde_json::to_value(instance.role).ok();
-            let role = role.as_ref().and_then(|role| role.as_str()).unwrap_or_default();
             table.row([
                 agent.name.clone(),
-                role.replace('-', " "),
+                json::word(&instance.role).replace('-', " "),
                 when(start, instance.first.as_deref()),
                 when(start, instance.last.as_deref()),
                 instance.turns.to_string(),
