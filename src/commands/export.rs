@@ -42,7 +42,7 @@ Examples:
   teamkeep export parser-team -o parser-team.teamkeep.tar.gz
 
   # the last run to another machine, without keys, tokens, addresses and home directories
-  teamkeep export latest --redact -o - | ssh other teamkeep import /dev/stdin";
+  teamkeep export latest --redact -o - | ssh other teamkeep import -";
 
 /// Runs it.
 ///

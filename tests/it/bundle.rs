@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::play::Lead;
 use super::reenact::Trace;
-use super::stage::{Said, Stage, below};
+use super::stage::{Said, Stage, below, feed};
 
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const TEAM: &str = "session-aaaaaaaa";
@@ -214,6 +214,10 @@ fn an_export_is_private_the_same_each_time_and_written_over_only_when_asked() {
     assert_eq!(std::fs::read(&path).unwrap(), first);
     let piped = stage.command(&["export", TEAM, "-o", "-"]).output().unwrap();
     assert_eq!(piped.stdout, first);
+    let elsewhere = Stage::new();
+    let said = feed(&mut elsewhere.command(&["import", "-"]), &piped.stdout);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert_eq!(told(&elsewhere), told(&stage));
     assert_eq!(stage.run(&["export", TEAM, "-o", "/"]).code, Some(1));
     assert_eq!(stage.run(&["export", TEAM]).code, Some(64));
     let left = std::fs::read_dir(stage.home()).unwrap().flatten();

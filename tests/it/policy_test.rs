@@ -268,6 +268,9 @@ fn a_decision_is_explained_and_nothing_is_changed() {
     let said = explain(&stage, &payload, &[]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{}", said.out);
     insta::assert_snapshot!("explain", said.out);
+    let line =
+        format!(r#"{{"v":1,"at":"2026-02-03T04:05:06.000Z","event":"PreToolUse","payload":{payload}}}"#);
+    assert_eq!(explain(&stage, &line, &[]).out, said.out, "a line of the log says the same");
     // By the run's record alone the same is said.
     let by_run = explain(&stage, &payload, &["--run", "latest"]);
     let from = |text: &str| text.split("  premature-shutdown").nth(1).unwrap().to_owned();
