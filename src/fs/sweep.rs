@@ -1,5 +1,6 @@
 //! What killed writers left.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,16 +9,39 @@ use std::time::Duration;
 pub fn sweep(dir: &Path, age: Duration) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let (Ok(kind), name) = (entry.file_type(), entry.file_name()) else { continue };
-        let old = || {
-            let modified = entry.metadata().and_then(|metadata| metadata.modified());
-            modified.is_ok_and(|time| time.elapsed().is_ok_and(|since| since > age))
-        };
         if kind.is_dir() {
             sweep(&entry.path(), age);
-        } else if kind.is_file() && is_temporary(&name) && old() {
+        } else if kind.is_file() && is_temporary(&name) && is_old(&entry, age) {
             let _ = std::fs::remove_file(entry.path());
         }
     }
+}
+
+/// Removes the temporary files of this user's that killed writers of one file left beside it, as [`sweep`] does; nothing
+/// else of the directory is looked at, which need not be ours.
+pub fn sweep_beside(path: &Path, age: Duration) {
+    let Some((dir, name)) = path.parent().zip(path.file_name().and_then(|name| name.to_str())) else {
+        return;
+    };
+    let own = rustix::process::geteuid().as_raw();
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let file = entry.file_name();
+        let number = file.to_str().and_then(|file| {
+            file.strip_prefix('.')?.strip_prefix(name)?.strip_prefix('.')?.strip_suffix(".tmp")
+        });
+        let is_ours = number
+            .is_some_and(|number| number.len() == 16 && number.bytes().all(|b| b.is_ascii_hexdigit()))
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
+            && entry.metadata().is_ok_and(|metadata| metadata.uid() == own);
+        if is_ours && is_old(&entry, age) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn is_old(entry: &std::fs::DirEntry, age: Duration) -> bool {
+    let modified = entry.metadata().and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|time| time.elapsed().is_ok_and(|since| since > age))
 }
 
 /// Whether [`super::beside`] gives such names.
@@ -46,5 +70,22 @@ mod tests {
         File::open(&mine).unwrap().set_modified(old).unwrap();
         sweep(dir.path(), Duration::from_secs(3_600));
         assert!(!left.exists() && mine.exists());
+    }
+
+    #[test]
+    fn beside_a_file_only_what_its_own_writers_left_is_swept() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("settings.json");
+        let left = beside(&path);
+        let others =
+            [".settings.json.mine.tmp", "settings.json.0123456789abcdef.tmp", ".a.0123456789abcdef.tmp"];
+        for file in others.iter().map(|name| dir.path().join(name)).chain([left.clone()]) {
+            File::create_new(&file).unwrap();
+            sweep_beside(&path, Duration::from_secs(600));
+            assert!(file.exists(), "somebody may be writing it");
+            File::open(&file).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+        }
+        sweep_beside(&path, Duration::from_secs(600));
+        assert!(!left.exists() && others.iter().all(|name| dir.path().join(name).exists()));
     }
 }

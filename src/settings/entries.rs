@@ -83,6 +83,12 @@ pub fn since(event: &str) -> Option<Version> {
     SINCE.iter().chain(OTHERS).find(|(name, _)| *name == event).map(|(_, since)| *since)
 }
 
+/// The time that our hook of an event has, in seconds; nothing for an event that we have none for.
+pub fn timeout(event: &str) -> Option<f64> {
+    let entry = embedded().ok()?.into_iter().find(|entry| entry.event == event)?;
+    entry.group.pointer("/hooks/0/timeout").and_then(Value::as_f64)
+}
+
 /// The entries of the embedded file, in its order.
 fn embedded() -> Result<Vec<Entry>> {
     let broken = || Error::new("the embedded hooks/hooks.json is not a table of hooks");

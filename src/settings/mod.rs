@@ -8,6 +8,7 @@
 //! that we made, the place goes with them; how they are laid out tells it from one that was there, empty.
 
 pub mod beside;
+pub mod call;
 pub mod change;
 pub mod client;
 pub mod command;
@@ -17,6 +18,7 @@ pub mod entries;
 pub mod file;
 pub mod insert;
 pub mod layout;
+pub mod likeness;
 pub mod locate;
 pub mod plan;
 pub mod read;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::settings::command::runs_us;
+use crate::settings::call;
 use crate::settings::document::Document;
 use crate::settings::entries::Entry;
 use crate::settings::read::{data, text_of};
@@ -70,21 +70,40 @@ fn strip(text: &str) -> Result<String, String> {
 
 /// Our commands in settings, each as an entry of its own.
 pub fn ours(settings: &Value) -> Vec<Entry> {
+    pick(settings, call::is_ours)
+}
+
+/// Every command in settings that calls us, ours and those in which a user does it in a way of his own, each as an entry.
+pub fn calls(settings: &Value) -> Vec<Entry> {
+    pick(settings, |hook| call::of(hook).is_some())
+}
+
+/// The commands of a content that call us and are not ours to change; none when it cannot be read.
+pub fn theirs(content: &[u8]) -> Vec<Entry> {
+    let pick = |settings: Value| pick(&settings, |hook| call::of(hook).is_some() && !call::is_ours(hook));
+    text_of(content).and_then(|(_, text)| data(text)).map_or_else(|_| Vec::new(), pick)
+}
+
+fn pick(settings: &Value, meant: impl Fn(&Value) -> bool) -> Vec<Entry> {
     let mut found = Vec::new();
     for (event, groups) in settings.get("hooks").and_then(Value::as_object).into_iter().flatten() {
         for group in groups.as_array().into_iter().flatten() {
-            for hook in group.get("hooks").and_then(Value::as_array).into_iter().flatten() {
-                if runs_us(hook) {
-                    let mut group = group.clone();
-                    if let Some(hooks) = group.get_mut("hooks") {
-                        *hooks = Value::Array(vec![hook.clone()]);
-                    }
-                    found.push(Entry { event: event.clone(), group });
-                }
+            let hooks = group.get("hooks").and_then(Value::as_array).into_iter().flatten();
+            for hook in hooks.filter(|hook| meant(hook)) {
+                found.push(Entry { event: event.clone(), group: alone(group, hook) });
             }
         }
     }
     found
+}
+
+/// A matcher group with this command alone.
+fn alone(group: &Value, hook: &Value) -> Value {
+    let part = |(key, value): (&String, &Value)| {
+        let value = if key == "hooks" { Value::Array(vec![hook.clone()]) } else { value.clone() };
+        (key.clone(), value)
+    };
+    Value::Object(group.as_object().into_iter().flatten().map(part).collect())
 }
 
 fn has_exactly(found: &[Entry], wanted: &[Entry]) -> bool {
@@ -101,7 +120,7 @@ fn others(mut settings: Value) -> Value {
         groups.retain_mut(|group| {
             let Some(hooks) = group.get_mut("hooks").and_then(Value::as_array_mut) else { return true };
             let before = hooks.len();
-            hooks.retain(|hook| !runs_us(hook));
+            hooks.retain(|hook| !call::is_ours(hook));
             !hooks.is_empty() || before == 0
         });
     }
@@ -281,7 +300,7 @@ mod tests {
     fn an_older_install_is_replaced_and_its_neighbours_stay() {
         let before = r#"{"hooks": {"Stop": [{"hooks": [
             {"command": "first"}, {"command": "'/old place/teamkeep' hook stop"}, {"command": "last"}]}],
-            "Gone": [{"hooks": [{"command": "/old/teamkeep", "args": ["hook", "gone"]}]}]}}"#;
+            "Gone": [{"hooks": [{"command": "/old/teamkeep", "args": ["hook", "notification"]}]}]}}"#;
         let after: Value = serde_json::from_slice(&with_ours(before.as_bytes(), &few()).unwrap()).unwrap();
         assert_eq!(count(after.to_string().as_bytes()), 2);
         let stop =

@@ -66,7 +66,7 @@ fn two_different_hooks_for_one_event_are_told_and_the_same_one_twice_is_none() {
     assert_eq!(told.code, Some(1));
     let lines: Vec<&str> = told.out.lines().filter(|line| line.contains(" hooks-twice ")).collect();
     assert_snapshot!(lines.join("\n"), @"
-    bad     hooks-twice        FileChanged and 14 more runs different hooks of ours: teamkeep, ~/bin/teamkeep (in ~/project/.claude/settings.local.json, ~/.claude/settings.json)
+    bad     hooks-twice        FileChanged and 14 more runs different hooks of ours: ~/bin/teamkeep, teamkeep (in ~/project/.claude/settings.local.json, ~/.claude/settings.json)
     ");
     assert!(told.out.contains("hint: teamkeep uninstall  # hooks-twice\n"), "{}", told.out);
     assert_eq!(run("uninstall").code, Some(0));
