@@ -9,7 +9,7 @@ use super::code::Code;
 use super::facts::Facts;
 use super::finding::Health;
 use super::layer::{Kind, Ours, State};
-use super::store::{Open, open_to_others};
+use super::store::{Open, is_record, open_to_others};
 use crate::error::{Error, Result};
 use crate::fs::named;
 
@@ -45,7 +45,9 @@ pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<Step> {
     if is_editable && (nowhere || (ours && amiss())) {
         steps.push(Step::Install);
     }
-    steps.extend(open_to_others(&facts.paths.store).into_iter().map(Step::Shut));
+    if is_record(&facts.paths.store) {
+        steps.extend(open_to_others(&facts.paths.store).into_iter().map(Step::Shut));
+    }
     steps
 }
 

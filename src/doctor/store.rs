@@ -25,14 +25,30 @@ pub struct Open {
     pub mode: u32,
 }
 
-/// The record's directory and what lies directly in it, as far as others can reach it and it is this user's. What is
-/// below a private directory is private.
+/// What lies directly in a record.
+const PARTS: [&str; 8] =
+    ["archive", "diagnostics", "installs", "log", "policy", "restores", "sessions", "trust.json"];
+
+/// Whether a directory is a record and nothing else: all in it is what a record has. `TEAMKEEP_HOME` can name any
+/// directory, the user's home among them, and of that one nothing is ours to change.
+pub fn is_record(store: &Path) -> bool {
+    let Ok(inside) = std::fs::read_dir(store) else { return false };
+    inside.flatten().all(|entry| {
+        let name = entry.file_name();
+        let part =
+            name.to_str().is_some_and(|name| PARTS.contains(&name) || name.starts_with(".trust.json."));
+        part || entry.file_type().is_ok_and(|kind| kind.is_symlink())
+    })
+}
+
+/// The record's directory and what of a record lies directly in it, as far as others can reach it and it is this user's.
+/// What is below a private directory is private.
 pub fn open_to_others(store: &Path) -> Vec<Open> {
     let Ok(root) = store.canonicalize() else { return Vec::new() };
-    let inside = std::fs::read_dir(&root).into_iter().flatten().flatten().map(|entry| entry.path());
     let own = rustix::process::geteuid().as_raw();
+    let parts = PARTS.iter().map(|part| root.join(part));
     std::iter::once(root.clone())
-        .chain(inside)
+        .chain(parts)
         .filter_map(|path| {
             let metadata = path.symlink_metadata().ok()?;
             let mode = metadata.permissions().mode() & 0o777;
@@ -60,7 +76,10 @@ pub fn private(facts: &Facts<'_>) -> Finding {
     let Some(first) = open.first() else {
         return Finding::ok(code, format!("{shown} is the user's alone"));
     };
-    let mend = format!("{} doctor --fix", facts.call);
+    let mend = match is_record(store) {
+        true => format!("{} doctor --fix", facts.call),
+        false => "set TEAMKEEP_HOME to a directory that holds nothing else".to_owned(),
+    };
     let only_names = open.len() == 1 && store.canonicalize().is_ok_and(|root| root == first.path);
     if only_names && first.mode & 0o022 == 0 {
         let what = format!("others can list {shown} (mode {:o}), and read nothing in it", first.mode);
