@@ -41,7 +41,10 @@ pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<Step> {
     let is_editable = user.is_some_and(|user| !matches!(user.state, State::Unread(_)));
     let ours = user.is_some_and(|user| user.ours().iter().any(Ours::is_written));
     let nowhere = health.is_amiss(Code::HooksInstalled);
-    let amiss = || INSTALLED.iter().any(|code| health.is_amiss(*code));
+    // An event that runs a line of the user's own beside ours is mended by nobody but the user.
+    let own = || facts.ours().iter().any(|ours| !ours.is_written());
+    let amiss =
+        || INSTALLED.iter().any(|code| health.is_amiss(*code) && !(*code == Code::HooksTwice && own()));
     if is_editable && (nowhere || (ours && amiss())) {
         steps.push(Step::Install);
     }

@@ -163,7 +163,7 @@ impl SettingsFile {
 
 /// Whether there was no room.
 fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 fn content(real: &Path) -> io::Result<Option<Vec<u8>>> {

@@ -1,5 +1,6 @@
 //! What is remembered of an install, beside the event log: how the settings were, and how we left them.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -139,7 +140,8 @@ impl Records {
     pub fn forget(&self, real: &Path) -> Result<()> {
         let path = self.record(real);
         match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            // In what is no directory there is nothing either.
+            Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 Err(Error::from(fs::named(error, "remove", &path)))
             }
             _ => Ok(()),

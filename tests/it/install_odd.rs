@@ -267,3 +267,49 @@ fn a_link_to_nowhere_stays_and_nothing_comes_where_it_points() {
         assert!(!home.at(".claude/dotfiles").exists());
     }
 }
+
+#[test]
+fn what_a_killed_install_left_is_taken_away_by_the_next() {
+    let home = Home::with(MINE);
+    let [left, young, mine] = [
+        ".settings.json.0123456789abcdef.tmp",
+        ".settings.json.fedcba9876543210.tmp",
+        ".settings.json.mine.tmp",
+    ]
+    .map(|name| home.at(".claude").join(name));
+    for path in [&left, &young, &mine] {
+        std::fs::write(path, MINE).unwrap();
+    }
+    for path in [&left, &mine] {
+        let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH).unwrap();
+    }
+    home.ok("install --dry-run");
+    assert!(left.exists());
+    home.ok("install");
+    assert!(!left.exists() && young.exists() && mine.exists());
+}
+
+#[test]
+fn a_file_of_two_names_is_one_file_after_an_install_and_after_its_end() {
+    let home = Home::with(MINE);
+    let other = home.at("dotfiles.json");
+    std::fs::hard_link(home.settings(), &other).unwrap();
+    home.ok("install");
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), home.read());
+    assert!(home.read().contains("teamkeep"));
+    home.ok("uninstall");
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), MINE);
+}
+
+#[test]
+fn a_file_of_very_many_keys_or_events_is_no_reason_to_wait() {
+    let keys: Vec<String> = (0..100_000).map(|key| format!("\"k{key}\": {key}")).collect();
+    let events: Vec<String> = (0..60_000).map(|event| format!("\"e{event}\": []")).collect();
+    for before in [format!("{{{}}}", keys.join(", ")), format!("{{\"hooks\": {{{}}}}}", events.join(", "))] {
+        let home = Home::with(&before);
+        home.ok("install");
+        home.ok("uninstall");
+        assert_eq!(home.read(), before);
+    }
+}

@@ -53,6 +53,7 @@ mod restore_refused;
 mod restore_traces;
 mod restore_undo;
 mod runs;
+mod settings_own;
 mod settings_text;
 mod show_diff;
 mod sightings;
