@@ -9,6 +9,7 @@ use rustix::fs::{Access, access, statvfs};
 use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
+use crate::paths::PARTS;
 use crate::settings::command::quoted;
 
 /// Less than this is full.
@@ -24,10 +25,6 @@ pub struct Open {
     /// Its permissions.
     pub mode: u32,
 }
-
-/// What lies directly in a record.
-const PARTS: [&str; 8] =
-    ["archive", "diagnostics", "installs", "log", "policy", "restores", "sessions", "trust.json"];
 
 /// Whether a directory is a record and nothing else: all in it is what a record has. `TEAMKEEP_HOME` can name any
 /// directory, the user's home among them, and of that one nothing is ours to change.

@@ -11,7 +11,7 @@ pub fn sweep(dir: &Path, age: Duration) {
         let (Ok(kind), name) = (entry.file_type(), entry.file_name()) else { continue };
         if kind.is_dir() {
             sweep(&entry.path(), age);
-        } else if kind.is_file() && is_temporary(&name) && is_old(&entry, age) {
+        } else if kind.is_file() && meant(&name).is_some() && is_old(&entry, age) {
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -25,12 +25,7 @@ pub fn sweep_beside(path: &Path, age: Duration) {
     };
     let own = rustix::process::geteuid().as_raw();
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-        let file = entry.file_name();
-        let number = file.to_str().and_then(|file| {
-            file.strip_prefix('.')?.strip_prefix(name)?.strip_prefix('.')?.strip_suffix(".tmp")
-        });
-        let is_ours = number
-            .is_some_and(|number| number.len() == 16 && number.bytes().all(|b| b.is_ascii_hexdigit()))
+        let is_ours = meant(&entry.file_name()).is_some_and(|meant| meant == name)
             && entry.file_type().is_ok_and(|kind| kind.is_file())
             && entry.metadata().is_ok_and(|metadata| metadata.uid() == own);
         if is_ours && is_old(&entry, age) {
@@ -44,9 +39,10 @@ fn is_old(entry: &std::fs::DirEntry, age: Duration) -> bool {
     modified.is_ok_and(|time| time.elapsed().is_ok_and(|since| since > age))
 }
 
-/// Whether [`super::beside`] gives such names.
-fn is_temporary(name: &std::ffi::OsStr) -> bool {
-    name.to_str().is_some_and(|name| name.starts_with('.') && name.ends_with(".tmp"))
+/// The name of the file that a temporary one was to become, if [`super::beside`] gave it its own.
+fn meant(name: &std::ffi::OsStr) -> Option<&str> {
+    let (meant, number) = name.to_str()?.strip_prefix('.')?.strip_suffix(".tmp")?.rsplit_once('.')?;
+    (number.len() == 16 && number.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(meant)
 }
 
 #[cfg(test)]
@@ -60,7 +56,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let left = beside(&dir.path().join("a/state.json"));
         assert_ne!(left, beside(&dir.path().join("a/state.json")));
-        let mine = dir.path().join("a/mine.tmp");
+        let mine = dir.path().join("a/.mine.tmp");
         write_atomic(&left, b"", false).unwrap();
         write_atomic(&mine, b"", false).unwrap();
         sweep(dir.path(), Duration::from_secs(3_600));

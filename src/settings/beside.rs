@@ -271,7 +271,9 @@ mod tests {
         };
         let at = occasion("PreToolUse", Some("Agent"));
         let installed = |program: &str| Some(program.to_owned());
-        let runs = |group: &Value| project_runs(&[group.clone()], at, &env(), || installed("/gone/teamkeep"));
+        let runs = |group: &Value| {
+            project_runs(std::slice::from_ref(group), at, &env(), || installed("/gone/teamkeep"))
+        };
         for version in [Version(2, 1, 47), Version(2, 1, 328)] {
             let ours = written(running, version);
             assert!(runs(&ours));
