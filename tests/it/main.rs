@@ -64,6 +64,8 @@ mod restore_refused;
 mod restore_traces;
 mod restore_undo;
 mod runs;
+mod runs_ended;
+mod runs_stage;
 mod settings_text;
 mod show_diff;
 mod sightings;
