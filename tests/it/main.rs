@@ -79,6 +79,7 @@ mod story;
 mod team_delete;
 mod terminal;
 mod traces;
+mod trust_gone;
 mod uninstall;
 mod veil;
 mod verify;
