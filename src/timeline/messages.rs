@@ -84,11 +84,11 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
         let failed = response.get("success").and_then(Value::as_bool) == Some(false);
         let answer = || response.get("message").and_then(Value::as_str).unwrap_or_default();
         let refusal = if call.after.is_none() { used.and_then(Use::failure) } else { failed.then(answer) };
-        let refusal = refusal.or_else(|| {
-            let before = call.before.filter(|_| draft.entry.unconfirmed)?;
-            held_back.get(before.id.as_str()).copied()
-        });
-        draft.refuse(refusal);
+        // The policy's own word, rather than the client's about a hook.
+        let ruled = call.before.filter(|_| draft.entry.unconfirmed || refusal.is_some());
+        let ruled = ruled.and_then(|before| Some((before, *held_back.get(before.id.as_str())?)));
+        draft.entry.of = ruled.map(|(before, _)| before.id.clone());
+        draft.refuse(ruled.map(|(_, reason)| reason).or(refusal));
         drafts.push(draft);
     }
     for (id, used) in uses {
