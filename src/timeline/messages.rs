@@ -51,7 +51,13 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
         }
         // Who sends the text of a notice as a message has said it, and nothing more.
         let notice = Notice::read(copy.text).filter(|notice| speaks_for_itself(notice, copy.from));
-        if !drafts.take(copy, notice.as_ref()) && !drafts.take_quoted(copy) {
+        // Who has a transcript on record has sent what stands in it, and no more.
+        let is_known = copy.source == Source::Transcript
+            && material.voices.all.iter().any(|voice| voice.by == copy.from);
+        let is_told = drafts.take(copy, notice.as_ref())
+            || drafts.take_quoted(copy)
+            || (is_known && drafts.has_taken(copy));
+        if !is_told {
             drafts.push(Draft::of_copy(copy, notice));
         }
     }
