@@ -72,7 +72,7 @@ fn a_whole_record_is_called_whole_and_nothing_is_not_damage() {
     let said = stage.run(&["verify"]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
     assert!(said.out.starts_with("checked 1 run, 4 objects ("), "{}", said.out);
-    assert!(said.out.ends_with("), 3 manifests, 1 transcript, 3 events: whole\n"), "{}", said.out);
+    assert!(said.out.ends_with("), 3 manifests, 1 transcript, 3 log lines: whole\n"), "{}", said.out);
     assert!(findings(&stage, &[TEAM]).1.is_empty());
     let empty = Stage::new();
     assert_eq!(empty.run(&["verify"]).code, Some(0));
