@@ -112,7 +112,7 @@ impl Layer {
         }
     }
 
-    /// The command line that installs into this file, if we may.
+    /// The command line that installs into this file, if we may; `call` is how a person calls this program to install.
     pub fn install(&self, call: &str) -> Option<String> {
         self.command(call, "install")
     }
