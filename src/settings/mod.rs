@@ -16,6 +16,7 @@ pub mod document;
 pub mod entries;
 pub mod file;
 pub mod insert;
+pub mod known;
 pub mod layout;
 pub mod locate;
 pub mod plan;

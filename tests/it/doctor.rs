@@ -180,6 +180,20 @@ fn what_an_old_client_does_not_know_is_told_before_it_skips_the_file() {
 }
 
 #[test]
+fn an_event_that_the_client_does_not_have_is_told_whoever_put_it_there() {
+    let home = well();
+    let installed = home.read();
+    let theirs = "\"hooks\": {\"Bogus\": [{\"hooks\":[{\"type\":\"command\",\"command\":\"true\"}]}],";
+    home.write(&installed.replacen("\"hooks\": {", theirs, 1));
+    assert_snapshot!(one(&home, "client-events"), @"warn: client 2.1.328 does not know Bogus in ~/.claude/settings.json, and never runs those hooks => take Bogus out of ~/.claude/settings.json, or spell it as the client does");
+    home.write(&installed.replacen("\"TeammateIdle\"", "\"Bogus\"", 1));
+    assert_snapshot!(one(&home, "client-events"), @"warn: client 2.1.328 does not know Bogus in ~/.claude/settings.json, and never runs those hooks => teamkeep install");
+    home.ok("doctor --fix");
+    assert!(one(&home, "client-events").starts_with("ok: "));
+    assert!(!home.read().contains("Bogus"));
+}
+
+#[test]
 fn switches_are_read_where_the_client_reads_them() {
     let home = Home::with("{}");
     assert!(one(&home, "agent-teams").starts_with("warn: agent teams are off: "));
