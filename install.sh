@@ -164,7 +164,7 @@ install_all() {
     install_binary
     install_pages
     if [ "$hooks" = yes ]; then
-        "$binary" install --yes || fail "the binary is installed, the hooks are not" \
+        "$binary" install --yes || fail "the binary is installed; the hooks are not, or do not run yet" \
             "when the cause is gone: $(quoted "$binary") install"
     else
         say "the settings are as they were; to add the hooks: $(quoted "$binary") install"

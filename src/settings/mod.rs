@@ -15,6 +15,7 @@ pub mod diff;
 pub mod document;
 pub mod entries;
 pub mod file;
+pub mod flaw;
 pub mod insert;
 pub mod known;
 pub mod layout;
