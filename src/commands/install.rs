@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use crate::clock;
 use crate::commands::place::{Place, cannot_edit, show, tell_theirs};
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::settings::change::{Change, hooks};
 use crate::settings::client::{self, Client};
 use crate::settings::command::{Program, quoted};
 use crate::settings::entries;
 use crate::settings::file::SettingsFile;
+use crate::settings::flaw::Flaw;
 use crate::settings::plan;
 use crate::settings::read;
 use crate::settings::record::{Record, Records};
@@ -45,7 +46,8 @@ impl Args {
 /// Adds the hooks.
 ///
 /// # Errors
-/// When the settings cannot be read, edited or written; then they are as they were.
+/// When the settings cannot be read, edited or written; then they are as they were. And when the client will not read
+/// them; then the hooks are in them all the same.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     add(context, args).map(|_| ExitCode::SUCCESS)
 }
@@ -79,9 +81,17 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         format!("only the {} hooks that every client with agent teams knows", wanted.len())
     };
     let after = plan::with_ours(file.bytes(), &wanted).map_err(|cause| cannot_edit(&file, cause))?;
+    let flaw = Flaw::of(&after);
     let changes = after != file.bytes();
     if !changes {
-        context.ui.say(&format!("nothing to do: {} has all {}", file.path.display(), hooks(wanted.len())));
+        // For a file that the client skips there is something to do, and it is said below.
+        if flaw.is_none() {
+            context.ui.say(&format!(
+                "nothing to do: {} has all {}",
+                file.path.display(),
+                hooks(wanted.len())
+            ));
+        }
         if !args.place.dry_run && records.find(&file.real).is_none() {
             // Whoever else wrote them, they are this user's now: the plugin leaves events to what is installed here.
             let _ = remember(context, &records, &file, &after, &program, &client);
@@ -108,7 +118,16 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     }
     advise(context, args, &file, &after, &client, &unasked)?;
     tell_theirs(context, &file, &after, true);
-    Ok(changes)
+    match flaw {
+        None => Ok(changes),
+        Some(flaw) => Err(skipped(&file, &flaw)),
+    }
+}
+
+/// The error for a file that has our hooks, and that the client does not read.
+fn skipped(file: &SettingsFile, flaw: &Flaw) -> Error {
+    let path = file.path.display();
+    Error::new(format!("the hooks in {path} do not run: {flaw}")).hint(flaw.edit(&file.path))
 }
 
 /// Keeps the file as it was, replaces it, and remembers both. Returns where the old content is.
@@ -203,8 +222,8 @@ fn advise(
             }
         }
     }
-    for obstacle in read::obstacles(after) {
-        say(&format!("warning: {obstacle}: {}", file.path.display()));
+    if read::no_hook_runs(after) {
+        say(&format!("warning: no hook runs while `disableAllHooks` is true in {}", file.path.display()));
     }
     Ok(())
 }

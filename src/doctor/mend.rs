@@ -8,7 +8,7 @@ use rustix::fs::OFlags;
 use super::code::Code;
 use super::facts::Facts;
 use super::finding::Health;
-use super::layer::{Kind, Ours, State};
+use super::layer::{Kind, Ours};
 use super::store::{Open, is_record, open_to_others};
 use crate::error::{Error, Result};
 use crate::fs::named;
@@ -38,7 +38,7 @@ const INSTALLED: &[Code] = &[
 pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<Step> {
     let mut steps = Vec::new();
     let user = facts.layer(Kind::User);
-    let is_editable = user.is_some_and(|user| !matches!(user.state, State::Unread(_)));
+    let is_editable = user.is_some_and(|user| !user.is_lost());
     let ours = user.is_some_and(|user| user.ours().iter().any(Ours::is_written));
     let nowhere = health.is_amiss(Code::HooksInstalled);
     // An event that runs a line of the user's own beside ours is mended by nobody but the user.

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
-use super::layer::Ours;
+use super::layer::{Kind, Ours};
+use crate::settings::record::Records;
 
 /// So many of them are named.
 const TOLD: usize = 5;
@@ -50,10 +51,30 @@ pub fn check(facts: &Facts<'_>) -> Finding {
         return Finding::bad(Code::HooksTwice, what).mend(mend);
     }
     if let (Some(plugin), false) = (facts.plugins.first(), ours.is_empty()) {
+        if let Some(other) = ours.iter().find(|ours| !is_left_to(facts, ours)) {
+            let (event, path) = (&other.entry.event, other.layer.path.display());
+            let what = format!(
+                "the plugin {plugin} records {event} beside the hook in {path}, which this user did not install"
+            );
+            let mend = match other.is_written() {
+                true => other.layer.install(&facts.installer).unwrap_or_default(),
+                false => format!("take our call out of that line in {path}"),
+            };
+            return Finding::warn(Code::HooksTwice, what).mend(mend);
+        }
         let what = format!("the plugin {plugin} leaves to the settings' hooks what they record");
         return Finding::ok(Code::HooksTwice, what);
     }
     Finding::ok(Code::HooksTwice, "no event runs two hooks of ours")
+}
+
+/// Whether the plugin leaves its events to this hook: one of the user's own settings, or one that he installed.
+fn is_left_to(facts: &Facts<'_>, ours: &Ours<'_>) -> bool {
+    let installed = || {
+        let real = ours.layer.path.canonicalize().ok();
+        real.is_some_and(|real| Records::at(facts.paths.installs()).find(&real).is_some())
+    };
+    ours.is_written() && (matches!(ours.layer.kind, Kind::User | Kind::Managed) || installed())
 }
 
 /// What tells a hook from another: the words of our call, or the whole of a line of the user's own.
