@@ -89,9 +89,9 @@ fn hooks_of_a_repository_beside_a_plugin_are_told_until_they_are_installed_here(
     let line = |said: String| said.lines().find(|line| line.contains(" hooks-twice ")).unwrap().to_owned();
     let told = run("doctor");
     assert!(told.contains("hint: teamkeep install --scope project  # hooks-twice\n"), "{told}");
-    assert_snapshot!(line(told), @"");
+    assert_snapshot!(line(told), @"warn    hooks-twice        the plugin teamkeep@somewhere records SessionStart beside the hook in ~/project/.claude/settings.json, which this user did not install");
     run("install --scope project");
-    assert_snapshot!(line(run("doctor")), @"");
+    assert_snapshot!(line(run("doctor")), @"ok      hooks-twice        the plugin teamkeep@somewhere leaves to the settings' hooks what they record");
 }
 
 #[test]
