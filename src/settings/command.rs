@@ -180,6 +180,12 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
+/// A word as [`quoted`] spells it, that no command takes for an option.
+pub fn operand(word: &str) -> String {
+    let ends_options = if word.starts_with('-') { "-- " } else { "" };
+    format!("{ends_options}{}", quoted(word))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,6 +206,11 @@ mod tests {
         let called = bin.join("teamkeep");
         assert_eq!(stable(&cellar, called.as_os_str(), None), called);
         assert_eq!(stable(&cellar, OsStr::new("teamkeep"), Some(other.as_os_str())), cellar);
+    }
+
+    #[test]
+    fn a_name_that_looks_like_an_option_is_none() {
+        assert_eq!((operand("-rf").as_str(), operand("it's").as_str()), ("-- -rf", "'it'\\''s'"));
     }
 
     #[test]
