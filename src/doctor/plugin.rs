@@ -39,7 +39,7 @@ pub fn build(facts: &Facts<'_>) -> String {
     let script = places.iter().map(|place| place.join("install.sh")).find(|script| script.is_file());
     match script {
         Some(script) => format!("{} --no-hooks", quoted(&script.to_string_lossy())),
-        None => "./install.sh --no-hooks, in a clone of the plugin's repository".to_owned(),
+        None => "./install.sh --no-hooks  # in a clone of the plugin's repository".to_owned(),
     }
 }
 

@@ -114,7 +114,8 @@ pub fn search_path(facts: &Facts<'_>) -> Finding {
             let mut finding = Finding::warn(Code::SearchPath, "there is no `teamkeep` on the search path");
             if let Some(dir) = own_path(facts.env).as_deref().and_then(Path::parent) {
                 let dir = quoted(&dir.to_string_lossy());
-                finding = finding.mend(format!("export PATH={dir}:$PATH, in your shell's profile"));
+                finding =
+                    finding.mend(format!("export PATH={dir}:$PATH  # for good: in your shell's profile"));
             }
             finding
         }

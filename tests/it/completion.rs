@@ -85,8 +85,8 @@ fn no_files(script: &str) -> String {
 
 /// Whether a positional value of the command of this name in the script (`teamkeep__subcmd__show`) is a path.
 fn takes_files(parser: &Command, path: &str) -> bool {
-    let words = path.split("__").skip(1).filter(|word| *word != "subcmd");
-    let found = words.fold(Some(parser), |at, word| at.and_then(|at| at.find_subcommand(word)));
+    let mut words = path.split("__").skip(1).filter(|word| *word != "subcmd");
+    let found = words.try_fold(parser, |at, word| at.find_subcommand(word));
     found.is_some_and(|command| {
         command.get_positionals().any(|arg| {
             matches!(arg.get_value_hint(), ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath)

@@ -142,7 +142,7 @@ fn a_plugin_without_a_program_is_told_with_what_builds_it() {
     assert_snapshot!(told, @"
     bad     hook-command       the plugin teamkeep@somewhere finds no program, and records nothing: there is none in its bin, on the search path or in ~/.local/bin
     unknown hook-answer        there is no program to try out
-    hint: ./install.sh --no-hooks, in a clone of the plugin's repository  # hook-command
+    hint: ./install.sh --no-hooks  # in a clone of the plugin's repository  # hook-command
     ");
     // The client notes where it has its plugins from.
     std::fs::create_dir_all(home.at(".claude/plugins")).unwrap();
@@ -210,7 +210,7 @@ fn hints_can_be_typed_whatever_the_program_is_called_and_wherever_it_is() {
             doctor.out.lines().find(|line| line.starts_with("hint: ") && line.ends_with(&end)).unwrap();
         line["hint: ".len()..].strip_suffix(&end).unwrap().to_owned()
     };
-    assert_snapshot!(hint("search-path"), @"export PATH='~/my tools':$PATH, in your shell's profile");
+    assert_snapshot!(hint("search-path"), @"export PATH='~/my tools':$PATH  # for good: in your shell's profile");
     assert_snapshot!(hint("hooks-installed"), @"ln -s '~/my tools/tk' '~/my tools/teamkeep' && '~/my tools/teamkeep' install");
     let typed = hint("hooks-installed").replace('~', home.dir.path().to_str().unwrap());
     assert_eq!(run(&["/bin/sh", "-c", &typed]).code, Some(0));
