@@ -96,7 +96,7 @@ fn foreign(store: &Path, metadata: &Metadata) -> Option<Finding> {
     }
     (metadata.uid() != own).then(|| {
         let what = format!("{shown} belongs to another user ({})", metadata.uid());
-        let mend = format!("chown -R {own} {}, as that user or root", quoted(&store.to_string_lossy()));
+        let mend = format!("chown -R {own} {}  # as that user or root", quoted(&store.to_string_lossy()));
         Finding::bad(Code::StorePrivate, what).mend(mend)
     })
 }
@@ -112,7 +112,7 @@ pub fn writable(facts: &Facts<'_>) -> Finding {
     let near = nearest(store);
     if let Err(error) = access(near, Access::WRITE_OK | Access::EXEC_OK) {
         let what = format!("cannot write in {}: {}", near.display(), std::io::Error::from(error));
-        let mend = format!("chmod u+rwx {}, or set TEAMKEEP_HOME", quoted(&near.to_string_lossy()));
+        let mend = format!("chmod u+rwx {}  # or set TEAMKEEP_HOME", quoted(&near.to_string_lossy()));
         return Finding::bad(code, what).mend(mend);
     }
     let parts = ["log", "archive", "sessions"].map(|part| store.join(part));

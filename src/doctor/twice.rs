@@ -8,6 +8,7 @@ use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
 use super::layer::{Kind, Ours};
+use crate::settings::command::quoted;
 use crate::settings::record::Records;
 
 /// So many of them are named.
@@ -42,9 +43,7 @@ pub fn check(facts: &Facts<'_>) -> Finding {
         let own = ours.iter().find(|ours| ours.entry.event == ***event && !ours.is_written());
         // In one file an install replaces all of ours; of several files one must do. A line of the user's own is his.
         let mend = match (own, files.len()) {
-            (Some(own), _) => {
-                format!("take our call out of that line of yours in {}", own.layer.path.display())
-            }
+            (Some(own), _) => edit(own),
             (None, 1) => facts.install(),
             (None, _) => uninstall(facts),
         };
@@ -58,7 +57,7 @@ pub fn check(facts: &Facts<'_>) -> Finding {
             );
             let mend = match other.is_written() {
                 true => other.layer.install(&facts.installer).unwrap_or_default(),
-                false => format!("take our call out of that line in {path}"),
+                false => edit(other),
             };
             return Finding::warn(Code::HooksTwice, what).mend(mend);
         }
@@ -83,6 +82,12 @@ fn handler(ours: &Ours<'_>) -> Vec<String> {
         Some(line) => vec![format!("`{}`", line.chars().take(80).collect::<String>())],
         None => ours.words(),
     }
+}
+
+/// What a person does about a line of the user's own.
+fn edit(ours: &Ours<'_>) -> String {
+    let path = quoted(&ours.layer.path.to_string_lossy());
+    format!("${{EDITOR:-vi}} {path}  # take our call out of that line of yours")
 }
 
 /// The command that takes ours out of the weaker file.

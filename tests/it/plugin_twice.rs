@@ -144,3 +144,27 @@ fn a_repository_s_settings_do_not_silence_the_plugin() {
         assert_eq!(stage.log().len(), count + 1, "{line}");
     }
 }
+
+#[test]
+fn a_repository_s_matchers_keep_neither_a_hook_nor_the_doctor() {
+    let (stage, plugin) = (Stage::new(), Plugin::new(true));
+    let lead = Lead::of(&stage, ONE);
+    let project = stage.home().join("parser/.claude");
+    std::fs::create_dir_all(&project).unwrap();
+    let run =
+        |args: &[&str]| feed(stage.command(args).env("CLAUDE_PROJECT_DIR", stage.home().join("parser")), b"");
+    let command = env!("CARGO_BIN_EXE_teamkeep");
+    let line = ["install", "--client-version", "2.1.328", "--scope", "project", "--command", command];
+    assert_eq!(run(&line).code, Some(0));
+    let hook =
+        json!([{"type": "command", "command": command, "args": ["hook", "pre-tool-use"], "timeout": 10}]);
+    let group = |n| json!({"matcher": format!("([ab]{{0,90}}){{0,90}}c{n}x"), "hooks": hook});
+    let groups: Vec<Value> = (0..6_000).map(group).collect();
+    std::fs::write(project.join("settings.json"), json!({"hooks": {"PreToolUse": groups}}).to_string())
+        .unwrap();
+    let payload = lead.payload("PreToolUse", json!({"tool_name": "Agent"}));
+    assert_eq!(all(&plugin.hook(&stage, &payload)), SILENCE);
+    assert_eq!(stage.log().len(), 1, "the plugin records what no matcher certainly means");
+    let told = run(&["doctor"]).out;
+    assert!(told.contains("500 matchers of PreToolUse are too many to look at"), "{told}");
+}

@@ -62,7 +62,7 @@ fn such_a_line_is_told_by_who_installs_and_by_who_leaves() {
     note: a hook of your own at Stop calls teamkeep, too, and stays: `teamkeep hook stop && ./my-gate.sh`
     hint: take teamkeep out of it, in ~/.claude/settings.json, or its events are recorded twice
     "#);
-    assert_snapshot!(one(&home, "hooks-twice"), @"bad: Stop runs different hooks of ours: ~/bin/teamkeep, `teamkeep hook stop && ./my-gate.sh` (in ~/.claude/settings.json) => take our call out of that line of yours in ~/.claude/settings.json");
+    assert_snapshot!(one(&home, "hooks-twice"), @"bad: Stop runs different hooks of ours: ~/bin/teamkeep, `teamkeep hook stop && ./my-gate.sh` (in ~/.claude/settings.json) => ${EDITOR:-vi} ~/.claude/settings.json  # take our call out of that line of yours");
     assert_snapshot!(home.ok("uninstall").err, @r#"
     removed 15 hooks from ~/.claude/settings.json; the file is as it was before
     the file with the hooks: ~/.local/share/teamkeep/installs/#-#.bak
