@@ -63,8 +63,8 @@ pub fn hooks(count: usize) -> String {
 }
 
 /// The names, as far as anybody reads them.
-fn named(events: &[String]) -> String {
-    let mut told = events.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+pub fn named<S: AsRef<str>>(events: &[S]) -> String {
+    let mut told = events.iter().take(NAMED).map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
     if let Some(more) = events.len().checked_sub(NAMED).filter(|more| *more > 0) {
         told.push_str(&format!(" and {more} more"));
     }
@@ -98,6 +98,7 @@ mod tests {
             told(&[("Stop", 1), ("Start", 1), ("Gone", 1)], &[("Stop", 2), ("Start", 2), ("New", 2)]),
             "replaced 2 hooks in settings.json, added 1: New, removed 1: Gone"
         );
+        assert!(named(&["Stop"; 20]).ends_with(", Stop and 4 more"));
         assert_eq!(told(&[("Stop", 1)], &[("Stop", 1), ("New", 1)]), "added 1 hook to settings.json: New");
         assert_eq!(
             told(&[("Stop", 1), ("Stop", 2), ("Stop", 1)], &[("Stop", 1)]),
