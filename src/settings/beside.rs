@@ -134,10 +134,11 @@ fn hooks(group: &Value) -> impl Iterator<Item = &Value> {
     group.get("hooks").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Whether the client calls us by this.
+/// Whether the client calls us by this. A call that leaves events to others itself is no one to leave them to.
 fn is_called(hook: &Value, occasion: Occasion<'_>) -> bool {
     let is_command = hook.get("type").is_some_and(|kind| kind == "command");
-    is_command && call::is_ours(hook) && (occasion.knows_args || hook.get("args").is_none())
+    let yields = || call::of(hook).is_some_and(|words| words.iter().any(|word| word == "--plugin"));
+    is_command && call::is_ours(hook) && !yields() && (occasion.knows_args || hook.get("args").is_none())
 }
 
 /// Whether the program of a hook of ours is there.
@@ -250,6 +251,7 @@ mod tests {
             &stop(&format!(r#""type": "command", "command": "{program} status --line""#)),
             &stop(&format!(r#""type": "http", "command": "{program} hook stop""#)),
             &stop(&format!(r#""command": "{program} hook stop""#)),
+            &stop(&format!(r#""type": "command", "command": "{program} hook stop --plugin""#)),
             r#"{"statusLine": {"command": "teamkeep status --line"}, "hooks": {"Stop": 7}}"#,
         ];
         for not in not {
