@@ -13,6 +13,7 @@ use crate::settings::command::{Program, quoted};
 use crate::settings::entries;
 use crate::settings::file::SettingsFile;
 use crate::settings::flaw::Flaw;
+use crate::settings::found;
 use crate::settings::plan;
 use crate::settings::read;
 use crate::settings::record::{Record, Records};
@@ -71,7 +72,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     if !args.place.dry_run {
         file.sweep();
     }
-    let before = plan::found(file.bytes());
+    let before = found::found(file.bytes());
     let wanted = entries::wanted(&client, &program, &before)?;
     // What a client of unknown version has beyond what every one understands is left to it.
     let spared = matches!(client, Client::Unknown(_)) && wanted != entries::wanted(&client, &program, &[])?;

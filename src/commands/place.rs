@@ -8,8 +8,8 @@ use crate::settings::command::{quoted, typed};
 use crate::settings::diff;
 use crate::settings::file::SettingsFile;
 use crate::settings::flaw::Flaw;
+use crate::settings::found;
 use crate::settings::locate::{self, Scope};
-use crate::settings::plan;
 
 /// So many lines of the user's own are told.
 const TOLD: usize = 3;
@@ -80,7 +80,7 @@ pub fn show(context: &Context, file: &SettingsFile, after: &[u8]) -> Result<()> 
 
 /// Tells of the lines that call us in a way that `install` does not write: they are the user's, and stay as they are.
 pub fn tell_theirs(context: &Context, file: &SettingsFile, content: &[u8], beside_ours: bool) {
-    let theirs = plan::theirs(content);
+    let theirs = found::theirs(content);
     for entry in theirs.iter().take(TOLD) {
         let line = entry.group.pointer("/hooks/0/command").and_then(|line| line.as_str()).unwrap_or_default();
         let line: String = line.chars().take(100).collect();

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::fs::Lock;
 use crate::settings::change::hooks;
 use crate::settings::file::SettingsFile;
+use crate::settings::found;
 use crate::settings::plan;
 use crate::settings::record::{Record, Records};
 
@@ -41,7 +42,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     } else {
         // Whoever wants to leave must not be kept by a record that cannot be written.
         let kept = records.keep(&file.real, file.bytes());
-        let count = hooks(plan::count(file.bytes()));
+        let count = hooks(found::count(file.bytes()));
         match &after {
             Some(content) => {
                 file.replace(content)?;

@@ -11,8 +11,8 @@ use crate::settings::command::is_same;
 use crate::settings::entries::Entry;
 use crate::settings::file::SettingsFile;
 use crate::settings::flaw::Flaw;
+use crate::settings::found;
 use crate::settings::locate::{Scope, settings_of};
-use crate::settings::plan;
 use crate::settings::read::{data, text_of};
 
 /// Where an administrator puts settings that nobody can override.
@@ -114,7 +114,7 @@ impl Layer {
 
     /// The hooks in it that call us, however they do it.
     pub fn ours(&self) -> Vec<Ours<'_>> {
-        let entries = self.value().map(plan::calls).unwrap_or_default();
+        let entries = self.value().map(found::calls).unwrap_or_default();
         entries.into_iter().take(MOST).map(|entry| Ours { layer: self, entry }).collect()
     }
 

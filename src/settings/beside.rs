@@ -17,20 +17,15 @@ use crate::env::Env;
 use crate::fs;
 use crate::paths::Paths;
 use crate::settings::call;
-use crate::settings::command::{NAME, is_executable, is_same, on_search_path};
+use crate::settings::command::{NAME, certain, is_executable, is_same, on_search_path};
 use crate::settings::entries;
+use crate::settings::matching::{PATTERNS, matches};
 use crate::settings::record::Records;
 
 /// No settings file that the client reads is larger.
 const MOST: u64 = 16 << 20;
 /// A project's file may not cost a hook its time.
 const MOST_OF_PROJECT: u64 = 1 << 20;
-/// So many matchers are looked at as patterns, each of so many bytes at most: a pattern can be made to take long.
-const PATTERNS: usize = 16;
-const PATTERN: usize = 512;
-/// The memory that a pattern may take once it is understood.
-const PATTERN_MEMORY: usize = 1 << 18;
-
 /// What an administrator has set, wherever the client looks for it.
 const MANAGED: [&str; 2] = [
     "/etc/claude-code/managed-settings.json",
@@ -148,15 +143,7 @@ fn runs(hook: &Value, env: &Env) -> bool {
 
 /// Where the program of a hook of ours certainly is.
 fn program(hook: &Value, env: &Env) -> Option<PathBuf> {
-    let program = call::of(hook)?.into_iter().next()?;
-    if program != NAME {
-        return Some(PathBuf::from(program)).filter(|path| path.is_absolute());
-    }
-    // A relative entry leads into the session's directory, where anything may lie.
-    let found = on_search_path(env)?;
-    let mut before =
-        std::env::split_paths(env.search.as_deref()?).take_while(|dir| Some(&**dir) != found.parent());
-    before.all(|dir| dir.is_absolute()).then_some(found)
+    certain(call::of(hook)?.first()?, env)
 }
 
 fn has_only(value: &Value, keys: &[&str]) -> bool {
@@ -169,30 +156,6 @@ fn has_only(value: &Value, keys: &[&str]) -> bool {
 fn has_time(hook: &Value, event: &str) -> bool {
     let time = hook.get("timeout").and_then(Value::as_f64);
     time.is_some_and(|time| entries::timeout(event).is_some_and(|least| time >= least))
-}
-
-/// Whether a group's matcher means this tool, as the client reads it: nothing and `*` mean all, names stand between
-/// bars, and anything else is a pattern, of which only so many are looked at. What an event without a tool is held
-/// against is not known here.
-fn matches(matcher: Option<&Value>, tool: Option<&str>, patterns: &mut usize) -> bool {
-    let matcher = match matcher {
-        None => return true,
-        Some(Value::String(matcher)) => matcher.as_str(),
-        Some(_) => return false,
-    };
-    if matches!(matcher, "" | "*") {
-        return true;
-    }
-    let Some(tool) = tool else { return false };
-    if matcher.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '|') {
-        return matcher.split('|').any(|name| name == tool);
-    }
-    if *patterns == 0 || matcher.len() > PATTERN {
-        return false;
-    }
-    *patterns -= 1;
-    let pattern = regex_lite::RegexBuilder::new(matcher).size_limit(PATTERN_MEMORY).build();
-    pattern.is_ok_and(|pattern| pattern.is_match(tool))
 }
 
 #[cfg(test)]
@@ -307,31 +270,6 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_word_is_nothing_certain_where_the_session_s_directory_is_searched_first() {
-        let (dir, _) = a_program();
-        let hook = json!({"type": "command", "command": "teamkeep hook stop"});
-        let found = |search: &str| {
-            let search = search.replace("DIR", dir.path().to_str().unwrap());
-            runs(&hook, &Env { search: Some(search.into()), ..Env::default() })
-        };
-        assert!(found("/usr/bin:DIR") && found("DIR:.") && found("DIR::"));
-        assert!(!found(".:DIR") && !found(":DIR") && !found("bin:DIR") && !found("/usr/bin"));
-    }
-
-    #[test]
-    fn a_matcher_means_the_tools_that_the_client_takes_it_for() {
-        let matches = |matcher: &str, tool| matches(Some(&matcher.into()), tool, &mut 1);
-        for all in ["", "*", ".*", "Task|Agent", "^Ag"] {
-            assert!(matches(all, Some("Agent")), "{all:?}");
-        }
-        assert!(super::matches(None, Some("Agent"), &mut 0));
-        for other in ["Task", "Agents|Task", "agent", "^gent", "("] {
-            assert!(!matches(other, Some("Agent")), "{other}");
-        }
-        assert!(matches("*", None) && !matches("startup", None), "what started the session is not known");
-    }
-
-    #[test]
     fn patterns_without_end_are_not_looked_at() {
         let (_dir, program) = a_program();
         let hook = json!([{"type": "command", "command": format!("{program} hook pre-tool-use")}]);
@@ -339,7 +277,7 @@ mod tests {
         let at = occasion("PreToolUse", Some("Agent"));
         let owner = |groups: &[Value]| owner_runs(groups, at, &env());
         assert!(owner(&[group("^Agent$")]));
-        assert!(!owner(&[group(&format!("Agent{}", "|x.".repeat(PATTERN)))]));
+        assert!(!owner(&[group(&format!("Agent{}", "|x.".repeat(500)))]));
         assert!(!owner(&[group("(((a{0,99}){0,99}){0,99}|Agent)")]));
         let mut many = vec![group("^other$"); PATTERNS];
         many.push(group("^Agent$"));

@@ -140,6 +140,18 @@ pub fn find(name: &str, env: &Env) -> Option<PathBuf> {
         .find(|path| is_executable(path))
 }
 
+/// Where a program that a hook names certainly is, whoever runs it. A relative entry of the search path leads into the
+/// session's directory, where anything may lie: what stands behind one is not certain.
+pub fn certain(program: &str, env: &Env) -> Option<PathBuf> {
+    if program != NAME {
+        return Some(PathBuf::from(program)).filter(|path| path.is_absolute());
+    }
+    let found = on_search_path(env)?;
+    let mut before =
+        std::env::split_paths(env.search.as_deref()?).take_while(|dir| Some(&**dir) != found.parent());
+    before.all(|dir| dir.is_absolute()).then_some(found)
+}
+
 /// Whether it is a file that this user may run.
 pub fn is_executable(path: &Path) -> bool {
     path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok()
@@ -206,6 +218,18 @@ mod tests {
         let called = bin.join("teamkeep");
         assert_eq!(stable(&cellar, called.as_os_str(), None), called);
         assert_eq!(stable(&cellar, OsStr::new("teamkeep"), Some(other.as_os_str())), cellar);
+    }
+
+    #[test]
+    fn a_bare_word_is_nothing_certain_where_the_session_s_directory_is_searched_first() {
+        let dir = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/bin/sh", dir.path().join("teamkeep")).unwrap();
+        let found = |search: &str| {
+            let search = search.replace("DIR", dir.path().to_str().unwrap());
+            certain("teamkeep", &Env { search: Some(search.into()), ..Env::default() }).is_some()
+        };
+        assert!(found("/usr/bin:DIR") && found("DIR:.") && found("DIR::"));
+        assert!(!found(".:DIR") && !found(":DIR") && !found("bin:DIR") && !found("/usr/bin"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::settings::call;
 use crate::settings::document::Document;
 use crate::settings::entries::Entry;
+use crate::settings::found::ours;
 use crate::settings::read::{data, text_of};
 use crate::settings::splice::{Splice, apply};
 use crate::settings::{insert, remove};
@@ -42,16 +43,6 @@ pub fn without_ours(content: &[u8]) -> Result<Vec<u8>, String> {
     Ok(format!("{bom}{}", strip(text)?).into_bytes())
 }
 
-/// Our entries in a file, each with one command; none when it cannot be read.
-pub fn found(content: &[u8]) -> Vec<Entry> {
-    text_of(content).and_then(|(_, text)| data(text)).map_or_else(|_| Vec::new(), |settings| ours(&settings))
-}
-
-/// How many of our entries a file has; none when it cannot be read.
-pub fn count(content: &[u8]) -> usize {
-    found(content).len()
-}
-
 /// Takes ours out, tidily where that leaves the settings intact.
 fn strip(text: &str) -> Result<String, String> {
     let document = Document::parse(text)?;
@@ -66,44 +57,6 @@ fn strip(text: &str) -> Result<String, String> {
     attempt(true)
         .or_else(|| attempt(false))
         .ok_or_else(|| "the hooks cannot be taken out without altering something else".to_owned())
-}
-
-/// Our commands in settings, each as an entry of its own.
-pub fn ours(settings: &Value) -> Vec<Entry> {
-    pick(settings, call::is_ours)
-}
-
-/// Every command in settings that calls us, ours and those in which a user does it in a way of his own, each as an entry.
-pub fn calls(settings: &Value) -> Vec<Entry> {
-    pick(settings, |hook| call::of(hook).is_some())
-}
-
-/// The commands of a content that call us and are not ours to change; none when it cannot be read.
-pub fn theirs(content: &[u8]) -> Vec<Entry> {
-    let pick = |settings: Value| pick(&settings, |hook| call::of(hook).is_some() && !call::is_ours(hook));
-    text_of(content).and_then(|(_, text)| data(text)).map_or_else(|_| Vec::new(), pick)
-}
-
-fn pick(settings: &Value, meant: impl Fn(&Value) -> bool) -> Vec<Entry> {
-    let mut found = Vec::new();
-    for (event, groups) in settings.get("hooks").and_then(Value::as_object).into_iter().flatten() {
-        for group in groups.as_array().into_iter().flatten() {
-            let hooks = group.get("hooks").and_then(Value::as_array).into_iter().flatten();
-            for hook in hooks.filter(|hook| meant(hook)) {
-                found.push(Entry { event: event.clone(), group: alone(group, hook) });
-            }
-        }
-    }
-    found
-}
-
-/// A matcher group with this command alone.
-fn alone(group: &Value, hook: &Value) -> Value {
-    let part = |(key, value): (&String, &Value)| {
-        let value = if key == "hooks" { Value::Array(vec![hook.clone()]) } else { value.clone() };
-        (key.clone(), value)
-    };
-    Value::Object(group.as_object().into_iter().flatten().map(part).collect())
 }
 
 fn has_exactly(found: &[Entry], wanted: &[Entry]) -> bool {
@@ -139,6 +92,7 @@ mod tests {
     use crate::settings::client::Client;
     use crate::settings::command::Program;
     use crate::settings::entries;
+    use crate::settings::found::count;
     use crate::settings::version::Version;
 
     /// Two entries are enough to look at; one has a matcher.

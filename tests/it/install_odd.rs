@@ -4,7 +4,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use insta::assert_snapshot;
-use teamkeep::settings::plan;
+use teamkeep::settings::found;
 
 use crate::home::{Home, MINE, said};
 
@@ -190,7 +190,7 @@ fn an_odd_file_keeps_every_byte_of_its_owner_s_and_is_given_back_whole() {
         let has_bare = |text: &str| text.replace("\r\n", "").contains('\n');
         assert_eq!(has_bare(&after), has_bare(&before) || !before.contains("\r\n"), "{what}");
         assert_eq!(after.matches("\"say ").count(), before.matches("\"say ").count(), "{what}");
-        assert_eq!(plan::count(after.as_bytes()), 15, "{what}");
+        assert_eq!(found::count(after.as_bytes()), 15, "{what}");
         home.ok("uninstall");
         assert_eq!(home.read(), before, "{what}");
     }
