@@ -84,16 +84,14 @@ impl SettingsFile {
         let replaced = match self.write(&temporary, content) {
             Ok(true) => self.unchanged().and_then(|()| {
                 std::fs::rename(&temporary, &self.real)
-                    .map_err(|error| Error::from(fs::named(error, "replace", &self.real)))
+                    .map_err(|error| refused(fs::named(error, "replace", &self.real)))
             }),
             Ok(false) => self.unchanged().and_then(|()| self.write_over(content)),
             // What is shorter needs no room.
             Err(error) if is_full(&error) && content.len() <= self.bytes().len() => {
                 self.unchanged().and_then(|()| self.write_over(content))
             }
-            Err(error) => {
-                Err(Error::from(fs::named(error, "write beside", &self.real)).hint("nothing was changed"))
-            }
+            Err(error) => Err(refused(fs::named(error, "write beside", &self.real))),
         };
         // After a rename there is none.
         let _ = std::fs::remove_file(&temporary);
@@ -114,7 +112,7 @@ impl SettingsFile {
     /// When it was changed since it was read, or cannot be removed.
     pub fn remove(&self) -> Result<()> {
         self.unchanged()?;
-        std::fs::remove_file(&self.real).map_err(|error| Error::from(fs::named(error, "remove", &self.real)))
+        std::fs::remove_file(&self.real).map_err(|error| refused(fs::named(error, "remove", &self.real)))
     }
 
     /// Writes a new file; whether it is all that the old one is, so that it may take its place.
@@ -159,6 +157,11 @@ impl SettingsFile {
         Err(Error::new(format!("cannot replace {}: it was changed meanwhile", self.path.display()))
             .hint("nothing was changed; run the command again"))
     }
+}
+
+/// The error when the disk refuses.
+fn refused(error: io::Error) -> Error {
+    Error::from(error).hint("nothing was changed")
 }
 
 /// Whether there was no room.
