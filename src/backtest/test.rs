@@ -70,7 +70,7 @@ pub fn test(archive: &Archive, record: &Record, policy: &Policy, rules: &[Rule])
             [] => Judgement::default(),
             findings => weigh(findings, &past.team.key(), &mut guard, policy.max_blocks, |_| false),
         };
-        past.team.ledger.observe(&event);
+        past.team.observe(&event, false);
         let recorded = record.verdicts.get(event.id).cloned().unwrap_or_default();
         if !judgement.verdicts.is_empty()
             || recorded.iter().any(|verdict| verdict.paused || verdict.escalated)

@@ -17,7 +17,7 @@ use crate::event::SafeName;
 use crate::payload::{Kind, Message, MessageKind};
 use crate::policy::failure::decision;
 use crate::policy::gates::{COMPLETION_CHECK, PREMATURE_SHUTDOWN, completion_check};
-use crate::policy::{Decision, Facts, Finding, Judged, Rules, TeamState, judge};
+use crate::policy::{Decision, Facts, Finding, Judged, Rules, TeamState, Verdict, judge};
 
 /// The notebook of calls that name no session.
 const NAMELESS: &str = "no-session";
@@ -179,12 +179,19 @@ impl Call<'_> {
         if judgement.holds_back() && self.event.kind == Kind::PreToolUse {
             return;
         }
-        team.ledger.observe(&self.event);
-        // A request that was objected to and goes out all the same is answered without a breach.
-        if judgement.verdicts.iter().any(|verdict| verdict.gate == PREMATURE_SHUTDOWN) {
-            let all = findings.iter().filter(|finding| finding.gate == PREMATURE_SHUTDOWN);
-            let known = |finding: &Finding| team.ledger.named(&finding.about).to_owned();
-            let meant: Vec<String> = all.map(known).collect();
+        team.observe(&self.event, judgement.holds_back());
+        // A request that was let through is answered without a breach; one that was only warned of is no such thing.
+        let free = judgement.verdicts.iter().filter(|verdict| verdict.escalated || verdict.paused);
+        let of = |verdict: &Verdict| {
+            findings.iter().find(|finding| {
+                finding.gate == PREMATURE_SHUTDOWN
+                    && finding.code == verdict.code
+                    && finding.reason == verdict.reason
+            })
+        };
+        let known = |finding: &Finding| team.ledger.named(&finding.about).to_owned();
+        let meant: Vec<String> = free.filter_map(of).map(known).collect();
+        if !meant.is_empty() {
             team.ledger.let_go(&self.event, |name| meant.iter().any(|known| known == name));
         }
     }

@@ -14,13 +14,16 @@ const MOST: usize = 512;
 /// How many states' worth of blocks a gate has for one actor, or all rules together, until more tasks are completed.
 const STATES: u32 = 3;
 
+/// In how many states it is remembered what one gate told of one actor: states come back.
+const TOLD: usize = 32;
+
 /// What was blocked and told how often: `gate\0about\0state` → times.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Guard {
     /// How often each was blocked. A rule counts for itself: its gate is `rule:<name>`.
     pub blocks: BTreeMap<String, u32>,
-    /// What was warned of: `gate\0about\0state\0what`.
+    /// What was warned of: `gate\0about\0state\0what` → its place in the order of tellings.
     pub warned: BTreeMap<String, u32>,
     /// The most tasks that were ever completed at a block. Only when there are more are the blocks forgotten.
     pub done: usize,
@@ -53,7 +56,7 @@ pub fn settle(finding: &Finding, state: &str, guard: &mut Guard, max_blocks: u32
         Decision::Block if finding.lasting => {}
         Decision::Warn => {
             let what = blake3::hash(finding.reason.as_bytes()).to_hex();
-            verdict.repeated = count(&mut guard.warned, &subject, &format!("{state}\0"), &what[..8]) > 0;
+            verdict.repeated = is_told(&mut guard.warned, &subject, &format!("{state}\0{}", &what[..8]));
         }
         Decision::Block => {
             if !guard.blocks_again(&subject, state, most(finding.gate, max_blocks)) {
@@ -114,15 +117,24 @@ fn subject(finding: &Finding) -> String {
     format!("{gate}\0{}\0", plain(&finding.about))
 }
 
-/// Counts once more that something was told, and gives the number before. Other states of the same are forgotten.
-fn count(told: &mut BTreeMap<String, u32>, subject: &str, state: &str, what: &str) -> u32 {
-    told.retain(|key, _| key.strip_prefix(subject).is_none_or(|rest| rest.starts_with(state)));
-    let key = format!("{subject}{state}{what}");
-    if told.len() >= MOST && !told.contains_key(&key) {
-        told.pop_first();
+/// Notes that something is told, and says whether it was told before. What was told longest ago is forgotten first.
+fn is_told(told: &mut BTreeMap<String, u32>, subject: &str, what: &str) -> bool {
+    let key = format!("{subject}{what}");
+    let last = told.values().max().copied().unwrap_or_default();
+    if let Some(place) = told.get_mut(&key) {
+        // Whatever is told all the time is not to be noted anew each time.
+        if *place < last {
+            *place = last.saturating_add(1);
+        }
+        return true;
     }
-    let times = told.entry(key).or_default();
-    let before = *times;
-    *times = before.saturating_add(1);
-    before
+    let own = |key: &&String| key.starts_with(subject);
+    let most_own = told.keys().filter(own).count() >= TOLD;
+    if most_own || told.len() >= MOST {
+        let kept = told.iter().filter(|(key, _)| !most_own || own(key));
+        let oldest = kept.min_by_key(|(_, place)| **place).map(|(key, _)| key.clone());
+        oldest.map(|key| told.remove(&key));
+    }
+    told.insert(key, last.saturating_add(1));
+    false
 }

@@ -2,12 +2,11 @@
 
 use serde_json::Value;
 
-use super::{actor, finding};
+use super::{actor, finding, teammates};
 use crate::config::Policy;
 use crate::event::{ActorKind, LEAD};
 use crate::payload::Kind;
-use crate::policy::ledger::mark;
-use crate::policy::{Facts, Finding, Reason};
+use crate::policy::{Facts, Finding, Reason, Whose};
 use crate::team::Task;
 
 pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
@@ -27,27 +26,54 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
     Some(finding("lead-stops-early", "lead-stops-with-open-work", mode, actor(facts), reason))
 }
 
-/// Whether a teammate is at work on the task: its owner, or, where the owner can not be told, anybody but the lead.
+/// Whether somebody is at work on the task: its owner, or, where nobody owns it, any teammate. What the lead owns, and what
+/// nobody does, may be a subagent's or a shell's.
 fn is_attended(facts: &Facts<'_>, task: &Task) -> bool {
-    let ledger = &facts.team.ledger;
-    let meant = |name: &str| task.owner.as_deref().map_or(name != LEAD, |owner| owner == name);
-    let in_turn = ledger.members.iter().any(|(name, deeds)| deeds.turn && meant(name));
-    // Mail wakes whoever has it.
-    let woken =
-        task.owner.as_ref().is_some_and(|owner| facts.team.mail.get(owner).is_some_and(|count| *count > 0));
-    in_turn || (task.owner.as_deref() != Some(LEAD) && (woken || runs(facts, meant)))
+    match facts.team.owner(task) {
+        Some(LEAD) => listed(facts).any(|task| is_other(facts, task)),
+        Some(owner) => is_at_work(facts, owner),
+        None => {
+            let names = teammates(facts);
+            names.iter().any(|name| is_at_work(facts, name))
+                || listed(facts).any(|task| names.is_empty() || is_other(facts, task))
+        }
+    }
 }
 
-/// Whether the client says that such a teammate runs. Which one is known by what it was spawned for; where it is not,
-/// it may be the one.
-fn runs(facts: &Facts<'_>, meant: impl Fn(&str) -> bool) -> bool {
-    let ledger = &facts.team.ledger;
+/// Whether a teammate is in a turn, or will be. Mail wakes whoever has it, and who was told something since it went idle
+/// has it or had it. A teammate that is idle runs as well, to the client: that is believed only of one that was not seen to
+/// go idle after its last turn. Not every turn in a split pane is told of, but its ends are.
+fn is_at_work(facts: &Facts<'_>, name: &str) -> bool {
+    let (team, deeds) = (facts.team, facts.team.ledger.of(name));
+    let mail = team.mail.get(name).is_some_and(|count| *count > 0);
+    deeds.turn
+        || deeds.stopping
+        || mail
+        || deeds.idle.map_or_else(|| runs(facts, name, deeds.turned), |idle| deeds.told() > Some(idle))
+}
+
+/// Whether the client says that such a teammate runs. Where it lists nothing, one that was in a turn may be in it.
+fn runs(facts: &Facts<'_>, name: &str, turned: bool) -> bool {
+    if facts.event.payload.field("background_tasks").is_none() {
+        return turned;
+    }
+    let is_it = |task| match facts.team.ledger.listed(task) {
+        Some(Whose::One(whose)) => whose == name,
+        Some(Whose::Among(all)) => all.iter().any(|whose| whose == name),
+        Some(Whose::Any) => true,
+        None => false,
+    };
+    listed(facts).any(is_it)
+}
+
+/// The background tasks that run, as the client says.
+fn listed<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a Value> {
     let tasks = facts.event.payload.field("background_tasks").and_then(Value::as_array);
-    tasks.into_iter().flatten().any(|task| {
-        let text = |key: &str| task.get(key).and_then(Value::as_str);
-        let known = text("description").and_then(|words| ledger.described.get(&mark(words)));
-        text("type") == Some("teammate")
-            && text("status") == Some("running")
-            && known.filter(|name| !name.is_empty()).is_none_or(|name| meant(name))
-    })
+    let runs = |task: &&Value| task.get("status").and_then(Value::as_str) == Some("running");
+    tasks.into_iter().flatten().filter(runs)
+}
+
+/// Whether such a task is no teammate.
+fn is_other(facts: &Facts<'_>, task: &Value) -> bool {
+    facts.team.ledger.listed(task).is_none()
 }

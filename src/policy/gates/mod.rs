@@ -1,6 +1,7 @@
 //! One file a gate. Each is asked only while it is on.
 
 pub mod completion_check;
+mod ending;
 mod idle;
 mod idle_with_work;
 mod lead_stops_early;

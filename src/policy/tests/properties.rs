@@ -173,7 +173,7 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             }
         }
         if !blocked {
-            team.ledger.observe(&event);
+            team.observe(&event, false);
         }
     }
     Ok(())

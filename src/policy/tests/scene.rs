@@ -95,7 +95,8 @@ impl Scene {
     pub fn happens(&mut self, actor: &Actor, fields: &Value) {
         let (at, payload) = (self.at(), payload(fields));
         let kind = payload.kind();
-        self.team.ledger.observe(&Judged { id: "e", at: &at, kind, session: None, actor, payload: &payload });
+        let event = Judged { id: "e", at: &at, kind, session: None, actor, payload: &payload };
+        self.team.observe(&event, false);
     }
 
     /// Lets a message be sent.
