@@ -53,7 +53,9 @@ pub struct Deeds {
     pub turn: bool,
     /// Whether a turn of it was ever seen to begin: where none was, that none is open says nothing.
     pub turned: bool,
-    /// When it went idle, if it did since its last turn and had no mail: until it is told something it stays so.
+    /// When its turn was first seen, or could first have begun.
+    pub since: Option<u64>,
+    /// That of its last turn, where it went idle after it: what it was told later is delivered with the next.
     pub idle: Option<u64>,
     /// Whether it was asked to stop, and has not answered.
     pub stopping: bool,

@@ -47,7 +47,7 @@ impl Ledger {
             Kind::TeammateIdle => {
                 let order = self.next();
                 if let Some(deeds) = idler(event).and_then(|name| self.members.get_mut(name)) {
-                    deeds.idle = Some(order);
+                    deeds.idle = deeds.since.replace(order).or(Some(order));
                 }
             }
             Kind::SessionEnd => {
@@ -73,6 +73,9 @@ impl Ledger {
 
     fn turn_begins(&mut self, name: &str) {
         self.left.remove(name);
+        if !self.deeds(name).turn {
+            self.deeds(name).since = Some(self.next());
+        }
         let deeds = self.deeds(name);
         (deeds.turn, deeds.turned, deeds.idle) = (true, true, None);
     }

@@ -40,9 +40,9 @@ fn is_attended(facts: &Facts<'_>, task: &Task) -> bool {
     }
 }
 
-/// Whether a teammate is in a turn, or will be. Mail wakes whoever has it, and who was told something since it went idle
-/// has it or had it. A teammate that is idle runs as well, to the client: that is believed only of one that was not seen to
-/// go idle after its last turn. Not every turn in a split pane is told of, but its ends are.
+/// Whether a teammate is in a turn, or will be: mail wakes whoever has it. What it is told in a turn leaves its inbox at once
+/// and is delivered with the next. A teammate that is idle runs as well, to the client: that is believed only of one that
+/// was not seen to go idle after its last turn. Not every turn in a split pane is seen to begin, but its end is.
 fn is_at_work(facts: &Facts<'_>, name: &str) -> bool {
     let (team, deeds) = (facts.team, facts.team.ledger.of(name));
     let mail = team.mail.get(name).is_some_and(|count| *count > 0);

@@ -135,6 +135,26 @@ fn a_warning_is_told_once_in_a_state() {
 }
 
 #[test]
+fn what_was_told_in_a_state_is_not_told_again_when_that_comes_back() {
+    let mut guard = Guard::default();
+    let mut told = |about: &str, state: &str| {
+        !settle(&finding("g", about, Decision::Warn), state, &mut guard, 3, false).repeated
+    };
+    let alternating = ["a", "b"].into_iter().cycle().take(8);
+    assert_eq!(alternating.filter(|state| told("bob", state)).count(), 2);
+    // What is told of others takes nothing of bob's place, and what was told longest ago is forgotten first.
+    for number in 0..100 {
+        assert!(told("alice", &format!("s{number}")));
+    }
+    assert!(!told("bob", "b") && !told("bob", "a"));
+    assert!(!told("alice", "s99") && told("alice", "s0"));
+    for number in 0..600 {
+        told(&format!("m{number}"), "a");
+    }
+    assert!(guard.warned.len() <= 512);
+}
+
+#[test]
 fn with_no_blocks_allowed_nothing_blocks() {
     let verdict = settle(&finding("g", "bob", Decision::Block), "s", &mut Guard::default(), 0, false);
     assert!(verdict.escalated && verdict.decision == Decision::Allow);
