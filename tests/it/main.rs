@@ -41,6 +41,7 @@ mod plugin_twice;
 mod policy_commands;
 mod policy_explain;
 mod policy_files;
+mod policy_gates;
 mod policy_hook;
 mod policy_hook_hindered;
 mod policy_hook_traces;

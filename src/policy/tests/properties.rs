@@ -47,7 +47,7 @@ fn actor() -> impl Strategy<Value = Actor> {
 
 /// What a tool is asked for.
 fn call() -> impl Strategy<Value = (String, Value)> {
-    let name = prop_oneof![6 => proptest::sample::select(&NAMES[..]).prop_map(str::to_owned), 1 => Just("*".to_owned()), 1 => text()];
+    let name = prop_oneof![6 => proptest::sample::select(&NAMES[..]).prop_map(str::to_owned), 1 => Just("*".to_owned()), 1 => Just("t1".to_owned()), 1 => text()];
     (name, 0..9u8, 0..4u8, text()).prop_map(|(name, which, id, text)| {
         let (tool, input) = match which {
             0 => ("SendMessage", ask(&name)),
@@ -82,7 +82,7 @@ fn event() -> impl Strategy<Value = Value> {
     (kind, call(), name, 0..4u8, any::<bool>()).prop_map(|(kind, (tool, input), name, id, success)| {
         json!({"hook_event_name": kind, "tool_name": tool, "tool_input": input, "tool_use_id": id.to_string(),
             "tool_response": {"success": success, "status": "teammate_spawned", "name": name},
-            "teammate_name": name, "task_id": id.to_string(), "background_tasks": []})
+            "teammate_name": name, "task_id": id.to_string(), "background_tasks": [{"id": "t1", "type": "teammate", "status": "running", "description": id.to_string()}]})
     })
 }
 
