@@ -148,12 +148,18 @@ impl Deeds {
         self.told().is_some() && self.said < self.told()
     }
 
-    /// Whether it asked something, and whoever was asked told it nothing since. What it was told by nobody knows whom may
-    /// be the answer, and anybody answers what everybody was asked.
+    /// Whether it asked something, and waits for an answer.
     pub fn awaits_answer(&self) -> bool {
+        self.awaits().next().is_some()
+    }
+
+    /// Whom it asked something that told it nothing since. What it was told by nobody knows whom may be the answer, and
+    /// anybody answers what everybody (`*`) was asked.
+    pub fn awaits(&self) -> impl Iterator<Item = &str> {
         let told = |by: &str| self.told_by.get(by).copied();
-        let answer = |whom: &str| if whom == "*" { self.told() } else { told(whom).max(told("")) };
-        self.asked.iter().any(|(whom, at)| answer(whom) < Some(*at))
+        let answer = move |whom: &str| if whom == "*" { self.told() } else { told(whom).max(told("")) };
+        let open = self.asked.iter().filter(move |(whom, at)| answer(whom) < Some(**at));
+        open.map(|(whom, _)| whom.as_str())
     }
 }
 

@@ -206,8 +206,8 @@ impl Ledger {
             // What is said after a question does not take it back.
             if message.kind == MessageKind::Plain && asks(&message.text) {
                 match message.to.as_deref() {
-                    Some("*") => deeds.ask("*", at),
-                    _ => to.iter().for_each(|whom| deeds.ask(whom, at)),
+                    Some("*") | None => deeds.ask("*", at),
+                    Some(_) => to.iter().for_each(|whom| deeds.ask(whom, at)),
                 }
             }
         }

@@ -35,7 +35,9 @@ fn agrees(stage: &Stage) -> Said {
 
 #[test]
 fn the_lead_of_a_recorded_run_does_not_stop_while_the_owner_is_idle() {
-    for (name, stops) in [("v177-inprocess", 1), ("v328-inprocess", 3), ("v328-panes", 1)] {
+    for (name, stops) in
+        [("v47-inprocess", 1), ("v177-inprocess", 0), ("v328-inprocess", 3), ("v328-panes", 1)]
+    {
         let stage = Stage::judging();
         stage.write_config("[policy.lead-stops-early]\nmode = \"block\"\n");
         let answers = Trace::read(name, BEGAN).answers(&stage);

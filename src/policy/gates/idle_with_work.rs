@@ -61,9 +61,13 @@ fn waits(settings: &IdleWithWork, team: &TeamState, name: &str) -> bool {
 
 /// Whether a task waits for another, or its owner says that it waits.
 fn is_held_up(settings: &IdleWithWork, team: &TeamState, task: &Task) -> bool {
+    says_that_it_waits(settings, task) || team.blockers(task).next().is_some()
+}
+
+/// Whether its owner says in the task's metadata that it waits.
+pub fn says_that_it_waits(settings: &IdleWithWork, task: &Task) -> bool {
     let said = task.raw.get("metadata").and_then(|metadata| metadata.get(&settings.waiting_key));
-    let waits = said.is_some_and(|said| !matches!(said, Value::Null | Value::Bool(false)) && said != "");
-    waits || team.blockers(task).next().is_some()
+    said.is_some_and(|said| !matches!(said, Value::Null | Value::Bool(false)) && said != "")
 }
 
 fn is_free(team: &TeamState, task: &Task) -> bool {

@@ -1,5 +1,6 @@
 //! One file a gate. Each is asked only while it is on.
 
+mod at_work;
 pub mod completion_check;
 mod ending;
 mod idle;

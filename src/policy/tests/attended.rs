@@ -105,6 +105,50 @@ fn what_the_lead_owns_may_be_a_subagent_s_and_what_nobody_owns_anybody_s() {
 }
 
 #[test]
+fn a_task_that_waits_is_attended_while_somebody_is_at_work_on_what_it_waits_for() {
+    let (mut scene, bob) = (spawned(), mate("bob"));
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStart"}));
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStop"}));
+    scene.happens(&bob, &idle("bob"));
+    scene.happens(&mate("alice"), &json!({"hook_event_name": "SubagentStart"}));
+    assert!(refused(&mut scene), "alice is at work on nothing of bob's");
+    scene.task(json!({"id": "1", "status": "in_progress", "owner": "alice"}));
+    scene.task(json!({"id": "3", "status": "pending", "owner": "carol", "blockedBy": ["1", "2"]}));
+    scene.task(json!({"id": "2", "status": "in_progress", "owner": "bob", "blockedBy": ["3"]}));
+    assert!(!refused(&mut scene), "it waits for carol's, and that for alice's");
+    scene.happens(&mate("alice"), &json!({"hook_event_name": "SubagentStop"}));
+    scene.happens(&mate("alice"), &idle("alice"));
+    let found = scene.judge(&lead(), &stop(listed("Review it")));
+    assert!(found[0].reason.contains("task 1 ") && found[0].reason.contains("task 2 "));
+    scene.team.mail.insert("team-lead".to_owned(), 1);
+    assert!(!refused(&mut scene), "the lead has mail");
+}
+
+#[test]
+fn a_task_whose_owner_waits_is_attended() {
+    let (mut scene, bob) = (spawned(), mate("bob"));
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStart"}));
+    scene.says(&bob, "team-lead", "X or Y?");
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStop"}));
+    scene.happens(&bob, &idle("bob"));
+    scene.happens(&mate("alice"), &json!({"hook_event_name": "SubagentStart"}));
+    assert!(refused(&mut scene), "the lead owes it an answer");
+    scene.says(&bob, "alice", "Is it there?");
+    assert!(!refused(&mut scene), "alice will answer");
+    scene.happens(&mate("alice"), &json!({"hook_event_name": "SubagentStop"}));
+    scene.happens(&mate("alice"), &idle("alice"));
+    scene.says(&mate("alice"), "bob", "It is.");
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStart"}));
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStop"}));
+    scene.happens(&bob, &idle("bob"));
+    assert!(refused(&mut scene));
+    scene.task(
+        json!({"id": "2", "status": "in_progress", "owner": "bob", "metadata": {"waiting": "the user"}}),
+    );
+    assert!(!refused(&mut scene), "it says so");
+}
+
+#[test]
 fn the_lead_of_a_recorded_run_is_told_where_nobody_works() {
     let mut policy = Policy::default();
     policy.lead_stops_early.mode = Mode::Block;
@@ -120,8 +164,6 @@ fn the_lead_of_a_recorded_run_is_told_where_nobody_works() {
     }
     insta::assert_snapshot!(told, @r"
     v47-inprocess 71
-    v47-inprocess 86
-    v177-inprocess 87
     v328-inprocess 66
     v328-inprocess 71
     v328-inprocess 76
