@@ -5,6 +5,7 @@ pub mod completion;
 mod desk;
 mod line;
 mod overrides;
+mod remember;
 mod state;
 mod weigh;
 
@@ -12,5 +13,6 @@ pub use call::Call;
 pub use desk::{Desk, Notebook};
 pub use line::{VERDICT, line};
 pub use overrides::{GATES, LONGEST_PAUSE, OverrideFile, Overrides, Pause};
+pub use remember::{asks_the_team, remember};
 pub use state::{File, Piece, team_state};
 pub use weigh::{Judgement, weigh};
