@@ -38,6 +38,8 @@ mod plugin_twice;
 mod policy_commands;
 mod policy_files;
 mod policy_hook;
+mod policy_same;
+mod policy_team;
 mod policy_test;
 mod properties;
 mod prune;
