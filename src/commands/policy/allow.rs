@@ -35,6 +35,9 @@ const EXAMPLES: &str = "Examples:
 /// A teammate by any word that a message may be sent to: `bob`, `@bob`, `bob@team`.
 fn teammate(text: &str) -> std::result::Result<String, String> {
     let word = text.trim().trim_start_matches('@');
+    if word == "*" {
+        return Err("name one teammate: a shutdown is let through for one alone".to_owned());
+    }
     scope::name(word.split_once('@').map_or(word, |(name, _)| name))
 }
 
