@@ -56,6 +56,11 @@ pub fn minute(time: Time) -> String {
     time.format("%Y-%m-%d %H:%M").to_string()
 }
 
+/// What the client says of a tool's failure, without the tags around it.
+pub fn untagged(failure: &str) -> &str {
+    failure.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>")
+}
+
 /// What ended a run, or that nothing did.
 pub fn end_of(run: &Summary) -> String {
     let by = run.ended_by.map(|by| json::word(&by));

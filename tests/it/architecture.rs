@@ -162,7 +162,8 @@ fn found() -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for path in below(&source) {
         let inside = path.strip_prefix(&source).unwrap();
-        let is_code = path.extension().is_some_and(|kind| kind == "rs") && !path.ends_with("tests.rs");
+        let is_test = path.ends_with("tests.rs") || inside.iter().any(|part| part == "tests");
+        let is_code = path.extension().is_some_and(|kind| kind == "rs") && !is_test;
         let room = inside.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs").to_owned();
         if is_code && !["lib", "main"].contains(&room.as_str()) {
             let known = found.entry(room.clone()).or_default();

@@ -127,7 +127,11 @@ fn a_team_is_alive_until_its_end_is_on_record_or_its_client_is_gone() {
     killed.hook("UserPromptSubmit", json!({"prompt": "go"}));
     let status: Value = serde_json::from_str(&stage.told(&["status", "--json"])).unwrap();
     assert_eq!(status["teams"], json!([]), "{status:#}");
-    assert!(stage.told(&["status"]).starts_with("no team is alive\non record: 2 runs, "));
+    assert!(
+        stage
+            .told(&["status"])
+            .starts_with("no team is alive; `teamkeep replay` tells the last run\non record: 2 runs, ")
+    );
     assert_eq!(all(line(&stage, b"")), ok("teamkeep: no team"));
 }
 

@@ -4,7 +4,8 @@ use super::Listing;
 use super::page::{Block, Table};
 use super::sections::{UNKNOWN, when};
 use crate::json;
-use crate::render::words::{count, first_line};
+use crate::policy::bare;
+use crate::render::words::{count, first_line, untagged};
 use crate::report::{Letter, Report, Role};
 
 /// Each agent's lives.
@@ -71,7 +72,9 @@ pub fn mail(report: &Report, listing: Listing) -> Vec<Block> {
 fn said(letter: &Letter) -> String {
     let said = first_line(letter.summary.as_deref().unwrap_or(&letter.text));
     match (&letter.refused, letter.delivered) {
-        (Some(why), _) => format!("{said} (refused: {})", first_line(why)),
+        // The policy's reason stands among the findings.
+        (Some(why), _) if bare(why) != why => format!("{said} (held back)"),
+        (Some(why), _) => format!("{said} (refused: {})", first_line(untagged(why))),
         (None, Some(false)) => format!("{said} (never read)"),
         _ => said,
     }
