@@ -76,7 +76,12 @@ pub(super) fn check(walk: &mut Walk<'_>) {
     }
     let waiting = walk.entries.iter().find(|entry| entry.path == "policy.idle-with-work.waiting-key");
     if let Some(key) = waiting.filter(|key| key.value.as_str().is_none_or(is_blank)) {
-        found.push((Code::BadValue, key.at, "a key in a task's metadata is not blank".to_owned(), None));
+        found.push((
+            Code::BadValue,
+            key.at,
+            "the key is blank, and no task has such a one in its metadata".to_owned(),
+            None,
+        ));
     }
     names.clear();
     for (_, pattern) in items(&walk.entries, "privacy.pattern[") {
