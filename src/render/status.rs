@@ -208,7 +208,7 @@ impl Page {
         let told = format!(
             "on record: {}, {about}{}, {more}{bytes}",
             count(record.runs, "run"),
-            count(events, "event")
+            count(events, "log line")
         );
         self.line(&[(Style::new().dimmed(), &told, 0)])
     }
