@@ -110,11 +110,16 @@ impl Course<'_> {
             [] => Judgement::default(),
             findings => weigh(findings, &team.key(), guard, self.policy.max_blocks, |_| false),
         };
-        let then = self.record.verdicts.get(event.id);
-        let held_back = then.into_iter().flatten().any(|verdict| verdict.decision == Decision::Block);
+        let held_back = is_held_back(self.record, recorded);
         remember(&event, held_back, &judgement.verdicts, &findings, &mut team.ledger);
         (judgement, not_judged)
     }
+}
+
+/// Whether the client was kept from going on, as the record says.
+pub fn is_held_back(record: &Record, recorded: &Recorded) -> bool {
+    let then = record.verdicts.get(&recorded.id);
+    then.into_iter().flatten().any(|verdict| verdict.decision == Decision::Block)
 }
 
 /// An event of the log as the policy sees it.

@@ -5,13 +5,14 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use super::carry::go_on;
 use super::completion;
 use super::desk::{Desk, Notebook};
 use super::overrides::{OverrideFile, Overrides};
 use super::remember::{asks_the_team, remember};
 use super::state::team_state;
 use super::weigh::{Judgement, uncounted, weigh};
-use crate::archive::{Archive, Index, Subject};
+use crate::archive::{Archive, Index};
 use crate::clock::Time;
 use crate::config::{Mode, Policy};
 use crate::event::SafeName;
@@ -68,7 +69,7 @@ impl Call<'_> {
             Some(open) => std::mem::take(&mut open.notebook),
             None => desk.read(&key),
         };
-        self.go_on(&desk, &key, &mut notebook);
+        go_on(&desk, self.archive, self.event.session, &key, &mut notebook);
         let ledger = std::mem::take(&mut notebook.ledger);
         let index = self.index.filter(|_| asks_the_team(&self.event));
         let mut team = team_state(self.archive, self.client, self.team, index, ledger);
@@ -95,24 +96,6 @@ impl Call<'_> {
         Judgement { failed, ..judgement }
     }
 
-    /// A session that has come to a run goes on in the run's notebook: what was counted before counts there.
-    fn go_on(&self, desk: &Desk, key: &SafeName, notebook: &mut Notebook) {
-        let Some(session) = self.event.session.and_then(SafeName::new).filter(|session| session != key)
-        else {
-            return;
-        };
-        if !notebook.sessions.insert(session.to_string()) {
-            return;
-        }
-        notebook.take_over(&desk.read(&session));
-        // With subagents and without a team it had a run of its own.
-        let alone =
-            self.archive.index(&Subject::Session(session)).and_then(|index| SafeName::new(&index.run));
-        if let Some(alone) = alone.filter(|alone| alone != key) {
-            notebook.take_over(&desk.read(&alone));
-        }
-    }
-
     /// Runs the checks of a task that is really completed. They may take minutes: the notebook is not kept open for them.
     fn check_completion(&self, desk: &Desk, key: &SafeName) -> io::Result<Option<Finding>> {
         let settings = &self.policy.completion_check;
@@ -124,7 +107,7 @@ impl Call<'_> {
             return Ok(None);
         }
         let mut notebook = desk.open(key)?.notebook;
-        self.go_on(desk, key, &mut notebook);
+        go_on(desk, self.archive, self.event.session, key, &mut notebook);
         let ledger = notebook.ledger;
         let team = team_state(self.archive, self.client, self.team, self.index, ledger);
         let due = completion_check::due(self.policy, &Facts { event: self.event, team: &team });

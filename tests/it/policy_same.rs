@@ -56,6 +56,11 @@ fn a_tool_that_was_refused_opened_no_turn() {
     let team = team(&format!("[policy.premature-shutdown]\nopen-turn = true\n{rule}"));
     team.event("SubagentStop", Some("bob"), json!({}));
     assert_eq!(team.pre("Bash", Some("bob"), json!({"command": "x"})), 2);
+    let request = json!({"session_id": super::policy_team::SESSION, "hook_event_name": "PreToolUse", "tool_name": "SendMessage",
+        "tool_input": {"to": "bob", "message": {"type": "shutdown_request", "reason": "done"}}});
+    let mut explain = team.stage.command(&["policy", "explain", "--run", "latest"]);
+    let said = super::stage::feed(&mut explain, request.to_string().as_bytes());
+    assert!(said.out.contains("verdict   allow"), "{}{}", said.out, said.err);
     assert_eq!(team.ask("bob"), 0);
     agree(&team);
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::stage::{Said, Stage, lines};
 
-const SESSION: &str = "11111111-2222-3333-4444-555555555555";
+pub const SESSION: &str = "11111111-2222-3333-4444-555555555555";
 pub const TEAM: &str = "session-11111111";
 
 pub struct Team {
