@@ -79,8 +79,7 @@ impl TeamState {
     }
 
     /// The state of the work, as a key: it changes when a task's status, owner or dependencies change, and, in a team
-    /// without tasks, when somebody was told something or told something. Before the dash stands how many tasks are
-    /// completed, for the guard to see that the work goes on.
+    /// without tasks, when somebody was told something or told something.
     pub fn key(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         for task in self.tasks.values() {
@@ -93,8 +92,6 @@ impl TeamState {
                 hasher.update(format!("{name}\0{:?}\0{:?}\n", deeds.told(), deeds.said).as_bytes());
             }
         }
-        let completed = |task: &&Task| task.status.as_deref() == Some("completed");
-        let done = self.tasks.values().filter(completed).count();
-        format!("{done}-{}", &hasher.finalize().to_hex()[..16])
+        hasher.finalize().to_hex()[..16].to_owned()
     }
 }

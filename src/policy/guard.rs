@@ -2,11 +2,11 @@
 //! Only a rule that the user made `lasting` stands, and only at a tool: that is no lock.
 //! States may alternate for ever, so there is a ceiling over all of them, until more of the work is done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Decision, Finding, Verdict};
+use super::{Decision, Finding, TeamState, Verdict};
 
 /// No team has so many gates, actors and rules at odds at once.
 const MOST: usize = 512;
@@ -25,8 +25,9 @@ pub struct Guard {
     pub blocks: BTreeMap<String, u32>,
     /// What was warned of: `gate\0about\0state\0what` → its place in the order of tellings.
     pub warned: BTreeMap<String, u32>,
-    /// The most tasks that were ever completed at a block. Only when there are more are the blocks forgotten.
-    pub done: usize,
+    /// The tasks that were ever seen completed, by id: the client erases their files, and no id comes twice. Only when
+    /// another joins them are the blocks forgotten; who completes the same task again does no more work.
+    pub completed: BTreeSet<String>,
 }
 
 /// Makes a verdict of a finding: counts it, lets it through when it was blocked `max_blocks` times in this state, or
@@ -75,13 +76,34 @@ pub fn most(gate: &str, max_blocks: u32) -> u32 {
 }
 
 impl Guard {
+    /// Looks at the tasks: where one is completed that never was before, the work goes on, and the blocks are forgotten.
+    pub fn look(&mut self, team: &TeamState) {
+        let done = || team.tasks.values().filter(|task| task.status.as_deref() == Some("completed"));
+        let new: Vec<String> =
+            done().map(|task| &task.id).filter(|id| !self.completed.contains(*id)).cloned().collect();
+        if new.is_empty() {
+            return;
+        }
+        self.blocks.clear();
+        self.completed.extend(new);
+        if self.completed.len() > MOST {
+            self.completed = done().map(|task| task.id.clone()).collect();
+        }
+    }
+
+    /// Takes over what was counted of the same actors elsewhere.
+    pub fn take_over(&mut self, other: &Guard) {
+        for (mine, theirs) in [(&mut self.blocks, &other.blocks), (&mut self.warned, &other.warned)] {
+            for (key, times) in theirs {
+                let kept = mine.entry(key.clone()).or_default();
+                *kept = (*kept).max(*times);
+            }
+        }
+        self.completed.extend(other.completed.iter().cloned());
+    }
+
     /// Counts one more block of a subject, unless it was blocked often enough in this state or in all, or the book is full.
     fn blocks_again(&mut self, subject: &str, state: &str, most: u32) -> bool {
-        let done = done(state);
-        if done > self.done {
-            self.done = done;
-            self.blocks.clear();
-        }
         let all = self.blocks.iter().filter(|(key, _)| whose(key) == whose(subject));
         let all = all.fold(0u32, |sum, (_, times)| sum.saturating_add(*times));
         let key = format!("{subject}{state}");
@@ -100,11 +122,6 @@ fn whose(key: &str) -> (&str, Option<&str>) {
     let mut parts = key.split('\0');
     let gate = parts.next().unwrap_or_default();
     (gate.split(':').next().unwrap_or(gate), parts.next())
-}
-
-/// How many tasks are completed in a state, as its key tells.
-fn done(state: &str) -> usize {
-    state.split_once('-').and_then(|(done, _)| done.parse().ok()).unwrap_or_default()
 }
 
 /// What a finding is counted under in every state: `gate\0about\0`.

@@ -142,6 +142,10 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
         prop_assert!(can_block || found.is_empty(), "{:?}: {found:?}", event.kind);
         prop_assert!(found.is_sorted_by(|one, other| one.decision >= other.decision));
         let (state, mut blocked) = (team.key(), false);
+        guard.look(&team);
+        if guard.completed.len() > done {
+            (done, counts) = (guard.completed.len(), Counts::new());
+        }
         for finding in &found {
             prop_assert!(finding.reason.chars().count() <= 600, "{}", finding.reason);
             prop_assert!(!finding.reason.chars().any(char::is_control), "{:?}", finding.reason);
@@ -152,9 +156,6 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             }
             prop_assert!(verdict.decision <= finding.decision);
             let (gate, rule) = (finding.gate.to_owned(), finding.rule.clone());
-            if guard.done > done {
-                (done, counts) = (guard.done, Counts::new());
-            }
             let count = counts.entry((gate, rule, finding.about.clone(), state.clone())).or_default();
             if verdict.decision == Decision::Block {
                 *count += u32::from(!finding.lasting);
