@@ -1,5 +1,7 @@
 //! The test itself: one run before one policy.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 
 use super::past::Past;
@@ -7,7 +9,7 @@ use super::record::Record;
 use crate::archive::Archive;
 use crate::config::{Policy, Rule};
 use crate::event::Recorded;
-use crate::gatekeeper::{Judgement, Notebook, asks_the_team, remember, weigh};
+use crate::gatekeeper::{Judgement, asks_the_team, remember, weigh};
 use crate::payload::{Kind, Payload};
 use crate::policy::gates::completion_check;
 use crate::policy::{Decision, Facts, Guard, Judged, Rules, TeamState, Verdict, judge};
@@ -52,25 +54,22 @@ pub struct Counts {
 /// Leads each event of a run before a policy. What is found in an event changes nothing of those behind it but what is
 /// counted: it happened. Only a tool that was held back then, as the record says, did not.
 pub fn test(archive: &Archive, record: &Record, policy: &Policy, rules: &[Rule]) -> Tested {
-    let course = Course { record, policy, rules: &Rules::of(rules) };
+    let course = Course { record, policy, rules: &Rules::of(rules), by_rule: !rules.is_empty() };
     let mut past = Past::new(archive, &record.journal, record.team.as_deref());
-    let mut notebook = Notebook::default();
+    let (mut guard, mut known) = (Guard::default(), HashSet::new());
     let mut tested = Tested { events: record.events.len(), ..Tested::default() };
     for (place, recorded) in record.events.iter().enumerate() {
-        if let Some(session) = &recorded.session
-            && notebook.sessions.insert(session.clone())
+        if let Some(session) = recorded.session.as_deref().filter(|session| known.insert(*session))
             && let Some(before) = record.before.get(session)
         {
-            notebook.ledger = std::mem::take(&mut past.team.ledger);
-            notebook.take_over(&course.alone(before));
-            past.team.ledger = std::mem::take(&mut notebook.ledger);
+            guard.take_over(&course.alone(before));
         }
         past.go_to(&recorded.id, &recorded.at);
         // A hook looks at no tasks where there is no team.
         if record.team.is_some() && Kind::named(&recorded.event).is_judged() {
             past.open();
         }
-        let (judgement, not_judged) = course.step(recorded, &mut past.team, &mut notebook.guard);
+        let (judgement, not_judged) = course.step(recorded, &mut past.team, &mut guard);
         let recorded = record.verdicts.get(&recorded.id).cloned().unwrap_or_default();
         if not_judged || !judgement.verdicts.is_empty() || !recorded.is_empty() {
             tested.found.push(Found { place, judgement, recorded, not_judged });
@@ -84,22 +83,27 @@ struct Course<'a> {
     record: &'a Record,
     policy: &'a Policy,
     rules: &'a Rules<'a>,
+    /// Whether there are rules: without a team, nothing else is asked.
+    by_rule: bool,
 }
 
 impl Course<'_> {
-    /// What a session's notebook says after these events, without a team.
-    fn alone(&self, events: &[Recorded]) -> Notebook {
+    /// What is counted in a session's notebook after these events, without a team.
+    fn alone(&self, events: &[Recorded]) -> Guard {
         let (mut team, mut guard) = (TeamState::default(), Guard::default());
         for recorded in events {
             self.step(recorded, &mut team, &mut guard);
         }
-        Notebook { ledger: team.ledger, guard, ..Notebook::default() }
+        guard
     }
 
     /// One event: what the policy says, and whether commands would have been run.
     fn step(&self, recorded: &Recorded, team: &mut TeamState, guard: &mut Guard) -> (Judgement, bool) {
         let payload = Payload::from_raw(&recorded.payload);
         let event = judged(recorded, &payload);
+        if team.name.is_none() && !(self.by_rule && event.kind.is_judged()) {
+            return (Judgement::default(), false);
+        }
         let facts = Facts { event, team };
         let not_judged = !completion_check::due(self.policy, &facts).is_empty();
         let findings = judge(self.policy, self.rules, &facts);

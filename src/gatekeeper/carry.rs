@@ -10,15 +10,15 @@ pub fn run_alone(archive: &Archive, session: &SafeName) -> Option<SafeName> {
     SafeName::new(&index.run)
 }
 
-/// Lets a session that has come to a run go on in the run's notebook, once: what was counted before counts there. `key` is
-/// the notebook's own.
+/// Lets a session that has come to a run go on in the run's notebook, once: what was counted before counts there. What it
+/// did does not: without a team it is not told when a tool comes back. `key` is the notebook's own.
 pub fn go_on(desk: &Desk, archive: &Archive, session: Option<&str>, key: &SafeName, notebook: &mut Notebook) {
     let Some(session) = session.and_then(SafeName::new).filter(|session| session != key) else { return };
     if !notebook.sessions.insert(session.to_string()) {
         return;
     }
-    notebook.take_over(&desk.read(&session));
+    notebook.guard.take_over(&desk.read(&session).guard);
     if let Some(alone) = run_alone(archive, &session).filter(|alone| alone != key) {
-        notebook.take_over(&desk.read(&alone));
+        notebook.guard.take_over(&desk.read(&alone).guard);
     }
 }

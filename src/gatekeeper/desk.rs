@@ -31,16 +31,8 @@ pub struct Notebook {
     pub ledger: Ledger,
     /// What was blocked and told how often.
     pub guard: Guard,
-    /// The sessions whose own notebooks, from before they were in this run, were taken over.
+    /// The sessions whose own counts, from before they were in this run, were taken over.
     pub sessions: BTreeSet<String>,
-}
-
-impl Notebook {
-    /// Takes over what was begun and counted in another: a session's events before they belonged to a run.
-    pub fn take_over(&mut self, other: &Notebook) {
-        self.guard.take_over(&other.guard);
-        self.ledger.take_over(&other.ledger);
-    }
 }
 
 /// A notebook that nobody else can write meanwhile.

@@ -103,17 +103,6 @@ impl Ledger {
         word.split_once('@').map_or(word, |(name, _)| name)
     }
 
-    /// Takes over the tools that were begun elsewhere and come back here.
-    pub fn take_over(&mut self, other: &Ledger) {
-        self.order = self.order.max(other.order);
-        for (id, began) in &other.begun {
-            self.begun.entry(id.clone()).or_insert_with(|| began.clone());
-        }
-        for (id, task) in &other.completing {
-            self.completing.entry(id.clone()).or_insert_with(|| task.clone());
-        }
-    }
-
     /// Remembers that somebody may stop: the approval of a request that was let through is no breach. Of everybody who
     /// was asked only those who are `meant`.
     pub fn let_go(&mut self, event: &Judged<'_>, meant: impl Fn(&str) -> bool) {
