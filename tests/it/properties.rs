@@ -68,7 +68,9 @@ proptest! {
         if payload.malformed.is_none() {
             let text = std::str::from_utf8(&bytes).unwrap().trim_start_matches('\u{feff}').trim_ascii();
             prop_assert_eq!(payload.raw.get(), text.replace(['\r', '\n'], ""), "verbatim but for line breaks");
-            prop_assert_eq!(serde_json::from_str::<Value>(payload.raw.get()).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+            // A number may be larger than any float: it is legal, and no `Value` holds it.
+            let read = |text: &str| serde_json::from_str::<Value>(text).ok();
+            prop_assert_eq!(read(payload.raw.get()), read(text));
         }
         let at = clock::stamp(time(0));
         let id = Id::new(time(0));
