@@ -16,18 +16,18 @@ pub fn remember(
         return;
     }
     team.observe(event, held_back);
-    // A request that was let through is answered without a breach, and so is one that would be held back and went out all
-    // the same. One that was only warned of is no such thing.
-    let free = verdicts.iter().filter(|verdict| verdict.decision != Decision::Warn);
-    let of = |verdict: &Verdict| {
-        findings.iter().find(|finding| {
-            finding.gate == PREMATURE_SHUTDOWN
-                && finding.code == verdict.code
-                && finding.reason == verdict.reason
-        })
+    // A request that was let through is answered without a breach; one that was only warned of is no such thing. What a
+    // back-test would have held back, the one to everybody with all its findings, went out all the same.
+    let of_gate = || verdicts.iter().filter(|verdict| verdict.gate == PREMATURE_SHUTDOWN);
+    let went_out = of_gate().any(|verdict| verdict.decision == Decision::Block);
+    let is_free = |finding: &&Finding| {
+        let mut free = of_gate().filter(|verdict| verdict.escalated || verdict.paused);
+        finding.gate == PREMATURE_SHUTDOWN
+            && (went_out
+                || free.any(|verdict| verdict.code == finding.code && verdict.reason == finding.reason))
     };
     let known = |finding: &Finding| team.ledger.named(&finding.about).to_owned();
-    let meant: Vec<String> = free.filter_map(of).map(known).collect();
+    let meant: Vec<String> = findings.iter().filter(is_free).map(known).collect();
     if !meant.is_empty() {
         team.ledger.let_go(event, |name| meant.iter().any(|known| known == name));
     }

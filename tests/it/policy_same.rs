@@ -51,6 +51,18 @@ fn of_everybody_who_was_asked_only_the_one_who_was_let_go_may_approve() {
 }
 
 #[test]
+fn a_request_to_everybody_that_went_out_is_told_once_and_no_approval_of_it() {
+    let team = team("[policy.premature-shutdown]\nmode = \"off\"\n");
+    team.task(1, "in_progress", "alice", &[]);
+    team.task(2, "in_progress", "bob", &[]);
+    assert_eq!([team.ask("*"), team.approve("alice"), team.approve("bob")], [0; 3]);
+    let default = team.stage.home().join("default.toml");
+    std::fs::write(&default, "").unwrap();
+    let said = team.stage.told(&["policy", "test", "latest", "--policy", default.to_str().unwrap()]);
+    assert!(said.contains(": 1 blocked"), "{said}");
+}
+
+#[test]
 fn a_tool_that_was_refused_opened_no_turn() {
     let rule = "[[rule]]\nname = \"r\"\ntools = [\"Bash\"]\naction = \"block\"\nreason = \"no\"\n";
     let team = team(&format!("[policy.premature-shutdown]\nopen-turn = true\n{rule}"));
