@@ -1,4 +1,6 @@
-//! Whether a process is still the one that it was.
+//! Whether a process is still the one that it was, and what ends this one.
+
+pub mod outlast;
 
 use rustix::process::{Pid, test_kill_process};
 

@@ -121,6 +121,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "paths",
             "payload",
             "policy",
+            "process",
             "prune",
             "recorder",
             "redact",

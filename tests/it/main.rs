@@ -30,6 +30,7 @@ mod many;
 mod messages;
 mod old_panes;
 mod origin;
+mod outlast;
 mod overrides;
 mod places;
 mod play;

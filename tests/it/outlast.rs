@@ -1,0 +1,48 @@
+//! A client that leaves ends the hooks that still run: their payloads are on record all the same.
+
+use std::io::Write;
+use std::process::{Child, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use super::stage::Stage;
+
+/// Waits until the process has a handler for a signal, or has gone.
+fn wait_for_handler(child: &mut Child, signal: Signal) {
+    let bit = 1u64 << (signal.as_raw() - 1);
+    let caught = |status: &str| {
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        mask.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & bit != 0)
+    };
+    while child.try_wait().unwrap().is_none() {
+        if std::fs::read_to_string(format!("/proc/{}/status", child.id())).is_ok_and(|status| caught(&status))
+        {
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_event_is_on_record_though_its_hook_was_told_to_end() {
+    let stage = Stage::new();
+    for signal in [Signal::TERM, Signal::HUP] {
+        let mut command = stage.command(&["hook", "session-end"]);
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = piped.spawn().unwrap();
+        wait_for_handler(&mut child, signal);
+        for _ in 0..2 {
+            kill_process(Pid::from_child(&child), signal).unwrap();
+        }
+        let session = format!("aaaaaaaa-0000-4000-8000-0000000000{:02}", signal.as_raw());
+        let payload = json!({"hook_event_name": "SessionEnd", "session_id": session, "reason": "other"});
+        child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{signal:?}: {output:?}");
+        assert_eq!(stage.log().last().unwrap()["session"], session);
+    }
+    assert_eq!(stage.log().len(), 2);
+    assert_eq!(stage.diagnostics(), "");
+}
