@@ -32,6 +32,7 @@ mod old_panes;
 mod origin;
 mod outlast;
 mod overrides;
+mod package;
 mod places;
 mod play;
 mod plugin;
