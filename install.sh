@@ -159,35 +159,46 @@ install_binary() {
 # The man pages and completions: where each lies in the source, and where it goes below the prefix.
 pages() {
     for page in "$root"/docs/man/*.1; do
-        [ ! -f "$page" ] || printf '%s|%s\n' "$page" "share/man/man1/${page##*/}"
+        [ ! -f "$page" ] || printf '%s\n' "docs/man/${page##*/} share/man/man1/${page##*/}"
     done
     while read -r page place; do
-        [ ! -f "$root/docs/completions/$page" ] || printf '%s|%s\n' "$root/docs/completions/$page" "$place"
+        [ ! -f "$root/$page" ] || printf '%s\n' "$page $place"
     done <<'PAGES'
-teamkeep.bash share/bash-completion/completions/teamkeep
-_teamkeep share/zsh/site-functions/_teamkeep
-teamkeep.fish share/fish/vendor_completions.d/teamkeep.fish
+docs/completions/teamkeep.bash share/bash-completion/completions/teamkeep
+docs/completions/_teamkeep share/zsh/site-functions/_teamkeep
+docs/completions/teamkeep.fish share/fish/vendor_completions.d/teamkeep.fish
 PAGES
+}
+
+# Whether a page is one of these, of whatever version: no link, and not somebody's own.
+is_page() {
+    [ -f "$1" ] && [ ! -L "$1" ] && grep -q -e '^\.TH teamkeep[-a-z]* 1 .*teamkeep' -e 'teamkeep__' \
+        -e '_teamkeep_commands' -e '__fish_teamkeep_needs_command' "$1"
 }
 
 # They are a help and no need: what cannot be written is told.
 install_pages() {
-    pages | while IFS='|' read -r page place; do
-        { make_directory "$(dirname "$prefix/$place")" && cp "$page" "$prefix/$place" &&
-            chmod 644 "$prefix/$place"; } || say "cannot write $prefix/$place"
+    pages | while read -r page place; do
+        place=$prefix/$place
+        if { [ -e "$place" ] || [ -L "$place" ]; } && ! is_page "$place"; then
+            say "$place is not teamkeep's: it stays as it is"
+            continue
+        fi
+        { make_directory "$(dirname "$place")" && cp "$root/$page" "$place.new" && chmod 644 "$place.new" &&
+            mv -f "$place.new" "$place"; } || say "cannot write $place"
     done
     [ ! -f "$prefix/share/man/man1/teamkeep.1" ] || say "man pages and completions are below $prefix/share"
 }
 
 remove_pages() {
     {
-        pages | cut -d '|' -f 2
+        pages | cut -d ' ' -f 2
         # Of another version.
         for page in "$prefix"/share/man/man1/teamkeep-*.1; do
             [ ! -f "$page" ] || printf '%s\n' "share/man/man1/${page##*/}"
         done
     } | sort -u | while IFS= read -r place; do
-        [ ! -f "$prefix/$place" ] || rm -f "$prefix/$place" || say "cannot remove $prefix/$place"
+        ! is_page "$prefix/$place" || rm -f "$prefix/$place" || say "cannot remove $prefix/$place"
         unmake_directory "$(dirname "$prefix/$place")"
     done
 }

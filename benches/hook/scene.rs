@@ -97,9 +97,12 @@ impl Scene {
     /// From here on each call is one that gates and ten of the user's own rules look at: a message to a teammate.
     pub fn judge(&mut self) {
         let rule = |number: usize| {
+            // Every second one is a regular expression.
+            let pattern =
+                if number.is_multiple_of(2) { "*forbidden word*" } else { "/forbidden +(word|name).*[0-9]/" };
             format!(
                 "[[rule]]\nname = \"rule-{number}\"\nevents = [\"PreToolUse\"]\ntools = [\"SendMessage\"]\n\
-                 match = {{ \"/tool_input/message\" = \"*forbidden word {number}*\" }}\naction = \"block\"\nreason = \"No.\"\n"
+                 match = {{ \"/tool_input/message\" = \"{pattern}\" }}\naction = \"block\"\nreason = \"No.\"\n"
             )
         };
         let rules: String = (0..10).map(rule).collect();

@@ -55,7 +55,7 @@ impl Archive {
     pub fn capture(&self, subject: &Subject, client: &Path, call: &Call<'_>) -> Captured {
         let index = self.index(subject);
         let seen = look(subject, index.as_ref(), client);
-        if !call.durable && is_unchanged(index.as_ref(), &seen) {
+        if !call.durable && is_unchanged(index.as_ref(), &seen) && !self.is_to_be_veiled(index.as_ref()) {
             return Captured { index, problems: seen.problems, ..Captured::default() };
         }
         let start = Instant::now();
@@ -71,6 +71,12 @@ impl Archive {
             }
             Err(error) => Captured { index, problems: vec![error.to_string()], ..Captured::default() },
         }
+    }
+
+    /// Whether the user has asked for no texts since the run began, and its record does not say so yet.
+    fn is_to_be_veiled(&self, index: Option<&Index>) -> bool {
+        let Some(index) = index.filter(|index| self.veiled && !index.ended) else { return false };
+        self.run(&index.run).is_some_and(|run| !run.veiled)
     }
 
     fn capture_alone(&self, subject: &Subject, client: &Path, call: &Call<'_>, why: &str) -> Captured {
@@ -146,10 +152,10 @@ impl Archive {
         }
         // The user may have asked for no texts since the run began.
         let known = self.run(&look.index.run);
-        let is_stale = look.run_changed || known.is_none_or(|run| self.veiled && !run.veiled);
+        let is_stale = look.run_changed || known.as_ref().is_none_or(|run| self.veiled && !run.veiled);
         if let (Some(lock), true) = (lock, is_stale) {
             let damaged = || dir.exists().then(|| self.rebuilt_run(subject, &look.index));
-            let record = look.record(subject, self.run(&look.index.run).or_else(damaged));
+            let record = look.record(subject, known.or_else(damaged));
             self.save_run(lock, &record, look.call.durable)?;
         }
         if let Some(snapshot) = snapshot {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::run::EndedBy;
 use super::store::{Archive, Subject, read_json, write_json};
 use crate::clock::{self, Time};
+use crate::json;
 
 /// An end that is still to be noted: `ending/<run>-<by>`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -32,7 +33,7 @@ impl Archive {
             ended => return ended,
         };
         let Some(index) = self.index(subject) else { return Err(refused) };
-        let name = format!("{}-{}", index.run, serde_json::to_value(by)?.as_str().unwrap_or_default());
+        let name = format!("{}-{}", index.run, json::word(&by));
         let ending = Ending {
             v: 1,
             subject: subject.key(),

@@ -1,16 +1,16 @@
-//! A look while it is taken: which run it is, which files are new or gone, and what of them can be kept.
+//! A look while it is taken: which run it is, which files are gone, and what is written of what was found.
 
-use std::borrow::Cow;
+mod content;
+mod keeping;
+
 use std::collections::HashSet;
-use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use chrono::TimeDelta;
 
 use super::capture::Call;
-use super::index::{Index, Seen};
-use super::object::Care;
+use super::index::Index;
 use super::run::{RunRecord, run_id};
 use super::scan::{Found, Scan};
 use super::snapshot::{Change, Snapshot};
@@ -18,19 +18,9 @@ use super::state::Held;
 use super::store::{Archive, Subject};
 use crate::clock;
 use crate::event::SafeName;
-use crate::fs::{self, Stamp};
 use crate::team::TeamConfig;
-use crate::veil;
 
-/// A file is read again after these pauses when it is no whole JSON: its writer may be half done.
-const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(3), Duration::from_millis(9)];
-
-/// All pauses of one look together: others wait for its lock, and the client for the hook.
-const ALL_PAUSES: Duration = Duration::from_millis(15);
-
-/// A file that changed so shortly before it was read may change again without a new stamp: the kernel's clock
-/// for files is that coarse.
-const FRESH: i64 = 50_000_000;
+use content::{ALL_PAUSES, Content};
 
 /// A look while it is taken.
 pub(super) struct Look<'a> {
@@ -171,131 +161,6 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Keeps every file whose stamp is new, or was too fresh to be trusted: the team's own first, then its tasks,
-    /// as many as there is time for.
-    pub(super) fn keep_files(&mut self, subject: &Subject, client: &Path) {
-        let mut left = 0;
-        let scan = self.scan;
-        let (team, tasks): (Vec<_>, Vec<_>) =
-            scan.found.iter().partition(|(path, _)| path.starts_with("teams/"));
-        for (path, found) in team.into_iter().chain(tasks) {
-            let known = self.index.files.get(path);
-            let trusted = known.is_some_and(|seen| !seen.fresh && seen.matches(found.stamp()));
-            let same = || known.and_then(|seen| seen.object.as_deref()) == self.known(path);
-            match found {
-                // Before a TeamDelete nothing is taken for kept that was not compared.
-                Found::File(_) if trusted && !self.call.durable && same() => {}
-                Found::Other(..) if trusted => {}
-                // However short the time is, each look gets on by one file.
-                Found::File(_) if (self.news > 0 || self.call.durable) && self.call.is_over() => left += 1,
-                Found::File(stamp) => {
-                    self.news += usize::from(known.is_none_or(|seen| !seen.matches(stamp)));
-                    self.keep_file(client, path);
-                }
-                Found::Other(stamp, what) => {
-                    self.index_changed = true;
-                    if !trusted {
-                        self.notes.push(format!("{path} is {what} and was not followed"));
-                        self.changed.push(Change {
-                            path: path.clone(),
-                            skipped: Some((*what).to_owned()),
-                            ..Change::default()
-                        });
-                    }
-                    self.index.files.insert(path.clone(), Seen::new(stamp, None, false));
-                }
-            }
-        }
-        if left > 0 {
-            let what =
-                format!("there was no time for {left} files of {}; the next call goes on", subject.name());
-            let told = if self.call.durable { &mut self.problems } else { &mut self.notes };
-            told.push(what);
-        }
-    }
-
-    fn keep_file(&mut self, client: &Path, path: &str) {
-        let is_config = path.ends_with("/config.json");
-        let read = match self.config.take_if(|_| is_config) {
-            Some(config) => Ok(config),
-            None => self.read(client, path),
-        };
-        match read {
-            Ok(Content { bytes, stamp, torn, read_at }) => {
-                // A store that refuses says nothing about the file: it is tried again at the next look.
-                let before = self.index.files.get(path);
-                let care = match (self.call.durable, before.is_some_and(|seen| seen.synced)) {
-                    (false, _) => Care::Usual,
-                    (true, true) if before.is_some_and(|seen| seen.matches(&stamp)) => Care::Compared,
-                    (true, _) => Care::Durable,
-                };
-                let bytes = match self.archive.veiled {
-                    true => veil::file(path, &bytes),
-                    false => Cow::Borrowed(bytes.as_slice()),
-                };
-                let object = match self.archive.objects.put(&bytes, care) {
-                    Ok(object) => object,
-                    Err(error) => return self.problems.push(format!("cannot keep {path}: {error}")),
-                };
-                let new = self.known(path) != Some(object.as_str());
-                if new {
-                    self.changed.push(Change {
-                        path: path.to_owned(),
-                        object: Some(object.clone()),
-                        size: stamp.size,
-                        torn,
-                        skipped: None,
-                    });
-                }
-                if torn && new {
-                    self.notes
-                        .push(format!("{path} was no whole JSON when it was read; it is kept as it was"));
-                }
-                // What is torn is tried again by the next look, and then believed.
-                let fresh = read_at.saturating_sub(stamp.changed) < FRESH || (torn && new);
-                let synced = care != Care::Usual;
-                self.index
-                    .files
-                    .insert(path.to_owned(), Seen { synced, ..Seen::new(&stamp, Some(object), fresh) });
-                self.index_changed = true;
-            }
-            // It went while we looked: what it said last was kept, or it was never there at a call's moment.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if self.index.files.remove(path).is_some() || self.known(path).is_some() {
-                    self.gone.push(path.to_owned());
-                }
-            }
-            Err(error) => self.skip(path, &error),
-        }
-    }
-
-    /// Notes that a file is there that could not be read. It is tried again when its stamp changes, and at the next
-    /// look where the disk was what failed.
-    fn skip(&mut self, path: &str, error: &io::Error) {
-        let bound = match error.kind() {
-            io::ErrorKind::FileTooLarge => "; `largest-file` under [archive] sets this",
-            _ => "",
-        };
-        self.problems.push(format!("cannot keep {path}: {error}{bound}"));
-        let Some(found) = self.scan.found.get(path) else { return };
-        if matches!(
-            error.kind(),
-            io::ErrorKind::PermissionDenied | io::ErrorKind::FileTooLarge | io::ErrorKind::InvalidInput
-        ) {
-            let skipped = Some(error.to_string());
-            let known = self.index.files.insert(path.to_owned(), Seen::new(found.stamp(), None, false));
-            self.index_changed = true;
-            if known.is_none_or(|seen| seen.object.is_some() || !seen.matches(found.stamp())) {
-                self.changed.push(Change {
-                    path: path.to_owned(),
-                    size: found.stamp().size,
-                    skipped,
-                    ..Change::default()
-                });
-            }
-        }
-    }
-
     /// A directory that could not be looked at has lost nothing yet.
     pub(super) fn note_gone(&mut self, subject: &Subject) {
         if self.scan.problems.is_empty() {
@@ -363,39 +228,5 @@ impl<'a> Look<'a> {
             self.index.created_at.and_then(clock::from_millis).map(clock::stamp).or(record.created_at);
         record.client_pid = self.index.lead_pid.or(record.client_pid);
         record
-    }
-}
-
-/// What a file said.
-struct Content {
-    bytes: Vec<u8>,
-    stamp: Stamp,
-    /// Whether it was no whole JSON, or was written while it was read.
-    torn: bool,
-    /// The clock for files, before it was read.
-    read_at: i64,
-}
-
-impl Look<'_> {
-    /// Reads a file, again where it is no whole JSON, as long as the look has pauses left. What is empty, or was as
-    /// torn at the last look, is not waited for.
-    fn read(&mut self, client: &Path, path: &str) -> io::Result<Content> {
-        let json = path.ends_with(".json");
-        let mut pauses = PAUSES.iter();
-        loop {
-            let read_at = clock::file_time();
-            let read = fs::read_steady(&client.join(path), self.archive.largest)?;
-            let cut = json && serde_json::from_slice::<serde::de::IgnoredAny>(&read.bytes).is_err();
-            let stamp = Stamp::of(&read.metadata);
-            let known = self.index.files.get(path).is_some_and(|seen| seen.matches(&stamp));
-            let pause = pauses.next().filter(|pause| **pause <= self.pauses);
-            match pause.filter(|_| cut && !known && !read.bytes.is_empty()) {
-                Some(pause) => {
-                    self.pauses -= *pause;
-                    std::thread::sleep(*pause);
-                }
-                None => return Ok(Content { bytes: read.bytes, stamp, torn: cut || !read.steady, read_at }),
-            }
-        }
     }
 }

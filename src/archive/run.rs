@@ -128,6 +128,12 @@ impl RunRecord {
         true
     }
 
+    /// Whether a teammate of this name had a split pane, and so a session, of its own.
+    pub fn has_pane(&self, name: &str) -> bool {
+        let mut panes = self.sessions.iter().filter(|session| session.role == SessionRole::Pane);
+        panes.any(|session| session.name.as_deref() == Some(name))
+    }
+
     /// Opens it again: it is alive after all.
     pub fn reopen(&mut self) {
         self.ended_at = None;

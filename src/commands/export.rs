@@ -4,11 +4,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::reading;
-use crate::bundle::{Cleaner, Gathered, gather, homes};
+use super::{output, reading};
+use crate::bundle::{Cleaner, Gathered, gather};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::redact::Redactor;
+use crate::render;
 use crate::ui;
 
 /// Arguments of `teamkeep export`.
@@ -42,7 +42,7 @@ Examples:
   teamkeep export parser-team -o parser-team.teamkeep.tar.gz
 
   # the last run to another machine, without keys, tokens, addresses and home directories
-  teamkeep export latest --redact -o - | ssh other teamkeep import /dev/stdin";
+  teamkeep export latest --redact -o - | ssh other teamkeep import -";
 
 /// Runs it.
 ///
@@ -58,19 +58,11 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if !to_stdout {
         refuse_taken(&args.output, args.force)?;
     }
-    let dir = directory(&args.output);
-    if !to_stdout && !dir.is_dir() {
-        let what = format!("cannot write {}", args.output.display());
-        return Err(Error::new(format!("{what}: there is no directory {}", dir.display())));
+    let dir = output::directory(&args.output);
+    if !to_stdout {
+        output::check_directory(&args.output)?;
     }
-    let cleaner = match args.redact {
-        true => {
-            let own = context.env.home.iter().filter_map(|home| home.to_str().map(str::to_owned));
-            let homes: Vec<String> = homes(run).into_iter().chain(own).collect();
-            Some(Cleaner::new(Redactor::new(&context.config.privacy, &homes)?))
-        }
-        false => None,
-    };
+    let cleaner = args.redact.then(|| reading::redactor(context, run)).transpose()?.map(Cleaner::new);
     let mut progress = context.ui.progress("gathering", 0);
     let spool = (!to_stdout).then_some(dir);
     let mut gathered = gather(&library, run, cleaner.as_ref(), spool, &mut |bytes| progress.add(bytes))?;
@@ -100,23 +92,9 @@ fn tell(context: &Context, args: &Args, gathered: &Gathered) {
         _ => format!(" to {}", args.output.display()),
     };
     context.ui.say(&format!("exported run {} ({what}){to}", manifest.run));
-    if args.redact {
-        context.ui.say(&counted(manifest.redacted.iter().flatten()));
+    if let Some(counts) = manifest.redacted.as_ref().filter(|_| args.redact) {
+        context.ui.say(&render::taken_out(counts));
     }
-}
-
-/// How much was taken out, by name.
-fn counted<'a>(counts: impl Iterator<Item = (&'a String, &'a u64)>) -> String {
-    let counts: Vec<String> = counts.map(|(name, count)| format!("{name} {count}")).collect();
-    match counts.as_slice() {
-        [] => "redacted: nothing was found".to_owned(),
-        counts => format!("redacted: {}", counts.join(", ")),
-    }
-}
-
-/// The directory that a file is in.
-fn directory(path: &Path) -> &Path {
-    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn refuse_taken(path: &Path, force: bool) -> Result<()> {

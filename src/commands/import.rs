@@ -1,6 +1,8 @@
 //! `teamkeep import FILE`: a run that was exported elsewhere, on record here.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::reading;
@@ -13,7 +15,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
-    /// What `teamkeep export` wrote
+    /// What `teamkeep export` wrote; `-` for stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The most that it may unpack to, however small it is; without it 4 GiB, and 200 times its own size
@@ -36,6 +38,16 @@ fn size(text: &str) -> std::result::Result<u64, String> {
     config::parse_size(text).ok_or_else(|| "write it as \"4 GiB\" or \"512 MiB\"".to_owned())
 }
 
+/// The file, and how long it is where that is known.
+fn open(path: &Path) -> io::Result<(Box<dyn Read>, u64)> {
+    if path.as_os_str() == "-" {
+        return Ok((Box::new(io::stdin().lock()), 0));
+    }
+    let file = File::open(path)?;
+    let length = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
+    Ok((Box::new(file), length))
+}
+
 /// Runs it.
 ///
 /// # Errors
@@ -47,9 +59,13 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         what: format!("cannot import {}", args.file.display()),
         ..error
     };
+    if args.file.as_os_str() == "-" && io::stdin().is_terminal() {
+        return Err(
+            Error::usage("an export is no text: stdin is a terminal").hint("name a file, or pipe one in")
+        );
+    }
     context.paths.secure()?;
-    let file = std::fs::File::open(&args.file).map_err(|error| cannot(error.into()))?;
-    let length = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
+    let (file, length) = open(&args.file).map_err(|error| cannot(error.into()))?;
     let archive = reading::library(context)?.archive;
     let right = archive.maintain(context.config.log.lock_patience)?;
     // Listed under the lock: two imports of one run are one after the other.

@@ -28,13 +28,21 @@ pub fn moment(text: &str, run: &RunRecord, now: Time) -> Result<Time> {
     start.checked_add_signed(chrono::Duration::milliseconds(sign * millis)).ok_or_else(wrong)
 }
 
-/// Says when a moment is not in the run: what is shown is nothing then, or what was left.
-pub fn beside(context: &Context, run: &RunRecord, moments: &[&str]) {
-    if moments.iter().any(|at| *at < run.started_at.as_str()) {
+/// Says when a moment is not in the run: what is shown is nothing then, or what was left. Each comes as it was given
+/// and as it was read; an age may have been meant from the start of the run.
+pub fn beside(context: &Context, run: &RunRecord, moments: &[(&str, &str)]) {
+    let early = moments.iter().find(|(_, at)| *at < run.started_at.as_str());
+    let late =
+        run.ended_at.as_deref().and_then(|ended| moments.iter().find(|(_, at)| *at > ended).zip(Some(ended)));
+    if early.is_some() {
         context.ui.say(&format!("the run begins at {}", run.started_at));
     }
-    if let Some(ended) = run.ended_at.as_deref().filter(|ended| moments.iter().any(|at| at > ended)) {
+    if let Some((_, ended)) = late {
         let since = render::since(&run.started_at, ended).unwrap_or_default();
         context.ui.say(&format!("the run had ended at {ended} (+{since})"));
+    }
+    let given = early.or(late.map(|(moment, _)| moment)).map(|(given, _)| *given);
+    if let Some(age) = given.filter(|given| matches!(When::parse(given), Ok(When::Ago(_)))) {
+        context.ui.say(&format!("{age} is an age; +{age} counts from the start of the run"));
     }
 }

@@ -25,10 +25,26 @@ pub fn save(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
             .hint("write over it with --force, or name another file")),
         // A link stays one: what it points to is written.
         Ok(_) => fs::write_atomic(&path.canonicalize().map_err(wrong)?, bytes, true).map_err(Error::from),
-        Err(_) if path.parent().is_some_and(|dir| !dir.as_os_str().is_empty() && !dir.is_dir()) => {
-            let dir = path.parent().unwrap_or(path).display();
-            Err(Error::new(format!("cannot write {}: there is no directory {dir}", path.display())))
+        Err(_) => {
+            check_directory(path)?;
+            fs::write_atomic(path, bytes, true).map_err(Error::from)
         }
-        Err(_) => fs::write_atomic(path, bytes, true).map_err(Error::from),
     }
+}
+
+/// The directory that a file is in, or is to be in.
+pub fn directory(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Says so when there is no directory for a file.
+///
+/// # Errors
+/// When there is none.
+pub fn check_directory(path: &Path) -> Result<()> {
+    let dir = directory(path);
+    if dir.is_dir() {
+        return Ok(());
+    }
+    Err(Error::new(format!("cannot write {}: there is no directory {}", path.display(), dir.display())))
 }

@@ -4,11 +4,13 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use crate::archive::Archive;
+use crate::archive::{Archive, RunRecord};
+use crate::bundle;
 use crate::config::Keeping;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::log::Problems;
+use crate::redact::Redactor;
 use crate::timeline::{Library, Opened};
 use crate::ui;
 
@@ -28,6 +30,16 @@ pub fn library(context: &Context) -> Result<Library> {
     );
     archive.veiled = context.config.privacy.record == Keeping::Metadata;
     Ok(Library::open(archive, context.paths.log()))
+}
+
+/// What takes out of a run's texts what others are not to see, the homes of those whose run it is included.
+///
+/// # Errors
+/// When a pattern of the configuration cannot be used.
+pub fn redactor(context: &Context, run: &RunRecord) -> Result<Redactor> {
+    let own = context.env.home.iter().map(|home| home.display().to_string());
+    let homes: Vec<String> = bundle::homes(run).into_iter().chain(own).collect();
+    Redactor::new(&context.config.privacy, &homes)
 }
 
 /// Writes text to stdout; a reader that has had enough is no error.

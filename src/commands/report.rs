@@ -5,10 +5,8 @@ use std::process::ExitCode;
 
 use super::{output, reading};
 use crate::archive::RunRecord;
-use crate::bundle;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::redact::Redactor;
 use crate::render::{self, Listing};
 use crate::report::Report;
 use crate::timeline::merge;
@@ -107,9 +105,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 
 /// Takes out what others are not to see.
 fn redacted(context: &Context, run: &RunRecord, report: &Report) -> Result<Report> {
-    let own = context.env.home.iter().map(|home| home.display().to_string());
-    let homes: Vec<String> = bundle::homes(run).into_iter().chain(own).collect();
-    let redactor = Redactor::new(&context.config.privacy, &homes)?;
+    let redactor = reading::redactor(context, run)?;
     report.redacted(&redactor).map_err(|error| {
         Error::new(format!("cannot redact the report: {error}"))
             .hint("a pattern under [[privacy.pattern]] means more than texts; make it narrower")

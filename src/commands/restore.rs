@@ -110,8 +110,8 @@ fn meant<'a>(
         .map(|text| moment(text, &material.run, context.clock.now()))
         .transpose()?
         .map(clock::stamp);
-    if let Some(at) = &at {
-        beside(context, &material.run, &[at]);
+    if let (Some(given), Some(at)) = (&args.at, &at) {
+        beside(context, &material.run, &[(given, at)]);
     }
     Ok((&library.archive, material, at))
 }

@@ -49,8 +49,8 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         }
         let at =
             args.at.as_deref().map(|text| moment(text, &material.run, now)).transpose()?.map(clock::stamp);
-        if let Some(at) = &at {
-            beside(context, &material.run, &[at]);
+        if let (Some(given), Some(at)) = (&args.at, &at) {
+            beside(context, &material.run, &[(given, at)]);
         }
         let state = state(&library.archive, material, at.as_deref());
         if args.json {
@@ -78,7 +78,7 @@ fn compare(
         return Err(Error::usage(format!("{from} is later than {to}"))
             .hint(format!("the earlier moment comes first: --diff {} {}", moments[1], moments[0])));
     }
-    beside(context, &material.run, &[&from, &to]);
+    beside(context, &material.run, &[(moments[0], &from), (moments[1], &to)]);
     let [from, to] = [from, to].map(|at| state(&library.archive, material, Some(&at)));
     let diff = diff(&from, &to);
     if args.json {

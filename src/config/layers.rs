@@ -55,6 +55,16 @@ impl Files {
     }
 }
 
+impl Files {
+    /// What is to be said of a project's file that is not there, and was trusted once.
+    pub(super) fn gone(&self) -> Option<Problem> {
+        self.project
+            .as_deref()
+            .filter(|file| source::is_absent(file))
+            .and_then(|file| project::gone(file, &self.trust))
+    }
+}
+
 impl Effective {
     /// Whether a file was left out whole.
     pub fn is_broken(&self) -> bool {
@@ -96,6 +106,7 @@ pub(super) fn load_with(files: &Files, care: Cares) -> Effective {
     if let Some(project) = project.and_then(|path| read(path, source::LARGEST_PROJECT, &mut effective)) {
         effective.take_project(&project, &files.trust, care.project);
     }
+    effective.problems.extend(files.gone());
     if !effective.settings.is_empty() {
         match build(&effective.settings) {
             Ok(config) => effective.config = config,

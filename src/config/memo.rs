@@ -37,11 +37,11 @@ struct Written<'a> {
 
 /// [`layers::load`], with `memo` as the file to remember by. Settings and origins are not told by it.
 pub fn load(files: &Files, memo: &Path) -> Effective {
-    let alone = files.project.as_deref().is_none_or(source::is_absent);
-    if alone {
-        return load_user(files, memo);
+    let mut user = load_user(&Files { project: None, ..files.clone() }, memo);
+    if files.project.as_deref().is_none_or(source::is_absent) {
+        user.problems.extend(files.gone());
+        return user;
     }
-    let user = load_user(&Files { project: None, ..files.clone() }, memo);
     let known = if user.problems.is_empty() { Care::Swift } else { Care::Whole };
     layers::load_with(files, Cares { user: known, project: Care::Swift })
 }

@@ -70,6 +70,7 @@ codes! {
     WouldLoosen "would-loosen" Warning "A project's file would loosen what the user's file or the default says; it is left out.",
     RuleNameTaken "rule-name-taken" Warning "A project's rule has the name of one of the user's rules; it is left out.",
     Untrusted "untrusted" Warning "A project's checks and rules do not run before `teamkeep policy trust`, nor after the file changed.",
+    TrustGone "trust-gone" Warning "A project's file that was trusted is no longer there, or has no checks and rules any more.",
     BadTrust "bad-trust" Warning "What was trusted cannot be read; so nothing is.",
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::check::Entry;
 use super::problem::{Code, Problem};
 use super::settings::{Layer, Settings, build, setting};
-use super::source::Read;
+use super::source::{self, Read};
 use super::trust::{Trust, name_of};
 use super::written::quoted;
 use super::{Check, Rule};
@@ -97,8 +97,21 @@ pub(super) fn weigh(
         project.name = name_of(&project.path);
         project.standing = standing(&project, trust, problems);
         problems.extend(project.complaint());
+    } else {
+        problems.extend(gone(&project.path, trust));
     }
     (project, place(&added))
+}
+
+/// What is to be said of a project's file that runs nothing, or is not there at all, and was trusted once: whoever took
+/// its checks away may not be who trusted them.
+pub(super) fn gone(file: &Path, trust: &Path) -> Option<Problem> {
+    let known = Trust::load(trust).ok().filter(|known| known.files().next().is_some())?;
+    known.of(&name_of(file))?;
+    let what = if source::is_absent(file) { "it is no longer there" } else { "it has none any more" };
+    let message = format!("the checks and rules that were trusted do not run: {what}");
+    let problem = Problem::of_file(Code::TrustGone, file, message);
+    Some(problem.hint("put them back, or forget them: teamkeep policy trust --remove"))
 }
 
 fn is_name(path: &str) -> bool {

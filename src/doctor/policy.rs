@@ -8,7 +8,8 @@ use crate::config::{Code as Kind, Problem, Standing};
 /// Looks whether they make sense.
 pub fn files(facts: &Facts<'_>, misnamed: Option<&Problem>) -> Finding {
     let code = Code::PolicyFiles;
-    let is_trust = |problem: &&Problem| matches!(problem.code, Kind::Untrusted | Kind::BadTrust);
+    let is_trust =
+        |problem: &&Problem| matches!(problem.code, Kind::Untrusted | Kind::TrustGone | Kind::BadTrust);
     let problems: Vec<&Problem> = misnamed
         .into_iter()
         .chain(facts.policy.problems.iter().filter(|problem| !is_trust(problem)))
@@ -45,6 +46,10 @@ pub fn trust(facts: &Facts<'_>) -> Finding {
     if let Some(bad) = facts.policy.problems.iter().find(|problem| problem.code == Kind::BadTrust) {
         let what = format!("what was trusted cannot be read, so nothing is: {}", bad.message);
         return Finding::bad(code, what).mend(format!("mend {}", facts.paths.trust().display()));
+    }
+    if let Some(gone) = facts.policy.problems.iter().find(|problem| problem.code == Kind::TrustGone) {
+        let what = format!("{}: {}", gone.path.display(), gone.message);
+        return Finding::warn(code, what).mend(format!("{} policy trust --remove", facts.call));
     }
     let Some(project) = &facts.policy.project else {
         return Finding::ok(code, "this project has no policy file");

@@ -2,9 +2,9 @@
 
 use std::cell::OnceCell;
 
-use crate::config::Program;
 pub use crate::config::pattern::matches as glob;
 use crate::config::pattern::{reach, regex_of};
+use crate::config::{Program, needle};
 
 /// Whether one of these globs means the text; no globs mean all.
 pub fn any(patterns: &[String], text: &str) -> bool {
@@ -54,6 +54,9 @@ impl<'a> Pattern<'a> {
             let most = reach(self.text);
             return if text.len() > most { Err(too_long(most)) } else { Ok(glob(self.text, text)) };
         };
+        if needle(expression).is_some_and(|needle| !text.contains(needle)) {
+            return Ok(false);
+        }
         let program = self.program.get_or_init(|| Program::of(expression).ok());
         let program = program.as_ref().ok_or(Unsaid::Unfit)?;
         program.means(text).ok_or_else(|| too_long(program.reach()))
@@ -89,6 +92,7 @@ mod tests {
     #[test]
     fn a_pattern_that_cannot_say_does_not_say_no() {
         let long = "x".repeat(8 << 20);
+        assert_eq!(Pattern::of("/git push/").means(&long), Ok(false), "what it needs is not there");
         for pattern in ["/x/", "*?xxxxxxxxxx", "*[xy]xxxxxx*"] {
             assert!(matches!(Pattern::of(pattern).means(&long), Err(Unsaid::TooLong { .. })), "{pattern}");
         }

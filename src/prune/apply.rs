@@ -22,7 +22,7 @@ pub struct Pruned {
     pub contents: usize,
     /// How many segments of the log.
     pub segments: usize,
-    /// The bytes of the contents and the segments.
+    /// The bytes of the runs, the contents and the segments.
     pub bytes: u64,
     /// What could not go, and why.
     pub problems: Vec<String>,
@@ -55,10 +55,12 @@ pub fn apply(survey: &Survey, plan: &Plan, ground: &Ground<'_>, done: &mut dyn F
     ground.right.forget()?;
     let mut all_went = true;
     for going in &plan.runs {
-        let run = &survey.runs[going.place].run;
+        let held = &survey.runs[going.place];
+        let run = &held.run;
         match ground.right.retire(run) {
             Ok(true) => {
                 pruned.runs += 1;
+                pruned.bytes += held.bytes;
                 // Its name became a directory's, and is no path. One that stays is made anew or read by nobody.
                 // What a human let through lies beside the notebooks, and is no run's.
                 if !run.run.eq_ignore_ascii_case("overrides") {

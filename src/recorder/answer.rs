@@ -6,6 +6,7 @@ use crate::payload::{Kind, Payload};
 use crate::policy::escaped;
 use crate::response::Answer;
 
+use super::changed::is_unrun;
 use super::record::{Recorder, Step};
 
 /// Characters of the causes that a reason quotes.
@@ -56,8 +57,12 @@ impl Recorder {
 
     /// What a project wants to run and may not. The user alone is told: it is the user's to trust.
     fn untrusted(&self) -> Option<String> {
-        let problem = self.problems.iter().find(|problem| problem.code == Code::Untrusted)?;
+        let problem = self.problems.iter().find(|problem| is_unrun(problem.code))?;
         let project = problem.path.ancestors().nth(2)?;
+        if problem.code == Code::TrustGone {
+            let path = escaped(&problem.path.display().to_string(), LONGEST);
+            return Some(format!("teamkeep: {path}: {}", problem.message));
+        }
         Some(format!(
             "teamkeep: the project's own checks and rules do not run, in {}: {}. To look at them and let them run: \
              teamkeep policy trust --project {}",

@@ -1,11 +1,9 @@
 //! A project's file that somebody trusted and that changed since: nothing of it runs, and that is not to be silent.
 
-use std::path::Path;
-
 use super::record::{Outcome, Recorder, Step, Voice};
 use crate::clock;
 use crate::config::trust::{Trust, name_of};
-use crate::config::{Code, OnError, source};
+use crate::config::{Code, OnError, Problem, source};
 use crate::error::Error;
 use crate::event::Id;
 use crate::gatekeeper;
@@ -17,6 +15,11 @@ use crate::veil;
 
 /// Characters of a path that is told.
 const LONGEST: usize = 300;
+
+/// Whether checks and rules of a project do not run for this.
+pub(super) fn is_unrun(code: Code) -> bool {
+    matches!(code, Code::Untrusted | Code::TrustGone)
+}
 
 impl Recorder {
     /// Says so to the user and on record, once a session for each content, at the first event that is judged and has
@@ -32,7 +35,7 @@ impl Recorder {
         if !starts && !step.kind.is_judged() {
             return;
         }
-        let Some((path, hash)) = self.changed() else { return };
+        let Some((problem, hash)) = self.changed() else { return };
         if voice.memory.changed.as_ref() == Some(&hash) {
             return;
         }
@@ -45,11 +48,14 @@ impl Recorder {
             return;
         }
         voice.memory.changed = Some(hash);
-        let reason = format!(
-            "{} changed since it was trusted: the project's own checks and rules do not run any more, until somebody \
-             looks at them (teamkeep policy trust)",
-            escaped(&path.display().to_string(), LONGEST)
-        );
+        let path = escaped(&problem.path.display().to_string(), LONGEST);
+        let reason = match problem.code {
+            Code::TrustGone => format!("{path}: {}", problem.message),
+            _ => format!(
+                "{path} changed since it was trusted: the project's own checks and rules do not run any more, until \
+                 somebody looks at them (teamkeep policy trust)"
+            ),
+        };
         let mut verdict = failure::verdict(OnError::Allow, step.kind, failure::UNTRUSTED, reason.clone());
         if self.is_veiled() {
             verdict.reason = veil::stand_in(reason.as_bytes());
@@ -62,13 +68,12 @@ impl Recorder {
         outcome.answer = Answer::tell(&format!("teamkeep: {reason}"));
     }
 
-    /// The file, and the hash of what stands in it now.
-    fn changed(&self) -> Option<(&Path, String)> {
-        let left_out =
-            self.problems.iter().find(|problem| problem.code == Code::Untrusted || problem.is_error())?;
+    /// What is wrong with the file, and the hash of what stands in it now.
+    fn changed(&self) -> Option<(&Problem, String)> {
+        let left_out = self.problems.iter().find(|problem| is_unrun(problem.code) || problem.is_error())?;
         let trust = Trust::load(&self.paths.trust()).ok()?;
         trust.of(&name_of(&left_out.path))?;
         let hash = source::hash(&left_out.path).map(|hash| hash.to_hex().to_string());
-        Some((&left_out.path, hash.unwrap_or_default()))
+        Some((left_out, hash.unwrap_or_default()))
     }
 }

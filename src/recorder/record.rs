@@ -254,16 +254,6 @@ impl Recorder {
         let settled = archive.settle(Duration::ZERO);
         let own = voice.own.as_ref();
         let name = voice.resolved.name.as_deref();
-        // The user may have asked for no texts since the run began: that is on record also where no file has changed.
-        let is_open = |run: &String| archive.run(run).is_some_and(|run| !run.veiled);
-        if let (Some(own), Some(_)) = (own, voice.run.as_ref().filter(|run| archive.veiled && is_open(run))) {
-            let veiled = archive.amend(own, |_, run| {
-                let open = !run.veiled;
-                run.veiled = true;
-                open
-            });
-            outcome.note("note that no texts are wanted", veiled);
-        }
         if let (Some(own), Some(run)) = (own, &voice.run)
             && (voice.memory.run.as_ref() != Some(run) || step.kind == Kind::SessionEnd)
         {

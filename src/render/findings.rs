@@ -50,7 +50,7 @@ fn checked(checked: &Checked) -> String {
         format!("{} ({})", number(checked.objects, "object"), size(bytes)),
         number(checked.manifests, "manifest"),
         number(checked.transcripts, "transcript"),
-        number(checked.events, "event"),
+        number(checked.events, "log line"),
     ]
     .join(", ")
 }

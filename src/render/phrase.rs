@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 
 use super::notice::notice;
-use super::words::{count, decision, first_line, size};
+use super::words::{count, decision, first_line, size, untagged};
 use crate::policy::{Decision, bare};
 use crate::timeline::{Entry, Kind};
 
@@ -64,7 +64,11 @@ fn ruled(entry: &Entry, gate: &str, reason: &str) -> (Style, String) {
         _ => "was let through".to_owned(),
     };
     let style = entry.decision.map_or_else(Style::new, decision);
-    (style, format!("{what}: {} ({gate})", first_line(bare(reason))))
+    let why = match reason {
+        "" => String::new(),
+        reason => format!(": {}", first_line(bare(reason))),
+    };
+    (style, format!("{what}{why} ({gate})"))
 }
 
 fn erased(reason: &str) -> String {
@@ -97,12 +101,13 @@ fn refused(entry: &Entry, to: &str) -> String {
             entry.summary.clone().unwrap_or_else(|| first_line(entry.text.as_deref().unwrap_or_default()))
         ),
     };
-    let why = entry.refusal.as_deref().unwrap_or_default().trim();
-    let why = why.trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
-    if why.is_empty() {
-        format!("could not {what}")
-    } else {
-        format!("could not {what}: {}", first_line(bare(why)))
+    if entry.of.is_some() {
+        // The verdict follows, with its reason.
+        return format!("could not {what}");
+    }
+    match untagged(entry.refusal.as_deref().unwrap_or_default()) {
+        "" => format!("could not {what}"),
+        why => format!("could not {what}: {}", first_line(bare(why))),
     }
 }
 

@@ -80,7 +80,8 @@ fn lines(status: &Status, now: Time, columns: Option<usize>) -> Vec<String> {
     let page = Page { now, columns };
     let mut lines: Vec<String> = Vec::new();
     if status.teams.is_empty() {
-        lines.push(page.line(&[(Style::new(), "no team is alive", 0)]));
+        let next = if status.record.runs > 0 { "; `teamkeep replay` tells the last run" } else { "" };
+        lines.push(page.line(&[(Style::new(), &format!("no team is alive{next}"), 0)]));
     }
     for team in &status.teams {
         page.team(team, &mut lines);
@@ -207,7 +208,7 @@ impl Page {
         let told = format!(
             "on record: {}, {about}{}, {more}{bytes}",
             count(record.runs, "run"),
-            count(events, "event")
+            count(events, "log line")
         );
         self.line(&[(Style::new().dimmed(), &told, 0)])
     }

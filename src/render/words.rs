@@ -1,10 +1,13 @@
 //! Times, sizes and counts as people read them.
 
+use std::collections::BTreeMap;
+
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
 use crate::clock::{self, Time};
 use crate::event::LEAD;
+use crate::json;
 use crate::policy::Decision;
 use crate::timeline::Summary;
 
@@ -53,10 +56,24 @@ pub fn minute(time: Time) -> String {
     time.format("%Y-%m-%d %H:%M").to_string()
 }
 
+/// What the client says of a tool's failure, without the tags around it.
+pub fn untagged(failure: &str) -> &str {
+    failure.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>")
+}
+
 /// What ended a run, or that nothing did.
 pub fn end_of(run: &Summary) -> String {
-    let by = run.ended_by.and_then(|by| serde_json::to_value(by).ok()?.as_str().map(str::to_owned));
+    let by = run.ended_by.map(|by| json::word(&by));
     by.unwrap_or_else(|| if run.gone.is_some() { "client gone" } else { "alive" }.to_owned())
+}
+
+/// How much was taken out of texts: `redacted: email 12, home 3`.
+pub fn taken_out(counts: &BTreeMap<String, u64>) -> String {
+    let counts: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    match counts.as_slice() {
+        [] => "redacted: nothing was found".to_owned(),
+        counts => format!("redacted: {}", counts.join(", ")),
+    }
 }
 
 /// The beginning of a run's id that means no other of them: 8 characters, or as many as it takes.

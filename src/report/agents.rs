@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::case::Case;
 use super::turns::Turn;
-use crate::archive::SessionRole;
 use crate::event::ActorKind;
 use crate::team::{Notice, Tokens};
 use crate::timeline::{Heard, Told};
@@ -18,7 +17,7 @@ pub struct Agent {
     /// The name.
     pub name: String,
     /// `lead`, `teammate`, `subagent` or `helper`.
-    pub kind: String,
+    pub kind: ActorKind,
     /// Every agent or session that acted under it, by when it was first seen.
     pub instances: Vec<Instance>,
 }
@@ -108,12 +107,7 @@ pub fn agents(case: &Case<'_>, turns: &[Turn]) -> Vec<Agent> {
             instance.count(case, turns);
         }
     }
-    let agent = |(name, kind, instances): (String, ActorKind, _)| Agent {
-        name,
-        kind: kind.word().to_owned(),
-        instances,
-    };
-    found.into_iter().map(agent).collect()
+    found.into_iter().map(|(name, kind, instances)| Agent { name, kind, instances }).collect()
 }
 
 /// What each instance was told first.
@@ -134,12 +128,7 @@ fn speaker<'a>(case: &'a Case<'_>, event: &'a Told) -> Option<(&'a str, &'a str)
     let name = event.shown(&case.material.run);
     let is_session_s = || match event.actor.kind {
         ActorKind::Lead => true,
-        ActorKind::Teammate => case
-            .material
-            .run
-            .sessions
-            .iter()
-            .any(|session| session.role == SessionRole::Pane && session.name.as_deref() == Some(name)),
+        ActorKind::Teammate => case.material.run.has_pane(name),
         _ => false,
     };
     if event.actor.kind == ActorKind::Unknown {

@@ -10,7 +10,7 @@ pub struct Case<'a> {
     /// The story, by time.
     pub entries: &'a [Entry],
     /// The client's times by our clock.
-    pub when: When,
+    pub when: &'a When,
     /// The lead's name.
     pub lead: &'static str,
     /// The last moment of the run, RFC 3339: its end, or when it was last heard of.
@@ -26,7 +26,7 @@ impl<'a> Case<'a> {
         Case {
             material,
             entries: &timeline.entries,
-            when: When::of(material),
+            when: &timeline.when,
             lead: material.lead(),
             end: if run.ended_at.is_some() { end } else { end.max(last) },
         }

@@ -6,7 +6,7 @@ use super::case::{Case, between};
 use super::messages::Mail;
 use super::tasks::TaskLife;
 use super::turns::Turn;
-use crate::archive::SessionRole;
+use crate::json;
 use crate::timeline::Kind;
 
 /// What a run was.
@@ -106,7 +106,7 @@ pub fn overview(case: &Case<'_>, mail: &Mail, tasks: &[TaskLife], turns: &[Turn]
         started_at: run.started_at.clone(),
         ended_at: run.ended_at.clone(),
         duration_ms: between(first.min(&run.started_at), &case.end),
-        ended_by: run.ended_by.and_then(|by| serde_json::to_value(by).ok()?.as_str().map(str::to_owned)),
+        ended_by: run.ended_by.map(|by| json::word(&by)),
         ended_reason: run.ended_reason.clone(),
         client_versions: material.voices.versions.iter().cloned().collect(),
         topology: topology(case),
@@ -126,16 +126,7 @@ pub fn overview(case: &Case<'_>, mail: &Mail, tasks: &[TaskLife], turns: &[Turn]
 }
 
 fn topology(case: &Case<'_>) -> Topology {
-    let sessions = &case.material.run.sessions;
-    let is_pane = |name: &str| {
-        let session = |name: &str| {
-            sessions
-                .iter()
-                .any(|session| session.role == SessionRole::Pane && session.name.as_deref() == Some(name))
-        };
-        session(name)
-    };
-    let panes = case.teammates().filter(|name| is_pane(name)).count();
+    let panes = case.teammates().filter(|name| case.material.run.has_pane(name)).count();
     match case.teammates().count() {
         _ if case.material.run.team.is_none() => Topology::NoTeam,
         0 => Topology::LeadAlone,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::case::Case;
-use crate::timeline::{Entry, Kind};
+use crate::timeline::Entry;
 
 /// A task from its making to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +74,7 @@ fn life(case: &Case<'_>, id: &str, told: &[&Entry]) -> TaskLife {
         changes.push(Change {
             at: entry.at.clone(),
             by: entry.actor.clone(),
-            kind: word(entry.kind),
+            kind: entry.kind.word(),
             from: entry.from_status.clone(),
             to: entry.to_status.clone(),
             owner_from: before.and_then(|before| before.owner.clone()),
@@ -114,10 +114,6 @@ fn ids(list: Option<&Value>) -> Vec<String> {
         _ => None,
     };
     list.iter().filter_map(id).collect()
-}
-
-fn word(kind: Kind) -> String {
-    serde_json::to_value(kind).ok().and_then(|word| Some(word.as_str()?.to_owned())).unwrap_or_default()
 }
 
 impl TaskLife {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::case::Case;
 use crate::payload::Kind as Event;
+use crate::team::Notice;
 use crate::timeline::Kind;
 
 /// One turn of one agent.
@@ -72,7 +73,7 @@ fn signs(case: &Case<'_>) -> BTreeMap<Who, Vec<Given>> {
         }
     };
     for heard in &case.material.voices.delivered {
-        let idle = heard.message.text.contains("\"idle_notification\"");
+        let idle = Notice::read(&heard.message.text).is_some_and(|notice| notice.kind == "idle_notification");
         add(&heard.recipient, case.ours(heard.at.as_ref()), if idle { Sign::Idler } else { Sign::Act });
     }
     for used in case.material.voices.uses.values() {
@@ -102,10 +103,16 @@ struct Open {
 }
 
 impl Open {
-    /// Closes a turn whose end nobody saw with the last sign of it.
-    fn close(self, agent: &str) -> Turn {
+    /// The turn, which ended at `to`.
+    fn close(self, agent: &str, to: Option<String>) -> Turn {
         let (from, for_idlers) = (self.begun.or(self.heard), self.idlers == Some(true));
-        Turn { agent: agent.to_owned(), instance: self.instance, from, to: self.last, for_idlers }
+        Turn { agent: agent.to_owned(), instance: self.instance, from, to, for_idlers }
+    }
+
+    /// The turn, whose end nobody saw: it is over with the last sign of it if its agent has left.
+    fn leave(mut self, agent: &str) -> Turn {
+        let to = self.last.take().filter(|_| self.gone);
+        self.close(agent, to)
     }
 }
 
@@ -115,13 +122,7 @@ fn of_one(agent: String, signs: Vec<Given>) -> Vec<Turn> {
     for (at, sign, id) in signs {
         if sign == Sign::End {
             let open = open.take().unwrap_or_default();
-            turns.push(Turn {
-                agent: agent.clone(),
-                instance: id.or(open.instance),
-                from: open.begun.or(open.heard),
-                to: Some(at),
-                for_idlers: open.idlers == Some(true),
-            });
+            turns.push(Open { instance: id.or(open.instance.clone()), ..open }.close(&agent, Some(at)));
             continue;
         }
         if sign == Sign::Gone {
@@ -134,7 +135,7 @@ fn of_one(agent: String, signs: Vec<Given>) -> Vec<Turn> {
         if sign == Sign::Begin
             && let Some(gone) = open.take_if(|open| open.gone && open.begun.is_some())
         {
-            turns.push(gone.close(&agent));
+            turns.push(gone.leave(&agent));
         }
         let now = open.get_or_insert_default();
         now.last = Some(at.clone());
@@ -160,8 +161,7 @@ fn of_one(agent: String, signs: Vec<Given>) -> Vec<Turn> {
         }
     }
     if let Some(open) = open.filter(|open| open.begun.is_some()) {
-        let to = open.last.clone().filter(|_| open.gone);
-        turns.push(Turn { to, ..open.close(&agent) });
+        turns.push(open.leave(&agent));
     }
     turns
 }

@@ -16,6 +16,8 @@ pub(super) struct Draft {
     found: Vec<(Source, String)>,
     /// Whether the sender is known.
     signed: bool,
+    /// Whether it was seen to be sent; else there are only copies of it.
+    sent: bool,
 }
 
 /// One copy of a message, at its recipient.
@@ -91,6 +93,19 @@ impl Drafts {
         place.map(|place| self.all[place].take(copy)).is_some()
     }
 
+    /// Whether a message that was seen to be sent has such a copy in the same place already: the client delivers one
+    /// twice at times. To be asked of a sender all of whose messages are known.
+    pub fn has_taken(&self, copy: &Copy<'_>) -> bool {
+        let text = copy.text.trim();
+        let keys = [false, true].map(|has_id| Key::Text { has_id, text: text.to_owned() });
+        let places = keys.iter().filter_map(|key| self.lists.get(key)).flat_map(|list| &list.places);
+        places.map(|place| &self.all[*place]).any(|draft| {
+            let is_there =
+                draft.found.iter().any(|(source, who)| *source == copy.source && who == copy.recipient);
+            draft.sent && is_there && draft.is_from(copy.from) && draft.is_for(copy.recipient)
+        })
+    }
+
     /// Takes a copy for a piece of a message that quotes the client's tags. Says whether there is one.
     pub fn take_quoted(&mut self, copy: &Copy<'_>) -> bool {
         if copy.source != Source::Transcript {
@@ -164,7 +179,7 @@ impl Draft {
             MessageKind::ShutdownResponse { .. } => "shutdown_response".to_owned(),
             MessageKind::Other(word) => word,
         });
-        Draft { entry, id: None, found: Vec::new(), signed }
+        Draft { entry, id: None, found: Vec::new(), signed, sent: true }
     }
 
     /// Marks a message that never went out. It has no copies.
@@ -195,7 +210,7 @@ impl Draft {
         }
         entry.message = Some(word);
         let found = vec![(copy.source, copy.recipient.to_owned())];
-        Draft { entry, id: copy.id.map(str::to_owned), found, signed: true }
+        Draft { entry, id: copy.id.map(str::to_owned), found, signed: true, sent: false }
     }
 
     /// What its copies can be known by.

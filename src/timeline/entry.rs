@@ -159,7 +159,7 @@ pub struct Entry {
     /// What the policy decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
-    /// The id of the event that it judged.
+    /// Of a verdict, and of a message that the policy held back: the id of the event that was judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// How often the same had been blocked, when it was let through for that.

@@ -1,11 +1,10 @@
 //! Which part of a story is asked for.
 
-use serde_json::Value;
-
 use super::entry::{Entry, Kind};
 use super::material::Material;
 use crate::clock::{self, Time};
 use crate::event::LEAD;
+use crate::json;
 use crate::near::nearest;
 
 /// A part of a story: between two moments, of some actors, of some kinds.
@@ -91,8 +90,7 @@ fn is_by(entry: &Entry, actor: &str, material: &Material) -> bool {
 impl Kind {
     /// The kind's word: `task-changed`.
     pub fn word(self) -> String {
-        let spelled = serde_json::to_value(self).ok();
-        spelled.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
+        json::word(&self)
     }
 
     /// Reads a kind from the command line.

@@ -62,15 +62,15 @@ impl Library {
             0 => Error::not_found("nothing is on record yet").hint(
                 "`teamkeep install` adds the hooks to the client's settings; `teamkeep demo` shows a recorded run",
             ),
-            1 => Error::not_found("hooks work: 1 event is on record, but no team yet"),
+            1 => Error::not_found("hooks work: 1 event is on record, but no run of a team"),
             events => {
-                Error::not_found(format!("hooks work: {events} events are on record, but no team yet"))
+                Error::not_found(format!("hooks work: {events} events are on record, but no run of a team"))
             }
         }
     }
 
     /// The run that a person means: `latest`, a team's name (the last run of it), a session's id (the last run that it was
-    /// in), or the beginning of a run's id.
+    /// in), or the beginning of a run's or a session's id.
     ///
     /// # Errors
     /// When there is none, or more than one id begins so.
@@ -94,7 +94,12 @@ impl Library {
         if let Some(run) = self.runs.iter().rev().find(takes_part) {
             return Ok(run);
         }
-        let matching: Vec<&RunRecord> = self.runs.iter().filter(|run| run.run.starts_with(name)).collect();
+        let mut matching: Vec<&RunRecord> =
+            self.runs.iter().filter(|run| run.run.starts_with(name)).collect();
+        if matching.is_empty() {
+            let begins = |run: &&RunRecord| run.sessions.iter().any(|session| session.id.starts_with(name));
+            matching.extend(self.runs.iter().filter(begins));
+        }
         match matching.as_slice() {
             [run] => Ok(run),
             [] => {

@@ -10,6 +10,7 @@ use super::material::{Material, spawns};
 use super::voices::lead;
 use crate::archive::{EndedBy, SessionRole};
 use crate::event::{ActorKind, LEAD};
+use crate::json;
 use crate::payload::Kind as Event;
 
 /// Sessions that began and ended.
@@ -64,10 +65,7 @@ pub fn team(material: &Material) -> Vec<Entry> {
         } else if !there {
             let mut entry = Entry::new(at, Kind::TeamErased, "client", Source::Snapshot);
             entry.actor = eraser(material, at);
-            entry.summary = material
-                .run
-                .ended_by
-                .and_then(|by| serde_json::to_value(by).ok()?.as_str().map(str::to_owned));
+            entry.summary = material.run.ended_by.map(|by| json::word(&by));
             told.push(entry);
         }
     }

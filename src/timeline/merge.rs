@@ -10,6 +10,8 @@ use super::{life, messages, rulings, tasks};
 pub struct Timeline {
     /// What happened, by time.
     pub entries: Vec<Entry>,
+    /// The client's times by our clock.
+    pub when: When,
 }
 
 /// Merges what is on record.
@@ -23,5 +25,5 @@ pub fn merge(material: &Material) -> Timeline {
     entries.extend(rulings::rulings(material));
     // Things of one moment stay in the order of their kinds: a team is made before somebody joins it.
     entries.sort_by(|a, b| (&a.at, a.kind).cmp(&(&b.at, b.kind)));
-    Timeline { entries }
+    Timeline { entries, when }
 }

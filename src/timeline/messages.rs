@@ -51,7 +51,13 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
         }
         // Who sends the text of a notice as a message has said it, and nothing more.
         let notice = Notice::read(copy.text).filter(|notice| speaks_for_itself(notice, copy.from));
-        if !drafts.take(copy, notice.as_ref()) && !drafts.take_quoted(copy) {
+        // Who has a transcript on record has sent what stands in it, and no more.
+        let is_known = copy.source == Source::Transcript
+            && material.voices.all.iter().any(|voice| voice.by == copy.from);
+        let is_told = drafts.take(copy, notice.as_ref())
+            || drafts.take_quoted(copy)
+            || (is_known && drafts.has_taken(copy));
+        if !is_told {
             drafts.push(Draft::of_copy(copy, notice));
         }
     }
@@ -84,11 +90,11 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
         let failed = response.get("success").and_then(Value::as_bool) == Some(false);
         let answer = || response.get("message").and_then(Value::as_str).unwrap_or_default();
         let refusal = if call.after.is_none() { used.and_then(Use::failure) } else { failed.then(answer) };
-        let refusal = refusal.or_else(|| {
-            let before = call.before.filter(|_| draft.entry.unconfirmed)?;
-            held_back.get(before.id.as_str()).copied()
-        });
-        draft.refuse(refusal);
+        // The policy's own word, rather than the client's about a hook.
+        let ruled = call.before.filter(|_| draft.entry.unconfirmed || refusal.is_some());
+        let ruled = ruled.and_then(|before| Some((before, *held_back.get(before.id.as_str())?)));
+        draft.entry.of = ruled.map(|(before, _)| before.id.clone());
+        draft.refuse(ruled.map(|(_, reason)| reason).or(refusal));
         drafts.push(draft);
     }
     for (id, used) in uses {

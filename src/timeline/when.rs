@@ -9,7 +9,7 @@ use crate::clock::{self, Time};
 const SAME: i64 = 5_000;
 
 /// Ties between the client's times and ours.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct When {
     /// The client's time and ours of the same tool use, by the client's.
     ties: Vec<(Time, Time)>,

@@ -49,6 +49,9 @@ pub(super) struct Way {
     objects: HashMap<Hash, Found>,
 }
 
+/// How often it is looked at a record whose runs come and go.
+const LOOKS: u32 = 3;
+
 /// What helps a content that is lost.
 const LOST: &str =
     "only these states are lost; if there is an export of the run, `teamkeep import FILE` brings them back";
@@ -71,11 +74,23 @@ impl Verifier<'_> {
         bytes + segments.iter().map(|segment| segment.size).sum::<u64>()
     }
 
-    /// Looks at everything. `done` is told of bytes as they are read.
+    /// Looks at everything. `done` is told of bytes as they are read. What is amiss is looked at again where runs came
+    /// or went meanwhile: a prune takes a run before its contents.
     ///
     /// # Errors
     /// When a directory of the record cannot be listed.
     pub fn run(&self, done: &mut dyn FnMut(u64)) -> Result<Findings> {
+        for _ in 1..LOOKS {
+            let before = self.archive.run_names();
+            let findings = self.look(done)?;
+            if findings.is_whole() || self.archive.run_names() == before {
+                return Ok(findings);
+            }
+        }
+        self.look(done)
+    }
+
+    fn look(&self, done: &mut dyn FnMut(u64)) -> Result<Findings> {
         let mut way = Way::default();
         let names = match &self.scope {
             Scope::All => {

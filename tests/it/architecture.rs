@@ -27,7 +27,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("settings", &["env", "error", "fs", "paths", "ui"]),
     ("event", &["clock"]),
     ("log", &["clock", "config", "error", "event", "fs"]),
-    ("archive", &["clock", "error", "event", "fs", "team", "veil"]),
+    ("archive", &["clock", "error", "event", "fs", "json", "team", "veil"]),
     ("policy", &["config", "event", "payload", "team"]),
     ("gatekeeper", &["archive", "clock", "config", "event", "fs", "json", "payload", "policy", "team", "ui"]),
     ("identity", &["archive", "clock", "event", "fs", "json", "payload", "process"]),
@@ -66,7 +66,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("bundle", &["archive", "clock", "error", "event", "fs", "log", "redact", "timeline"]),
     (
         "report",
-        &["archive", "clock", "config", "event", "payload", "policy", "redact", "team", "timeline", "veil"],
+        &["clock", "config", "event", "json", "payload", "policy", "redact", "team", "timeline", "veil"],
     ),
     ("status", &["archive", "clock", "event", "fs", "gatekeeper", "log", "policy", "timeline"]),
     ("backtest", &["archive", "clock", "config", "event", "gatekeeper", "log", "payload", "policy"]),
@@ -86,6 +86,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "doctor",
             "event",
             "gatekeeper",
+            "json",
             "payload",
             "policy",
             "report",
@@ -162,7 +163,8 @@ fn found() -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for path in below(&source) {
         let inside = path.strip_prefix(&source).unwrap();
-        let is_code = path.extension().is_some_and(|kind| kind == "rs") && !path.ends_with("tests.rs");
+        let is_test = path.ends_with("tests.rs") || inside.iter().any(|part| part == "tests");
+        let is_code = path.extension().is_some_and(|kind| kind == "rs") && !is_test;
         let room = inside.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs").to_owned();
         if is_code && !["lib", "main"].contains(&room.as_str()) {
             let known = found.entry(room.clone()).or_default();

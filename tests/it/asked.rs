@@ -21,7 +21,7 @@ fn a_record_of_events_without_a_team_says_that_the_hooks_work() {
     assert!(stage.run(&["replay"]).err.starts_with("teamkeep: nothing is on record yet\n"));
     lead.start("startup");
     lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
-    let said = "hooks work: 2 events are on record, but no team yet\n";
+    let said = "hooks work: 2 events are on record, but no run of a team\n";
     assert_eq!(error(&stage, &["teams"]), (Some(0), said.to_owned()));
     assert_eq!(error(&stage, &["replay"]), (Some(1), format!("teamkeep: {said}")));
     assert_eq!(error(&stage, &["show"]), (Some(1), format!("teamkeep: {said}")));
@@ -33,12 +33,14 @@ fn a_run_that_is_not_there_is_told_with_those_that_may_be_meant() {
     let lead = Lead::of(&stage, SESSION);
     lead.roster(1_000, &["alice"]);
     lead.start("startup");
-    for slip in ["1353b3db", "session-1353b3bd", "Session-1353"] {
+    for slip in ["session-1353b3bd", "Session-1353"] {
         let (code, said) = error(&stage, &["show", slip]);
         assert_eq!(code, Some(1));
         assert!(said.starts_with(&format!("teamkeep: no run is called {slip:?}\n")), "{said}");
         assert!(said.contains("\nhint: did you mean session-1353b3db?\n"), "{said}");
     }
+    let by_session = stage.told(&["show", &SESSION[..8]]);
+    assert!(by_session.starts_with("session-1353b3db "), "{by_session}");
     assert!(error(&stage, &["show", "latets"]).1.contains("did you mean latest?"));
     assert!(!error(&stage, &["show", "lexer"]).1.contains("did you mean"));
     let (code, said) = error(&stage, &["show", ""]);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::play::{Lead, only};
-use super::runs::ended_process;
+use super::runs_stage::ended_process;
 use super::stage::Stage;
 
 const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";

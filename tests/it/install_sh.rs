@@ -320,12 +320,39 @@ fn man_pages_and_completions_are_put_in_place_and_taken_away_again() {
         assert!(clone.at(".local").join(place).is_file(), "{place}");
     }
     // A page of a version that had another command.
-    std::fs::write(clone.at(".local/share/man/man1/teamkeep-gone.1"), "").unwrap();
+    let gone = ".TH teamkeep-gone 1  teamkeep \n";
+    std::fs::write(clone.at(".local/share/man/man1/teamkeep-gone.1"), gone).unwrap();
     clone.ok(&["--uninstall"]);
     for place in places.iter().chain(&["share/man/man1/teamkeep-gone.1", "share/zsh"]) {
         assert!(!clone.at(".local").join(place).exists(), "{place}");
     }
     assert_eq!(std::fs::read_to_string(clone.at(".local/share/man/man1/other.1")).unwrap(), "mine");
+}
+
+#[test]
+fn pages_of_others_stay_as_they_are() {
+    let clone = Clone::new();
+    with_pages(&clone);
+    let own =
+        ["share/man/man1/teamkeep-extras.1", "share/bash-completion/completions/teamkeep", "dot/precious"];
+    for place in own {
+        let place = clone.at(".local").join(place);
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::write(place, "complete -W mine teamkeep").unwrap();
+    }
+    std::fs::create_dir_all(clone.at(".local/share/zsh/site-functions")).unwrap();
+    let link = clone.at(".local/share/zsh/site-functions/_teamkeep");
+    std::os::unix::fs::symlink(clone.at(".local/dot/precious"), &link).unwrap();
+    let said = clone.ok(&[]);
+    for place in ["bash-completion/completions/teamkeep", "zsh/site-functions/_teamkeep"] {
+        assert!(said.contains(&format!("/share/{place} is not teamkeep's: it stays as it is\n")), "{said}");
+    }
+    clone.ok(&["--uninstall"]);
+    for place in own {
+        let kept = std::fs::read_to_string(clone.at(".local").join(place)).unwrap();
+        assert_eq!(kept, "complete -W mine teamkeep", "{place}");
+    }
+    assert!(link.is_symlink());
 }
 
 #[test]

@@ -78,6 +78,31 @@ fn the_same_text_sent_twice_is_told_twice() {
 }
 
 #[test]
+fn a_message_that_the_client_delivers_twice_is_told_once_where_its_sender_s_transcript_is_on_record() {
+    for (kept, told) in [(true, 1), (false, 2)] {
+        let stage = Stage::new();
+        let lead = team(&stage);
+        let input = json!({"to": "bob", "message": "ping"});
+        if kept {
+            lead.says(
+                "assistant",
+                json!([{"type": "tool_use", "id": "u1", "name": "SendMessage", "input": input}]),
+            );
+        }
+        lead.tool("u1", "SendMessage", &input, json!({"success": true}));
+        let transcript = format!("projects/-home-dev-parser/{SESSION}/subagents/agent-abob-1.jsonl");
+        let heard = |number: u32| {
+            json!({"type": "user", "uuid": format!("b{number}"), "timestamp": stage.last(), "agentId": "abob-1",
+                "message": {"role": "user", "content": tagged("team-lead", "ping")}})
+        };
+        stage.write(&transcript, format!("{}\n{}\n", heard(1), heard(2)));
+        lead.hook("SubagentStop", json!({"agent_id": "abob-1", "agent_type": "bob", "agent_transcript_path": stage.client(&transcript)}));
+        let entries = stage.replay("latest");
+        assert_eq!(count(&entries, "message"), told, "{entries:#?}");
+    }
+}
+
+#[test]
 fn a_message_that_no_hook_saw_is_told_from_the_inbox() {
     let stage = Stage::new();
     let lead = team(&stage);

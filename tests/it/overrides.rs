@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
+use crate::play::Lead;
 use crate::stage::Stage;
 
 fn policy(stage: &Stage, line: &str) -> String {
@@ -84,6 +85,19 @@ fn a_shutdown_is_allowed_for_one_occasion() {
     assert_eq!(file(&stage)["shutdowns"], json!(["bob"]), "it is not of one team");
     policy(&stage, "resume --gate premature-shutdown");
     assert_eq!(file(&stage)["shutdowns"], json!([]));
+}
+
+#[test]
+fn a_name_that_nobody_alive_has_is_doubted_and_allowed_all_the_same() {
+    let stage = Stage::new();
+    let lead = Lead::of(&stage, "aaaaaaaa-1111-4111-8111-111111111111");
+    lead.roster(1_770_091_200_000, &["alice", "bob"]);
+    lead.start("startup");
+    assert_snapshot!(policy(&stage, "allow shutdown bobb"), @r#"
+    teamkeep: no teammate of a team that is alive is called "bobb"; did you mean bob?
+    the next shutdown of "bobb" is let through; `teamkeep policy resume` takes it back
+    "#);
+    assert!(!policy(&stage, "allow shutdown Bob").contains("no teammate"));
 }
 
 #[test]

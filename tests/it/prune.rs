@@ -102,6 +102,20 @@ fn a_plan_changes_nothing_and_what_it_says_happens() {
 }
 
 #[test]
+fn as_many_bytes_go_as_the_plan_says() {
+    let stage = three();
+    let said: Value =
+        serde_json::from_str(&prune(&stage, &["--older-than", "30d", "--yes", "--json"]).out).unwrap();
+    let number = |value: &Value| value.as_u64().unwrap();
+    assert_eq!(
+        number(&said["removed"]["bytes"]),
+        number(&said["bytes"]) + number(&said["log_bytes"]),
+        "{said:#}"
+    );
+    assert!(number(&said["bytes"]) > 0 && number(&said["log_bytes"]) > 0);
+}
+
+#[test]
 fn what_the_gates_remember_of_a_run_goes_with_it() {
     let stage = three();
     let notebook = |place: usize| stage.keep(&format!("policy/{}.json", stage.library().runs[place].run));

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::play::Lead;
 use super::restore::{ONE, TWO, erased, names, read, restore, restored, write_task};
-use super::runs::ended_process;
+use super::runs_stage::ended_process;
 use super::stage::{Said, Stage, feed};
 
 #[test]

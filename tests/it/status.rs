@@ -63,7 +63,7 @@ fn it_says_who_works_who_idles_since_when_and_what_is_to_be_done() {
       Tasks (1 of 3 done)
         2  in_progress alice    Task 2
         3  pending     -        Task 3
-    on record: 1 run, 6 events, 3.6 KB
+    on record: 1 run, 6 log lines, 3.6 KB
     ");
 }
 
@@ -127,7 +127,11 @@ fn a_team_is_alive_until_its_end_is_on_record_or_its_client_is_gone() {
     killed.hook("UserPromptSubmit", json!({"prompt": "go"}));
     let status: Value = serde_json::from_str(&stage.told(&["status", "--json"])).unwrap();
     assert_eq!(status["teams"], json!([]), "{status:#}");
-    assert!(stage.told(&["status"]).starts_with("no team is alive\non record: 2 runs, "));
+    assert!(
+        stage
+            .told(&["status"])
+            .starts_with("no team is alive; `teamkeep replay` tells the last run\non record: 2 runs, ")
+    );
     assert_eq!(all(line(&stage, b"")), ok("teamkeep: no team"));
 }
 
@@ -149,7 +153,7 @@ fn nothing_on_record_is_no_error() {
     let stage = Stage::new();
     insta::assert_snapshot!(stage.told(&["status"]), @"
     no team is alive
-    on record: 0 runs, 0 events, 0 B
+    on record: 0 runs, 0 log lines, 0 B
     ");
     assert_eq!(all(line(&stage, b"")), ok("teamkeep: no team"));
 }
@@ -233,7 +237,7 @@ fn a_screen_of_any_size_holds_what_it_can() {
       Tasks (1 of 3 done)
         2  in_progress alice    Task 2
         3  pending     -        Task 3
-    on record: 1 run, 6 events, 3.6 KB
+    on record: 1 run, 6 log lines, 3.6 KB
 
 
     05:05:10 UTC, q ends

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::play::Lead;
 use super::stage::{Said, Stage, below};
+use teamkeep::verify::{Scope, Verifier};
 
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const OTHER: &str = "bbbbbbbb-0000-4000-8000-000000000002";
@@ -71,7 +72,7 @@ fn a_whole_record_is_called_whole_and_nothing_is_not_damage() {
     let said = stage.run(&["verify"]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
     assert!(said.out.starts_with("checked 1 run, 4 objects ("), "{}", said.out);
-    assert!(said.out.ends_with("), 3 manifests, 1 transcript, 3 events: whole\n"), "{}", said.out);
+    assert!(said.out.ends_with("), 3 manifests, 1 transcript, 3 log lines: whole\n"), "{}", said.out);
     assert!(findings(&stage, &[TEAM]).1.is_empty());
     let empty = Stage::new();
     assert_eq!(empty.run(&["verify"]).code, Some(0));
@@ -219,4 +220,20 @@ fn a_name_in_a_damaged_file_cannot_drive_the_terminal() {
     change(&journal, |text| text.replacen("tasks/", "../\\u001b[31m", 1));
     let said = stage.run(&["verify"]);
     assert!(said.out.contains("\\u{1b}[31m") && !said.out.contains('\u{1b}'), "{}", said.out);
+}
+
+#[test]
+fn a_run_that_is_pruned_while_it_is_looked_at_is_not_damaged() {
+    let stage = ended();
+    let archive = stage.archive();
+    let (log, sessions) = (stage.keep("log"), stage.keep("sessions"));
+    let verifier = Verifier { archive: &archive, log: &log, sessions: &sessions, scope: Scope::All };
+    let mut pruned = None;
+    // In the midst of the look at its contents the run goes, and then they do.
+    let found = verifier.run(&mut |_| {
+        pruned.get_or_insert_with(|| stage.run(&["prune", "--keep", "0", "--yes"]));
+    });
+    assert_eq!(pruned.unwrap().code, Some(0));
+    let found = found.unwrap();
+    assert!(found.is_whole() && found.checked.runs == 0, "{found:?}");
 }

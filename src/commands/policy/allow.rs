@@ -6,9 +6,13 @@ use serde_json::json;
 
 use super::record::record;
 use super::scope;
+use crate::commands::reading;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::event::LEAD;
+use crate::event::{LEAD, SafeName};
+use crate::gatekeeper::team_state;
+use crate::near::nearest;
+use crate::policy::Ledger;
 
 /// Arguments of `teamkeep policy allow`.
 #[derive(Debug, clap::Args)]
@@ -38,6 +42,24 @@ fn teammate(text: &str) -> std::result::Result<String, String> {
     scope::name(word.split_once('@').map_or(word, |(name, _)| name))
 }
 
+/// Says when no teammate of a team that is there is called so: the word may have slipped.
+fn doubt(context: &Context, name: &str) {
+    let Ok(archive) = reading::library(context).map(|library| library.archive) else { return };
+    let teams = archive.open_subjects().into_iter().filter(|subject| subject.team().is_some());
+    let members = teams.flat_map(|subject| {
+        let index = archive.index(&subject);
+        let team = subject.team().map(SafeName::as_str);
+        team_state(&archive, None, team, index.as_ref(), Ledger::default()).members
+    });
+    let members: Vec<String> = members.filter(|member| member != LEAD).collect();
+    if members.is_empty() || members.iter().any(|member| member.eq_ignore_ascii_case(name)) {
+        return;
+    }
+    let words: Vec<&str> = members.iter().map(String::as_str).collect();
+    let near = nearest(name, &words, 2).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    context.ui.say(&format!("teamkeep: no teammate of a team that is alive is called {name:?}{near}"));
+}
+
 /// Runs it.
 ///
 /// # Errors
@@ -51,6 +73,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         return Err(Error::new(why).hint(hint));
     }
     let file = scope::file(context)?;
+    doubt(context, name);
     record(
         context,
         None,

@@ -35,7 +35,7 @@ pub struct Args {
 }
 
 const EXAMPLES: &str = "Examples:
-  teamkeep policy explain < payload.json
+  teamkeep log --json --event pre-tool-use -n 1 | teamkeep policy explain
   teamkeep policy explain --run latest < payload.json";
 
 /// Where the payload would be judged: who speaks, in which team, with which state.
@@ -54,11 +54,14 @@ struct Scene {
 /// When stdin is no payload, or there is no such run.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let hook = &context.config.hook;
-    let input = payload::read(std::io::stdin(), hook.largest_input as usize, hook.stdin_patience);
+    let mut input = payload::read(std::io::stdin(), hook.largest_input as usize, hook.stdin_patience);
+    if let Some(recorded) = recorded(&input.bytes) {
+        input.bytes = recorded;
+    }
     let payload = payload::parse(&input);
     if let Some(malformed) = &payload.malformed {
         let error = Error::caused("stdin is no payload of a hook", &malformed.0);
-        return Err(error.hint("`teamkeep log --json -n 1 | jq .payload` prints a recorded one"));
+        return Err(error.hint("`teamkeep log --json -n 1` prints a line of the log, which is taken as well"));
     }
     let source = args.wanted.read(context, project(context, &payload).as_deref())?;
     let kind = payload.kind();
@@ -78,6 +81,20 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     decide(context, &source, &scene, event, &mut told);
     reading::print(context, &told)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The payload of a line of the log, if that is what it is.
+fn recorded(line: &[u8]) -> Option<Vec<u8>> {
+    #[derive(serde::Deserialize)]
+    struct Line {
+        #[serde(rename = "v")]
+        _v: u8,
+        #[serde(rename = "event")]
+        _event: String,
+        payload: Box<serde_json::value::RawValue>,
+    }
+    let line: Line = serde_json::from_slice(line).ok()?;
+    Some(line.payload.get().as_bytes().to_vec())
 }
 
 /// The project of the call, as its hook would be told: the client's word for it, else where the call was made.
@@ -158,9 +175,7 @@ fn introduce(payload: &Payload, scene: &Scene, source: &Source) -> String {
     let tool = payload.tool().map(|tool| format!(" {tool}")).unwrap_or_default();
     say("event", format!("{}{tool}", payload.event_name().unwrap_or("unknown")));
     say("team", scene.team.clone());
-    let kind = serde_json::to_value(scene.actor.kind).unwrap_or_default();
-    let kind = kind.as_str().unwrap_or_default();
-    say("actor", format!("{}, {kind} ({})", scene.actor.shown(), scene.actor_by));
+    say("actor", format!("{}, {} ({})", scene.actor.shown(), scene.actor.kind.word(), scene.actor_by));
     let (members, tasks) = (scene.state.members.len(), scene.state.tasks.len());
     let as_of =
         scene.as_of.as_deref().map_or_else(|| "nothing on record".to_owned(), |at| format!("as of {at}"));

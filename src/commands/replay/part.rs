@@ -43,11 +43,12 @@ impl Part {
             return Err(Error::usage(format!("--from {from} is later than --to {to}"))
                 .hint("give the earlier moment to --from"));
         }
-        if let Some(at) = from.map(clock::stamp).filter(|at| *at >= run.started_at) {
-            beside(context, run, &[&at]);
+        let given = |text: &Option<String>, at: Option<Time>| text.clone().zip(at.map(clock::stamp));
+        if let Some((text, at)) = given(&self.from, from).filter(|(_, at)| *at >= run.started_at) {
+            beside(context, run, &[(&text, &at)]);
         }
-        if let Some(at) = to.map(clock::stamp).filter(|at| *at < run.started_at) {
-            beside(context, run, &[&at]);
+        if let Some((text, at)) = given(&self.to, to).filter(|(_, at)| *at < run.started_at) {
+            beside(context, run, &[(&text, &at)]);
         }
         Ok(Filter::between(from, to).only(&self.actor, &self.kind))
     }

@@ -3,7 +3,9 @@
 use super::Listing;
 use super::page::{Block, Table};
 use super::sections::{UNKNOWN, when};
-use crate::render::words::{count, first_line};
+use crate::json;
+use crate::policy::bare;
+use crate::render::words::{count, first_line, untagged};
 use crate::report::{Letter, Report, Role};
 
 /// Each agent's lives.
@@ -17,11 +19,9 @@ pub fn agents(report: &Report, listing: Listing) -> Vec<Block> {
                 helpers += 1;
                 continue;
             }
-            let role = serde_json::to_value(instance.role).ok();
-            let role = role.as_ref().and_then(|role| role.as_str()).unwrap_or_default();
             table.row([
                 agent.name.clone(),
-                role.replace('-', " "),
+                json::word(&instance.role).replace('-', " "),
                 when(start, instance.first.as_deref()),
                 when(start, instance.last.as_deref()),
                 instance.turns.to_string(),
@@ -72,7 +72,9 @@ pub fn mail(report: &Report, listing: Listing) -> Vec<Block> {
 fn said(letter: &Letter) -> String {
     let said = first_line(letter.summary.as_deref().unwrap_or(&letter.text));
     match (&letter.refused, letter.delivered) {
-        (Some(why), _) => format!("{said} (refused: {})", first_line(why)),
+        // The policy's reason stands among the findings.
+        (Some(why), _) if bare(why) != why => format!("{said} (held back)"),
+        (Some(why), _) => format!("{said} (refused: {})", first_line(untagged(why))),
         (None, Some(false)) => format!("{said} (never read)"),
         _ => said,
     }

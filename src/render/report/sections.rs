@@ -1,11 +1,10 @@
 //! The sections of a report, in the order in which a person asks.
 
-use std::collections::BTreeMap;
-
 use super::page::{Block, Table};
 use super::{Listing, people, trouble, work};
 use crate::clock;
-use crate::render::words::{count, moment, since, span};
+use crate::json;
+use crate::render::words::{count, moment, since, span, taken_out};
 use crate::report::{Overview, Phase, Report, Topology};
 
 /// What stands where the record does not hold something.
@@ -34,16 +33,6 @@ pub fn page(report: &Report, listing: Listing) -> Vec<Block> {
     section("Time", work::time(&report.work));
     section("Tokens", work::tokens(&report.spending));
     blocks
-}
-
-/// How much was taken out of the report's texts.
-fn taken_out(counts: &BTreeMap<String, u64>) -> String {
-    let counts: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
-    if counts.is_empty() {
-        "redacted: nothing was found".to_owned()
-    } else {
-        format!("redacted: {}", counts.join(", "))
-    }
 }
 
 /// A number of milliseconds as a span, or that it is not known.
@@ -109,12 +98,10 @@ fn head(overview: &Overview) -> Vec<Block> {
 fn phases(phases: &[Phase], start: &str) -> Vec<Block> {
     let mut table = Table::of(&["phase", "from#", "to#", "lasted#", "signs#", ""]);
     for phase in phases {
-        let word = serde_json::to_value(phase.name).ok();
-        let word = word.as_ref().and_then(|word| word.as_str()).unwrap_or_default();
         let (from, to) = (phase.from.as_deref(), phase.to.as_deref());
         let lasted = from.zip(to).and_then(|(from, to)| since(from, to));
         table.row([
-            word.to_owned(),
+            json::word(&phase.name),
             when(start, from),
             when(start, to),
             lasted.unwrap_or_default(),

@@ -2,6 +2,7 @@
 
 use super::page::{Block, Table};
 use super::sections::when;
+use crate::json;
 use crate::report::Finding;
 
 /// The findings, or that there are none.
@@ -11,10 +12,12 @@ pub fn findings(findings: &[Finding], start: &str) -> Vec<Block> {
     }
     let mut table = Table::of(&["kind", "when#", "what"]);
     for finding in findings {
-        let code = serde_json::to_value(finding.code).ok();
-        let code = code.as_ref().and_then(|code| code.as_str()).unwrap_or_default();
         let share = finding.amount.map_or_else(String::new, |share| format!(" ({:.0} %)", share * 100.0));
-        table.row([code.to_owned(), when(start, finding.at.as_deref()), format!("{}{share}", finding.what)]);
+        table.row([
+            json::word(&finding.code),
+            when(start, finding.at.as_deref()),
+            format!("{}{share}", finding.what),
+        ]);
     }
     vec![Block::Table(table)]
 }

@@ -1,0 +1,63 @@
+//! Mends what a strict reader would refuse the whole document for.
+
+/// The document with half surrogate pairs and endless numbers replaced; `None` when it has none.
+pub(super) fn repaired(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let (mut at, mut changed) = (0, false);
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                let (end, mended) = string(bytes, at, &mut out);
+                changed |= mended;
+                at = end;
+            }
+            b'-' | b'0'..=b'9' => {
+                let rest = &bytes[at..];
+                let long = rest
+                    .iter()
+                    .take_while(|byte| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9'));
+                let token = &rest[..long.count().max(1)];
+                let number = std::str::from_utf8(token).ok().and_then(|token| token.parse::<f64>().ok());
+                let endless = number.is_some_and(f64::is_infinite);
+                out.extend_from_slice(if endless { b"null" } else { token });
+                changed |= endless;
+                at += token.len();
+            }
+            byte => {
+                out.push(*byte);
+                at += 1;
+            }
+        }
+    }
+    changed.then_some(out)
+}
+
+/// Copies one string, from its opening quote on; gives where it ends and whether anything was mended.
+fn string(bytes: &[u8], start: usize, out: &mut Vec<u8>) -> (usize, bool) {
+    let (mut at, mut changed) = (start + 1, false);
+    out.push(b'"');
+    while let Some(byte) = bytes.get(at) {
+        let unit = |at: usize| -> Option<u16> {
+            let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+            u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+        };
+        let taken = match (byte, unit(at)) {
+            (b'\\', Some(0xd800..=0xdbff)) if matches!(unit(at + 6), Some(0xdc00..=0xdfff)) => 12,
+            (b'\\', Some(0xd800..=0xdfff)) => {
+                out.extend_from_slice(b"\\ufffd");
+                changed = true;
+                at += 6;
+                continue;
+            }
+            (b'\\', _) => 2,
+            _ => 1,
+        };
+        let end = (at + taken).min(bytes.len());
+        out.extend_from_slice(&bytes[at..end]);
+        at = end;
+        if *byte == b'"' {
+            break;
+        }
+    }
+    (at, changed)
+}

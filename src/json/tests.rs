@@ -1,0 +1,76 @@
+//! What comes from outside, oddities and all.
+
+use super::*;
+use serde_json::json;
+
+#[test]
+fn half_a_pair_hides_nothing() {
+    let read = lenient(br#"[{"text":"cut \ud83d"},{"text":"\ude00 \ud83d\ude00 \\ud83d"}]"#).unwrap();
+    assert_eq!(read, json!([{"text": "cut \u{fffd}"}, {"text": "\u{fffd} 😀 \\ud83d"}]));
+}
+
+#[test]
+fn an_endless_number_hides_nothing() {
+    assert_eq!(
+        lenient(br#"{"a":1e999,"b":"1e999","c":[-1e999,2.5,-3]}"#).unwrap(),
+        json!({"a":null,"b":"1e999","c":[null,2.5,-3]})
+    );
+}
+
+#[test]
+fn a_key_is_a_key() {
+    let number = br#"{"x":{"$serde_json::private::Number":"abc"}}"#;
+    assert_eq!(lenient(number).unwrap()["x"]["$serde_json::private::Number"], "abc");
+    let raw = br#"{"$serde_json::private::RawValue":"{\"hook_event_name\":\"SessionEnd\"}"}"#;
+    assert_eq!(lenient(raw).unwrap().get("hook_event_name"), None);
+}
+
+#[test]
+fn what_is_no_json_stays_none() {
+    for bad in [&b"{\"a\":"[..], b"", b"nope", b"[1] x", b"\"\\ud83d", b"\xff"] {
+        assert_eq!(lenient(bad), None, "{bad:?}");
+    }
+}
+
+#[test]
+fn a_huge_document_is_kept_in_part() {
+    let many = format!("{{\"session_id\":\"s\",\"list\":[{}1],\"after\":2}}", "1,".repeat(100_000));
+    let read = read(many.as_bytes(), 1_000).unwrap();
+    assert_eq!(read.value["session_id"], "s");
+    assert!(read.value["list"].as_array().unwrap().len() < 1_000 && read.cut);
+}
+
+#[test]
+fn rubbish_hides_no_key_behind_it() {
+    let wide = format!("[{}1]", "1,".repeat(2_000));
+    let keys: String = (0..2_000).map(|n| format!("\"k{n}\":{{\"x\":0}},")).collect();
+    let text = format!("{{{keys}\"a\":{wide},\"in\":{{{keys}\"b\":{{{keys}\"c\":{wide},\"type\":\"t\"}}}}}}");
+    assert_eq!(read(text.as_bytes(), 1_000).unwrap().value["in"]["b"]["type"], "t");
+}
+
+#[test]
+fn what_is_too_deep_is_null_and_hides_nothing() {
+    for deep in [130, 100_000] {
+        for (open, close) in [("{\"d\":", "}"), ("[", "]")] {
+            let nested = format!("{}1e999{}", open.repeat(deep), close.repeat(deep));
+            let text = format!("{{\"deep\":{nested},\"after\":{{\"text\":\"\\ud83d\"}}}}");
+            let opened = read(text.as_bytes(), usize::MAX).unwrap();
+            assert_eq!(opened.value["after"]["text"], "\u{fffd}");
+            assert!(opened.cut && opened.value["deep"].to_string().contains("null"));
+        }
+    }
+    assert!(!read(b"{\"a\":[1]}", 10).unwrap().cut);
+}
+
+#[test]
+fn a_text_before_the_break_is_found() {
+    let broken = br#"{"a":{"k":"inner"},"k":"yes","b":{"k":"late","text":"cut"#;
+    assert_eq!(early(broken, "k").as_deref(), Some("yes"));
+    assert_eq!((early(broken, "b"), early(b"[1]", "k"), early(b"", "k")), (None, None, None));
+}
+
+#[test]
+fn a_beginning_is_read_whatever_follows() {
+    assert_eq!(beginning("{\"a\":1}\n\nand words"), Some(json!({"a": 1})));
+    assert_eq!(beginning("words"), None);
+}

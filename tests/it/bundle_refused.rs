@@ -1,0 +1,228 @@
+//! What is no sound bundle is no run: it is refused, and leaves nothing.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::bundle_stage::{TEAM, ended, export, import, unpacked};
+use super::stage::{Stage, below};
+
+/// Writes a bundle of these entries, in this order, with whatever names and kinds.
+fn packed(path: &Path, entries: &[(&str, tar::EntryType, Vec<u8>)]) {
+    let gzip =
+        flate2::write::GzEncoder::new(std::fs::File::create(path).unwrap(), flate2::Compression::default());
+    let mut tar = tar::Builder::new(gzip);
+    for (name, kind, bytes) in entries {
+        let mut header = tar::Header::new_ustar();
+        // Not through `set_path`, which refuses what is to be refused here.
+        header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_entry_type(*kind);
+        header.set_mode(0o600);
+        header.set_size(bytes.len() as u64);
+        if kind.is_symlink() {
+            header.set_link_name("/etc/passwd").unwrap();
+        }
+        header.set_cksum();
+        tar.append(&header, bytes.as_slice()).unwrap();
+    }
+    tar.into_inner().unwrap().finish().unwrap();
+}
+
+/// The same bundle, told in its manifest as it is, after a change.
+fn changed(path: &Path, change: impl FnOnce(&mut Value, &mut BTreeMap<String, Vec<u8>>)) -> PathBuf {
+    let mut entries = unpacked(path);
+    let mut manifest: Value = serde_json::from_slice(&entries.remove("manifest.json").unwrap()).unwrap();
+    change(&mut manifest, &mut entries);
+    let parts: Vec<Value> = entries
+        .iter()
+        .map(|(name, bytes)| {
+            json!({"name": name, "size": bytes.len(), "hash": blake3::hash(bytes).to_hex().to_string()})
+        })
+        .collect();
+    manifest["entries"] = Value::from(parts);
+    let manifest = serde_json::to_vec(&manifest).unwrap();
+    let mut all = vec![("manifest.json", tar::EntryType::Regular, manifest)];
+    all.extend(entries.iter().map(|(name, bytes)| (name.as_str(), tar::EntryType::Regular, bytes.clone())));
+    let changed = path.with_extension("changed");
+    packed(&changed, &all);
+    changed
+}
+
+/// What an import says that must fail and leave nothing.
+fn refused(path: &Path) -> String {
+    let stage = Stage::new();
+    let said = import(&stage, path);
+    assert_eq!((said.code, said.out.as_str()), (Some(1), ""), "{}", said.err);
+    let begin = format!("teamkeep: cannot import {}: ", path.display());
+    assert!(said.err.starts_with(&begin), "{}", said.err);
+    let left: Vec<PathBuf> = below(&stage.keep("")).into_iter().filter(|path| path.is_file()).collect();
+    assert!(left.iter().all(|path| path.ends_with(".maintenance")), "{left:?}");
+    said.err[begin.len()..].trim_end().to_owned()
+}
+
+#[test]
+fn a_name_that_leads_elsewhere_is_refused() {
+    let stage = ended("go");
+    let path = export(&stage, TEAM, "run.tar.gz", &[]);
+    let entries = unpacked(&path);
+    let manifest = || ("manifest.json", tar::EntryType::Regular, entries["manifest.json"].clone());
+    let object = entries.keys().find(|name| name.starts_with("objects/")).unwrap();
+    let bad = path.with_extension("bad");
+    for (name, kind, why) in [
+        ("../../evil", tar::EntryType::Regular, "the name \"../../evil\" leads out of the bundle"),
+        (
+            "/etc/evil",
+            tar::EntryType::Regular,
+            "the name \"/etc/evil\" leads to another place: it is absolute",
+        ),
+        (
+            "objects/../../evil",
+            tar::EntryType::Regular,
+            "the name \"objects/../../evil\" leads out of the bundle",
+        ),
+        ("notes.txt", tar::EntryType::Regular, "the name \"notes.txt\" is none that a bundle has"),
+        ("run.json", tar::EntryType::Symlink, "\"run.json\" is no regular file"),
+        (object, tar::EntryType::Link, "is no regular file"),
+        ("run.json", tar::EntryType::Directory, "\"run.json\" is no regular file"),
+        ("run.json", tar::EntryType::XHeader, "it has an entry that is no regular file"),
+        ("run.json", tar::EntryType::GNULongName, "it has an entry that is no regular file"),
+    ] {
+        let bytes = if kind == tar::EntryType::Regular { b"evil".to_vec() } else { Vec::new() };
+        packed(&bad, &[manifest(), (name, kind, bytes)]);
+        let said = refused(&bad);
+        assert!(said.contains(why), "{said}");
+    }
+    let run = || ("run.json", tar::EntryType::Regular, entries["run.json"].clone());
+    packed(&bad, &[manifest(), run(), run()]);
+    assert_eq!(refused(&bad), "\"run.json\" is in it twice");
+    for name in ["../../evil", "/etc/evil"] {
+        let bad = changed(&path, |_, entries| {
+            entries.insert(name.to_owned(), b"evil".to_vec());
+        });
+        assert!(refused(&bad).starts_with(&format!("the name {name:?} leads ")));
+    }
+}
+
+#[test]
+fn what_is_damaged_cut_or_none_of_ours_is_refused() {
+    let stage = ended("go");
+    let path = export(&stage, TEAM, "run.tar.gz", &[]);
+    let bytes = std::fs::read(&path).unwrap();
+    let bad = path.with_extension("bad");
+    for end in [0, 1, 30, bytes.len() / 4, bytes.len() / 2, bytes.len() - 30, bytes.len() - 1] {
+        std::fs::write(&bad, &bytes[..end]).unwrap();
+        let said = refused(&bad);
+        assert!(
+            said.contains("cut off") || said.contains("no export") || said.contains("is damaged"),
+            "{end}: {said}"
+        );
+    }
+    std::fs::write(&bad, "hello, this is a text").unwrap();
+    assert!(refused(&bad).starts_with("it is no export of teamkeep"));
+    let entries = unpacked(&path);
+    let mut parts: Vec<(&str, tar::EntryType, Vec<u8>)> =
+        entries.iter().map(|(name, bytes)| (name.as_str(), tar::EntryType::Regular, bytes.clone())).collect();
+    parts.sort_by_key(|(name, ..)| *name != "manifest.json");
+    let events = parts.iter_mut().find(|(name, ..)| *name == "events.jsonl").unwrap();
+    events.2[20] ^= 1;
+    packed(&bad, &parts);
+    assert_eq!(refused(&bad), "events.jsonl is damaged: its content has another hash");
+    parts.retain(|(name, ..)| *name != "events.jsonl");
+    packed(&bad, &parts);
+    assert!(refused(&bad).contains("events.jsonl is not in it"));
+    parts.remove(0);
+    packed(&bad, &parts);
+    assert!(refused(&bad).contains("its first entry is no manifest"));
+    let said = Stage::new().run(&["import", "/nowhere/run.tar.gz"]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.err.starts_with("teamkeep: cannot import /nowhere/run.tar.gz: "), "{}", said.err);
+}
+
+#[test]
+fn what_a_newer_program_wrote_is_refused_as_such() {
+    let stage = ended("go");
+    let path = export(&stage, TEAM, "run.tar.gz", &[]);
+    let newer = changed(&path, |manifest, _| manifest["v"] = json!(2));
+    assert_eq!(
+        refused(&newer),
+        "it is of format version 2, and this program reads 1\nhint: a newer teamkeep wrote it, and is needed to read it"
+    );
+    for name in ["run.json", "snapshots.jsonl", "events.jsonl"] {
+        let newer = changed(&path, |_, entries| {
+            let text = String::from_utf8(entries[name].clone()).unwrap().replacen("\"v\":1", "\"v\":2", 1);
+            entries.insert(name.to_owned(), text.into_bytes());
+        });
+        assert!(refused(&newer).contains("format version 2"), "{name}");
+    }
+}
+
+#[test]
+fn a_bundle_that_makes_no_sense_is_refused() {
+    let stage = ended("go");
+    let path = export(&stage, TEAM, "run.tar.gz", &[]);
+    let edit = |name: &'static str, from: &'static str, to: &'static str| {
+        refused(&changed(&path, |_, entries| {
+            let text = String::from_utf8(entries[name].clone()).unwrap();
+            assert!(text.contains(from), "{name} has no {from}");
+            entries.insert(name.to_owned(), text.replacen(from, to, 1).into_bytes());
+        }))
+    };
+    assert!(edit("run.json", TEAM, "../evil").contains("\"../evil\" is no name of a team or a session"));
+    assert!(edit("run.json", "2026-", "soon-").contains("is no time"));
+    assert!(edit("snapshots.jsonl", "tasks/", "../").contains("is no path below the client's directory"));
+    assert!(edit("events.jsonl", "\"run\":\"", "\"run\":\"x").contains("it is of run"));
+    assert!(edit("events.jsonl", "{", "").contains("events.jsonl:1 makes no sense"));
+    assert!(edit("transcripts.json", "{", "[").contains("transcripts.json makes no sense"));
+    let said = refused(&changed(&path, |_, entries| {
+        let object = entries.keys().find(|name| name.starts_with("objects/")).unwrap().clone();
+        entries.remove(&object);
+    }));
+    assert!(said.starts_with("it names the object"), "{said}");
+    let said = refused(&changed(&path, |_, entries| {
+        let hash = blake3::hash(b"alien").to_hex().to_string();
+        entries.insert(format!("objects/{hash}"), b"alien".to_vec());
+    }));
+    assert!(said.contains("which nothing in it names"), "{said}");
+}
+
+#[test]
+fn a_bomb_is_refused_before_it_fills_the_disk() {
+    let stage = ended("go");
+    let path = export(&stage, TEAM, "run.tar.gz", &[]);
+    let said = stage.run(&["import", path.to_str().unwrap(), "--max-size", "1 KiB"]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.err.contains("and 1024 are the most that is taken\nhint: "), "{}", said.err);
+    assert_eq!(stage.run(&["import", path.to_str().unwrap(), "--max-size", "lots"]).code, Some(64));
+
+    // 20 MiB of nothing, and a manifest that tells of it truly.
+    let bomb = changed(&path, |_, entries| {
+        entries.insert("events.jsonl".to_owned(), vec![b'\n'; 20 << 20]);
+    });
+    assert!(bomb.metadata().unwrap().len() < 1 << 20);
+    let said = refused(&bomb);
+    assert!(said.contains("it was made to fill a disk"), "{said}");
+    assert!(said.contains("\nhint: nothing of it was taken"), "{said}");
+    assert!(said.contains("--max-size"), "{said}");
+    // Whoever says how much may come out has looked; the bound itself stands.
+    let elsewhere = Stage::new();
+    let import = |size: &str| elsewhere.run(&["import", bomb.to_str().unwrap(), "--max-size", size]);
+    assert!(import("1 MiB").err.contains("are the most that is taken"));
+    let said = import("1 GiB");
+    assert_eq!(said.code, Some(0), "{}", said.err);
+
+    // A manifest without end, which no size tells of.
+    let endless = path.with_extension("endless");
+    let file = std::fs::File::create(&endless).unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(file, flate2::Compression::default());
+    let mut header = tar::Header::new_ustar();
+    header.set_path("manifest.json").unwrap();
+    header.set_size(20 << 20);
+    header.set_entry_type(tar::EntryType::Regular);
+    header.set_cksum();
+    gzip.write_all(header.as_bytes()).unwrap();
+    gzip.write_all(&vec![b' '; 20 << 20]).unwrap();
+    gzip.finish().unwrap();
+    assert!(refused(&endless).contains("it was made to fill a disk"));
+}

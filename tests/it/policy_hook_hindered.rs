@@ -1,0 +1,155 @@
+//! Gates that are hindered: by a huge or unreadable input, and by a store that cannot be written.
+
+use serde_json::{Value, json};
+
+use super::policy_stage::{TEAM, busy, pairs, shutdown, told, verdicts};
+use super::stage::{Said, Stage};
+
+#[test]
+fn no_input_of_a_tool_blinds_the_gates() {
+    let wide = format!("\"x\":[{}0],", "0,".repeat(100_001));
+    let deep = format!("\"x\":{}0{},", "{\"d\":".repeat(130), "}".repeat(130));
+    for before in ["", &wide, &deep] {
+        let said = busy("").feed("pre-tool-use", shutdown(before).as_bytes(), &[]);
+        assert_eq!(said.code, Some(2), "{}", said.err);
+    }
+}
+
+#[test]
+fn a_task_with_a_deep_field_still_counts() {
+    let stage = busy("");
+    let deep = format!("{}0{}", "[".repeat(130), "]".repeat(130));
+    let task =
+        format!(r#"{{"id":"2","subject":"Review","metadata":{deep},"status":"in_progress","owner":"bob"}}"#);
+    stage.write(&format!("tasks/{TEAM}/2.json"), task);
+    assert_eq!(stage.feed("pre-tool-use", shutdown("").as_bytes(), &[]).code, Some(2));
+}
+
+/// A call that cannot be understood: cut off, or larger than what is read.
+fn unreadable() -> [(&'static str, Vec<u8>); 3] {
+    let large = format!("{{\"hook_event_name\":\"PreToolUse\",\"text\":\"{}\"}}", "x".repeat(17 << 20));
+    let cut = br#"{"hook_event_name":"PreToolUse","tool_input":{"#;
+    [("pre-tool-use", b"{\"a".to_vec()), ("", cut.to_vec()), ("", large.into_bytes())]
+}
+
+#[test]
+fn what_cannot_be_understood_is_held_back_where_the_policy_says_so() {
+    for (event, stdin) in unreadable() {
+        assert_eq!(busy("").feed(event, &stdin, &[]).code, Some(1));
+        let said = busy("[policy]\non-error = \"block\"\n").feed(event, &stdin, &[]);
+        assert_eq!(said.code, Some(2));
+        assert!(said.err.contains("on-error") && said.err.contains("no JSON object"), "{}", said.err);
+    }
+    let said = busy("[policy]\non-error = \"block\"\n").feed("stop", b"{\"a", &[]);
+    assert_eq!(said.code, Some(1), "a turn always comes to its end");
+}
+
+#[test]
+fn an_event_that_cannot_be_recorded_is_judged_all_the_same() {
+    let stage = busy("");
+    let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}});
+    assert_eq!(told(&stage, bash.clone()).code, Some(0));
+    let log = stage.keep("log");
+    std::fs::remove_dir_all(&log).unwrap();
+    std::fs::write(&log, "in the way").unwrap();
+    let said = stage.feed("pre-tool-use", shutdown("").as_bytes(), &[]);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    assert!(stage.diagnostics().contains("log"), "{}", stage.diagnostics());
+    assert_eq!(told(&stage, bash).code, Some(1), "the failure is told where the policy says nothing");
+}
+
+#[test]
+fn a_store_that_cannot_be_written_holds_back_only_where_the_policy_says_so() {
+    for (policy, code) in [("", 1), ("[policy]\non-error = \"block\"\n", 2)] {
+        let stage = busy(policy);
+        std::fs::write(stage.keep("log").parent().unwrap(), "in the way").unwrap();
+        let said = stage.feed("pre-tool-use", shutdown("").as_bytes(), &[]);
+        assert_eq!(said.code, Some(code), "{policy}: {}", said.err);
+    }
+}
+
+#[test]
+fn rules_on_a_huge_input_come_to_an_end_and_say_that_they_did_not_look() {
+    let rule = |number: usize| {
+        format!(
+            "[[rule]]\nname = \"no-force-{number}\"\ntools = [\"Write\"]\nmatch = {{ \"/tool_input/content\" = \"/(.*a){{30}}\\\\w{{200}}b{number}/\" }}\naction = \"block\"\nreason = \"no\"\n"
+        )
+    };
+    let rules: String = (0..20).map(rule).collect();
+    for (on_error, code) in [("allow", 0), ("block", 2)] {
+        let stage = busy(&format!("[policy]\non-error = \"{on_error}\"\n{rules}"));
+        let content = "ba".repeat(7 << 20);
+        let write = json!({"hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": {"content": content}});
+        let said = told(&stage, write);
+        assert_eq!(said.code, Some(code), "{said:?}");
+        stage.write_config("");
+        let log = stage.log();
+        let verdicts: Vec<_> = log.iter().filter(|line| line["event"] == "Verdict").collect();
+        assert_eq!(verdicts.len(), 1);
+        let verdict = &verdicts[0]["verdict"];
+        assert_eq!((&verdict["code"], &verdict["rule"]), (&json!("rule-undecided"), &json!("no-force-0")));
+        let reason = verdict["reason"].as_str().unwrap();
+        assert!(reason.contains("(nor could 19 more)"), "{reason}");
+    }
+}
+
+/// Puts something in the place of the notebook of the stage's run: nothing can be counted, and all is recorded.
+fn hinder_counts(stage: &Stage) {
+    assert_eq!(told(stage, json!({"hook_event_name": "Stop"})).code, Some(0));
+    let run = stage.library().find(TEAM).unwrap().run.clone();
+    let notebook = stage.keep(&format!("policy/{run}.json"));
+    let _ = std::fs::remove_file(&notebook);
+    std::fs::create_dir_all(&notebook).unwrap();
+}
+
+#[test]
+fn a_block_that_cannot_be_counted_is_on_record_and_goes_on_or_not_as_on_error_says() {
+    let lasting = "[[rule]]\nname = \"r\"\ntools = [\"SendMessage\"]\naction = \"block\"\nreason = \"no\"\nlasting = true\n";
+    let block = "[policy]\non-error = \"block\"\n";
+    for (policy, code) in [("", 0), (block, 2), (lasting, 2)] {
+        let stage = busy(policy);
+        hinder_counts(&stage);
+        let said: Vec<Said> = (0..5).map(|_| stage.feed("", shutdown("").as_bytes(), &[])).collect();
+        assert!(said.iter().all(|said| said.code == Some(code)), "{policy}: {said:?}");
+        let noted = stage.diagnostics();
+        assert!(noted.contains("cannot ask the policy: ") && noted.contains("is no regular file"), "{noted}");
+        let told = verdicts(&stage);
+        let told = &pairs(&told)[..2];
+        match policy {
+            "" => {
+                let answer: Value = serde_json::from_str(&said[0].out).unwrap();
+                let start = "Warning: teamkeep would refuse this, but cannot count its blocks, and lets it through. The reason was: a shutdown request to bob, who still owns task 2";
+                assert!(answer["systemMessage"].as_str().unwrap().starts_with(start), "{answer}");
+                assert_eq!(told, [("shutdown-of-busy-teammate", "warn"), ("policy-failed", "allow")]);
+            }
+            _ if policy == block => {
+                assert_eq!(told, [("shutdown-of-busy-teammate", "block"), ("policy-failed", "block")]);
+            }
+            _ => assert_eq!(told, [("rule", "block"), ("policy-failed", "allow")], "it needs no count"),
+        }
+    }
+}
+
+#[test]
+fn on_a_full_disk_a_shutdown_is_warned_of_although_nothing_can_be_kept() {
+    let stage = busy("");
+    assert_eq!(told(&stage, json!({"hook_event_name": "Stop"})).code, Some(0));
+    let mut shell = std::process::Command::new("/bin/sh");
+    stage.dress(&mut shell);
+    shell.args(["-c", "ulimit -f 0; exec \"$0\" hook", env!("CARGO_BIN_EXE_teamkeep")]);
+    let said = super::stage::feed(&mut shell, shutdown("").as_bytes());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("bob, who still owns task 2") && said.out.contains("cannot record the event"));
+}
+
+#[test]
+fn an_idle_that_cannot_be_counted_is_never_held_back() {
+    let stage = busy("[policy]\non-error = \"block\"\nidle-with-work = { mode = \"block\" }\n");
+    hinder_counts(&stage);
+    let idle = json!({"hook_event_name": "TeammateIdle", "teammate_name": "bob", "team_name": TEAM, "agent_id": "abob-1", "agent_type": "bob"});
+    assert_eq!(told(&stage, idle).code, Some(0));
+    assert_eq!(
+        pairs(&verdicts(&stage)),
+        [("idle-with-task-in-progress", "warn"), ("policy-failed", "allow")]
+    );
+}

@@ -1,0 +1,112 @@
+//! The policy at the hook, on recorded runs.
+
+use serde_json::{Value, json};
+
+use super::reenact::{Trace, local};
+use super::stage::{Said, Stage};
+
+const BEGAN: &str = "2026-02-03T04:05:06.000Z";
+
+/// Whom a call asks to stop, if it is about to.
+fn asked(payload: &Value) -> Option<&str> {
+    let input = &payload["tool_input"];
+    let asks = input["message"]["type"] == "shutdown_request" || input["type"] == "shutdown_request";
+    (payload["hook_event_name"] == "PreToolUse" && asks).then(|| input["recipient"].as_str().unwrap())
+}
+
+/// The first request to each teammate, and how the hook answered it.
+fn requests(answers: &[(Value, Said)]) -> Vec<(&str, &Said)> {
+    let mut first: Vec<(&str, &Said)> = Vec::new();
+    for (payload, said) in answers {
+        if let Some(name) = asked(payload).filter(|name| !first.iter().any(|(known, _)| known == name)) {
+            first.push((name, said));
+        }
+    }
+    first
+}
+
+#[test]
+fn the_premature_shutdown_of_every_recorded_run_is_held_back() {
+    for name in ["v47-inprocess", "v177-inprocess", "v328-inprocess", "v328-panes"] {
+        let stage = Stage::judging();
+        let answers = Trace::read(name, BEGAN).answers(&stage);
+        let mut requests = requests(&answers);
+        requests.sort_by_key(|(name, _)| *name);
+        let codes: Vec<_> = requests.iter().map(|(name, said)| (*name, said.code)).collect();
+        assert_eq!(codes, [("alice", Some(0)), ("bob", Some(2)), ("carol", Some(0))], "{name}");
+        let reason = &requests[1].1.err;
+        assert!(reason.contains("task 2") && requests[1].1.out.is_empty(), "{name}: {reason}");
+        let blocked = answers.iter().filter(|(_, said)| said.code == Some(2)).count();
+        assert_eq!(blocked, 2, "{name}: the request, and bob's own approval");
+        assert!(answers.iter().all(|(_, said)| matches!(said.code, Some(0 | 2))), "{name}");
+        let one_object =
+            |said: &Said| said.out.is_empty() || serde_json::from_str::<Value>(&said.out).is_ok();
+        assert!(answers.iter().all(|(_, said)| one_object(said)), "{name}");
+    }
+}
+
+#[test]
+fn whom_no_hook_names_the_transcripts_name_in_the_story_of_a_verdict() {
+    let stage = Stage::judging();
+    Trace::read("v47-inprocess", BEGAN).answers(&stage);
+    stage.finish();
+    let verdicts: Vec<Value> = stage.log().into_iter().filter(|line| line["event"] == "Verdict").collect();
+    assert!(verdicts.iter().any(|line| line["actor"]["kind"] == "unknown"), "{verdicts:?}");
+    let entries = stage.replay("latest");
+    let told: Vec<&Value> = entries.iter().filter(|entry| entry["kind"] == "verdict").collect();
+    assert_eq!(told.len(), verdicts.len());
+    assert!(told.iter().all(|entry| entry["actor"] != "unknown"), "{told:?}");
+    let block = told.iter().find(|entry| entry["decision"] == "block").unwrap();
+    assert_eq!(block["actor"], "team-lead");
+}
+
+#[test]
+fn a_team_without_tasks_is_warned_and_never_held_back() {
+    let stage = Stage::judging();
+    let answers = Trace::read("v328-notasks", BEGAN).answers(&stage);
+    assert!(answers.iter().all(|(_, said)| said.code == Some(0)));
+}
+
+#[test]
+fn the_fourth_try_goes_through_and_is_told() {
+    let stage = Stage::judging();
+    let mut trace = Trace::read("v328-inprocess", BEGAN);
+    let place = trace.steps.iter().position(|step| asked(&step["payload"]) == Some("bob")).unwrap();
+    let request = trace.steps[place]["payload"].to_string();
+    trace.steps.truncate(place);
+    trace.answers(&stage);
+    let tries: Vec<Said> =
+        (0..5).map(|_| stage.feed("pre-tool-use", local(&stage, &request).as_bytes(), &[])).collect();
+    let codes: Vec<_> = tries.iter().map(|said| said.code).collect();
+    assert_eq!(codes, [Some(2), Some(2), Some(2), Some(0), Some(0)]);
+    let told: Value = serde_json::from_str(&tries[3].out).unwrap();
+    let words = told["systemMessage"].as_str().unwrap();
+    let start =
+        "teamkeep let this through after blocking it 3 times (premature-shutdown: a shutdown request to bob";
+    assert!(words.starts_with(start) && !words.contains("Refused"), "{words}");
+    let log = stage.log();
+    let verdicts: Vec<_> =
+        log.iter().filter(|line| line["event"] == "Verdict").map(|line| &line["verdict"]).collect();
+    let last = verdicts.last().unwrap();
+    assert_eq!(
+        (&last["decision"], &last["escalated"], &last["gate"]),
+        (&json!("allow"), &json!(true), &json!("premature-shutdown"))
+    );
+}
+
+#[test]
+fn a_human_lets_one_shutdown_through_or_pauses_the_gate() {
+    let stage = Stage::judging();
+    let mut trace = Trace::read("v328-inprocess", BEGAN);
+    let place = trace.steps.iter().position(|step| asked(&step["payload"]) == Some("bob")).unwrap();
+    let request = trace.steps[place]["payload"].to_string();
+    trace.steps.truncate(place);
+    trace.answers(&stage);
+    let ask = || stage.feed("pre-tool-use", local(&stage, &request).as_bytes(), &[]).code;
+    assert_eq!(stage.run(&["policy", "allow", "shutdown", "bob"]).code, Some(0));
+    assert_eq!((ask(), ask()), (Some(0), Some(2)), "once");
+    assert_eq!(stage.run(&["policy", "pause", "--gate", "premature-shutdown", "15m"]).code, Some(0));
+    assert_eq!(ask(), Some(0));
+    assert_eq!(stage.run(&["policy", "resume", "--gate", "premature-shutdown"]).code, Some(0));
+    assert_eq!(ask(), Some(2));
+}

@@ -1,0 +1,186 @@
+//! Policy files that cannot be used, or can no longer: it is told and on record, and the defaults stand.
+
+use serde_json::{Value, json};
+
+use super::policy_stage::{SESSION, TEAM, busy, pairs, shutdown, told, verdicts};
+use super::stage::Stage;
+
+#[test]
+fn a_broken_policy_is_told_at_the_start_and_never_silently_off() {
+    let stage = busy("[policy.idle-with-work]\nmode = \"never\"\n");
+    let said = told(&stage, json!({"hook_event_name": "SessionStart", "source": "startup"}));
+    let answer: Value = serde_json::from_str(&said.out).unwrap();
+    let context = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    assert!(context.contains("teamkeep.toml:2:8") && answer["systemMessage"] == context, "{answer}");
+    assert_eq!(answer["hookSpecificOutput"]["watchPaths"].as_array().unwrap().len(), 2);
+    assert!(!context.contains("never"), "nothing of what the file says: {context}");
+}
+
+#[test]
+fn a_policy_that_cannot_be_used_holds_back_what_on_error_says() {
+    let broken = "[policy]\non-error = \"block\"\nmax-blocks = \"x\"\n";
+    let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    let task = |event: &str| json!({"hook_event_name": event, "task_id": "2", "task_subject": "Review", "team_name": TEAM});
+    let stage = busy(broken);
+    for payload in [bash.clone(), task("TaskCreated"), task("TaskCompleted")] {
+        let said = told(&stage, payload);
+        assert_eq!(said.code, Some(2), "{}", said.err);
+        assert!(said.err.contains("teamkeep.toml:3:14") && said.err.contains("teamkeep policy check"));
+    }
+    let idle = json!({"hook_event_name": "TeammateIdle", "teammate_name": "bob", "team_name": TEAM, "agent_id": "abob-1", "agent_type": "bob"});
+    for payload in [idle, json!({"hook_event_name": "Stop"}), json!({"hook_event_name": "SubagentStop"})] {
+        assert_eq!(told(&stage, payload).code, Some(0));
+    }
+    stage.write_config("");
+    let log = stage.log();
+    assert!(log.iter().any(|line| line["event"] == "PreToolUse"), "it is on record: {log:?}");
+    let stage = busy(&broken.replace("block\"", "allow\""));
+    assert_eq!(told(&stage, bash.clone()).code, Some(0));
+    let alone = Stage::judging();
+    alone.write_config(broken);
+    assert_eq!(told(&alone, bash).code, Some(0), "a session without a team");
+}
+
+/// Each way in which a policy file can be of no use.
+fn unusable(stage: &Stage, what: &str) {
+    let path = stage.home().parent().unwrap().join("teamkeep.toml");
+    std::fs::remove_file(&path).unwrap();
+    match what {
+        "directory" => std::fs::create_dir(&path).unwrap(),
+        "loop" => std::os::unix::fs::symlink(&path, &path).unwrap(),
+        "nothing" => std::os::unix::fs::symlink("nowhere", &path).unwrap(),
+        "huge" => std::fs::write(&path, " ".repeat((1 << 20) + 1)).unwrap(),
+        "bytes" => std::fs::write(&path, b"\xff").unwrap(),
+        "pipe" => rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap(),
+        _ => std::fs::write(&path, "[polcy]\n").unwrap(),
+    }
+}
+
+#[test]
+fn an_unusable_policy_is_told_at_the_start_in_the_check_and_at_every_verdict() {
+    for what in ["directory", "loop", "nothing", "huge", "bytes", "pipe", "syntax"] {
+        let stage = busy("");
+        unusable(&stage, what);
+        let path = stage.home().parent().unwrap().join("teamkeep.toml");
+        let dressed = |stage: &Stage, payload: Value| {
+            let mut payload = payload;
+            payload["session_id"] = json!(SESSION);
+            stage.feed("", payload.to_string().as_bytes(), &[("TEAMKEEP_CONFIG", path.to_str().unwrap())])
+        };
+        let said = dressed(&stage, json!({"hook_event_name": "SessionStart", "source": "startup"}));
+        let answer: Value = serde_json::from_str(&said.out).unwrap();
+        let context = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+        assert!(context.contains("teamkeep.toml") && answer["systemMessage"] == context, "{what}: {answer}");
+        let mut check = stage.command(&["policy", "check"]);
+        let check = check.env("TEAMKEEP_CONFIG", &path).output().unwrap();
+        assert_eq!(check.status.code(), Some(1), "{what}");
+        assert!(String::from_utf8(check.stdout).unwrap().contains(": error["), "{what}");
+        let bash =
+            json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+        assert_eq!(dressed(&stage, bash).code, Some(0));
+        let asks: Value = serde_json::from_str(&shutdown("")).unwrap();
+        assert_eq!(dressed(&stage, asks).code, Some(2), "the defaults stand");
+        if path.is_dir() {
+            std::fs::remove_dir(&path).unwrap();
+        } else {
+            std::fs::remove_file(&path).unwrap();
+        }
+        let unusable = ("policy-unusable", "allow");
+        assert_eq!(
+            pairs(&verdicts(&stage)),
+            [unusable, ("shutdown-of-busy-teammate", "block"), unusable],
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_holds_everything_back_is_on_record_at_each_event() {
+    let stage = busy("[policy]\non-error = \"block\"\nmax-blocks = \"x\"\n");
+    let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    assert_eq!(told(&stage, bash).code, Some(2));
+    assert_eq!(told(&stage, json!({"hook_event_name": "Stop"})).code, Some(0));
+    assert_eq!(pairs(&verdicts(&stage)), [("policy-unusable", "block"), ("policy-unusable", "allow")]);
+}
+
+#[test]
+fn a_configuration_that_is_named_by_a_relative_path_is_never_silently_off() {
+    for name in ["teamkeep.toml", "/nowhere/teamkeep.toml"] {
+        let stage = busy("");
+        std::fs::write(
+            stage.home().join("parser/teamkeep.toml"),
+            "[policy.premature-shutdown]\nmode = \"off\"\n",
+        )
+        .unwrap();
+        let env = [("TEAMKEEP_CONFIG", name)];
+        let start = json!({"hook_event_name": "SessionStart", "session_id": SESSION, "source": "startup"})
+            .to_string();
+        let said = stage.feed("", start.as_bytes(), &env);
+        let answer: Value = serde_json::from_str(&said.out).unwrap();
+        let told = answer["systemMessage"].as_str().unwrap();
+        assert!(told.contains(&format!("unreadable at {name}")), "{told}");
+        assert_eq!(stage.feed("", shutdown("").as_bytes(), &env).code, Some(2), "the defaults stand");
+        let check = stage.command(&["policy", "check"]).env("TEAMKEEP_CONFIG", name).output().unwrap();
+        assert_eq!(check.status.code(), Some(1));
+        let told = String::from_utf8(check.stdout).unwrap();
+        assert!(told.starts_with(&format!("{name}: error[unreadable]: TEAMKEEP_CONFIG names it")), "{told}");
+        let said = stage.command(&["prune", "--keep", "1"]).env("TEAMKEEP_CONFIG", name).output().unwrap();
+        assert_eq!(said.status.code(), Some(1));
+        let found = verdicts(&stage);
+        assert_eq!(pairs(&found), [("shutdown-of-busy-teammate", "block"), ("policy-unusable", "allow")]);
+    }
+}
+
+#[test]
+fn a_configuration_below_a_file_or_a_link_to_nothing_is_told_in_the_hook_the_check_and_an_explanation() {
+    let stage = Stage::judging();
+    std::fs::write(stage.home().join("file"), "").unwrap();
+    let usual = stage.home().join(".config/teamkeep/teamkeep.toml");
+    std::fs::create_dir_all(usual.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink("nowhere", &usual).unwrap();
+    let below = stage.home().join("file/teamkeep.toml");
+    for env in [vec![("TEAMKEEP_CONFIG", below.to_str().unwrap())], Vec::new()] {
+        let start = json!({"hook_event_name": "SessionStart", "source": "startup", "session_id": SESSION});
+        let said = stage.feed("", start.to_string().as_bytes(), &env);
+        assert!(said.out.contains("a policy file cannot be used"), "{env:?}: {said:?}");
+        let command = |args: &[&str]| {
+            let mut command = stage.command(args);
+            command.envs(env.iter().copied());
+            super::stage::feed(&mut command, br#"{"hook_event_name":"Stop"}"#)
+        };
+        let check = command(&["policy", "check"]);
+        assert!(check.code == Some(1) && check.out.contains("error[unreadable]"), "{env:?}: {check:?}");
+        let explain = command(&["policy", "explain"]);
+        assert!(explain.code == Some(1) && explain.err.contains("teamkeep.toml"), "{env:?}: {explain:?}");
+    }
+}
+
+#[test]
+fn rules_that_go_off_in_the_midst_of_a_session_are_told_once_and_on_record() {
+    let stage = Stage::judging();
+    let file = stage.home().join("parser/.claude/teamkeep.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let rule = "[[rule]]\nname = \"r\"\ntools = [\"Bash\"]\naction = \"block\"\nreason = \"no\"\n";
+    std::fs::write(&file, rule).unwrap();
+    assert_eq!(stage.run(&["policy", "trust", "--yes"]).code, Some(0));
+    let call = |session: &str| {
+        let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}, "session_id": session});
+        stage.feed("", bash.to_string().as_bytes(), &[])
+    };
+    assert_eq!(call(SESSION).code, Some(2));
+    for (change, session) in
+        [("# one\n", SESSION), ("[polcy]\n", SESSION), ("# two\n", SESSION), ("# two\n", "other")]
+    {
+        std::fs::write(&file, format!("{rule}{change}")).unwrap();
+        let said = call(session);
+        let answer: Value = serde_json::from_str(&said.out).unwrap();
+        let words = answer["systemMessage"].as_str().unwrap();
+        assert!(words.contains("changed since it was trusted") && said.code == Some(0), "{words}");
+        assert!(answer.get("hookSpecificOutput").is_none(), "it is the user's to trust");
+        assert_eq!(call(session).out, "", "once");
+    }
+    let told = verdicts(&stage);
+    let codes: Vec<_> =
+        pairs(&told).into_iter().filter(|pair| *pair == ("policy-untrusted", "allow")).collect();
+    assert_eq!(codes.len(), 4, "{told:?}");
+}

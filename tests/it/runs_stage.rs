@@ -1,0 +1,49 @@
+//! What the tests of runs share: two sessions, a team that has begun, and processes that stand for clients.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::play::Lead;
+use super::stage::Stage;
+
+pub const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+pub const TWO: &str = "bbbbbbbb-0000-4000-8000-000000000002";
+
+/// A process that stands for the client, until it is dropped.
+pub struct Client(pub std::process::Child);
+
+impl Client {
+    pub fn start() -> Client {
+        Client(Command::new("sleep").arg("600").spawn().unwrap())
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// The number of a process that has ended.
+pub fn ended_process() -> u32 {
+    let mut child = Command::new("true").spawn().unwrap();
+    let pid = child.id();
+    child.wait().unwrap();
+    pid
+}
+
+pub fn rows<'a>(teams: &'a [Value], key: &str) -> Vec<&'a Value> {
+    teams.iter().map(|team| &team[key]).collect()
+}
+
+/// A team of alice and bob that has done a little.
+pub fn begin<'a>(stage: &'a Stage, session: &str) -> Lead<'a> {
+    let lead = Lead::of(stage, session);
+    lead.roster(1_000, &["alice", "bob"]);
+    lead.start("startup");
+    lead.task("1", "pending", None);
+    lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
+    lead
+}

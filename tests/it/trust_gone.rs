@@ -1,0 +1,59 @@
+//! A project's checks and rules that were trusted and are taken away: an agent may have done that.
+
+use serde_json::{Value, json};
+
+use super::stage::Stage;
+
+const RULE: &str = "[[rule]]\nname = \"r\"\ntools = [\"Bash\"]\naction = \"block\"\nreason = \"no\"\n";
+
+fn trusted(stage: &Stage) -> std::path::PathBuf {
+    let file = stage.home().join("parser/.claude/teamkeep.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, RULE).unwrap();
+    assert_eq!(stage.run(&["policy", "trust", "--yes"]).code, Some(0));
+    file
+}
+
+fn told(stage: &Stage, session: &str, mut payload: Value) -> Option<String> {
+    payload["session_id"] = json!(session);
+    let said = stage.feed("", payload.to_string().as_bytes(), &[]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let answer: Option<Value> = serde_json::from_str(&said.out).ok();
+    Some(answer?["systemMessage"].as_str()?.to_owned())
+}
+
+#[test]
+fn a_trusted_file_that_went_is_told_to_the_user_once_a_session_and_on_record() {
+    let stage = Stage::judging();
+    let file = trusted(&stage);
+    let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    for (session, left) in [("s1", None), ("s2", Some("[policy]\nmax-blocks = 2\n"))] {
+        match left {
+            None => std::fs::remove_file(&file).unwrap(),
+            Some(text) => std::fs::write(&file, text).unwrap(),
+        }
+        let words = told(&stage, session, bash.clone()).unwrap();
+        assert!(words.contains("the checks and rules that were trusted do not run"), "{words}");
+        assert_eq!(told(&stage, session, bash.clone()), None, "once");
+    }
+    let start = json!({"hook_event_name": "SessionStart", "source": "startup"});
+    let words = told(&stage, "s3", start).unwrap();
+    assert!(words.contains("it has none any more"), "{words}");
+    assert_eq!(told(&stage, "s3", bash.clone()), None, "it was told when the session began");
+    let codes = stage.log().iter().filter(|line| line["verdict"]["code"] == "policy-untrusted").count();
+    assert_eq!(codes, 2);
+}
+
+#[test]
+fn what_went_is_seen_by_check_and_doctor_and_can_be_forgotten() {
+    let stage = Stage::judging();
+    std::fs::remove_file(trusted(&stage)).unwrap();
+    let check = stage.run(&["policy", "check"]);
+    assert!(check.out.contains("warning[trust-gone]") && check.code == Some(0), "{check:?}");
+    let doctor = stage.run(&["doctor"]);
+    assert!(doctor.out.contains("do not run: it is no longer there"), "{}", doctor.out);
+    assert_eq!(stage.run(&["policy", "trust", "--remove"]).code, Some(0));
+    assert!(!stage.run(&["policy", "check"]).out.contains("trust-gone"));
+    let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    assert_eq!(told(&stage, "s", bash), None);
+}
