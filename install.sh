@@ -188,6 +188,25 @@ install_pages() {
             mv -f "$place.new" "$place"; } || say "cannot write $place"
     done
     [ ! -f "$prefix/share/man/man1/teamkeep.1" ] || say "man pages and completions are below $prefix/share"
+    tell_zsh
+}
+
+# Says what zsh needs, when it is the user's shell and does not look where its completions are.
+tell_zsh() {
+    place=$prefix/share/zsh/site-functions
+    case ${SHELL:-} in
+        */zsh) [ -f "$place/_teamkeep" ] || return 0 ;;
+        *) return 0 ;;
+    esac
+    # shellcheck disable=SC2016 # zsh puts it in
+    if "$SHELL" -c 'print -rl -- $fpath' 2>/dev/null </dev/null | grep -qxF -e "$place"; then
+        return 0
+    fi
+    # What .zshrc adds an interactive zsh alone could say, and that one does whatever stands there.
+    rc=${ZDOTDIR:-${HOME:-}}/.zshrc
+    if ! grep -qsF -e "${place#"${HOME:-}"}" "$rc"; then
+        say "for completions in zsh, in $rc before compinit: fpath=($(quoted "$place") \$fpath)"
+    fi
 }
 
 remove_pages() {
@@ -208,7 +227,7 @@ install_all() {
     install_binary
     install_pages
     if [ "$hooks" = yes ]; then
-        "$binary" install --yes || fail "the binary is installed, the hooks are not" \
+        "$binary" install --yes || fail "the binary is installed; the hooks are not, or do not run yet" \
             "when the cause is gone: $(quoted "$binary") install"
     else
         say "the settings are as they were; to add the hooks: $(quoted "$binary") install"

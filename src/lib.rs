@@ -1,9 +1,11 @@
 //! The flight recorder for Claude Code agent teams. The map, in the order of the data:
 //!
-//! stdin → [`payload`] → [`identity`] → [`event`] → [`log`] and [`archive`] → [`response`];
+//! stdin → [`payload`] → [`identity`] → [`event`] → [`log`] and [`archive`] → [`response`]: [`recorder`] leads one hook
+//! call along that way, and asks [`gatekeeper`] whether what is about to happen may; that gathers what is known, and
+//! [`policy`] decides, as [`config`] says;
 //! later [`timeline`] merges what was kept, [`backtest`] leads it before a policy, [`report`] draws up what it amounts
-//! to, [`status`] says how the teams stand that are alive, [`restore`] gives it back, and [`render`] tells it. [`doctor`]
-//! looks whether all of that is set up.
+//! to, [`status`] says how the teams stand that are alive, [`restore`] gives it back, and [`render`] tells it.
+//! [`settings`] puts the hooks into the client's settings, and [`doctor`] looks whether all of that is set up.
 
 pub mod archive;
 pub mod backtest;

@@ -28,9 +28,6 @@ _teamkeep() {
             teamkeep,export)
                 cmd="teamkeep__subcmd__export"
                 ;;
-            teamkeep,finish)
-                cmd="teamkeep__subcmd__finish"
-                ;;
             teamkeep,help)
                 cmd="teamkeep__subcmd__help"
                 ;;
@@ -111,9 +108,6 @@ _teamkeep() {
                 ;;
             teamkeep__subcmd__help,export)
                 cmd="teamkeep__subcmd__help__subcmd__export"
-                ;;
-            teamkeep__subcmd__help,finish)
-                cmd="teamkeep__subcmd__help__subcmd__finish"
                 ;;
             teamkeep__subcmd__help,help)
                 cmd="teamkeep__subcmd__help__subcmd__help"
@@ -281,7 +275,8 @@ _teamkeep() {
 
     case "${cmd}" in
         teamkeep)
-            opts="-h -V --help --version hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help"
+            opts="-h -V --help --version hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -296,6 +291,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__config)
             opts="-h --help path init schema help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -310,6 +306,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__config__subcmd__help)
             opts="path init schema help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -324,6 +321,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__config__subcmd__help__subcmd__help)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -338,6 +336,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__config__subcmd__help__subcmd__init)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -352,6 +351,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__config__subcmd__help__subcmd__path)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -366,6 +366,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__config__subcmd__help__subcmd__schema)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -380,6 +381,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__config__subcmd__init)
             opts="-h --force --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -394,6 +396,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__config__subcmd__path)
             opts="-h --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -408,6 +411,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__config__subcmd__schema)
             opts="-h --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -422,6 +426,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__demo)
             opts="-h --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -436,6 +441,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__doctor)
             opts="-h --json --fix --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -450,6 +456,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__export)
             opts="-o -h --output --redact --force --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -470,26 +477,9 @@ _teamkeep() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        teamkeep__subcmd__finish)
-            opts="-h --after --beside --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --after)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         teamkeep__subcmd__help)
-            opts="hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help"
+            opts="hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -504,6 +494,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__config)
             opts="path init schema"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -518,6 +509,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__config__subcmd__init)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -532,6 +524,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__config__subcmd__path)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -546,6 +539,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__config__subcmd__schema)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -560,6 +554,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__demo)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -574,6 +569,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__doctor)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -588,20 +584,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__export)
             opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        teamkeep__subcmd__help__subcmd__finish)
-            opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -616,6 +599,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__help)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -630,6 +614,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__hook)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -644,6 +629,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__import)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -658,6 +644,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__install)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -672,6 +659,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__log)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -686,6 +674,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__policy)
             opts="check show trust test explain pause resume allow pauses"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -700,6 +689,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__policy__subcmd__allow)
             opts="shutdown"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -714,6 +704,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__policy__subcmd__allow__subcmd__shutdown)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -728,6 +719,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__policy__subcmd__check)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -742,6 +734,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__policy__subcmd__explain)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -756,6 +749,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__policy__subcmd__pause)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -770,6 +764,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__policy__subcmd__pauses)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -784,6 +779,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__policy__subcmd__resume)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -798,6 +794,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__policy__subcmd__show)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -812,6 +809,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__policy__subcmd__test)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -826,6 +824,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__policy__subcmd__trust)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -840,6 +839,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__prune)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -854,6 +854,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__replay)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -868,6 +869,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__report)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -882,6 +884,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__restore)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -896,6 +899,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__show)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -910,6 +914,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__status)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -924,6 +929,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__teams)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -938,6 +944,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__uninstall)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -952,6 +959,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__help__subcmd__verify)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -965,7 +973,8 @@ _teamkeep() {
             return 0
             ;;
         teamkeep__subcmd__hook)
-            opts="-h --plugin --help"
+            opts="-h --plugin --help subagent-start subagent-stop teammate-idle task-completed task-created pre-tool-use post-tool-use session-start session-end stop stop-failure user-prompt-submit pre-compact file-changed notification"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -986,7 +995,10 @@ _teamkeep() {
             fi
             case "${prev}" in
                 --max-size)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 *)
@@ -998,6 +1010,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__install)
             opts="-y -h --scope --settings --dry-run --yes --command --client-version --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1005,6 +1018,9 @@ _teamkeep() {
             case "${prev}" in
                 --scope)
                     COMPREPLY=($(compgen -W "user project local" -- "${cur}"))
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --settings)
@@ -1016,7 +1032,10 @@ _teamkeep() {
                     return 0
                     ;;
                 --client-version)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 *)
@@ -1028,41 +1047,60 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__log)
             opts="-n -f -h --team --session --event --actor --since --until --lines --follow --json --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --team)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --session)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --event)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "subagent-start subagent-stop teammate-idle task-completed task-created pre-tool-use post-tool-use session-start session-end stop stop-failure user-prompt-submit pre-compact file-changed notification verdict" -- "${cur}"))
                     return 0
                     ;;
                 --actor)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "lead teammate subagent helper unknown" -- "${cur}"))
                     return 0
                     ;;
                 --since)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --until)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --lines)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 -n)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 *)
@@ -1074,6 +1112,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy)
             opts="-h --help check show trust test explain pause resume allow pauses help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1088,6 +1127,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__allow)
             opts="-h --help shutdown help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1102,6 +1142,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__allow__subcmd__help)
             opts="shutdown help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1116,6 +1157,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__allow__subcmd__help__subcmd__help)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1130,6 +1172,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__allow__subcmd__help__subcmd__shutdown)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1144,6 +1187,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__allow__subcmd__shutdown)
             opts="-h --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1172,13 +1216,17 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__explain)
             opts="-h --run --policy --project --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --run)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --policy)
@@ -1198,6 +1246,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__help)
             opts="check show trust test explain pause resume allow pauses help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1212,6 +1261,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__help__subcmd__allow)
             opts="shutdown"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1226,6 +1276,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__help__subcmd__allow__subcmd__shutdown)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1240,6 +1291,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__help__subcmd__check)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1254,6 +1306,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__help__subcmd__explain)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1268,6 +1321,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__help__subcmd__help)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1282,6 +1336,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__help__subcmd__pause)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1296,6 +1351,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__help__subcmd__pauses)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1310,6 +1366,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__help__subcmd__resume)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1324,6 +1381,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__help__subcmd__show)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1338,6 +1396,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__help__subcmd__test)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1352,6 +1411,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__help__subcmd__trust)
             opts=""
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1366,6 +1426,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__pause)
             opts="-h --gate --team --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1373,10 +1434,16 @@ _teamkeep() {
             case "${prev}" in
                 --gate)
                     COMPREPLY=($(compgen -W "premature-shutdown protect-lead idle-with-work completion-check unfinished-dependencies report-before-idle team-size lead-stops-early rule" -- "${cur}"))
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --team)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 *)
@@ -1388,6 +1455,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__pauses)
             opts="-h --json --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1402,6 +1470,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__resume)
             opts="-h --gate --team --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1409,10 +1478,16 @@ _teamkeep() {
             case "${prev}" in
                 --gate)
                     COMPREPLY=($(compgen -W "premature-shutdown protect-lead idle-with-work completion-check unfinished-dependencies report-before-idle team-size lead-stops-early rule" -- "${cur}"))
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --team)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 *)
@@ -1424,6 +1499,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__show)
             opts="-h --json --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1468,6 +1544,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__policy__subcmd__trust)
             opts="-y -h --project --remove --list --yes --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1486,21 +1563,31 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__prune)
             opts="-y -h --older-than --keep --max-size --dry-run --yes --json --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --older-than)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --keep)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --max-size)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 *)
@@ -1512,33 +1599,46 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__replay)
             opts="-a -f -h --from --to --actor --kind --format --json --all --full --follow --speed --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --from)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --to)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --actor)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "lead teammate subagent" -- "${cur}"))
                     return 0
                     ;;
                 --kind)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "session-started team-created member-joined task-created task-changed task-completed task-deleted task-erased turn-started message message-refused shutdown-requested shutdown-approved shutdown-rejected turn-ended idle member-left session-ended team-erased verdict" -- "${cur}"))
                     return 0
                     ;;
                 --format)
                     COMPREPLY=($(compgen -W "text json mermaid" -- "${cur}"))
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --speed)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 *)
@@ -1550,6 +1650,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__report)
             opts="-o -a -h --format --json --output --force --redact --all --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1557,6 +1658,9 @@ _teamkeep() {
             case "${prev}" in
                 --format)
                     COMPREPLY=($(compgen -W "text markdown json html" -- "${cur}"))
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --output)
@@ -1576,13 +1680,17 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__restore)
             opts="-y -h --at --to --tasks --undo --all --keep-owners --force --dry-run --yes --json --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --at)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --to)
@@ -1590,11 +1698,17 @@ _teamkeep() {
                     return 0
                     ;;
                 --tasks)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --undo)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 *)
@@ -1606,17 +1720,24 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__show)
             opts="-h --at --diff --json --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --at)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --diff)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 *)
@@ -1628,6 +1749,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__status)
             opts="-w -h --watch --json --line --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1642,6 +1764,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__teams)
             opts="-a -h --all --json --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1656,6 +1779,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__uninstall)
             opts="-y -h --scope --settings --dry-run --yes --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1663,6 +1787,9 @@ _teamkeep() {
             case "${prev}" in
                 --scope)
                     COMPREPLY=($(compgen -W "user project local" -- "${cur}"))
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --settings)
@@ -1678,6 +1805,7 @@ _teamkeep() {
             ;;
         teamkeep__subcmd__verify)
             opts="-h --json --help"
+            compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -27,7 +27,6 @@ end
 complete -c teamkeep -n "__fish_teamkeep_needs_command" -s h -l help -d 'Print help'
 complete -c teamkeep -n "__fish_teamkeep_needs_command" -s V -l version -d 'Print version'
 complete -c teamkeep -n "__fish_teamkeep_needs_command" -f -a "hook" -d 'Record one hook call: the payload comes on stdin'
-complete -c teamkeep -n "__fish_teamkeep_needs_command" -f -a "finish" -d 'Archive the transcripts of runs that have ended'
 complete -c teamkeep -n "__fish_teamkeep_needs_command" -f -a "teams" -d 'List the teams on record'
 complete -c teamkeep -n "__fish_teamkeep_needs_command" -f -a "status" -d 'Say how the teams stand that are alive now'
 complete -c teamkeep -n "__fish_teamkeep_needs_command" -f -a "show" -d 'Show a run\'s roster, tasks and mail as they were'
@@ -48,9 +47,6 @@ complete -c teamkeep -n "__fish_teamkeep_needs_command" -f -a "uninstall" -d 'Ta
 complete -c teamkeep -n "__fish_teamkeep_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand hook" -l plugin -d 'The call is the plugin\'s: an event that the settings\' own hooks record is left to them'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand hook" -s h -l help -d 'Print help'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand finish" -l after -d 'Wait for this process to end, a few seconds at most' -r
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand finish" -l beside -d 'Leave runs that another such process still waits for'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand finish" -s h -l help -d 'Print help'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand teams" -s a -l all -d 'Also sessions that had no team but started subagents, and teams that no session took part in'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand teams" -l json -d 'Print one JSON array'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand teams" -s h -l help -d 'Print help'
@@ -58,18 +54,39 @@ complete -c teamkeep -n "__fish_teamkeep_using_subcommand status" -s w -l watch 
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand status" -l json -d 'Print one JSON object'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand status" -l line -d 'One line for the client\'s `statusLine` setting, of the session that the JSON on stdin names; without one of the team that changed last. It never fails'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand status" -s h -l help -d 'Print help'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand show" -l at -d 'As of this moment: RFC 3339, `2026-02-03 04:05:06` (UTC), or from the start of the run, such as `+1m30s`, or an age (`10m`, `2h`). Without it each thing is shown as it was when it last existed' -r
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand show" -l diff -d 'What changed between two moments, given in the same ways, the earlier first. What came and went in between is not in it: `replay --from --to` tells that' -r
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand show" -l at -d 'As of this moment: RFC 3339, `2026-02-03 04:05:06` (UTC), or from the start of the run, such as `+1m30s`, or an age (`10m`, `2h`). Without it each thing is shown as it was when it last existed' -r -f
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand show" -l diff -d 'What changed between two moments, given in the same ways, the earlier first. What came and went in between is not in it: `replay --from --to` tells that' -r -f
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand show" -l json -d 'Print one JSON object'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand show" -s h -l help -d 'Print help'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand replay" -l from -d 'Only from this moment on: RFC 3339, `2026-02-03 04:05:06` (UTC), from the start of the run (`+1m30s`), or an age (`10m`, `2h`)' -r
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand replay" -l to -d 'Only until this moment, given in the same ways' -r
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand replay" -l actor -d 'Only what this actor did: a name, an agent id, or `lead`, `teammate`, `subagent`; may be repeated' -r
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand replay" -l kind -d 'Only things of this kind, such as `message` or `task-completed`; may be repeated' -r
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand replay" -l from -d 'Only from this moment on: RFC 3339, `2026-02-03 04:05:06` (UTC), from the start of the run (`+1m30s`), or an age (`10m`, `2h`)' -r -f
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand replay" -l to -d 'Only until this moment, given in the same ways' -r -f
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand replay" -l actor -d 'Only what this actor did: a name, an agent id, or `lead`, `teammate`, `subagent`; may be repeated' -r -f -a "lead\t''
+teammate\t''
+subagent\t''"
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand replay" -l kind -d 'Only things of this kind, such as `message` or `task-completed`; may be repeated' -r -f -a "session-started\t''
+team-created\t''
+member-joined\t''
+task-created\t''
+task-changed\t''
+task-completed\t''
+task-deleted\t''
+task-erased\t''
+turn-started\t''
+message\t''
+message-refused\t''
+shutdown-requested\t''
+shutdown-approved\t''
+shutdown-rejected\t''
+turn-ended\t''
+idle\t''
+member-left\t''
+session-ended\t''
+team-erased\t''
+verdict\t''"
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand replay" -l format -d 'How it is told: `json` is one object a line, `mermaid` a sequence diagram' -r -f -a "text\t'Lines for people'
 json\t'One JSON object a line'
 mermaid\t'A Mermaid sequence diagram'"
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand replay" -l speed -d 'Play it in time, so many times as fast as it was (`10x`, `0.5x`, `max`): on a terminal with the roster and the tasks as they change, in a pipe as lines. A pause takes 2 s at most' -r
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand replay" -l speed -d 'Play it in time, so many times as fast as it was (`10x`, `0.5x`, `max`): on a terminal with the roster and the tasks as they change, in a pipe as lines. A pause takes 2 s at most' -r -f
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand replay" -l json -d 'The same as --format json'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand replay" -s a -l all -d 'Also tell what the client says by itself (who is idle, who was given a task, who has shut down), that the lead is in its own team, and the beginnings of turns that no prompt began'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand replay" -l full -d 'Print messages, prompts and what agents said at the end of their turns in full, below their lines (but not on the screen of --speed)'
@@ -85,10 +102,10 @@ complete -c teamkeep -n "__fish_teamkeep_using_subcommand report" -l force -d 'W
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand report" -l redact -d 'Take out of every text what others are not to see: keys, tokens, addresses, the home directory, and what [privacy] in the configuration names'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand report" -s a -l all -d 'Also list what the client says by itself, and its own helpers'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand restore" -l at -d 'As of this moment: RFC 3339, `2026-02-03 04:05:06` (UTC), or from the start of the run, such as `+1m30s`. Without it each thing is given back as it was when it last existed, as `show` shows it' -r
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand restore" -l at -d 'As of this moment: RFC 3339, `2026-02-03 04:05:06` (UTC), or from the start of the run, such as `+1m30s`. Without it each thing is given back as it was when it last existed, as `show` shows it' -r -f
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand restore" -l to -d 'Write the run\'s files into this directory, laid out as below ~/.claude' -r -F
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand restore" -l tasks -d 'Put the run\'s unfinished tasks into the client\'s task list of this team or session' -r
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand restore" -l undo -d 'Take a restore of tasks back: what is still as it was written goes' -r
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand restore" -l tasks -d 'Put the run\'s unfinished tasks into the client\'s task list of this team or session' -r -f
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand restore" -l undo -d 'Take a restore of tasks back: what is still as it was written goes' -r -f
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand restore" -l all -d 'With --tasks: completed and deleted tasks as well'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand restore" -l keep-owners -d 'With --tasks: leave owners, and tasks in progress, as they were'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand restore" -l force -d 'With --tasks: although a client that runs holds the list. With --to: into a directory that is not empty, over nothing that is there'
@@ -96,13 +113,32 @@ complete -c teamkeep -n "__fish_teamkeep_using_subcommand restore" -l dry-run -d
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand restore" -s y -l yes -d 'With --tasks: write. Without it there is only the plan'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand restore" -l json -d 'Print one JSON object'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand restore" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand log" -l team -d 'Only events of this team' -r
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand log" -l session -d 'Only events of the session whose id begins so' -r
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand log" -l event -d 'Only this event (`SubagentStop` or `subagent-stop`); may be repeated' -r
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand log" -l actor -d 'Only what this actor did: a name, an agent id, or a kind (lead, teammate, subagent, helper, unknown)' -r
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand log" -l since -d 'Only events since this time: RFC 3339, `2026-02-03 04:05:06` (UTC), or an age: `10m`, `2h`, `1d` ago' -r
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand log" -l until -d 'Only events until this time, given in the same ways' -r
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand log" -s n -l lines -d 'Only the last COUNT events' -r
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand log" -l team -d 'Only events of this team' -r -f
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand log" -l session -d 'Only events of the session whose id begins so' -r -f
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand log" -l event -d 'Only this event (`SubagentStop` or `subagent-stop`); may be repeated' -r -f -a "subagent-start\t''
+subagent-stop\t''
+teammate-idle\t''
+task-completed\t''
+task-created\t''
+pre-tool-use\t''
+post-tool-use\t''
+session-start\t''
+session-end\t''
+stop\t''
+stop-failure\t''
+user-prompt-submit\t''
+pre-compact\t''
+file-changed\t''
+notification\t''
+verdict\t''"
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand log" -l actor -d 'Only what this actor did: a name, an agent id, or a kind (lead, teammate, subagent, helper, unknown)' -r -f -a "lead\t''
+teammate\t''
+subagent\t''
+helper\t''
+unknown\t''"
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand log" -l since -d 'Only events since this time: RFC 3339, `2026-02-03 04:05:06` (UTC), or an age: `10m`, `2h`, `1d` ago' -r -f
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand log" -l until -d 'Only events until this time, given in the same ways' -r -f
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand log" -s n -l lines -d 'Only the last COUNT events' -r -f
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand log" -s f -l follow -d 'Wait for new events, after the last 10 (or -n, or --since)'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand log" -l json -d 'Print the lines as they were recorded: JSON, one a line'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand log" -s h -l help -d 'Print help'
@@ -110,16 +146,16 @@ complete -c teamkeep -n "__fish_teamkeep_using_subcommand export" -s o -l output
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand export" -l redact -d 'Take out of every text what [privacy] in the configuration says'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand export" -l force -d 'Write over a file that is there'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand import" -l max-size -d 'The most that it may unpack to, however small it is; without it 4 GiB, and 200 times its own size' -r
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand import" -l max-size -d 'The most that it may unpack to, however small it is; without it 4 GiB, and 200 times its own size' -r -f
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand verify" -l json -d 'Print one JSON object'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand doctor" -l json -d 'Print one JSON object'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand doctor" -l fix -d 'Mend what is safe to mend: put missing hooks into the user\'s settings, and close the record to others'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand doctor" -s h -l help -d 'Print help'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand prune" -l older-than -d 'Runs that have been over for longer: `30d`, `12h`' -r
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand prune" -l keep -d 'All but the newest COUNT runs' -r
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand prune" -l max-size -d 'The oldest runs, until the archive has no more than this' -r
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand prune" -l older-than -d 'Runs that have been over for longer: `30d`, `12h`' -r -f
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand prune" -l keep -d 'All but the newest COUNT runs' -r -f
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand prune" -l max-size -d 'The oldest runs, until the archive has no more than this' -r -f
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand prune" -l dry-run -d 'Show what would go, and change nothing: so it is without --yes as well'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand prune" -s y -l yes -d 'Do it'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand prune" -l json -d 'Print one JSON object'
@@ -164,7 +200,7 @@ complete -c teamkeep -n "__fish_teamkeep_using_subcommand policy; and __fish_see
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand policy; and __fish_seen_subcommand_from test" -l strict -d 'With --expect: every other event must have no objection'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand policy; and __fish_seen_subcommand_from test" -l json -d 'Print one JSON object a line'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand policy; and __fish_seen_subcommand_from test" -s h -l help -d 'Print help'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand policy; and __fish_seen_subcommand_from explain" -l run -d 'Judge the payload as the next event of this run, with the team as it last was' -r
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand policy; and __fish_seen_subcommand_from explain" -l run -d 'Judge the payload as the next event of this run, with the team as it last was' -r -f
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand policy; and __fish_seen_subcommand_from explain" -l policy -d 'Another policy than the one in force; a project\'s file tightens it only with --project' -r -F
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand policy; and __fish_seen_subcommand_from explain" -l project -d 'The project whose `.claude/teamkeep.toml` tightens the policy, instead of the one that is meant by itself' -r -F
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand policy; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help'
@@ -177,7 +213,7 @@ report-before-idle\t''
 team-size\t''
 lead-stops-early\t''
 rule\t''"
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand policy; and __fish_seen_subcommand_from pause" -l team -d 'Only in this team' -r
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand policy; and __fish_seen_subcommand_from pause" -l team -d 'Only in this team' -r -f
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand policy; and __fish_seen_subcommand_from pause" -s h -l help -d 'Print help'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand policy; and __fish_seen_subcommand_from resume" -l gate -d 'Only this gate; `rule` for your own rules' -r -f -a "premature-shutdown\t''
 protect-lead\t''
@@ -188,7 +224,7 @@ report-before-idle\t''
 team-size\t''
 lead-stops-early\t''
 rule\t''"
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand policy; and __fish_seen_subcommand_from resume" -l team -d 'Only in this team' -r
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand policy; and __fish_seen_subcommand_from resume" -l team -d 'Only in this team' -r -f
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand policy; and __fish_seen_subcommand_from resume" -s h -l help -d 'Print help'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand policy; and __fish_seen_subcommand_from allow" -s h -l help -d 'Print help'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand policy; and __fish_seen_subcommand_from allow" -f -a "shutdown" -d 'The next request to stop a teammate that `premature-shutdown` would hold back'
@@ -209,8 +245,8 @@ complete -c teamkeep -n "__fish_teamkeep_using_subcommand install" -l scope -d '
 project\t'All sessions in this project, for everybody: .claude/settings.json'
 local\t'This user\'s sessions in this project: .claude/settings.local.json'"
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand install" -l settings -d 'Another settings file than the scope\'s' -r -F
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand install" -l command -d 'The program that the hooks run, instead of this one: a path, or the bare word `teamkeep`' -r
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand install" -l client-version -d 'The client\'s version, instead of asking `claude --version`' -r
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand install" -l command -d 'The program that the hooks run, instead of this one: a path, or the bare word `teamkeep`' -r -F
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand install" -l client-version -d 'The client\'s version, instead of asking `claude --version`' -r -f
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand install" -l dry-run -d 'Show the change and write nothing'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand install" -s y -l yes -d 'For scripts; no question is ever asked'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand install" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -221,26 +257,25 @@ complete -c teamkeep -n "__fish_teamkeep_using_subcommand uninstall" -l settings
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand uninstall" -l dry-run -d 'Show the change and write nothing'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand uninstall" -s y -l yes -d 'For scripts; no question is ever asked'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand uninstall" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "hook" -d 'Record one hook call: the payload comes on stdin'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "finish" -d 'Archive the transcripts of runs that have ended'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "teams" -d 'List the teams on record'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "status" -d 'Say how the teams stand that are alive now'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "show" -d 'Show a run\'s roster, tasks and mail as they were'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "replay" -d 'Tell the story of a run'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "report" -d 'Say what a run amounts to: who did what, how long, at what cost, and what went wrong'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "restore" -d 'Give back a run\'s files, or put its unfinished tasks into a task list of the client'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "log" -d 'Show what was recorded'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "export" -d 'Write a run to one file that can be carried elsewhere'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "import" -d 'Bring a run on record that was exported elsewhere'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "verify" -d 'Look whether the record is whole'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "doctor" -d 'Look whether everything is set up, and say what mends what is not'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "prune" -d 'Remove old runs from the record: a plan first'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "config" -d 'Look after the configuration file'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "demo" -d 'Play a small recorded run and tell it; touches nothing of yours'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "policy" -d 'Look after the policy: check, show, trust, pause, allow'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "install" -d 'Add the hooks to the client\'s settings'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "uninstall" -d 'Take the hooks out of the client\'s settings again'
-complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook finish teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "hook" -d 'Record one hook call: the payload comes on stdin'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "teams" -d 'List the teams on record'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "status" -d 'Say how the teams stand that are alive now'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "show" -d 'Show a run\'s roster, tasks and mail as they were'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "replay" -d 'Tell the story of a run'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "report" -d 'Say what a run amounts to: who did what, how long, at what cost, and what went wrong'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "restore" -d 'Give back a run\'s files, or put its unfinished tasks into a task list of the client'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "log" -d 'Show what was recorded'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "export" -d 'Write a run to one file that can be carried elsewhere'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "import" -d 'Bring a run on record that was exported elsewhere'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "verify" -d 'Look whether the record is whole'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "doctor" -d 'Look whether everything is set up, and say what mends what is not'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "prune" -d 'Remove old runs from the record: a plan first'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "config" -d 'Look after the configuration file'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "demo" -d 'Play a small recorded run and tell it; touches nothing of yours'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "policy" -d 'Look after the policy: check, show, trust, pause, allow'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "install" -d 'Add the hooks to the client\'s settings'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "uninstall" -d 'Take the hooks out of the client\'s settings again'
+complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and not __fish_seen_subcommand_from hook teams status show replay report restore log export import verify doctor prune config demo policy install uninstall help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "path" -d 'Tell where the configuration files are, and whether they exist'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "init" -d 'Write a configuration file with every key at its default, each with a comment'
 complete -c teamkeep -n "__fish_teamkeep_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "schema" -d 'Print the JSON Schema of the file, for editors'

@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use crate::clock;
 use crate::commands::place::{Place, cannot_edit, show};
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::settings::change::Change;
 use crate::settings::client::{self, Client};
 use crate::settings::command::{Program, quoted};
 use crate::settings::entries;
 use crate::settings::file::SettingsFile;
+use crate::settings::flaw::Flaw;
 use crate::settings::plan;
 use crate::settings::read;
 use crate::settings::record::{Record, Records};
@@ -45,7 +46,8 @@ impl Args {
 /// Adds the hooks.
 ///
 /// # Errors
-/// When the settings cannot be read, edited or written; then they are as they were.
+/// When the settings cannot be read, edited or written; then they are as they were. And when the client will not read
+/// them; then the hooks are in them all the same.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let program = match &args.command {
         Some(command) => Program::named(command)?,
@@ -68,8 +70,13 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         format!("only the {} hooks that every client with agent teams knows", wanted.len())
     };
     let after = plan::with_ours(file.bytes(), &wanted).map_err(|cause| cannot_edit(&file, cause))?;
+    let flaw = Flaw::of(&after);
     if after == file.bytes() {
-        context.ui.say(&format!("nothing to do: {} has all {} hooks", file.path.display(), wanted.len()));
+        // For a file that the client skips there is something to do, and it is said below.
+        if flaw.is_none() {
+            let path = file.path.display();
+            context.ui.say(&format!("nothing to do: {path} has all {} hooks", wanted.len()));
+        }
     } else if args.place.dry_run {
         show(context, &file, &after)?;
     } else {
@@ -91,7 +98,16 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         context.ui.say(&format!("warning: {obstacle}"));
     }
     advise(context, args, &file, &after, &client, &unasked)?;
-    Ok(ExitCode::SUCCESS)
+    match flaw {
+        None => Ok(ExitCode::SUCCESS),
+        Some(flaw) => Err(skipped(&file, &flaw)),
+    }
+}
+
+/// The error for a file that has our hooks, and that the client does not read.
+fn skipped(file: &SettingsFile, flaw: &Flaw) -> Error {
+    let path = file.path.display();
+    Error::new(format!("the hooks in {path} do not run: {flaw}")).hint(flaw.edit(&file.path))
 }
 
 /// Keeps the file as it was, replaces it, and remembers both. Returns where the old content is.
@@ -172,8 +188,8 @@ fn advise(
             }
         }
     }
-    for obstacle in read::obstacles(after) {
-        say(&format!("warning: {obstacle}: {}", file.path.display()));
+    if read::no_hook_runs(after) {
+        say(&format!("warning: no hook runs while `disableAllHooks` is true in {}", file.path.display()));
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::settings::command::{quoted, typed};
 use crate::settings::diff;
 use crate::settings::file::SettingsFile;
+use crate::settings::flaw::Flaw;
 use crate::settings::locate::{self, Scope};
 
 /// Which file, and whether to write it.
@@ -75,6 +76,10 @@ pub fn show(context: &Context, file: &SettingsFile, after: &[u8]) -> Result<()> 
 
 /// The error for a file that this program must not touch.
 pub fn cannot_edit(file: &SettingsFile, cause: String) -> Error {
-    Error::caused(format!("cannot edit {}", file.path.display()), cause)
-        .hint("nothing was changed; mend the file, or name another one: --settings PATH")
+    let error = Error::caused(format!("cannot edit {}", file.path.display()), cause)
+        .hint("nothing was changed; mend the file, or name another one: --settings PATH");
+    match Flaw::of(file.bytes()) {
+        Some(flaw) => error.hint(flaw.edit(&file.path)),
+        None => error,
+    }
 }

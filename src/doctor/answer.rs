@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
+use super::plugin;
 use super::probe::{self, Outcome};
-use super::program::Named;
+use super::program::{Named, is_by_plugin};
 
 /// A hook has ten seconds, and needs some milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -17,11 +18,16 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Tries each program that may be run.
 pub fn check(facts: &Facts<'_>, named: &[Named]) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
+    let by_plugin = is_by_plugin(facts);
     for one in named {
         let Some(path) = one.path.as_deref().filter(|path| path.is_file()) else { continue };
         if !one.is_trusted {
-            let what =
-                format!("{} is named by this project's settings alone, and was not run", path.display());
+            let why = if by_plugin {
+                "lies outside the client's own copy of the plugin"
+            } else {
+                "is named by this project's settings alone"
+            };
+            let what = format!("{} {why}, and was not run", path.display());
             found.push(Finding::unknown(Code::HookAnswer, what));
             continue;
         }
@@ -31,8 +37,13 @@ pub fn check(facts: &Facts<'_>, named: &[Named]) -> Vec<Finding> {
                     format!("{} recorded and answered a payload in {} ms", path.display(), took.as_millis());
                 Finding::ok(Code::HookAnswer, what)
             }
-            Err(why) => Finding::bad(Code::HookAnswer, format!("{} {why}", path.display()))
-                .mend(format!("install teamkeep anew, then: {}", facts.install())),
+            Err(why) => {
+                Finding::bad(Code::HookAnswer, format!("{} {why}", path.display())).mend(if by_plugin {
+                    plugin::build(facts)
+                } else {
+                    format!("install teamkeep anew, then: {}", facts.install())
+                })
+            }
         });
     }
     if found.is_empty() {

@@ -9,13 +9,20 @@ use super::layer::{Kind, Layer, State};
 
 /// Looks whether the client can read each file.
 pub fn settings(layers: &[Layer]) -> Vec<Finding> {
-    let unread = layers.iter().filter_map(|layer| match &layer.state {
-        State::Unread(why) => {
-            let path = layer.path.display().to_string();
-            let what = if why.contains(&path) { why.clone() } else { format!("{path}: {why}") };
-            Some(Finding::bad(Code::Settings, what).mend(format!("mend {path}")))
+    let unread = layers.iter().filter_map(|layer| {
+        let path = layer.path.display().to_string();
+        match &layer.state {
+            State::Unreadable(why) => {
+                let what = if why.contains(&path) { why.clone() } else { format!("{path}: {why}") };
+                let mend = format!("make {path} a file that you can read, or remove it");
+                Some(Finding::bad(Code::Settings, what).mend(mend))
+            }
+            State::Skipped(flaw) => {
+                let what = format!("{path}: {flaw}");
+                Some(Finding::bad(Code::Settings, what).mend(flaw.edit(&layer.path)))
+            }
+            State::Missing | State::Read(_) => None,
         }
-        State::Missing | State::Read(_) => None,
     });
     let found: Vec<Finding> = unread.collect();
     if !found.is_empty() {

@@ -6,7 +6,7 @@ use super::code::Code;
 use super::facts::{Facts, count};
 use super::finding::Finding;
 use super::layer::Layer;
-use crate::settings::entries::since;
+use crate::settings::known::{exists, knows};
 use crate::settings::version::{FIRST_WITH_ARGS, Version};
 
 /// The first client that passes over an event that it does not know; those before skip the whole file.
@@ -21,7 +21,7 @@ pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let found: Vec<Finding> = facts
         .layers
         .iter()
-        .flat_map(|layer| [unknown(layer, version, &facts.call), form(layer, version, &facts.call)])
+        .flat_map(|layer| [unknown(layer, version, &facts.installer), form(layer, version, &facts.installer)])
         .flatten()
         .collect();
     if !found.is_empty() {
@@ -37,19 +37,24 @@ pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
 
 fn unknown(layer: &Layer, version: Version, call: &str) -> Option<Finding> {
     let hooks = layer.value()?.get("hooks").and_then(Value::as_object)?;
-    let late: Vec<&str> = hooks
-        .keys()
-        .filter(|event| since(event).is_some_and(|since| version < since))
-        .map(String::as_str)
-        .collect();
-    if late.is_empty() {
-        return None;
+    let of = |known: Option<bool>| -> Vec<&str> {
+        hooks.keys().filter(|event| knows(version, event) == known).map(String::as_str).collect()
+    };
+    let path = layer.path.display();
+    let unknown = of(Some(false));
+    if unknown.is_empty() {
+        let open = of(None);
+        let what = format!("whether client {version} knows {} in {path} cannot be told", open.join(", "));
+        return (!open.is_empty()).then(|| Finding::unknown(Code::ClientEvents, what));
     }
-    let (path, names) = (layer.path.display(), late.join(", "));
+    let names = unknown.join(", ");
     let ours = layer.ours();
-    let all_ours = late.iter().all(|event| ours.iter().any(|ours| ours.entry.event == *event));
+    let all_ours = unknown.iter().all(|event| ours.iter().any(|ours| ours.entry.event == *event));
     let mend = layer.install(call).filter(|_| all_ours);
-    let mend = mend.unwrap_or_else(|| format!("take {names} out of {path}, or upgrade the client"));
+    let mend = mend.unwrap_or_else(|| match unknown.iter().all(|event| exists(event)) {
+        true => format!("take {names} out of {path}, or upgrade the client"),
+        false => format!("take {names} out of {path}, or spell it as the client does"),
+    });
     Some(if version < FIRST_LENIENT {
         let what = format!("client {version} skips all of {path}, because it does not know {names}");
         Finding::bad(Code::ClientEvents, what).mend(mend)
@@ -97,5 +102,27 @@ mod tests {
             managed.mend.as_deref(),
             Some("take TaskCreated out of /Managed.json, or upgrade the client")
         );
+    }
+
+    #[test]
+    fn an_event_that_no_client_has_is_told_whoever_put_it_there() {
+        let with =
+            |command: &str| json!({"hooks": {"Bogus": [{"hooks": [{"command": command}]}], "Stop": []}});
+        let found = |version, command| check(&facts(version, &[(Kind::User, with(command))])).remove(0);
+        let theirs = found(Version(2, 1, 328), "true");
+        assert_eq!(theirs.verdict, Verdict::Warn);
+        assert_eq!(
+            theirs.what,
+            "client 2.1.328 does not know Bogus in /User.json, and never runs those hooks"
+        );
+        assert_eq!(
+            theirs.mend.as_deref(),
+            Some("take Bogus out of /User.json, or spell it as the client does")
+        );
+        let ours = found(Version(2, 1, 328), "teamkeep hook teammate-idle");
+        assert_eq!((ours.verdict, ours.mend.as_deref()), (Verdict::Warn, Some("teamkeep install")));
+        assert_eq!(found(Version(2, 1, 47), "true").verdict, Verdict::Bad);
+        let newer = found(Version(2, 1, 329), "true");
+        assert_eq!((newer.verdict, newer.mend), (Verdict::Unknown, None), "it may have got it");
     }
 }

@@ -6,7 +6,7 @@ use crate::config::{Effective, Files, layers as policy};
 use crate::env::Env;
 use crate::paths::Paths;
 use crate::settings::client::{Asked, Client};
-use crate::settings::command::typed;
+use crate::settings::command::{typed, typed_to_install};
 use crate::settings::version::Version;
 
 /// What the checks look at.
@@ -28,6 +28,8 @@ pub struct Facts<'a> {
     pub policy: Effective,
     /// How a person calls this program.
     pub call: String,
+    /// How a person calls it to install: it may go by a name that does not do for that.
+    pub installer: String,
 }
 
 impl<'a> Facts<'a> {
@@ -36,7 +38,8 @@ impl<'a> Facts<'a> {
         let layers = layers(env, paths);
         let plugins = plugins(&layers);
         let policy = policy::load(files);
-        Facts { env, paths, now, asked, layers, plugins, policy, call: typed(env) }
+        let (call, installer) = (typed(env), typed_to_install(env));
+        Facts { env, paths, now, asked, layers, plugins, policy, call, installer }
     }
 
     /// The client's version, if it said one.
@@ -61,7 +64,8 @@ impl<'a> Facts<'a> {
     pub fn install(&self) -> String {
         let most = self.layers.iter().filter(|layer| layer.kind != Kind::Managed);
         let most = most.filter(|layer| !layer.ours().is_empty()).max_by_key(|layer| layer.ours().len());
-        most.and_then(|layer| layer.install(&self.call)).unwrap_or_else(|| format!("{} install", self.call))
+        most.and_then(|layer| layer.install(&self.installer))
+            .unwrap_or_else(|| format!("{} install", self.installer))
     }
 }
 
@@ -93,6 +97,7 @@ pub mod tests {
         let asked = Asked { at: Some("claude".into()), answer: Client::Known(version) };
         let (plugins, policy) = (plugins(&layers), Effective::default());
         let now = crate::clock::parse("2026-02-03T04:05:06Z").unwrap();
-        Facts { env, paths, now, asked, layers, plugins, policy, call: "teamkeep".to_owned() }
+        let (call, installer) = ("teamkeep".to_owned(), "teamkeep".to_owned());
+        Facts { env, paths, now, asked, layers, plugins, policy, call, installer }
     }
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::code::Code;
 use super::facts::{Facts, count};
 use super::finding::Finding;
+use super::layer::Kind;
 use crate::error::Result;
 use crate::settings::client::Client;
 use crate::settings::command::Program;
@@ -20,6 +21,12 @@ pub fn installed(facts: &Facts<'_>) -> Finding {
         .collect();
     places.extend(facts.plugins.iter().map(|plugin| format!("the plugin {plugin}")));
     if places.is_empty() {
+        // What may stand in it helps nobody until it is mended, and what is put into it neither.
+        if let Some(lost) = facts.layer(Kind::User).filter(|user| user.is_lost()) {
+            let path = lost.path.display();
+            let what = format!("no hooks of ours: what is in {path} counts when the client can read it");
+            return Finding::unknown(Code::HooksInstalled, what);
+        }
         let what = "there are no hooks of ours in any settings file that the client reads";
         return Finding::bad(Code::HooksInstalled, what).mend(facts.install());
     }

@@ -9,9 +9,10 @@ use crate::paths::Paths;
 use crate::settings::command::{called, is_same};
 use crate::settings::entries::Entry;
 use crate::settings::file::SettingsFile;
+use crate::settings::flaw::Flaw;
 use crate::settings::locate::{Scope, settings_of};
 use crate::settings::plan;
-use crate::settings::read::{data, loose, text_of};
+use crate::settings::read::{data, text_of};
 
 /// Where an administrator puts settings that nobody can override.
 const MANAGED: &str = if cfg!(target_os = "macos") {
@@ -49,8 +50,10 @@ pub struct Layer {
 pub enum State {
     /// There is none.
     Missing,
-    /// The client cannot read it, for this reason.
-    Unread(String),
+    /// It cannot be read at all, for this reason.
+    Unreadable(String),
+    /// The client skips it, for this flaw.
+    Skipped(Flaw),
     /// The settings.
     Read(Value),
 }
@@ -80,7 +83,7 @@ impl Layer {
     /// Reads a file.
     pub fn read(kind: Kind, path: &Path) -> Layer {
         let state = match SettingsFile::read(path) {
-            Err(error) => State::Unread(error.to_string()),
+            Err(error) => State::Unreadable(error.to_string()),
             Ok(SettingsFile { content: None, .. }) => State::Missing,
             Ok(file) => State::of(file.bytes()),
         };
@@ -91,8 +94,13 @@ impl Layer {
     pub fn value(&self) -> Option<&Value> {
         match &self.state {
             State::Read(value) => Some(value),
-            State::Missing | State::Unread(_) => None,
+            State::Missing | State::Unreadable(_) | State::Skipped(_) => None,
         }
+    }
+
+    /// Whether it is there, and the client gets nothing out of it.
+    pub fn is_lost(&self) -> bool {
+        matches!(self.state, State::Unreadable(_) | State::Skipped(_))
     }
 
     /// The hooks of ours that the client finds in it.
@@ -112,7 +120,7 @@ impl Layer {
         }
     }
 
-    /// The command line that installs into this file, if we may.
+    /// The command line that installs into this file, if we may; `call` is how a person calls this program to install.
     pub fn install(&self, call: &str) -> Option<String> {
         self.command(call, "install")
     }
@@ -121,18 +129,12 @@ impl Layer {
 impl State {
     /// What a content says to the client.
     pub fn of(content: &[u8]) -> State {
-        let text = match text_of(content) {
-            Ok((_, text)) if text.trim().is_empty() => "{}",
-            Ok((_, text)) => text,
-            Err(why) => return State::Unread(why),
-        };
-        match (data(text), loose(text)) {
-            (Err(why), _) => State::Unread(why),
-            (Ok(_), Some(line)) => {
-                let why = "the client reads strict JSON, without comments and trailing commas";
-                State::Unread(format!("{why}, and skips the whole file for its line {line}"))
-            }
-            (Ok(value), None) => State::Read(value),
+        if let Some(flaw) = Flaw::of(content) {
+            return State::Skipped(flaw);
+        }
+        match text_of(content).and_then(|(_, text)| data(if text.trim().is_empty() { "{}" } else { text })) {
+            Ok(value) => State::Read(value),
+            Err(what) => State::Skipped(Flaw { line: None, what }),
         }
     }
 }

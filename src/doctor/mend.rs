@@ -8,7 +8,7 @@ use rustix::fs::OFlags;
 use super::code::Code;
 use super::facts::Facts;
 use super::finding::Health;
-use super::layer::{Kind, State};
+use super::layer::Kind;
 use super::store::{Open, open_to_others};
 use crate::error::{Error, Result};
 use crate::fs::named;
@@ -38,7 +38,7 @@ const INSTALLED: &[Code] = &[
 pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<Step> {
     let mut steps = Vec::new();
     let user = facts.layer(Kind::User);
-    let is_editable = user.is_some_and(|user| !matches!(user.state, State::Unread(_)));
+    let is_editable = user.is_some_and(|user| !user.is_lost());
     let ours = user.is_some_and(|user| !user.ours().is_empty());
     let nowhere = health.is_amiss(Code::HooksInstalled);
     let amiss = || INSTALLED.iter().any(|code| health.is_amiss(*code));

@@ -15,6 +15,7 @@ mod hooks;
 mod layer;
 mod matcher;
 pub mod mend;
+mod plugin;
 mod policy;
 mod probe;
 mod program;

@@ -4,6 +4,7 @@ use super::code::Code;
 use super::facts::{Facts, count};
 use super::finding::Finding;
 use crate::config::{Code as Kind, Problem, Standing};
+use crate::settings::command::quoted;
 
 /// Looks whether they make sense.
 pub fn files(facts: &Facts<'_>, misnamed: Option<&Problem>) -> Finding {
@@ -45,7 +46,8 @@ pub fn trust(facts: &Facts<'_>) -> Finding {
     let code = Code::PolicyTrust;
     if let Some(bad) = facts.policy.problems.iter().find(|problem| problem.code == Kind::BadTrust) {
         let what = format!("what was trusted cannot be read, so nothing is: {}", bad.message);
-        return Finding::bad(code, what).mend(format!("mend {}", facts.paths.trust().display()));
+        return Finding::bad(code, what)
+            .mend(format!("${{EDITOR:-vi}} {}", quoted(&facts.paths.trust().to_string_lossy())));
     }
     if let Some(gone) = facts.policy.problems.iter().find(|problem| problem.code == Kind::TrustGone) {
         let what = format!("{}: {}", gone.path.display(), gone.message);

@@ -8,13 +8,14 @@ use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
 use super::layer::{Kind, Ours};
+use super::plugin;
 use crate::env::Env;
-use crate::settings::command::{is_executable, is_same, on_search_path};
+use crate::settings::command::{is_executable, is_same, on_search_path, own_path, quoted};
 
 /// A program that hooks name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
-    /// As the settings name it.
+    /// As the settings name it, or which plugin runs it.
     pub word: String,
     /// Where that leads, if it can be told without a shell.
     pub path: Option<PathBuf>,
@@ -36,6 +37,10 @@ pub fn named(facts: &Facts<'_>) -> Vec<Named> {
             Some(other) => other.is_trusted |= own,
             None => all.push(Named { word, path, is_trusted: own }),
         }
+    }
+    // Beside hooks in the settings those of a plugin do nothing.
+    if all.is_empty() {
+        all.extend(plugin::named(facts));
     }
     all
 }
@@ -60,7 +65,18 @@ fn resolve(ours: &Ours<'_>, word: &str, env: &Env) -> Option<PathBuf> {
 
 /// Looks whether each is there.
 pub fn check(facts: &Facts<'_>, named: &[Named]) -> Vec<Finding> {
+    let by_plugin = is_by_plugin(facts);
     let of = |one: &Named| match &one.path {
+        None if by_plugin => {
+            let what = format!(
+                "{} finds no program, and records nothing: there is none in its bin, on the search path or in ~/.local/bin",
+                one.word
+            );
+            Finding::bad(Code::HookCommand, what).mend(plugin::build(facts))
+        }
+        Some(path) if by_plugin => {
+            Finding::ok(Code::HookCommand, format!("{} runs {}", one.word, path.display()))
+        }
         _ if one.word == "teamkeep" && one.path.is_none() => {
             let what = "the hooks run `teamkeep`, which is not on the search path: they fail";
             Finding::bad(Code::HookCommand, what).mend(facts.install())
@@ -79,13 +95,15 @@ pub fn check(facts: &Facts<'_>, named: &[Named]) -> Vec<Finding> {
         }
         Some(path) => Finding::ok(Code::HookCommand, format!("the hooks run {}", path.display())),
     };
-    match (named.is_empty(), facts.plugins.is_empty()) {
-        (true, true) => vec![Finding::unknown(Code::HookCommand, "there are no hooks to look at")],
-        (true, false) => {
-            vec![Finding::ok(Code::HookCommand, "the plugin's hooks find the program themselves")]
-        }
-        (false, _) => named.iter().map(of).collect(),
+    if named.is_empty() {
+        return vec![Finding::unknown(Code::HookCommand, "there are no hooks to look at")];
     }
+    named.iter().map(of).collect()
+}
+
+/// Whether the hooks that run are a plugin's alone.
+pub fn is_by_plugin(facts: &Facts<'_>) -> bool {
+    facts.ours().is_empty() && !facts.plugins.is_empty()
 }
 
 /// Looks whether a person finds it.
@@ -94,9 +112,10 @@ pub fn search_path(facts: &Facts<'_>) -> Finding {
         Some(path) => Finding::ok(Code::SearchPath, format!("`teamkeep` is {}", path.display())),
         None => {
             let mut finding = Finding::warn(Code::SearchPath, "there is no `teamkeep` on the search path");
-            let dir = std::env::current_exe().ok().and_then(|path| path.parent().map(Path::to_path_buf));
-            if let Some(dir) = dir {
-                finding = finding.mend(format!("PATH=\"{}:$PATH\", in your shell's profile", dir.display()));
+            if let Some(dir) = own_path(facts.env).as_deref().and_then(Path::parent) {
+                let dir = quoted(&dir.to_string_lossy());
+                finding =
+                    finding.mend(format!("export PATH={dir}:$PATH  # for good: in your shell's profile"));
             }
             finding
         }

@@ -6,7 +6,7 @@ use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
 use super::layer::Layer;
-use crate::config::{Mode, Policy};
+use crate::config::{Mode, Policy, PrematureShutdown};
 use crate::settings::version::{FIRST_WITH_TEAMS, Version};
 
 const TEAMS: &str = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS";
@@ -82,6 +82,7 @@ pub fn tasks(facts: &Facts<'_>) -> Finding {
     if !dead.is_empty() {
         what.push_str(&format!("; then {} never asked", are(&dead)));
     }
+    what.push_str(weaker(&facts.policy.config.policy.premature_shutdown));
     // A check of the user's own that never runs is no matter of taste.
     let checks = dead.contains(&"completion-check");
     let finding = if checks { Finding::bad(code, what) } else { Finding::warn(code, what) };
@@ -100,6 +101,18 @@ fn asked(policy: &Policy) -> Vec<&'static str> {
         ("lead-stops-early", policy.lead_stops_early.mode != Mode::Off),
     ];
     gates.into_iter().filter(|(_, asked)| *asked).map(|(name, _)| name).collect()
+}
+
+/// What becomes of the gate on stopping a teammate: without tasks it goes by who has not reported.
+fn weaker(gate: &PrematureShutdown) -> &'static str {
+    match (gate.mode, gate.without_tasks) {
+        (Mode::Off, _) => "",
+        (_, Mode::Off) => "; premature-shutdown lets everybody be stopped",
+        (_, Mode::Warn) => {
+            "; premature-shutdown goes by who has not reported, and only warns (`without-tasks` is \"warn\")"
+        }
+        (_, Mode::Block) => "; premature-shutdown goes by who has not reported",
+    }
 }
 
 fn are(names: &[&str]) -> String {

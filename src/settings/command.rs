@@ -97,12 +97,33 @@ impl Program {
 /// How a person calls the running program from a shell: by its word where the search path leads to it, else by
 /// its path.
 pub fn typed(env: &Env) -> String {
-    let Ok(running) = std::env::current_exe() else { return NAME.to_owned() };
+    match own_path(env) {
+        Some(path) => quoted(&path.to_string_lossy()),
+        None => NAME.to_owned(),
+    }
+}
+
+/// How a person calls the running program to have it installed: as [`typed`] says, where that is a name that we know
+/// our hooks by; else by a link of that name, which is made first where there is none.
+pub fn typed_to_install(env: &Env) -> String {
+    let own = own_path(env).filter(|path| path.file_name() != Some(OsStr::new(NAME)));
+    let Some(path) = own else { return typed(env) };
+    let word = |path: &Path| quoted(&path.to_string_lossy());
+    let link = path.with_file_name(NAME);
+    if is_executable(&link) {
+        return word(&link);
+    }
+    format!("ln -s {} {} && {}", word(&path), word(&link), word(&link))
+}
+
+/// The running program's path by the name that the user has for it, unless the search path leads to it.
+pub fn own_path(env: &Env) -> Option<PathBuf> {
+    let running = std::env::current_exe().ok()?;
     if on_search_path(env).is_some_and(|found| is_same(&found, &running)) {
-        return NAME.to_owned();
+        return None;
     }
     let called = std::env::args_os().next().unwrap_or_default();
-    quoted(&stable(&running, &called, env.search.as_deref()).to_string_lossy())
+    Some(stable(&running, &called, env.search.as_deref()))
 }
 
 /// What the bare word stands for.

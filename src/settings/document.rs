@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
 use jsonc_parser::common::Ranged;
+use jsonc_parser::errors::ParseError;
 use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions};
 
@@ -48,8 +49,10 @@ impl<'a> Document<'a> {
     /// The reason why it cannot be edited.
     pub fn parse(text: &'a str) -> Result<Document<'a>, String> {
         let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
-        let parsed =
-            jsonc_parser::parse_to_ast(text, &collect, &OPTIONS).map_err(|error| error.to_string())?;
+        let parsed = jsonc_parser::parse_to_ast(text, &collect, &OPTIONS).map_err(|error| {
+            let (line, what) = said(&error);
+            format!("line {line}: {what}")
+        })?;
         let Some(Value::Object(root)) = parsed.value else {
             return Err("it holds no JSON object".to_owned());
         };
@@ -78,6 +81,22 @@ impl<'a> Document<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The first thing in the text that is no strict JSON: the byte where it begins, and what it is.
+    pub fn first_loose(&self) -> Option<(usize, &'static str)> {
+        let is_comment =
+            |token: &TokenAndRange<'_>| matches!(token.token, Token::CommentLine(_) | Token::CommentBlock(_));
+        self.tokens.iter().enumerate().find_map(|(at, token)| {
+            if is_comment(token) {
+                return Some((token.range.start, "a comment"));
+            }
+            let next = || self.tokens.iter().skip(at + 1).find(|token| !is_comment(token));
+            let ends =
+                |token: &TokenAndRange<'_>| matches!(token.token, Token::CloseBrace | Token::CloseBracket);
+            (matches!(token.token, Token::Comma) && next().is_some_and(ends))
+                .then_some((token.range.start, "a comma with nothing behind it"))
+        })
     }
 
     /// The object with the hooks.
@@ -137,6 +156,20 @@ impl Container {
         let span = span(whole);
         Container { open: span.start + 1, close: span.end.saturating_sub(1), items }
     }
+}
+
+/// Where a text is neither JSON nor JSON with comments, if it is not: the line, and what is wrong there.
+pub fn fault(text: &str) -> Option<(usize, String)> {
+    let nothing = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
+    jsonc_parser::parse_to_ast(text, &nothing, &OPTIONS).err().map(|error| said(&error))
+}
+
+/// The line of an error, and what it says in our manner.
+fn said(error: &ParseError) -> (usize, String) {
+    let what = error.kind().to_string();
+    let mut letters = what.chars();
+    let first = letters.next().map(|first| first.to_ascii_lowercase());
+    (error.line_display(), first.into_iter().chain(letters).collect())
 }
 
 fn named<'o, 'a>(object: &'o Object<'a>, name: &str) -> impl Iterator<Item = &'o ObjectProp<'a>> {

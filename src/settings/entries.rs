@@ -5,29 +5,11 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result};
 use crate::settings::client::Client;
 use crate::settings::command::Program;
+use crate::settings::known::since;
 use crate::settings::version::{FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version};
 
 /// A settings file that has them all. The plugin's own are in several files, for clients that know some alone.
 const HOOKS: &str = include_str!("../../hooks/settings.example.json");
-
-/// Since when an event exists. Before 2.1.101 a client drops a whole settings file that names one it
-/// does not know. What is not here is older than anything that we could be installed for.
-const SINCE: &[(&str, Version)] = &[
-    ("SubagentStart", Version(2, 0, 43)),
-    ("TeammateIdle", Version(2, 1, 33)),
-    ("TaskCompleted", Version(2, 1, 33)),
-    ("StopFailure", Version(2, 1, 78)),
-    ("FileChanged", Version(2, 1, 83)),
-    ("TaskCreated", Version(2, 1, 84)),
-];
-
-/// Events that others may have hooks for, and since when they exist.
-const OTHERS: &[(&str, Version)] = &[
-    ("ConfigChange", Version(2, 1, 49)),
-    ("WorktreeCreate", Version(2, 1, 50)),
-    ("WorktreeRemove", Version(2, 1, 50)),
-    ("CwdChanged", Version(2, 1, 83)),
-];
 
 /// The entry of one event: a matcher group that holds our command alone.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,11 +58,6 @@ pub fn wanted(client: &Client, program: &Program, there: &[Entry]) -> Result<Vec
 pub fn unknown_to(version: Version) -> Result<Vec<String>> {
     let late = |entry: &Entry| since(&entry.event).is_some_and(|since| version < since);
     Ok(embedded()?.into_iter().filter(late).map(|entry| entry.event).collect())
-}
-
-/// Since when an event exists, where it came late; of an event that is not known here, nothing.
-pub fn since(event: &str) -> Option<Version> {
-    SINCE.iter().chain(OTHERS).find(|(name, _)| *name == event).map(|(_, since)| *since)
 }
 
 /// The entries of the embedded file, in its order.
@@ -152,7 +129,7 @@ mod tests {
     #[test]
     fn every_event_that_came_late_is_one_that_we_install() {
         let all = embedded().unwrap();
-        for (event, _) in SINCE {
+        for (event, _) in crate::settings::known::SINCE {
             assert!(all.iter().any(|entry| entry.event == *event), "{event}");
         }
     }

@@ -180,11 +180,36 @@ fn what_an_old_client_does_not_know_is_told_before_it_skips_the_file() {
 }
 
 #[test]
+fn an_event_that_the_client_does_not_have_is_told_whoever_put_it_there() {
+    let home = well();
+    let installed = home.read();
+    let theirs = "\"hooks\": {\"Bogus\": [{\"hooks\":[{\"type\":\"command\",\"command\":\"true\"}]}],";
+    home.write(&installed.replacen("\"hooks\": {", theirs, 1));
+    assert_snapshot!(one(&home, "client-events"), @"warn: client 2.1.328 does not know Bogus in ~/.claude/settings.json, and never runs those hooks => take Bogus out of ~/.claude/settings.json, or spell it as the client does");
+    home.write(&installed.replacen("\"TeammateIdle\"", "\"Bogus\"", 1));
+    assert_snapshot!(one(&home, "client-events"), @"warn: client 2.1.328 does not know Bogus in ~/.claude/settings.json, and never runs those hooks => teamkeep install");
+    home.ok("doctor --fix");
+    assert!(one(&home, "client-events").starts_with("ok: "));
+    assert!(!home.read().contains("Bogus"));
+}
+
+#[test]
 fn switches_are_read_where_the_client_reads_them() {
     let home = Home::with("{}");
     assert!(one(&home, "agent-teams").starts_with("warn: agent teams are off: "));
     assert_snapshot!(
-        one(&home, "task-tools"), @r#"warn: from 2.1.233 on the task tools are off on current models; then unfinished-dependencies, idle-with-work are never asked => put "CLAUDE_CODE_ENABLE_TODO_TOOLS": "1" into "env" in ~/.claude/settings.json"#);
+        one(&home, "task-tools"), @r#"warn: from 2.1.233 on the task tools are off on current models; then unfinished-dependencies, idle-with-work are never asked; premature-shutdown goes by who has not reported, and only warns (`without-tasks` is "warn") => put "CLAUDE_CODE_ENABLE_TODO_TOOLS": "1" into "env" in ~/.claude/settings.json"#);
+    std::fs::create_dir_all(home.at(".config/teamkeep")).unwrap();
+    for (gate, end) in [
+        ("without-tasks = \"block\"", "; premature-shutdown goes by who has not reported"),
+        ("without-tasks = \"off\"", "; premature-shutdown lets everybody be stopped"),
+        ("mode = \"off\"", " are never asked"),
+    ] {
+        let file = home.at(".config/teamkeep/teamkeep.toml");
+        std::fs::write(&file, format!("[policy.premature-shutdown]\n{gate}\n")).unwrap();
+        assert!(of(&home, "task-tools")[0].1.ends_with(end), "{gate}");
+        std::fs::remove_file(file).unwrap();
+    }
     let said = said(home.dir.path(), home.command("doctor").env("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1"));
     assert!(
         said.out.contains("agent teams are on, by CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS in the environment")

@@ -86,6 +86,122 @@ fn a_plugin_beside_the_settings_is_told_and_alone_is_an_install() {
     assert!(one(&home, "hooks-twice").starts_with("ok: "));
 }
 
+/// A home with the plugin, and the program on no search path; `enabled` stands in the client's settings.
+fn with_plugin() -> Home {
+    let home =
+        Home::with(&TEAMS.replacen('{', "{\n  \"enabledPlugins\": {\"teamkeep@somewhere\": true},", 1));
+    std::fs::create_dir_all(home.at("elsewhere")).unwrap();
+    std::fs::rename(home.at("bin/teamkeep"), home.at("elsewhere/teamkeep")).unwrap();
+    home
+}
+
+/// What `doctor` of the program elsewhere says of some checks, and its exit code.
+fn elsewhere(home: &Home, codes: &[&str]) -> (Option<i32>, String) {
+    let mut command = std::process::Command::new(home.at("elsewhere/teamkeep"));
+    command.arg("doctor").env_clear().current_dir(home.dir.path());
+    let said = said(home.dir.path(), command.env("HOME", home.dir.path()).env("PATH", home.at("bin")));
+    let is_of = |line: &&str| codes.iter().any(|code| line.split_whitespace().any(|word| word == *code));
+    let lines: Vec<String> = said.out.lines().filter(is_of).map(without_numbers).collect();
+    (said.code, lines.join("\n"))
+}
+
+/// A line without its number of milliseconds.
+fn without_numbers(line: &str) -> String {
+    line.split_once(" in ")
+        .filter(|(_, rest)| rest.ends_with(" ms"))
+        .map_or(line, |(line, _)| line)
+        .to_owned()
+}
+
+#[test]
+fn a_plugin_without_a_program_is_told_with_what_builds_it() {
+    let home = with_plugin();
+    let (code, told) = elsewhere(&home, &["hook-command", "hook-answer"]);
+    assert_eq!(code, Some(1));
+    assert_snapshot!(told, @"
+    bad     hook-command       the plugin teamkeep@somewhere finds no program, and records nothing: there is none in its bin, on the search path or in ~/.local/bin
+    unknown hook-answer        there is no program to try out
+    hint: ./install.sh --no-hooks  # in a clone of the plugin's repository  # hook-command
+    ");
+    // The client notes where it has its plugins from.
+    std::fs::create_dir_all(home.at(".claude/plugins")).unwrap();
+    std::fs::create_dir_all(home.at("my clone")).unwrap();
+    std::fs::write(home.at("my clone/install.sh"), "").unwrap();
+    let note = serde_json::json!({"somewhere": {"installLocation": home.at("my clone")}});
+    std::fs::write(home.at(".claude/plugins/known_marketplaces.json"), note.to_string()).unwrap();
+    assert_snapshot!(elsewhere(&home, &["hook-command"]).1, @"
+    bad     hook-command       the plugin teamkeep@somewhere finds no program, and records nothing: there is none in its bin, on the search path or in ~/.local/bin
+    hint: '~/my clone/install.sh' --no-hooks  # hook-command
+    ");
+}
+
+#[test]
+fn the_program_of_a_plugin_is_found_where_its_script_finds_it_and_tried_out() {
+    for place in [".claude/plugins/cache/somewhere/teamkeep/0.1.0/bin", "clone/plugin/bin", ".local/bin"] {
+        let home = with_plugin();
+        std::fs::create_dir_all(home.at(place)).unwrap();
+        symlink(env!("CARGO_BIN_EXE_teamkeep"), home.at(place).join("teamkeep")).unwrap();
+        std::fs::create_dir_all(home.at(".claude/plugins")).unwrap();
+        let copy = home.at(".claude/plugins/cache/somewhere/teamkeep/0.1.0");
+        let installed = serde_json::json!({"plugins": {"teamkeep@somewhere": [{"installPath": copy}]}});
+        let known = serde_json::json!({"somewhere": {"installLocation": home.at("clone")}});
+        for (name, note) in [("installed_plugins.json", installed), ("known_marketplaces.json", known)] {
+            std::fs::write(home.at(".claude/plugins").join(name), note.to_string()).unwrap();
+        }
+        let (code, told) = elsewhere(&home, &["hook-command", "hook-answer"]);
+        assert_eq!(
+            told,
+            format!(
+                "ok      hook-command       the plugin teamkeep@somewhere runs ~/{place}/teamkeep\n\
+                 ok      hook-answer        ~/{place}/teamkeep recorded and answered a payload"
+            )
+        );
+        assert_eq!(code, Some(0));
+    }
+}
+
+#[test]
+fn a_program_in_a_repository_that_is_a_plugin_is_not_run_by_a_look() {
+    let home = with_plugin();
+    program(&home, "clone/bin/teamkeep", "touch $0.ran");
+    std::fs::create_dir_all(home.at(".claude/plugins")).unwrap();
+    let known = serde_json::json!({"somewhere": {"installLocation": home.at("clone")}});
+    std::fs::write(home.at(".claude/plugins/known_marketplaces.json"), known.to_string()).unwrap();
+    assert_snapshot!(elsewhere(&home, &["hook-answer"]).1, @"unknown hook-answer        ~/clone/bin/teamkeep lies outside the client's own copy of the plugin, and was not run");
+    assert!(!home.at("clone/bin/teamkeep.ran").exists());
+}
+
+#[test]
+fn hints_can_be_typed_whatever_the_program_is_called_and_wherever_it_is() {
+    let home = Home::with(TEAMS);
+    std::fs::create_dir_all(home.at("my tools")).unwrap();
+    std::fs::rename(home.at("bin/teamkeep"), home.at("bin/none")).unwrap();
+    symlink(env!("CARGO_BIN_EXE_teamkeep"), home.at("my tools/tk")).unwrap();
+    let run = |words: &[&str]| {
+        let mut command = std::process::Command::new(words[0]);
+        command.args(&words[1..]).env_clear().env("HOME", home.dir.path());
+        said(home.dir.path(), command.env("PATH", format!("{}:/usr/bin:/bin", home.at("bin").display())))
+    };
+    let doctor = run(&[home.at("my tools/tk").to_str().unwrap(), "doctor"]);
+    let hint = |code: &str| {
+        let end = format!("  # {code}");
+        let line =
+            doctor.out.lines().find(|line| line.starts_with("hint: ") && line.ends_with(&end)).unwrap();
+        line["hint: ".len()..].strip_suffix(&end).unwrap().to_owned()
+    };
+    assert_snapshot!(hint("search-path"), @"export PATH='~/my tools':$PATH  # for good: in your shell's profile");
+    assert_snapshot!(hint("hooks-installed"), @"ln -s '~/my tools/tk' '~/my tools/teamkeep' && '~/my tools/teamkeep' install");
+    let typed = hint("hooks-installed").replace('~', home.dir.path().to_str().unwrap());
+    assert_eq!(run(&["/bin/sh", "-c", &typed]).code, Some(0));
+    assert!(home.read().contains("my tools/teamkeep"), "{}", home.read());
+    let doctor = run(&[home.at("my tools/tk").to_str().unwrap(), "doctor"]);
+    assert!(
+        doctor.out.contains("ok      hook-command       the hooks run ~/my tools/teamkeep\n"),
+        "{}",
+        doctor.out
+    );
+}
+
 #[test]
 fn a_program_that_is_gone_is_told_and_mended() {
     let home = Home::with(TEAMS);

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
+use insta::assert_snapshot;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -26,17 +27,28 @@ fn settings(content: &[u8]) -> String {
 
 #[test]
 fn a_file_that_the_client_cannot_read_is_told_and_left_alone() {
-    let skips = "the client reads strict JSON, without comments and trailing commas, and skips the whole file for its line";
-    for (content, why) in [
-        (&b"{\n  // mine\n  \"a\": 1\n}\n"[..], format!("{skips} 2")),
-        (b"{\n  \"a\": 1,\n}\n", format!("{skips} 3")),
-        (b"{\"a\": 1", "Unterminated object on line 1 column 1".to_owned()),
-        (b"[]", "it holds no JSON object".to_owned()),
-        (b"{\"hooks\": []}", "its `hooks` is not an object".to_owned()),
-        (b"{\"a\": \"\xff\"}", "it is not UTF-8 (invalid utf-8 sequence of 1 bytes from index 7)".to_owned()),
+    for (content, why, line) in [
+        (
+            &b"{\n  // mine\n  \"a\": 1\n}\n"[..],
+            "line 2: a comment, which the client does not read: it skips the whole file",
+            "+2 ",
+        ),
+        (
+            b"{\n  \"a\": 1,\n}\n",
+            "line 2: a comma with nothing behind it, which the client does not read: it skips the whole file",
+            "+2 ",
+        ),
+        (b"{\"a\": 1", "line 1: unterminated object; the client skips the whole file", "+1 "),
+        (b"[]", "it holds no JSON object; the client skips the whole file", ""),
+        (b"{\"hooks\": []}", "its `hooks` is not an object; the client skips the whole file", ""),
+        (
+            b"\n{\"a\": \"\xff\"}",
+            "line 2: it is not UTF-8 (invalid utf-8 sequence of 1 bytes from index 8); the client skips the whole file",
+            "+2 ",
+        ),
     ] {
         let file = "~/.claude/settings.json";
-        assert_eq!(settings(content), format!("bad: {file}: {why} => mend {file}"));
+        assert_eq!(settings(content), format!("bad: {file}: {why} => ${{EDITOR:-vi}} {line}{file}"));
     }
 }
 
@@ -57,7 +69,7 @@ fn hooks_in_a_file_that_the_client_skips_count_as_none() {
     home.write(&home.read().replacen('{', "{ // mine", 1));
     let before = home.read();
     assert!(one(&home, "settings").starts_with("bad: "));
-    assert!(one(&home, "hooks-installed").starts_with("bad: "));
+    assert_snapshot!(one(&home, "hooks-installed"), @"unknown: no hooks of ours: what is in ~/.claude/settings.json counts when the client can read it");
     home.run("doctor --fix");
     assert_eq!(home.read(), before);
 }
@@ -71,7 +83,7 @@ fn links_and_what_is_no_file_are_told() {
     std::fs::create_dir(home.settings()).unwrap();
     assert_eq!(
         one(&home, "settings"),
-        "bad: ~/.claude/settings.json is no regular file => mend ~/.claude/settings.json"
+        "bad: ~/.claude/settings.json is no regular file => make ~/.claude/settings.json a file that you can read, or remove it"
     );
     assert_eq!(home.run("doctor --fix").code, Some(1));
     std::fs::remove_dir(home.settings()).unwrap();

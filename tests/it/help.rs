@@ -6,6 +6,7 @@ use clap::{CommandFactory, Parser};
 use teamkeep::cli::Cli;
 
 use super::stage::Stage;
+use super::{completion, man};
 
 /// Every command that a person sees, as its words.
 fn commands(command: &clap::Command, before: &[String], found: &mut Vec<Vec<String>>) {
@@ -68,26 +69,15 @@ fn the_help_of_every_command_has_two_examples() {
 
 /// What is generated from the parser: the path and the text.
 fn generated() -> Vec<(String, Vec<u8>)> {
-    use clap_complete::Shell::{Bash, Fish, Zsh};
-    let mut files = Vec::new();
-    for (shell, path) in [(Bash, "teamkeep.bash"), (Zsh, "_teamkeep"), (Fish, "teamkeep.fish")] {
-        let mut text = Vec::new();
-        clap_complete::generate(shell, &mut Cli::command(), "teamkeep", &mut text);
-        files.push((format!("docs/completions/{path}"), text));
-    }
+    let scripts = completion::scripts().into_iter();
+    let mut files: Vec<(String, Vec<u8>)> =
+        scripts.map(|(name, text)| (format!("docs/completions/{name}"), text)).collect();
     let mut all = vec![Vec::new()];
     every(&Cli::command(), &[], &mut all);
-    for words in all {
-        let mut command = Cli::command();
-        for word in &words {
-            command = command.find_subcommand(word).unwrap().clone();
-        }
+    files.extend(all.into_iter().map(|words| {
         let name = [&["teamkeep".to_owned()], words.as_slice()].concat().join("-");
-        let bare = command.display_name(name.clone()).bin_name(name.replace('-', " ")).version(None::<&str>);
-        let mut text = Vec::new();
-        clap_mangen::Man::new(bare).title(&name).date("").source("teamkeep").render(&mut text).unwrap();
-        files.push((format!("docs/man/{name}.1"), text));
-    }
+        (format!("docs/man/{name}.1"), man::page(&words))
+    }));
     files
 }
 

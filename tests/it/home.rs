@@ -81,6 +81,17 @@ impl Home {
         said
     }
 
+    /// Installs: the hooks are in the file then, and it is a failure when the client does not read the file.
+    pub fn install(&self) -> Said {
+        let said = self.run("install");
+        let after = self.read();
+        let strict =
+            serde_json::from_str::<serde::de::IgnoredAny>(after.trim_start_matches('\u{feff}')).is_ok();
+        assert_eq!(said.code, Some(i32::from(!strict)), "{}", said.err);
+        assert_eq!(said.err.contains("teamkeep: the hooks in "), !strict, "{}", said.err);
+        said
+    }
+
     /// Every file and link of the home with its content.
     pub fn everything(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let (mut all, mut dirs) = (BTreeMap::new(), vec![self.dir.path().to_path_buf()]);

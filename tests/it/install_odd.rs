@@ -10,19 +10,21 @@ use crate::home::{Home, MINE, said};
 
 #[test]
 fn a_broken_file_is_refused_and_left_alone() {
-    for (broken, why) in [
-        ("{\"a\": 1", "Unterminated object on line 1 column 1"),
-        ("[]", "it holds no JSON object"),
-        ("{\"hooks\": 1}", "its `hooks` is not an object"),
-        ("{\"hooks\": {\"Stop\": {}}}", "its `hooks.Stop` is not an array"),
-        ("{\"hooks\": {}, \"hooks\": {}}", "it has the key `hooks` twice"),
+    for (broken, why, line) in [
+        ("{\n \"a\": 1", "line 1: unterminated object", "+1 "),
+        ("{\n \"a\": 1\n \"b\": 1}", "line 2: expected comma", "+2 "),
+        ("[]", "it holds no JSON object", ""),
+        ("{\"hooks\": 1}", "its `hooks` is not an object", ""),
+        ("{\"hooks\": {\"Stop\": {}}}", "its `hooks.Stop` is not an array", ""),
+        ("{\"hooks\": {}, \"hooks\": {}}", "it has the key `hooks` twice", ""),
     ] {
         let home = Home::with(broken);
         for command in ["install", "uninstall", "install --dry-run"] {
             let said = home.run(command);
             assert_eq!(said.code, Some(1));
             let message = format!(
-                "teamkeep: cannot edit ~/.claude/settings.json: {why}\nhint: nothing was changed; mend the file, or name another one: --settings PATH\n"
+                "teamkeep: cannot edit ~/.claude/settings.json: {why}\nhint: nothing was changed; mend the file, or name \
+                 another one: --settings PATH\nhint: ${{EDITOR:-vi}} {line}~/.claude/settings.json\n"
             );
             assert_eq!(said.err, message);
             assert_eq!(home.read(), broken);
@@ -39,14 +41,26 @@ fn a_broken_file_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_file_that_the_client_will_skip_is_named() {
+fn hooks_in_a_file_that_the_client_will_skip_are_no_success() {
     let home = Home::with("{\n  // mine\n  \"disableAllHooks\": true\n}\n");
-    let said = home.ok("install");
-    let warnings: Vec<&str> = said.err.lines().filter(|line| line.starts_with("warning: ")).collect();
-    assert_snapshot!(warnings.join("\n"), @"
-    warning: the client reads strict JSON, without comments and trailing commas, and skips this whole file for its line 2: ~/.claude/settings.json
-    warning: no hook runs while `disableAllHooks` is true in this file: ~/.claude/settings.json
+    let said = home.run("install");
+    assert_eq!(said.code, Some(1));
+    let last: Vec<&str> = said.err.lines().skip_while(|line| !line.starts_with("warning: ")).collect();
+    assert_snapshot!(last.join("\n"), @"
+    warning: no hook runs while `disableAllHooks` is true in ~/.claude/settings.json
+    teamkeep: the hooks in ~/.claude/settings.json do not run: line 2: a comment, which the client does not read: it skips the whole file
+    hint: ${EDITOR:-vi} +2 ~/.claude/settings.json
     ");
+    let again = home.run("install");
+    assert_eq!(again.code, Some(1));
+    assert_snapshot!(again.err, @"
+    warning: no hook runs while `disableAllHooks` is true in ~/.claude/settings.json
+    teamkeep: the hooks in ~/.claude/settings.json do not run: line 2: a comment, which the client does not read: it skips the whole file
+    hint: ${EDITOR:-vi} +2 ~/.claude/settings.json
+    ");
+    assert_eq!(home.run("install --dry-run").code, Some(1));
+    home.write(&home.read().replace("  // mine\n", ""));
+    assert!(home.ok("install").err.starts_with("nothing to do: "));
 }
 
 #[test]
@@ -168,7 +182,7 @@ fn odd_files() -> Vec<(&'static str, String)> {
 fn an_odd_file_keeps_every_byte_of_its_owner_s_and_is_given_back_whole() {
     for (what, before) in odd_files() {
         let home = Home::with(&before);
-        home.ok("install");
+        home.install();
         let after = home.read();
         let mut rest = after.bytes();
         assert!(before.bytes().all(|byte| rest.any(|other| byte == other)), "{what}: {after}");

@@ -330,6 +330,27 @@ fn man_pages_and_completions_are_put_in_place_and_taken_away_again() {
 }
 
 #[test]
+fn zsh_is_told_where_its_completions_are_when_it_does_not_look_there() {
+    let clone = Clone::new();
+    with_pages(&clone);
+    let zsh = Path::new(ROOT).join("tests/fixtures/zsh");
+    symlink(zsh, clone.at("bin/zsh")).unwrap();
+    let installed = |shell: &str, fpath: &str| {
+        let mut command = clone.command("clone/install.sh", &["--no-hooks"]);
+        let said = said(&clone.dir, command.env("SHELL", clone.at(shell)).env("FIXTURE_FPATH", fpath));
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        let told = said.err.lines().filter(|line| line.contains("zsh")).map(str::to_owned);
+        told.collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(installed("bin/zsh", "/usr/share/zsh/functions"), @"for completions in zsh, in ~/.zshrc before compinit: fpath=(~/.local/share/zsh/site-functions $fpath)");
+    assert_eq!(installed("bin/bash", ""), "");
+    let place = clone.at(".local/share/zsh/site-functions");
+    assert_eq!(installed("bin/zsh", &format!("/usr/share/zsh/functions {}", place.display())), "");
+    std::fs::write(clone.at(".zshrc"), "fpath=(~/.local/share/zsh/site-functions $fpath)\n").unwrap();
+    assert_eq!(installed("bin/zsh", ""), "");
+}
+
+#[test]
 fn pages_of_others_stay_as_they_are() {
     let clone = Clone::new();
     with_pages(&clone);

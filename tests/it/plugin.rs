@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Map, Value, json};
 use teamkeep::payload::Kind;
-use teamkeep::settings::entries::since;
+use teamkeep::settings::known::since;
 use teamkeep::settings::version::Version;
 use tempfile::TempDir;
 
@@ -95,7 +95,7 @@ fn the_manifests_are_json_and_say_what_cargo_says() {
     assert_eq!(marketplace["metadata"]["version"], plugin["version"]);
     let listed = &marketplace["plugins"];
     assert_eq!((listed.as_array().unwrap().len(), &listed[0]["name"]), (1, &plugin["name"]));
-    assert_eq!(listed[0]["source"], "./");
+    assert_eq!(listed[0]["source"], "./plugin");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn without_a_binary_it_is_said_once_a_session_and_no_hook_fails() {
     let place = plugin.0.path().to_str().unwrap();
     let message = format!(
         "teamkeep records nothing, for there is no teamkeep binary: put the binary into {place}/bin, or build it (this \
-         needs Rust): {place}/install.sh --no-hooks"
+         needs Rust) in a clone of its repository: ./install.sh --no-hooks"
     );
     assert_eq!((said.code, told, said.err.as_str()), (Some(0), json!({"systemMessage": message}), ""));
     assert_eq!(all(&start("compact")), SILENCE);
@@ -180,6 +180,63 @@ fn without_a_binary_it_is_said_once_a_session_and_no_hook_fails() {
     let said = feed(&mut plugin.command(&stage, &["status"]), b"");
     assert_eq!((said.code, said.out), (Some(0), format!("{message}\n")));
     assert!(!stage.keep("").exists());
+}
+
+#[test]
+fn the_script_that_builds_the_binary_is_named_where_there_is_one() {
+    let stage = Stage::new();
+    let place = stage.home().join("my clone");
+    for bin in ["bin", "plugin/bin"] {
+        std::fs::create_dir_all(place.join(bin)).unwrap();
+        symlink(root().join("bin/teamkeep-hook"), place.join(bin).join("teamkeep-hook")).unwrap();
+    }
+    std::fs::write(place.join("install.sh"), "").unwrap();
+    for bin in ["bin", "plugin/bin"] {
+        let mut command = Command::new(place.join(bin).join("teamkeep-hook"));
+        stage.dress(&mut command);
+        let said = feed(command.args(["status"]), b"");
+        let build = format!("(this needs Rust): {}/install.sh --no-hooks\n", place.display());
+        assert!(said.out.ends_with(&build), "{}", said.out);
+    }
+}
+
+#[test]
+fn the_marketplace_gives_the_plugin_and_nothing_else() {
+    let mut files = vec![".claude-plugin/plugin.json".to_owned(), "bin/teamkeep-hook".to_owned()];
+    let hooks = ["hooks", "since-2.1.78", "since-2.1.83", "since-2.1.84"];
+    files.extend(hooks.map(|name| format!("hooks/{name}.json")));
+    let commands = root().join("commands").read_dir().unwrap();
+    files.extend(commands.map(|entry| format!("commands/{}", entry.unwrap().file_name().to_str().unwrap())));
+    if std::env::var_os("TEAMKEEP_GENERATE").is_some() {
+        for path in &files {
+            std::fs::copy(root().join(path), root().join("plugin").join(path)).unwrap();
+        }
+    }
+    for path in &files {
+        let copy = root().join("plugin").join(path);
+        assert_eq!(
+            page(&format!("plugin/{path}")),
+            page(path),
+            "TEAMKEEP_GENERATE=1 cargo test --test it plugin::"
+        );
+        let metadata = copy.symlink_metadata().unwrap();
+        let mode = root().join(path).metadata().unwrap().permissions().mode();
+        assert!(metadata.is_file() && metadata.permissions().mode() & 0o111 == mode & 0o111, "{path}");
+    }
+    files.extend(["README.md".to_owned(), "bin/teamkeep".to_owned()]);
+    let (mut odd, mut dirs) = (Vec::new(), vec![root().join("plugin")]);
+    while let Some(dir) = dirs.pop() {
+        for entry in dir.read_dir().unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                dirs.push(path);
+            } else {
+                odd.push(path.strip_prefix(root().join("plugin")).unwrap().to_str().unwrap().to_owned());
+            }
+        }
+    }
+    odd.retain(|path| !files.contains(path));
+    assert_eq!(odd, [""; 0]);
 }
 
 #[test]

@@ -1,0 +1,122 @@
+//! Why the client cannot read a settings file, and what opens it there.
+
+use std::fmt;
+use std::path::Path;
+
+use super::command::quoted;
+use super::document::{Document, fault};
+use super::read::text_of;
+
+/// What keeps the client from reading a settings file: it skips the whole of it then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flaw {
+    /// The line, where it is one.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl Flaw {
+    /// The first flaw of a content, if it has one.
+    pub fn of(content: &[u8]) -> Option<Flaw> {
+        let text = match text_of(content) {
+            Ok((_, text)) => text,
+            Err(what) => {
+                let valid = std::str::from_utf8(content).err().map_or(0, |error| error.valid_up_to());
+                return Some(Flaw::at(Some(line_of(content, valid)), &what));
+            }
+        };
+        if text.trim().is_empty() {
+            return None;
+        }
+        if let Some((line, what)) = fault(text) {
+            return Some(Flaw::at(Some(line), &what));
+        }
+        let document = match Document::parse(text) {
+            Ok(document) => document,
+            Err(what) => return Some(Flaw::at(None, &what)),
+        };
+        let strict = serde_json::from_str::<serde::de::IgnoredAny>(text).err()?;
+        let (line, what) = match document.first_loose() {
+            Some((at, what)) => (line_of(text.as_bytes(), at), what),
+            None => (strict.line(), "something"),
+        };
+        Some(Flaw {
+            line: Some(line),
+            what: format!("{what}, which the client does not read: it skips the whole file"),
+        })
+    }
+
+    fn at(line: Option<usize>, what: &str) -> Flaw {
+        Flaw { line, what: format!("{what}; the client skips the whole file") }
+    }
+
+    /// The command that opens the file at the flaw.
+    pub fn edit(&self, path: &Path) -> String {
+        let line = self.line.map_or(String::new(), |line| format!("+{line} "));
+        format!("${{EDITOR:-vi}} {line}{}", quoted(&path.to_string_lossy()))
+    }
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(out, "line {line}: ")?;
+        }
+        out.write_str(&self.what)
+    }
+}
+
+/// The line in which a byte is, from 1.
+fn line_of(content: &[u8], at: usize) -> usize {
+    content.iter().take(at).filter(|byte| **byte == b'\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(content: &[u8]) -> Option<String> {
+        Flaw::of(content).map(|flaw| flaw.to_string())
+    }
+
+    #[test]
+    fn the_first_flaw_is_told_with_its_line() {
+        for fine in [&b"{}"[..], b"", b"\n \n", b"\xef\xbb\xbf{\"a\": [1, {}]}\r\n"] {
+            assert_eq!(told(fine), None);
+        }
+        for (content, what) in [
+            (
+                &b"{\n \"a\": 1 // one\n}"[..],
+                "line 2: a comment, which the client does not read: it skips the whole file",
+            ),
+            (
+                b"{\n \"a\": \"// none\",\n \"b\": 1 /* one */\n}",
+                "line 3: a comment, which the client does not read: it skips the whole file",
+            ),
+            (
+                b"{\n \"a\": 1,\n\n /* x */ }",
+                "line 2: a comma with nothing behind it, which the client does not read: it skips the whole file",
+            ),
+            (
+                b"{\r\n \"a\": [1,\r\n]}",
+                "line 2: a comma with nothing behind it, which the client does not read: it skips the whole file",
+            ),
+            (b"{\n \"a\": 1\n \"b\": 2}", "line 2: expected comma; the client skips the whole file"),
+            (
+                b"{\"a\": 1,\n \"\xff\": 2}",
+                "line 2: it is not UTF-8 (invalid utf-8 sequence of 1 bytes from index 11); the client skips the whole file",
+            ),
+            (b"{\"hooks\": []}", "its `hooks` is not an object; the client skips the whole file"),
+        ] {
+            assert_eq!(told(content).as_deref(), Some(what));
+        }
+    }
+
+    #[test]
+    fn the_file_is_opened_at_the_line() {
+        let flaw = |line| Flaw { line, what: String::new() };
+        assert_eq!(flaw(Some(7)).edit(Path::new("/a b")), "${EDITOR:-vi} +7 '/a b'");
+        assert_eq!(flaw(None).edit(Path::new("/a")), "${EDITOR:-vi} /a");
+    }
+}

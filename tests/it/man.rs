@@ -1,0 +1,191 @@
+//! The man pages: generated from the parser, with what it does not know for the first of them.
+
+use clap::{Command, CommandFactory};
+use teamkeep::cli::Cli;
+use teamkeep::env::VARIABLES;
+
+/// What lies where.
+const FILES: &[(&str, &str)] = &[
+    ("~/.local/share/teamkeep", "The record, on Linux ($XDG_DATA_HOME/teamkeep)."),
+    ("~/Library/Application Support/teamkeep", "The record and the configuration, on macOS."),
+    (
+        "~/.config/teamkeep/teamkeep.toml",
+        "The configuration, on Linux ($XDG_CONFIG_HOME/teamkeep/teamkeep.toml).",
+    ),
+    (".claude/teamkeep.toml", "A project's policy: it can tighten what is in force."),
+    ("~/.claude/settings.json", "The client's settings, to which install adds the hooks."),
+    (
+        ".claude/settings.json, .claude/settings.local.json",
+        "The same of a project, for everybody (--scope project) and for this user (--scope local).",
+    ),
+    (
+        "~/.claude/teams, ~/.claude/tasks",
+        "What the client keeps of teams, and erases: read, and never written but by restore.",
+    ),
+];
+
+/// How a command ends.
+const STATUS: &[(&str, &str)] = &[
+    ("0", "It is done, and nothing is amiss."),
+    ("1", "It failed, or what it looked for is amiss (doctor, verify, policy check, policy test --expect)."),
+    (
+        "2",
+        "Of teamkeep hook alone: the policy holds back what the client was about to do. The reason is on stderr.",
+    ),
+    ("64", "The command line makes no sense."),
+    ("70", "A bug of teamkeep."),
+];
+
+/// The page of a command, named by its words.
+pub fn page(words: &[String]) -> Vec<u8> {
+    let mut command = Cli::command();
+    for word in words {
+        command = command.find_subcommand(word).unwrap().clone();
+    }
+    let name = [&["teamkeep".to_owned()], words].concat().join("-");
+    // There is no page of the command that shows pages.
+    let bare = command.display_name(name.clone()).bin_name(name.replace('-', " ")).version(None::<&str>);
+    let bare = bare.disable_help_subcommand(true);
+    let man = clap_mangen::Man::new(bare.clone()).title(&name).date("").source("teamkeep");
+    let mut text = Vec::new();
+    man.render_title(&mut text).unwrap();
+    man.render_name_section(&mut text).unwrap();
+    man.render_synopsis_section(&mut text).unwrap();
+    man.render_description_section(&mut text).unwrap();
+    man.render_options_section(&mut text).unwrap();
+    if bare.get_subcommands().any(|below| !below.is_hide_set()) {
+        man.render_subcommands_section(&mut text).unwrap();
+    }
+    let mut rest = after(&bare);
+    if words.is_empty() {
+        rest += &list("FILES", FILES.iter().copied());
+        rest += &list("ENVIRONMENT", VARIABLES.iter().map(|variable| (variable.name, variable.about)));
+        rest += &list("EXIT STATUS", STATUS.iter().copied());
+    }
+    text.extend(rest.into_bytes());
+    text
+}
+
+/// What `--help` says behind the options: examples as they are to be typed, and the rest.
+fn after(command: &Command) -> String {
+    let text = command.get_after_long_help().or(command.get_after_help());
+    let (mut page, mut section) = (String::new(), "");
+    let text = text.map(ToString::to_string).unwrap_or_default();
+    let mut enter = |page: &mut String, name: &'static str| {
+        if section != name {
+            page.push_str(&format!(".SH {name}\n"));
+            section = name;
+        } else {
+            page.push_str(".PP\n");
+        }
+    };
+    for block in blocks(&text) {
+        match block.as_slice() {
+            ["Examples:", lines @ ..] => {
+                enter(&mut page, "EXAMPLES");
+                page.push_str(&verbatim(lines));
+            }
+            ["Exit codes:", lines @ ..] => {
+                enter(&mut page, "EXIT STATUS");
+                page.push_str(&verbatim(lines));
+            }
+            lines => {
+                let name = if lines[0].starts_with("Exit code") { "EXIT STATUS" } else { "NOTES" };
+                enter(&mut page, name);
+                lines.iter().for_each(|line| page.push_str(&format!("{}\n", escaped(line))));
+            }
+        }
+    }
+    page
+}
+
+/// A text in parts: a heading with what is indented below it, or a paragraph.
+fn blocks(text: &str) -> Vec<Vec<&str>> {
+    let mut blocks: Vec<Vec<&str>> = Vec::new();
+    let mut is_open = false;
+    for line in text.trim_end().lines() {
+        let continues = line.is_empty() || line.starts_with(' ') || is_open;
+        match blocks.last_mut().filter(|_| continues) {
+            Some(block) => block.push(line),
+            None => blocks.push(vec![line]),
+        }
+        is_open = !line.is_empty() && !line.starts_with(' ') && !line.ends_with(':');
+    }
+    for block in &mut blocks {
+        while block.last().is_some_and(|line| line.is_empty()) {
+            block.pop();
+        }
+    }
+    blocks
+}
+
+/// Lines as they stand: neither filled nor justified.
+fn verbatim(lines: &[&str]) -> String {
+    let lines: Vec<String> =
+        lines.iter().map(|line| escaped(line.strip_prefix("  ").unwrap_or(line))).collect();
+    format!(".RS 4\n.nf\n{}\n.fi\n.RE\n", lines.join("\n"))
+}
+
+/// A list of names and what they are.
+fn list<'a>(heading: &str, items: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let items = items.map(|(name, what)| format!(".TP\n\\fB{}\\fR\n{}\n", escaped(name), escaped(what)));
+    format!(".SH \"{heading}\"\n{}", items.collect::<String>())
+}
+
+/// A line as roff takes it back, so that what is copied from the page can be typed.
+fn escaped(line: &str) -> String {
+    let mut out = String::new();
+    for c in line.chars() {
+        match c {
+            '\\' => out.push_str("\\e"),
+            '-' => out.push_str("\\-"),
+            '\'' => out.push_str("\\(aq"),
+            '`' => out.push_str("\\(ga"),
+            '^' => out.push_str("\\(ha"),
+            '~' => out.push_str("\\(ti"),
+            c => out.push(c),
+        }
+    }
+    if out.starts_with(['.', '\'']) { format!("\\&{out}") } else { out }
+}
+
+#[test]
+fn every_page_that_a_page_names_is_there() {
+    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/man");
+    let mut named = 0;
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        for line in text.lines().filter(|line| line.ends_with("(1)")) {
+            let page = line.replace("\\-", "-").replace("(1)", ".1");
+            assert!(std::path::Path::new(dir).join(&page).exists(), "{page}");
+            named += 1;
+        }
+    }
+    assert!(named > 25, "{named}");
+}
+
+#[test]
+fn examples_are_set_as_they_are_to_be_typed() {
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let text = |line: &str| String::from_utf8(page(&words(line))).unwrap();
+    let replay = text("replay");
+    let example = "\\-\\-kind verdict \\-\\-format mermaid > run.mmd\n";
+    let (_, examples) = replay.split_once(".SH EXAMPLES\n.RS 4\n.nf\n").unwrap();
+    assert!(examples.split(".fi\n").next().unwrap().contains(example), "{examples}");
+    assert!(text("doctor").ends_with(
+        ".fi\n.RE\n.SH EXIT STATUS\nExit code 0 when nothing is broken (warnings are allowed), 1 when something is. \
+         docs/doctor.md explains each check.\n"
+    ));
+    let prune = text("prune");
+    assert!(prune.contains("\n.SH NOTES\nWhat is alive stays"), "{prune}");
+    assert!(prune.contains("\n.SH EXIT STATUS\n.RS 4\n.nf\n0   done"), "{prune}");
+}
+
+#[test]
+fn the_first_page_tells_of_files_variables_and_ends() {
+    let text = String::from_utf8(page(&[])).unwrap();
+    for heading in ["FILES", "ENVIRONMENT", "EXIT STATUS"] {
+        assert!(text.contains(&format!("\n.SH \"{heading}\"\n.TP\n")), "{heading}");
+    }
+    assert!(VARIABLES.iter().all(|variable| text.contains(&format!("\\fB{}\\fR\n", variable.name))));
+}
