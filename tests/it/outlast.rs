@@ -4,8 +4,9 @@ use std::io::Write;
 use std::process::{Child, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::policy_stage::{TEAM, busy, told};
 use super::stage::Stage;
 
 /// Waits until the process has a handler for a signal, or has gone.
@@ -45,4 +46,20 @@ fn an_event_is_on_record_though_its_hook_was_told_to_end() {
     }
     assert_eq!(stage.log().len(), 2);
     assert_eq!(stage.diagnostics(), "");
+}
+
+#[test]
+fn a_hook_that_waits_for_a_check_ends_when_it_is_told_to() {
+    // The check tells its hook to end; if that did not, the task would be completed a second later.
+    let stage = busy("[[policy.completion-check.check]]\nrun = \"kill -TERM $PPID; sleep 1\"\n");
+    let bob = |mut payload: Value| {
+        (payload["agent_id"], payload["agent_type"]) = (json!("abob-1"), json!("bob"));
+        told(&stage, payload)
+    };
+    bob(json!({"hook_event_name": "SubagentStart"}));
+    let update = json!({"hook_event_name": "PreToolUse", "tool_name": "TaskUpdate", "tool_use_id": "u1", "tool_input": {"taskId": "2", "status": "completed"}});
+    bob(update);
+    let completed = json!({"hook_event_name": "TaskCompleted", "task_id": "2", "task_subject": "Review", "teammate_name": "bob", "team_name": TEAM});
+    assert_eq!(bob(completed).code, None, "a signal ended it");
+    assert!(stage.log().iter().any(|event| event["event"] == "TaskCompleted"));
 }
