@@ -8,6 +8,10 @@ use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::fs;
 
+/// The names of what lies directly in the record's directory.
+pub const PARTS: [&str; 8] =
+    ["archive", "diagnostics", "installs", "log", "policy", "restores", "sessions", "trust.json"];
+
 /// The directories of one call.
 #[derive(Debug, Clone)]
 pub struct Paths {
@@ -121,6 +125,12 @@ impl Paths {
         self.store.join("trust.json")
     }
 
+    /// Everything that lies directly in the record's directory. What else is there is not ours: `TEAMKEEP_HOME` can name
+    /// any directory, the user's home among them.
+    pub fn parts(&self) -> Vec<PathBuf> {
+        PARTS.iter().map(|part| self.store.join(part)).collect()
+    }
+
     /// Our own failures.
     pub fn diagnostics(&self) -> PathBuf {
         self.store.join("diagnostics")
@@ -141,4 +151,17 @@ impl Paths {
 fn homeless(env: &Env) -> PathBuf {
     let tmp = env.tmp.clone().unwrap_or_else(|| PathBuf::from("/tmp"));
     tmp.join(format!("teamkeep-{}", rustix::process::getuid().as_raw()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_of_the_record_is_one_of_its_parts() {
+        let paths = Paths { store: "/r".into(), config: "/c".into(), client: None, warning: None };
+        let mut places = vec![paths.archive(), paths.diagnostics(), paths.installs(), paths.log()];
+        places.extend([paths.policy(), paths.restores(), paths.sessions(), paths.trust()]);
+        assert_eq!(paths.parts(), places);
+    }
 }

@@ -1,8 +1,32 @@
-//! Whether a process is still the one that it was, and what ends this one.
+//! Whether a process is still the one that it was, how one of ours is ended, and what this one outlasts.
 
 pub mod outlast;
 
-use rustix::process::{Pid, test_kill_process};
+use std::process::{Child, ExitStatus};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
+
+/// How often, and how many times, it is looked whether a child that was killed is gone: a second in all.
+const LOOK: Duration = Duration::from_millis(5);
+const LOOKS: u32 = 200;
+
+/// Ends a child that was started in a process group of its own, with all that is in that group, and the child itself
+/// where it has left it. How it ended, if it did: nobody is waited for without end.
+pub fn end(child: &mut Child) -> Option<ExitStatus> {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.kill();
+    for _ in 0..LOOKS {
+        match child.try_wait() {
+            Ok(None) => std::thread::sleep(LOOK),
+            Ok(status) => return status,
+            Err(_) => return None,
+        }
+    }
+    None
+}
 
 /// Whether the process is gone for certain. Another host or namespace, or a missing answer, is no certainty; a process
 /// of the same number that began at another time is another process.
@@ -50,6 +74,13 @@ fn start_of(pid: u32) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_child_that_has_left_its_group_is_ended_itself() {
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let status = end(&mut child).unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));
+    }
 
     #[test]
     fn only_a_process_that_is_gone_for_certain_is_gone() {

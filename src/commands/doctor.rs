@@ -88,12 +88,16 @@ fn fix(context: &Context, facts: &Facts<'_>, steps: &[Step]) -> Vec<String> {
             }
         };
         let result = match step {
-            // It says itself what it did.
-            Step::Install => install::run(context, &install::Args::for_user(facts.version())).map(|_| ()),
-            Step::Shut(open) => mend::shut(&open.path).map(|()| context.ui.say(&line)),
+            // It says itself what it did, or that there was nothing to do.
+            Step::Install => install::add(context, &install::Args::for_user(facts.version())),
+            Step::Shut(open) => mend::shut(&open.path).map(|()| {
+                context.ui.say(&line);
+                true
+            }),
         };
         match result {
-            Ok(()) => done.push(line),
+            Ok(true) => done.push(line),
+            Ok(false) => {}
             Err(error) => context.ui.report(&error),
         }
     }

@@ -110,7 +110,9 @@ fn is_left(input: &[u8], args: &Args, env: &Env, paths: &Paths, project: Option<
         payload::Kind::Unknown => named,
         kind => kind.name(),
     });
-    runs_beside(Occasion { event, tool: call.tool_name.as_deref() }, env, paths, project)
+    // The plugin's script adds the event where the client hands it its `args`.
+    let knows_args = args.event.is_some();
+    runs_beside(Occasion { event, tool: call.tool_name.as_deref(), knows_args }, env, paths, project)
 }
 
 /// The arguments of a call that is nothing but `teamkeep hook [EVENT] [--plugin]`.

@@ -4,15 +4,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::clock;
-use crate::commands::place::{Place, cannot_edit, show};
+use crate::commands::place::{Place, cannot_edit, show, tell_theirs};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::settings::change::Change;
+use crate::settings::change::{Change, hooks};
 use crate::settings::client::{self, Client};
 use crate::settings::command::{Program, quoted};
 use crate::settings::entries;
 use crate::settings::file::SettingsFile;
 use crate::settings::flaw::Flaw;
+use crate::settings::found;
 use crate::settings::plan;
 use crate::settings::read;
 use crate::settings::record::{Record, Records};
@@ -49,6 +50,14 @@ impl Args {
 /// When the settings cannot be read, edited or written; then they are as they were. And when the client will not read
 /// them; then the hooks are in them all the same.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    add(context, args).map(|_| ExitCode::SUCCESS)
+}
+
+/// Adds the hooks; whether there was anything to add.
+///
+/// # Errors
+/// As [`run`].
+pub fn add(context: &Context, args: &Args) -> Result<bool> {
     let program = match &args.command {
         Some(command) => Program::named(command)?,
         None => Program::running(&context.env)?,
@@ -60,7 +69,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let records = Records::at(context.paths.installs());
     let _lock = if args.place.dry_run { None } else { Some(records.lock()?) };
     let file = args.place.read(context)?;
-    let before = plan::found(file.bytes());
+    if !args.place.dry_run {
+        file.sweep();
+    }
+    let before = found::found(file.bytes());
     let wanted = entries::wanted(&client, &program, &before)?;
     // What a client of unknown version has beyond what every one understands is left to it.
     let spared = matches!(client, Client::Unknown(_)) && wanted != entries::wanted(&client, &program, &[])?;
@@ -71,11 +83,19 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     };
     let after = plan::with_ours(file.bytes(), &wanted).map_err(|cause| cannot_edit(&file, cause))?;
     let flaw = Flaw::of(&after);
-    if after == file.bytes() {
+    let changes = after != file.bytes();
+    if !changes {
         // For a file that the client skips there is something to do, and it is said below.
         if flaw.is_none() {
-            let path = file.path.display();
-            context.ui.say(&format!("nothing to do: {path} has all {} hooks", wanted.len()));
+            context.ui.say(&format!(
+                "nothing to do: {} has all {}",
+                file.path.display(),
+                hooks(wanted.len())
+            ));
+        }
+        if !args.place.dry_run && records.find(&file.real).is_none() {
+            // Whoever else wrote them, they are this user's now: the plugin leaves events to what is installed here.
+            let _ = remember(context, &records, &file, &after, &program, &client);
         }
     } else if args.place.dry_run {
         show(context, &file, &after)?;
@@ -98,8 +118,9 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         context.ui.say(&format!("warning: {obstacle}"));
     }
     advise(context, args, &file, &after, &client, &unasked)?;
+    tell_theirs(context, &file, &after, true);
     match flaw {
-        None => Ok(ExitCode::SUCCESS),
+        None => Ok(changes),
         Some(flaw) => Err(skipped(&file, &flaw)),
     }
 }
@@ -112,6 +133,28 @@ fn skipped(file: &SettingsFile, flaw: &Flaw) -> Error {
 
 /// Keeps the file as it was, replaces it, and remembers both. Returns where the old content is.
 fn write(
+    context: &Context,
+    records: &Records,
+    file: &SettingsFile,
+    after: &[u8],
+    program: &Program,
+    client: &Client,
+) -> Result<Option<PathBuf>> {
+    let earlier = records.find(&file.real);
+    // The record comes first: one without its file is ignored, a file without its record is not as it could be.
+    let backup = remember(context, records, file, after, program, client)?;
+    if let Err(error) = file.replace(after) {
+        match earlier {
+            Some(earlier) => records.write(&file.real, &earlier)?,
+            None => records.forget(&file.real)?,
+        }
+        return Err(error);
+    }
+    Ok(backup)
+}
+
+/// Writes down how the file was and how it is left. Returns where the old content is.
+fn remember(
     context: &Context,
     records: &Records,
     file: &SettingsFile,
@@ -147,15 +190,7 @@ fn write(
         record.made_directory = file.make_directory()?
             || file.real.parent().is_some_and(|directory| records.have_made(directory));
     }
-    // The record comes first: one without its file is ignored, a file without its record is not as it could be.
     records.write(&file.real, &record)?;
-    if let Err(error) = file.replace(after) {
-        match earlier {
-            Some(earlier) => records.write(&file.real, &earlier)?,
-            None => records.forget(&file.real)?,
-        }
-        return Err(error);
-    }
     Ok(backup)
 }
 

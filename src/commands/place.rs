@@ -8,7 +8,11 @@ use crate::settings::command::{quoted, typed};
 use crate::settings::diff;
 use crate::settings::file::SettingsFile;
 use crate::settings::flaw::Flaw;
+use crate::settings::found;
 use crate::settings::locate::{self, Scope};
+
+/// So many lines of the user's own are told.
+const TOLD: usize = 3;
 
 /// Which file, and whether to write it.
 #[derive(Debug, clap::Args)]
@@ -72,6 +76,27 @@ pub fn show(context: &Context, file: &SettingsFile, after: &[u8]) -> Result<()> 
     let path = file.path.display().to_string();
     let path = crate::ui::escape(&path);
     Ok(context.ui.raw(format!("--- {path}\n+++ {path}\n{changes}").as_bytes())?)
+}
+
+/// Tells of the lines that call us in a way that `install` does not write: they are the user's, and stay as they are.
+pub fn tell_theirs(context: &Context, file: &SettingsFile, content: &[u8], beside_ours: bool) {
+    let theirs = found::theirs(content);
+    for entry in theirs.iter().take(TOLD) {
+        let line = entry.group.pointer("/hooks/0/command").and_then(|line| line.as_str()).unwrap_or_default();
+        let line: String = line.chars().take(100).collect();
+        let what =
+            format!("note: a hook of your own at {} calls teamkeep, too, and stays: `{line}`", entry.event);
+        context.ui.say(&what);
+    }
+    if let Some(more) = theirs.len().checked_sub(TOLD).filter(|more| *more > 0) {
+        context.ui.say(&format!("note: and {more} more"));
+    }
+    if beside_ours && !theirs.is_empty() {
+        let path = file.path.display();
+        context
+            .ui
+            .say(&format!("hint: take teamkeep out of it, in {path}, or its events are recorded twice"));
+    }
 }
 
 /// The error for a file that this program must not touch.

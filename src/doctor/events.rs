@@ -6,6 +6,7 @@ use super::code::Code;
 use super::facts::{Facts, count};
 use super::finding::Finding;
 use super::layer::Layer;
+use crate::settings::change::named;
 use crate::settings::known::{exists, knows};
 use crate::settings::version::{FIRST_WITH_ARGS, Version};
 
@@ -44,12 +45,13 @@ fn unknown(layer: &Layer, version: Version, call: &str) -> Option<Finding> {
     let unknown = of(Some(false));
     if unknown.is_empty() {
         let open = of(None);
-        let what = format!("whether client {version} knows {} in {path} cannot be told", open.join(", "));
+        let what = format!("whether client {version} knows {} in {path} cannot be told", named(&open));
         return (!open.is_empty()).then(|| Finding::unknown(Code::ClientEvents, what));
     }
-    let names = unknown.join(", ");
+    let names = named(&unknown);
     let ours = layer.ours();
-    let all_ours = unknown.iter().all(|event| ours.iter().any(|ours| ours.entry.event == *event));
+    let is_ours = |event: &str| ours.iter().any(|ours| ours.is_written() && ours.entry.event == event);
+    let all_ours = unknown.iter().all(|event| is_ours(event));
     let mend = layer.install(call).filter(|_| all_ours);
     let mend = mend.unwrap_or_else(|| match unknown.iter().all(|event| exists(event)) {
         true => format!("take {names} out of {path}, or upgrade the client"),

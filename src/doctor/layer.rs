@@ -6,12 +6,13 @@ use serde_json::Value;
 
 use crate::env::Env;
 use crate::paths::Paths;
-use crate::settings::command::{called, is_same};
+use crate::settings::call;
+use crate::settings::command::is_same;
 use crate::settings::entries::Entry;
 use crate::settings::file::SettingsFile;
 use crate::settings::flaw::Flaw;
+use crate::settings::found;
 use crate::settings::locate::{Scope, settings_of};
-use crate::settings::plan;
 use crate::settings::read::{data, text_of};
 
 /// Where an administrator puts settings that nobody can override.
@@ -58,7 +59,10 @@ pub enum State {
     Read(Value),
 }
 
-/// One hook of ours.
+/// More of ours than this are not looked at: somebody wrote them to keep us busy.
+const MOST: usize = 500;
+
+/// One hook that calls us.
 #[derive(Debug, Clone)]
 pub struct Ours<'a> {
     /// The file that it stands in.
@@ -75,7 +79,12 @@ impl Ours<'_> {
 
     /// The program and its arguments.
     pub fn words(&self) -> Vec<String> {
-        called(self.hook())
+        call::of(self.hook()).unwrap_or_default()
+    }
+
+    /// Whether it is as `install` writes it. Else it is a line of the user's own, and his to change.
+    pub fn is_written(&self) -> bool {
+        call::is_ours(self.hook())
     }
 }
 
@@ -103,10 +112,10 @@ impl Layer {
         matches!(self.state, State::Unreadable(_) | State::Skipped(_))
     }
 
-    /// The hooks of ours that the client finds in it.
+    /// The hooks in it that call us, however they do it.
     pub fn ours(&self) -> Vec<Ours<'_>> {
-        let entries = self.value().map(plan::ours).unwrap_or_default();
-        entries.into_iter().map(|entry| Ours { layer: self, entry }).collect()
+        let entries = self.value().map(found::calls).unwrap_or_default();
+        entries.into_iter().take(MOST).map(|entry| Ours { layer: self, entry }).collect()
     }
 
     /// The command line of `install` or `uninstall` for this file, if it is one that we may change; `call` is how a

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use regex::Regex;
+use regex::RegexBuilder;
 use serde_json::Value;
 
 use super::code::Code;
@@ -12,6 +12,14 @@ use super::hooks::matcher_of;
 
 /// Events whose matcher the client does not look at.
 const UNMATCHED: &[&str] = &["UserPromptSubmit", "Stop", "TeammateIdle", "TaskCreated", "TaskCompleted"];
+
+/// A matcher of more bytes is not looked at, nor more of one event than this: a repository can make them take long.
+const LONGEST: usize = 4_096;
+const MOST: usize = 64;
+/// So many of them are told.
+const TOLD: usize = 8;
+/// The memory that a matcher may take once it is understood.
+const MEMORY: usize = 1 << 18;
 
 /// Looks at the matchers of our hooks, those of one event together.
 pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
@@ -39,7 +47,11 @@ fn of(event: &str, matchers: &[&str]) -> Option<Finding> {
     if UNMATCHED.contains(&event) || matchers.iter().any(|matcher| matches!(*matcher, "" | "*")) {
         return None;
     }
-    let all = matchers.join(", ");
+    let all = matchers.iter().take(TOLD).copied().collect::<Vec<_>>().join(", ");
+    if matchers.len() > MOST {
+        let what = format!("{} matchers of {event} are too many to look at", matchers.len());
+        return Some(Finding::unknown(Code::HookMatcher, what));
+    }
     let subjects = subjects(event);
     if subjects.is_empty() {
         let what = format!("the {event} hook runs only for {all:?}");
@@ -82,10 +94,13 @@ fn subjects(event: &str) -> Vec<String> {
 /// Whether the client lets a subject through: plain words are compared whole, all else is a regular expression that is
 /// sought anywhere. `None` when that cannot be told.
 fn lets(matcher: &str, subject: &str) -> Option<bool> {
+    if matcher.len() > LONGEST {
+        return None;
+    }
     if matcher.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '|') {
         return Some(matcher.split('|').any(|word| word == subject));
     }
-    Regex::new(matcher).ok().map(|regex| regex.is_match(subject))
+    RegexBuilder::new(matcher).size_limit(MEMORY).build().ok().map(|regex| regex.is_match(subject))
 }
 
 #[cfg(test)]

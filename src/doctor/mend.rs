@@ -8,8 +8,8 @@ use rustix::fs::OFlags;
 use super::code::Code;
 use super::facts::Facts;
 use super::finding::Health;
-use super::layer::Kind;
-use super::store::{Open, open_to_others};
+use super::layer::{Kind, Ours};
+use super::store::{Open, is_record, open_to_others};
 use crate::error::{Error, Result};
 use crate::fs::named;
 
@@ -39,13 +39,18 @@ pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<Step> {
     let mut steps = Vec::new();
     let user = facts.layer(Kind::User);
     let is_editable = user.is_some_and(|user| !user.is_lost());
-    let ours = user.is_some_and(|user| !user.ours().is_empty());
+    let ours = user.is_some_and(|user| user.ours().iter().any(Ours::is_written));
     let nowhere = health.is_amiss(Code::HooksInstalled);
-    let amiss = || INSTALLED.iter().any(|code| health.is_amiss(*code));
+    // An event that runs a line of the user's own beside ours is mended by nobody but the user.
+    let own = || facts.ours().iter().any(|ours| !ours.is_written());
+    let amiss =
+        || INSTALLED.iter().any(|code| health.is_amiss(*code) && !(*code == Code::HooksTwice && own()));
     if is_editable && (nowhere || (ours && amiss())) {
         steps.push(Step::Install);
     }
-    steps.extend(open_to_others(&facts.paths.store).into_iter().map(Step::Shut));
+    if is_record(&facts.paths.store) {
+        steps.extend(open_to_others(&facts.paths.store).into_iter().map(Step::Shut));
+    }
     steps
 }
 

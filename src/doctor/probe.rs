@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use crate::process;
 
 /// More than this nobody has to say.
 const MOST: u64 = 64 * 1024;
@@ -60,22 +60,14 @@ pub fn run(
     // Two streams end, or the time does.
     let ended = (0..2).all(|_| receiver.recv_timeout(patience.saturating_sub(start.elapsed())).is_ok());
     let took = start.elapsed();
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    let status = child.wait();
+    let status = process::end(&mut child);
     if !ended {
         return Outcome::Hung;
     }
     let text = |thread: std::thread::JoinHandle<Vec<u8>>| {
         String::from_utf8_lossy(&thread.join().unwrap_or_default()).into_owned()
     };
-    Outcome::Ended {
-        code: status.ok().and_then(|status| status.code()),
-        out: text(out),
-        err: text(err),
-        took,
-    }
+    Outcome::Ended { code: status.and_then(|status| status.code()), out: text(out), err: text(err), took }
 }
 
 fn read(

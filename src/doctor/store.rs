@@ -9,6 +9,7 @@ use rustix::fs::{Access, access, statvfs};
 use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
+use crate::paths::PARTS;
 use crate::settings::command::quoted;
 
 /// Less than this is full.
@@ -25,14 +26,26 @@ pub struct Open {
     pub mode: u32,
 }
 
-/// The record's directory and what lies directly in it, as far as others can reach it and it is this user's. What is
-/// below a private directory is private.
+/// Whether a directory is a record and nothing else: all in it is what a record has. `TEAMKEEP_HOME` can name any
+/// directory, the user's home among them, and of that one nothing is ours to change.
+pub fn is_record(store: &Path) -> bool {
+    let Ok(inside) = std::fs::read_dir(store) else { return false };
+    inside.flatten().all(|entry| {
+        let name = entry.file_name();
+        let part =
+            name.to_str().is_some_and(|name| PARTS.contains(&name) || name.starts_with(".trust.json."));
+        part || entry.file_type().is_ok_and(|kind| kind.is_symlink())
+    })
+}
+
+/// The record's directory and what of a record lies directly in it, as far as others can reach it and it is this user's.
+/// What is below a private directory is private.
 pub fn open_to_others(store: &Path) -> Vec<Open> {
     let Ok(root) = store.canonicalize() else { return Vec::new() };
-    let inside = std::fs::read_dir(&root).into_iter().flatten().flatten().map(|entry| entry.path());
     let own = rustix::process::geteuid().as_raw();
+    let parts = PARTS.iter().map(|part| root.join(part));
     std::iter::once(root.clone())
-        .chain(inside)
+        .chain(parts)
         .filter_map(|path| {
             let metadata = path.symlink_metadata().ok()?;
             let mode = metadata.permissions().mode() & 0o777;
@@ -60,7 +73,10 @@ pub fn private(facts: &Facts<'_>) -> Finding {
     let Some(first) = open.first() else {
         return Finding::ok(code, format!("{shown} is the user's alone"));
     };
-    let mend = format!("{} doctor --fix", facts.call);
+    let mend = match is_record(store) {
+        true => format!("{} doctor --fix", facts.call),
+        false => "set TEAMKEEP_HOME to a directory that holds nothing else".to_owned(),
+    };
     let only_names = open.len() == 1 && store.canonicalize().is_ok_and(|root| root == first.path);
     if only_names && first.mode & 0o022 == 0 {
         let what = format!("others can list {shown} (mode {:o}), and read nothing in it", first.mode);
@@ -80,7 +96,7 @@ fn foreign(store: &Path, metadata: &Metadata) -> Option<Finding> {
     }
     (metadata.uid() != own).then(|| {
         let what = format!("{shown} belongs to another user ({})", metadata.uid());
-        let mend = format!("chown -R {own} {}, as that user or root", quoted(&store.to_string_lossy()));
+        let mend = format!("chown -R {own} {}  # as that user or root", quoted(&store.to_string_lossy()));
         Finding::bad(Code::StorePrivate, what).mend(mend)
     })
 }
@@ -96,7 +112,7 @@ pub fn writable(facts: &Facts<'_>) -> Finding {
     let near = nearest(store);
     if let Err(error) = access(near, Access::WRITE_OK | Access::EXEC_OK) {
         let what = format!("cannot write in {}: {}", near.display(), std::io::Error::from(error));
-        let mend = format!("chmod u+rwx {}, or set TEAMKEEP_HOME", quoted(&near.to_string_lossy()));
+        let mend = format!("chmod u+rwx {}  # or set TEAMKEEP_HOME", quoted(&near.to_string_lossy()));
         return Finding::bad(code, what).mend(mend);
     }
     let parts = ["log", "archive", "sessions"].map(|part| store.join(part));

@@ -9,7 +9,7 @@ use crate::event::SafeName;
 use crate::fs::read_regular;
 use crate::process::is_gone;
 use crate::restore::holder;
-use crate::settings::command::quoted;
+use crate::settings::command::{operand, quoted};
 use crate::team::TeamConfig;
 
 /// A team's configuration is never larger.
@@ -37,7 +37,7 @@ pub fn check(facts: &Facts<'_>) -> Finding {
     let mend = format!(
         "look first: {} show {}; then: rm -r {}",
         facts.call,
-        quoted(first),
+        operand(first),
         quoted(&path.to_string_lossy())
     );
     Finding::warn(code, what).mend(mend)

@@ -1,26 +1,30 @@
 //! Whether an event runs more than one hook of ours.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
 
 use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
+use super::layer::{Kind, Ours};
+use crate::settings::command::quoted;
+use crate::settings::record::Records;
+
+/// So many of them are named.
+const TOLD: usize = 5;
 
 /// Looks for events that run two different hooks. The same one in several files the client runs once.
 pub fn check(facts: &Facts<'_>) -> Finding {
     let ours = facts.ours();
-    let mut handlers: BTreeMap<&str, Vec<Vec<String>>> = BTreeMap::new();
+    let mut handlers: BTreeMap<&str, BTreeSet<Vec<String>>> = BTreeMap::new();
     for ours in &ours {
-        let (words, known) = (ours.words(), handlers.entry(&ours.entry.event).or_default());
-        if !known.contains(&words) {
-            known.push(words);
-        }
+        handlers.entry(&ours.entry.event).or_default().insert(handler(ours));
     }
-    let twice: Vec<(&&str, &Vec<Vec<String>>)> =
-        handlers.iter().filter(|(_, handlers)| handlers.len() > 1).collect();
+    let twice: Vec<_> = handlers.iter().filter(|(_, handlers)| handlers.len() > 1).collect();
     if let Some((event, commands)) = twice.first() {
         let programs: Vec<&str> =
-            commands.iter().filter_map(|words| words.first()).map(String::as_str).collect();
+            commands.iter().filter_map(|words| words.first()).map(String::as_str).take(TOLD).collect();
         let others = match twice.len() {
             1 => String::new(),
             more => format!(" and {} more", more - 1),
@@ -36,18 +40,54 @@ pub fn check(facts: &Facts<'_>) -> Finding {
             programs.join(", "),
             files.join(", ")
         );
-        // In one file an install replaces all of ours; of several files one must do.
-        let mend = match files.len() {
-            1 => facts.install(),
-            _ => uninstall(facts),
+        let own = ours.iter().find(|ours| ours.entry.event == ***event && !ours.is_written());
+        // In one file an install replaces all of ours; of several files one must do. A line of the user's own is his.
+        let mend = match (own, files.len()) {
+            (Some(own), _) => edit(own),
+            (None, 1) => facts.install(),
+            (None, _) => uninstall(facts),
         };
         return Finding::bad(Code::HooksTwice, what).mend(mend);
     }
     if let (Some(plugin), false) = (facts.plugins.first(), ours.is_empty()) {
+        if let Some(other) = ours.iter().find(|ours| !is_left_to(facts, ours)) {
+            let (event, path) = (&other.entry.event, other.layer.path.display());
+            let what = format!(
+                "the plugin {plugin} records {event} beside the hook in {path}, which this user did not install"
+            );
+            let mend = match other.is_written() {
+                true => other.layer.install(&facts.installer).unwrap_or_default(),
+                false => edit(other),
+            };
+            return Finding::warn(Code::HooksTwice, what).mend(mend);
+        }
         let what = format!("the plugin {plugin} leaves to the settings' hooks what they record");
         return Finding::ok(Code::HooksTwice, what);
     }
     Finding::ok(Code::HooksTwice, "no event runs two hooks of ours")
+}
+
+/// Whether the plugin leaves its events to this hook: one of the user's own settings, or one that he installed.
+fn is_left_to(facts: &Facts<'_>, ours: &Ours<'_>) -> bool {
+    let installed = || {
+        let real = ours.layer.path.canonicalize().ok();
+        real.is_some_and(|real| Records::at(facts.paths.installs()).find(&real).is_some())
+    };
+    ours.is_written() && (matches!(ours.layer.kind, Kind::User | Kind::Managed) || installed())
+}
+
+/// What tells a hook from another: the words of our call, or the whole of a line of the user's own.
+fn handler(ours: &Ours<'_>) -> Vec<String> {
+    match ours.hook().get("command").and_then(Value::as_str).filter(|_| !ours.is_written()) {
+        Some(line) => vec![format!("`{}`", line.chars().take(80).collect::<String>())],
+        None => ours.words(),
+    }
+}
+
+/// What a person does about a line of the user's own.
+fn edit(ours: &Ours<'_>) -> String {
+    let path = quoted(&ours.layer.path.to_string_lossy());
+    format!("${{EDITOR:-vi}} {path}  # take our call out of that line of yours")
 }
 
 /// The command that takes ours out of the weaker file.

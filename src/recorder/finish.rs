@@ -77,7 +77,10 @@ pub fn finish(recorder: &Recorder, after: Option<u32>, beside: bool) -> Vec<Stri
     let archive = recorder.archive();
     archive.settle(recorder.config.log.lock_patience);
     let mut notes = keep(&archive, |_| false);
-    fs::sweep(&recorder.paths.store, LEFTOVER);
+    for part in recorder.paths.parts() {
+        fs::sweep(&part, LEFTOVER);
+        fs::sweep_beside(&part, LEFTOVER);
+    }
     if let Some(pid) = after {
         let pause = Duration::from_millis(50);
         let mut waited = Duration::ZERO;

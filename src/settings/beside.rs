@@ -3,87 +3,184 @@
 //!
 //! It is told by the settings files alone. Both copies would have to write, and wait for each other, to tell it by what
 //! they do; and who has no plugin would pay for it at each call.
+//!
+//! An event that is left to a hook that does not run is lost, which is worse than one that is there twice. So only a hook
+//! that certainly runs counts. The user's own settings and the administrator's are believed. A project's come with the
+//! repository, and who wrote it could name a program that does nothing, or spoil the file so that the client skips it:
+//! they count where this user has installed into that very file, and there only for the hook that install writes.
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::env::Env;
 use crate::fs;
 use crate::paths::Paths;
-use crate::settings::command::{can_run, runs_us};
+use crate::settings::call;
+use crate::settings::command::{NAME, certain, is_executable, is_same, on_search_path};
+use crate::settings::entries;
+use crate::settings::matching::{PATTERNS, matches};
+use crate::settings::record::Records;
 
 /// No settings file that the client reads is larger.
 const MOST: u64 = 16 << 20;
-
+/// A project's file may not cost a hook its time.
+const MOST_OF_PROJECT: u64 = 1 << 20;
 /// What an administrator has set, wherever the client looks for it.
 const MANAGED: [&str; 2] = [
     "/etc/claude-code/managed-settings.json",
     "/Library/Application Support/ClaudeCode/managed-settings.json",
 ];
 
-/// What a hook call is about, as far as a matcher can ask.
+/// What a hook call is about, as far as a matcher can ask, and who calls.
 #[derive(Debug, Clone, Copy)]
 pub struct Occasion<'a> {
     /// The event, as the client spells it.
     pub event: &'a str,
     /// The tool, at a tool's event.
     pub tool: Option<&'a str>,
+    /// Whether the client hands a hook its `args`: one that does not runs the bare program.
+    pub knows_args: bool,
 }
 
 /// Whether a settings file that this session has runs our hook at this.
 pub fn runs_beside(occasion: Occasion<'_>, env: &Env, paths: &Paths, project: Option<&Path>) -> bool {
     let user = paths.client.iter().map(|client| client.join("settings.json"));
-    let of_project = |name: &str| project.map(|project| project.join(".claude").join(name));
-    let project = ["settings.json", "settings.local.json"].into_iter().filter_map(of_project);
-    let files = user.chain(project).chain(MANAGED.iter().map(PathBuf::from));
-    files.into_iter().any(|file| {
-        let content = fs::read_linked(&file, MOST);
-        content.is_ok_and(|(content, _)| runs_in(&content, occasion, env))
-    })
+    let mut own = user.chain(MANAGED.iter().map(PathBuf::from));
+    let of_project = |name: &str| Some(project?.join(".claude").join(name));
+    own.any(|file| groups(&file, MOST, occasion).is_some_and(|groups| owner_runs(&groups, occasion, env)))
+        || ["settings.json", "settings.local.json"].into_iter().filter_map(of_project).any(|file| {
+            groups(&file, MOST_OF_PROJECT, occasion)
+                .is_some_and(|groups| project_runs(&groups, occasion, env, || installed(&file, paths)))
+        })
 }
 
-/// Whether a settings file of this content runs our hook. One that the client cannot read runs none.
-fn runs_in(content: &[u8], Occasion { event, tool }: Occasion<'_>, env: &Env) -> bool {
+/// The matcher groups of this event in a file, if there may be one of ours among them. A file that the client cannot
+/// read has none.
+fn groups(file: &Path, most: u64, occasion: Occasion<'_>) -> Option<Vec<Value>> {
+    let (content, _) = fs::read_linked(file, most).ok()?;
+    groups_in(&content, occasion)
+}
+
+fn groups_in(content: &[u8], occasion: Occasion<'_>) -> Option<Vec<Value>> {
     let content = content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content);
     // Most files are not worth to be read whole.
-    if !content.windows(8).any(|part| part == b"teamkeep") {
+    if !content.windows(NAME.len()).any(|part| part == NAME.as_bytes()) {
+        return None;
+    }
+    let mut settings = serde_json::from_slice::<Value>(content).ok()?;
+    match settings.get_mut("hooks")?.get_mut(occasion.event)?.take() {
+        Value::Array(groups) => Some(groups),
+        _ => None,
+    }
+}
+
+/// The program that this user has installed into a file, if he has.
+fn installed(file: &Path, paths: &Paths) -> Option<String> {
+    let real = file.canonicalize().ok()?;
+    Records::at(paths.installs()).find(&real).map(|record| record.command)
+}
+
+/// Whether settings of the user's own, or the administrator's, run our hook.
+fn owner_runs(groups: &[Value], occasion: Occasion<'_>, env: &Env) -> bool {
+    let ours =
+        groups.iter().filter(|group| hooks(group).any(|hook| is_called(hook, occasion) && runs(hook, env)));
+    let mut patterns = PATTERNS;
+    ours.into_iter().any(|group| matches(group.get("matcher"), occasion.tool, &mut patterns))
+}
+
+/// Whether a project's settings run our hook: one that has nothing about it that `install` does not write, and that runs
+/// this program, or the one that was installed there.
+fn project_runs(
+    groups: &[Value],
+    occasion: Occasion<'_>,
+    env: &Env,
+    installed: impl FnOnce() -> Option<String>,
+) -> bool {
+    let is_written = |hook: &&Value| {
+        is_called(hook, occasion)
+            && has_only(hook, &["type", "command", "args", "timeout"])
+            && has_time(hook, occasion.event)
+    };
+    let mut written = groups
+        .iter()
+        // No pattern: the client may read one in another way, and it may take long.
+        .filter(|group| {
+            has_only(group, &["matcher", "hooks"]) && matches(group.get("matcher"), occasion.tool, &mut 0)
+        })
+        .flat_map(|group| hooks(group).filter(is_written))
+        .filter_map(|hook| program(hook, env))
+        .take(PATTERNS)
+        .peekable();
+    if written.peek().is_none() {
         return false;
     }
-    let Ok(settings) = serde_json::from_slice::<Value>(content) else { return false };
-    let groups = settings.get("hooks").and_then(|hooks| hooks.get(event)).and_then(Value::as_array);
-    groups.into_iter().flatten().any(|group| {
-        let hooks = group.get("hooks").and_then(Value::as_array);
-        matches(group.get("matcher").and_then(Value::as_str), tool)
-            && hooks.into_iter().flatten().any(|hook| runs_us(hook) && can_run(hook, env))
+    let Some(installed) = installed() else { return false };
+    let running = std::env::current_exe().ok();
+    let found = on_search_path(env);
+    let known = [running.as_deref(), found.as_deref(), Some(Path::new(&installed))];
+    written.any(|program| {
+        is_executable(&program)
+            && known.iter().flatten().any(|known| known.is_absolute() && is_same(known, &program))
     })
 }
 
-/// Whether a group's matcher means this tool, as the client reads it: nothing and `*` mean all, names stand between
-/// bars, and anything else is a pattern.
-fn matches(matcher: Option<&str>, tool: Option<&str>) -> bool {
-    let (Some(matcher), Some(tool)) =
-        (matcher.filter(|matcher| !matcher.is_empty() && *matcher != "*"), tool)
-    else {
-        return true;
-    };
-    if matcher.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '|') {
-        return matcher.split('|').any(|name| name == tool);
-    }
-    regex_lite::Regex::new(matcher).is_ok_and(|pattern| pattern.is_match(tool))
+fn hooks(group: &Value) -> impl Iterator<Item = &Value> {
+    group.get("hooks").and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Whether the client calls us by this. A call that leaves events to others itself is no one to leave them to.
+fn is_called(hook: &Value, occasion: Occasion<'_>) -> bool {
+    let is_command = hook.get("type").is_some_and(|kind| kind == "command");
+    let yields = || call::of(hook).is_some_and(|words| words.iter().any(|word| word == "--plugin"));
+    is_command && call::is_ours(hook) && !yields() && (occasion.knows_args || hook.get("args").is_none())
+}
+
+/// Whether the program of a hook of ours is there.
+fn runs(hook: &Value, env: &Env) -> bool {
+    program(hook, env).is_some_and(|program| is_executable(&program))
+}
+
+/// Where the program of a hook of ours certainly is.
+fn program(hook: &Value, env: &Env) -> Option<PathBuf> {
+    certain(call::of(hook)?.first()?, env)
+}
+
+fn has_only(value: &Value, keys: &[&str]) -> bool {
+    value
+        .as_object()
+        .is_some_and(|map: &Map<String, Value>| map.keys().all(|key| keys.contains(&key.as_str())))
+}
+
+/// Whether a hook has at least the time that `install` gives it.
+fn has_time(hook: &Value, event: &str) -> bool {
+    let time = hook.get("timeout").and_then(Value::as_f64);
+    time.is_some_and(|time| entries::timeout(event).is_some_and(|least| time >= least))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::client::Client;
+    use crate::settings::command::Program;
+    use crate::settings::version::Version;
+    use serde_json::json;
 
-    fn runs(content: &str, event: &str, tool: Option<&str>) -> bool {
-        let env = Env { search: Some("/usr/bin:/bin".into()), ..Env::default() };
-        runs_in(content.as_bytes(), Occasion { event, tool }, &env)
+    fn occasion<'a>(event: &'a str, tool: Option<&'a str>) -> Occasion<'a> {
+        Occasion { event, tool, knows_args: true }
+    }
+
+    fn env() -> Env {
+        Env { search: Some("/usr/bin:/bin".into()), ..Env::default() }
+    }
+
+    fn runs_in(content: &str, event: &str, tool: Option<&str>) -> bool {
+        let occasion = occasion(event, tool);
+        groups_in(content.as_bytes(), occasion).is_some_and(|groups| owner_runs(&groups, occasion, &env()))
     }
 
     /// A program of our name that can be run.
-    fn program() -> (tempfile::TempDir, String) {
+    fn a_program() -> (tempfile::TempDir, String) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("teamkeep");
         std::os::unix::fs::symlink("/bin/sh", &path).unwrap();
@@ -93,41 +190,99 @@ mod tests {
 
     #[test]
     fn a_hook_of_ours_at_the_event_runs_and_nothing_else_does() {
-        let (_dir, program) = program();
-        let stop = |command: &str| format!(r#"{{"hooks": {{"Stop": [{{"hooks": [{command}]}}]}}}}"#);
-        let ours =
-            stop(&format!(r#"{{"type": "command", "command": "{program}", "args": ["hook", "stop"]}}"#));
-        assert!(runs(&ours, "Stop", None) && runs(&format!("\u{feff}{ours}"), "Stop", None));
-        assert!(runs(&stop(&format!(r#"{{"command": "{program} hook stop"}}"#)), "Stop", None));
-        assert!(
-            runs(&stop(r#"{"command": "~/bin/teamkeep hook"}"#), "Stop", None),
-            "a shell knows where that is"
-        );
-        assert!(!runs(&ours, "SessionStart", None));
+        let (_dir, program) = a_program();
+        let stop = |hook: &str| format!(r#"{{"hooks": {{"Stop": [{{"hooks": [{{{hook}}}]}}]}}}}"#);
+        let with_args = format!(r#""type": "command", "command": "{program}", "args": ["hook", "stop"]"#);
+        let line = stop(&format!(r#""type": "command", "command": "{program} hook stop""#));
+        let ours = stop(&with_args);
+        assert!(runs_in(&ours, "Stop", None) && runs_in(&format!("\u{feff}{ours}"), "Stop", None));
+        assert!(runs_in(&line, "Stop", None));
+        assert!(!runs_in(&ours, "SessionStart", None));
+        let old = Occasion { knows_args: false, ..occasion("Stop", None) };
+        let by_old = |content: &str| owner_runs(&groups_in(content.as_bytes(), old).unwrap(), old, &env());
+        assert!(by_old(&line) && !by_old(&ours), "a client that knows no args runs the bare program");
         let not = [
             "",
             "{}",
             "[]",
             "teamkeep",
             &format!("{ours} // a comment"),
-            &stop(r#"{"command": "/gone/teamkeep", "args": ["hook", "stop"]}"#),
-            &stop(r#"{"command": "teamkeep hook stop"}"#),
-            &stop(&format!(r#"{{"command": "{program} status --line"}}"#)),
+            &stop(r#""type": "command", "command": "/gone/teamkeep", "args": ["hook", "stop"]"#),
+            &stop(r#""type": "command", "command": "teamkeep hook stop""#),
+            &stop(r#""type": "command", "command": "~/bin/teamkeep hook stop""#),
+            &stop(&format!(r#""type": "command", "command": "{program} hook stop && ./mine""#)),
+            &stop(&format!(r#""type": "command", "command": "{program} status --line""#)),
+            &stop(&format!(r#""type": "http", "command": "{program} hook stop""#)),
+            &stop(&format!(r#""command": "{program} hook stop""#)),
+            &stop(&format!(r#""type": "command", "command": "{program} hook stop --plugin""#)),
             r#"{"statusLine": {"command": "teamkeep status --line"}, "hooks": {"Stop": 7}}"#,
         ];
         for not in not {
-            assert!(!runs(not, "Stop", None), "{not}");
+            assert!(!runs_in(not, "Stop", None), "{not}");
         }
     }
 
     #[test]
-    fn a_matcher_means_the_tools_that_the_client_takes_it_for() {
-        for all in [None, Some(""), Some("*"), Some(".*"), Some("Task|Agent"), Some("^Ag")] {
-            assert!(matches(all, Some("Agent")), "{all:?}");
+    fn of_a_project_s_only_what_install_writes_counts_and_only_where_it_was_installed() {
+        let exe = tempfile::tempdir().unwrap();
+        let running = exe.path().join("teamkeep");
+        std::os::unix::fs::symlink(std::env::current_exe().unwrap(), &running).unwrap();
+        let running = running.to_str().unwrap();
+        let (_dir, fake) = a_program();
+        let written = |program: &str, version| {
+            let client = Client::Known(version);
+            let all = entries::wanted(&client, &Program::named(program).unwrap(), &[]).unwrap();
+            all.into_iter().find(|entry| entry.event == "PreToolUse").unwrap().group
+        };
+        let at = occasion("PreToolUse", Some("Agent"));
+        let installed = |program: &str| Some(program.to_owned());
+        let runs = |group: &Value| {
+            project_runs(std::slice::from_ref(group), at, &env(), || installed("/gone/teamkeep"))
+        };
+        for version in [Version(2, 1, 47), Version(2, 1, 328)] {
+            let ours = written(running, version);
+            assert!(runs(&ours));
+            assert!(
+                !project_runs(std::slice::from_ref(&ours), at, &env(), || None),
+                "nobody installed it here"
+            );
+            assert!(!runs(&written(&fake, version)), "another program of our name");
+            assert!(project_runs(&[written(&fake, version)], at, &env(), || installed(&fake)));
+            let with = |place: &str, value: Value| {
+                let mut group = ours.clone();
+                *group.pointer_mut(place).unwrap() = value;
+                group
+            };
+            for (place, value) in [
+                ("/hooks/0/type", json!("http")),
+                ("/hooks/0/timeout", json!(0.001)),
+                ("/hooks/0/timeout", json!("10")),
+                ("/matcher", json!("Task")),
+                ("/matcher", json!("(?i)agent")),
+                ("/matcher", json!(7)),
+            ] {
+                assert!(!runs(&with(place, value.clone())), "{place} {value}");
+            }
+            let mut more = ours.clone();
+            more["hooks"][0]["if"] = json!("Bash(never *)");
+            assert!(!runs(&more), "it may never run");
         }
-        for other in ["Task", "Agents|Task", "agent", "^gent", "("] {
-            assert!(!matches(Some(other), Some("Agent")), "{other}");
-        }
-        assert!(matches(Some("startup"), None), "an event without a tool");
+    }
+
+    #[test]
+    fn patterns_without_end_are_not_looked_at() {
+        let (_dir, program) = a_program();
+        let hook = json!([{"type": "command", "command": format!("{program} hook pre-tool-use")}]);
+        let group = |matcher: &str| json!({"matcher": matcher, "hooks": hook});
+        let at = occasion("PreToolUse", Some("Agent"));
+        let owner = |groups: &[Value]| owner_runs(groups, at, &env());
+        assert!(owner(&[group("^Agent$")]));
+        assert!(!owner(&[group(&format!("Agent{}", "|x.".repeat(500)))]));
+        assert!(!owner(&[group("(((a{0,99}){0,99}){0,99}|Agent)")]));
+        let mut many = vec![group("^other$"); PATTERNS];
+        many.push(group("^Agent$"));
+        assert!(!owner(&many));
+        many.push(group("Agent"));
+        assert!(owner(&many), "names cost nothing");
     }
 }

@@ -2,6 +2,9 @@
 
 use crate::settings::entries::Entry;
 
+/// So many events are named: all that we install for.
+const NAMED: usize = 16;
+
 /// The entries of before and those of after, held against each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Change {
@@ -33,17 +36,17 @@ impl Change {
     /// One line: `replaced 12 hooks in settings.json, added 3: …`.
     pub fn told(&self, path: &str) -> String {
         if self.first {
-            return format!("installed {} hooks in {path}", self.added.len());
+            return format!("installed {} in {path}", hooks(self.added.len()));
         }
         let parts = [
             ("replaced", "in", self.replaced, String::new()),
-            ("added", "to", self.added.len(), self.added.join(", ")),
-            ("removed", "from", self.removed.len(), self.removed.join(", ")),
+            ("added", "to", self.added.len(), named(&self.added)),
+            ("removed", "from", self.removed.len(), named(&self.removed)),
         ];
         let mut line = String::new();
         for (verb, place, count, names) in parts.into_iter().filter(|(_, _, count, _)| *count > 0) {
             line.push_str(&match line.as_str() {
-                "" => format!("{verb} {count} {} {place} {path}", if count == 1 { "hook" } else { "hooks" }),
+                "" => format!("{verb} {} {place} {path}", hooks(count)),
                 _ => format!(", {verb} {count}"),
             });
             if !names.is_empty() {
@@ -52,6 +55,20 @@ impl Change {
         }
         line
     }
+}
+
+/// `1 hook`, `2 hooks`.
+pub fn hooks(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "hook" } else { "hooks" })
+}
+
+/// The names, as far as anybody reads them.
+pub fn named<S: AsRef<str>>(events: &[S]) -> String {
+    let mut told = events.iter().take(NAMED).map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
+    if let Some(more) = events.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        told.push_str(&format!(" and {more} more"));
+    }
+    told
 }
 
 /// Takes the first one out that is meant; whether there was one.
@@ -81,6 +98,7 @@ mod tests {
             told(&[("Stop", 1), ("Start", 1), ("Gone", 1)], &[("Stop", 2), ("Start", 2), ("New", 2)]),
             "replaced 2 hooks in settings.json, added 1: New, removed 1: Gone"
         );
+        assert!(named(&["Stop"; 20]).ends_with(", Stop and 4 more"));
         assert_eq!(told(&[("Stop", 1)], &[("Stop", 1), ("New", 1)]), "added 1 hook to settings.json: New");
         assert_eq!(
             told(&[("Stop", 1), ("Stop", 2), ("Stop", 1)], &[("Stop", 1)]),

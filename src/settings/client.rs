@@ -4,15 +4,19 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
-use std::time::Duration;
-
-use rustix::process::{Pid, Signal, kill_process_group};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use crate::env::Env;
 use crate::paths::Paths;
+use crate::process;
+use crate::settings::command::find;
 use crate::settings::version::Version;
 
+/// What the client is called.
+const NAME: &str = "claude";
+/// How long a client that has said its version may take to end.
+const GRACE: Duration = Duration::from_millis(500);
 /// How long the client may take to say its version; a cold start on a busy machine takes a second or two.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How much of that passes without a word.
@@ -46,11 +50,17 @@ pub fn ask(env: &Env, paths: &Paths, say: impl FnOnce(&str)) -> Client {
 
 /// Asks as [`ask`] does, and says which client it was.
 pub fn look(env: &Env, paths: &Paths, say: impl FnOnce(&str)) -> Asked {
-    let mut places = vec![PathBuf::from("claude")];
-    places.extend(paths.client.as_ref().map(|client| client.join("local/claude")));
-    places.extend(env.home.as_ref().map(|home| home.join(".local/bin/claude")));
-    for place in places {
-        match start(&place) {
+    let mut places: Vec<(PathBuf, PathBuf)> = Vec::new();
+    places.extend(find(NAME, env).map(|found| (PathBuf::from(NAME), found)));
+    let installed = [
+        paths.client.as_ref().map(|client| client.join("local").join(NAME)),
+        env.home.as_ref().map(|home| home.join(".local/bin").join(NAME)),
+    ];
+    // Nothing of the current directory is run.
+    let installed = installed.into_iter().flatten().filter(|path| path.is_absolute());
+    places.extend(installed.map(|path| (path.clone(), path)));
+    for (place, path) in places {
+        match start(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => {
                 let why = format!("cannot run {}: {error}", place.display());
@@ -82,33 +92,61 @@ fn start(program: &Path) -> std::io::Result<Child> {
         .spawn()
 }
 
-/// Reads what it says. A client that hangs, or leaves somebody behind who holds its output, is ended.
+/// Reads what it says. A client that hangs, or leaves somebody behind who holds its output, is ended; what it said until
+/// then counts.
 fn listen(mut child: Child, program: &Path, patience: Duration, slow: impl FnOnce()) -> Client {
     let (sender, receiver) = mpsc::channel();
     let stdout = child.stdout.take();
     std::thread::spawn(move || {
-        let mut said = Vec::new();
-        if let Some(stdout) = stdout {
-            let _ = stdout.take(MOST).read_to_end(&mut said);
+        let mut stdout = stdout.map(|stdout| stdout.take(MOST));
+        let mut part = [0; 1024];
+        // The end is told by the sender's.
+        while let Some(length) =
+            stdout.as_mut().and_then(|stdout| stdout.read(&mut part).ok()).filter(|n| *n > 0)
+        {
+            if sender.send(part[..length].to_vec()).is_err() {
+                return;
+            }
         }
-        let _ = sender.send(said);
     });
-    let silence = SILENCE.min(patience);
-    let said = receiver.recv_timeout(silence).or_else(|_| {
-        slow();
-        receiver.recv_timeout(patience.saturating_sub(silence))
-    });
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process_group(group, Signal::KILL);
+    let (start, mut slow) = (Instant::now(), Some(slow));
+    let (mut said, mut until, mut ended) = (Vec::new(), SILENCE.min(patience), false);
+    loop {
+        match receiver.recv_timeout(until.saturating_sub(start.elapsed())) {
+            Ok(part) => {
+                said.extend(part);
+                if first_line(&said).is_some() {
+                    // All is said, and what it still has to do it may.
+                    slow = None;
+                    until = (start.elapsed() + GRACE).min(patience);
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                ended = true;
+                break;
+            }
+            Err(RecvTimeoutError::Timeout) => match slow.take() {
+                Some(slow) => {
+                    slow();
+                    until = patience;
+                }
+                None => break,
+            },
+        }
     }
-    let _ = child.wait();
-    let Ok(said) = said else {
-        return Client::Unknown(format!("`{} --version` gave no answer", program.display()));
-    };
-    match Version::find(&String::from_utf8_lossy(&said)) {
+    process::end(&mut child);
+    let version = first_line(&said).or_else(|| Version::find(&String::from_utf8_lossy(&said)));
+    match version {
         Some(version) => Client::Known(version),
-        None => Client::Unknown(format!("`{} --version` named no version", program.display())),
+        None if ended => Client::Unknown(format!("`{} --version` named no version", program.display())),
+        None => Client::Unknown(format!("`{} --version` gave no answer", program.display())),
     }
+}
+
+/// The version in the first line, once that is whole.
+fn first_line(said: &[u8]) -> Option<Version> {
+    let end = said.iter().position(|byte| *byte == b'\n')?;
+    Version::find(&String::from_utf8_lossy(&said[..end]))
 }
 
 #[cfg(test)]
@@ -135,6 +173,15 @@ mod tests {
     fn a_client_that_hangs_is_ended_with_its_children() {
         let Client::Unknown(why) = saying("sleep 1000 & sleep 1000") else { panic!("no version was said") };
         assert_eq!(why, "`claude --version` gave no answer");
+    }
+
+    #[test]
+    fn what_was_said_counts_whoever_holds_the_pipe() {
+        for script in
+            ["echo 2.1.328; sleep 1000 &", "printf 2.1.328; sleep 1000 &", "echo 2.1.328; sleep 1000"]
+        {
+            assert_eq!(saying(script), Client::Known(Version(2, 1, 328)), "{script}");
+        }
     }
 
     #[test]

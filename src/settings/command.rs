@@ -10,7 +10,7 @@ use crate::env::Env;
 use crate::error::{Error, Result};
 
 /// The file name of our binary: what we know our own entries by.
-const NAME: &str = "teamkeep";
+pub const NAME: &str = "teamkeep";
 
 /// How the hooks call this program: an absolute path, or the bare word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Program {
     /// # Errors
     /// When its file name is not `teamkeep`, as `uninstall` would not know it again.
     pub fn named(command: &str) -> Result<Program> {
-        if !is_ours(command) {
+        if !is_named(command) {
             return Err(Error::usage(format!(
                 "cannot install the command {command}: its file name is not {NAME}"
             ))
@@ -53,7 +53,7 @@ impl Program {
 
     fn at(path: &Path) -> Result<Program> {
         match path.to_str() {
-            Some(text) if is_ours(text) => Ok(Program(text.to_owned())),
+            Some(text) if is_named(text) => Ok(Program(text.to_owned())),
             Some(text) => Err(Error::new(format!("cannot install {text}: its file name is not {NAME}"))
                 .hint("name the binary by that name: --command PATH")),
             None => Err(Error::new(format!("cannot install {}: the path is not UTF-8", path.display()))),
@@ -131,9 +131,25 @@ pub fn on_search_path(env: &Env) -> Option<PathBuf> {
     find(NAME, env)
 }
 
-/// What a name stands for on the search path.
+/// What a name stands for on the search path. Empty and relative entries are passed over: they lead into the current
+/// directory, and nothing is to be run only because it lies there.
 pub fn find(name: &str, env: &Env) -> Option<PathBuf> {
-    std::env::split_paths(env.search.as_deref()?).map(|dir| dir.join(name)).find(|path| is_executable(path))
+    std::env::split_paths(env.search.as_deref()?)
+        .filter(|dir| dir.is_absolute())
+        .map(|dir| dir.join(name))
+        .find(|path| is_executable(path))
+}
+
+/// Where a program that a hook names certainly is, whoever runs it. A relative entry of the search path leads into the
+/// session's directory, where anything may lie: what stands behind one is not certain.
+pub fn certain(program: &str, env: &Env) -> Option<PathBuf> {
+    if program != NAME {
+        return Some(PathBuf::from(program)).filter(|path| path.is_absolute());
+    }
+    let found = on_search_path(env)?;
+    let mut before =
+        std::env::split_paths(env.search.as_deref()?).take_while(|dir| Some(&**dir) != found.parent());
+    before.all(|dir| dir.is_absolute()).then_some(found)
 }
 
 /// Whether it is a file that this user may run.
@@ -162,38 +178,8 @@ fn stable(running: &Path, called: &OsStr, search: Option<&OsStr>) -> PathBuf {
     on_path.or_else(as_called).unwrap_or_else(|| running.to_path_buf())
 }
 
-/// Whether a hook of a settings file, in either form, runs `teamkeep hook`.
-pub fn runs_us(hook: &Value) -> bool {
-    let words = called(hook);
-    words.first().is_some_and(|word| is_ours(word)) && words.get(1).is_some_and(|word| word == "hook")
-}
-
-/// The words that a hook of a settings file, in either form, is called with: the program, then its arguments.
-pub fn called(hook: &Value) -> Vec<String> {
-    let Some(command) = hook.get("command").and_then(Value::as_str) else { return Vec::new() };
-    match hook.get("args").and_then(Value::as_array) {
-        Some(args) if !args.is_empty() => {
-            // What is no text is kept as an empty word: it must not move the others.
-            let args = args.iter().map(|arg| arg.as_str().unwrap_or_default().to_owned());
-            std::iter::once(command.to_owned()).chain(args).collect()
-        }
-        _ => words(command),
-    }
-}
-
-/// Whether the program of a hook of ours is there. Of a path that only a shell can tell it is taken to be.
-pub fn can_run(hook: &Value, env: &Env) -> bool {
-    let Some(command) = hook.get("command").and_then(Value::as_str) else { return false };
-    let first = || words(command).into_iter().next().unwrap_or_default();
-    let program = if hook.get("args").is_some() { command.to_owned() } else { first() };
-    match program.as_str() {
-        NAME => on_search_path(env).is_some(),
-        path if path.starts_with('/') => is_executable(Path::new(path)),
-        _ => true,
-    }
-}
-
-fn is_ours(command: &str) -> bool {
+/// Whether this is a path of a program of our name, or the bare word.
+pub fn is_named(command: &str) -> bool {
     command.rsplit('/').next() == Some(NAME)
 }
 
@@ -206,76 +192,15 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// The words of a shell's line, as far as quotes and backslashes go.
-fn words(line: &str) -> Vec<String> {
-    let (mut words, mut word) = (Vec::new(), None::<String>);
-    let mut chars = line.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            ' ' | '\t' | '\n' => words.extend(word.take()),
-            '\'' => {
-                let word = word.get_or_insert_default();
-                word.extend(chars.by_ref().take_while(|c| *c != '\''));
-            }
-            '"' => {
-                let word = word.get_or_insert_default();
-                while let Some(c) = chars.next().filter(|c| *c != '"') {
-                    word.push(if c == '\\' { chars.next().unwrap_or(c) } else { c });
-                }
-            }
-            '\\' => word.get_or_insert_default().extend(chars.next()),
-            c => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    words
+/// A word as [`quoted`] spells it, that no command takes for an option.
+pub fn operand(word: &str) -> String {
+    let ends_options = if word.starts_with('-') { "-- " } else { "" };
+    format!("{ends_options}{}", quoted(word))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn ours_is_known_by_its_file_name_and_the_word_hook_in_both_forms() {
-        for ours in [
-            json!({"command": "teamkeep hook stop"}),
-            json!({"command": "/old/place/teamkeep hook"}),
-            json!({"command": "'/with space/teamkeep' hook stop"}),
-            json!({"command": "\"/with space/teamkeep\"  hook stop --x"}),
-            json!({"command": "/with\\ space/teamkeep hook stop"}),
-            json!({"command": "/a b/teamkeep", "args": ["hook", "stop"]}),
-        ] {
-            assert!(runs_us(&ours), "{ours}");
-        }
-        for other in [
-            json!({"command": "/bin/teamkeep"}),
-            json!({"command": "/bin/teamkeep report"}),
-            json!({"command": "/bin/teamkeeper hook stop"}),
-            json!({"command": "echo teamkeep hook stop"}),
-            json!({"command": "/bin/teamkeep", "args": ["report"]}),
-            json!({"command": "/bin/other", "args": ["hook", "stop"]}),
-            json!({"command": 7}),
-            json!({"prompt": "teamkeep hook"}),
-            json!("teamkeep hook"),
-        ] {
-            assert!(!runs_us(&other), "{other}");
-        }
-    }
-
-    #[test]
-    fn a_path_is_quoted_for_the_shell_only_where_it_must_be() {
-        assert_eq!(quoted("/usr/local/bin/teamkeep"), "/usr/local/bin/teamkeep");
-        for path in ["/a b/teamkeep", "/it's/teamkeep", "/$HOME/teamkeep", "/\"x\\/teamkeep", "/ü/teamkeep"]
-        {
-            assert_eq!(words(&format!("{} hook", quoted(path))), [path, "hook"]);
-            let out = std::process::Command::new("sh")
-                .args(["-c", &format!("printf %s {}", quoted(path))])
-                .output()
-                .unwrap();
-            assert_eq!(out.stdout, path.as_bytes());
-        }
-    }
 
     #[test]
     fn a_link_on_the_search_path_is_preferred_to_what_it_points_to() {
@@ -293,6 +218,23 @@ mod tests {
         let called = bin.join("teamkeep");
         assert_eq!(stable(&cellar, called.as_os_str(), None), called);
         assert_eq!(stable(&cellar, OsStr::new("teamkeep"), Some(other.as_os_str())), cellar);
+    }
+
+    #[test]
+    fn a_bare_word_is_nothing_certain_where_the_session_s_directory_is_searched_first() {
+        let dir = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/bin/sh", dir.path().join("teamkeep")).unwrap();
+        let found = |search: &str| {
+            let search = search.replace("DIR", dir.path().to_str().unwrap());
+            certain("teamkeep", &Env { search: Some(search.into()), ..Env::default() }).is_some()
+        };
+        assert!(found("/usr/bin:DIR") && found("DIR:.") && found("DIR::"));
+        assert!(!found(".:DIR") && !found(":DIR") && !found("bin:DIR") && !found("/usr/bin"));
+    }
+
+    #[test]
+    fn a_name_that_looks_like_an_option_is_none() {
+        assert_eq!((operand("-rf").as_str(), operand("it's").as_str()), ("-- -rf", "'it'\\''s'"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A settings text, parsed with the place of everything in it.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
@@ -71,12 +72,13 @@ impl<'a> Document<'a> {
         let Value::Object(hooks) = &property.value else {
             return Err("its `hooks` is not an object".to_owned());
         };
+        let mut seen = HashSet::new();
         for event in &hooks.properties {
             let name = event.name.as_str();
             if !matches!(event.value, Value::Array(_)) {
                 return Err(format!("its `hooks.{name}` is not an array"));
             }
-            if named(hooks, name).count() > 1 {
+            if !seen.insert(name) {
                 return Err(format!("its `hooks` has the key `{name}` twice"));
             }
         }

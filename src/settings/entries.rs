@@ -60,6 +60,12 @@ pub fn unknown_to(version: Version) -> Result<Vec<String>> {
     Ok(embedded()?.into_iter().filter(late).map(|entry| entry.event).collect())
 }
 
+/// The time that our hook of an event has, in seconds; nothing for an event that we have none for.
+pub fn timeout(event: &str) -> Option<f64> {
+    let entry = embedded().ok()?.into_iter().find(|entry| entry.event == event)?;
+    entry.group.pointer("/hooks/0/timeout").and_then(Value::as_f64)
+}
+
 /// The entries of the embedded file, in its order.
 fn embedded() -> Result<Vec<Entry>> {
     let broken = || Error::new("the embedded hooks/settings.example.json is not a table of hooks");

@@ -1,18 +1,22 @@
 //! A settings file on the disk: found behind its links, read whole, replaced whole.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use rustix::fs::Access;
+use rustix::fs::{Access, OFlags};
 
 use crate::error::{Error, Result};
 use crate::fs;
 use crate::settings::command::quoted;
+use crate::settings::likeness;
 
 /// A settings file of more than this is none.
 const MOST: u64 = 16 * 1024 * 1024;
+/// What an install left that was killed so long ago is nobody's.
+const STALE: Duration = Duration::from_secs(600);
 
 /// A settings file as it was found.
 #[derive(Debug, Clone)]
@@ -64,7 +68,9 @@ impl SettingsFile {
         }
     }
 
-    /// Puts new content in place at once, with the mode and the owner of the old.
+    /// Puts new content in place, with the mode, the owner and all attributes of the old. Where that can be done by a
+    /// new file, it is there at once and whole; a file that has other names, or something that a new one cannot be
+    /// given, is written over where it is.
     ///
     /// # Errors
     /// When it was changed since it was read, or cannot be written; then it is as it was.
@@ -75,23 +81,29 @@ impl SettingsFile {
             })?;
         }
         let temporary = fs::beside(&self.real);
-        let written = self
-            .write(&temporary, content)
-            .map_err(|error| {
-                Error::from(fs::named(error, "write beside", &self.real)).hint("nothing was changed")
-            })
-            .and_then(|()| self.unchanged())
-            .and_then(|()| {
+        let replaced = match self.write(&temporary, content) {
+            Ok(true) => self.unchanged().and_then(|()| {
                 std::fs::rename(&temporary, &self.real)
-                    .map_err(|error| Error::from(fs::named(error, "replace", &self.real)))
-            });
-        if written.is_err() {
-            let _ = std::fs::remove_file(&temporary);
-        }
-        written?;
+                    .map_err(|error| refused(fs::named(error, "replace", &self.real)))
+            }),
+            Ok(false) => self.unchanged().and_then(|()| self.write_over(content)),
+            // What is shorter needs no room.
+            Err(error) if is_full(&error) && content.len() <= self.bytes().len() => {
+                self.unchanged().and_then(|()| self.write_over(content))
+            }
+            Err(error) => Err(refused(fs::named(error, "write beside", &self.real))),
+        };
+        // After a rename there is none.
+        let _ = std::fs::remove_file(&temporary);
+        replaced?;
         // The new content is in place; that its name is on disk too is a courtesy.
         let _ = self.real.parent().map(fs::sync_dir);
         Ok(())
+    }
+
+    /// Removes what killed installs left beside it.
+    pub fn sweep(&self) {
+        fs::sweep_beside(&self.real, STALE);
     }
 
     /// Removes it.
@@ -100,19 +112,42 @@ impl SettingsFile {
     /// When it was changed since it was read, or cannot be removed.
     pub fn remove(&self) -> Result<()> {
         self.unchanged()?;
-        std::fs::remove_file(&self.real).map_err(|error| Error::from(fs::named(error, "remove", &self.real)))
+        std::fs::remove_file(&self.real).map_err(|error| refused(fs::named(error, "remove", &self.real)))
     }
 
-    fn write(&self, temporary: &Path, content: &[u8]) -> io::Result<()> {
-        let mut file: File = OpenOptions::new().write(true).create_new(true).open(temporary)?;
-        if self.content.is_some() {
-            let old = std::fs::metadata(&self.real)?;
-            // Only a privileged user can give a file away; for all others it stays theirs, as it was.
-            let _ = fchown(&file, Some(old.uid()), Some(old.gid()));
-            file.set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
+    /// Writes a new file; whether it is all that the old one is, so that it may take its place.
+    fn write(&self, temporary: &Path, content: &[u8]) -> io::Result<bool> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        if self.content.is_none() {
+            let mut file = options.open(temporary)?;
+            file.write_all(content)?;
+            return file.sync_all().map(|()| true);
         }
+        // Nobody reads it before it is known who may.
+        let mut file = options.mode(0o600).open(temporary)?;
+        let same = likeness::give(&fs::open_regular(&self.real)?, &file)?;
         file.write_all(content)?;
-        file.sync_all()
+        file.sync_all()?;
+        Ok(same)
+    }
+
+    /// Writes over the file where it is. What it held is put back when that fails.
+    fn write_over(&self, content: &[u8]) -> Result<()> {
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
+        let opened = OpenOptions::new().write(true).custom_flags(flags).open(&self.real);
+        let write = |file: &File, content: &[u8]| {
+            file.write_all_at(content, 0)?;
+            file.set_len(content.len() as u64)?;
+            file.sync_all()
+        };
+        let written = opened.and_then(|file| {
+            write(&file, content).inspect_err(|_| {
+                let _ = write(&file, self.bytes());
+            })
+        });
+        written
+            .map_err(|error| Error::from(fs::named(error, "write", &self.real)).hint("nothing was changed"))
     }
 
     fn unchanged(&self) -> Result<()> {
@@ -122,6 +157,16 @@ impl SettingsFile {
         Err(Error::new(format!("cannot replace {}: it was changed meanwhile", self.path.display()))
             .hint("nothing was changed; run the command again"))
     }
+}
+
+/// The error when the disk refuses.
+fn refused(error: io::Error) -> Error {
+    Error::from(error).hint("nothing was changed")
+}
+
+/// Whether there was no room.
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 fn content(real: &Path) -> io::Result<Option<Vec<u8>>> {
@@ -151,7 +196,8 @@ fn behind_links(path: &Path) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     #[test]
     fn a_link_stays_a_link_and_the_mode_stays_the_mode() {
@@ -166,6 +212,20 @@ mod tests {
         assert!(link.symlink_metadata().unwrap().is_symlink());
         assert_eq!(std::fs::read(&real).unwrap(), b"{ }");
         assert_eq!(real.metadata().unwrap().mode() & 0o7777, 0o640);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "no temporary file stays");
+    }
+
+    #[test]
+    fn a_file_of_two_names_keeps_them_both() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, other) = (dir.path().join("settings.json"), dir.path().join("dotfiles.json"));
+        std::fs::write(&one, "{\"a\": 1}").unwrap();
+        std::fs::hard_link(&one, &other).unwrap();
+        for content in ["{\"a\": 1, \"b\": 2}", "{}"] {
+            SettingsFile::read(&one).unwrap().replace(content.as_bytes()).unwrap();
+            assert_eq!(std::fs::read_to_string(&other).unwrap(), content);
+        }
+        assert_eq!(one.metadata().unwrap().ino(), other.metadata().unwrap().ino());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "no temporary file stays");
     }
 

@@ -53,11 +53,12 @@ pub fn indentation(text: &str, place: usize) -> &str {
     &line[..line.find(|c| c != ' ' && c != '\t').unwrap_or(line.len())]
 }
 
-/// The indentation of what stands at this place, if it is the first on its line.
+/// The indentation of what stands at this place, if it is the first on its line. No more than the blanks before it are
+/// looked at: there can be any number of items on a long line.
 fn own_line(text: &str, place: usize) -> Option<&str> {
-    let start = text[..place].rfind('\n')? + 1;
-    let indent = &text[start..place];
-    indent.chars().all(|c| c == ' ' || c == '\t').then_some(indent)
+    let before = &text[..place];
+    let start = before.trim_end_matches([' ', '\t']).len();
+    before[..start].ends_with('\n').then(|| &before[start..])
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //! that we made, the place goes with them; how they are laid out tells it from one that was there, empty.
 
 pub mod beside;
+pub mod call;
 pub mod change;
 pub mod client;
 pub mod command;
@@ -16,10 +17,13 @@ pub mod document;
 pub mod entries;
 pub mod file;
 pub mod flaw;
+pub mod found;
 pub mod insert;
 pub mod known;
 pub mod layout;
+pub mod likeness;
 pub mod locate;
+pub mod matching;
 pub mod plan;
 pub mod read;
 pub mod record;

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use crate::settings::command::runs_us;
+use crate::settings::call;
 use crate::settings::document::Document;
 use crate::settings::entries::Entry;
+use crate::settings::found::ours;
 use crate::settings::read::{data, text_of};
 use crate::settings::splice::{Splice, apply};
 use crate::settings::{insert, remove};
@@ -42,16 +43,6 @@ pub fn without_ours(content: &[u8]) -> Result<Vec<u8>, String> {
     Ok(format!("{bom}{}", strip(text)?).into_bytes())
 }
 
-/// Our entries in a file, each with one command; none when it cannot be read.
-pub fn found(content: &[u8]) -> Vec<Entry> {
-    text_of(content).and_then(|(_, text)| data(text)).map_or_else(|_| Vec::new(), |settings| ours(&settings))
-}
-
-/// How many of our entries a file has; none when it cannot be read.
-pub fn count(content: &[u8]) -> usize {
-    found(content).len()
-}
-
 /// Takes ours out, tidily where that leaves the settings intact.
 fn strip(text: &str) -> Result<String, String> {
     let document = Document::parse(text)?;
@@ -68,25 +59,6 @@ fn strip(text: &str) -> Result<String, String> {
         .ok_or_else(|| "the hooks cannot be taken out without altering something else".to_owned())
 }
 
-/// Our commands in settings, each as an entry of its own.
-pub fn ours(settings: &Value) -> Vec<Entry> {
-    let mut found = Vec::new();
-    for (event, groups) in settings.get("hooks").and_then(Value::as_object).into_iter().flatten() {
-        for group in groups.as_array().into_iter().flatten() {
-            for hook in group.get("hooks").and_then(Value::as_array).into_iter().flatten() {
-                if runs_us(hook) {
-                    let mut group = group.clone();
-                    if let Some(hooks) = group.get_mut("hooks") {
-                        *hooks = Value::Array(vec![hook.clone()]);
-                    }
-                    found.push(Entry { event: event.clone(), group });
-                }
-            }
-        }
-    }
-    found
-}
-
 fn has_exactly(found: &[Entry], wanted: &[Entry]) -> bool {
     found.len() == wanted.len() && wanted.iter().all(|entry| found.contains(entry))
 }
@@ -101,7 +73,7 @@ fn others(mut settings: Value) -> Value {
         groups.retain_mut(|group| {
             let Some(hooks) = group.get_mut("hooks").and_then(Value::as_array_mut) else { return true };
             let before = hooks.len();
-            hooks.retain(|hook| !runs_us(hook));
+            hooks.retain(|hook| !call::is_ours(hook));
             !hooks.is_empty() || before == 0
         });
     }
@@ -120,6 +92,7 @@ mod tests {
     use crate::settings::client::Client;
     use crate::settings::command::Program;
     use crate::settings::entries;
+    use crate::settings::found::count;
     use crate::settings::version::Version;
 
     /// Two entries are enough to look at; one has a matcher.
@@ -281,7 +254,7 @@ mod tests {
     fn an_older_install_is_replaced_and_its_neighbours_stay() {
         let before = r#"{"hooks": {"Stop": [{"hooks": [
             {"command": "first"}, {"command": "'/old place/teamkeep' hook stop"}, {"command": "last"}]}],
-            "Gone": [{"hooks": [{"command": "/old/teamkeep", "args": ["hook", "gone"]}]}]}}"#;
+            "Gone": [{"hooks": [{"command": "/old/teamkeep", "args": ["hook", "notification"]}]}]}}"#;
         let after: Value = serde_json::from_slice(&with_ours(before.as_bytes(), &few()).unwrap()).unwrap();
         assert_eq!(count(after.to_string().as_bytes()), 2);
         let stop =

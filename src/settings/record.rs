@@ -1,5 +1,6 @@
 //! What is remembered of an install, beside the event log: how the settings were, and how we left them.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -72,11 +73,28 @@ impl Records {
     /// Keeps other installs out while it is held.
     ///
     /// # Errors
-    /// When another one does not come to its end.
+    /// When another one does not come to its end, or the disk refuses.
     pub fn lock(&self) -> Result<fs::Lock> {
+        let locked = self.try_lock().map_err(|error| {
+            Error::from(error)
+                .hint("nothing was changed; make room there, or let it be written, or set TEAMKEEP_HOME")
+        });
+        locked?.ok_or_else(|| self.busy())
+    }
+
+    /// As [`Records::lock`]; `None` when another one does not come to its end.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn try_lock(&self) -> std::io::Result<Option<fs::Lock>> {
+        fs::lock(&self.dir.join("lock"), PATIENCE)
+    }
+
+    /// The error when another install does not come to its end.
+    pub fn busy(&self) -> Error {
         let path = self.dir.join("lock");
-        fs::lock(&path, PATIENCE)?
-            .ok_or_else(|| Error::new(format!("cannot lock {}: another install is running", path.display())))
+        Error::new(format!("cannot lock {}: another install is running", path.display()))
+            .hint("nothing was changed; wait for it, and run the command again")
     }
 
     /// The record of a settings file. One that cannot be read counts as none: the hooks can be taken
@@ -122,7 +140,8 @@ impl Records {
     pub fn forget(&self, real: &Path) -> Result<()> {
         let path = self.record(real);
         match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            // In what is no directory there is nothing either.
+            Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 Err(Error::from(fs::named(error, "remove", &path)))
             }
             _ => Ok(()),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use jsonc_parser::ast::{Array, Value};
 
-use crate::settings::command::runs_us;
+use crate::settings::call;
 use crate::settings::document::{Container, Document};
 use crate::settings::splice::Splice;
 
@@ -50,7 +50,7 @@ impl Removal<'_> {
             return false;
         };
         let ours: Vec<bool> =
-            commands.elements.iter().map(|command| runs_us(&command.clone().into())).collect();
+            commands.elements.iter().map(|command| call::is_ours(&command.clone().into())).collect();
         if ours.iter().all(|ours| *ours) {
             return !ours.is_empty();
         }

@@ -24,7 +24,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("redact", &["config", "error"]),
     ("diagnostics", &["clock", "fs", "ui"]),
     ("context", &["clock", "config", "env", "error", "paths", "ui"]),
-    ("settings", &["env", "error", "fs", "paths", "ui"]),
+    ("settings", &["env", "error", "fs", "paths", "payload", "process", "ui"]),
     ("event", &["clock"]),
     ("log", &["clock", "config", "error", "event", "fs"]),
     ("archive", &["clock", "error", "event", "fs", "json", "team", "veil"]),

@@ -66,11 +66,32 @@ fn two_different_hooks_for_one_event_are_told_and_the_same_one_twice_is_none() {
     assert_eq!(told.code, Some(1));
     let lines: Vec<&str> = told.out.lines().filter(|line| line.contains(" hooks-twice ")).collect();
     assert_snapshot!(lines.join("\n"), @"
-    bad     hooks-twice        FileChanged and 14 more runs different hooks of ours: teamkeep, ~/bin/teamkeep (in ~/project/.claude/settings.local.json, ~/.claude/settings.json)
+    bad     hooks-twice        FileChanged and 14 more runs different hooks of ours: ~/bin/teamkeep, teamkeep (in ~/project/.claude/settings.local.json, ~/.claude/settings.json)
     ");
     assert!(told.out.contains("hint: teamkeep uninstall  # hooks-twice\n"), "{}", told.out);
     assert_eq!(run("uninstall").code, Some(0));
     assert_eq!(run("doctor").code, Some(0));
+}
+
+#[test]
+fn hooks_of_a_repository_beside_a_plugin_are_told_until_they_are_installed_here() {
+    let plugin = TEAMS.replacen('{', "{\n  \"enabledPlugins\": {\"teamkeep@somewhere\": true},", 1);
+    let home = Home::new();
+    home.ok("install");
+    std::fs::create_dir_all(home.at("project/.claude")).unwrap();
+    std::fs::copy(home.settings(), home.at("project/.claude/settings.json")).unwrap();
+    home.ok("uninstall");
+    home.write(&plugin);
+    let run = |line: &str| {
+        let mut command = home.command(line);
+        said(home.dir.path(), command.env("CLAUDE_PROJECT_DIR", home.at("project"))).out
+    };
+    let line = |said: String| said.lines().find(|line| line.contains(" hooks-twice ")).unwrap().to_owned();
+    let told = run("doctor");
+    assert!(told.contains("hint: teamkeep install --scope project  # hooks-twice\n"), "{told}");
+    assert_snapshot!(line(told), @"warn    hooks-twice        the plugin teamkeep@somewhere records SessionStart beside the hook in ~/project/.claude/settings.json, which this user did not install");
+    run("install --scope project");
+    assert_snapshot!(line(run("doctor")), @"ok      hooks-twice        the plugin teamkeep@somewhere leaves to the settings' hooks what they record");
 }
 
 #[test]

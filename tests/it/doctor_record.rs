@@ -168,3 +168,26 @@ fn a_record_that_cannot_be_written_is_told() {
     home.run("doctor --fix");
     assert_eq!(std::fs::read(home.at(STORE)).unwrap(), b"");
 }
+
+#[test]
+fn a_directory_that_is_more_than_a_record_is_not_shut() {
+    let home = well();
+    for path in ["Documents", "log", "bin"] {
+        std::fs::create_dir_all(home.at(path)).unwrap();
+        chmod(&home, path, 0o755);
+    }
+    std::fs::set_permissions(home.dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = home.command("doctor --fix");
+    let said = said(home.dir.path(), command.env("TEAMKEEP_HOME", home.dir.path()));
+    let line = said.out.lines().find(|line| line.contains(" store-private ")).unwrap();
+    assert_snapshot!(line, @"bad     store-private      others can reach the record: ~ (mode 755), ~/log (mode 755)");
+    assert!(
+        said.out.contains("hint: set TEAMKEEP_HOME to a directory that holds nothing else"),
+        "{}",
+        said.out
+    );
+    for path in ["Documents", "log", "bin", ""] {
+        assert_eq!(mode(&home, path), 0o755, "{path}");
+    }
+    assert!(!said.err.contains("closed"), "{}", said.err);
+}

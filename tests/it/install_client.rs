@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::home::{Home, MINE};
+use crate::home::{Home, MINE, said};
 
 #[test]
 fn an_old_client_gets_the_old_form_and_only_what_it_knows() {
@@ -133,4 +133,31 @@ fn a_client_that_hangs_is_not_waited_for_long_nor_in_silence() {
     note: `claude --version` gave no answer; only the 12 hooks that every client with agent teams knows
     hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
     ");
+}
+
+#[test]
+fn a_client_of_the_current_directory_is_not_run() {
+    let home = Home::new();
+    std::fs::rename(home.at("bin/claude"), home.at("claude")).unwrap();
+    std::fs::rename(home.at("bin/claude.says"), home.at("claude.says")).unwrap();
+    let bin = home.at("bin");
+    for search in ["", ":BIN", ".:BIN", "BIN:", "BIN:."] {
+        for line in ["install --dry-run", "doctor"] {
+            let mut command = home.command(line);
+            command.env("PATH", search.replace("BIN", bin.to_str().unwrap()));
+            let said = said(home.dir.path(), &mut command);
+            let told = format!("{}{}", said.out, said.err);
+            assert!(told.contains("no `claude` was found on the search path"), "{search:?}: {told}");
+        }
+    }
+}
+
+#[test]
+fn a_program_of_the_current_directory_is_passed_over_for_the_next_on_the_search_path() {
+    let home = Home::new();
+    std::os::unix::fs::symlink("/bin/false", home.at("teamkeep")).unwrap();
+    let mut command = home.command("doctor");
+    let said = said(home.dir.path(), command.env("PATH", format!(".:{}", home.at("bin").display())));
+    let line = said.out.lines().find(|line| line.contains(" search-path ")).unwrap();
+    assert_eq!(line, "ok      search-path        `teamkeep` is ~/bin/teamkeep");
 }

@@ -4,7 +4,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use insta::assert_snapshot;
-use teamkeep::settings::plan;
+use teamkeep::settings::found;
 
 use crate::home::{Home, MINE, said};
 
@@ -190,7 +190,7 @@ fn an_odd_file_keeps_every_byte_of_its_owner_s_and_is_given_back_whole() {
         let has_bare = |text: &str| text.replace("\r\n", "").contains('\n');
         assert_eq!(has_bare(&after), has_bare(&before) || !before.contains("\r\n"), "{what}");
         assert_eq!(after.matches("\"say ").count(), before.matches("\"say ").count(), "{what}");
-        assert_eq!(plan::count(after.as_bytes()), 15, "{what}");
+        assert_eq!(found::count(after.as_bytes()), 15, "{what}");
         home.ok("uninstall");
         assert_eq!(home.read(), before, "{what}");
     }
@@ -279,5 +279,51 @@ fn a_link_to_nowhere_stays_and_nothing_comes_where_it_points() {
         );
         assert_eq!(std::fs::read_link(home.settings()).unwrap(), Path::new("dotfiles/claude.json"));
         assert!(!home.at(".claude/dotfiles").exists());
+    }
+}
+
+#[test]
+fn what_a_killed_install_left_is_taken_away_by_the_next() {
+    let home = Home::with(MINE);
+    let [left, young, mine] = [
+        ".settings.json.0123456789abcdef.tmp",
+        ".settings.json.fedcba9876543210.tmp",
+        ".settings.json.mine.tmp",
+    ]
+    .map(|name| home.at(".claude").join(name));
+    for path in [&left, &young, &mine] {
+        std::fs::write(path, MINE).unwrap();
+    }
+    for path in [&left, &mine] {
+        let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH).unwrap();
+    }
+    home.ok("install --dry-run");
+    assert!(left.exists());
+    home.ok("install");
+    assert!(!left.exists() && young.exists() && mine.exists());
+}
+
+#[test]
+fn a_file_of_two_names_is_one_file_after_an_install_and_after_its_end() {
+    let home = Home::with(MINE);
+    let other = home.at("dotfiles.json");
+    std::fs::hard_link(home.settings(), &other).unwrap();
+    home.ok("install");
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), home.read());
+    assert!(home.read().contains("teamkeep"));
+    home.ok("uninstall");
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), MINE);
+}
+
+#[test]
+fn a_file_of_very_many_keys_or_events_is_no_reason_to_wait() {
+    let keys: Vec<String> = (0..100_000).map(|key| format!("\"k{key}\": {key}")).collect();
+    let events: Vec<String> = (0..60_000).map(|event| format!("\"e{event}\": []")).collect();
+    for before in [format!("{{{}}}", keys.join(", ")), format!("{{\"hooks\": {{{}}}}}", events.join(", "))] {
+        let home = Home::with(&before);
+        home.ok("install");
+        home.ok("uninstall");
+        assert_eq!(home.read(), before);
     }
 }

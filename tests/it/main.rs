@@ -74,6 +74,7 @@ mod restore_undo;
 mod runs;
 mod runs_ended;
 mod runs_stage;
+mod settings_own;
 mod settings_text;
 mod show_diff;
 mod sightings;

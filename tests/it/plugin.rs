@@ -277,6 +277,51 @@ fn the_binary_is_found_beside_the_script_on_the_search_path_and_where_install_sh
 }
 
 #[test]
+fn what_lies_in_the_session_s_directory_is_not_run_for_its_name() {
+    let (stage, plugin) = (Stage::new(), Plugin::new(false));
+    let project = stage.home().join("project");
+    std::fs::create_dir_all(project.join("bin")).unwrap();
+    symlink("/bin/false", project.join("teamkeep")).unwrap();
+    symlink("/bin/false", project.join("bin/teamkeep")).unwrap();
+    let found = stage.home().join("found");
+    std::fs::create_dir(&found).unwrap();
+    symlink(env!("CARGO_BIN_EXE_teamkeep"), found.join("teamkeep")).unwrap();
+    let payload = Lead::of(&stage, ONE).payload("SessionStart", json!({"source": "startup"}));
+    let run = |search: &str| {
+        let mut command = plugin.command(&stage, &["hook", "session-start"]);
+        command.current_dir(&project).env("HOME", "").env("PATH", search);
+        feed(&mut command, payload.to_string().as_bytes())
+    };
+    for nothing in ["", ".", ":/usr/bin:/bin", ".:/usr/bin:/bin", "/usr/bin:/bin:", "bin:/usr/bin:/bin"] {
+        let said = run(nothing);
+        assert!(
+            said.code == Some(0) && said.out.contains("there is no teamkeep binary"),
+            "{nothing}: {}",
+            said.err
+        );
+    }
+    for good in [".:bin::DIR:/usr/bin", ":DIR"] {
+        let said = run(&good.replace("DIR", found.to_str().unwrap()));
+        assert!(said.code == Some(0) && said.out.contains("watchPaths"), "{good}: {}", said.out);
+    }
+}
+
+#[test]
+fn a_binary_for_another_machine_fails_no_hook_and_is_told_once() {
+    let (stage, plugin) = (Stage::new(), Plugin::new(false));
+    let mut binary = b"\x7fELF\x02\x01\x01".to_vec();
+    binary.resize(4096, 0);
+    std::fs::write(plugin.at("bin/teamkeep"), binary).unwrap();
+    std::fs::set_permissions(plugin.at("bin/teamkeep"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let lead = Lead::of(&stage, ONE);
+    let said = plugin.hook(&stage, &lead.payload("SessionStart", json!({"source": "startup"})));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(said.out.contains("/bin/teamkeep is no program for this machine\"}"), "{}", said.out);
+    let said = plugin.hook(&stage, &lead.payload("Stop", json!({})));
+    assert_eq!((said.code, said.out.as_str()), (Some(0), ""));
+}
+
+#[test]
 fn a_client_that_knows_no_args_is_served_by_what_the_payload_says() {
     let (stage, plugin) = (Stage::new(), Plugin::new(true));
     let payload = Lead::of(&stage, ONE).payload("Stop", json!({}));
@@ -284,9 +329,13 @@ fn a_client_that_knows_no_args_is_served_by_what_the_payload_says() {
         .map(|args| feed(&mut plugin.command(&stage, args), payload.to_string().as_bytes()));
     assert!(both.iter().all(|said| all(said) == SILENCE));
     assert!(stage.log().iter().all(|line| line["event"] == "Stop") && stage.log().len() == 2);
+    let again = || all(&feed(&mut plugin.command(&stage, &[]), payload.to_string().as_bytes())) == SILENCE;
     install(&stage);
-    assert_eq!(all(&feed(&mut plugin.command(&stage, &[]), payload.to_string().as_bytes())), SILENCE);
-    assert_eq!(stage.log().len(), 2, "it is left to the settings");
+    assert!(again() && stage.log().len() == 3, "it does not hand the settings' hook its args either");
+    let command = env!("CARGO_BIN_EXE_teamkeep");
+    let said = stage.run(&["install", "--client-version", "2.1.100", "--command", command]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(again() && stage.log().len() == 3, "it is left to the settings");
 }
 
 #[test]

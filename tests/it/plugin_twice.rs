@@ -98,10 +98,73 @@ fn what_the_settings_do_not_run_is_the_plugin_s() {
     stage.write("settings.json", "{}");
     let project = stage.home().join("parser/.claude");
     std::fs::create_dir_all(&project).unwrap();
-    for name in ["settings.json", "settings.local.json"] {
+    for (name, scope) in [("settings.json", "project"), ("settings.local.json", "local")] {
         std::fs::write(project.join(name), &installed).unwrap();
-        assert_eq!(records(&idle), 0, "{name}");
+        assert_eq!(records(&idle), 1, "{name}: nobody has installed it here");
+        let line = ["install", "--client-version", "2.1.328", "--command", env!("CARGO_BIN_EXE_teamkeep")];
+        let mut command = stage.command(&line);
+        command.args(["--scope", scope]).env("CLAUDE_PROJECT_DIR", stage.home().join("parser"));
+        let said = feed(&mut command, b"");
+        assert!(said.err.starts_with("nothing to do: "), "{}", said.err);
+        assert_eq!(records(&idle), 0, "{name}: it is this user's now");
+        for fake in [
+            installed.replace(env!("CARGO_BIN_EXE_teamkeep"), "/bin/teamkeep"),
+            installed.replace("\"type\": \"command\"", "\"type\": \"http\""),
+            installed.replace("\"timeout\": 10", "\"timeout\": 0.001"),
+        ] {
+            std::fs::write(project.join(name), fake).unwrap();
+            assert_eq!(records(&idle), 1, "{name}: what is there now never runs");
+        }
         std::fs::remove_file(project.join(name)).unwrap();
     }
     assert_eq!(records(&idle), 1);
+}
+
+#[test]
+fn a_repository_s_settings_do_not_silence_the_plugin() {
+    let (stage, plugin) = (Stage::new(), Plugin::new(true));
+    let lead = Lead::of(&stage, ONE);
+    let project = stage.home().join("parser/.claude");
+    std::fs::create_dir_all(&project).unwrap();
+    std::os::unix::fs::symlink("/bin/true", stage.home().join("teamkeep")).unwrap();
+    let idle = lead.payload("TeammateIdle", json!({"teammate_name": "bob"}));
+    let fake = stage.home().join("teamkeep hook teammate-idle");
+    let lines = [
+        "~/x/teamkeep hook",
+        "$X/teamkeep hook teammate-idle",
+        "./teamkeep hook teammate-idle",
+        "teamkeep hook teammate-idle",
+        fake.to_str().unwrap(),
+        concat!(env!("CARGO_BIN_EXE_teamkeep"), " hook teammate-idle"),
+    ];
+    for (count, line) in lines.iter().enumerate() {
+        let hooks = json!({"hooks": {"TeammateIdle": [{"hooks": [{"type": "command", "command": line}]}]}});
+        std::fs::write(project.join("settings.json"), hooks.to_string()).unwrap();
+        assert_eq!(all(&plugin.hook(&stage, &idle)), SILENCE);
+        assert_eq!(stage.log().len(), count + 1, "{line}");
+    }
+}
+
+#[test]
+fn a_repository_s_matchers_keep_neither_a_hook_nor_the_doctor() {
+    let (stage, plugin) = (Stage::new(), Plugin::new(true));
+    let lead = Lead::of(&stage, ONE);
+    let project = stage.home().join("parser/.claude");
+    std::fs::create_dir_all(&project).unwrap();
+    let run =
+        |args: &[&str]| feed(stage.command(args).env("CLAUDE_PROJECT_DIR", stage.home().join("parser")), b"");
+    let command = env!("CARGO_BIN_EXE_teamkeep");
+    let line = ["install", "--client-version", "2.1.328", "--scope", "project", "--command", command];
+    assert_eq!(run(&line).code, Some(0));
+    let hook =
+        json!([{"type": "command", "command": command, "args": ["hook", "pre-tool-use"], "timeout": 10}]);
+    let group = |n| json!({"matcher": format!("([ab]{{0,90}}){{0,90}}c{n}x"), "hooks": hook});
+    let groups: Vec<Value> = (0..6_000).map(group).collect();
+    std::fs::write(project.join("settings.json"), json!({"hooks": {"PreToolUse": groups}}).to_string())
+        .unwrap();
+    let payload = lead.payload("PreToolUse", json!({"tool_name": "Agent"}));
+    assert_eq!(all(&plugin.hook(&stage, &payload)), SILENCE);
+    assert_eq!(stage.log().len(), 1, "the plugin records what no matcher certainly means");
+    let told = run(&["doctor"]).out;
+    assert!(told.contains("500 matchers of PreToolUse are too many to look at"), "{told}");
 }

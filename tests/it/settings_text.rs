@@ -6,7 +6,7 @@ use teamkeep::settings::client::Client;
 use teamkeep::settings::command::Program;
 use teamkeep::settings::document::Document;
 use teamkeep::settings::entries::{self, Entry};
-use teamkeep::settings::plan;
+use teamkeep::settings::{found, plan};
 
 /// Writes a settings text by the choices that a row of random bytes makes.
 pub struct Writer {
@@ -178,7 +178,7 @@ proptest! {
         prop_assert!(Document::parse(before.trim_start_matches('\u{feff}')).is_ok(), "{before}");
         let wanted = wanted("2.1.328");
         let after = plan::with_ours(before.as_bytes(), &wanted).unwrap();
-        prop_assert_eq!(plan::count(&after), 15);
+        prop_assert_eq!(found::count(&after), 15);
         let twice = plan::with_ours(&after, &wanted).unwrap();
         prop_assert_eq!(text(&twice), text(&after), "twice is once");
         let back = plan::without_ours(&after).unwrap();

@@ -117,3 +117,42 @@ proptest! {
         prop_assert_eq!(home.read(), before);
     }
 }
+
+#[test]
+fn a_record_that_cannot_be_written_keeps_nobody_from_leaving() {
+    let installs = ".local/share/teamkeep/installs";
+    let leave = |spoil: &dyn Fn(&Home)| {
+        let home = Home::with(MINE);
+        home.ok("install");
+        spoil(&home);
+        let said = home.ok("uninstall");
+        assert_eq!(home.read(), MINE);
+        said.err
+    };
+    let said = leave(&|home| {
+        std::fs::remove_file(home.at(installs).join("lock")).unwrap();
+        std::fs::create_dir(home.at(installs).join("lock")).unwrap();
+    });
+    assert_snapshot!(said.lines().take(2).collect::<Vec<_>>().join("\n"), @r#"
+    note: what is remembered of installs cannot be written: cannot open ~/.local/share/teamkeep/installs/lock: Is a directory (os error 21)
+    removed 15 hooks from ~/.claude/settings.json; the file is as it was before
+    "#);
+    let said = leave(&|home| {
+        std::fs::remove_dir_all(home.at(".local/share/teamkeep")).unwrap();
+        std::fs::write(home.at(".local/share/teamkeep"), "").unwrap();
+    });
+    assert_snapshot!(said, @r#"
+    note: what is remembered of installs cannot be written: cannot open ~/.local/share/teamkeep/installs/lock: Not a directory (os error 20)
+    removed 15 hooks from ~/.claude/settings.json
+    note: the file with the hooks was not kept: cannot open ~/.local/share/teamkeep/installs/.#-#.bak.#.tmp: Not a directory (os error 20)
+    "#);
+    let home = Home::with(MINE);
+    std::fs::create_dir_all(home.at(installs).join("lock")).unwrap();
+    let said = home.run("install");
+    assert_eq!(said.code, Some(1));
+    assert_snapshot!(said.err, @r#"
+    teamkeep: cannot open ~/.local/share/teamkeep/installs/lock: Is a directory (os error 21)
+    hint: nothing was changed; make room there, or let it be written, or set TEAMKEEP_HOME
+    "#);
+    assert_eq!(home.read(), MINE);
+}

@@ -1,0 +1,55 @@
+//! The hooks in settings that call us: ours, and those of the user's own.
+
+use serde_json::Value;
+
+use crate::settings::call;
+use crate::settings::entries::Entry;
+use crate::settings::read::{data, text_of};
+
+/// Our entries in a file, each with one command; none when it cannot be read.
+pub fn found(content: &[u8]) -> Vec<Entry> {
+    text_of(content).and_then(|(_, text)| data(text)).map_or_else(|_| Vec::new(), |settings| ours(&settings))
+}
+
+/// How many of our entries a file has; none when it cannot be read.
+pub fn count(content: &[u8]) -> usize {
+    found(content).len()
+}
+
+/// Our commands in settings, each as an entry of its own.
+pub fn ours(settings: &Value) -> Vec<Entry> {
+    pick(settings, call::is_ours)
+}
+
+/// Every command in settings that calls us, ours and those in which a user does it in a way of his own, each as an entry.
+pub fn calls(settings: &Value) -> Vec<Entry> {
+    pick(settings, |hook| call::of(hook).is_some())
+}
+
+/// The commands of a content that call us and are not ours to change; none when it cannot be read.
+pub fn theirs(content: &[u8]) -> Vec<Entry> {
+    let pick = |settings: Value| pick(&settings, |hook| call::of(hook).is_some() && !call::is_ours(hook));
+    text_of(content).and_then(|(_, text)| data(text)).map_or_else(|_| Vec::new(), pick)
+}
+
+fn pick(settings: &Value, meant: impl Fn(&Value) -> bool) -> Vec<Entry> {
+    let mut found = Vec::new();
+    for (event, groups) in settings.get("hooks").and_then(Value::as_object).into_iter().flatten() {
+        for group in groups.as_array().into_iter().flatten() {
+            let hooks = group.get("hooks").and_then(Value::as_array).into_iter().flatten();
+            for hook in hooks.filter(|hook| meant(hook)) {
+                found.push(Entry { event: event.clone(), group: alone(group, hook) });
+            }
+        }
+    }
+    found
+}
+
+/// A matcher group with this command alone.
+fn alone(group: &Value, hook: &Value) -> Value {
+    let part = |(key, value): (&String, &Value)| {
+        let value = if key == "hooks" { Value::Array(vec![hook.clone()]) } else { value.clone() };
+        (key.clone(), value)
+    };
+    Value::Object(group.as_object().into_iter().flatten().map(part).collect())
+}

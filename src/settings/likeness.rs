@@ -1,0 +1,138 @@
+//! Gives a new file what an old one has beside its content, so that it can take its place.
+
+use std::fs::{File, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+
+use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
+use rustix::io::Errno;
+
+/// The access control list of a file, where it has one. The group's bits of its mode are then what the list grants at
+/// most, and no longer what the group may: a mode without its list lets others in.
+const ACCESS: &str = "system.posix_acl_access";
+/// The kernel allows no more for all names, or for one value.
+const MOST: usize = 64 * 1024;
+
+/// Gives `new` the owner, the mode and the attributes of `old`. `false` when it cannot have them all, or `old` has other
+/// names than its own: then it must not take its place. The new file is never open to more people than the old one.
+///
+/// # Errors
+/// When the disk refuses.
+pub fn give(old: &File, new: &File) -> io::Result<bool> {
+    let then = old.metadata()?;
+    if then.nlink() > 1 {
+        return Ok(false);
+    }
+    // Only a privileged user can give a file away, or to a group that is not his.
+    let _ = fchown(new, Some(then.uid()), Some(then.gid()));
+    let now = new.metadata()?;
+    if (now.uid(), now.gid()) != (then.uid(), then.gid()) {
+        return Ok(false);
+    }
+    let Ok(names) = names(old) else { return Ok(false) };
+    // The directory may have given it a list of its own.
+    match fremovexattr(new, ACCESS) {
+        Ok(()) | Err(Errno::NODATA | Errno::NOTSUP) => {}
+        Err(_) => return Ok(false),
+    }
+    new.set_permissions(Permissions::from_mode(then.mode() & 0o7700))?;
+    for name in names {
+        let Ok(value) = value(old, &name) else { return Ok(false) };
+        if value_is(new, &name, &value) {
+            continue;
+        }
+        if fsetxattr(new, name.as_slice(), &value, XattrFlags::empty()).is_err() {
+            return Ok(false);
+        }
+    }
+    // With a list in place this says what it grants at most.
+    new.set_permissions(Permissions::from_mode(then.mode() & 0o7777))?;
+    Ok(new.metadata()?.mode() & 0o7777 == then.mode() & 0o7777)
+}
+
+fn names(file: &File) -> rustix::io::Result<Vec<Vec<u8>>> {
+    let mut names = vec![0; MOST];
+    let length = match flistxattr(file, names.as_mut_slice()) {
+        Err(Errno::NOTSUP) => 0,
+        length => length?,
+    };
+    names.truncate(length);
+    Ok(names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect())
+}
+
+fn value(file: &File, name: &[u8]) -> rustix::io::Result<Vec<u8>> {
+    let mut value = vec![0; MOST];
+    let length = fgetxattr(file, name, value.as_mut_slice())?;
+    value.truncate(length);
+    Ok(value)
+}
+
+/// Whether a file has it already: what the system sets by itself nobody else may set.
+fn value_is(file: &File, name: &[u8], wanted: &[u8]) -> bool {
+    value(file, name).is_ok_and(|value| value == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A list in the kernel's form: `user::rw-, user:1:rw-, group::---, mask::rw-, other::---`.
+    fn list() -> Vec<u8> {
+        let mut bytes = 2_u32.to_le_bytes().to_vec();
+        let nobody = u32::MAX;
+        for (tag, may, id) in
+            [(1_u16, 6_u16, nobody), (2, 6, 1), (4, 0, nobody), (0x10, 6, nobody), (0x20, 0, nobody)]
+        {
+            bytes.extend(tag.to_le_bytes());
+            bytes.extend(may.to_le_bytes());
+            bytes.extend(id.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn pair() -> (tempfile::TempDir, File, File) {
+        let dir = tempfile::tempdir().unwrap();
+        let [old, new] = ["old", "new"].map(|name| File::create_new(dir.path().join(name)).unwrap());
+        for file in [&old, &new] {
+            file.set_permissions(Permissions::from_mode(0o600)).unwrap();
+        }
+        (dir, old, new)
+    }
+
+    fn set(file: &File, name: &str, value: &[u8]) -> bool {
+        match fsetxattr(file, name, value, XattrFlags::empty()) {
+            // Not every disk has them.
+            Err(Errno::NOTSUP) => false,
+            other => other.map(|()| true).unwrap(),
+        }
+    }
+
+    #[test]
+    fn an_access_list_goes_along_and_the_mode_means_what_it_meant() {
+        let (_dir, old, new) = pair();
+        let listed = set(&old, ACCESS, &list());
+        assert!(give(&old, &new).unwrap());
+        assert_eq!(value(&new, ACCESS.as_bytes()).ok(), listed.then(list));
+        let mode = |file: &File| file.metadata().unwrap().mode() & 0o7777;
+        assert_eq!((mode(&new), mode(&old)), if listed { (0o660, 0o660) } else { (0o600, 0o600) });
+    }
+
+    #[test]
+    fn a_list_that_the_directory_gave_does_not_open_what_was_shut() {
+        let (_dir, old, new) = pair();
+        set(&new, ACCESS, &list());
+        assert!(give(&old, &new).unwrap());
+        assert!(value(&new, ACCESS.as_bytes()).is_err());
+        assert_eq!(new.metadata().unwrap().mode() & 0o7777, 0o600);
+    }
+
+    #[test]
+    fn other_attributes_go_along_and_a_second_name_forbids_it() {
+        let (dir, old, new) = pair();
+        let kept = set(&old, "user.note", b"mine");
+        assert!(give(&old, &new).unwrap());
+        assert_eq!(value(&new, b"user.note").ok(), kept.then(|| b"mine".to_vec()));
+        std::fs::hard_link(dir.path().join("old"), dir.path().join("other")).unwrap();
+        assert!(!give(&old, &new).unwrap());
+    }
+}

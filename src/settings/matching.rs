@@ -1,0 +1,52 @@
+//! Which tools a matcher means to the client, as far as that can be told in a moment.
+
+use serde_json::Value;
+
+/// So many matchers are looked at as patterns: a pattern can be made to take long.
+pub const PATTERNS: usize = 16;
+/// So long a pattern is looked at, in bytes.
+const PATTERN: usize = 512;
+/// The memory that a pattern may take once it is understood.
+const PATTERN_MEMORY: usize = 1 << 18;
+
+/// Whether a group's matcher means this tool, as the client reads it: nothing and `*` mean all, names stand between
+/// bars, and anything else is a pattern, of which only so many are looked at. What an event without a tool is held
+/// against is not known here.
+pub fn matches(matcher: Option<&Value>, tool: Option<&str>, patterns: &mut usize) -> bool {
+    let matcher = match matcher {
+        None => return true,
+        Some(Value::String(matcher)) => matcher.as_str(),
+        Some(_) => return false,
+    };
+    if matches!(matcher, "" | "*") {
+        return true;
+    }
+    let Some(tool) = tool else { return false };
+    if matcher.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '|') {
+        return matcher.split('|').any(|name| name == tool);
+    }
+    if *patterns == 0 || matcher.len() > PATTERN {
+        return false;
+    }
+    *patterns -= 1;
+    let pattern = regex_lite::RegexBuilder::new(matcher).size_limit(PATTERN_MEMORY).build();
+    pattern.is_ok_and(|pattern| pattern.is_match(tool))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_matcher_means_the_tools_that_the_client_takes_it_for() {
+        let matches = |matcher: &str, tool| matches(Some(&matcher.into()), tool, &mut 1);
+        for all in ["", "*", ".*", "Task|Agent", "^Ag"] {
+            assert!(matches(all, Some("Agent")), "{all:?}");
+        }
+        assert!(super::matches(None, Some("Agent"), &mut 0));
+        for other in ["Task", "Agents|Task", "agent", "^gent", "("] {
+            assert!(!matches(other, Some("Agent")), "{other}");
+        }
+        assert!(matches("*", None) && !matches("startup", None), "what started the session is not known");
+    }
+}
