@@ -63,6 +63,16 @@ impl Paths {
         }
     }
 
+    /// Keeps nothing and reads nothing of what is kept: for a call that cannot have a place of its own. Below a device there
+    /// can be no file.
+    pub fn abandon(&mut self) {
+        let nowhere = PathBuf::from("/dev/null/teamkeep");
+        if self.config.starts_with(&self.store) {
+            self.config = nowhere.join("teamkeep.toml");
+        }
+        self.store = nowhere;
+    }
+
     /// Shows that the refuge, if the record is there, is a directory of this user alone: anybody can have made one
     /// of that name before.
     ///

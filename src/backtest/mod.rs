@@ -13,4 +13,4 @@ pub use compare::{Difference, compare};
 pub use expect::{Expectation, Unmet, check, expectations};
 pub use past::Past;
 pub use record::{Record, records};
-pub use test::{Counts, Found, Tested, judged, test};
+pub use test::{Counts, Found, Tested, is_held_back, judged, test};

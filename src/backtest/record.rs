@@ -1,6 +1,6 @@
 //! What is on record of one run, as far as a policy asks.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
@@ -23,7 +23,12 @@ pub struct Record {
     pub verdicts: HashMap<String, Vec<Verdict>>,
     /// What changed on disk.
     pub journal: Journal,
+    /// By session, its events from before it was in this run: what was counted then counts in the run, too.
+    pub before: HashMap<String, Vec<Recorded>>,
 }
+
+/// How long before a run its sessions are looked at.
+const BEFORE: chrono::TimeDelta = chrono::TimeDelta::days(1);
 
 /// Reads the log once, and gives what is on record of each run that is wanted, by the first event of each. An event that
 /// belongs to no run is its session's: the gatekeeper remembers it so, too.
@@ -36,12 +41,24 @@ pub fn records(
     wanted: Option<&[&RunRecord]>,
 ) -> io::Result<(Vec<Record>, Problems)> {
     let first = wanted.and_then(|runs| runs.iter().map(|run| clock::parse(&run.started_at)).min().flatten());
-    let since = first.and_then(|first| first.checked_sub_signed(chrono::TimeDelta::minutes(1)));
+    let since = first.and_then(|first| first.checked_sub_signed(BEFORE));
+    let concerned = |session: &str| {
+        let of = |run: &&RunRecord| {
+            run.lead_session.as_deref() == Some(session) || run.sessions.iter().any(|part| part.id == session)
+        };
+        wanted.is_none_or(|runs| runs.iter().any(of))
+    };
+    let mut alone: HashMap<String, Vec<Recorded>> = HashMap::new();
     let mut reader = Reader::open(dir, Range { since, until: None })?;
     let mut records: Vec<Record> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut take = |recorded: Recorded| {
         let Some(key) = recorded.run.as_ref().or(recorded.session.as_ref()) else { return };
+        if let Some(session) = recorded.session.as_ref().filter(|_| recorded.team.is_none())
+            && concerned(session)
+        {
+            alone.entry(session.clone()).or_default().push(recorded.clone());
+        }
         if wanted.is_some_and(|runs| !runs.iter().any(|run| run.run == *key)) {
             return;
         }
@@ -52,6 +69,7 @@ pub fn records(
                 events: Vec::new(),
                 verdicts: HashMap::new(),
                 journal: recorded.run.as_ref().map(|run| archive.journal(run)).unwrap_or_default(),
+                before: HashMap::new(),
             });
             records.len() - 1
         });
@@ -74,18 +92,41 @@ pub fn records(
     for record in &mut records {
         // Stable: calls of the same moment stay as they were appended.
         record.events.sort_by(|a, b| a.at.cmp(&b.at));
+        record.look_back(&alone);
     }
     Ok((records, problems))
 }
 
 impl Record {
-    fn take(&mut self, recorded: Recorded) {
-        if let Some(raw) = &recorded.verdict {
-            // That a policy failed and nothing was held back for it is no objection to the event.
-            let said = |ruling: &Ruling| {
-                ruling.verdict.gate != failure::GATE || ruling.verdict.decision == Decision::Block
+    /// Takes what each of its sessions did before it was in this run, and what was said of that.
+    fn look_back(&mut self, alone: &HashMap<String, Vec<Recorded>>) {
+        let mut known: HashSet<&str> = HashSet::new();
+        let (mut events, mut verdicts) = (HashMap::new(), Vec::new());
+        for first in &self.events {
+            let Some(session) = first.session.as_deref().filter(|session| known.insert(session)) else {
+                continue;
             };
-            if let Some(ruling) = Ruling::read(raw).filter(said) {
+            let is_before = |one: &&Recorded| {
+                one.run.as_ref().or(one.session.as_ref()) != Some(&self.run) && one.at < first.at
+            };
+            let all = alone.get(session).into_iter().flatten().filter(is_before);
+            let (told, mut before): (Vec<&Recorded>, Vec<&Recorded>) =
+                all.partition(|one| one.verdict.is_some());
+            verdicts.extend(told.into_iter().filter_map(ruling));
+            before.sort_by(|a, b| a.at.cmp(&b.at));
+            if !before.is_empty() {
+                events.insert(session.to_owned(), before.into_iter().cloned().collect());
+            }
+        }
+        self.before = events;
+        for ruling in verdicts {
+            self.verdicts.entry(ruling.of).or_default().push(ruling.verdict);
+        }
+    }
+
+    fn take(&mut self, recorded: Recorded) {
+        if recorded.verdict.is_some() {
+            if let Some(ruling) = ruling(&recorded) {
                 self.verdicts.entry(ruling.of).or_default().push(ruling.verdict);
             }
             return;
@@ -100,4 +141,11 @@ impl Record {
     pub fn name(&self) -> &str {
         self.team.as_deref().unwrap_or(&self.run)
     }
+}
+
+/// What a line says of an event. That a policy failed and nothing was held back for it is no objection.
+fn ruling(recorded: &Recorded) -> Option<Ruling> {
+    let ruling = Ruling::read(recorded.verdict.as_ref()?)?;
+    let said = ruling.verdict.gate != failure::GATE || ruling.verdict.decision == Decision::Block;
+    said.then_some(ruling)
 }

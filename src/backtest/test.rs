@@ -1,5 +1,7 @@
 //! The test itself: one run before one policy.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 
 use super::past::Past;
@@ -7,10 +9,10 @@ use super::record::Record;
 use crate::archive::Archive;
 use crate::config::{Policy, Rule};
 use crate::event::Recorded;
-use crate::gatekeeper::{Judgement, weigh};
+use crate::gatekeeper::{Judgement, asks_the_team, remember, weigh};
 use crate::payload::{Kind, Payload};
 use crate::policy::gates::completion_check;
-use crate::policy::{Decision, Facts, Guard, Judged, Rules, Verdict, judge};
+use crate::policy::{Decision, Facts, Guard, Judged, Rules, TeamState, Verdict, judge};
 
 /// What was found in a run.
 #[derive(Debug, Default)]
@@ -49,40 +51,79 @@ pub struct Counts {
     pub not_judged: usize,
 }
 
-/// Leads each event of a run before a policy. What is found in an event changes nothing of those behind it but the
-/// guard's counts: it happened.
+/// Leads each event of a run before a policy. What is found in an event changes nothing of those behind it but what is
+/// counted: it happened. Only a tool that was held back then, as the record says, did not.
 pub fn test(archive: &Archive, record: &Record, policy: &Policy, rules: &[Rule]) -> Tested {
-    let rules = &Rules::of(rules);
+    let course = Course { record, policy, rules: &Rules::of(rules), by_rule: !rules.is_empty() };
     let mut past = Past::new(archive, &record.journal, record.team.as_deref());
-    let mut guard = Guard::default();
+    let (mut guard, mut known) = (Guard::default(), HashSet::new());
     let mut tested = Tested { events: record.events.len(), ..Tested::default() };
     for (place, recorded) in record.events.iter().enumerate() {
-        let payload = Payload::from_raw(&recorded.payload);
-        let event = judged(recorded, &payload);
+        if let Some(session) = recorded.session.as_deref().filter(|session| known.insert(*session))
+            && let Some(before) = record.before.get(session)
+        {
+            guard.take_over(&course.alone(before));
+        }
         past.go_to(&recorded.id, &recorded.at);
-        if event.kind.is_judged() {
+        // A hook looks at no tasks where there is no team.
+        if record.team.is_some() && Kind::named(&recorded.event).is_judged() {
             past.open();
         }
-        let facts = Facts { event, team: &past.team };
-        let not_judged = !completion_check::due(policy, &facts).is_empty();
-        let findings = judge(policy, rules, &facts);
-        let judgement = match findings.as_slice() {
-            [] => Judgement::default(),
-            findings => weigh(findings, &past.team.key(), &mut guard, policy.max_blocks, |_| false),
-        };
-        past.team.ledger.observe(&event);
-        let recorded = record.verdicts.get(event.id).cloned().unwrap_or_default();
-        if !judgement.verdicts.is_empty()
-            || recorded.iter().any(|verdict| verdict.paused || verdict.escalated)
-        {
-            // The request was made after all: its approval is no second breach.
-            past.team.ledger.let_go(&event, |_| true);
-        }
+        let (judgement, not_judged) = course.step(recorded, &mut past.team, &mut guard);
+        let recorded = record.verdicts.get(&recorded.id).cloned().unwrap_or_default();
         if not_judged || !judgement.verdicts.is_empty() || !recorded.is_empty() {
             tested.found.push(Found { place, judgement, recorded, not_judged });
         }
     }
     tested
+}
+
+/// One run on its way before one policy.
+struct Course<'a> {
+    record: &'a Record,
+    policy: &'a Policy,
+    rules: &'a Rules<'a>,
+    /// Whether there are rules: without a team, nothing else is asked.
+    by_rule: bool,
+}
+
+impl Course<'_> {
+    /// What is counted in a session's notebook after these events, without a team.
+    fn alone(&self, events: &[Recorded]) -> Guard {
+        let (mut team, mut guard) = (TeamState::default(), Guard::default());
+        for recorded in events {
+            self.step(recorded, &mut team, &mut guard);
+        }
+        guard
+    }
+
+    /// One event: what the policy says, and whether commands would have been run.
+    fn step(&self, recorded: &Recorded, team: &mut TeamState, guard: &mut Guard) -> (Judgement, bool) {
+        let payload = Payload::from_raw(&recorded.payload);
+        let event = judged(recorded, &payload);
+        if team.name.is_none() && !(self.by_rule && event.kind.is_judged()) {
+            return (Judgement::default(), false);
+        }
+        let facts = Facts { event, team };
+        let not_judged = !completion_check::due(self.policy, &facts).is_empty();
+        let findings = judge(self.policy, self.rules, &facts);
+        if !findings.is_empty() || asks_the_team(&event) {
+            guard.look(team);
+        }
+        let judgement = match findings.as_slice() {
+            [] => Judgement::default(),
+            findings => weigh(findings, &team.key(), guard, self.policy.max_blocks, |_| false),
+        };
+        let held_back = is_held_back(self.record, recorded);
+        remember(&event, held_back, &judgement.verdicts, &findings, team);
+        (judgement, not_judged)
+    }
+}
+
+/// Whether the client was kept from going on, as the record says.
+pub fn is_held_back(record: &Record, recorded: &Recorded) -> bool {
+    let then = record.verdicts.get(&recorded.id);
+    then.into_iter().flatten().any(|verdict| verdict.decision == Decision::Block)
 }
 
 /// An event of the log as the policy sees it.
@@ -158,7 +199,14 @@ mod tests {
         events.push(event(5, "bob", agree));
         let journal = Journal { snapshots: vec![look], ..Journal::default() };
         let team = Some("t".to_owned());
-        let mut record = Record { run: "r".to_owned(), team, events, verdicts: Default::default(), journal };
+        let mut record = Record {
+            run: "r".to_owned(),
+            team,
+            events,
+            verdicts: Default::default(),
+            journal,
+            before: Default::default(),
+        };
         let tested = test(&archive, &record, &Policy::default(), &[]);
         let words: Vec<&str> =
             tested.found.iter().map(|found| found.judgement.decisive().unwrap().word()).collect();

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use serde::Deserialize;
 
 use crate::clock::Clock;
-use crate::config::{Config, Files, memo};
+use crate::config::{Files, OnError, memo};
 use crate::context::{misnamed_config, oddities};
 use crate::diagnostics;
 use crate::env::Env;
@@ -33,6 +33,9 @@ pub struct Args {
     pub plugin: bool,
 }
 
+/// The exit code that holds the action back.
+const HELD: u8 = 2;
+
 /// What of a payload says whom the settings' hooks are for.
 #[derive(Default, Deserialize)]
 struct Call<'a> {
@@ -50,25 +53,28 @@ const EXAMPLES: &str = "Examples:
 pub fn run(args: &Args) -> ExitCode {
     outlast::begin();
     let env = Env::read();
-    let paths = Paths::find(&env);
+    let mut paths = Paths::find(&env);
     let clock = Clock::new(env.now.as_deref());
     let start = std::time::Instant::now();
-    if let Err(error) = paths.secure() {
-        // The client is not left with a closed pipe.
-        payload::read(std::io::stdin(), 0, Config::default().hook.stdin_patience);
-        Ui.report(&error);
-        return ExitCode::from(error.exit_code());
+    let unsafe_store = paths.secure().err();
+    if unsafe_store.is_some() {
+        // What is there is somebody else's. The policy is asked all the same: a user's rule may stand against the call.
+        paths.abandon();
     }
     let project = env.project.clone().or_else(|| std::env::current_dir().ok());
     let misnamed = misnamed_config(&env);
     let mut files = Files::find(&paths, project.as_deref());
+    let memo = paths.policy().join(".understood");
     if misnamed.is_some() {
         // No other file stands for the one that was meant.
         files.user = PathBuf::new();
     }
-    let effective = memo::load(&files, &paths.policy().join(".understood"));
+    let effective = memo::load(&files, &memo);
+    let mut config = effective.config;
+    if misnamed.as_ref().is_some_and(|problem| memo::held_back(&problem.path, &memo)) {
+        config.policy.on_error = OnError::Block;
+    }
     let problems = misnamed.into_iter().chain(effective.problems).collect();
-    let config = effective.config;
     let input =
         payload::read(std::io::stdin(), config.hook.largest_input as usize, config.hook.stdin_patience);
     if args.plugin && is_left(&input.bytes, args, &env, &paths, project.as_deref()) {
@@ -95,6 +101,12 @@ pub fn run(args: &Args) -> ExitCode {
         diagnostics::note(&recorder.paths.diagnostics(), &recorder.clock, &outcome.notes.join("; "));
     }
     let ui = Ui;
+    if let Some(error) = unsafe_store {
+        ui.report(&error);
+        if outcome.answer.exit != HELD {
+            return ExitCode::from(error.exit_code());
+        }
+    }
     if !outcome.answer.stderr.is_empty() {
         ui.say(outcome.answer.stderr.trim_end());
     }

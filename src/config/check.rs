@@ -16,6 +16,10 @@ use crate::near::nearest;
 /// Problems of one file that are told; a person mends the first ones first.
 const MOST: usize = 100;
 
+/// The key that says what is to happen when the policy fails. It is asked of a file with errors, too; where the error is
+/// in this very key, whoever wrote it did not mean the default.
+pub(super) const ON_ERROR: &str = "policy.on-error";
+
 /// How much of a file is looked at. To compile an expression costs more than all the rest of the check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Care {
@@ -77,6 +81,12 @@ pub(super) fn checked(source: &Source, care: Care) -> Checked {
     }
     let told = walk.problems.len();
     walk.table(table.get_ref(), "", "");
+    // Of two values the one that holds back counts.
+    let twice = errors.iter().filter_map(|error| source.text.get(error.span()?.start..));
+    if twice.into_iter().any(|rest| rest.trim_start_matches(['"', '\'']).starts_with("on-error")) {
+        let entries = walk.entries.iter_mut().filter(|entry| entry.path == ON_ERROR);
+        entries.for_each(|entry| entry.value = "block".into());
+    }
     rules::check(&mut walk);
     if broken {
         // What the parser made of the rest is a guess: good enough to look for `on-error`, not to complain of.
@@ -126,7 +136,12 @@ impl Walk<'_> {
                 (Some(Place::Table), other) => self.wrong(at, &path, &format!("a table, `[{path}]`"), other),
                 (Some(Place::List), DeValue::Array(list)) => self.list(list, &key, &path),
                 (Some(Place::List), other) => self.wrong(at, &path, &format!("tables, `[[{path}]]`"), other),
-                (None, _) => self.unknown(name, table),
+                (None, _) => {
+                    self.unknown(name, table);
+                    if table == "policy" && name.get_ref().to_lowercase().replace('_', "-") == "on-error" {
+                        self.misspelled_on_error(value);
+                    }
+                }
             }
         }
     }
@@ -157,8 +172,23 @@ impl Walk<'_> {
         if let Some(read) = written::read(key.kind, value, self.care, &mut flaws) {
             self.entries.push(Entry { path: path.clone(), key, value: read, at: value.span().start });
         }
+        let is_allow = value.get_ref().as_str().and_then(|text| nearest(text, &["allow", "block"], 1));
+        if path == ON_ERROR && !flaws.is_empty() && is_allow != Some("allow") {
+            let at = value.span().start;
+            self.entries.push(Entry { path: path.clone(), key, value: "block".into(), at });
+        }
         for flaw in flaws {
             self.complain_with(flaw.code, flaw.at, format!("`{path}`: {}", flaw.message), flaw.hint);
+        }
+    }
+
+    /// A key that is meant to say what happens when the policy fails.
+    fn misspelled_on_error(&mut self, value: &Spanned<DeValue<'_>>) {
+        if let Some(Place::Value(key)) = Place::at(ON_ERROR)
+            && value.get_ref().as_str() != Some("allow")
+        {
+            let at = value.span().start;
+            self.entries.push(Entry { path: ON_ERROR.to_owned(), key, value: "block".into(), at });
         }
     }
 

@@ -4,7 +4,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::check::{Care, checked};
+use super::check::{Care, Entry, ON_ERROR, checked};
 use super::problem::{Code, Problem};
 use super::settings::{Layer, Origin, Settings, build, setting};
 use super::source::{self, Read, Source};
@@ -97,13 +97,15 @@ pub(super) struct Cares {
 /// [`load`], with no more care than this.
 pub(super) fn load_with(files: &Files, care: Cares) -> Effective {
     let mut effective = Effective::default();
-    let user = read(&files.user, source::LARGEST, &mut effective);
+    let user = read(&files.user, source::LARGEST, Layer::User, &mut effective);
     if let Some(user) = &user {
         effective.has_user = true;
         effective.take_user(&user.source, care.user);
     }
     let project = files.project.as_deref().filter(|path| !is_same(user.as_ref(), path));
-    if let Some(project) = project.and_then(|path| read(path, source::LARGEST_PROJECT, &mut effective)) {
+    let project =
+        project.and_then(|path| read(path, source::LARGEST_PROJECT, Layer::Project, &mut effective));
+    if let Some(project) = project {
         effective.take_project(&project, &files.trust, care.project);
     }
     effective.problems.extend(files.gone());
@@ -119,8 +121,14 @@ pub(super) fn load_with(files: &Files, care: Cares) -> Effective {
     effective
 }
 
-fn read(path: &Path, largest: u64, effective: &mut Effective) -> Option<Read> {
+/// Reads a file. One that is no text, or too much of it, is still asked what is to happen when the policy fails.
+fn read(path: &Path, largest: u64, layer: Layer, effective: &mut Effective) -> Option<Read> {
     source::read(path, largest).unwrap_or_else(|problem| {
+        if matches!(problem.code, Code::NotUtf8 | Code::TooLarge)
+            && let Some(source) = source::glimpse(path, largest)
+        {
+            effective.take_on_error(&checked(&source, Care::Swift).entries, &source, layer);
+        }
         effective.problems.push(problem);
         None
     })
@@ -135,11 +143,24 @@ fn is_same(user: Option<&Read>, project: &Path) -> bool {
 impl Effective {
     fn take_user(&mut self, source: &Source, care: Care) {
         let checked = checked(source, care);
-        let sound = checked.is_sound();
-        // What is to happen when the policy fails is asked of a file that fails, too.
-        let kept = checked.entries.iter().filter(|entry| sound || entry.path == "policy.on-error");
-        self.settings.extend(kept.map(|entry| (entry.path.clone(), setting(entry, source, Layer::User))));
+        if checked.is_sound() {
+            let all = checked.entries.iter();
+            self.settings.extend(all.map(|entry| (entry.path.clone(), setting(entry, source, Layer::User))));
+        } else {
+            self.take_on_error(&checked.entries, source, Layer::User);
+        }
         self.problems.extend(checked.problems);
+    }
+
+    /// What is to happen when the policy fails is asked of a file that fails, too.
+    fn take_on_error(&mut self, entries: &[Entry], source: &Source, layer: Layer) {
+        for entry in entries.iter().filter(|entry| entry.path == ON_ERROR) {
+            match layer {
+                // What would loosen is not worth a word here: the file has an error.
+                Layer::Project => limits::tighten(&mut self.settings, entry, source, &mut Vec::new()),
+                _ => drop(self.settings.insert(entry.path.clone(), setting(entry, source, layer))),
+            }
+        }
     }
 
     fn take_project(&mut self, read: &Read, trust: &Path, care: Care) {
@@ -148,6 +169,7 @@ impl Effective {
         let sound = checked.is_sound();
         let mut problems = checked.problems;
         if !sound {
+            self.take_on_error(&checked.entries, source, Layer::Project);
             self.problems.extend(problems);
             return;
         }

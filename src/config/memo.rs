@@ -7,10 +7,12 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::check::Care;
+use super::check::{Care, ON_ERROR};
 use super::layers::{self, Cares, Effective, Files};
+use super::problem::{Code, Problem};
+use super::settings::Layer;
 use super::source;
-use super::{Config, settings};
+use super::{Config, OnError, settings};
 use crate::fs;
 
 /// Which program understood it: another one may mean something else by the same words.
@@ -35,15 +37,38 @@ struct Written<'a> {
     config: Json,
 }
 
-/// [`layers::load`], with `memo` as the file to remember by. Settings and origins are not told by it.
+/// [`layers::load`], with `memo` as the file to remember by. Settings and origins are not told by it. Where the user's file
+/// cannot be read, what it last said of `on-error` holds; a file that is not there says nothing.
 pub fn load(files: &Files, memo: &Path) -> Effective {
-    let mut user = load_user(&Files { project: None, ..files.clone() }, memo);
+    let mut effective = load_user(&Files { project: None, ..files.clone() }, memo);
     if files.project.as_deref().is_none_or(source::is_absent) {
-        user.problems.extend(files.gone());
-        return user;
+        effective.problems.extend(files.gone());
+    } else {
+        let known = if effective.problems.is_empty() { Care::Swift } else { Care::Whole };
+        effective = layers::load_with(files, Cares { user: known, project: Care::Swift });
     }
-    let known = if user.problems.is_empty() { Care::Swift } else { Care::Whole };
-    layers::load_with(files, Cares { user: known, project: Care::Swift })
+    let unread = |problem: &Problem| {
+        let codes = [Code::Unreadable, Code::TooLarge, Code::NotUtf8, Code::Syntax];
+        problem.path == files.user && codes.contains(&problem.code)
+    };
+    if effective.problems.iter().any(unread)
+        && effective.origin(ON_ERROR).layer != Layer::User
+        && held_back(&files.user, memo)
+    {
+        effective.config.policy.on_error = OnError::Block;
+    }
+    effective
+}
+
+/// Whether a file of the user's said `on-error = "block"` when it could last be used.
+pub fn held_back(user: &Path, memo: &Path) -> bool {
+    let read = || -> Option<bool> {
+        let known: Json = serde_json::from_slice(&fs::read_regular(memo, 4 << 20).ok()?.0).ok()?;
+        let (_, path) = known.get("hash")?.as_str()?.split_once(' ')?;
+        let says = known.pointer("/config/policy/on-error")?.as_str()?;
+        Some(path == user.display().to_string() && says == "block")
+    };
+    read().unwrap_or(false)
 }
 
 /// The user's file alone.

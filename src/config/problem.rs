@@ -55,7 +55,7 @@ codes! {
     WrongType "wrong-type" Error "The value is of another type than the key's: a text for a number, a key for a table.",
     BadValue "bad-value" Error "The value is none of the words that the key takes, too small a number, or blank where something must stand.",
     BadNumber "bad-number" Error "The number is negative or too large.",
-    BadDuration "bad-duration" Error "The text is no duration such as \"90d\" or \"1m30s\".",
+    BadDuration "bad-duration" Error "The text is no duration such as \"90d\" or \"1m30s\", or a check would have no time at all.",
     BadSize "bad-size" Error "The text is no size such as \"16 MiB\".",
     BadGlob "bad-glob" Error "The text is no glob: it is empty or longer than 1024 characters, a bracket is not closed, or `**` stands in it.",
     BadRegex "bad-regex" Error "What stands between the slashes is no regular expression.",

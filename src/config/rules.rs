@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::check::{Entry, Walk};
 use super::keys::REDACTABLE;
 use super::problem::Code;
+use super::value::parse_duration;
 use super::written::quoted;
 use crate::payload::Kind;
 
@@ -63,6 +64,24 @@ pub(super) fn check(walk: &mut Walk<'_>) {
         if let Some(run) = run.filter(|run| run.value.as_str().is_none_or(is_blank)) {
             found.push((Code::BadValue, run.at, "the command is blank".to_owned(), None));
         }
+    }
+    for (_, check) in items(&walk.entries, "policy.completion-check.check[") {
+        let timeout = check.iter().find(|entry| entry.path.ends_with("].timeout"));
+        let time = timeout.and_then(|timeout| parse_duration(timeout.value.as_str()?));
+        if let Some(timeout) = timeout.filter(|_| time.is_some_and(|time| time.is_zero())) {
+            let message = "a check that has no time is never run, and no task is completed".to_owned();
+            let hint = "to turn the gate off, set its mode to \"off\"".to_owned();
+            found.push((Code::BadDuration, timeout.at, message, Some(hint)));
+        }
+    }
+    let waiting = walk.entries.iter().find(|entry| entry.path == "policy.idle-with-work.waiting-key");
+    if let Some(key) = waiting.filter(|key| key.value.as_str().is_none_or(is_blank)) {
+        found.push((
+            Code::BadValue,
+            key.at,
+            "the key is blank, and no task has such a one in its metadata".to_owned(),
+            None,
+        ));
     }
     names.clear();
     for (_, pattern) in items(&walk.entries, "privacy.pattern[") {

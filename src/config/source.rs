@@ -91,6 +91,13 @@ pub fn read(path: &Path, largest: u64) -> Result<Option<Read>, Problem> {
     }
 }
 
+/// What can be made out of a file that cannot be used as text, for want of anything better: its beginning, with marks in
+/// place of what is no text.
+pub fn glimpse(path: &Path, largest: u64) -> Option<Source> {
+    let bytes = fs::read_beginning(path, largest).ok()?;
+    Some(Source::new(path, &String::from_utf8_lossy(&bytes)))
+}
+
 /// Whether nothing stands at a path. What cannot be looked at is something, and so is a link to nothing.
 pub fn is_absent(path: &Path) -> bool {
     let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];

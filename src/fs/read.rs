@@ -77,6 +77,18 @@ pub fn read_linked(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
     read(path, OFlags::empty(), most).map(|read| (read.bytes, read.metadata))
 }
 
+/// Reads the first `most` bytes of a file, or all of a smaller one; links are followed.
+///
+/// # Errors
+/// `InvalidInput` for something that is no regular file, else as reading does.
+pub fn read_beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut file = open(path, OFlags::empty())?;
+    regular(&file, path)?;
+    let mut bytes = Vec::new();
+    (&mut file).take(most).read_to_end(&mut bytes).map_err(|error| named(error, "read", path))?;
+    Ok(bytes)
+}
+
 fn read(path: &Path, flags: OFlags, most: u64) -> io::Result<Read> {
     let mut file = open(path, flags)?;
     let metadata = regular(&file, path)?;

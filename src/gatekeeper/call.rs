@@ -5,19 +5,21 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use super::carry::go_on;
 use super::completion;
 use super::desk::{Desk, Notebook};
 use super::overrides::{OverrideFile, Overrides};
+use super::remember::{asks_the_team, remember};
 use super::state::team_state;
 use super::weigh::{Judgement, uncounted, weigh};
 use crate::archive::{Archive, Index};
 use crate::clock::Time;
 use crate::config::{Mode, Policy};
 use crate::event::SafeName;
-use crate::payload::{Kind, Message, MessageKind};
+use crate::payload::Kind;
 use crate::policy::failure::decision;
 use crate::policy::gates::{COMPLETION_CHECK, PREMATURE_SHUTDOWN, completion_check};
-use crate::policy::{Decision, Facts, Finding, Judged, Rules, TeamState, judge};
+use crate::policy::{Decision, Facts, Finding, Judged, Rules, judge};
 
 /// The notebook of calls that name no session.
 const NAMELESS: &str = "no-session";
@@ -67,6 +69,7 @@ impl Call<'_> {
             Some(open) => std::mem::take(&mut open.notebook),
             None => desk.read(&key),
         };
+        go_on(&desk, self.archive, self.event.session, &key, &mut notebook);
         let ledger = std::mem::take(&mut notebook.ledger);
         let index = self.index.filter(|_| asks_the_team(&self.event));
         let mut team = team_state(self.archive, self.client, self.team, index, ledger);
@@ -77,9 +80,10 @@ impl Call<'_> {
             team = team_state(self.archive, self.client, self.team, self.index, team.ledger);
         }
         findings.sort_by_key(|finding| Reverse(finding.decision));
+        notebook.guard.look(&team);
         let state = if findings.is_empty() { String::new() } else { team.key() };
         let mut judgement = self.weigh(&findings, &state, &mut notebook, &team.members);
-        self.remember(&judgement, &findings, &mut team);
+        remember(&self.event, judgement.holds_back(), &judgement.verdicts, &findings, &mut team);
         let members = team.members;
         notebook.ledger = team.ledger;
         let counted = open.and_then(|mut open| {
@@ -102,7 +106,9 @@ impl Call<'_> {
         if overrides.is_paused(COMPLETION_CHECK, self.team, self.now) {
             return Ok(None);
         }
-        let ledger = desk.open(key)?.notebook.ledger.clone();
+        let mut notebook = desk.open(key)?.notebook;
+        go_on(desk, self.archive, self.event.session, key, &mut notebook);
+        let ledger = notebook.ledger;
         let team = team_state(self.archive, self.client, self.team, self.index, ledger);
         let due = completion_check::due(self.policy, &Facts { event: self.event, team: &team });
         let payload = self.event.payload;
@@ -172,33 +178,6 @@ impl Call<'_> {
         judgement.verdicts.retain(|verdict| verdict.decision != Decision::Block);
         judgement.verdicts.extend(self.weigh(&rest, state, &mut Notebook::default(), members).verdicts);
         judgement.verdicts.sort_by_key(|verdict| Reverse(verdict.decision));
-    }
-
-    /// Takes the event into the ledger, unless it was held back.
-    fn remember(&self, judgement: &Judgement, findings: &[Finding], team: &mut TeamState) {
-        if judgement.holds_back() && self.event.kind == Kind::PreToolUse {
-            return;
-        }
-        team.ledger.observe(&self.event);
-        // A request that was objected to and goes out all the same is answered without a breach.
-        if judgement.verdicts.iter().any(|verdict| verdict.gate == PREMATURE_SHUTDOWN) {
-            let all = findings.iter().filter(|finding| finding.gate == PREMATURE_SHUTDOWN);
-            let known = |finding: &Finding| team.ledger.named(&finding.about).to_owned();
-            let meant: Vec<String> = all.map(known).collect();
-            team.ledger.let_go(&self.event, |name| meant.iter().any(|known| known == name));
-        }
-    }
-}
-
-/// Whether a gate looks at the tasks, the roster or the inboxes for this event. Reading them costs more than all the rest,
-/// and most calls before a tool are for tools that are nothing to a team.
-fn asks_the_team(event: &Judged<'_>) -> bool {
-    let payload = event.payload;
-    match (event.kind, payload.tool()) {
-        (Kind::PreToolUse, Some("TaskUpdate" | "TaskStop" | "TeamDelete" | "Agent" | "Task")) => true,
-        (Kind::PreToolUse, Some("SendMessage")) => Message::of(payload.tool_input(), payload.tool_response())
-            .is_some_and(|message| message.kind != MessageKind::Plain),
-        (kind, _) => kind != Kind::PreToolUse && kind.is_judged(),
     }
 }
 

@@ -22,9 +22,8 @@ use supervise::Ended;
 /// What all checks of one call may take together: less than the 600 s after which the client gives the hook up and
 /// lets the completion through.
 pub const BUDGET: Duration = Duration::from_secs(570);
-/// How long a failure is believed without running the check again.
-const FAILURE_HOLDS: Duration = Duration::from_secs(15 * 60);
-/// How long a pass is.
+/// How long a pass is believed without running the check again. A failure is not: what it wanted may have been mended
+/// where git does not look, and a block that nobody can mend is worse than a check that runs twice.
 const PASS_HOLDS: Duration = Duration::from_secs(60 * 60);
 
 /// One check and what came of it.
@@ -34,7 +33,7 @@ pub struct Checked {
     pub command: String,
     /// What came of it.
     pub outcome: Outcome,
-    /// Whether it was not run: the work tree is as it was when this came of it.
+    /// Whether it was not run for this completion: the work tree is as it was when this came of it.
     pub cached: bool,
 }
 
@@ -106,7 +105,8 @@ impl Bench<'_> {
         }
         let key = || Results::key(&self.check.run, self.cwd);
         let mut before = key();
-        let kept = |key: Option<blake3::Hash>| key.and_then(|key| self.results.find(key));
+        let kept =
+            |key: Option<blake3::Hash>| key.and_then(|key| self.results.find(key, self.start.elapsed()));
         if let Some(outcome) = kept(before) {
             return Ok((outcome, true));
         }
@@ -117,10 +117,11 @@ impl Bench<'_> {
         if let Some(outcome) = kept(before) {
             return Ok((outcome, true));
         }
+        let began = Instant::now();
         let outcome = self.run()?;
         // A tree that changed under the check's feet is neither the one before nor the one after.
         if let Some(key) = before.filter(|before| key() == Some(*before)) {
-            let _ = self.results.keep(key, &self.check.run, &outcome);
+            let _ = self.results.keep(key, &self.check.run, &outcome, began.elapsed());
         }
         Ok((outcome, false))
     }

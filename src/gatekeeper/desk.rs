@@ -1,5 +1,6 @@
 //! What the gatekeeper remembers of a run from call to call: `policy/<run>.json`.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,6 +31,8 @@ pub struct Notebook {
     pub ledger: Ledger,
     /// What was blocked and told how often.
     pub guard: Guard,
+    /// The sessions whose own counts, from before they were in this run, were taken over.
+    pub sessions: BTreeSet<String>,
 }
 
 /// A notebook that nobody else can write meanwhile.
@@ -145,9 +148,9 @@ mod tests {
         for run in ["overrides", "Overrides"] {
             let run = SafeName::new(run).unwrap();
             let mut open = desk.open(&run).unwrap();
-            open.notebook.guard.done = 7;
+            open.notebook.guard.completed.insert("7".to_owned());
             open.close().unwrap();
-            assert_eq!(desk.read(&run).guard.done, 7);
+            assert_eq!(desk.read(&run).guard.completed.len(), 1);
             assert_ne!(path(dir.path(), &run).file_name().unwrap().to_ascii_lowercase(), "overrides.json");
         }
         assert_eq!(std::fs::read(&said).unwrap(), b"{}");

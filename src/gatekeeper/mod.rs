@@ -1,16 +1,20 @@
 //! The policy at work: what it needs is gathered, what it says is kept, and what it must not repeat is counted.
 
 mod call;
+mod carry;
 pub mod completion;
 mod desk;
 mod line;
 mod overrides;
+mod remember;
 mod state;
 mod weigh;
 
 pub use call::Call;
+pub use carry::{go_on, run_alone};
 pub use desk::{Desk, Notebook};
 pub use line::{VERDICT, line};
 pub use overrides::{GATES, LONGEST_PAUSE, OverrideFile, Overrides, Pause};
+pub use remember::{asks_the_team, remember};
 pub use state::{File, Piece, team_state};
 pub use weigh::{Judgement, weigh};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Ledger;
+use super::ledger::spelled;
 use crate::event::Actor;
 use crate::payload::{Kind, Payload};
 use crate::team::Task;
@@ -49,11 +50,27 @@ pub struct Facts<'a> {
 }
 
 impl TeamState {
-    /// The tasks that somebody owns in a status.
-    pub fn owned<'a>(&'a self, owner: &'a str, status: &'a str) -> impl Iterator<Item = &'a Task> {
+    /// The tasks that somebody owns in a status, however the owner is written.
+    pub fn owned<'a>(&'a self, name: &'a str, status: &'a str) -> impl Iterator<Item = &'a Task> {
         self.tasks.values().filter(move |task| {
-            task.owner.as_deref() == Some(owner) && task.status.as_deref() == Some(status)
+            task.status.as_deref() == Some(status)
+                && self.owner(task).is_some_and(|owner| self.is_same(owner, name))
         })
+    }
+
+    /// The member that owns a task, as the team spells it: a file may say `@bob`, `bob@team` or bob's agent id.
+    pub fn owner<'a>(&'a self, task: &'a Task) -> Option<&'a str> {
+        let name = self.ledger.bare(task.owner.as_deref()?);
+        let roster = || self.members.iter().map(String::as_str);
+        let doers = || self.ledger.members.keys().map(String::as_str);
+        Some(spelled(name, roster).or_else(|| spelled(name, doers)).unwrap_or(name))
+    }
+
+    /// Whether two names are one: names that differ in case alone are, unless the roster has the owner's.
+    fn is_same(&self, owner: &str, name: &str) -> bool {
+        owner == name
+            || (owner.to_lowercase() == name.to_lowercase()
+                && !self.members.iter().any(|member| member == owner))
     }
 
     /// The tasks that hold this one up: named in `blockedBy`, there, and not completed.
@@ -62,8 +79,7 @@ impl TeamState {
     }
 
     /// The state of the work, as a key: it changes when a task's status, owner or dependencies change, and, in a team
-    /// without tasks, when somebody was told something or told something. Before the dash stands how many tasks are
-    /// completed, for the guard to see that the work goes on.
+    /// without tasks, when somebody was told something or told something.
     pub fn key(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         for task in self.tasks.values() {
@@ -73,11 +89,9 @@ impl TeamState {
         }
         if self.tasks.is_empty() {
             for (name, deeds) in &self.ledger.members {
-                hasher.update(format!("{name}\0{:?}\0{:?}\n", deeds.told_at, deeds.said_at).as_bytes());
+                hasher.update(format!("{name}\0{:?}\0{:?}\n", deeds.told(), deeds.said).as_bytes());
             }
         }
-        let completed = |task: &&Task| task.status.as_deref() == Some("completed");
-        let done = self.tasks.values().filter(completed).count();
-        format!("{done}-{}", &hasher.finalize().to_hex()[..16])
+        hasher.finalize().to_hex()[..16].to_owned()
     }
 }

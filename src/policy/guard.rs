@@ -2,11 +2,11 @@
 //! Only a rule that the user made `lasting` stands, and only at a tool: that is no lock.
 //! States may alternate for ever, so there is a ceiling over all of them, until more of the work is done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Decision, Finding, Verdict};
+use super::{Decision, Finding, TeamState, Verdict};
 
 /// No team has so many gates, actors and rules at odds at once.
 const MOST: usize = 512;
@@ -14,16 +14,20 @@ const MOST: usize = 512;
 /// How many states' worth of blocks a gate has for one actor, or all rules together, until more tasks are completed.
 const STATES: u32 = 3;
 
+/// In how many states it is remembered what one gate told of one actor: states come back.
+const TOLD: usize = 32;
+
 /// What was blocked and told how often: `gate\0about\0state` → times.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Guard {
     /// How often each was blocked. A rule counts for itself: its gate is `rule:<name>`.
     pub blocks: BTreeMap<String, u32>,
-    /// What was warned of: `gate\0about\0state\0what`.
+    /// What was warned of: `gate\0about\0state\0what` → its place in the order of tellings.
     pub warned: BTreeMap<String, u32>,
-    /// The most tasks that were ever completed at a block. Only when there are more are the blocks forgotten.
-    pub done: usize,
+    /// The tasks that were ever seen completed, by id: the client erases their files, and no id comes twice. Only when
+    /// another joins them are the blocks forgotten; who completes the same task again does no more work.
+    pub completed: BTreeSet<String>,
 }
 
 /// Makes a verdict of a finding: counts it, lets it through when it was blocked `max_blocks` times in this state, or
@@ -53,7 +57,7 @@ pub fn settle(finding: &Finding, state: &str, guard: &mut Guard, max_blocks: u32
         Decision::Block if finding.lasting => {}
         Decision::Warn => {
             let what = blake3::hash(finding.reason.as_bytes()).to_hex();
-            verdict.repeated = count(&mut guard.warned, &subject, &format!("{state}\0"), &what[..8]) > 0;
+            verdict.repeated = is_told(&mut guard.warned, &subject, &format!("{state}\0{}", &what[..8]));
         }
         Decision::Block => {
             if !guard.blocks_again(&subject, state, most(finding.gate, max_blocks)) {
@@ -72,13 +76,34 @@ pub fn most(gate: &str, max_blocks: u32) -> u32 {
 }
 
 impl Guard {
+    /// Looks at the tasks: where one is completed that never was before, the work goes on, and the blocks are forgotten.
+    pub fn look(&mut self, team: &TeamState) {
+        let done = || team.tasks.values().filter(|task| task.status.as_deref() == Some("completed"));
+        let new: Vec<String> =
+            done().map(|task| &task.id).filter(|id| !self.completed.contains(*id)).cloned().collect();
+        if new.is_empty() {
+            return;
+        }
+        self.blocks.clear();
+        self.completed.extend(new);
+        if self.completed.len() > MOST {
+            self.completed = done().map(|task| task.id.clone()).collect();
+        }
+    }
+
+    /// Takes over what was counted of the same actors elsewhere.
+    pub fn take_over(&mut self, other: &Guard) {
+        for (mine, theirs) in [(&mut self.blocks, &other.blocks), (&mut self.warned, &other.warned)] {
+            for (key, times) in theirs {
+                let kept = mine.entry(key.clone()).or_default();
+                *kept = (*kept).max(*times);
+            }
+        }
+        self.completed.extend(other.completed.iter().cloned());
+    }
+
     /// Counts one more block of a subject, unless it was blocked often enough in this state or in all, or the book is full.
     fn blocks_again(&mut self, subject: &str, state: &str, most: u32) -> bool {
-        let done = done(state);
-        if done > self.done {
-            self.done = done;
-            self.blocks.clear();
-        }
         let all = self.blocks.iter().filter(|(key, _)| whose(key) == whose(subject));
         let all = all.fold(0u32, |sum, (_, times)| sum.saturating_add(*times));
         let key = format!("{subject}{state}");
@@ -99,11 +124,6 @@ fn whose(key: &str) -> (&str, Option<&str>) {
     (gate.split(':').next().unwrap_or(gate), parts.next())
 }
 
-/// How many tasks are completed in a state, as its key tells.
-fn done(state: &str) -> usize {
-    state.split_once('-').and_then(|(done, _)| done.parse().ok()).unwrap_or_default()
-}
-
 /// What a finding is counted under in every state: `gate\0about\0`.
 fn subject(finding: &Finding) -> String {
     let plain = |text: &str| text.replace('\0', "");
@@ -114,15 +134,24 @@ fn subject(finding: &Finding) -> String {
     format!("{gate}\0{}\0", plain(&finding.about))
 }
 
-/// Counts once more that something was told, and gives the number before. Other states of the same are forgotten.
-fn count(told: &mut BTreeMap<String, u32>, subject: &str, state: &str, what: &str) -> u32 {
-    told.retain(|key, _| key.strip_prefix(subject).is_none_or(|rest| rest.starts_with(state)));
-    let key = format!("{subject}{state}{what}");
-    if told.len() >= MOST && !told.contains_key(&key) {
-        told.pop_first();
+/// Notes that something is told, and says whether it was told before. What was told longest ago is forgotten first.
+fn is_told(told: &mut BTreeMap<String, u32>, subject: &str, what: &str) -> bool {
+    let key = format!("{subject}{what}");
+    let last = told.values().max().copied().unwrap_or_default();
+    if let Some(place) = told.get_mut(&key) {
+        // Whatever is told all the time is not to be noted anew each time.
+        if *place < last {
+            *place = last.saturating_add(1);
+        }
+        return true;
     }
-    let times = told.entry(key).or_default();
-    let before = *times;
-    *times = before.saturating_add(1);
-    before
+    let own = |key: &&String| key.starts_with(subject);
+    let most_own = told.keys().filter(own).count() >= TOLD;
+    if most_own || told.len() >= MOST {
+        let kept = told.iter().filter(|(key, _)| !most_own || own(key));
+        let oldest = kept.min_by_key(|(_, place)| **place).map(|(key, _)| key.clone());
+        oldest.map(|key| told.remove(&key));
+    }
+    told.insert(key, last.saturating_add(1));
+    false
 }

@@ -1,6 +1,6 @@
 //! What a team did so far, as far as a gate may ask: folded over its events, the same at a hook and in a back-test.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -20,9 +20,14 @@ pub struct Ledger {
     pub begun: BTreeMap<String, Began>,
     /// Other words for a member: its agent ids, and the ids of its background tasks.
     pub handles: BTreeMap<String, String>,
-    /// What each member was spawned for, as its background task is described (its [`mark`]); empty where two share the
-    /// words.
-    pub described: BTreeMap<String, String>,
+    /// Who was spawned for what, as its background task is described (the [`mark`] of the words): several may share them.
+    pub spawned_for: BTreeMap<String, Vec<String>>,
+    /// Background tasks that are teammates, but which ones is not known: id → the [`mark`] of its description.
+    pub background: BTreeMap<String, String>,
+    /// Who was seen to leave, and was not spawned again: whatever is left of its work, nobody can stop it in it.
+    pub left: BTreeSet<String>,
+    /// How many things were noted so far: what came before what is told by this, as a clock may be set back.
+    pub order: u64,
     /// Whether the team ever had a task. The client erases all of them once all are done (2.1.328).
     pub tasked: bool,
     /// Whether the client tells the agent at a teammate's tools (from 2.1.69): where it tells none, the lead speaks.
@@ -34,20 +39,24 @@ pub(in crate::policy) fn mark(words: &str) -> String {
     blake3::hash(words.as_bytes()).to_hex()[..16].to_owned()
 }
 
-/// What is remembered of one member.
+/// What is remembered of one member. Each number is a place in the order of things ([`Ledger::order`]).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Deeds {
-    /// When it was last told something (spawned, given a task, sent a message), RFC 3339.
-    pub told_at: Option<String>,
+    /// When it was last told something (spawned, given a task, sent a message), by whom; empty where that is not known.
+    pub told_by: BTreeMap<String, u64>,
     /// When it last sent a message to anybody.
-    pub said_at: Option<String>,
-    /// Whether that message asked something.
-    pub asked: bool,
+    pub said: Option<u64>,
+    /// Whom it asked something, and when; `*` for everybody.
+    pub asked: BTreeMap<String, u64>,
     /// Whether a turn of it has begun and not ended.
     pub turn: bool,
     /// Whether a turn of it was ever seen to begin: where none was, that none is open says nothing.
     pub turned: bool,
+    /// When its turn was first seen, or could first have begun.
+    pub since: Option<u64>,
+    /// That of its last turn, where it went idle after it: what it was told later is delivered with the next.
+    pub idle: Option<u64>,
     /// Whether it was asked to stop, and has not answered.
     pub stopping: bool,
     /// Whether that request was let through a gate (escalated, paused, allowed): its approval is then no breach.
@@ -58,11 +67,20 @@ pub struct Deeds {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Began {
-    /// When: what it says was said then, and not when the tool came back.
-    pub at: String,
+    /// Its place in the order of things: what it says was said then, and not when the tool came back.
+    pub order: u64,
     /// Whose it is, where that is known.
     pub by: Option<String>,
+    /// The teammate that it spawns, and when that began (RFC 3339).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spawns: Option<(String, String)>,
+    /// Whom it lets go, if it comes to something.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub frees: Vec<String>,
 }
+
+/// How many people's words to one member, and its questions, are kept apart.
+const MOST_TOLD: usize = 32;
 
 impl Ledger {
     /// What a member did; nothing, where nobody of that name did anything.
@@ -72,12 +90,17 @@ impl Ledger {
 
     /// The member that a word means: its name, `@name`, `name@team`, its agent id, or the id of its background task.
     pub fn named<'a>(&'a self, word: &'a str) -> &'a str {
+        let name = self.bare(word);
+        spelled(name, || self.members.keys().map(String::as_str)).unwrap_or(name)
+    }
+
+    /// The name in such a word, in the case in which it stands there.
+    pub fn bare<'a>(&'a self, word: &'a str) -> &'a str {
         if let Some(name) = self.handles.get(word) {
             return name;
         }
         let word = word.trim().trim_start_matches('@');
-        let word = word.split_once('@').map_or(word, |(name, _)| name);
-        spelled(word, || self.members.keys().map(String::as_str)).unwrap_or(word)
+        word.split_once('@').map_or(word, |(name, _)| name)
     }
 
     /// Remembers that somebody may stop: the approval of a request that was let through is no breach. Of everybody who
@@ -92,21 +115,61 @@ impl Ledger {
             Some(to) => vec![self.named(to).to_owned()],
             None => Vec::new(),
         };
+        let mut begun = event.payload.tool_use_id().and_then(|id| self.begun.get_mut(id));
         for name in names {
-            self.members.entry(name).or_default().let_go = true;
+            let deeds = self.members.entry(name.clone()).or_default();
+            if !std::mem::replace(&mut deeds.let_go, true)
+                && let Some(began) = &mut begun
+            {
+                began.frees.push(name);
+            }
         }
     }
 }
 
 impl Deeds {
-    /// Whether it was told something after its last message.
-    pub fn owes_report(&self) -> bool {
-        self.told_at.is_some() && self.said_at < self.told_at
+    /// Notes that somebody told it something.
+    pub(super) fn tell(&mut self, by: &str, order: u64) {
+        note(&mut self.told_by, by, order);
     }
 
-    /// Whether it asked something, and was told nothing since.
+    /// Notes that it asked somebody something.
+    pub(super) fn ask(&mut self, whom: &str, order: u64) {
+        note(&mut self.asked, whom, order);
+    }
+
+    /// When it was last told something.
+    pub fn told(&self) -> Option<u64> {
+        self.told_by.values().max().copied()
+    }
+
+    /// Whether it was told something after its last message.
+    pub fn owes_report(&self) -> bool {
+        self.told().is_some() && self.said < self.told()
+    }
+
+    /// Whether it asked something, and waits for an answer.
     pub fn awaits_answer(&self) -> bool {
-        self.asked && self.said_at.is_some() && self.said_at >= self.told_at
+        self.awaits().next().is_some()
+    }
+
+    /// Whom it asked something that told it nothing since. What it was told by nobody knows whom may be the answer, and
+    /// anybody answers what everybody (`*`) was asked.
+    pub fn awaits(&self) -> impl Iterator<Item = &str> {
+        let told = |by: &str| self.told_by.get(by).copied();
+        let answer = move |whom: &str| if whom == "*" { self.told() } else { told(whom).max(told("")) };
+        let open = self.asked.iter().filter(move |(whom, at)| answer(whom) < Some(**at));
+        open.map(|(whom, _)| whom.as_str())
+    }
+}
+
+/// Keeps the last place of each name, and not of too many.
+fn note(places: &mut BTreeMap<String, u64>, name: &str, order: u64) {
+    let place = places.entry(name.to_owned()).or_default();
+    *place = order.max(*place);
+    if places.len() > MOST_TOLD {
+        let first = places.iter().min_by_key(|(_, place)| **place).map(|(name, _)| name.clone());
+        first.map(|name| places.remove(&name));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Whether the client may go on. Pure: policy, event and state of the team in, verdict out.
 
+mod background;
 mod facts;
 pub mod failure;
 pub mod gates;
@@ -15,6 +16,7 @@ mod ruling;
 mod tests;
 mod verdict;
 
+pub use background::Whose;
 pub use facts::{Facts, Judged, TeamState};
 pub use guard::{Guard, most, settle};
 pub use judge::judge;

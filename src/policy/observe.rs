@@ -3,12 +3,30 @@
 use serde_json::Value;
 
 use super::ledger::{Began, mark};
-use super::{Deeds, Judged, Ledger};
+use super::{Deeds, Judged, Ledger, TeamState};
 use crate::event::{ActorKind, LEAD};
 use crate::payload::{Kind, Message, MessageKind, Spawn, TaskUpdate};
 
 /// How many tools are remembered that never came back: one that failed or was refused has no PostToolUse.
 const MOST_BEGUN: usize = 256;
+
+/// How many are remembered that have left.
+const MOST_LEFT: usize = 256;
+
+impl TeamState {
+    /// Takes in an event that happened, or, where something else than a tool was `held_back`, that was tried.
+    pub fn observe(&mut self, event: &Judged<'_>, held_back: bool) {
+        self.ledger.observe(event);
+        // Who is kept from its idle goes on, and so does who has mail.
+        if event.kind == Kind::TeammateIdle
+            && let Some(name) = idler(event)
+            && (held_back || self.mail.get(name).is_some_and(|count| *count > 0))
+            && let Some(deeds) = self.ledger.members.get_mut(name)
+        {
+            deeds.idle = None;
+        }
+    }
+}
 
 impl Ledger {
     /// Takes in an event that happened: one that was not blocked.
@@ -26,6 +44,12 @@ impl Ledger {
                 self.learn_background(event.payload.field("background_tasks"));
                 self.turn_ends(event, teammate);
             }
+            Kind::TeammateIdle => {
+                let order = self.next();
+                if let Some(deeds) = idler(event).and_then(|name| self.members.get_mut(name)) {
+                    deeds.idle = deeds.since.replace(order).or(Some(order));
+                }
+            }
             Kind::SessionEnd => {
                 // A split pane's process ends with its member (2.1.328: no PostToolUse after the approval).
                 if let Some(name) = teammate {
@@ -41,9 +65,19 @@ impl Ledger {
         self.members.entry(name.to_owned()).or_default()
     }
 
+    /// The next place in the order of things.
+    fn next(&mut self) -> u64 {
+        self.order += 1;
+        self.order
+    }
+
     fn turn_begins(&mut self, name: &str) {
+        self.left.remove(name);
+        if !self.deeds(name).turn {
+            self.deeds(name).since = Some(self.next());
+        }
         let deeds = self.deeds(name);
-        (deeds.turn, deeds.turned) = (true, true);
+        (deeds.turn, deeds.turned, deeds.idle) = (true, true, None);
     }
 
     fn begins(&mut self, event: &Judged<'_>, teammate: Option<&str>) {
@@ -59,7 +93,13 @@ impl Ledger {
             self.forget_one();
         }
         let by = event.actor.name.clone();
-        self.begun.insert(id.to_owned(), Began { at: event.at.to_owned(), by });
+        let spawns = matches!(event.payload.tool(), Some("Agent" | "Task"))
+            .then(|| event.payload.tool_input().get("name").and_then(Value::as_str))
+            .flatten()
+            .filter(|name| !name.is_empty())
+            .map(|name| (name.to_owned(), event.at.to_owned()));
+        let began = Began { order: self.next(), by, spawns, frees: Vec::new() };
+        self.begun.insert(id.to_owned(), began);
         if event.payload.tool() == Some("TaskUpdate")
             && let Some(update) = TaskUpdate::of(event.payload.tool_input(), &Value::Null)
             && update.status.as_deref() == Some("completed")
@@ -72,7 +112,7 @@ impl Ledger {
     /// the completion would pass unchecked.
     fn forget_one(&mut self) {
         let Ledger { begun, completing, .. } = self;
-        let oldest = begun.iter().min_by_key(|(id, began)| (completing.contains_key(*id), &began.at, *id));
+        let oldest = begun.iter().min_by_key(|(id, began)| (completing.contains_key(*id), began.order, *id));
         if let Some(id) = oldest.map(|(id, _)| id.clone()) {
             begun.remove(&id);
             completing.remove(&id);
@@ -82,24 +122,28 @@ impl Ledger {
     fn ends(&mut self, event: &Judged<'_>) {
         let id = event.payload.tool_use_id().unwrap_or_default();
         self.completing.remove(id);
-        let at = self.begun.remove(id).map_or_else(|| event.at.to_owned(), |began| began.at);
+        let began = self.begun.remove(id);
         let (input, response) = (event.payload.tool_input(), event.payload.tool_response());
         if response.get("success").and_then(Value::as_bool) == Some(false) {
+            for name in began.into_iter().flat_map(|began| began.frees) {
+                self.deeds(&name).let_go = false;
+            }
             return;
         }
+        let at = began.map_or_else(|| self.next(), |began| began.order);
         match event.payload.tool() {
             Some("SendMessage") => {
                 if let Some(message) = Message::of(input, response) {
-                    self.message(event, &message, &at);
+                    self.message(event, &message, at);
                 }
             }
             Some("TaskCreate") => self.tasked = true,
             Some("TaskUpdate") => {
                 if let Some(update) = TaskUpdate::of(input, response) {
-                    self.update(event, &update, &at);
+                    self.update(event, &update, at);
                 }
             }
-            Some("TeamDelete") => *self = Ledger::default(),
+            Some("TeamDelete") => *self = Ledger { order: self.order, ..Ledger::default() },
             Some("TaskStop") => {
                 for name in stopped(input).map(|word| self.named(word).to_owned()).collect::<Vec<_>>() {
                     self.leaves(&name);
@@ -107,44 +151,46 @@ impl Ledger {
             }
             Some("Agent" | "Task") => {
                 if let Some(spawn) = Spawn::of(event.payload) {
-                    self.spawned(&spawn, input, &at);
+                    self.spawned(event, &spawn, at);
                 }
             }
             _ => {}
         }
     }
 
-    fn spawned(&mut self, spawn: &Spawn, input: &Value, at: &str) {
+    fn spawned(&mut self, event: &Judged<'_>, spawn: &Spawn, at: u64) {
         // Its first turn may have begun, and its first message been sent, before its spawn came back.
+        self.left.remove(&spawn.name);
         let deeds = self.deeds(&spawn.name);
         (deeds.stopping, deeds.let_go) = (false, false);
-        tell(deeds, at);
+        deeds.asked.retain(|_, asked| *asked > at);
+        deeds.tell(member(event).unwrap_or_default(), at);
         if let Some(id) = &spawn.agent_id {
             self.handles.insert(id.clone(), spawn.name.clone());
         }
-        if let Some(words) = input.get("description").and_then(Value::as_str) {
-            let whose = self.described.entry(mark(words)).or_insert_with(|| spawn.name.clone());
-            if *whose != spawn.name {
-                whose.clear();
+        if let Some(words) = event.payload.tool_input().get("description").and_then(Value::as_str) {
+            let all = self.spawned_for.entry(mark(words)).or_default();
+            if !all.contains(&spawn.name) {
+                all.push(spawn.name.clone());
             }
         }
     }
 
-    fn update(&mut self, event: &Judged<'_>, update: &TaskUpdate, at: &str) {
+    fn update(&mut self, event: &Judged<'_>, update: &TaskUpdate, at: u64) {
         self.tasked = true;
         let Some(owner) = update.owner.as_deref().filter(|owner| !owner.is_empty()) else { return };
+        let owner = self.named(owner).to_owned();
         // Who takes a task for itself begins it, too. Clients before 2.1.69 do not say whose call it is.
         let own = match member(event) {
             Some(actor) => actor == owner,
             None => update.status.is_some(),
         };
         if !own {
-            let owner = self.named(owner).to_owned();
-            tell(self.deeds(&owner), at);
+            self.deeds(&owner).tell(member(event).unwrap_or_default(), at);
         }
     }
 
-    fn message(&mut self, event: &Judged<'_>, message: &Message, at: &str) {
+    fn message(&mut self, event: &Judged<'_>, message: &Message, at: u64) {
         let routed = event.payload.tool_response().pointer("/routing/sender").and_then(Value::as_str);
         let answers = matches!(message.kind, MessageKind::ShutdownResponse { .. });
         let sender =
@@ -156,8 +202,14 @@ impl Ledger {
         };
         if let Some(sender) = &sender {
             let deeds = self.deeds(sender);
-            deeds.said_at = deeds.said_at.take().max(Some(at.to_owned()));
-            deeds.asked = message.kind == MessageKind::Plain && asks(&message.text);
+            deeds.said = deeds.said.max(Some(at));
+            // What is said after a question does not take it back.
+            if message.kind == MessageKind::Plain && asks(&message.text) {
+                match message.to.as_deref() {
+                    Some("*") | None => deeds.ask("*", at),
+                    Some(_) => to.iter().for_each(|whom| deeds.ask(whom, at)),
+                }
+            }
         }
         match message.kind {
             MessageKind::ShutdownRequest => to.iter().for_each(|name| self.deeds(name).stopping = true),
@@ -175,7 +227,7 @@ impl Ledger {
             MessageKind::Plain | MessageKind::Other(_) => {
                 to.iter()
                     .filter(|name| Some(*name) != sender.as_ref())
-                    .for_each(|name| tell(self.deeds(name), at));
+                    .for_each(|name| self.deeds(name).tell(sender.as_deref().unwrap_or_default(), at));
             }
         }
     }
@@ -185,7 +237,7 @@ impl Ledger {
         if let Some(name) = teammate
             && let Some(deeds) = self.members.get_mut(name)
         {
-            deeds.turn = false;
+            (deeds.turn, deeds.idle) = (false, None);
         }
         if let Some(name) = member(event) {
             let Ledger { begun, completing, .. } = self;
@@ -201,22 +253,17 @@ impl Ledger {
 
     fn leaves(&mut self, name: &str) {
         self.members.remove(name);
-        self.handles.retain(|_, member| member != name);
-        self.described.retain(|_, member| member != name);
-    }
-
-    /// A running teammate is told by what it was spawned for: the one tie between the id of a background task and a name.
-    fn learn_background(&mut self, tasks: Option<&Value>) {
-        for task in tasks.and_then(Value::as_array).into_iter().flatten() {
-            let text = |key: &str| task.get(key).and_then(Value::as_str);
-            if text("type") == Some("teammate")
-                && let (Some(id), Some(words)) = (text("id"), text("description"))
-                && let Some(name) = self.described.get(&mark(words)).filter(|name| !name.is_empty())
-            {
-                self.handles.insert(id.to_owned(), name.clone());
-            }
+        self.forget_handles(name);
+        if self.left.len() < MOST_LEFT {
+            self.left.insert(name.to_owned());
         }
     }
+}
+
+/// The teammate that goes idle: on this event it is told by name.
+pub fn idler<'a>(event: &Judged<'a>) -> Option<&'a str> {
+    let told = event.payload.text("teammate_name").filter(|name| !name.is_empty());
+    told.or(event.actor.name.as_deref()).filter(|name| *name != LEAD)
 }
 
 /// The member whose event it is; not a plain subagent, whose role may be spelled like a name.
@@ -232,10 +279,6 @@ fn member<'a>(event: &Judged<'a>) -> Option<&'a str> {
 pub fn stopped(input: &Value) -> impl Iterator<Item = &str> {
     let words = ["task_id", "shell_id", "taskId"].into_iter().filter_map(|key| input.get(key)?.as_str());
     words.filter(|word| !word.is_empty()).take(1)
-}
-
-fn tell(deeds: &mut Deeds, at: &str) {
-    deeds.told_at = deeds.told_at.take().max(Some(at.to_owned()));
 }
 
 /// Whether a text asks something: a question mark at the end of a word, and not one in the midst of an address.

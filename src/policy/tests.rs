@@ -1,10 +1,14 @@
+mod attended;
 mod deeds;
 mod ends;
 mod idles;
 mod others;
 mod own_rules;
+mod owners;
 mod properties;
 mod scene;
 mod settles;
+mod stops;
 mod trace;
 mod traces;
+mod waiting;

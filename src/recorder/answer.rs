@@ -3,7 +3,7 @@
 use crate::config::{Code, OnFailure};
 use crate::event::SafeName;
 use crate::payload::{Kind, Payload};
-use crate::policy::escaped;
+use crate::policy::{Reason, escaped};
 use crate::response::Answer;
 
 use super::changed::is_unrun;
@@ -21,7 +21,6 @@ impl Recorder {
             return Answer::failed(format!("teamkeep: {what}: {why}"));
         }
         let team = team.map_or_else(|| "the team".to_owned(), |team| format!("team {:?}", team.as_str()));
-        let why = &why[..why.floor_char_boundary(LONGEST)];
         let (store, config) = (self.paths.store.display(), self.paths.config.display());
         let all = |what: &str| problems.iter().all(|problem| problem.contains(what));
         let remedy = if all("there was no time") {
@@ -31,14 +30,15 @@ impl Recorder {
         } else {
             format!("Ask the user to free space or to mend the permissions of {store}, then delete again")
         };
-        Answer::block(
-            Kind::PreToolUse,
-            format!(
+        // The name of a file is anybody's word.
+        let why = escaped(&why, LONGEST);
+        let reason = Reason::default()
+            .then(&format!(
                 "teamkeep holds TeamDelete back: {team} could not be archived, and deleting it now would lose its \
-                 record ({why}). {remedy}; `on-failure = \"warn\"` under [archive] in \
-                 {config} turns this off."
-            ),
-        )
+                 record ({why})."
+            ))
+            .instead(&format!("{remedy}; `on-failure = \"warn\"` under [archive] in {config} turns this off."));
+        Answer::block(Kind::PreToolUse, reason.finish())
     }
 
     /// At SessionStart the client is asked to report what changes between two hooks.

@@ -28,7 +28,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("event", &["clock"]),
     ("log", &["clock", "config", "error", "event", "fs"]),
     ("archive", &["clock", "error", "event", "fs", "json", "team", "veil"]),
-    ("policy", &["config", "event", "payload", "team"]),
+    ("policy", &["clock", "config", "event", "payload", "team"]),
     ("gatekeeper", &["archive", "clock", "config", "event", "fs", "json", "payload", "policy", "team", "ui"]),
     ("identity", &["archive", "clock", "event", "fs", "json", "payload", "process"]),
     ("response", &["payload"]),

@@ -120,8 +120,17 @@ fn the_user_s_file_is_no_project_s_file_even_where_it_stands_in_one() {
 }
 
 #[test]
-fn a_broken_file_of_a_project_is_left_out_whole() {
-    let place = Place::new("", "[policy]\non-error = \"block\"\nnonsense = 1\n");
+fn a_broken_file_of_a_project_is_left_out_whole_but_for_what_it_says_of_errors() {
+    let place = Place::new(
+        "",
+        "[policy]\nprotect-lead = { mode = \"block\" }\nteam-size = { mode = \"block\" }\nnonsense = 1\n",
+    );
     let effective = place.load();
     assert_eq!((effective.config, effective.problems.len()), (Config::default(), 1));
+    let place =
+        Place::new("", "[policy]\non-error = \"block\"\nteam-size = { mode = \"block\" }\nnonsense = 1\n");
+    let effective = place.load();
+    let mut expected = Config::default();
+    expected.policy.on_error = OnError::Block;
+    assert_eq!((effective.config, effective.problems.len()), (expected, 1));
 }

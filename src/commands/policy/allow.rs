@@ -39,7 +39,10 @@ const EXAMPLES: &str = "Examples:
 /// A teammate by any word that a message may be sent to: `bob`, `@bob`, `bob@team`.
 fn teammate(text: &str) -> std::result::Result<String, String> {
     let word = text.trim().trim_start_matches('@');
-    scope::name(word.split_once('@').map_or(word, |(name, _)| name))
+    match word.split_once('@').map_or(word, |(name, _)| name) {
+        "*" => Err("name one teammate: a shutdown is let through for one alone".to_owned()),
+        name => scope::name(name),
+    }
 }
 
 /// Says when no teammate of a team that is there is called so: the word may have slipped.

@@ -15,7 +15,7 @@ use crate::config::Mode;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::event::{Actor, SafeName};
-use crate::gatekeeper::{Desk, Notebook, OverrideFile, team_state, weigh};
+use crate::gatekeeper::{Desk, Notebook, OverrideFile, go_on, remember, run_alone, team_state, weigh};
 use crate::identity::{self, Evidence, Memory};
 use crate::payload::{self, Kind, Payload};
 use crate::policy::gates::completion_check;
@@ -110,9 +110,16 @@ fn at_present(context: &Context, evidence: &Evidence<'_>) -> Result<Scene> {
     let (resolved, team_by) = identity::team_by(evidence, &known);
     let index = resolved.team.as_ref().and_then(|team| known.get(team));
     let (actor, actor_by) = identity::actor_by(evidence, index, resolved.name.as_deref());
-    let key = index.map(|index| index.run.as_str()).or(evidence.payload.session()).and_then(SafeName::new);
+    let session = evidence.payload.session().and_then(SafeName::new);
+    let team_run = index.and_then(|index| SafeName::new(&index.run));
+    let key = team_run.or_else(|| run_alone(&archive, session.as_ref()?)).or_else(|| session.clone());
     let desk = Desk::new(context.paths.policy(), std::time::Duration::ZERO);
-    let Notebook { ledger, guard, .. } = key.map(|key| desk.read(&key)).unwrap_or_default();
+    let mut notebook = Notebook::default();
+    if let Some(key) = &key {
+        notebook = desk.read(key);
+        go_on(&desk, &archive, evidence.payload.session(), key, &mut notebook);
+    }
+    let Notebook { ledger, guard, .. } = notebook;
     let name = resolved.team.as_ref().map(SafeName::as_str);
     let state = team_state(&archive, None, name, index, ledger);
     let as_of = index.map(|index| index.at.clone());
@@ -140,7 +147,8 @@ fn of_run(context: &Context, evidence: &Evidence<'_>, run: &str) -> Result<Scene
         past.open();
         for recorded in &record.events {
             let payload = Payload::from_raw(&recorded.payload);
-            past.team.ledger.observe(&backtest::judged(recorded, &payload));
+            let held_back = backtest::is_held_back(record, recorded);
+            remember(&backtest::judged(recorded, &payload), held_back, &[], &[], &mut past.team);
         }
         scene.as_of = record.events.last().map(|event| event.at.clone());
         scene.state = past.team;
@@ -212,6 +220,7 @@ fn decide(context: &Context, source: &Source, scene: &Scene, event: Judged<'_>, 
     let now = context.clock.now();
     let findings = judge(&source.policy, &Rules::of(&source.rules), &facts);
     let mut guard = scene.guard.clone();
+    guard.look(&scene.state);
     let judgement = weigh(&findings, &scene.state.key(), &mut guard, source.policy.max_blocks, |finding| {
         let allowed = || overrides.shutdown_of(&finding.about, &scene.state.members).is_some();
         (finding.gate == "premature-shutdown" && allowed()) || overrides.is_paused(finding.gate, team, now)

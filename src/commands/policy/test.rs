@@ -94,7 +94,12 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 fn expectations(file: &Path) -> Result<Vec<Expectation>> {
     let what = || format!("cannot read the expectations {}", file.display());
     let text = std::fs::read_to_string(file).map_err(|error| Error::caused(what(), error))?;
-    backtest::expectations(&text).map_err(|why| Error::caused(what(), why))
+    let expected = backtest::expectations(&text).map_err(|why| Error::caused(what(), why))?;
+    if expected.is_empty() {
+        let hint = "write at least one: {\"event\": \"<id>\", \"decision\": \"allow\"}";
+        return Err(Error::caused(what(), "nothing is expected in it").hint(hint));
+    }
+    Ok(expected)
 }
 
 fn held_against(

@@ -69,11 +69,7 @@ fn reason(checked: &Checked, decision: Decision, task: &str, more: usize) -> Str
     let (what, lines): (String, &[String]) = match &checked.outcome {
         Outcome::Passed => ("passed.".to_owned(), &[]),
         Outcome::Failed { exit, last_lines } => {
-            let kept = if checked.cached {
-                " when it ran, and nothing in the work tree has changed since"
-            } else {
-                ""
-            };
+            let kept = if checked.cached { ", run for another completion while this one waited" } else { "" };
             (format!("failed with exit {exit}{kept}. Mend what it found{again}."), last_lines)
         }
         Outcome::TimedOut { after, last_lines } => (
@@ -154,7 +150,7 @@ mod tests {
     #[test]
     fn a_result_that_was_kept_is_told_as_one() {
         let kept = Checked { cached: true, ..failed(&[]) };
-        assert_snapshot!(found(&[kept], Mode::Warn).reason, @"Warning: the check `cargo test` for task 3 failed with exit 101 when it ran, and nothing in the work tree has changed since. Mend what it found.");
+        assert_snapshot!(found(&[kept], Mode::Warn).reason, @"Warning: the check `cargo test` for task 3 failed with exit 101, run for another completion while this one waited. Mend what it found.");
     }
 
     #[test]

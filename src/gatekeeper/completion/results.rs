@@ -8,7 +8,7 @@ use blake3::{Hash, Hasher};
 use serde::{Deserialize, Serialize};
 
 use super::tree::{self, field};
-use super::{FAILURE_HOLDS, Outcome, PASS_HOLDS};
+use super::{Outcome, PASS_HOLDS};
 use crate::fs::{self, Lock};
 
 /// Results that are kept: the newest.
@@ -33,6 +33,13 @@ struct Kept {
     exit: i32,
     /// What it said last, when it failed.
     last_lines: Vec<String>,
+    /// How long before this was written it had begun, in milliseconds.
+    #[serde(default = "long")]
+    took_ms: u64,
+}
+
+fn long() -> u64 {
+    u64::MAX
 }
 
 impl Results {
@@ -50,22 +57,24 @@ impl Results {
         Some(hasher.finalize())
     }
 
-    /// The result for a key. It is believed for a while only: its cause may have been outside the tree.
-    pub fn find(&self, key: Hash) -> Option<Outcome> {
+    /// The result for a key. A pass is believed for a while only: its cause may have been outside the tree. A failure is
+    /// believed by those alone who asked, `waited` ago, before that run began: as good as a run of their own.
+    pub fn find(&self, key: Hash, waited: Duration) -> Option<Outcome> {
         let (bytes, metadata) = fs::read_regular(&self.path(key), LARGEST).ok()?;
         let kept: Kept = serde_json::from_slice(&bytes).ok().filter(|kept: &Kept| kept.v == 1)?;
         let age = metadata.modified().ok()?.elapsed().ok()?;
         if kept.exit == 0 {
             return (age < PASS_HOLDS).then_some(Outcome::Passed);
         }
-        (age < FAILURE_HOLDS).then_some(Outcome::Failed { exit: kept.exit, last_lines: kept.last_lines })
+        let began = age.saturating_add(Duration::from_millis(kept.took_ms));
+        (began < waited).then_some(Outcome::Failed { exit: kept.exit, last_lines: kept.last_lines })
     }
 
-    /// Keeps a pass or a failure; the oldest results go.
+    /// Keeps a pass or a failure of a run that began `took` ago; the oldest results go.
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn keep(&self, key: Hash, command: &str, outcome: &Outcome) -> io::Result<()> {
+    pub fn keep(&self, key: Hash, command: &str, outcome: &Outcome, took: Duration) -> io::Result<()> {
         let (exit, last_lines) = match outcome {
             Outcome::Passed => (0, Vec::new()),
             Outcome::Failed { exit, last_lines } => (*exit, last_lines.clone()),
@@ -73,7 +82,9 @@ impl Results {
                 return Ok(());
             }
         };
-        let kept = Kept { v: 1, command: command.to_owned(), exit, last_lines };
+        // Rounded up: what began at the moment of the asking did not begin after it.
+        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
+        let kept = Kept { v: 1, command: command.to_owned(), exit, last_lines, took_ms };
         fs::write_atomic(&self.path(key), &serde_json::to_vec(&kept)?, false)?;
         self.prune()
     }
@@ -122,31 +133,39 @@ mod tests {
         let results = Results::new(dir.path());
         let key = |number: usize| blake3::hash(&number.to_le_bytes());
         for number in 0..MOST + 5 {
-            results.keep(key(number), "true", &Outcome::Passed).unwrap();
+            results.keep(key(number), "true", &Outcome::Passed, Duration::ZERO).unwrap();
             let file = std::fs::File::options().append(true).open(results.path(key(number))).unwrap();
             let made = file.metadata().unwrap().modified().unwrap();
             file.set_modified(made - Duration::from_secs(1_000 - number as u64)).unwrap();
         }
         // The last one came with the time of its making, and was the newest then.
         assert_eq!(std::fs::read_dir(dir.path().join("checks")).unwrap().count(), MOST);
-        assert_eq!((results.find(key(4)), results.find(key(5))), (None, Some(Outcome::Passed)));
+        let find = |number| results.find(key(number), Duration::ZERO);
+        assert_eq!((find(4), find(5)), (None, Some(Outcome::Passed)));
         std::fs::write(results.path(key(5)), "{\"v\":1,").unwrap();
-        assert_eq!(results.find(key(5)), None);
+        assert_eq!(find(5), None);
     }
 
     #[test]
-    fn an_old_result_is_run_again() {
+    fn an_old_pass_is_run_again() {
         let dir = tempfile::tempdir().unwrap();
         let results = Results::new(dir.path());
         let key = blake3::hash(b"key");
-        let aged = |outcome: &Outcome| {
-            results.keep(key, "false", outcome).unwrap();
-            assert_eq!(results.find(key).as_ref(), Some(outcome));
-            let file = std::fs::File::options().append(true).open(results.path(key)).unwrap();
-            file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
-            results.find(key)
-        };
-        assert_eq!(aged(&Outcome::Failed { exit: 1, last_lines: vec!["no".to_owned()] }), None);
-        assert_eq!(aged(&Outcome::Passed), None);
+        results.keep(key, "true", &Outcome::Passed, Duration::ZERO).unwrap();
+        assert_eq!(results.find(key, Duration::ZERO), Some(Outcome::Passed));
+        let file = std::fs::File::options().append(true).open(results.path(key)).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        assert_eq!(results.find(key, Duration::ZERO), None);
+    }
+
+    #[test]
+    fn a_failure_is_believed_by_who_asked_before_its_run_began() {
+        let dir = tempfile::tempdir().unwrap();
+        let results = Results::new(dir.path());
+        let key = blake3::hash(b"key");
+        let failed = Outcome::Failed { exit: 1, last_lines: vec!["no".to_owned()] };
+        results.keep(key, "false", &failed, Duration::from_secs(1_000)).unwrap();
+        assert_eq!(results.find(key, Duration::from_secs(1_000)), None);
+        assert_eq!(results.find(key, Duration::from_secs(9_000)), Some(failed));
     }
 }

@@ -60,8 +60,37 @@ pub fn key(cwd: &Path) -> Option<Hash> {
     Some(hasher.finalize())
 }
 
+/// Attributes by which a file that changed may be the same to git: its line ends, its `$Id$`.
+const CONVERTED: [&str; 9] = [
+    ":(top,attr:text)",
+    ":(top,attr:text=auto)",
+    ":(top,attr:text=input)",
+    ":(top,attr:crlf)",
+    ":(top,attr:crlf=auto)",
+    ":(top,attr:crlf=input)",
+    ":(top,attr:eol=lf)",
+    ":(top,attr:eol=crlf)",
+    ":(top,attr:ident)",
+];
+/// Any file with an encoding of its own: an attribute whose values nobody can list.
+const ENCODED: [&str; 3] =
+    [":(top)", ":(top,exclude,attr:!working-tree-encoding)", ":(top,exclude,attr:-working-tree-encoding)"];
+
+/// Whether git is told to take some files that changed for the same: by their mode, their line ends, their kind, or
+/// without a look at all that the disk says of them. What is not read as a plain value counts as such.
+fn is_lenient(key: &str, value: &str) -> bool {
+    let value = value.to_lowercase();
+    let (on, off) = (["true", "yes", "on", "1"], ["false", "no", "off", "0", ""]);
+    match key {
+        "core.filemode" | "core.symlinks" | "core.trustctime" => !on.contains(&value.as_str()),
+        "core.autocrlf" => !off.contains(&value.as_str()),
+        "core.checkstat" => value != "default",
+        _ => false,
+    }
+}
+
 /// Whether git looks at all files as they are: it is not told to pass over some (`assume-unchanged`, `skip-worktree`) or
-/// over their modes, and none goes through a filter, which would be run.
+/// over a part of what they are, and none is converted, or goes through a filter, which would be run.
 fn sees_all(top: &Path) -> Option<bool> {
     let (mut tagged, mut configured) = (Vec::new(), Vec::new());
     git(top, &["config", "--null", "--list"], |bytes| configured.extend_from_slice(bytes))?;
@@ -69,7 +98,7 @@ fn sees_all(top: &Path) -> Option<bool> {
     for entry in configured.split(|byte| *byte == 0) {
         let entry = String::from_utf8_lossy(entry);
         let (key, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
-        if key == "core.filemode" && !matches!(&*value.to_lowercase(), "true" | "yes" | "on" | "1") {
+        if is_lenient(key, value) {
             return Some(false);
         }
         let name = key.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.'));
@@ -77,11 +106,11 @@ fn sees_all(top: &Path) -> Option<bool> {
     }
     filters.sort();
     filters.dedup();
-    for filter in filters {
-        let mut filtered = false;
-        let files = format!(":(top,attr:filter={filter})");
-        git(top, &["ls-files", "-z", "--", &files], |bytes| filtered |= !bytes.is_empty())?;
-        if filtered {
+    let filtered: Vec<String> =
+        filters.into_iter().map(|filter| format!(":(top,attr:filter={filter})")).collect();
+    let filtered: Vec<&str> = filtered.iter().map(String::as_str).collect();
+    for files in [CONVERTED.as_slice(), &ENCODED, &filtered] {
+        if !files.is_empty() && any(top, files)? {
             return Some(false);
         }
     }
@@ -89,6 +118,13 @@ fn sees_all(top: &Path) -> Option<bool> {
     let passed_over =
         |entry: &[u8]| entry.first().is_some_and(|tag| tag.is_ascii_lowercase() || *tag == b'S');
     Some(!tagged.split(|byte| *byte == 0).any(passed_over))
+}
+
+/// Whether git knows any of these files.
+fn any(top: &Path, files: &[&str]) -> Option<bool> {
+    let mut some = false;
+    git(top, &[&["ls-files", "-z", "--"], files].concat(), |bytes| some |= !bytes.is_empty())?;
+    Some(some)
 }
 
 /// What differs from the last commit.
@@ -181,7 +217,8 @@ fn line(dir: &Path, args: &[&str]) -> Option<Vec<u8>> {
 /// does not answer.
 fn git(dir: &Path, args: &[&str], take: impl FnMut(&[u8])) -> Option<()> {
     let mut command = Command::new("git");
-    command.args(["-c", "core.fsmonitor=false", "-c", "core.quotePath=true"]).args(args).current_dir(dir);
+    command.args(["-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false"]);
+    command.args(["-c", "core.quotePath=true"]).args(args).current_dir(dir);
     command.env("GIT_OPTIONAL_LOCKS", "0").env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_EXTERNAL_DIFF"] {
         command.env_remove(name);

@@ -13,7 +13,7 @@ pub fn due<'a>(policy: &'a Policy, facts: &Facts<'_>) -> Vec<&'a Check> {
     let payload = facts.event.payload;
     let task = payload.text("task_id").and_then(|id| facts.team.tasks.get(id));
     let subject = task.and_then(|task| task.subject.as_deref()).or_else(|| payload.text("task_subject"));
-    let owner = task.and_then(|task| task.owner.as_deref()).or_else(|| payload.text("teammate_name"));
+    let owner = task.and_then(|task| facts.team.owner(task)).or_else(|| payload.text("teammate_name"));
     let team = facts.team.name.as_deref();
     let meant = |pattern: &str, text: Option<&str>| pattern::glob(pattern, text.unwrap_or_default());
     let due = settings.check.iter().filter(|check| {

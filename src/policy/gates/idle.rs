@@ -1,9 +1,8 @@
 //! A teammate that goes idle: whose idle it is, and whether it may be kept from it.
 
 use crate::config::Mode;
-use crate::event::LEAD;
 use crate::payload::Kind;
-use crate::policy::{Facts, Reason};
+use crate::policy::{Facts, Reason, observe};
 
 /// The teammate that goes idle, unless it must not be disturbed: one that was asked to stop, or has mail, which is
 /// delivered at idle alone; and not a child whose idle is told under its parent's name.
@@ -12,8 +11,7 @@ pub fn idler<'a>(facts: &Facts<'a>) -> Option<&'a str> {
     if event.kind != Kind::TeammateIdle {
         return None;
     }
-    let told = event.payload.text("teammate_name").filter(|name| !name.is_empty());
-    let name = told.or(event.actor.name.as_deref()).filter(|name| *name != LEAD)?;
+    let name = observe::idler(event)?;
     let deeds = team.ledger.of(name);
     let has_mail = team.mail.get(name).is_some_and(|count| *count > 0);
     (!is_child(facts, name) && !deeds.stopping && !has_mail).then_some(name)

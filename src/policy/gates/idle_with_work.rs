@@ -16,11 +16,9 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
     if waits(settings, team, name) {
         return None;
     }
-    let held: Vec<&Task> = team.owned(name, "in_progress").collect();
-    if !held.is_empty() {
-        let free: Vec<&Task> =
-            held.iter().copied().filter(|task| !is_held_up(settings, team, task)).collect();
-        let named = if free.is_empty() { held } else { free };
+    let named: Vec<&Task> =
+        team.owned(name, "in_progress").filter(|task| !is_held_up(settings, team, task)).collect();
+    if !named.is_empty() {
         let key = &settings.waiting_key;
         let reason =
             goes_idle(settings.mode, name, " while owning ", " while you own ").tasks(&named).then(".");
@@ -49,18 +47,27 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
     Some(finding(GATE, "idle-with-free-task", settings.mode, name, reason))
 }
 
-/// Whether it waits: for an answer, or because each of its tasks is held up.
+/// Whether it waits: for an answer, or because all that it works on is held up, or, where it works on nothing, all that it
+/// has not begun.
 fn waits(settings: &IdleWithWork, team: &TeamState, name: &str) -> bool {
-    let mut own = team.owned(name, "in_progress").chain(team.owned(name, "pending")).peekable();
+    let all_held_up = |status| {
+        let mut tasks = team.owned(name, status).peekable();
+        tasks.peek()?;
+        Some(tasks.all(|task| is_held_up(settings, team, task)))
+    };
     team.ledger.of(name).awaits_answer()
-        || (own.peek().is_some() && own.all(|task| is_held_up(settings, team, task)))
+        || all_held_up("in_progress").or_else(|| all_held_up("pending")).unwrap_or(false)
 }
 
 /// Whether a task waits for another, or its owner says that it waits.
 fn is_held_up(settings: &IdleWithWork, team: &TeamState, task: &Task) -> bool {
+    says_that_it_waits(settings, task) || team.blockers(task).next().is_some()
+}
+
+/// Whether its owner says in the task's metadata that it waits.
+pub fn says_that_it_waits(settings: &IdleWithWork, task: &Task) -> bool {
     let said = task.raw.get("metadata").and_then(|metadata| metadata.get(&settings.waiting_key));
-    let waits = said.is_some_and(|said| !matches!(said, Value::Null | Value::Bool(false)) && said != "");
-    waits || team.blockers(task).next().is_some()
+    said.is_some_and(|said| !matches!(said, Value::Null | Value::Bool(false)) && said != "")
 }
 
 fn is_free(team: &TeamState, task: &Task) -> bool {

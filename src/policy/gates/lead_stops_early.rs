@@ -1,12 +1,13 @@
 //! The lead's turn ends while work in progress is nobody's.
 
-use serde_json::Value;
+use std::collections::BTreeSet;
 
-use super::{actor, finding};
+use super::at_work::{has_mail, is_at_work, other_runs, runs_any};
+use super::idle_with_work::says_that_it_waits;
+use super::{actor, finding, teammates};
 use crate::config::Policy;
 use crate::event::{ActorKind, LEAD};
 use crate::payload::Kind;
-use crate::policy::ledger::mark;
 use crate::policy::{Facts, Finding, Reason};
 use crate::team::Task;
 
@@ -15,8 +16,13 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
     if facts.event.kind != Kind::Stop || facts.event.actor.kind != ActorKind::Lead {
         return None;
     }
+    // Mail wakes the lead as well: its turn ends, and the next begins.
+    if has_mail(facts, LEAD) {
+        return None;
+    }
     let open = facts.team.tasks.values().filter(|task| task.status.as_deref() == Some("in_progress"));
-    let open: Vec<&Task> = open.filter(|task| !is_attended(facts, task)).collect();
+    let open: Vec<&Task> =
+        open.filter(|task| !is_attended(policy, facts, task, &mut BTreeSet::new())).collect();
     if open.is_empty() {
         return None;
     }
@@ -27,27 +33,35 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
     Some(finding("lead-stops-early", "lead-stops-with-open-work", mode, actor(facts), reason))
 }
 
-/// Whether a teammate is at work on the task: its owner, or, where the owner can not be told, anybody but the lead.
-fn is_attended(facts: &Facts<'_>, task: &Task) -> bool {
-    let ledger = &facts.team.ledger;
-    let meant = |name: &str| task.owner.as_deref().map_or(name != LEAD, |owner| owner == name);
-    let in_turn = ledger.members.iter().any(|(name, deeds)| deeds.turn && meant(name));
-    // Mail wakes whoever has it.
-    let woken =
-        task.owner.as_ref().is_some_and(|owner| facts.team.mail.get(owner).is_some_and(|count| *count > 0));
-    in_turn || (task.owner.as_deref() != Some(LEAD) && (woken || runs(facts, meant)))
+/// Whether somebody is at work on the task, or on what it waits for. Each task is looked at once: tasks may wait for each
+/// other.
+fn is_attended<'a>(policy: &Policy, facts: &Facts<'a>, task: &'a Task, seen: &mut BTreeSet<&'a str>) -> bool {
+    let team = facts.team;
+    seen.insert(&task.id)
+        && (is_worked_on(facts, task)
+            || says_that_it_waits(&policy.idle_with_work, task)
+            || team.blockers(task).any(|blocker| is_attended(policy, facts, blocker, seen)))
 }
 
-/// Whether the client says that such a teammate runs. Which one is known by what it was spawned for; where it is not,
-/// it may be the one.
-fn runs(facts: &Facts<'_>, meant: impl Fn(&str) -> bool) -> bool {
-    let ledger = &facts.team.ledger;
-    let tasks = facts.event.payload.field("background_tasks").and_then(Value::as_array);
-    tasks.into_iter().flatten().any(|task| {
-        let text = |key: &str| task.get(key).and_then(Value::as_str);
-        let known = text("description").and_then(|words| ledger.described.get(&mark(words)));
-        text("type") == Some("teammate")
-            && text("status") == Some("running")
-            && known.filter(|name| !name.is_empty()).is_none_or(|name| meant(name))
-    })
+/// Whether its owner is at work, or a teammate that the owner asked something; where nobody owns it, any teammate. What the
+/// lead owns, and what nobody does, may be a subagent's or a shell's.
+fn is_worked_on(facts: &Facts<'_>, task: &Task) -> bool {
+    let names = teammates(facts);
+    match facts.team.owner(task) {
+        Some(LEAD) => other_runs(facts),
+        Some(owner) => {
+            let deeds = facts.team.ledger.of(owner);
+            let mut asked = deeds.awaits().filter(|whom| *whom != LEAD);
+            is_at_work(facts, owner)
+                || asked.any(|whom| match whom {
+                    "*" => names.iter().any(|name| is_at_work(facts, name)),
+                    whom => is_at_work(facts, whom),
+                })
+        }
+        None => {
+            names.iter().any(|name| is_at_work(facts, name))
+                || other_runs(facts)
+                || (names.is_empty() && runs_any(facts))
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! One file a gate. Each is asked only while it is on.
 
+mod at_work;
 pub mod completion_check;
+mod ending;
 mod idle;
 mod idle_with_work;
 mod lead_stops_early;
@@ -14,7 +16,7 @@ mod unfinished_dependencies;
 
 use super::{Facts, Finding, Reason};
 use crate::config::{Mode, Policy};
-use crate::event::LEAD;
+use crate::event::{ActorKind, LEAD};
 
 /// The gate that a shutdown meets.
 pub const PREMATURE_SHUTDOWN: &str = "premature-shutdown";
@@ -41,9 +43,10 @@ fn finding(gate: &'static str, code: &'static str, mode: Mode, about: &str, reas
     Finding { gate, code, decision: mode.into(), about, reason, rule: None, place: None, lasting: false }
 }
 
-/// The actor, as the guard counts it.
+/// The actor, as the guard counts it: whoever comes to lead a team was the same before.
 fn actor<'a>(facts: &Facts<'a>) -> &'a str {
-    facts.event.actor.shown()
+    let actor = facts.event.actor;
+    if actor.kind == ActorKind::Lead { LEAD } else { actor.shown() }
 }
 
 /// The teammates: those in the roster, else, where the roster is not known, those that did something.

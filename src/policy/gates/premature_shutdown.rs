@@ -1,25 +1,10 @@
 //! Stopping a teammate that has not finished.
 
-use super::{PREMATURE_SHUTDOWN, actor, finding, teammates};
+use super::ending::{Act, act};
+use super::{PREMATURE_SHUTDOWN, actor, finding};
 use crate::config::{Mode, Policy, PrematureShutdown};
-use crate::event::LEAD;
-use crate::payload::{Kind, Message, MessageKind};
-use crate::policy::ledger::spelled;
-use crate::policy::observe::stopped;
-use crate::policy::{Facts, Finding, Reason};
+use crate::policy::{Decision, Facts, Finding, Reason};
 use crate::team::Task;
-
-/// An act that ends members.
-enum Act {
-    /// The lead asks them to stop.
-    Ask,
-    /// TaskStop ends one at once.
-    Stop,
-    /// TeamDelete takes the team away.
-    Delete,
-    /// A teammate agrees to stop.
-    Agree,
-}
 
 /// Why a member has not finished.
 enum Open<'a> {
@@ -46,6 +31,9 @@ pub fn others(policy: &Policy, facts: &Facts<'_>) -> Vec<Finding> {
 fn all(policy: &Policy, facts: &Facts<'_>) -> Vec<Finding> {
     let settings = &policy.premature_shutdown;
     let Some((act, whom)) = act(facts) else { return Vec::new() };
+    if let Act::StopOne(word, certainly) = act {
+        return one_of(settings, facts, (word, certainly), &whom).into_iter().collect();
+    }
     let objects = |name| {
         let (mode, open) = unfinished(settings, facts, &act, name)?;
         Some(objection(facts, &act, (mode, name), &open))
@@ -53,13 +41,13 @@ fn all(policy: &Policy, facts: &Facts<'_>) -> Vec<Finding> {
     whom.into_iter().filter_map(objects).collect()
 }
 
-fn objection(facts: &Facts<'_>, act: &Act, (mode, name): (Mode, &str), open: &Open<'_>) -> Finding {
+fn objection(facts: &Facts<'_>, act: &Act<'_>, (mode, name): (Mode, &str), open: &Open<'_>) -> Finding {
     let code = match (act, open) {
         (Act::Agree, _) => "approval-with-open-work",
         (Act::Ask, Open::Report) => "shutdown-without-report",
         (Act::Ask, _) => "shutdown-of-busy-teammate",
-        (Act::Stop, Open::Report) => "stop-without-report",
-        (Act::Stop, _) => "stop-of-busy-teammate",
+        (Act::Stop | Act::StopOne(..), Open::Report) => "stop-without-report",
+        (Act::Stop | Act::StopOne(..), _) => "stop-of-busy-teammate",
         (Act::Delete, Open::Report) => "deletion-without-report",
         (Act::Delete, _) => "deletion-of-busy-team",
     };
@@ -67,67 +55,27 @@ fn objection(facts: &Facts<'_>, act: &Act, (mode, name): (Mode, &str), open: &Op
     finding(PREMATURE_SHUTDOWN, code, mode, about, reason(act, mode, name, open))
 }
 
-/// What is done to whom, if it is anything that ends a member. The lead is another gate's concern.
-fn act<'a>(facts: &Facts<'a>) -> Option<(Act, Vec<&'a str>)> {
-    let payload = facts.event.payload;
-    if facts.event.kind != Kind::PreToolUse {
-        return None;
-    }
-    let (act, whom) = match payload.tool()? {
-        "TeamDelete" => (Act::Delete, teammates(facts)),
-        "TaskStop" => {
-            let ledger = &facts.team.ledger;
-            let name = |word| member(facts, word).unwrap_or_else(|| ledger.named(word));
-            (Act::Stop, stopped(payload.tool_input()).map(name).collect())
-        }
-        "SendMessage" => {
-            let message = Message::of(payload.tool_input(), payload.tool_response())?;
-            match (&message.kind, message.to.as_deref()) {
-                (MessageKind::ShutdownRequest, Some("*")) => (Act::Ask, teammates(facts)),
-                (MessageKind::ShutdownRequest, Some(to)) => (Act::Ask, vec![member(facts, to)?]),
-                (MessageKind::ShutdownResponse { approve: true }, _) => {
-                    let own = facts.event.actor.name.as_deref().filter(|name| has(facts, name));
-                    let name = own.or_else(|| member(facts, message.asked()?))?;
-                    (Act::Agree, vec![name])
-                }
-                _ => return None,
-            }
-        }
-        _ => return None,
-    };
-    Some((act, whom.into_iter().filter(|name| *name != LEAD).collect()))
-}
-
-/// The member that a word of the payload means, as the state of the team spells it: whoever is not there has no work.
-fn member<'a>(facts: &Facts<'a>, word: &str) -> Option<&'a str> {
-    let name = facts.team.ledger.named(word);
-    let roster = || facts.team.members.iter().map(String::as_str);
-    let owners = || facts.team.tasks.values().filter_map(|task| task.owner.as_deref());
-    let doers = || facts.team.ledger.members.keys().map(String::as_str);
-    // The roster's spelling first: who was once spoken to by another is in the ledger by it.
-    spelled(name, roster).or_else(|| spelled(name, owners)).or_else(|| spelled(name, doers))
-}
-
-fn has(facts: &Facts<'_>, name: &str) -> bool {
-    member(facts, name).is_some()
-}
-
-/// The tasks that somebody owns in a status, also where the owner is spelled in another case than any member.
-fn owned<'a>(facts: &Facts<'a>, name: &'a str, status: &'a str) -> impl Iterator<Item = &'a Task> {
-    let team = facts.team;
-    team.tasks.values().filter(move |task| {
-        let owner = task.owner.as_deref().unwrap_or_default();
-        let same = owner == name
-            || (owner.to_lowercase() == name.to_lowercase()
-                && !team.members.iter().any(|member| member == owner));
-        same && task.status.as_deref() == Some(status)
-    })
+/// What there is to find where one of these is stopped, and which is not known: it is held back only where it is certain
+/// that one is, and none of them has finished.
+fn one_of(
+    settings: &PrematureShutdown,
+    facts: &Facts<'_>,
+    (word, certainly): (&str, bool),
+    whom: &[&str],
+) -> Option<Finding> {
+    let act = Act::StopOne(word, certainly);
+    let open = whom.iter().filter_map(|name| Some((*name, unfinished(settings, facts, &act, name)?)));
+    let open: Vec<_> = open.collect();
+    let all_block = open.len() == whom.len() && open.iter().all(|(_, (mode, _))| *mode == Mode::Block);
+    let (name, (mode, left)) = open.iter().max_by_key(|(_, (mode, _))| Decision::from(*mode))?;
+    let mode = if certainly && all_block { *mode } else { Mode::Warn };
+    Some(objection(facts, &act, (mode, name), left))
 }
 
 fn unfinished<'a>(
     settings: &PrematureShutdown,
     facts: &Facts<'a>,
-    act: &Act,
+    act: &Act<'_>,
     name: &'a str,
 ) -> Option<(Mode, Open<'a>)> {
     let team = facts.team;
@@ -136,8 +84,8 @@ fn unfinished<'a>(
     if settings.exempt.iter().any(|exempt| exempt == name) || (own && deeds.let_go) {
         return None;
     }
-    let pending = owned(facts, name, "pending").filter(|_| settings.pending);
-    let tasks: Vec<&Task> = owned(facts, name, "in_progress").chain(pending).collect();
+    let pending = team.owned(name, "pending").filter(|_| settings.pending);
+    let tasks: Vec<&Task> = team.owned(name, "in_progress").chain(pending).collect();
     if !tasks.is_empty() {
         return Some((settings.mode, Open::Tasks(tasks)));
     }
@@ -152,11 +100,12 @@ fn unfinished<'a>(
     (without && deeds.owes_report()).then_some((settings.without_tasks, Open::Report))
 }
 
-fn reason(act: &Act, mode: Mode, name: &str, open: &Open<'_>) -> Reason {
+fn reason(act: &Act<'_>, mode: Mode, name: &str, open: &Open<'_>) -> Reason {
     let reason = Reason::of(mode);
     let reason = match act {
         Act::Ask => reason.then("a shutdown request to ").name(name),
         Act::Stop => reason.then("stopping ").name(name),
+        Act::StopOne(word, _) => reason.then("stopping ").name(word).then(", which may be ").name(name),
         Act::Delete => reason.then("deleting the team of ").name(name),
         Act::Agree => reason.then("approving your shutdown"),
     };

@@ -1,13 +1,19 @@
 //! How many teammates there may be, and which.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::{actor, finding, teammates};
+use crate::clock;
 use crate::config::Policy;
 use crate::payload::Kind;
 use crate::policy::{Facts, Finding, Reason, pattern};
 
 const GATE: &str = "team-size";
+
+/// How long a spawn that has begun counts, in seconds: one that failed, or that somebody refused, never comes back.
+const SPAWNING: i64 = 30;
 
 /// Globs that a reason lists.
 const LISTED: usize = 10;
@@ -23,10 +29,15 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
     let object = |code, reason| Some(finding(GATE, code, settings.mode, actor(facts), reason));
     let reason = Reason::of(settings.mode).then("spawning ").name(name);
     let there = teammates(facts);
-    if settings.most > 0 && there.len() >= settings.most as usize {
+    let coming = spawning(facts).filter(|other| *other != name && !there.contains(other)).count();
+    let count = there.len() + coming;
+    if settings.most > 0 && count >= settings.most as usize {
+        let begun = match coming {
+            0 => String::new(),
+            _ => format!(" ({coming} of them being spawned)"),
+        };
         let reason = reason.then(&format!(
-            ": the team has {} teammates, and {} are the most. Give the work to one of them, or shut one down that has finished.",
-            there.len(),
+            ": the team has {count} teammates{begun}, and {} are the most. Give the work to one of them, or shut one down that has finished.",
             settings.most
         ));
         return object("too-many-teammates", reason);
@@ -45,6 +56,17 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
         return object("model-not-allowed", listed(reason, &settings.models));
     }
     None
+}
+
+/// Who is being spawned: it is in no roster yet.
+fn spawning<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a str> {
+    let now = clock::parse(facts.event.at);
+    let names = facts.team.ledger.begun.values().filter_map(move |began| {
+        let (name, at) = began.spawns.as_ref()?;
+        let since = now?.signed_duration_since(clock::parse(at)?).num_seconds();
+        (since.abs() < SPAWNING).then_some(name.as_str())
+    });
+    names.collect::<BTreeSet<_>>().into_iter()
 }
 
 /// What is allowed, the first few: a project's file may say it, hence in quotation marks.

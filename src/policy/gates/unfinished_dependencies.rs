@@ -38,7 +38,7 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
     if blockers.is_empty() {
         return None;
     }
-    let whose = facts.event.actor.name.as_deref().or(task.owner.as_deref());
+    let whose = facts.event.actor.name.as_deref().or_else(|| team.owner(task));
     let reason = Reason::of(mode)
         .then(doing)
         .tasks(&[task])

@@ -28,9 +28,9 @@ fn both_shapes_of_a_message_tell_its_recipient_and_are_said_by_its_sender() {
         let mut sent = after("SendMessage", input);
         sent["tool_response"]["routing"] = json!({"sender": "alice"});
         scene.happens(&Actor::unknown(), &sent);
-        assert!(bob(&scene).told_at.is_some() && bob(&scene).said_at.is_none() && bob(&scene).owes_report());
+        assert!(bob(&scene).told().is_some() && bob(&scene).said.is_none() && bob(&scene).owes_report());
         let alice = scene.team.ledger.of("alice");
-        assert!(alice.awaits_answer() && alice.told_at.is_none());
+        assert!(alice.awaits_answer() && alice.told().is_none());
     }
 }
 
@@ -62,7 +62,7 @@ fn a_task_tells_its_owner_unless_the_owner_took_it() {
     let take = json!({"taskId": "1", "owner": "bob", "status": "in_progress"});
     scene.happens(&mate("bob"), &after("TaskUpdate", take.clone()));
     scene.happens(&Actor::unknown(), &after("TaskUpdate", take));
-    assert_eq!(bob(&scene).told_at, None);
+    assert_eq!(bob(&scene).told(), None);
     assert!(scene.team.ledger.tasked);
     scene.happens(&lead(), &after("TaskUpdate", json!({"taskId": "1", "owner": "bob"})));
     assert!(bob(&scene).owes_report());
@@ -81,7 +81,7 @@ fn a_spawn_tells_and_its_first_turn_may_begin_before_it() {
     let mut spawned = used(after("Agent", input), "s");
     spawned["tool_response"] = json!({"status": "teammate_spawned", "name": "bob", "agent_id": "abob-1"});
     scene.happens(&lead(), &spawned);
-    assert!(bob(&scene).turn && bob(&scene).told_at.is_some() && !bob(&scene).owes_report());
+    assert!(bob(&scene).turn && bob(&scene).told().is_some() && !bob(&scene).owes_report());
     assert_eq!(scene.team.ledger.named("abob-1"), "bob");
 }
 
@@ -89,7 +89,7 @@ fn a_spawn_tells_and_its_first_turn_may_begin_before_it() {
 fn who_was_asked_to_stop_is_stopping_until_the_answer() {
     let mut scene = Scene::with(&[]);
     scene.happens(&lead(), &after("SendMessage", ask("bob")));
-    assert!(bob(&scene).stopping && bob(&scene).told_at.is_none());
+    assert!(bob(&scene).stopping && bob(&scene).told().is_none());
     let refusal = json!({"type": "shutdown_response", "request_id": "shutdown-1@bob", "approve": false, "content": "no"});
     scene.happens(&Actor::unknown(), &after("SendMessage", refusal));
     assert!(!bob(&scene).stopping);
@@ -105,7 +105,8 @@ fn a_pane_that_closes_takes_its_member_and_a_deleted_team_everybody() {
     scene.happens(&mate("bob"), &json!({"hook_event_name": "SessionEnd"}));
     assert!(!scene.team.ledger.members.contains_key("bob"));
     scene.happens(&lead(), &after("TeamDelete", json!({})));
-    assert_eq!(scene.team.ledger, Ledger::default());
+    let order = scene.team.ledger.order;
+    assert_eq!(scene.team.ledger, Ledger { order, ..Ledger::default() });
 }
 
 #[test]

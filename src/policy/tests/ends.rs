@@ -63,8 +63,15 @@ fn a_team_is_not_deleted_while_a_teammate_is_busy() {
     let found = scene.judge(&lead(), &delete);
     assert_eq!((found[0].code, found[0].about.as_str()), ("deletion-of-busy-team", "team-lead"));
     assert!(found[0].reason.contains("bob") && found[0].reason.contains("task 2"));
-    // Who has left is no teammate, and the lead may delete what it works on itself.
-    scene.team.members.retain(|name| name != "bob");
+    // Who is not in the roster is one all the same, unless it was seen to leave.
+    scene.team.members.retain(|name| name == "team-lead");
+    assert_eq!(scene.codes(&lead(), &delete), [("deletion-of-busy-team", BLOCK)]);
+    scene.happens(&mate("bob"), &json!({"hook_event_name": "SessionEnd"}));
+    assert!(scene.codes(&lead(), &delete).is_empty());
+    scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStart"}));
+    assert_eq!(scene.codes(&lead(), &delete).len(), 1, "it is back");
+    // The lead may delete what it works on itself, and what nobody owns.
+    scene.task(json!({"id": "2", "status": "pending"}));
     scene.task(json!({"id": "4", "status": "in_progress", "owner": "team-lead"}));
     assert!(scene.codes(&lead(), &delete).is_empty());
 }

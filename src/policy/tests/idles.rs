@@ -42,6 +42,7 @@ fn a_task_that_goes_to_and_fro_does_not_keep_its_owner_for_ever() {
         for owner in owners.iter().cycle().take(20) {
             let status = if owner.is_empty() { "pending" } else { "in_progress" };
             scene.task(json!({"id": "1", "status": status, "owner": owner}));
+            guard.look(&scene.team);
             for finding in scene.judge(&mate("bob"), &idle("bob")) {
                 let verdict = settle(&finding, &scene.team.key(), &mut guard, 3, false);
                 blocks += usize::from(verdict.decision == Decision::Block);
@@ -60,8 +61,12 @@ fn who_waits_for_a_task_is_left_alone() {
     let mut scene = held();
     scene.task(json!({"id": "2", "status": "in_progress", "owner": "bob", "blockedBy": ["1"]}));
     assert!(idles(&mut scene, "bob").is_empty());
+    // What it has not begun is not what it works on.
     scene.task(json!({"id": "3", "status": "pending", "owner": "bob"}));
-    assert_eq!(idles(&mut scene, "bob").len(), 1, "not all of its tasks wait");
+    assert!(idles(&mut scene, "bob").is_empty());
+    scene.task(json!({"id": "4", "status": "in_progress", "owner": "bob"}));
+    let found = scene.judge(&mate("bob"), &idle("bob"));
+    assert!(found[0].reason.contains("task 4") && !found[0].reason.contains("task 2"));
 }
 
 #[test]
@@ -150,7 +155,7 @@ fn the_lead_does_not_stop_while_nobody_works_on_what_is_in_progress() {
     let running = json!({"hook_event_name": "Stop", "background_tasks": [
         {"id": "t1", "type": "teammate", "status": "running", "description": "Review it"}]});
     assert!(scene.codes(&lead(), &running).is_empty());
-    scene.team.ledger.described.insert(mark("Review it"), "alice".to_owned());
+    scene.team.ledger.spawned_for.insert(mark("Review it"), vec!["alice".to_owned()]);
     assert_eq!(scene.codes(&lead(), &running).len(), 1, "somebody else runs");
     scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStart"}));
     assert!(scene.codes(&lead(), &stop).is_empty());

@@ -75,3 +75,36 @@ fn teammates_are_spawned_as_the_settings_allow() {
         "a subagent is no teammate"
     );
 }
+
+#[test]
+fn teammates_that_are_being_spawned_count_as_well() {
+    let mut scene = Scene::with(&[]);
+    scene.team.members.truncate(1);
+    (scene.policy.team_size.mode, scene.policy.team_size.most) = (Mode::Block, 1);
+    let spawn = |name: &str, id: &str| {
+        let mut spawn = before("Agent", json!({"name": name}));
+        spawn["tool_use_id"] = json!(id);
+        spawn
+    };
+    assert!(scene.codes(&lead(), &spawn("dave", "1")).is_empty());
+    scene.happens(&lead(), &spawn("dave", "1"));
+    let found = scene.judge(&lead(), &spawn("erin", "2"));
+    assert_eq!(found[0].code, "too-many-teammates");
+    assert!(found[0].reason.contains("1 teammates (1 of them being spawned)"), "{}", found[0].reason);
+    assert!(scene.codes(&lead(), &spawn("dave", "2")).is_empty(), "it is tried again");
+    scene.team.members.push("dave".to_owned());
+    scene.policy.team_size.most = 2;
+    assert!(scene.codes(&lead(), &spawn("erin", "2")).is_empty(), "it is in the roster by now");
+    scene.team.members.pop();
+    scene.policy.team_size.most = 1;
+    // One that was refused or failed is forgotten at the end of the turn, or after a while.
+    let mut scenes = [scene.clone(), scene.clone(), scene];
+    scenes[0].happens(&lead(), &json!({"hook_event_name": "Stop"}));
+    let mut failed = spawn("dave", "1");
+    (failed["hook_event_name"], failed["tool_response"]) = (json!("PostToolUse"), json!({"success": false}));
+    scenes[1].happens(&lead(), &failed);
+    (0..30).for_each(|_| drop(scenes[2].codes(&lead(), &spawn("frank", "3"))));
+    for mut scene in scenes {
+        assert!(scene.codes(&lead(), &spawn("erin", "2")).is_empty());
+    }
+}

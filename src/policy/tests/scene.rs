@@ -9,7 +9,7 @@ use crate::policy::{Decision, Facts, Finding, Judged, Rules, TeamState, judge};
 use crate::team::Task;
 
 /// A team, its policy, and a clock that moves with each event.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub struct Scene {
     pub team: TeamState,
     pub policy: Policy,
@@ -73,6 +73,11 @@ impl Scene {
         self.team.tasks.insert(task.id.clone(), task);
     }
 
+    /// Sets the clock back to the beginning.
+    pub fn turn_back(&mut self) {
+        self.clock = 0;
+    }
+
     fn at(&mut self) -> String {
         self.clock += 1;
         format!("2026-01-01T00:{:02}:{:02}.000Z", self.clock / 60, self.clock % 60)
@@ -93,9 +98,19 @@ impl Scene {
 
     /// Lets an event happen.
     pub fn happens(&mut self, actor: &Actor, fields: &Value) {
+        self.observes(actor, fields, false);
+    }
+
+    /// Holds an event back that is no tool's.
+    pub fn is_held_back(&mut self, actor: &Actor, fields: &Value) {
+        self.observes(actor, fields, true);
+    }
+
+    fn observes(&mut self, actor: &Actor, fields: &Value, held_back: bool) {
         let (at, payload) = (self.at(), payload(fields));
         let kind = payload.kind();
-        self.team.ledger.observe(&Judged { id: "e", at: &at, kind, session: None, actor, payload: &payload });
+        let event = Judged { id: "e", at: &at, kind, session: None, actor, payload: &payload };
+        self.team.observe(&event, held_back);
     }
 
     /// Lets a message be sent.

@@ -39,7 +39,7 @@ pub fn play(name: &str, policy: &Policy, mut look: impl FnMut(&Facts<'_>)) -> Ve
         let facts = Facts { event, team: &team };
         look(&facts);
         found.push(Found { step, findings: judge(policy, &Rules::of(&[]), &facts), team: team.clone() });
-        team.ledger.observe(&event);
+        team.observe(&event, false);
     }
     found
 }

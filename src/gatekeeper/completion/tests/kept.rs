@@ -8,7 +8,7 @@ use super::Bed;
 #[test]
 fn a_result_holds_as_long_as_the_work_tree_is_as_it_was() {
     let bed = Bed::repository();
-    let check = bed.counted("echo no; exit 7");
+    let check = bed.counted("true");
     let mut runs = 0;
     let mut again = |what: &str| {
         let (first, second) = (bed.run(&check), bed.run(&check));
@@ -35,6 +35,55 @@ fn a_result_holds_as_long_as_the_work_tree_is_as_it_was() {
     again("after a commit");
     bed.write("ignored", "one");
     assert!(bed.run(&check).cached, "what is ignored does not count");
+}
+
+#[test]
+fn a_failure_is_not_held_against_who_mended_it_where_git_does_not_look() {
+    let bed = Bed::repository();
+    let check = bed.counted("test -e ignored");
+    assert!(matches!(bed.run(&check).outcome, Outcome::Failed { .. }));
+    bed.write("ignored", "installed");
+    assert_eq!((bed.run(&check).outcome, bed.runs()), (Outcome::Passed, 2));
+}
+
+#[test]
+fn where_git_takes_what_changed_for_the_same_nothing_is_kept() {
+    let attributes = [
+        "* text=auto",
+        "tracked ident",
+        "tracked eol=crlf",
+        "tracked crlf=input",
+        "* working-tree-encoding=UTF-16",
+    ];
+    let settings = [
+        ["core.autocrlf", "true"],
+        ["core.autocrlf", "input"],
+        ["core.symlinks", "false"],
+        ["core.trustctime", "false"],
+        ["core.checkStat", "minimal"],
+    ];
+    let prepare: Vec<(String, Bed)> = attributes
+        .iter()
+        .map(|line| {
+            let bed = Bed::repository();
+            std::fs::write(bed.tree().join(".git/info/attributes"), format!("{line}\n")).unwrap();
+            ((*line).to_owned(), bed)
+        })
+        .chain(settings.iter().map(|[key, value]| {
+            let bed = Bed::repository();
+            bed.git(&["config", key, value]);
+            (format!("{key}={value}"), bed)
+        }))
+        .collect();
+    for (name, bed) in &prepare {
+        let check = bed.counted("true");
+        assert_eq!((bed.run(&check).cached, bed.run(&check).cached), (false, false), "{name}");
+    }
+    let plain = Bed::repository();
+    std::fs::write(plain.tree().join(".git/info/attributes"), "*.png -text\n* -ident diff=c\n").unwrap();
+    plain.git(&["config", "core.autocrlf", "false"]);
+    let check = plain.counted("true");
+    assert_eq!((plain.run(&check).cached, plain.run(&check).cached), (false, true));
 }
 
 #[test]

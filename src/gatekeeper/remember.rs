@@ -1,0 +1,46 @@
+//! What an event leaves behind: the same at a hook and in a back-test.
+
+use crate::payload::{Kind, Message, MessageKind};
+use crate::policy::gates::PREMATURE_SHUTDOWN;
+use crate::policy::{Decision, Finding, Judged, TeamState, Verdict};
+
+/// Takes the event into the ledger, unless it is a tool that was held back: such a one never ran.
+pub fn remember(
+    event: &Judged<'_>,
+    held_back: bool,
+    verdicts: &[Verdict],
+    findings: &[Finding],
+    team: &mut TeamState,
+) {
+    if held_back && event.kind == Kind::PreToolUse {
+        return;
+    }
+    team.observe(event, held_back);
+    // A request that was let through is answered without a breach, and so is one that would be held back and went out all
+    // the same. One that was only warned of is no such thing.
+    let free = verdicts.iter().filter(|verdict| verdict.decision != Decision::Warn);
+    let of = |verdict: &Verdict| {
+        findings.iter().find(|finding| {
+            finding.gate == PREMATURE_SHUTDOWN
+                && finding.code == verdict.code
+                && finding.reason == verdict.reason
+        })
+    };
+    let known = |finding: &Finding| team.ledger.named(&finding.about).to_owned();
+    let meant: Vec<String> = free.filter_map(of).map(known).collect();
+    if !meant.is_empty() {
+        team.ledger.let_go(event, |name| meant.iter().any(|known| known == name));
+    }
+}
+
+/// Whether a gate looks at the tasks, the roster or the inboxes for this event. Reading them costs more than all the rest,
+/// and most calls before a tool are for tools that are nothing to a team.
+pub fn asks_the_team(event: &Judged<'_>) -> bool {
+    let payload = event.payload;
+    match (event.kind, payload.tool()) {
+        (Kind::PreToolUse, Some("TaskUpdate" | "TaskStop" | "TeamDelete" | "Agent" | "Task")) => true,
+        (Kind::PreToolUse, Some("SendMessage")) => Message::of(payload.tool_input(), payload.tool_response())
+            .is_some_and(|message| message.kind != MessageKind::Plain),
+        (kind, _) => kind != Kind::PreToolUse && kind.is_judged(),
+    }
+}

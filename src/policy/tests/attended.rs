@@ -1,0 +1,173 @@
+//! Who is at work when the lead's turn ends.
+
+use serde_json::{Value, json};
+
+use super::scene::{Scene, after, ask, before, idle, lead, mate};
+use super::trace::play;
+use crate::config::{Mode, Policy};
+
+/// The lead's turn ends while the client lists these.
+fn stop(tasks: Value) -> Value {
+    json!({"hook_event_name": "Stop", "background_tasks": tasks})
+}
+
+fn listed(words: &str) -> Value {
+    json!([{"id": "t1", "type": "teammate", "status": "running", "description": words}])
+}
+
+/// bob was spawned, has task 2 in progress, and is listed as running.
+fn spawned() -> Scene {
+    let mut scene = Scene::with(&[("2", "in_progress", "bob", &[])]);
+    scene.policy.lead_stops_early.mode = Mode::Block;
+    let spawn = json!({"hook_event_name": "PostToolUse", "tool_name": "Agent", "tool_use_id": "s",
+        "tool_input": {"name": "bob", "description": "Review it"},
+        "tool_response": {"status": "teammate_spawned", "name": "bob", "agent_id": "abob-12"}});
+    scene.happens(&lead(), &spawn);
+    scene
+}
+
+fn refused(scene: &mut Scene) -> bool {
+    !scene.codes(&lead(), &stop(listed("Review it"))).is_empty()
+}
+
+#[test]
+fn an_idle_teammate_is_not_at_work_though_the_client_says_that_it_runs() {
+    let (mut scene, bob) = (spawned(), mate("bob"));
+    assert!(!refused(&mut scene), "its first turn is yet to begin");
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStart"}));
+    assert!(!refused(&mut scene));
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStop"}));
+    assert!(!refused(&mut scene), "it may be kept from its idle");
+    scene.happens(&bob, &idle("bob"));
+    assert!(refused(&mut scene));
+    scene.says(&lead(), "bob", "Go on.");
+    assert!(!refused(&mut scene), "it will wake");
+}
+
+#[test]
+fn what_a_teammate_is_told_in_a_turn_it_reads_in_the_next() {
+    let (mut scene, bob) = (spawned(), mate("bob"));
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStart"}));
+    scene.says(&mate("alice"), "bob", "It is ready.");
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStop"}));
+    scene.happens(&bob, &idle("bob"));
+    assert!(!refused(&mut scene), "its inbox is empty, and its next turn begins");
+    // A split pane's turn may be told of by its end alone.
+    scene.happens(&bob, &json!({"hook_event_name": "Stop"}));
+    assert!(!refused(&mut scene));
+    scene.happens(&bob, &idle("bob"));
+    assert!(refused(&mut scene));
+}
+
+#[test]
+fn who_is_kept_from_its_idle_has_mail_or_is_asked_to_stop_is_at_work() {
+    let (mut scene, bob) = (spawned(), mate("bob"));
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStart"}));
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStop"}));
+    scene.is_held_back(&bob, &idle("bob"));
+    assert!(!refused(&mut scene), "its idle was refused");
+    scene.team.mail.insert("bob".to_owned(), 1);
+    scene.happens(&bob, &idle("bob"));
+    scene.team.mail.clear();
+    assert!(!refused(&mut scene), "it had mail when it went idle");
+    scene.happens(&bob, &idle("bob"));
+    assert!(refused(&mut scene));
+    scene.happens(&lead(), &after("SendMessage", ask("bob")));
+    assert!(!refused(&mut scene), "it is to answer");
+}
+
+#[test]
+fn who_runs_is_known_by_the_words_of_its_spawn_or_by_its_name() {
+    for (words, is_bob) in [("Review it", true), ("bob: You are bob", true), ("nobody knows", true)] {
+        let mut scene = spawned();
+        assert_eq!(scene.codes(&lead(), &stop(listed(words))).is_empty(), is_bob, "{words}");
+    }
+    let mut scene = spawned();
+    scene.happens(&mate("alice"), &json!({"hook_event_name": "SubagentStart"}));
+    assert_eq!(scene.codes(&lead(), &stop(listed("alice: You are alice"))).len(), 1);
+    assert_eq!(scene.codes(&lead(), &stop(json!([]))).len(), 1);
+}
+
+#[test]
+fn what_the_lead_owns_may_be_a_subagent_s_and_what_nobody_owns_anybody_s() {
+    let mut scene = spawned();
+    let subagent = json!([{"id": "a1", "type": "subagent", "status": "running", "description": "Look"}]);
+    for task in [
+        json!({"id": "2", "status": "in_progress", "owner": "team-lead"}),
+        json!({"id": "2", "status": "in_progress"}),
+    ] {
+        scene.task(task);
+        assert_eq!(scene.codes(&lead(), &stop(json!([]))).len(), 1);
+        assert!(scene.codes(&lead(), &stop(subagent.clone())).is_empty());
+    }
+    scene.happens(&mate("carol"), &before("Read", json!({})));
+    assert!(scene.codes(&lead(), &stop(json!([]))).is_empty(), "carol may be at it");
+}
+
+#[test]
+fn a_task_that_waits_is_attended_while_somebody_is_at_work_on_what_it_waits_for() {
+    let (mut scene, bob) = (spawned(), mate("bob"));
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStart"}));
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStop"}));
+    scene.happens(&bob, &idle("bob"));
+    scene.happens(&mate("alice"), &json!({"hook_event_name": "SubagentStart"}));
+    assert!(refused(&mut scene), "alice is at work on nothing of bob's");
+    scene.task(json!({"id": "1", "status": "in_progress", "owner": "alice"}));
+    scene.task(json!({"id": "3", "status": "pending", "owner": "carol", "blockedBy": ["1", "2"]}));
+    scene.task(json!({"id": "2", "status": "in_progress", "owner": "bob", "blockedBy": ["3"]}));
+    assert!(!refused(&mut scene), "it waits for carol's, and that for alice's");
+    scene.happens(&mate("alice"), &json!({"hook_event_name": "SubagentStop"}));
+    scene.happens(&mate("alice"), &idle("alice"));
+    let found = scene.judge(&lead(), &stop(listed("Review it")));
+    assert!(found[0].reason.contains("task 1 ") && found[0].reason.contains("task 2 "));
+    scene.team.mail.insert("team-lead".to_owned(), 1);
+    assert!(!refused(&mut scene), "the lead has mail");
+}
+
+#[test]
+fn a_task_whose_owner_waits_is_attended() {
+    let (mut scene, bob) = (spawned(), mate("bob"));
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStart"}));
+    scene.says(&bob, "team-lead", "X or Y?");
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStop"}));
+    scene.happens(&bob, &idle("bob"));
+    scene.happens(&mate("alice"), &json!({"hook_event_name": "SubagentStart"}));
+    assert!(refused(&mut scene), "the lead owes it an answer");
+    scene.says(&bob, "alice", "Is it there?");
+    assert!(!refused(&mut scene), "alice will answer");
+    scene.happens(&mate("alice"), &json!({"hook_event_name": "SubagentStop"}));
+    scene.happens(&mate("alice"), &idle("alice"));
+    scene.says(&mate("alice"), "bob", "It is.");
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStart"}));
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStop"}));
+    scene.happens(&bob, &idle("bob"));
+    assert!(refused(&mut scene));
+    scene.task(
+        json!({"id": "2", "status": "in_progress", "owner": "bob", "metadata": {"waiting": "the user"}}),
+    );
+    assert!(!refused(&mut scene), "it says so");
+}
+
+#[test]
+fn the_lead_of_a_recorded_run_is_told_where_nobody_works() {
+    let mut policy = Policy::default();
+    policy.lead_stops_early.mode = Mode::Block;
+    let mut told = String::new();
+    for name in ["v47-inprocess", "v177-inprocess", "v328-inprocess", "v328-panes", "v328-gc", "v328-notasks"]
+    {
+        for found in play(name, &policy, |_| {}) {
+            for finding in found.findings.iter().filter(|finding| finding.gate == "lead-stops-early") {
+                assert!(finding.reason.contains("task 2 "), "{}", finding.reason);
+                told += &format!("{name} {}\n", found.step);
+            }
+        }
+    }
+    insta::assert_snapshot!(told, @r"
+    v47-inprocess 71
+    v328-inprocess 66
+    v328-inprocess 71
+    v328-inprocess 76
+    v328-panes 64
+    v328-gc 77
+    ");
+}

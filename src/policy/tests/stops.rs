@@ -1,0 +1,84 @@
+//! What TaskStop stops, where its word is the id of a background task.
+
+use serde_json::{Value, json};
+
+use super::scene::{Scene, before, lead, mate};
+use crate::policy::Decision;
+
+const BLOCK: Decision = Decision::Block;
+const WARN: Decision = Decision::Warn;
+
+fn spawn(scene: &mut Scene, name: &str, words: &str) {
+    let spawned = json!({"hook_event_name": "PostToolUse", "tool_name": "Agent", "tool_use_id": name,
+        "tool_input": {"name": name, "description": words},
+        "tool_response": {"status": "teammate_spawned", "name": name, "agent_id": format!("a{name}-1")}});
+    scene.happens(&lead(), &spawned);
+}
+
+fn list(scene: &mut Scene, tasks: &[(&str, &str)]) {
+    let tasks: Vec<Value> = tasks
+        .iter()
+        .map(|(id, words)| json!({"id": id, "type": "teammate", "status": "running", "description": words}))
+        .collect();
+    scene.happens(&lead(), &json!({"hook_event_name": "Stop", "background_tasks": tasks}));
+}
+
+fn stopped(scene: &mut Scene, id: &str) -> Vec<(&'static str, Decision)> {
+    scene.codes(&lead(), &before("TaskStop", json!({"task_id": id})))
+}
+
+#[test]
+fn a_background_task_that_is_described_by_a_name_is_that_teammate() {
+    let mut scene = Scene::with(&[("2", "in_progress", "bob", &[])]);
+    spawn(&mut scene, "alice", "Draft it");
+    spawn(&mut scene, "bob", "Review it");
+    list(&mut scene, &[("t1", "alice: ACTOR:alice You are alice"), ("t2", "bob: ACTOR:bob You are bob")]);
+    assert_eq!(stopped(&mut scene, "t2"), [("stop-of-busy-teammate", BLOCK)]);
+    assert!(stopped(&mut scene, "t1").is_empty());
+    // The words of a spawn come first: somebody may be spawned for what begins like a name.
+    spawn(&mut scene, "carol", "bob: look what he does");
+    list(&mut scene, &[("t3", "bob: look what he does")]);
+    assert!(stopped(&mut scene, "t3").is_empty());
+}
+
+#[test]
+fn one_of_several_is_held_back_where_none_of_them_has_finished_and_warned_of_where_one_has_not() {
+    let mut scene = Scene::with(&[("2", "in_progress", "bob", &[])]);
+    for name in ["alice", "bob"] {
+        spawn(&mut scene, name, "worker");
+    }
+    list(&mut scene, &[("t1", "worker"), ("t2", "worker"), ("t3", "nobody knows")]);
+    for id in ["t1", "t2", "t3"] {
+        assert_eq!(stopped(&mut scene, id), [("stop-of-busy-teammate", WARN)], "{id}");
+    }
+    scene.task(json!({"id": "1", "status": "in_progress", "owner": "alice"}));
+    assert_eq!(stopped(&mut scene, "t1"), [("stop-of-busy-teammate", BLOCK)]);
+    assert_eq!(stopped(&mut scene, "t3"), [("stop-of-busy-teammate", WARN)], "it may be carol");
+    let found = scene.judge(&lead(), &before("TaskStop", json!({"task_id": "t1"})));
+    assert!(found[0].reason.contains("stopping t1, which may be "), "{}", found[0].reason);
+    // Who has left can be meant no more.
+    scene.happens(&mate("alice"), &json!({"hook_event_name": "SessionEnd"}));
+    assert_eq!(stopped(&mut scene, "t2"), [("stop-of-busy-teammate", BLOCK)]);
+    scene.task(json!({"id": "2", "status": "completed", "owner": "bob"}));
+    assert!(stopped(&mut scene, "t2").is_empty());
+}
+
+#[test]
+fn an_id_that_was_never_listed_is_warned_of_where_it_can_be_a_teammate_s() {
+    let mut scene = Scene::with(&[("2", "in_progress", "bob", &[])]);
+    assert_eq!(stopped(&mut scene, "tq3k2"), [("stop-of-busy-teammate", WARN)]);
+    for other in ["b77", "bash_1", "a828a7acb7ed848eb", "t 1", "team-lead"] {
+        assert!(stopped(&mut scene, other).is_empty(), "{other}");
+    }
+    scene.task(json!({"id": "2", "status": "completed", "owner": "bob"}));
+    assert!(stopped(&mut scene, "tq3k2").is_empty());
+}
+
+#[test]
+fn ids_do_not_pile_up() {
+    let mut scene = Scene::with(&[]);
+    for number in 0..600 {
+        list(&mut scene, &[(&format!("t{number}"), "nobody knows")]);
+    }
+    assert!(scene.team.ledger.background.len() <= 256);
+}
