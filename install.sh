@@ -14,8 +14,8 @@ Usage: ./install.sh [--prefix DIR] [--no-hooks]
   --uninstall    take the hooks out of the settings, then remove the binary; the record stays
   -h, --help     show this
 
-Where a built teamkeep lies beside it, as in a release, that one is installed. Else it needs cargo, as rustup
-installs it (https://rustup.rs). It writes nothing but DIR/bin/teamkeep, man pages and completions below
+Where a built teamkeep lies beside it, as in a release, that one is installed, unless teamkeep.sha256 beside it
+says that it should be another. Else it needs cargo, as rustup installs it (https://rustup.rs). It writes nothing but DIR/bin/teamkeep, man pages and completions below
 DIR/share, the settings file (with a backup) and ./target.
 USAGE
 }
@@ -73,10 +73,43 @@ quickest() {
     printf '%s' "$1"
 }
 
+# The machine that a Linux program is for, as uname calls it; nothing where it is no such program.
+machine_of() {
+    case $(od -An -tx1 -N20 "$1" 2>/dev/null | tr -d ' \n') in
+        7f454c46*3e00) printf 'x86_64' ;;
+        7f454c46*b700) printf 'aarch64' ;;
+        7f454c46*) printf 'a machine of another kind' ;;
+    esac
+}
+
+# Holds the program that lies beside against its checksum, where there is one, and against this machine. A shell may
+# take a program for another machine for a script and run that: so its head is looked at before it is tried.
+check_beside() {
+    if [ -f "$root/teamkeep.sha256" ]; then
+        if command -v sha256sum >/dev/null 2>&1; then
+            found=$(sha256sum <"$root/teamkeep")
+        elif command -v shasum >/dev/null 2>&1; then
+            found=$(shasum -a 256 <"$root/teamkeep")
+        else
+            fail "cannot check $root/teamkeep: there is no sha256sum and no shasum on the search path" \
+                "to install it unchecked: rm $(quoted "$root/teamkeep.sha256")"
+        fi
+        wanted=
+        read -r wanted _ <"$root/teamkeep.sha256" || :
+        [ "${found%% *}" = "$wanted" ] || fail "$root/teamkeep is not what was released: it has another checksum than teamkeep.sha256 says" \
+            'download the release again'
+    fi
+    runs "$root/teamkeep" || fail "$root/teamkeep cannot be executed" "to mend it: chmod +x $(quoted "$root/teamkeep")"
+    other='take the release for this machine, or build it from the source'
+    of=$(machine_of "$root/teamkeep")
+    here=$(uname -m | sed -e 's/^arm64$/aarch64/' -e 's/^amd64$/x86_64/')
+    [ -z "$of" ] || [ "$of" = "$here" ] || fail "$root/teamkeep is for $of, and this machine is $here" "$other"
+    "$root/teamkeep" --version >/dev/null 2>&1 || fail "$root/teamkeep does not run on this machine" "$other"
+}
+
 build() {
-    if runs "$root/teamkeep"; then
-        "$root/teamkeep" --version >/dev/null 2>&1 || fail "$root/teamkeep does not run on this machine" \
-            'take the release for this machine, or build it from the source'
+    if [ -f "$root/teamkeep" ]; then
+        check_beside
         say "taking $root/teamkeep"
         built=$root/teamkeep
         return

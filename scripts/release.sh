@@ -49,6 +49,7 @@ pack() {
     rm -rf "$dir"
     mkdir -p "$dir/docs"
     cp "$binary" install.sh README.md CHANGELOG.md LICENSE "$dir"
+    (cd "$dir" && sha256sum teamkeep >teamkeep.sha256)
     cp -r docs/man docs/completions "$dir/docs"
     tar --sort=name --mtime="@$stamp" --owner=0 --group=0 --numeric-owner --mode=go-w \
         -C target/packing -cf - "$name" | gzip -9n >"$out/$name.tar.gz"

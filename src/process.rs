@@ -1,4 +1,6 @@
-//! Whether a process is still the one that it was, and how one of ours is ended.
+//! Whether a process is still the one that it was, how one of ours is ended, and what this one outlasts.
+
+pub mod outlast;
 
 use std::process::{Child, ExitStatus};
 use std::time::Duration;

@@ -14,6 +14,7 @@ use crate::diagnostics;
 use crate::env::Env;
 use crate::paths::Paths;
 use crate::payload;
+use crate::process::outlast;
 use crate::recorder::{Finish, Recorder};
 use crate::settings::beside::{Occasion, runs_beside};
 use crate::ui::Ui;
@@ -50,6 +51,7 @@ const EXAMPLES: &str = "Examples:
 
 /// Handles one hook call.
 pub fn run(args: &Args) -> ExitCode {
+    outlast::begin();
     let env = Env::read();
     let mut paths = Paths::find(&env);
     let clock = Clock::new(env.now.as_deref());

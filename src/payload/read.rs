@@ -51,14 +51,19 @@ pub fn read<R: Read + AsFd>(mut from: R, most: usize, patience: Duration) -> Inp
     Input { bytes, problem: too_much.or(problem) }
 }
 
-/// Waits until there is something to read, or the end.
-fn ready(from: &impl AsFd, left: Duration) -> io::Result<bool> {
-    let mut fds = [PollFd::new(from, PollFlags::IN)];
-    let timeout = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos() as _ };
-    match poll(&mut fds, Some(&timeout)) {
-        Ok(count) => Ok(count > 0),
-        Err(rustix::io::Errno::INTR) => Ok(!left.is_zero()),
-        Err(error) => Err(error.into()),
+/// Waits until there is something to read, or the end. A signal that comes meanwhile is no sign of either.
+fn ready(from: &impl AsFd, patience: Duration) -> io::Result<bool> {
+    let start = Instant::now();
+    loop {
+        let left = patience.saturating_sub(start.elapsed());
+        let mut fds = [PollFd::new(from, PollFlags::IN)];
+        let timeout = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos() as _ };
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(count) => return Ok(count > 0),
+            Err(rustix::io::Errno::INTR) if !left.is_zero() => {}
+            Err(rustix::io::Errno::INTR) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 

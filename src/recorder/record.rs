@@ -17,6 +17,7 @@ use crate::identity::{self, Evidence, Memory, Resolved};
 use crate::log::Log;
 use crate::paths::Paths;
 use crate::payload::{Input, Kind, Payload, parse};
+use crate::process::outlast;
 use crate::response::Answer;
 use crate::veil;
 
@@ -126,8 +127,11 @@ impl Recorder {
             || matches!(payload.tool(), Some("TeamCreate" | "TeamDelete"));
         outcome.notes.extend(found.unseen.iter().filter(|_| tells).cloned());
         self.append(&step, &payload, asked, &archive, &voice, &mut outcome);
-        self.judge(&step, &payload, &archive, &found, &voice, &mut outcome);
-        self.tell_changed(&step, &payload, &mut voice, &mut outcome);
+        // A client that has gone hears no answer.
+        if !outlast::was_told_to_end() {
+            self.judge(&step, &payload, &archive, &found, &voice, &mut outcome);
+            self.tell_changed(&step, &payload, &mut voice, &mut outcome);
+        }
         self.conclude(&step, &evidence, &archive, found, &mut voice, &mut outcome);
         outcome
     }

@@ -1,4 +1,4 @@
-//! Which hooks a client gets: those of the embedded `hooks/hooks.json` that its version knows.
+//! Which hooks a client gets: those of the embedded `hooks/settings.example.json` that its version knows.
 
 use serde_json::{Map, Value};
 
@@ -8,8 +8,8 @@ use crate::settings::command::Program;
 use crate::settings::known::since;
 use crate::settings::version::{FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version};
 
-/// The hooks as the plugin has them: what runs there is the plugin's script.
-const HOOKS: &str = include_str!("../../hooks/hooks.json");
+/// A settings file that has them all. The plugin's own are in several files, for clients that know some alone.
+const HOOKS: &str = include_str!("../../hooks/settings.example.json");
 
 /// The entry of one event: a matcher group that holds our command alone.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,7 +68,7 @@ pub fn timeout(event: &str) -> Option<f64> {
 
 /// The entries of the embedded file, in its order.
 fn embedded() -> Result<Vec<Entry>> {
-    let broken = || Error::new("the embedded hooks/hooks.json is not a table of hooks");
+    let broken = || Error::new("the embedded hooks/settings.example.json is not a table of hooks");
     let value: Value = serde_json::from_str(HOOKS).map_err(|_| broken())?;
     let events = value.get("hooks").and_then(Value::as_object).ok_or_else(broken)?;
     let groups = events.iter().flat_map(|(event, groups)| {
@@ -111,7 +111,6 @@ mod tests {
     #[test]
     fn the_embedded_file_has_every_event_once_with_its_own_name_in_kebab_case() {
         let all = embedded().unwrap();
-        let script = "${CLAUDE_PLUGIN_ROOT}/bin/teamkeep-hook";
         assert_eq!(all.len(), 15);
         for entry in all {
             let mut kebab = String::new();
@@ -126,7 +125,7 @@ mod tests {
                 "TaskCompleted" => 600,
                 _ => 10,
             };
-            let hook = serde_json::json!({"type": "command", "command": script, "args": ["hook", kebab], "timeout": budget});
+            let hook = serde_json::json!({"type": "command", "command": "teamkeep", "args": ["hook", kebab], "timeout": budget});
             assert_eq!(entry.group["hooks"], serde_json::json!([hook]));
             let tools = matches!(entry.event.as_str(), "PreToolUse" | "PostToolUse");
             assert_eq!(entry.group.get("matcher").is_some(), tools, "{}", entry.event);

@@ -122,6 +122,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "paths",
             "payload",
             "policy",
+            "process",
             "prune",
             "recorder",
             "redact",

@@ -47,8 +47,8 @@ fn the_example_is_what_an_install_writes() {
     assert_eq!(home.read(), example);
     let home = Home::new();
     home.ok("install --command teamkeep");
-    let script = "${CLAUDE_PLUGIN_ROOT}/bin/teamkeep-hook";
-    assert_eq!(home.read(), include_str!("../../hooks/hooks.json").replace(script, "teamkeep"));
+    let (_, hooks) = example.split_once("  },\n").unwrap();
+    assert_eq!(home.read(), format!("{{\n{hooks}"));
 }
 
 #[test]

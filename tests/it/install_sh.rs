@@ -1,6 +1,7 @@
 //! `install.sh`, run as a user runs it: in a clone, with a cargo that hands out this program.
 
-use std::os::unix::fs::symlink;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -388,4 +389,49 @@ fn a_binary_that_lies_beside_is_taken_and_nothing_is_built() {
     let said = clone.run(&[]);
     assert_eq!(said.code, Some(1));
     assert!(said.err.contains("~/clone/teamkeep does not run on this machine\nhint: "), "{}", said.err);
+}
+
+#[test]
+fn a_binary_that_is_not_what_its_checksum_says_is_refused() {
+    let clone = Clone::new();
+    std::fs::copy(env!("CARGO_BIN_EXE_teamkeep"), clone.at("clone/teamkeep")).unwrap();
+    let sum = Command::new("sha256sum").arg("teamkeep").current_dir(clone.at("clone")).output().unwrap();
+    std::fs::write(clone.at("clone/teamkeep.sha256"), &sum.stdout).unwrap();
+    assert!(clone.ok(&[]).starts_with("taking ~/clone/teamkeep\n"));
+    clone.ok(&["--uninstall"]);
+    for wrong in ["", "\n", &"0".repeat(64)] {
+        std::fs::write(clone.at("clone/teamkeep.sha256"), wrong).unwrap();
+        assert_eq!(
+            clone.fails(&[]),
+            "install.sh: ~/clone/teamkeep is not what was released: it has another checksum than teamkeep.sha256 says\n\
+             hint: download the release again\n"
+        );
+        assert!(!clone.at(".local/bin").exists());
+        assert_eq!(clone.home.read(), MINE);
+    }
+}
+
+#[test]
+fn a_binary_for_another_machine_is_refused_and_never_tried() {
+    let clone = Clone::new();
+    // What a shell that takes it for a script would run.
+    let mut program = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xf3\0\ntouch ran\n".to_vec();
+    std::fs::write(clone.at("clone/teamkeep"), &program).unwrap();
+    assert_snapshot!(clone.fails(&[]), @"
+    install.sh: ~/clone/teamkeep cannot be executed
+    hint: to mend it: chmod +x ~/clone/teamkeep
+    ");
+    std::fs::set_permissions(clone.at("clone/teamkeep"), Permissions::from_mode(0o755)).unwrap();
+    let here = std::env::consts::ARCH;
+    let other = if here == "x86_64" { ("aarch64", 0xb7) } else { ("x86_64", 0x3e) };
+    for (of, number) in [("a machine of another kind", 0xf3), other] {
+        program[18] = number;
+        std::fs::write(clone.at("clone/teamkeep"), &program).unwrap();
+        let refused = format!(
+            "install.sh: ~/clone/teamkeep is for {of}, and this machine is {here}\nhint: take the release for this \
+             machine, or build it from the source\n"
+        );
+        assert_eq!(clone.fails(&[]), refused);
+    }
+    assert!(!clone.at("ran").exists() && !clone.at(".local/bin").exists());
 }

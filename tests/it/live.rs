@@ -37,11 +37,13 @@ fn the_table_of_the_live_runs_is_as_the_command_writes_it() {
     let page = page();
     let table = Table::read(&page).unwrap();
     assert_eq!(table.written_into(&page).unwrap(), page);
-    let runs = ["in-process", "panes", "no-tasks", "headless", "policy", "restore"];
-    assert!(table.runs.iter().all(|(_, run, _)| runs.contains(&run.as_str())), "{:?}", table.runs);
+    let usage = file("tests/live/arguments.rs");
+    assert!(table.runs.iter().all(|(_, run, _)| usage.contains(run.as_str())), "{:?}", table.runs);
     for text in ["2.1.328", "2.1.177", "2.1.47"] {
         let version = Version::parse(text).unwrap();
-        assert!(table.runs.iter().any(|row| row.0 == version && row.1 == "in-process"), "{text}");
+        for run in ["in-process", "plugin", "plugin-and-settings"] {
+            assert!(table.runs.iter().any(|row| row.0 == version && row.1 == run), "{text} {run}");
+        }
         let events = &table.events[&version];
         assert!(events.is_sorted() && events.iter().any(|event| event == "TeammateIdle"), "{events:?}");
     }
@@ -58,6 +60,8 @@ fn a_run_that_is_seen_again_takes_the_place_of_its_row() {
     let order: Vec<String> =
         table.runs.iter().map(|(version, run, cells)| format!("{version} {run} {}", cells[0])).collect();
     assert_eq!(order, ["2.1.328 panes new", "2.1.328 policy old", "2.1.47 panes old"]);
+    table.forget(Version::parse("2.1.328").unwrap(), "panes");
+    assert_eq!(table.runs.len(), 2, "one that failed is not told any more");
 }
 
 #[test]

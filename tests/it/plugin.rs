@@ -4,8 +4,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use teamkeep::payload::Kind;
+use teamkeep::settings::known::since;
+use teamkeep::settings::version::Version;
 use tempfile::TempDir;
 
 use super::play::Lead;
@@ -24,6 +26,19 @@ fn page(path: &str) -> String {
 
 pub fn read(path: &str) -> Value {
     serde_json::from_str(&page(path)).unwrap()
+}
+
+/// Every hook of the plugin: of the file that the client takes by itself, and of those that the manifest names.
+pub fn hooks() -> Map<String, Value> {
+    let manifest = read(".claude-plugin/plugin.json");
+    let more = manifest["hooks"].as_array().unwrap().iter().map(|path| path.as_str().unwrap());
+    let mut all = Map::new();
+    for path in ["hooks/hooks.json"].into_iter().chain(more) {
+        for (event, groups) in read(path)["hooks"].as_object().unwrap() {
+            assert!(all.insert(event.clone(), groups.clone()).is_none(), "{event} is in {path}, too");
+        }
+    }
+    all
 }
 
 /// A plugin's directory: the script, and the binary where it is wanted.
@@ -85,10 +100,9 @@ fn the_manifests_are_json_and_say_what_cargo_says() {
 
 #[test]
 fn the_hooks_are_of_events_that_are_known_and_run_the_plugin_s_script() {
-    let hooks = read("hooks/hooks.json");
-    let events = hooks["hooks"].as_object().unwrap();
+    let events = hooks();
     assert_eq!(events.len(), 15);
-    for (event, groups) in events {
+    for (event, groups) in &events {
         assert_ne!(Kind::named(event), Kind::Unknown, "{event}");
         let hook = &groups[0]["hooks"][0];
         assert_eq!(hook["command"], "${CLAUDE_PLUGIN_ROOT}/bin/teamkeep-hook");
@@ -97,6 +111,30 @@ fn the_hooks_are_of_events_that_are_known_and_run_the_plugin_s_script() {
     let script = root().join("bin/teamkeep-hook").metadata().unwrap();
     assert_eq!(script.permissions().mode() & 0o111, 0o111);
     assert!(page(".ci/run").contains("shellcheck install.sh .ci/run bin/teamkeep-hook"));
+}
+
+#[test]
+fn the_plugin_s_hooks_are_those_that_an_install_writes() {
+    let installed = read("hooks/settings.example.json").to_string();
+    let script = "${CLAUDE_PLUGIN_ROOT}/bin/teamkeep-hook";
+    let as_installed = Value::Object(hooks()).to_string().replace(script, "teamkeep");
+    let as_installed: Value = serde_json::from_str(&as_installed).unwrap();
+    assert_eq!(as_installed, serde_json::from_str::<Value>(&installed).unwrap()["hooks"]);
+}
+
+#[test]
+fn a_file_of_the_plugin_s_hooks_names_no_event_that_came_later_than_the_file_says() {
+    // A client skips the whole of a file that names one event which it does not know.
+    for (path, patch) in [
+        ("hooks/hooks.json", 33),
+        ("hooks/since-2.1.78.json", 78),
+        ("hooks/since-2.1.83.json", 83),
+        ("hooks/since-2.1.84.json", 84),
+    ] {
+        for event in read(path)["hooks"].as_object().unwrap().keys() {
+            assert!(since(event).is_none_or(|since| since <= Version(2, 1, patch)), "{event} in {path}");
+        }
+    }
 }
 
 #[test]
@@ -128,9 +166,7 @@ fn without_a_binary_it_is_said_once_a_session_and_no_hook_fails() {
     );
     assert_eq!((said.code, told, said.err.as_str()), (Some(0), json!({"systemMessage": message}), ""));
     assert_eq!(all(&start("compact")), SILENCE);
-    for event in
-        read("hooks/hooks.json")["hooks"].as_object().unwrap().keys().filter(|event| *event != "SessionStart")
-    {
+    for event in hooks().keys().filter(|event| *event != "SessionStart") {
         let large = "x".repeat(300_000);
         assert_eq!(
             all(&plugin.hook(&stage, &lead.payload(event, json!({"prompt": large})))),
@@ -167,7 +203,8 @@ fn the_script_that_builds_the_binary_is_named_where_there_is_one() {
 #[test]
 fn the_marketplace_gives_the_plugin_and_nothing_else() {
     let mut files = vec![".claude-plugin/plugin.json".to_owned(), "bin/teamkeep-hook".to_owned()];
-    files.push("hooks/hooks.json".to_owned());
+    let hooks = ["hooks", "since-2.1.78", "since-2.1.83", "since-2.1.84"];
+    files.extend(hooks.map(|name| format!("hooks/{name}.json")));
     let commands = root().join("commands").read_dir().unwrap();
     files.extend(commands.map(|entry| format!("commands/{}", entry.unwrap().file_name().to_str().unwrap())));
     if std::env::var_os("TEAMKEEP_GENERATE").is_some() {

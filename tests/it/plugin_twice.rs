@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::play::Lead;
-use super::plugin::{ONE, Plugin, SILENCE, all, install, read};
+use super::plugin::{ONE, Plugin, SILENCE, all, hooks, install};
 use super::stage::{Said, Stage, feed, kebab};
 
 #[test]
@@ -46,12 +46,12 @@ fn with_settings_and_plugin_each_event_is_recorded_and_judged_once() {
     let lead = Lead::of(&stage, ONE);
     lead.roster(1_770_091_200_000, &["bob"]);
     lead.task("1", "in_progress", Some("bob"));
-    let events = read("hooks/hooks.json");
+    let events = hooks();
     let mut made = 0;
     // The same again says something else: no payload has a time, and an idle may follow an idle.
     for _ in 0..3 {
         std::thread::scope(|scope| {
-            for event in events["hooks"].as_object().unwrap().keys().filter(|event| *event != "SessionEnd") {
+            for event in events.keys().filter(|event| *event != "SessionEnd") {
                 made += 1;
                 let payload = lead.payload(event, json!({"tool_name": "TaskUpdate", "source": "startup"}));
                 let (stage, plugin) = (&stage, &plugin);

@@ -8,27 +8,38 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
+use super::version::Version;
+use super::witness;
+
 /// A key in the form of one, made up: the scripted API asks for none.
 const KEY: &str = "sk-ant-api03-0000000000000000000000000000000000000000";
 
-/// Settings as people write them: oddly spaced, somebody else's hook in them, no line break at the end.
+/// Settings as people write them: oddly spaced, somebody else's hooks in them, no line break at the end.
 const SETTINGS: &str = r#"{
     "env": { "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1" },
 
   "skipDangerousModePermissionPrompt":true,
-  "hooks": {"Stop": [ {"hooks": [{ "type": "command", "command": "true" }]} ]}
+  "hooks": HOOKS
 }"#;
 
 /// Where a run takes place.
 pub struct Home {
     /// Everything of the run.
     pub root: PathBuf,
+    /// What was in the settings at first.
+    settings: String,
     env: Vec<(String, String)>,
 }
 
 impl Home {
     /// Makes it anew: the client, teamkeep, settings, and an empty project.
-    pub fn new(root: PathBuf, client: &[String], port: u16, more: &[(&str, &str)]) -> io::Result<Self> {
+    pub fn new(
+        root: PathBuf,
+        version: Version,
+        client: &[String],
+        port: u16,
+        more: &[(&str, &str)],
+    ) -> io::Result<Self> {
         if root.exists() {
             fs::remove_dir_all(&root)?;
         }
@@ -48,7 +59,10 @@ impl Home {
             "projects": {project.display().to_string(): known},
         });
         fs::write(root.join("home/.claude.json"), account.to_string())?;
-        fs::write(root.join("home/.claude/settings.json"), SETTINGS)?;
+        witness::place(&root)?;
+        let settings = SETTINGS
+            .replace("HOOKS", &witness::hooks(&root, version).to_string().replace("\":[{", "\" : [ {"));
+        fs::write(root.join("home/.claude/settings.json"), &settings)?;
         let path = std::env::var("PATH").unwrap_or_default();
         let mut env: Vec<(String, String)> = [
             ("HOME", root.join("home").display().to_string()),
@@ -68,7 +82,7 @@ impl Home {
             ("TERM", "xterm-256color"),
         ];
         env.extend(fixed.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        let home = Self { root, env };
+        let home = Self { root, settings, env };
         // A repository of its own: else the client finds the one that the target directory lies in.
         home.command("git").args(["init", "--quiet"]).status()?;
         Ok(home)
@@ -83,16 +97,20 @@ impl Home {
 
     /// Runs teamkeep; what it prints. An exit code but 0 is a failure.
     pub fn teamkeep(&self, arguments: &[&str]) -> Result<String, String> {
-        let program = self.root.join("bin/teamkeep");
-        let output = self.command(&program.display().to_string()).args(arguments).output();
-        let Output { status, stdout, stderr } =
-            output.map_err(|error| format!("cannot run teamkeep: {error}"))?;
+        let Output { status, stdout, stderr } = self.output(arguments)?;
         let told = String::from_utf8_lossy(&stdout).into_owned();
         if status.success() {
             return Ok(told);
         }
         let why = String::from_utf8_lossy(&stderr);
         Err(format!("teamkeep {} ended with {status}: {why}{told}", arguments.join(" ")))
+    }
+
+    /// Runs teamkeep, however it ends.
+    pub fn output(&self, arguments: &[&str]) -> Result<Output, String> {
+        let program = self.root.join("bin/teamkeep");
+        let output = self.command(&program.display().to_string()).args(arguments).output();
+        output.map_err(|error| format!("cannot run teamkeep: {error}"))
     }
 
     /// What a command of teamkeep prints as JSON; of one that prints a value a line, all of them.
@@ -104,8 +122,27 @@ impl Home {
 
     /// What differs between the settings and what they were at first.
     pub fn settings_changed(&self) -> Option<String> {
-        let now = fs::read_to_string(self.root.join("home/.claude/settings.json")).unwrap_or_default();
-        (now != SETTINGS).then(|| format!("it was\n{SETTINGS}\nand is\n{now}"))
+        let now = self.settings_now();
+        (now != self.settings).then(|| format!("it was\n{}\nand is\n{now}", self.settings))
+    }
+
+    /// What differs in their meaning, these keys left out where they hold nothing.
+    pub fn settings_mean_else(&self, empty: &[&str]) -> Option<String> {
+        let now = self.settings_now();
+        let [before, mut after] =
+            [&self.settings, &now].map(|text| serde_json::from_str::<Value>(text).unwrap_or_default());
+        for key in empty {
+            if after[*key] == json!({})
+                && let Some(after) = after.as_object_mut()
+            {
+                after.remove(*key);
+            }
+        }
+        (before != after).then(|| format!("it was\n{}\nand is\n{now}", self.settings))
+    }
+
+    fn settings_now(&self) -> String {
+        fs::read_to_string(self.root.join("home/.claude/settings.json")).unwrap_or_default()
     }
 
     /// The files below teams/ and tasks/ of the client, without its locks.

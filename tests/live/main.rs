@@ -11,6 +11,7 @@ mod checks;
 mod client;
 mod conversation;
 mod home;
+mod hooks;
 mod interrupt;
 mod ledger;
 mod moves;
@@ -26,6 +27,7 @@ mod stream;
 mod table;
 mod terminal;
 mod version;
+mod witness;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -83,6 +85,7 @@ fn run_all(arguments: &Arguments) -> Result<ExitCode, String> {
         for scenario in &arguments.scenarios {
             if let Some(why) = scenario.lacks(*version) {
                 println!("{version} {}: not played: {why}", scenario.name);
+                table.put(*version, scenario.name, Seen::nothing(why).cells);
                 continue;
             }
             match run(*version, &client, scenario) {
@@ -94,6 +97,7 @@ fn run_all(arguments: &Arguments) -> Result<ExitCode, String> {
                 Err(differences) if interrupt::came() => return Err(differences.join("\n")),
                 Err(differences) => {
                     failed += 1;
+                    table.forget(*version, scenario.name);
                     println!("{version} {}: FAILED", scenario.name);
                     for difference in differences {
                         println!("    {}", difference.replace('\n', "\n    "));
@@ -108,6 +112,7 @@ fn run_all(arguments: &Arguments) -> Result<ExitCode, String> {
         }
         table.events.insert(*version, events.into_iter().collect());
     }
+    table.sort(|run| scenarios::ALL.iter().position(|scenario| scenario.name == run));
     if arguments.update_docs {
         let text = table.written_into(&read(&page)?)?;
         std::fs::write(&page, text).map_err(|error| format!("cannot write {}: {error}", page.display()))?;
@@ -127,11 +132,8 @@ fn run(version: Version, client: &[String], scenario: &Scenario) -> Result<Seen,
     let sent = Sent::read(&played.ledger);
     let record = Record::read(&played.home, &sent).map_err(one)?;
     let mut found = checks::differences(version, scenario, &played, &sent, &record);
-    found.extend(played.home.teamkeep(&["doctor"]).err());
-    match played.home.teamkeep(&["uninstall", "--yes"]) {
-        Ok(_) => found.extend(played.home.settings_changed().map(|what| format!("settings.json: {what}"))),
-        Err(error) => found.push(error),
-    }
+    found.extend(scenario.hooks.examined(&played.home));
+    found.extend(scenario.hooks.go(&played.home));
     if found.is_empty() {
         return Ok(Seen::of(scenario, &played, &sent, &record));
     }

@@ -31,16 +31,16 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
     let script: server::Script = Arc::new(move |cue| reply(generation, cue));
     let port = server::start(script, ledger.clone()).map_err(|error| format!("cannot listen: {error}"))?;
     let tasks = [("CLAUDE_CODE_ENABLE_TODO_TOOLS", if scenario.tasks { "1" } else { "0" })];
-    let home = Home::new(root.to_owned(), client, port, &tasks)
+    let home = Home::new(root.to_owned(), version, client, port, &tasks)
         .map_err(|error| format!("cannot make {}: {error}", root.display()))?;
-    home.teamkeep(&["install", "--yes"])?;
+    scenario.hooks.bring(&home)?;
     let mut played = Played { home, ledger, printed: String::new() };
     let done = match scenario.topology {
-        Topology::Headless => headless(&mut played, (scenario.steps)(generation)),
+        Topology::Headless => headless(&mut played, (scenario.steps)(generation), scenario.hooks.arguments()),
         topology => {
             // Left to itself the client takes panes wherever it finds itself in tmux.
             let mode = if topology == Topology::Panes { "tmux" } else { "in-process" };
-            let mode = format!("--teammate-mode {mode}");
+            let mode = format!("--teammate-mode {mode} {}", scenario.hooks.arguments().join(" "));
             session(&played, &(scenario.steps)(generation), "", &mode)
         }
     };
@@ -82,12 +82,14 @@ fn is(entry: &Entry, (part, piece): (&str, &str)) -> bool {
 }
 
 /// The client with its prompt on the command line.
-fn headless(played: &mut Played, steps: Vec<Step>) -> Result<(), String> {
+fn headless(played: &mut Played, steps: Vec<Step>, arguments: &[&str]) -> Result<(), String> {
     for step in steps {
         let mut child = played
             .home
             .command("claude")
-            .args(["--dangerously-skip-permissions", "-p", step.typed])
+            .arg("--dangerously-skip-permissions")
+            .args(arguments)
+            .args(["-p", step.typed])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()

@@ -16,6 +16,16 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// Nothing: why it was not played.
+    pub fn nothing(why: &str) -> Self {
+        let cells =
+            [format!("not played: {why}"), String::new(), String::new(), String::new(), String::new()];
+        Self {
+            cells: cells.map(|cell| if cell.is_empty() { "-".to_owned() } else { cell }),
+            events: BTreeSet::new(),
+        }
+    }
+
     /// Looks at a run whose record is as it was sent.
     pub fn of(scenario: &Scenario, played: &Played, sent: &Sent, record: &Record) -> Self {
         let events = record.log.iter().map(|event| text(event, "event"));
@@ -42,7 +52,7 @@ fn on_record(sent: &Sent) -> String {
     let told = counts.iter().filter(|(count, _)| *count > 0);
     let told: Vec<String> =
         told.map(|(count, what)| format!("{count} {what}{}", if *count == 1 { "" } else { "s" })).collect();
-    told.join(", ")
+    format!("{}, each event once", told.join(", "))
 }
 
 /// How many ids the agent of a teammate had, by the teammate that had most turns.
@@ -82,9 +92,12 @@ fn left(played: &Played, record: &Record) -> String {
 
 fn besides(scenario: &Scenario, sent: &Sent) -> String {
     let refused = sent.messages.iter().filter(|message| message.kind == "message-refused").count();
-    match (refused, scenario.restored) {
-        (0, false) => "settings as before".to_owned(),
-        (0, true) => "settings as before; a new session lists the restored tasks".to_owned(),
-        (times, _) => format!("settings as before; the policy refused {times} times, then let go"),
+    let mut told = vec![scenario.hooks.told().to_owned()];
+    if scenario.restored {
+        told.push("a new session lists the restored tasks".to_owned());
     }
+    if refused > 0 {
+        told.push(format!("the policy refused {refused} times, then let go"));
+    }
+    told.join("; ")
 }

@@ -1,5 +1,6 @@
 //! The table of what was seen, in docs/client-facts.md: a block between two marks that this command alone writes.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::version::Version;
@@ -65,6 +66,16 @@ impl Table {
                 false
             }
         }
+    }
+
+    /// Takes a run out: what was seen once is not so any more.
+    pub fn forget(&mut self, version: Version, run: &str) {
+        self.runs.retain(|row| row.0 != version || row.1 != run);
+    }
+
+    /// Puts the runs of each client in order.
+    pub fn sort(&mut self, place: impl Fn(&str) -> Option<usize>) {
+        self.runs.sort_by_key(|row| (Reverse(row.0), place(&row.1)));
     }
 
     /// The page with this table in its block.

@@ -33,6 +33,17 @@ impl Version {
         }
     }
 
+    /// Tells whether this client knows a hook event.
+    pub fn knows(self, event: &str) -> bool {
+        let late = [("StopFailure", 78), ("FileChanged", 83), ("TaskCreated", 84)];
+        late.iter().all(|(name, patch)| *name != event || self >= Self([2, 1, *patch]))
+    }
+
+    /// Tells whether this client's teammates in panes run the hooks of plugins.
+    pub fn has_plugins_in_panes(self) -> bool {
+        self > Self([2, 1, 177])
+    }
+
     /// Tells whether this client can be told to do without its task tools.
     pub fn can_do_without_tasks(self) -> bool {
         self >= Self([2, 1, 233])

@@ -1,5 +1,6 @@
 //! What is on record of a run, held against what was really sent.
 
+mod events;
 mod members;
 mod messages;
 mod policy;
@@ -27,6 +28,7 @@ pub fn differences(
     found.extend(tasks::differences(sent, record));
     found.extend(members::differences(version, scenario, sent, record));
     found.extend(policy::differences(scenario, record));
+    found.extend(events::differences(scenario, &played.home, record));
     found.extend(store::differences(&played.home, record));
     if scenario.topology == Topology::Headless {
         // A lead that is woken again says the same again.
@@ -66,7 +68,7 @@ pub fn same<T: PartialEq + Debug>(what: &str, sent: T, told: T) -> Option<String
     (sent != told).then(|| format!("{what}: on record {}, and it was {}", short(&told), short(&sent)))
 }
 
-fn short(thing: &impl Debug) -> String {
+pub fn short(thing: &impl Debug) -> String {
     let text = format!("{thing:?}");
     let cut: String = text.chars().take(600).collect();
     if cut.len() < text.len() { format!("{cut}… ({} bytes)", text.len()) } else { text }

@@ -7,6 +7,7 @@ mod parser;
 pub use halfway::LATER;
 
 use super::conversation::Cue;
+use super::hooks::Hooks;
 use super::moves::{Move, say};
 use super::version::{Generation, Version};
 
@@ -35,6 +36,8 @@ pub struct Scenario {
     pub name: &'static str,
     /// How the client is started.
     pub topology: Topology,
+    /// Where it has our hooks from.
+    pub hooks: Hooks,
     /// Whether the client has its task tools.
     pub tasks: bool,
     /// What the user types, until the client is left.
@@ -47,68 +50,61 @@ pub struct Scenario {
     pub restored: bool,
 }
 
+/// A whole team in one process, with our hooks in the settings: what others differ from.
+const TEAM: Scenario = Scenario {
+    name: "in-process",
+    topology: Topology::InProcess,
+    hooks: Hooks::Settings,
+    tasks: true,
+    steps: parser::steps,
+    reply: parser::reply,
+    refusals: 0,
+    restored: false,
+};
+
 /// Every play.
 pub const ALL: &[Scenario] = &[
-    Scenario {
-        name: "in-process",
-        topology: Topology::InProcess,
-        tasks: true,
-        steps: parser::steps,
-        reply: parser::reply,
-        refusals: 0,
-        restored: false,
-    },
-    Scenario {
-        name: "panes",
-        topology: Topology::Panes,
-        tasks: true,
-        steps: parser::steps,
-        reply: parser::reply,
-        refusals: 0,
-        restored: false,
-    },
-    Scenario {
-        name: "no-tasks",
-        topology: Topology::InProcess,
-        tasks: false,
-        steps: parser::steps,
-        reply: parser::reply_without_tasks,
-        refusals: 0,
-        restored: false,
-    },
+    TEAM,
+    Scenario { name: "panes", topology: Topology::Panes, ..TEAM },
+    Scenario { name: "no-tasks", tasks: false, reply: parser::reply_without_tasks, ..TEAM },
     Scenario {
         name: "headless",
         topology: Topology::Headless,
-        tasks: true,
         steps: delegate::steps,
         reply: delegate::reply,
-        refusals: 0,
-        restored: false,
+        ..TEAM
     },
     Scenario {
         name: "policy",
-        topology: Topology::InProcess,
-        tasks: true,
         steps: halfway::steps_of_stopping,
         reply: halfway::reply,
         refusals: 3,
-        restored: false,
+        ..TEAM
     },
     Scenario {
         name: "restore",
-        topology: Topology::InProcess,
-        tasks: true,
         steps: halfway::steps_of_leaving,
         reply: halfway::reply,
-        refusals: 0,
         restored: true,
+        ..TEAM
     },
+    Scenario { name: "plugin", hooks: Hooks::Plugin, ..TEAM },
+    Scenario { name: "plugin-panes", hooks: Hooks::Plugin, topology: Topology::Panes, ..TEAM },
+    Scenario { name: "plugin-and-settings", hooks: Hooks::Both, ..TEAM },
+    Scenario { name: "marketplace", hooks: Hooks::Marketplace, ..TEAM },
+    Scenario { name: "marketplace-panes", hooks: Hooks::Marketplace, topology: Topology::Panes, ..TEAM },
 ];
 
 impl Scenario {
     /// Says why a client cannot play it; `None` when it can.
     pub fn lacks(&self, version: Version) -> Option<&'static str> {
-        (!self.tasks && !version.can_do_without_tasks()).then_some("it always has its task tools")
+        if !self.tasks && !version.can_do_without_tasks() {
+            return Some("it always has its task tools");
+        }
+        let by_plugin = matches!(self.hooks, Hooks::Plugin | Hooks::Marketplace);
+        let in_panes = by_plugin && self.topology == Topology::Panes;
+        (in_panes && !version.has_plugins_in_panes())
+            .then_some("its teammates in panes run no hooks of plugins; those of the settings they run")
     }
 }
 
