@@ -23,17 +23,16 @@ fn is_itself(c: char) -> bool {
     c.is_ascii_alphanumeric() || " _-/:=,;<>@%!~\"'".contains(c)
 }
 
-/// Whether it is a choice between expressions, or may be one.
+/// Whether it is a choice between expressions, or may be one: what is not plain to see counts as one.
 fn has_alternatives(expression: &str) -> bool {
-    if !expression.contains('|') {
-        return false;
-    }
-    let (mut depth, mut escaped) = (0_usize, false);
-    for c in expression.chars() {
+    let (mut depth, mut rest) = (0_usize, expression.chars());
+    while let Some(c) = rest.next() {
         match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '[' => return true,
+            '\\' => drop(rest.next()),
+            '[' => match after_class(rest.as_str()) {
+                Some(after) => rest = after.chars(),
+                None => return true,
+            },
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),
             '|' if depth == 0 => return true,
@@ -41,6 +40,22 @@ fn has_alternatives(expression: &str) -> bool {
         }
     }
     false
+}
+
+/// What follows a class, by what follows its bracket; `None` for one with brackets in it.
+fn after_class(text: &str) -> Option<&str> {
+    let text = text.strip_prefix('^').unwrap_or(text);
+    // One that comes first stands for itself.
+    let mut rest = text.strip_prefix(']').unwrap_or(text).chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' => drop(rest.next()),
+            '[' => return None,
+            ']' => return Some(rest.as_str()),
+            _ => {}
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -61,7 +76,11 @@ mod tests {
             ("x{0}y", None),
             ("a|b", None),
             ("(a)|b", None),
-            ("a[|]b", None),
+            ("a[|]b", Some("a")),
+            ("a[]|]b", Some("a")),
+            ("a[^]]|b", None),
+            ("a[[:alpha:]]b(c|d)", None),
+            ("forbidden +(word|name).*[0-9]", Some("forbidden")),
             (r"a\|b", Some("a")),
             ("a(?i)b", None),
             (".*a", None),
@@ -77,7 +96,7 @@ mod tests {
         fn a_text_without_it_is_never_meant(
             pieces in prop::collection::vec(
                 prop::sample::select(vec![
-                    "a", "b", "ab", "^", "$", ".", ".*", "?", "*", "+", "{0}", "{2}", "|", "(", ")", "[ab]", "[^a]", r"\|",
+                    "a", "b", "ab", "^", "$", ".", ".*", "?", "*", "+", "{0}", "{2}", "|", "(", ")", "[ab]", "[^a]", "[|]", "[]|]", "[^]]", "[(]", "[", "]", r"\|",
                     r"\w", "(?i)", "(?:", " ", "-", r"\(",
                 ]),
                 0..9,
