@@ -67,14 +67,20 @@ fn a_team_without_tasks_is_warned_and_never_held_back() {
     assert!(answers.iter().all(|(_, said)| said.code == Some(0)));
 }
 
-#[test]
-fn the_fourth_try_goes_through_and_is_told() {
-    let stage = Stage::judging();
+/// Plays a run up to the first request to bob, which is returned.
+fn until_bob_is_asked(stage: &Stage) -> String {
     let mut trace = Trace::read("v328-inprocess", BEGAN);
     let place = trace.steps.iter().position(|step| asked(&step["payload"]) == Some("bob")).unwrap();
     let request = trace.steps[place]["payload"].to_string();
     trace.steps.truncate(place);
-    trace.answers(&stage);
+    trace.answers(stage);
+    request
+}
+
+#[test]
+fn the_fourth_try_goes_through_and_is_told() {
+    let stage = Stage::judging();
+    let request = until_bob_is_asked(&stage);
     let tries: Vec<Said> =
         (0..5).map(|_| stage.feed("pre-tool-use", local(&stage, &request).as_bytes(), &[])).collect();
     let codes: Vec<_> = tries.iter().map(|said| said.code).collect();
@@ -97,11 +103,7 @@ fn the_fourth_try_goes_through_and_is_told() {
 #[test]
 fn a_human_lets_one_shutdown_through_or_pauses_the_gate() {
     let stage = Stage::judging();
-    let mut trace = Trace::read("v328-inprocess", BEGAN);
-    let place = trace.steps.iter().position(|step| asked(&step["payload"]) == Some("bob")).unwrap();
-    let request = trace.steps[place]["payload"].to_string();
-    trace.steps.truncate(place);
-    trace.answers(&stage);
+    let request = until_bob_is_asked(&stage);
     let ask = || stage.feed("pre-tool-use", local(&stage, &request).as_bytes(), &[]).code;
     assert_eq!(stage.run(&["policy", "allow", "shutdown", "bob"]).code, Some(0));
     assert_eq!((ask(), ask()), (Some(0), Some(2)), "once");
