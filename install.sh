@@ -2,6 +2,19 @@
 # Installs teamkeep below a prefix, built here or as it lies beside, and adds its hooks to the client's settings.
 set -eu
 
+# Nothing of the current directory is run, whatever the search path says.
+absolute=
+set -f
+IFS=:
+for directory in ${PATH-}; do
+    case $directory in
+        /*) absolute=${absolute:+$absolute:}$directory ;;
+    esac
+done
+unset IFS
+set +f
+PATH=$absolute
+
 usage() {
     cat <<'USAGE'
 Builds teamkeep where it is not built yet, installs it and adds its hooks to the settings of Claude Code.
@@ -14,9 +27,9 @@ Usage: ./install.sh [--prefix DIR] [--no-hooks]
   --uninstall    take the hooks out of the settings, then remove the binary; the record stays
   -h, --help     show this
 
-Where a built teamkeep lies beside it, as in a release, that one is installed, unless teamkeep.sha256 beside it
-says that it should be another. Else it needs cargo, as rustup installs it (https://rustup.rs). It writes nothing but DIR/bin/teamkeep, man pages and completions below
-DIR/share, the settings file (with a backup) and ./target.
+Where a built teamkeep lies beside it, as in a release, that one is installed, unless teamkeep.sha256 beside it says
+that it should be another. Else it needs cargo, as rustup installs it (https://rustup.rs). It writes nothing but
+DIR/bin/teamkeep, man pages and completions below DIR/share, the settings file (with a backup) and ./target.
 USAGE
 }
 
@@ -184,7 +197,7 @@ install_pages() {
             say "$place is not teamkeep's: it stays as it is"
             continue
         fi
-        { make_directory "$(dirname "$place")" && cp "$root/$page" "$place.new" && chmod 644 "$place.new" &&
+        { make_directory "$(dirname "$place")" && rm -f "$place.new" && cp "$root/$page" "$place.new" && chmod 644 "$place.new" &&
             mv -f "$place.new" "$place"; } || say "cannot write $place"
     done
     [ ! -f "$prefix/share/man/man1/teamkeep.1" ] || say "man pages and completions are below $prefix/share"

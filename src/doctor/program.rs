@@ -12,6 +12,9 @@ use super::plugin;
 use crate::env::Env;
 use crate::settings::command::{is_executable, is_same, on_search_path, own_path, quoted};
 
+/// So many programs are looked at: nobody has more of ours.
+const MOST: usize = 64;
+
 /// A program that hooks name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
@@ -25,17 +28,18 @@ pub struct Named {
 
 /// The programs that the hooks name, each once.
 pub fn named(facts: &Facts<'_>) -> Vec<Named> {
-    let running = std::env::current_exe().ok();
+    let known = [std::env::current_exe().ok(), found(facts.env)];
     let mut all: Vec<Named> = Vec::new();
     for ours in facts.ours() {
         let Some(word) = ours.words().into_iter().next() else { continue };
-        let path = resolve(&ours, &word, facts.env);
-        let known = [running.clone(), found(facts.env)];
-        let own = matches!(ours.layer.kind, Kind::User | Kind::Managed)
-            || path.as_ref().is_some_and(|path| known.iter().flatten().any(|known| is_same(known, path)));
-        match all.iter_mut().find(|other| other.word == word) {
-            Some(other) => other.is_trusted |= own,
-            None => all.push(Named { word, path, is_trusted: own }),
+        let by_owner = matches!(ours.layer.kind, Kind::User | Kind::Managed);
+        if let Some(other) = all.iter_mut().find(|other| other.word == word) {
+            other.is_trusted |= by_owner;
+        } else if all.len() < MOST {
+            let path = resolve(&ours, &word, facts.env);
+            let is_known = |path: &PathBuf| known.iter().flatten().any(|known| is_same(known, path));
+            let is_trusted = by_owner || path.as_ref().is_some_and(is_known);
+            all.push(Named { word, path, is_trusted });
         }
     }
     // Beside hooks in the settings those of a plugin do nothing.

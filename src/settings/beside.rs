@@ -7,7 +7,8 @@
 //! An event that is left to a hook that does not run is lost, which is worse than one that is there twice. So only a hook
 //! that certainly runs counts. The user's own settings and the administrator's are believed. A project's come with the
 //! repository, and who wrote it could name a program that does nothing, or spoil the file so that the client skips it:
-//! they count where this user has installed into that very file, and there only for the hook that install writes.
+//! they count where this user has installed into that very file and nobody has changed it since, and there only for the
+//! hook that install writes.
 
 use std::path::{Path, PathBuf};
 
@@ -26,6 +27,8 @@ use crate::settings::record::Records;
 const MOST: u64 = 16 << 20;
 /// A project's file may not cost a hook its time.
 const MOST_OF_PROJECT: u64 = 1 << 20;
+/// Seconds that any client can count.
+const LONGEST: f64 = 3600.0;
 /// What an administrator has set, wherever the client looks for it.
 const MANAGED: [&str; 2] = [
     "/etc/claude-code/managed-settings.json",
@@ -75,10 +78,13 @@ fn groups_in(content: &[u8], occasion: Occasion<'_>) -> Option<Vec<Value>> {
     }
 }
 
-/// The program that this user has installed into a file, if he has.
+/// The program that this user has installed into a file, if it is as it was left then: whoever changed it since may have
+/// spoiled it for the client.
 fn installed(file: &Path, paths: &Paths) -> Option<String> {
     let real = file.canonicalize().ok()?;
-    Records::at(paths.installs()).find(&real).map(|record| record.command)
+    let record = Records::at(paths.installs()).find(&real)?;
+    let (content, _) = fs::read_linked(file, MOST_OF_PROJECT).ok()?;
+    record.left(&content).then_some(record.command)
 }
 
 /// Whether settings of the user's own, or the administrator's, run our hook.
@@ -152,10 +158,10 @@ fn has_only(value: &Value, keys: &[&str]) -> bool {
         .is_some_and(|map: &Map<String, Value>| map.keys().all(|key| keys.contains(&key.as_str())))
 }
 
-/// Whether a hook has at least the time that `install` gives it.
+/// Whether a hook has at least the time that `install` gives it, and none that 2.1.47 takes for nothing.
 fn has_time(hook: &Value, event: &str) -> bool {
     let time = hook.get("timeout").and_then(Value::as_f64);
-    time.is_some_and(|time| entries::timeout(event).is_some_and(|least| time >= least))
+    time.is_some_and(|time| entries::timeout(event).is_some_and(|least| (least..=LONGEST).contains(&time)))
 }
 
 #[cfg(test)]
@@ -256,6 +262,7 @@ mod tests {
             for (place, value) in [
                 ("/hooks/0/type", json!("http")),
                 ("/hooks/0/timeout", json!(0.001)),
+                ("/hooks/0/timeout", json!(5_000_000)),
                 ("/hooks/0/timeout", json!("10")),
                 ("/matcher", json!("Task")),
                 ("/matcher", json!("(?i)agent")),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// So many matchers are looked at as patterns: a pattern can be made to take long.
 pub const PATTERNS: usize = 16;
-/// So long a pattern is looked at, in bytes.
+/// So long a pattern is looked at, and so long a tool's name held against it, in bytes.
 const PATTERN: usize = 512;
 /// The memory that a pattern may take once it is understood.
 const PATTERN_MEMORY: usize = 1 << 18;
@@ -25,7 +25,7 @@ pub fn matches(matcher: Option<&Value>, tool: Option<&str>, patterns: &mut usize
     if matcher.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '|') {
         return matcher.split('|').any(|name| name == tool);
     }
-    if *patterns == 0 || matcher.len() > PATTERN {
+    if *patterns == 0 || matcher.len() > PATTERN || tool.len() > PATTERN {
         return false;
     }
     *patterns -= 1;

@@ -377,6 +377,29 @@ fn pages_of_others_stay_as_they_are() {
 }
 
 #[test]
+fn nothing_of_the_current_directory_is_run_and_no_link_is_written_through() {
+    let clone = Clone::new();
+    with_pages(&clone);
+    std::fs::write(clone.at("victim"), "mine").unwrap();
+    let man = clone.at(".local/share/man/man1");
+    std::fs::create_dir_all(&man).unwrap();
+    std::os::unix::fs::symlink(clone.at("victim"), man.join("teamkeep-install.1.new")).unwrap();
+    std::fs::create_dir(clone.at("here")).unwrap();
+    for tool in ["cat", "sed", "dirname", "cp", "mv"] {
+        let trap = clone.at("here").join(tool);
+        std::fs::write(&trap, format!("#!/bin/sh\n: >{}/ran\n", clone.at("").display())).unwrap();
+        std::fs::set_permissions(&trap, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let mut command = clone.command("clone/install.sh", &[]);
+    let search = command.get_envs().find(|(name, _)| *name == "PATH").and_then(|(_, value)| value);
+    let search = search.map_or_else(|| "/usr/bin:/bin".into(), |value| value.to_string_lossy().into_owned());
+    let said = command.env("PATH", format!(".:{search}:")).current_dir(clone.at("here")).output().unwrap();
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    assert!(!clone.at("ran").exists());
+    assert_eq!(std::fs::read_to_string(clone.at("victim")).unwrap(), "mine");
+}
+
+#[test]
 fn a_binary_that_lies_beside_is_taken_and_nothing_is_built() {
     let clone = Clone::new();
     std::fs::remove_file(clone.at("bin/cargo")).unwrap();

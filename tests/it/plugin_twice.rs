@@ -111,6 +111,8 @@ fn what_the_settings_do_not_run_is_the_plugin_s() {
             installed.replace(env!("CARGO_BIN_EXE_teamkeep"), "/bin/teamkeep"),
             installed.replace("\"type\": \"command\"", "\"type\": \"http\""),
             installed.replace("\"timeout\": 10", "\"timeout\": 0.001"),
+            // The client reads nothing of a file that is wrong elsewhere.
+            installed.replacen('{', "{\"permissions\": 7,", 1),
         ] {
             std::fs::write(project.join(name), fake).unwrap();
             assert_eq!(records(&idle), 1, "{name}: what is there now never runs");
