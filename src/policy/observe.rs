@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::ledger::{Began, mark};
+use super::ledger::{Began, fits, mark};
 use super::{Deeds, Judged, Ledger, TeamState};
 use crate::event::{ActorKind, LEAD};
 use crate::payload::{Kind, Message, MessageKind, Spawn, TaskUpdate};
@@ -36,9 +36,17 @@ impl Ledger {
             Kind::PreToolUse => self.begins(event, teammate),
             Kind::PostToolUse => self.ends(event),
             Kind::SubagentStart | Kind::UserPromptSubmit => {
+                if event.kind == Kind::UserPromptSubmit {
+                    self.spawns_no_more(event);
+                }
                 if let Some(name) = teammate {
                     self.turn_begins(name);
                 }
+            }
+            Kind::Unknown
+                if matches!(event.payload.event_name(), Some("PostToolUseFailure" | "PermissionDenied")) =>
+            {
+                self.fails(event.payload.tool_use_id().unwrap_or_default());
             }
             Kind::SubagentStop | Kind::Stop => {
                 self.learn_background(event.payload.field("background_tasks"));
@@ -58,6 +66,23 @@ impl Ledger {
             }
             Kind::TaskCreated | Kind::TaskCompleted => self.tasked = true,
             _ => {}
+        }
+    }
+
+    /// A turn that was interrupted is told of by the next prompt alone: what it was spawning did not come back.
+    fn spawns_no_more(&mut self, event: &Judged<'_>) {
+        if let Some(name) = whose(event) {
+            let own = |began: &&mut Began| began.by.as_deref() == Some(name);
+            self.begun.values_mut().filter(own).for_each(|began| began.spawns = None);
+        }
+    }
+
+    /// A tool that failed or was refused did nothing, and lets nobody go.
+    fn fails(&mut self, id: &str) {
+        self.completing.remove(id);
+        let began = self.begun.remove(id);
+        for name in began.into_iter().flat_map(|began| began.frees) {
+            self.deeds(&name).let_go = false;
         }
     }
 
@@ -85,24 +110,25 @@ impl Ledger {
             self.turn_begins(name);
             self.names_agents |= event.payload.agent_id().is_some();
         }
-        let Some(id) = event.payload.tool_use_id() else { return };
+        let Some(id) = event.payload.tool_use_id().filter(|id| fits(id)) else { return };
         if !matches!(event.payload.tool(), Some("SendMessage" | "TaskUpdate" | "Agent" | "Task")) {
             return;
         }
         if self.begun.len() >= MOST_BEGUN {
             self.forget_one();
         }
-        let by = event.actor.name.clone();
+        let by = whose(event).map(str::to_owned);
         let spawns = matches!(event.payload.tool(), Some("Agent" | "Task"))
             .then(|| event.payload.tool_input().get("name").and_then(Value::as_str))
             .flatten()
-            .filter(|name| !name.is_empty())
+            .filter(|name| !name.is_empty() && fits(name))
             .map(|name| (name.to_owned(), event.at.to_owned()));
         let began = Began { order: self.next(), by, spawns, frees: Vec::new() };
         self.begun.insert(id.to_owned(), began);
         if event.payload.tool() == Some("TaskUpdate")
             && let Some(update) = TaskUpdate::of(event.payload.tool_input(), &Value::Null)
             && update.status.as_deref() == Some("completed")
+            && fits(&update.task)
         {
             self.completing.insert(id.to_owned(), update.task);
         }
@@ -121,15 +147,12 @@ impl Ledger {
 
     fn ends(&mut self, event: &Judged<'_>) {
         let id = event.payload.tool_use_id().unwrap_or_default();
-        self.completing.remove(id);
-        let began = self.begun.remove(id);
         let (input, response) = (event.payload.tool_input(), event.payload.tool_response());
         if response.get("success").and_then(Value::as_bool) == Some(false) {
-            for name in began.into_iter().flat_map(|began| began.frees) {
-                self.deeds(&name).let_go = false;
-            }
-            return;
+            return self.fails(id);
         }
+        self.completing.remove(id);
+        let began = self.begun.remove(id);
         let at = began.map_or_else(|| self.next(), |began| began.order);
         match event.payload.tool() {
             Some("SendMessage") => {
@@ -150,7 +173,7 @@ impl Ledger {
                 }
             }
             Some("Agent" | "Task") => {
-                if let Some(spawn) = Spawn::of(event.payload) {
+                if let Some(spawn) = Spawn::of(event.payload).filter(|spawn| fits(&spawn.name)) {
                     self.spawned(event, &spawn, at);
                 }
             }
@@ -165,7 +188,7 @@ impl Ledger {
         (deeds.stopping, deeds.let_go) = (false, false);
         deeds.asked.retain(|_, asked| *asked > at);
         deeds.tell(member(event).unwrap_or_default(), at);
-        if let Some(id) = &spawn.agent_id {
+        if let Some(id) = spawn.agent_id.as_ref().filter(|id| fits(id)) {
             self.handles.insert(id.clone(), spawn.name.clone());
         }
         if let Some(words) = event.payload.tool_input().get("description").and_then(Value::as_str) {
@@ -178,7 +201,10 @@ impl Ledger {
 
     fn update(&mut self, event: &Judged<'_>, update: &TaskUpdate, at: u64) {
         self.tasked = true;
-        let Some(owner) = update.owner.as_deref().filter(|owner| !owner.is_empty()) else { return };
+        let Some(owner) = update.owner.as_deref().filter(|owner| !self.bare(owner).is_empty() && fits(owner))
+        else {
+            return;
+        };
         let owner = self.named(owner).to_owned();
         // Who takes a task for itself begins it, too. Clients before 2.1.69 do not say whose call it is.
         let own = match member(event) {
@@ -193,9 +219,12 @@ impl Ledger {
     fn message(&mut self, event: &Judged<'_>, message: &Message, at: u64) {
         let routed = event.payload.tool_response().pointer("/routing/sender").and_then(Value::as_str);
         let answers = matches!(message.kind, MessageKind::ShutdownResponse { .. });
-        let sender =
-            member(event).or(routed).or_else(|| message.asked().filter(|_| answers)).map(str::to_owned);
-        let to = match message.to.as_deref() {
+        let sender = member(event)
+            .or(routed)
+            .or_else(|| message.asked().filter(|_| answers))
+            .filter(|name| fits(name))
+            .map(str::to_owned);
+        let to = match message.to.as_deref().filter(|to| fits(to)) {
             Some("*") => self.members.keys().filter(|name| Some(*name) != sender.as_ref()).cloned().collect(),
             Some(to) => vec![self.named(to).to_owned()],
             None => Vec::new(),
@@ -253,10 +282,10 @@ impl Ledger {
 
     fn leaves(&mut self, name: &str) {
         self.members.remove(name);
-        self.forget_handles(name);
-        if self.left.len() < MOST_LEFT {
+        if self.left.len() < MOST_LEFT && fits(name) {
             self.left.insert(name.to_owned());
         }
+        self.forget_handles(name);
     }
 }
 
@@ -270,9 +299,14 @@ pub fn idler<'a>(event: &Judged<'a>) -> Option<&'a str> {
 fn member<'a>(event: &Judged<'a>) -> Option<&'a str> {
     match event.actor.kind {
         ActorKind::Lead => Some(LEAD),
-        ActorKind::Teammate => event.actor.name.as_deref(),
+        ActorKind::Teammate => event.actor.name.as_deref().filter(|name| fits(name)),
         _ => None,
     }
+}
+
+/// Whose event it is, member or not.
+fn whose<'a>(event: &Judged<'a>) -> Option<&'a str> {
+    member(event).or(event.actor.name.as_deref()).filter(|name| fits(name))
 }
 
 /// What a TaskStop stops, by whatever word.

@@ -56,7 +56,7 @@ fn objection(facts: &Facts<'_>, act: &Act<'_>, (mode, name): (Mode, &str), open:
 }
 
 /// What there is to find where one of these is stopped, and which is not known: it is held back only where it is certain
-/// that one is, and none of them has finished.
+/// that one is, and none of them has finished. Who was seen to leave has.
 fn one_of(
     settings: &PrematureShutdown,
     facts: &Facts<'_>,
@@ -64,7 +64,8 @@ fn one_of(
     whom: &[&str],
 ) -> Option<Finding> {
     let act = Act::StopOne(word, certainly);
-    let open = whom.iter().filter_map(|name| Some((*name, unfinished(settings, facts, &act, name)?)));
+    let there = whom.iter().filter(|name| !facts.team.ledger.left.contains(**name));
+    let open = there.filter_map(|name| Some((*name, unfinished(settings, facts, &act, name)?)));
     let open: Vec<_> = open.collect();
     let all_block = open.len() == whom.len() && open.iter().all(|(_, (mode, _))| *mode == Mode::Block);
     let (name, (mode, left)) = open.iter().max_by_key(|(_, (mode, _))| Decision::from(*mode))?;
