@@ -132,7 +132,8 @@ fn subject(finding: &Finding) -> String {
         Some(rule) => format!("{}:{}", finding.gate, plain(rule)),
         None => finding.gate.to_owned(),
     };
-    let about = plain(&finding.about);
+    let counted = finding.counted.as_ref().filter(|_| finding.decision == Decision::Block);
+    let about = plain(counted.unwrap_or(&finding.about));
     format!("{gate}\0{}\0", if fits(&about) { about } else { mark(&about) })
 }
 

@@ -7,9 +7,6 @@ use super::{Deeds, Judged, Ledger, TeamState};
 use crate::event::{ActorKind, LEAD};
 use crate::payload::{Kind, Message, MessageKind, Spawn, TaskUpdate};
 
-/// How many tools are remembered that never came back: one that failed or was refused has no PostToolUse.
-const MOST_BEGUN: usize = 256;
-
 /// How many are remembered that have left.
 const MOST_LEFT: usize = 256;
 
@@ -69,24 +66,7 @@ impl Ledger {
         }
     }
 
-    /// A turn that was interrupted is told of by the next prompt alone: what it was spawning did not come back.
-    fn spawns_no_more(&mut self, event: &Judged<'_>) {
-        if let Some(name) = whose(event) {
-            let own = |began: &&mut Began| began.by.as_deref() == Some(name);
-            self.begun.values_mut().filter(own).for_each(|began| began.spawns = None);
-        }
-    }
-
-    /// A tool that failed or was refused did nothing, and lets nobody go.
-    fn fails(&mut self, id: &str) {
-        self.completing.remove(id);
-        let began = self.begun.remove(id);
-        for name in began.into_iter().flat_map(|began| began.frees) {
-            self.deeds(&name).let_go = false;
-        }
-    }
-
-    fn deeds(&mut self, name: &str) -> &mut Deeds {
+    pub(super) fn deeds(&mut self, name: &str) -> &mut Deeds {
         self.members.entry(name.to_owned()).or_default()
     }
 
@@ -114,9 +94,7 @@ impl Ledger {
         if !matches!(event.payload.tool(), Some("SendMessage" | "TaskUpdate" | "Agent" | "Task")) {
             return;
         }
-        if self.begun.len() >= MOST_BEGUN {
-            self.forget_one();
-        }
+        self.make_room();
         let by = whose(event).map(str::to_owned);
         let spawns = matches!(event.payload.tool(), Some("Agent" | "Task"))
             .then(|| event.payload.tool_input().get("name").and_then(Value::as_str))
@@ -131,17 +109,6 @@ impl Ledger {
             && fits(&update.task)
         {
             self.completing.insert(id.to_owned(), update.task);
-        }
-    }
-
-    /// Forgets the oldest tool that has begun. One that completes a task goes only where all of them do: without it
-    /// the completion would pass unchecked.
-    fn forget_one(&mut self) {
-        let Ledger { begun, completing, .. } = self;
-        let oldest = begun.iter().min_by_key(|(id, began)| (completing.contains_key(*id), began.order, *id));
-        if let Some(id) = oldest.map(|(id, _)| id.clone()) {
-            begun.remove(&id);
-            completing.remove(&id);
         }
     }
 
@@ -261,25 +228,6 @@ impl Ledger {
         }
     }
 
-    /// A tool that was begun in a turn that is over did not come back: it failed, or somebody refused it.
-    fn turn_ends(&mut self, event: &Judged<'_>, teammate: Option<&str>) {
-        if let Some(name) = teammate
-            && let Some(deeds) = self.members.get_mut(name)
-        {
-            (deeds.turn, deeds.idle) = (false, None);
-        }
-        if let Some(name) = member(event) {
-            let Ledger { begun, completing, .. } = self;
-            begun.retain(|id, began| {
-                let open = began.by.as_deref() != Some(name);
-                if !open {
-                    completing.remove(id);
-                }
-                open
-            });
-        }
-    }
-
     fn leaves(&mut self, name: &str) {
         self.members.remove(name);
         if self.left.len() < MOST_LEFT && fits(name) {
@@ -296,7 +244,7 @@ pub fn idler<'a>(event: &Judged<'a>) -> Option<&'a str> {
 }
 
 /// The member whose event it is; not a plain subagent, whose role may be spelled like a name.
-fn member<'a>(event: &Judged<'a>) -> Option<&'a str> {
+pub(super) fn member<'a>(event: &Judged<'a>) -> Option<&'a str> {
     match event.actor.kind {
         ActorKind::Lead => Some(LEAD),
         ActorKind::Teammate => event.actor.name.as_deref().filter(|name| fits(name)),
@@ -305,7 +253,7 @@ fn member<'a>(event: &Judged<'a>) -> Option<&'a str> {
 }
 
 /// Whose event it is, member or not.
-fn whose<'a>(event: &Judged<'a>) -> Option<&'a str> {
+pub(super) fn whose<'a>(event: &Judged<'a>) -> Option<&'a str> {
     member(event).or(event.actor.name.as_deref()).filter(|name| fits(name))
 }
 

@@ -1,6 +1,6 @@
 //! Stopping a teammate that has not finished.
 
-use super::ending::{Act, act};
+use super::ending::{Act, act, is_to_all};
 use super::{PREMATURE_SHUTDOWN, actor, finding};
 use crate::config::{Mode, Policy, PrematureShutdown};
 use crate::policy::{Decision, Facts, Finding, Reason};
@@ -34,9 +34,11 @@ fn all(policy: &Policy, facts: &Facts<'_>) -> Vec<Finding> {
     if let Act::StopOne(word, certainly) = act {
         return one_of(settings, facts, (word, certainly), &whom).into_iter().collect();
     }
+    let is_to_all = matches!(act, Act::Ask) && is_to_all(facts);
     let objects = |name| {
         let (mode, open) = unfinished(settings, facts, &act, name)?;
-        Some(objection(facts, &act, (mode, name), &open))
+        let counted = is_to_all.then(|| format!("* from {}", actor(facts)));
+        Some(Finding { counted, ..objection(facts, &act, (mode, name), &open) })
     };
     whom.into_iter().filter_map(objects).collect()
 }
