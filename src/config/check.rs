@@ -82,8 +82,8 @@ pub(super) fn checked(source: &Source, care: Care) -> Checked {
     let told = walk.problems.len();
     walk.table(table.get_ref(), "", "");
     // Of two values the one that holds back counts.
-    let twice = errors.iter().filter_map(|error| source.text.get(error.span()?.start..));
-    if twice.into_iter().any(|rest| rest.trim_start_matches(['"', '\'']).starts_with("on-error")) {
+    let mut twice = errors.iter().filter_map(|error| source.text.get(error.span()?.start..));
+    if twice.any(holds_back) {
         let entries = walk.entries.iter_mut().filter(|entry| entry.path == ON_ERROR);
         entries.for_each(|entry| entry.value = "block".into());
     }
@@ -95,6 +95,20 @@ pub(super) fn checked(source: &Source, care: Care) -> Checked {
     let Walk { entries, mut problems, .. } = walk;
     problems.sort_by_key(|problem| problem.at);
     Checked { entries, problems }
+}
+
+/// Whether a value is meant to be `"allow"`.
+fn means_allow(value: &Spanned<DeValue<'_>>) -> bool {
+    let near = value.get_ref().as_str().and_then(|text| nearest(text, &["allow", "block"], 1));
+    near == Some("allow")
+}
+
+/// Whether a text begins with `on-error = ` and anything but `"allow"`.
+fn holds_back(text: &str) -> bool {
+    let Some((key, value)) = text.split_once('=') else { return false };
+    let value = value.lines().next().unwrap_or_default().split('#').next().unwrap_or_default();
+    let plain = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
+    plain(key) == "on-error" && plain(value) != "allow"
 }
 
 /// A file on its way through the check.
@@ -172,8 +186,7 @@ impl Walk<'_> {
         if let Some(read) = written::read(key.kind, value, self.care, &mut flaws) {
             self.entries.push(Entry { path: path.clone(), key, value: read, at: value.span().start });
         }
-        let is_allow = value.get_ref().as_str().and_then(|text| nearest(text, &["allow", "block"], 1));
-        if path == ON_ERROR && !flaws.is_empty() && is_allow != Some("allow") {
+        if path == ON_ERROR && !flaws.is_empty() && !means_allow(value) {
             let at = value.span().start;
             self.entries.push(Entry { path: path.clone(), key, value: "block".into(), at });
         }
@@ -185,7 +198,7 @@ impl Walk<'_> {
     /// A key that is meant to say what happens when the policy fails.
     fn misspelled_on_error(&mut self, value: &Spanned<DeValue<'_>>) {
         if let Some(Place::Value(key)) = Place::at(ON_ERROR)
-            && value.get_ref().as_str() != Some("allow")
+            && !means_allow(value)
         {
             let at = value.span().start;
             self.entries.push(Entry { path: ON_ERROR.to_owned(), key, value: "block".into(), at });

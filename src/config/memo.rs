@@ -79,19 +79,30 @@ fn load_user(files: &Files, memo: &Path) -> Effective {
         return Effective { config, has_user: true, ..Effective::default() };
     }
     let effective = layers::load(files);
-    // The file may have changed between the two looks, or have problems, which are to be told each time.
-    if effective.problems.is_empty()
-        && source::hash(&files.user).is_some_and(|now| hash.starts_with(&*now.to_hex()))
+    if effective.is_broken() || source::hash(&files.user).is_none_or(|now| !hash.starts_with(&*now.to_hex()))
     {
-        let places = effective.config.rule.iter().map(|rule| rule.place.as_str()).collect();
-        let config = settings::tree(&effective.settings);
-        let written = Written { program: PROGRAM, hash: &hash, places, config };
-        // A memo that cannot be written is done without.
-        if let (Some(dir), Ok(bytes)) = (memo.parent(), serde_json::to_vec(&written)) {
-            let _ = fs::private_dir(dir).and_then(|()| fs::write_atomic(memo, &bytes, false));
+        return effective;
+    }
+    let says = effective.config.policy.on_error == OnError::Block;
+    match effective.problems.is_empty() {
+        true => keep(memo, &hash, &effective),
+        // Warnings are told each time: what is remembered then is for the day when the file cannot be read.
+        false if held_back(&files.user, memo) != says => {
+            keep(memo, &format!("- {}", files.user.display()), &effective);
         }
+        false => {}
     }
     effective
+}
+
+/// Writes down what a file says. A memo that cannot be written is done without.
+fn keep(memo: &Path, hash: &str, effective: &Effective) {
+    let places = effective.config.rule.iter().map(|rule| rule.place.as_str()).collect();
+    let config = settings::tree(&effective.settings);
+    let written = Written { program: PROGRAM, hash, places, config };
+    if let (Some(dir), Ok(bytes)) = (memo.parent(), serde_json::to_vec(&written)) {
+        let _ = fs::private_dir(dir).and_then(|()| fs::write_atomic(memo, &bytes, false));
+    }
 }
 
 fn recall(path: &Path, hash: &str) -> Option<Config> {

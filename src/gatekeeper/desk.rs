@@ -94,7 +94,12 @@ impl Open {
             return Ok(());
         }
         self.notebook.v = 1;
-        fs::write_over(&self.path, serde_json::to_vec(&self.notebook)?).map(drop)
+        let bytes = serde_json::to_vec(&self.notebook)?;
+        // Nobody would read it again.
+        if bytes.len() as u64 > LARGEST {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        fs::write_over(&self.path, bytes).map(drop)
     }
 }
 
@@ -120,6 +125,10 @@ mod tests {
         assert!(desk.open(&run).is_err(), "somebody else has it");
         open.notebook.guard.blocks.insert("gate".to_owned(), 2);
         open.close().unwrap();
+        assert_eq!(desk.open(&run).unwrap().notebook.guard.blocks["gate"], 2);
+        let mut open = desk.open(&run).unwrap();
+        open.notebook.guard.blocks.insert("x".repeat(LARGEST as usize), 1);
+        assert!(open.close().is_err(), "what nobody could read again is not written");
         assert_eq!(desk.open(&run).unwrap().notebook.guard.blocks["gate"], 2);
         std::fs::write(dir.path().join("r1.json"), "{half").unwrap();
         assert_eq!(desk.open(&run).unwrap().notebook, Notebook::default());

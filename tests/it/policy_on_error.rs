@@ -48,7 +48,14 @@ fn a_value_that_is_none_of_the_words_holds_back_but_for_a_slip_in_allow() {
     }
     assert_eq!(wrote("[policy]\non-error = \"Allow\"\n"), Some(0));
     assert_eq!(wrote("[policy]\non_error = \"block\"\n"), Some(2));
-    assert_eq!(wrote("[policy]\non-error = \"allow\"\non-error = \"block\"\n"), Some(2));
+    assert_eq!(wrote("[policy]\non_error = \"Allow\"\n"), Some(0));
+    let twice = |one: &str, other: &str| {
+        wrote(format!("[policy]\non-error = \"{one}\"\non-error = \"{other}\"  # x\n"))
+    };
+    assert_eq!(
+        [twice("allow", "block"), twice("block", "allow"), twice("allow", "allow")],
+        [Some(2), Some(2), Some(0)]
+    );
 }
 
 #[test]
@@ -63,6 +70,21 @@ fn a_file_that_cannot_be_read_has_what_it_last_said() {
     assert_eq!(replaced(|path| std::os::unix::fs::symlink("nowhere", path).unwrap()), Some(2));
     assert_eq!(wrote("[policy]\non-err"), Some(2), "half of it was written");
     assert_eq!(wrote("[policy]\nx = 1\n"), Some(0), "all of it can be read, and it does not say it");
+}
+
+#[test]
+fn what_a_file_last_said_is_known_though_it_had_warnings() {
+    let useless =
+        "[[rule]]\nname = \"r\"\nlasting = true\naction = \"warn\"\nreason = \"no\"\ntools = [\"Read\"]\n";
+    let then = |word: &str| {
+        after(|stage| {
+            let warned = format!("[policy]\non-error = \"{word}\"\n{useless}");
+            std::fs::write(user(stage), warned).unwrap();
+            assert_eq!(bash(stage), Some(0), "it can be used");
+            std::fs::write(user(stage), "[policy\n").unwrap();
+        })
+    };
+    assert_eq!((then("allow"), then("block")), (Some(0), Some(2)));
 }
 
 #[test]
