@@ -142,7 +142,8 @@ impl Call<'_> {
             if overrides.is_paused(finding.gate, self.team, self.now) {
                 return true;
             }
-            let premature = finding.gate == PREMATURE_SHUTDOWN;
+            // What is only warned of goes on without a word.
+            let premature = finding.gate == PREMATURE_SHUTDOWN && finding.decision == Decision::Block;
             let word = premature.then(|| overrides.shutdown_of(&finding.about, members)).flatten();
             let word = word.filter(|word| take_one(word));
             taken.extend(word);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Ledger;
-use super::ledger::mark;
+use super::ledger::{fits, mark};
 
 /// How many ids are remembered whose teammate is not known.
 const MOST: usize = 256;
@@ -39,7 +39,7 @@ impl Ledger {
     /// Learns the ids of the listed ones.
     pub(super) fn learn_background(&mut self, tasks: Option<&Value>) {
         for task in tasks.and_then(Value::as_array).into_iter().flatten() {
-            let Some(id) = task.get("id").and_then(Value::as_str) else { continue };
+            let Some(id) = task.get("id").and_then(Value::as_str).filter(|id| fits(id)) else { continue };
             match self.listed(task) {
                 Some(Whose::One(name)) => {
                     let name = name.to_owned();
@@ -55,18 +55,32 @@ impl Ledger {
         }
     }
 
+    /// Forgets the ids of somebody who has left. The id of one who shared its words with somebody who is there may still be
+    /// either's, so that its name stays beside the other's.
     pub(super) fn forget_handles(&mut self, name: &str) {
-        self.handles.retain(|_, member| member != name);
-        self.spawned_for.retain(|_, all| {
-            all.retain(|member| member != name);
-            !all.is_empty()
+        let Ledger { handles, spawned_for, background, left, .. } = self;
+        handles.retain(|_, member| member != name);
+        let mut gone = Vec::new();
+        spawned_for.retain(|mark, all| {
+            all.retain(|member| member != name || left.contains(name));
+            let stays = all.iter().any(|member| !left.contains(member));
+            if !stays {
+                gone.push(mark.clone());
+            }
+            stays
         });
+        background.retain(|_, mark| !gone.contains(mark));
     }
 
     /// 2.1.328 describes it by the words of its spawn, 2.1.177 by its name and how its prompt begins.
     fn described<'a>(&'a self, words: &'a str) -> Whose<'a> {
         if let Some(all) = self.spawned_for.get(&mark(words)) {
-            return one_of(all);
+            // Who has left is listed no more.
+            let mut there = all.iter().filter(|name| !self.left.contains(*name));
+            return match (there.next(), there.next()) {
+                (Some(one), None) => Whose::One(one),
+                _ => Whose::Among(all),
+            };
         }
         let named = words.split_once(": ").map(|(name, _)| name);
         named.filter(|name| self.members.contains_key(*name)).map_or(Whose::Any, Whose::One)

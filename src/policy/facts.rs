@@ -58,9 +58,10 @@ impl TeamState {
         })
     }
 
-    /// The member that owns a task, as the team spells it: a file may say `@bob`, `bob@team` or bob's agent id.
+    /// The member that owns a task, as the team spells it: a file may say `@bob`, `bob@team` or bob's agent id. An owner
+    /// without a name (`@`) is nobody.
     pub fn owner<'a>(&'a self, task: &'a Task) -> Option<&'a str> {
-        let name = self.ledger.bare(task.owner.as_deref()?);
+        let name = Some(self.ledger.bare(task.owner.as_deref()?)).filter(|name| !name.is_empty())?;
         let roster = || self.members.iter().map(String::as_str);
         let doers = || self.ledger.members.keys().map(String::as_str);
         Some(spelled(name, roster).or_else(|| spelled(name, doers)).unwrap_or(name))

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::ledger::{fits, mark};
 use super::{Decision, Finding, TeamState, Verdict};
 
 /// No team has so many gates, actors and rules at odds at once.
@@ -131,7 +132,9 @@ fn subject(finding: &Finding) -> String {
         Some(rule) => format!("{}:{}", finding.gate, plain(rule)),
         None => finding.gate.to_owned(),
     };
-    format!("{gate}\0{}\0", plain(&finding.about))
+    let counted = finding.counted.as_ref().filter(|_| finding.decision == Decision::Block);
+    let about = plain(counted.unwrap_or(&finding.about));
+    format!("{gate}\0{}\0", if fits(&about) { about } else { mark(&about) })
 }
 
 /// Notes that something is told, and says whether it was told before. What was told longest ago is forgotten first.

@@ -39,6 +39,14 @@ pub(in crate::policy) fn mark(words: &str) -> String {
     blake3::hash(words.as_bytes()).to_hex()[..16].to_owned()
 }
 
+/// The longest name or id that is kept, in bytes: no member's and no tool's is as long.
+const LONGEST: usize = 256;
+
+/// Whether a name or an id may be kept: one payload must not make the notebook too large to be read again.
+pub(super) fn fits(word: &str) -> bool {
+    word.len() <= LONGEST
+}
+
 /// What is remembered of one member. Each number is a place in the order of things ([`Ledger::order`]).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -115,6 +123,7 @@ impl Ledger {
             Some(to) => vec![self.named(to).to_owned()],
             None => Vec::new(),
         };
+        let names = names.into_iter().filter(|name| fits(name));
         let mut begun = event.payload.tool_use_id().and_then(|id| self.begun.get_mut(id));
         for name in names {
             let deeds = self.members.entry(name.clone()).or_default();

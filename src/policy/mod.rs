@@ -1,6 +1,7 @@
 //! Whether the client may go on. Pure: policy, event and state of the team in, verdict out.
 
 mod background;
+mod begun;
 mod facts;
 pub mod failure;
 pub mod gates;

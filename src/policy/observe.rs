@@ -2,13 +2,10 @@
 
 use serde_json::Value;
 
-use super::ledger::{Began, mark};
+use super::ledger::{Began, fits, mark};
 use super::{Deeds, Judged, Ledger, TeamState};
 use crate::event::{ActorKind, LEAD};
 use crate::payload::{Kind, Message, MessageKind, Spawn, TaskUpdate};
-
-/// How many tools are remembered that never came back: one that failed or was refused has no PostToolUse.
-const MOST_BEGUN: usize = 256;
 
 /// How many are remembered that have left.
 const MOST_LEFT: usize = 256;
@@ -36,9 +33,17 @@ impl Ledger {
             Kind::PreToolUse => self.begins(event, teammate),
             Kind::PostToolUse => self.ends(event),
             Kind::SubagentStart | Kind::UserPromptSubmit => {
+                if event.kind == Kind::UserPromptSubmit {
+                    self.spawns_no_more(event);
+                }
                 if let Some(name) = teammate {
                     self.turn_begins(name);
                 }
+            }
+            Kind::Unknown
+                if matches!(event.payload.event_name(), Some("PostToolUseFailure" | "PermissionDenied")) =>
+            {
+                self.fails(event.payload.tool_use_id().unwrap_or_default());
             }
             Kind::SubagentStop | Kind::Stop => {
                 self.learn_background(event.payload.field("background_tasks"));
@@ -61,7 +66,7 @@ impl Ledger {
         }
     }
 
-    fn deeds(&mut self, name: &str) -> &mut Deeds {
+    pub(super) fn deeds(&mut self, name: &str) -> &mut Deeds {
         self.members.entry(name.to_owned()).or_default()
     }
 
@@ -85,51 +90,36 @@ impl Ledger {
             self.turn_begins(name);
             self.names_agents |= event.payload.agent_id().is_some();
         }
-        let Some(id) = event.payload.tool_use_id() else { return };
+        let Some(id) = event.payload.tool_use_id().filter(|id| fits(id)) else { return };
         if !matches!(event.payload.tool(), Some("SendMessage" | "TaskUpdate" | "Agent" | "Task")) {
             return;
         }
-        if self.begun.len() >= MOST_BEGUN {
-            self.forget_one();
-        }
-        let by = event.actor.name.clone();
+        self.make_room();
+        let by = whose(event).map(str::to_owned);
         let spawns = matches!(event.payload.tool(), Some("Agent" | "Task"))
             .then(|| event.payload.tool_input().get("name").and_then(Value::as_str))
             .flatten()
-            .filter(|name| !name.is_empty())
+            .filter(|name| !name.is_empty() && fits(name))
             .map(|name| (name.to_owned(), event.at.to_owned()));
         let began = Began { order: self.next(), by, spawns, frees: Vec::new() };
         self.begun.insert(id.to_owned(), began);
         if event.payload.tool() == Some("TaskUpdate")
             && let Some(update) = TaskUpdate::of(event.payload.tool_input(), &Value::Null)
             && update.status.as_deref() == Some("completed")
+            && fits(&update.task)
         {
             self.completing.insert(id.to_owned(), update.task);
         }
     }
 
-    /// Forgets the oldest tool that has begun. One that completes a task goes only where all of them do: without it
-    /// the completion would pass unchecked.
-    fn forget_one(&mut self) {
-        let Ledger { begun, completing, .. } = self;
-        let oldest = begun.iter().min_by_key(|(id, began)| (completing.contains_key(*id), began.order, *id));
-        if let Some(id) = oldest.map(|(id, _)| id.clone()) {
-            begun.remove(&id);
-            completing.remove(&id);
-        }
-    }
-
     fn ends(&mut self, event: &Judged<'_>) {
         let id = event.payload.tool_use_id().unwrap_or_default();
-        self.completing.remove(id);
-        let began = self.begun.remove(id);
         let (input, response) = (event.payload.tool_input(), event.payload.tool_response());
         if response.get("success").and_then(Value::as_bool) == Some(false) {
-            for name in began.into_iter().flat_map(|began| began.frees) {
-                self.deeds(&name).let_go = false;
-            }
-            return;
+            return self.fails(id);
         }
+        self.completing.remove(id);
+        let began = self.begun.remove(id);
         let at = began.map_or_else(|| self.next(), |began| began.order);
         match event.payload.tool() {
             Some("SendMessage") => {
@@ -150,7 +140,7 @@ impl Ledger {
                 }
             }
             Some("Agent" | "Task") => {
-                if let Some(spawn) = Spawn::of(event.payload) {
+                if let Some(spawn) = Spawn::of(event.payload).filter(|spawn| fits(&spawn.name)) {
                     self.spawned(event, &spawn, at);
                 }
             }
@@ -165,7 +155,7 @@ impl Ledger {
         (deeds.stopping, deeds.let_go) = (false, false);
         deeds.asked.retain(|_, asked| *asked > at);
         deeds.tell(member(event).unwrap_or_default(), at);
-        if let Some(id) = &spawn.agent_id {
+        if let Some(id) = spawn.agent_id.as_ref().filter(|id| fits(id)) {
             self.handles.insert(id.clone(), spawn.name.clone());
         }
         if let Some(words) = event.payload.tool_input().get("description").and_then(Value::as_str) {
@@ -178,7 +168,10 @@ impl Ledger {
 
     fn update(&mut self, event: &Judged<'_>, update: &TaskUpdate, at: u64) {
         self.tasked = true;
-        let Some(owner) = update.owner.as_deref().filter(|owner| !owner.is_empty()) else { return };
+        let Some(owner) = update.owner.as_deref().filter(|owner| !self.bare(owner).is_empty() && fits(owner))
+        else {
+            return;
+        };
         let owner = self.named(owner).to_owned();
         // Who takes a task for itself begins it, too. Clients before 2.1.69 do not say whose call it is.
         let own = match member(event) {
@@ -193,9 +186,12 @@ impl Ledger {
     fn message(&mut self, event: &Judged<'_>, message: &Message, at: u64) {
         let routed = event.payload.tool_response().pointer("/routing/sender").and_then(Value::as_str);
         let answers = matches!(message.kind, MessageKind::ShutdownResponse { .. });
-        let sender =
-            member(event).or(routed).or_else(|| message.asked().filter(|_| answers)).map(str::to_owned);
-        let to = match message.to.as_deref() {
+        let sender = member(event)
+            .or(routed)
+            .or_else(|| message.asked().filter(|_| answers))
+            .filter(|name| fits(name))
+            .map(str::to_owned);
+        let to = match message.to.as_deref().filter(|to| fits(to)) {
             Some("*") => self.members.keys().filter(|name| Some(*name) != sender.as_ref()).cloned().collect(),
             Some(to) => vec![self.named(to).to_owned()],
             None => Vec::new(),
@@ -232,31 +228,12 @@ impl Ledger {
         }
     }
 
-    /// A tool that was begun in a turn that is over did not come back: it failed, or somebody refused it.
-    fn turn_ends(&mut self, event: &Judged<'_>, teammate: Option<&str>) {
-        if let Some(name) = teammate
-            && let Some(deeds) = self.members.get_mut(name)
-        {
-            (deeds.turn, deeds.idle) = (false, None);
-        }
-        if let Some(name) = member(event) {
-            let Ledger { begun, completing, .. } = self;
-            begun.retain(|id, began| {
-                let open = began.by.as_deref() != Some(name);
-                if !open {
-                    completing.remove(id);
-                }
-                open
-            });
-        }
-    }
-
     fn leaves(&mut self, name: &str) {
         self.members.remove(name);
-        self.forget_handles(name);
-        if self.left.len() < MOST_LEFT {
+        if self.left.len() < MOST_LEFT && fits(name) {
             self.left.insert(name.to_owned());
         }
+        self.forget_handles(name);
     }
 }
 
@@ -267,12 +244,17 @@ pub fn idler<'a>(event: &Judged<'a>) -> Option<&'a str> {
 }
 
 /// The member whose event it is; not a plain subagent, whose role may be spelled like a name.
-fn member<'a>(event: &Judged<'a>) -> Option<&'a str> {
+pub(super) fn member<'a>(event: &Judged<'a>) -> Option<&'a str> {
     match event.actor.kind {
         ActorKind::Lead => Some(LEAD),
-        ActorKind::Teammate => event.actor.name.as_deref(),
+        ActorKind::Teammate => event.actor.name.as_deref().filter(|name| fits(name)),
         _ => None,
     }
+}
+
+/// Whose event it is, member or not.
+pub(super) fn whose<'a>(event: &Judged<'a>) -> Option<&'a str> {
+    member(event).or(event.actor.name.as_deref()).filter(|name| fits(name))
 }
 
 /// What a TaskStop stops, by whatever word.

@@ -37,6 +37,8 @@ pub struct Finding {
     pub decision: Decision,
     /// Whom the guard counts for: the actor or the teammate that the action is about.
     pub about: String,
+    /// What a block counts under instead, where one action is about several: else each would have blocks of its own.
+    pub counted: Option<String>,
     /// What the model is told: what is refused, why, what to do instead. At most 600 characters, escaped.
     pub reason: String,
     /// The rule's name, for a rule.

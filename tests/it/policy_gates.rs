@@ -102,6 +102,40 @@ fn an_allowed_request_that_failed_frees_no_approval() {
 }
 
 #[test]
+fn a_shutdown_that_is_allowed_is_not_used_up_by_a_warning() {
+    let stage = busy("");
+    assert_eq!(stage.run(&["policy", "allow", "shutdown", "bob"]).code, Some(0));
+    let stop = told(&stage, call("TaskStop", "stop", json!({"task_id": "t1x"})));
+    assert!(stop.code == Some(0) && stop.out.contains("which may be bob"), "{}", stop.out);
+    assert_eq!(told(&stage, ask()).code, Some(0));
+    assert_eq!(told(&stage, ask()).code, Some(2));
+}
+
+#[test]
+fn a_request_to_everybody_is_blocked_no_more_often_than_one_to_somebody() {
+    let stage = busy("");
+    let names = ["team-lead", "bob", "carol"].map(|name| json!({"name": name}));
+    let config = json!({"name": TEAM, "createdAt": 1, "leadSessionId": SESSION, "members": names});
+    stage.write(&format!("teams/{TEAM}/config.json"), config);
+    let task = json!({"id": "3", "subject": "Test", "status": "in_progress", "owner": "carol", "blocks": [], "blockedBy": []});
+    stage.write(&format!("tasks/{TEAM}/3.json"), task);
+    let all = json!({"to": "*", "message": {"type": "shutdown_request", "reason": "done"}});
+    let codes: Vec<_> = (0..5).map(|_| told(&stage, call("SendMessage", "all", all.clone())).code).collect();
+    assert_eq!(codes, [Some(2), Some(2), Some(2), Some(0), Some(0)]);
+    assert_eq!(told(&stage, ask()).code, Some(2), "one to bob alone was not tried");
+}
+
+#[test]
+fn a_name_that_is_too_long_is_not_kept() {
+    let stage = busy("[policy]\non-error = \"block\"\n");
+    let name = "x".repeat(9 << 20);
+    told(&stage, call("Agent", "spawn", json!({"name": name, "prompt": "Go."})));
+    told(&stage, call("Read", &name, json!({})));
+    let asked = told(&stage, ask());
+    assert!(asked.code == Some(2) && asked.err.contains("task 2"), "{}", asked.err);
+}
+
+#[test]
 fn spawns_that_overlap_are_no_more_than_may_be() {
     let stage = busy("[policy.team-size]\nmode = \"block\"\nmost = 2\n");
     let spawn = |name: &str| told(&stage, call("Agent", name, json!({"name": name, "prompt": "Go."})));

@@ -38,6 +38,7 @@ pub fn finding(checked: &[Checked], mode: Mode, on_error: OnError, task: Task<'_
         code,
         decision: *decision,
         about: task.about.to_owned(),
+        counted: None,
         reason: reason(told, *decision, task.id, objects.len() - 1),
         rule: None,
         place: None,

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::policy::{Facts, Whose};
+use super::teammates;
+use crate::policy::{Deeds, Facts, Whose};
 
 /// Whether a teammate is in a turn, or will be: mail wakes whoever has it. What it is told in a turn leaves its inbox at once
 /// and is delivered with the next. A teammate that is idle runs as well, to the client: that is believed only of one that
@@ -12,17 +13,29 @@ pub fn is_at_work(facts: &Facts<'_>, name: &str) -> bool {
     deeds.turn
         || deeds.stopping
         || has_mail(facts, name)
-        || deeds.idle.map_or_else(|| runs(facts, name, deeds.turned), |idle| deeds.told() > Some(idle))
+        || deeds.idle.map_or_else(|| runs(facts, name, &deeds), |idle| deeds.told() > Some(idle))
 }
 
-/// Whether the client says that such a teammate runs. Where it lists nothing, one that was in a turn may be in it.
-fn runs(facts: &Facts<'_>, name: &str, turned: bool) -> bool {
+/// Whether somebody is a teammate, or was one.
+pub fn is_teammate(facts: &Facts<'_>, name: &str) -> bool {
+    let ledger = &facts.team.ledger;
+    teammates(facts).contains(&name)
+        || ledger.left.contains(name)
+        || ledger.of(name).turned
+        || ledger.handles.values().any(|member| member == name)
+}
+
+/// Whether the client says that such a teammate runs. Where it lists nothing, one that was in a turn may be in it, and the
+/// first turn of one that was told something is yet to come.
+fn runs(facts: &Facts<'_>, name: &str, deeds: &Deeds) -> bool {
     if facts.event.payload.field("background_tasks").is_none() {
-        return turned;
+        return deeds.turned || deeds.told().is_some();
     }
     let is_it = |task| match facts.team.ledger.listed(task) {
         Some(Whose::One(whose)) => whose == name,
-        Some(Whose::Among(all)) => all.iter().any(|whose| whose == name),
+        Some(Whose::Among(all)) => {
+            all.iter().any(|whose| whose == name) && !facts.team.ledger.left.contains(name)
+        }
         Some(Whose::Any) => true,
         None => false,
     };

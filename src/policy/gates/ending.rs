@@ -48,6 +48,13 @@ pub fn act<'a>(facts: &Facts<'a>) -> Option<(Act<'a>, Vec<&'a str>)> {
     Some((act, whom.into_iter().filter(|name| *name != LEAD).collect()))
 }
 
+/// Whether a message is to everybody.
+pub fn is_to_all(facts: &Facts<'_>) -> bool {
+    let payload = facts.event.payload;
+    let message = Message::of(payload.tool_input(), payload.tool_response());
+    message.is_some_and(|message| message.to.as_deref() == Some("*"))
+}
+
 /// The teammates, and whoever else owns work that is not done. Who was seen to leave is none.
 fn workers<'a>(facts: &Facts<'a>) -> Vec<&'a str> {
     let team = facts.team;

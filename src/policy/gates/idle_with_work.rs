@@ -71,5 +71,7 @@ pub fn says_that_it_waits(settings: &IdleWithWork, task: &Task) -> bool {
 }
 
 fn is_free(team: &TeamState, task: &Task) -> bool {
-    task.status.as_deref() == Some("pending") && task.owner.is_none() && team.blockers(task).next().is_none()
+    task.status.as_deref() == Some("pending")
+        && team.owner(task).is_none()
+        && team.blockers(task).next().is_none()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::at_work::{has_mail, is_at_work, other_runs, runs_any};
+use super::at_work::{has_mail, is_at_work, is_teammate, other_runs, runs_any};
 use super::idle_with_work::says_that_it_waits;
 use super::{actor, finding, teammates};
 use crate::config::Policy;
@@ -44,24 +44,27 @@ fn is_attended<'a>(policy: &Policy, facts: &Facts<'a>, task: &'a Task, seen: &mu
 }
 
 /// Whether its owner is at work, or a teammate that the owner asked something; where nobody owns it, any teammate. What the
-/// lead owns, and what nobody does, may be a subagent's or a shell's.
+/// lead owns, and what nobody does, may be a subagent's or a shell's. Whether an owner works that is no teammate, nobody
+/// can tell.
 fn is_worked_on(facts: &Facts<'_>, task: &Task) -> bool {
     let names = teammates(facts);
     match facts.team.owner(task) {
-        Some(LEAD) => other_runs(facts),
-        Some(owner) => {
-            let deeds = facts.team.ledger.of(owner);
-            let mut asked = deeds.awaits().filter(|whom| *whom != LEAD);
-            is_at_work(facts, owner)
-                || asked.any(|whom| match whom {
-                    "*" => names.iter().any(|name| is_at_work(facts, name)),
-                    whom => is_at_work(facts, whom),
-                })
-        }
+        Some(LEAD) => other_runs(facts) || is_answered(facts, LEAD),
+        Some(owner) => !is_teammate(facts, owner) || is_at_work(facts, owner) || is_answered(facts, owner),
         None => {
             names.iter().any(|name| is_at_work(facts, name))
                 || other_runs(facts)
                 || (names.is_empty() && runs_any(facts))
         }
     }
+}
+
+/// Whether a teammate is at work that somebody asked something.
+fn is_answered(facts: &Facts<'_>, asker: &str) -> bool {
+    let deeds = facts.team.ledger.of(asker);
+    let mut asked = deeds.awaits().filter(|whom| *whom != LEAD);
+    asked.any(|whom| match whom {
+        "*" => teammates(facts).iter().any(|name| is_at_work(facts, name)),
+        whom => is_at_work(facts, whom),
+    })
 }

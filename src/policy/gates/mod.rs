@@ -40,7 +40,17 @@ pub(super) const ALL: &[Gate] = &[
 /// A finding of a gate, not of a rule.
 fn finding(gate: &'static str, code: &'static str, mode: Mode, about: &str, reason: Reason) -> Finding {
     let (about, reason) = (about.to_owned(), reason.finish());
-    Finding { gate, code, decision: mode.into(), about, reason, rule: None, place: None, lasting: false }
+    Finding {
+        gate,
+        code,
+        decision: mode.into(),
+        about,
+        counted: None,
+        reason,
+        rule: None,
+        place: None,
+        lasting: false,
+    }
 }
 
 /// The actor, as the guard counts it: whoever comes to lead a team was the same before.

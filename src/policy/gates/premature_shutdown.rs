@@ -1,6 +1,6 @@
 //! Stopping a teammate that has not finished.
 
-use super::ending::{Act, act};
+use super::ending::{Act, act, is_to_all};
 use super::{PREMATURE_SHUTDOWN, actor, finding};
 use crate::config::{Mode, Policy, PrematureShutdown};
 use crate::policy::{Decision, Facts, Finding, Reason};
@@ -34,9 +34,11 @@ fn all(policy: &Policy, facts: &Facts<'_>) -> Vec<Finding> {
     if let Act::StopOne(word, certainly) = act {
         return one_of(settings, facts, (word, certainly), &whom).into_iter().collect();
     }
+    let is_to_all = matches!(act, Act::Ask) && is_to_all(facts);
     let objects = |name| {
         let (mode, open) = unfinished(settings, facts, &act, name)?;
-        Some(objection(facts, &act, (mode, name), &open))
+        let counted = is_to_all.then(|| format!("* from {}", actor(facts)));
+        Some(Finding { counted, ..objection(facts, &act, (mode, name), &open) })
     };
     whom.into_iter().filter_map(objects).collect()
 }
@@ -56,7 +58,7 @@ fn objection(facts: &Facts<'_>, act: &Act<'_>, (mode, name): (Mode, &str), open:
 }
 
 /// What there is to find where one of these is stopped, and which is not known: it is held back only where it is certain
-/// that one is, and none of them has finished.
+/// that one is, and none of them has finished. Who was seen to leave has.
 fn one_of(
     settings: &PrematureShutdown,
     facts: &Facts<'_>,
@@ -64,7 +66,8 @@ fn one_of(
     whom: &[&str],
 ) -> Option<Finding> {
     let act = Act::StopOne(word, certainly);
-    let open = whom.iter().filter_map(|name| Some((*name, unfinished(settings, facts, &act, name)?)));
+    let there = whom.iter().filter(|name| !facts.team.ledger.left.contains(**name));
+    let open = there.filter_map(|name| Some((*name, unfinished(settings, facts, &act, name)?)));
     let open: Vec<_> = open.collect();
     let all_block = open.len() == whom.len() && open.iter().all(|(_, (mode, _))| *mode == Mode::Block);
     let (name, (mode, left)) = open.iter().max_by_key(|(_, (mode, _))| Decision::from(*mode))?;

@@ -127,6 +127,7 @@ pub(super) fn finding(
         code,
         decision,
         about: actor(facts).to_owned(),
+        counted: None,
         reason: reason.finish(),
         rule: Some(rule.name.clone()),
         place: (!rule.place.is_empty()).then(|| rule.place.clone()),

@@ -149,6 +149,42 @@ fn a_task_whose_owner_waits_is_attended() {
 }
 
 #[test]
+fn what_the_lead_owns_waits_for_a_teammate_that_it_asked() {
+    let mut scene = spawned();
+    scene.task(json!({"id": "2", "status": "in_progress", "owner": "team-lead"}));
+    scene.happens(&mate("alice"), &json!({"hook_event_name": "SubagentStart"}));
+    assert!(refused(&mut scene));
+    scene.says(&lead(), "alice", "Is the parser right?");
+    assert!(!refused(&mut scene), "alice will answer");
+    scene.happens(&mate("alice"), &json!({"hook_event_name": "SubagentStop"}));
+    scene.happens(&mate("alice"), &idle("alice"));
+    assert!(!refused(&mut scene), "it reads the question in its next turn");
+    scene.says(&mate("alice"), "team-lead", "It is.");
+    assert!(refused(&mut scene), "it is the lead's again");
+}
+
+#[test]
+fn whether_somebody_works_who_is_no_teammate_nobody_can_tell() {
+    let mut scene = spawned();
+    let give = after("TaskUpdate", json!({"taskId": "2", "owner": "researcher"}));
+    scene.happens(&lead(), &give);
+    scene.task(json!({"id": "2", "status": "in_progress", "owner": "researcher"}));
+    assert!(scene.codes(&lead(), &stop(json!([]))).is_empty());
+    scene.task(json!({"id": "2", "status": "in_progress", "owner": "bob"}));
+    scene.happens(&mate("bob"), &json!({"hook_event_name": "SessionEnd"}));
+    scene.team.members.retain(|name| name != "bob");
+    assert_eq!(scene.codes(&lead(), &stop(json!([]))).len(), 1, "bob was one, and has left");
+}
+
+#[test]
+fn where_the_client_lists_nothing_the_first_turn_of_who_was_spawned_is_yet_to_come() {
+    let (mut scene, end) = (spawned(), json!({"hook_event_name": "Stop"}));
+    assert!(scene.codes(&lead(), &end).is_empty());
+    scene.task(json!({"id": "2", "status": "in_progress", "owner": "alice"}));
+    assert_eq!(scene.codes(&lead(), &end).len(), 1, "alice was told nothing");
+}
+
+#[test]
 fn the_lead_of_a_recorded_run_is_told_where_nobody_works() {
     let mut policy = Policy::default();
     policy.lead_stops_early.mode = Mode::Block;

@@ -17,6 +17,29 @@ fn used(mut fields: Value, id: &str) -> Value {
 }
 
 #[test]
+fn names_and_ids_that_are_too_long_are_not_kept() {
+    let (mut scene, long) = (Scene::with(&[]), "x".repeat(257));
+    for input in [json!({"name": long}), json!({"to": long, "message": "Is it?"}), json!({"task_id": long})] {
+        for tool in ["Agent", "SendMessage", "TaskStop"] {
+            let mut spawned = after(tool, input.clone());
+            scene.happens(&lead(), &used(before(tool, input.clone()), &long));
+            scene.happens(&mate(&long), &before(tool, input.clone()));
+            spawned["tool_response"] = json!({"status": "teammate_spawned", "name": long, "agent_id": long});
+            scene.happens(&lead(), &spawned);
+        }
+    }
+    let owns = json!({"taskId": long, "owner": long, "status": "completed"});
+    scene.happens(&lead(), &before("TaskUpdate", owns.clone()));
+    scene.happens(&lead(), &after("TaskUpdate", owns));
+    scene.happens(
+        &lead(),
+        &json!({"hook_event_name": "Stop", "background_tasks": [{"id": long, "type": "teammate"}]}),
+    );
+    let kept = serde_json::to_string(&scene.team.ledger).unwrap();
+    assert!(!kept.contains(&long), "{kept}");
+}
+
+#[test]
 fn both_shapes_of_a_message_tell_its_recipient_and_are_said_by_its_sender() {
     for input in [
         json!({"to": "bob", "message": "Is it good?"}),

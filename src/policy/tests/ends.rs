@@ -71,6 +71,10 @@ fn a_team_is_not_deleted_while_a_teammate_is_busy() {
     scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStart"}));
     assert_eq!(scene.codes(&lead(), &delete).len(), 1, "it is back");
     // The lead may delete what it works on itself, and what nobody owns.
+    for nobody in ["@", " "] {
+        scene.task(json!({"id": "2", "status": "in_progress", "owner": nobody}));
+        assert!(scene.codes(&lead(), &delete).is_empty(), "{nobody}");
+    }
     scene.task(json!({"id": "2", "status": "pending"}));
     scene.task(json!({"id": "4", "status": "in_progress", "owner": "team-lead"}));
     assert!(scene.codes(&lead(), &delete).is_empty());

@@ -97,8 +97,13 @@ fn teammates_that_are_being_spawned_count_as_well() {
     assert!(scene.codes(&lead(), &spawn("erin", "2")).is_empty(), "it is in the roster by now");
     scene.team.members.pop();
     scene.policy.team_size.most = 1;
-    // One that was refused or failed is forgotten at the end of the turn, or after a while.
-    let mut scenes = [scene.clone(), scene.clone(), scene];
+    // One that was refused or failed is forgotten then, at the end of the turn, at the next prompt, or after a while.
+    let [mut prompted, mut refused] = [scene.clone(), scene.clone()];
+    prompted.happens(&lead(), &json!({"hook_event_name": "UserPromptSubmit"}));
+    let mut denied = spawn("dave", "1");
+    denied["hook_event_name"] = json!("PermissionDenied");
+    refused.happens(&lead(), &denied);
+    let mut scenes = [scene.clone(), scene.clone(), scene, prompted, refused];
     scenes[0].happens(&lead(), &json!({"hook_event_name": "Stop"}));
     let mut failed = spawn("dave", "1");
     (failed["hook_event_name"], failed["tool_response"]) = (json!("PostToolUse"), json!({"success": false}));

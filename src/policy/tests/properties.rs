@@ -156,7 +156,8 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             }
             prop_assert!(verdict.decision <= finding.decision);
             let (gate, rule) = (finding.gate.to_owned(), finding.rule.clone());
-            let count = counts.entry((gate, rule, finding.about.clone(), state.clone())).or_default();
+            let whose = finding.counted.as_ref().unwrap_or(&finding.about);
+            let count = counts.entry((gate, rule, whose.clone(), state.clone())).or_default();
             if verdict.decision == Decision::Block {
                 *count += u32::from(!finding.lasting);
                 blocked = true;
@@ -166,8 +167,7 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             let is_lasting = asks_to_last && event.kind == Kind::PreToolUse;
             prop_assert_eq!(finding.lasting, is_lasting);
             prop_assert!(!is_lasting || verdict.decision == finding.decision, "{:?}", verdict);
-            let whole =
-                counts.iter().filter(|(key, _)| (key.0.as_str(), &key.2) == (finding.gate, &finding.about));
+            let whole = counts.iter().filter(|(key, _)| (key.0.as_str(), &key.2) == (finding.gate, whose));
             prop_assert!(whole.map(|(_, count)| *count).sum::<u32>() <= 3 * most, "{finding:?}");
             if blocked {
                 break;

@@ -5,7 +5,17 @@ use crate::team::Task;
 
 fn finding(gate: &'static str, about: &str, decision: Decision) -> Finding {
     let (about, reason) = (about.to_owned(), "no".to_owned());
-    Finding { gate, code: "c", decision, about, reason, rule: None, place: None, lasting: false }
+    Finding {
+        gate,
+        code: "c",
+        decision,
+        about,
+        counted: None,
+        reason,
+        rule: None,
+        place: None,
+        lasting: false,
+    }
 }
 
 fn block(guard: &mut Guard, about: &str, state: &str) -> Verdict {

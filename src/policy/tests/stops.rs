@@ -56,9 +56,12 @@ fn one_of_several_is_held_back_where_none_of_them_has_finished_and_warned_of_whe
     assert_eq!(stopped(&mut scene, "t3"), [("stop-of-busy-teammate", WARN)], "it may be carol");
     let found = scene.judge(&lead(), &before("TaskStop", json!({"task_id": "t1"})));
     assert!(found[0].reason.contains("stopping t1, which may be "), "{}", found[0].reason);
-    // Who has left can be meant no more.
+    // Who has left has finished, whatever its tasks say; an id that is listed from then on is not its.
     scene.happens(&mate("alice"), &json!({"hook_event_name": "SessionEnd"}));
+    assert_eq!(stopped(&mut scene, "t1"), [("stop-of-busy-teammate", WARN)], "it may have been alice's");
+    list(&mut scene, &[("t2", "worker")]);
     assert_eq!(stopped(&mut scene, "t2"), [("stop-of-busy-teammate", BLOCK)]);
+    assert_eq!(stopped(&mut scene, "t1"), [("stop-of-busy-teammate", WARN)]);
     scene.task(json!({"id": "2", "status": "completed", "owner": "bob"}));
     assert!(stopped(&mut scene, "t2").is_empty());
 }
