@@ -93,8 +93,11 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
                 hooks(wanted.len())
             ));
         }
-        if !args.place.dry_run && records.find(&file.real).is_none() {
-            // Whoever else wrote them, they are this user's now: the plugin leaves events to what is installed here.
+        let known = records.find(&file.real);
+        let is_news = known.is_none_or(|known| args.place.is_of_project() && !known.left(file.bytes()));
+        if !args.place.dry_run && is_news {
+            // Whoever else wrote them, they are this user's now: the plugin leaves events to what is installed here, as
+            // it is now.
             let _ = remember(context, &records, &file, &after, &program, &client);
         }
     } else if args.place.dry_run {

@@ -49,6 +49,11 @@ impl Place {
         SettingsFile::read(&path)
     }
 
+    /// Whether the file is a project's.
+    pub fn is_of_project(&self) -> bool {
+        self.settings.is_none() && self.scope != Scope::User
+    }
+
     /// Whether the file is one that others get as well.
     pub fn is_shared(&self) -> bool {
         self.settings.is_none() && self.scope == Scope::Project

@@ -55,16 +55,6 @@ impl Files {
     }
 }
 
-impl Files {
-    /// What is to be said of a project's file that is not there, and was trusted once.
-    pub(super) fn gone(&self) -> Option<Problem> {
-        self.project
-            .as_deref()
-            .filter(|file| source::is_absent(file))
-            .and_then(|file| project::gone(file, &self.trust))
-    }
-}
-
 impl Effective {
     /// Whether a file was left out whole.
     pub fn is_broken(&self) -> bool {
@@ -108,7 +98,8 @@ pub(super) fn load_with(files: &Files, care: Cares) -> Effective {
     if let Some(project) = project {
         effective.take_project(&project, &files.trust, care.project);
     }
-    effective.problems.extend(files.gone());
+    let absent = files.project.as_deref().filter(|file| source::is_absent(file));
+    effective.problems.extend(absent.and_then(|file| project::gone(file, &files.trust)));
     if !effective.settings.is_empty() {
         match build(&effective.settings) {
             Ok(config) => effective.config = config,

@@ -12,7 +12,7 @@ use super::layers::{self, Cares, Effective, Files};
 use super::problem::{Code, Problem};
 use super::settings::Layer;
 use super::source;
-use super::{Config, OnError, settings};
+use super::{Config, OnError, project, settings};
 use crate::fs;
 
 /// Which program understood it: another one may mean something else by the same words.
@@ -41,8 +41,9 @@ struct Written<'a> {
 /// cannot be read, what it last said of `on-error` holds; a file that is not there says nothing.
 pub fn load(files: &Files, memo: &Path) -> Effective {
     let mut effective = load_user(&Files { project: None, ..files.clone() }, memo);
-    if files.project.as_deref().is_none_or(source::is_absent) {
-        effective.problems.extend(files.gone());
+    let own = files.project.as_deref();
+    if own.is_none_or(source::is_absent) {
+        effective.problems.extend(own.and_then(|file| project::gone(file, &files.trust)));
     } else {
         let known = if effective.problems.is_empty() { Care::Swift } else { Care::Whole };
         effective = layers::load_with(files, Cares { user: known, project: Care::Swift });

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::facts::Facts;
-use super::program::{Named, found};
+use super::program::Named;
 use crate::fs::read_regular;
-use crate::settings::command::{is_executable, is_same, quoted};
+use crate::settings::command::{is_executable, is_same, on_search_path, quoted};
 
 /// The client's notes on plugins are never larger.
 const LARGEST: u64 = 16 << 20;
@@ -20,11 +20,11 @@ pub fn named(facts: &Facts<'_>) -> Option<Named> {
     let local = facts.env.home.as_ref().map(|home| home.join(".local/bin/teamkeep"));
     let path = beside()
         .find(|path| is_executable(path))
-        .or_else(|| found(facts.env))
+        .or_else(|| on_search_path(facts.env))
         .or_else(|| local.clone().filter(|path| is_executable(path)));
     // A plugin may be read where it lies, and that may be a repository that one only looks at.
     let running = std::env::current_exe().ok();
-    let known = [running, found(facts.env), local];
+    let known = [running, on_search_path(facts.env), local];
     let cache = facts.paths.client.as_ref().map(|client| client.join("plugins/cache"));
     let is_trusted = path.as_ref().is_some_and(|path| {
         cache.is_some_and(|cache| path.starts_with(cache))

@@ -28,7 +28,7 @@ pub struct Named {
 
 /// The programs that the hooks name, each once.
 pub fn named(facts: &Facts<'_>) -> Vec<Named> {
-    let known = [std::env::current_exe().ok(), found(facts.env)];
+    let known = [std::env::current_exe().ok(), on_search_path(facts.env)];
     let mut all: Vec<Named> = Vec::new();
     for ours in facts.ours() {
         let Some(word) = ours.words().into_iter().next() else { continue };
@@ -49,15 +49,10 @@ pub fn named(facts: &Facts<'_>) -> Vec<Named> {
     all
 }
 
-/// What the search path leads to, if it is an absolute path: nothing of the current directory is run.
-pub fn found(env: &Env) -> Option<PathBuf> {
-    on_search_path(env).filter(|path| path.is_absolute())
-}
-
 /// Where a word leads: on the search path, from the root, or from the home that a shell would put in.
 fn resolve(ours: &Ours<'_>, word: &str, env: &Env) -> Option<PathBuf> {
     if word == "teamkeep" {
-        return found(env);
+        return on_search_path(env);
     }
     if Path::new(word).is_absolute() {
         return Some(PathBuf::from(word));
@@ -112,7 +107,7 @@ pub fn is_by_plugin(facts: &Facts<'_>) -> bool {
 
 /// Looks whether a person finds it.
 pub fn search_path(facts: &Facts<'_>) -> Finding {
-    match found(facts.env) {
+    match on_search_path(facts.env) {
         Some(path) => Finding::ok(Code::SearchPath, format!("`teamkeep` is {}", path.display())),
         None => {
             let mut finding = Finding::warn(Code::SearchPath, "there is no `teamkeep` on the search path");

@@ -8,8 +8,8 @@ use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
 use super::layer::{Kind, Ours};
+use crate::settings::beside;
 use crate::settings::command::quoted;
-use crate::settings::record::Records;
 
 /// So many of them are named.
 const TOLD: usize = 5;
@@ -52,9 +52,11 @@ pub fn check(facts: &Facts<'_>) -> Finding {
     if let (Some(plugin), false) = (facts.plugins.first(), ours.is_empty()) {
         if let Some(other) = ours.iter().find(|ours| !is_left_to(facts, ours)) {
             let (event, path) = (&other.entry.event, other.layer.path.display());
-            let what = format!(
-                "the plugin {plugin} records {event} beside the hook in {path}, which this user did not install"
-            );
+            let why = match beside::remembered(&other.layer.path, facts.paths) {
+                Some(_) => "changed since this user installed it",
+                None => "this user did not install",
+            };
+            let what = format!("the plugin {plugin} records {event} beside the hook in {path}, which {why}");
             let mend = match other.is_written() {
                 true => other.layer.install(&facts.installer).unwrap_or_default(),
                 false => edit(other),
@@ -67,12 +69,10 @@ pub fn check(facts: &Facts<'_>) -> Finding {
     Finding::ok(Code::HooksTwice, "no event runs two hooks of ours")
 }
 
-/// Whether the plugin leaves its events to this hook: one of the user's own settings, or one that he installed.
+/// Whether the plugin leaves its events to this hook: one of the user's own settings, or one that he
+/// installed, as it was left then.
 fn is_left_to(facts: &Facts<'_>, ours: &Ours<'_>) -> bool {
-    let installed = || {
-        let real = ours.layer.path.canonicalize().ok();
-        real.is_some_and(|real| Records::at(facts.paths.installs()).find(&real).is_some())
-    };
+    let installed = || beside::installed(&ours.layer.path, facts.paths).is_some();
     ours.is_written() && (matches!(ours.layer.kind, Kind::User | Kind::Managed) || installed())
 }
 

@@ -7,8 +7,8 @@ use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
 use super::probe::{self, Outcome};
-use super::program::{Named, found};
-use crate::settings::command::is_same;
+use super::program::Named;
+use crate::settings::command::{is_same, on_search_path};
 
 /// How long a program may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -20,9 +20,10 @@ const OWN: &str = env!("CARGO_PKG_VERSION");
 pub fn check(facts: &Facts<'_>, named: &[Named]) -> Finding {
     let running = std::env::current_exe().unwrap_or_default();
     // By the name that the user has for it.
-    let running = found(facts.env).filter(|found| is_same(found, &running)).unwrap_or(running);
+    let running = on_search_path(facts.env).filter(|found| is_same(found, &running)).unwrap_or(running);
     let hooks = named.iter().filter(|one| one.is_trusted).filter_map(|one| one.path.clone());
-    let mut others: Vec<PathBuf> = hooks.chain(found(facts.env)).filter(|path| path.is_file()).collect();
+    let mut others: Vec<PathBuf> =
+        hooks.chain(on_search_path(facts.env)).filter(|path| path.is_file()).collect();
     others.retain(|path| !is_same(path, &running));
     let mut told: Vec<(PathBuf, String)> = Vec::new();
     for path in others {

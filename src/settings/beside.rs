@@ -21,7 +21,7 @@ use crate::settings::call;
 use crate::settings::command::{NAME, certain, is_executable, is_same, on_search_path};
 use crate::settings::entries;
 use crate::settings::matching::{PATTERNS, matches};
-use crate::settings::record::Records;
+use crate::settings::record::{Record, Records};
 
 /// No settings file that the client reads is larger.
 const MOST: u64 = 16 << 20;
@@ -78,11 +78,15 @@ fn groups_in(content: &[u8], occasion: Occasion<'_>) -> Option<Vec<Value>> {
     }
 }
 
+/// What is remembered of this user's install into a file, if there was one.
+pub fn remembered(file: &Path, paths: &Paths) -> Option<Record> {
+    Records::at(paths.installs()).find(&file.canonicalize().ok()?)
+}
+
 /// The program that this user has installed into a file, if it is as it was left then: whoever changed it since may have
 /// spoiled it for the client.
-fn installed(file: &Path, paths: &Paths) -> Option<String> {
-    let real = file.canonicalize().ok()?;
-    let record = Records::at(paths.installs()).find(&real)?;
+pub fn installed(file: &Path, paths: &Paths) -> Option<String> {
+    let record = remembered(file, paths)?;
     let (content, _) = fs::read_linked(file, MOST_OF_PROJECT).ok()?;
     record.left(&content).then_some(record.command)
 }

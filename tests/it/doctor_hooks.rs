@@ -91,7 +91,14 @@ fn hooks_of_a_repository_beside_a_plugin_are_told_until_they_are_installed_here(
     assert!(told.contains("hint: teamkeep install --scope project  # hooks-twice\n"), "{told}");
     assert_snapshot!(line(told), @"warn    hooks-twice        the plugin teamkeep@somewhere records SessionStart beside the hook in ~/project/.claude/settings.json, which this user did not install");
     run("install --scope project");
-    assert_snapshot!(line(run("doctor")), @"ok      hooks-twice        the plugin teamkeep@somewhere leaves to the settings' hooks what they record");
+    let installed = line(run("doctor"));
+    assert_snapshot!(installed, @"ok      hooks-twice        the plugin teamkeep@somewhere leaves to the settings' hooks what they record");
+    let project = home.at("project/.claude/settings.json");
+    let text = std::fs::read_to_string(&project).unwrap();
+    std::fs::write(&project, text.replacen('{', "{\"model\": \"opus\",", 1)).unwrap();
+    assert!(line(run("doctor")).ends_with("settings.json, which changed since this user installed it"));
+    run("install --scope project");
+    assert_eq!(line(run("doctor")), installed);
 }
 
 #[test]

@@ -117,6 +117,11 @@ fn what_the_settings_do_not_run_is_the_plugin_s() {
             std::fs::write(project.join(name), fake).unwrap();
             assert_eq!(records(&idle), 1, "{name}: what is there now never runs");
         }
+        std::fs::write(project.join(name), installed.replacen('{', "{\"model\": \"opus\",", 1)).unwrap();
+        assert_eq!(records(&idle), 1, "{name}: somebody changed it since");
+        let said = feed(&mut command, b"");
+        assert!(said.err.starts_with("nothing to do: "), "{}", said.err);
+        assert_eq!(records(&idle), 0, "{name}: it was installed anew");
         std::fs::remove_file(project.join(name)).unwrap();
     }
     assert_eq!(records(&idle), 1);
