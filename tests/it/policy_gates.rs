@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::policy_stage::{SESSION, TEAM, busy, told};
+use super::policy_stage::{SESSION, TEAM, busy, told, with_carol};
 use super::reenact::{Trace, local};
 use super::stage::{Said, Stage};
 
@@ -114,11 +114,7 @@ fn a_shutdown_that_is_allowed_is_not_used_up_by_a_warning() {
 #[test]
 fn a_request_to_everybody_is_blocked_no_more_often_than_one_to_somebody() {
     let stage = busy("");
-    let names = ["team-lead", "bob", "carol"].map(|name| json!({"name": name}));
-    let config = json!({"name": TEAM, "createdAt": 1, "leadSessionId": SESSION, "members": names});
-    stage.write(&format!("teams/{TEAM}/config.json"), config);
-    let task = json!({"id": "3", "subject": "Test", "status": "in_progress", "owner": "carol", "blocks": [], "blockedBy": []});
-    stage.write(&format!("tasks/{TEAM}/3.json"), task);
+    with_carol(&stage);
     let all = json!({"to": "*", "message": {"type": "shutdown_request", "reason": "done"}});
     let codes: Vec<_> = (0..5).map(|_| told(&stage, call("SendMessage", "all", all.clone())).code).collect();
     assert_eq!(codes, [Some(2), Some(2), Some(2), Some(0), Some(0)]);

@@ -2,17 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::policy_stage::{SESSION, TEAM, busy, shutdown, told};
+use super::policy_stage::{SESSION, TEAM, busy, shutdown, told, with_carol};
 use super::stage::Stage;
 
 #[test]
 fn who_lets_one_teammate_go_lets_nobody_else_go_with_it() {
     let stage = busy("");
-    let names = ["team-lead", "bob", "carol"].map(|name| json!({"name": name}));
-    let config = json!({"name": TEAM, "createdAt": 1, "leadSessionId": SESSION, "members": names});
-    stage.write(&format!("teams/{TEAM}/config.json"), config);
-    let task = json!({"id": "3", "subject": "Test", "status": "in_progress", "owner": "carol", "blocks": [], "blockedBy": []});
-    stage.write(&format!("tasks/{TEAM}/3.json"), task);
+    with_carol(&stage);
     let allow = |name: &str| assert_eq!(stage.run(&["policy", "allow", "shutdown", name]).code, Some(0));
     let ask = |to: &str| {
         let input = json!({"to": to, "message": {"type": "shutdown_request", "reason": "done"}});

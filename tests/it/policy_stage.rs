@@ -46,3 +46,12 @@ pub fn verdicts(stage: &Stage) -> Vec<(String, String)> {
 pub fn pairs(verdicts: &[(String, String)]) -> Vec<(&str, &str)> {
     verdicts.iter().map(|(code, decision)| (&**code, &**decision)).collect()
 }
+
+/// Carol comes into bob's team, and has a task in progress as well.
+pub fn with_carol(stage: &Stage) {
+    let names = ["team-lead", "bob", "carol"].map(|name| json!({"name": name}));
+    let config = json!({"name": TEAM, "createdAt": 1, "leadSessionId": SESSION, "members": names});
+    stage.write(&format!("teams/{TEAM}/config.json"), config);
+    let task = json!({"id": "3", "subject": "Test", "status": "in_progress", "owner": "carol", "blocks": [], "blockedBy": []});
+    stage.write(&format!("tasks/{TEAM}/3.json"), task);
+}
