@@ -127,6 +127,13 @@ impl Index {
         }
     }
 
+    /// Takes over the process that the lead's hooks run under, and when that began.
+    pub fn learn_process(&mut self, pid: u32, start: Option<String>) {
+        self.lead_pid = Some(pid);
+        self.lead_space = None;
+        self.lead_start = start;
+    }
+
     /// Takes over the task lists of a further session of the lead. Says whether they were new.
     pub fn learn_session(&mut self, session: &str) -> bool {
         let head = session.get(..8).map(|head| format!("session-{head}"));

@@ -13,6 +13,7 @@ mod bundle_traces;
 mod captures;
 mod completion;
 mod crashes;
+mod crashes_old;
 mod damage;
 mod docs;
 mod doctor;
