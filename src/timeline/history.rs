@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use crate::archive::{Archive, Journal, Snapshot};
 use crate::event::SafeName;
-use crate::team::{Entry, Task, TeamConfig, fresh_entries};
+use crate::team::{Entry, Task, TeamConfig, fresh_entries, mailbox};
 
 /// A run's files through time, parsed. A state that is torn or lost is left out; the one before it stands.
 #[derive(Debug, Default)]
@@ -73,6 +73,16 @@ impl History {
             reading.take(snapshot, list.map(SafeName::as_str));
         }
         reading.history
+    }
+
+    /// Says whose the inboxes are, as far as these names tell: a file is named for its owner, not by the name itself.
+    pub(super) fn name_inboxes(&mut self, names: &[String]) {
+        let mut owners: HashMap<String, String> = HashMap::new();
+        for copy in &mut self.copies {
+            let file = std::mem::take(&mut copy.inbox);
+            let owner = owners.entry(file).or_insert_with_key(|file| owner_of(file, names).to_owned());
+            copy.inbox.clone_from(owner);
+        }
     }
 
     /// Everybody who was ever in the team, with the latest that its roster said.
@@ -159,6 +169,15 @@ impl Reading<'_> {
             }
         }
         Some(())
+    }
+}
+
+/// Whose an inbox is; the file's own name where that is nobody's, or that of several.
+pub(super) fn owner_of<'a>(file: &'a str, names: &'a [String]) -> &'a str {
+    let mut owners = names.iter().filter(|name| mailbox(name) == file);
+    match (owners.next(), owners.next()) {
+        (Some(owner), None) => owner,
+        _ => file,
     }
 }
 
