@@ -191,7 +191,8 @@ fn look(subject: &Subject, index: Option<&Index>, client: &Path) -> Scan {
     let more = index.map(|index| index.more_tasks.as_slice()).unwrap_or_default();
     let tasks: Vec<SafeName> =
         std::iter::once(first).chain(more.iter().filter_map(|name| SafeName::new(name))).collect();
-    scan(client, subject.team(), &tasks)
+    let mail = index.and_then(|index| SafeName::new(index.mail_dir.as_deref()?));
+    scan(client, subject.team(), mail.as_ref(), &tasks)
 }
 
 fn is_unchanged(index: Option<&Index>, scan: &Scan) -> bool {

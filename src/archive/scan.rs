@@ -40,19 +40,19 @@ pub struct Scan {
 /// the session goes on with.
 const KEPT_BESIDE: [&str; 2] = [".highwatermark", ".session-list"];
 
-/// Looks at `teams/<team>` and at these directories below `tasks/`.
-pub fn scan(client: &Path, team: Option<&SafeName>, tasks: &[SafeName]) -> Scan {
+/// Looks at `teams/<team>`, at the inboxes in this directory beside it, and at these directories below `tasks/`.
+pub fn scan(client: &Path, team: Option<&SafeName>, mail: Option<&SafeName>, tasks: &[SafeName]) -> Scan {
     let mut scan = Scan::default();
     if let Some(team) = team {
         let root = format!("teams/{team}");
         scan.team_dir = scan.is_dir(client, &root);
         if scan.team_dir {
             scan.file(client, &format!("{root}/config.json"));
-            let inboxes = format!("{root}/inboxes");
-            if scan.is_dir(client, &inboxes) {
-                scan.files(client, &inboxes, is_json);
-            }
+            scan.inboxes(client, &root);
         }
+    }
+    if let Some(mail) = mail {
+        scan.inboxes(client, &format!("teams/{mail}"));
     }
     for dir in tasks {
         let root = format!("tasks/{dir}");
@@ -82,6 +82,13 @@ impl Scan {
                 self.miss(path, &error);
                 false
             }
+        }
+    }
+
+    fn inboxes(&mut self, client: &Path, root: &str) {
+        let inboxes = format!("{root}/inboxes");
+        if self.is_dir(client, &inboxes) {
+            self.files(client, &inboxes, is_json);
         }
     }
 

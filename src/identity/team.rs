@@ -51,7 +51,9 @@ pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
     let teamless = evidence.memory.teamless.filter(|_| !turns && now.is_some() && !evidence.is_pane_like());
     let at_large = (now.is_some() && teamless.is_none()) || turns;
     let mut concerned = Concerned::default();
-    let named = [evidence.named_team(), evidence.made_team(), evidence.changed_team(), remembered, own];
+    let changed_team =
+        evidence.changed_team().filter(|team| archive.knows(&Subject::Team(team.clone())) || is_team(team, &teams));
+    let named = [evidence.named_team(), evidence.made_team(), changed_team, remembered, own];
     concerned.subjects.extend(named.into_iter().flatten().map(Subject::Team));
     let open = if at_large { archive.open_subjects() } else { Vec::new() };
     concerned.subjects.extend(open.into_iter().filter(|subject| subject.team().is_some()));
@@ -59,6 +61,9 @@ pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
     for name in listing(&teams, &mut concerned.unseen) {
         let subject = Subject::Team(name);
         let is_new = !archive.knows(&subject);
+        if is_new && !is_team(subject.name(), &teams) {
+            continue;
+        }
         changed |= is_new;
         let is_changed = || {
             let config = teams.join(subject.name()).join("config.json").symlink_metadata();
@@ -76,6 +81,12 @@ pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
     concerned.subjects.retain(|subject| known.insert(subject.clone()));
     concerned.since = now.filter(|_| !concerned.subjects.is_empty() && (at_large || changed));
     concerned
+}
+
+/// Whether a directory is a team's: it has a configuration. One without holds mail of nobody's team (`default`, before
+/// 2.1.178), or of a team that the client spells in another way.
+fn is_team(name: &SafeName, teams: &Path) -> bool {
+    teams.join(name).join("config.json").symlink_metadata().is_ok()
 }
 
 /// The kernel's clock for files is no finer than this, in nanoseconds.

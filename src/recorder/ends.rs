@@ -70,7 +70,7 @@ fn deleted_team(evidence: &Evidence<'_>) -> Option<SafeName> {
         return None;
     }
     let name = response.get("team_name").and_then(Value::as_str).or(evidence.memory.team.as_deref())?;
-    SafeName::new(name)
+    evidence.directory(name)
 }
 
 /// Whether the lead's process is gone. Never judged by age; a session that calls is alive.

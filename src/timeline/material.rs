@@ -34,7 +34,7 @@ impl Material {
         let list = run.subject().map(|subject| match subject {
             crate::archive::Subject::Team(name) | crate::archive::Subject::Session(name) => name,
         });
-        let mut history = History::read(archive, &journal, list.as_ref());
+        let mut history = History::read(archive, &journal, list.as_ref(), run.created_at.as_deref());
         let mut members: Vec<String> = Vec::new();
         let rosters =
             history.rosters.iter().flat_map(|(_, roster)| roster.members.iter().map(|member| &member.name));

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::gone::Gone;
-use super::history::{File, owner_of, task_id};
+use super::history::{File, owner_of, told_id};
 use super::material::{Material, spawns};
 use crate::archive::{Archive, Held};
 use crate::json;
@@ -66,7 +66,7 @@ impl State {
                 }
                 File::Task(list, name) => {
                     if let Some(task) = Task::parse(name, &bytes) {
-                        self.tasks.insert(task_id(team, list, &task.id), task.raw);
+                        self.tasks.insert(told_id(team, list, &task), task.raw);
                     }
                 }
                 File::Inbox(_) | File::Other => {}

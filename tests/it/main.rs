@@ -87,6 +87,7 @@ mod settings_own;
 mod settings_text;
 mod show_diff;
 mod sightings;
+mod spelled;
 mod stage;
 mod status;
 mod story;
