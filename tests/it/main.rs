@@ -31,6 +31,7 @@ mod install_sh;
 mod install_sh_beside;
 mod install_sh_pages;
 mod install_sh_stage;
+mod install_sh_tools;
 mod live;
 mod log;
 mod man;
