@@ -60,7 +60,7 @@ impl Library {
                 Error::not_found("no run on record can be read")
             }
             0 => Error::not_found("nothing is on record yet").hint(
-                "`teamkeep install` adds the hooks to the client's settings; `teamkeep demo` shows a recorded run",
+                "`teamkeep doctor` says whether the hooks are there; `teamkeep demo` shows a recorded run",
             ),
             1 => Error::not_found("hooks work: 1 event is on record, but no run of a team"),
             events => {
