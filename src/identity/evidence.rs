@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::Memory;
 use crate::event::SafeName;
 use crate::payload::{Kind, Payload, Spawn};
+use crate::team;
 
 /// Everything that one call tells of who and where.
 #[derive(Debug, Clone, Copy)]
@@ -55,9 +56,8 @@ impl Evidence<'_> {
         let below = path.strip_prefix(self.client).ok()?;
         let mut parts = below.components();
         let root = parts.next()?.as_os_str();
-        (root == "teams" || root == "tasks")
-            .then(|| SafeName::new(parts.next()?.as_os_str().to_str()?))
-            .flatten()
+        let name = parts.next().filter(|_| root == "teams" || root == "tasks")?.as_os_str().to_str()?;
+        SafeName::new(team::erasing(name).unwrap_or(name))
     }
 
     /// The team that a session of 2.1.178 and later has: `session-<first 8 of the session id>`.

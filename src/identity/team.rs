@@ -11,6 +11,7 @@ use crate::event::SafeName;
 use crate::fs::Stamp;
 use crate::payload::Kind;
 use crate::process;
+use crate::team;
 
 /// The team of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -96,7 +97,11 @@ fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<SafeName> {
     for entry in listing {
         match entry {
             Ok(entry) => match entry.file_name().to_str().and_then(SafeName::new) {
-                Some(name) => names.push(name),
+                // A directory on its way out is that of the team which it was, and no team of its own.
+                Some(name) => names.extend(match team::erasing(name.as_str()) {
+                    Some(team) => SafeName::new(team),
+                    None => Some(name),
+                }),
                 None if entry.file_type().is_ok_and(|kind| kind.is_dir()) => {
                     unseen.push(format!("{:?} is {REFUSED}", entry.file_name()));
                 }
@@ -109,6 +114,7 @@ fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<SafeName> {
         }
     }
     names.sort();
+    names.dedup();
     names
 }
 

@@ -1,12 +1,14 @@
 //! The client's files as it writes them: read leniently, never written.
 
 mod config;
+mod erasing;
 mod inbox;
 mod task;
 mod tokens;
 mod transcript;
 
 pub use config::{LeadProcess, Member, TeamConfig};
+pub use erasing::erasing;
 pub use inbox::{Entry, Notice, entries, fresh_entries};
 pub use task::Task;
 pub use tokens::{Spent, Tokens};

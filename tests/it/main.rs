@@ -19,6 +19,7 @@ mod doctor;
 mod doctor_hooks;
 mod doctor_record;
 mod doctor_settings;
+mod erasing;
 mod help;
 mod home;
 mod html;
