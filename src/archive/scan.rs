@@ -1,11 +1,13 @@
 //! What lies on disk of a team right now, by `stat` alone.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
 use crate::event::SafeName;
 use crate::fs::Stamp;
+use crate::team;
 
 /// What was found under one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub struct Scan {
     pub problems: Vec<String>,
     /// Whether the team's own directory is there.
     pub team_dir: bool,
+    /// The directory that the team's files lie in, and its present path, where the client has renamed it to erase it.
+    renamed: Option<(String, String)>,
 }
 
 /// What is kept of a task list beside its tasks: the highest number that was given, and, after `/clear`, whose list
@@ -44,23 +48,25 @@ const KEPT_BESIDE: [&str; 2] = [".highwatermark", ".session-list"];
 pub fn scan(client: &Path, team: Option<&SafeName>, mail: Option<&SafeName>, tasks: &[SafeName]) -> Scan {
     let mut scan = Scan::default();
     if let Some(team) = team {
-        let root = format!("teams/{team}");
-        scan.team_dir = scan.is_dir(client, &root);
-        if scan.team_dir {
-            scan.file(client, &format!("{root}/config.json"));
-            scan.inboxes(client, &root);
-        }
+        scan.team(client, &format!("teams/{team}"));
     }
     if let Some(mail) = mail {
         scan.inboxes(client, &format!("teams/{mail}"));
     }
-    for dir in tasks {
-        let root = format!("tasks/{dir}");
-        if scan.is_dir(client, &root) {
-            scan.files(client, &root, |name| is_json(name) || KEPT_BESIDE.contains(&name));
-        }
-    }
+    scan.tasks(client, tasks);
     scan
+}
+
+/// Looks at the same where the client has renamed the team's directory to erase it (2.1.328), and has not done so yet.
+pub fn scan_erasing(client: &Path, team: &SafeName, tasks: &[SafeName]) -> Option<Scan> {
+    let listing = std::fs::read_dir(client.join("teams")).ok()?;
+    let mut names = listing.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let renamed = names.find(|name| team::erasing(name) == Some(team.as_str()))?;
+    let root = format!("teams/{team}");
+    let mut scan = Scan { renamed: Some((root.clone(), format!("teams/{renamed}"))), ..Scan::default() };
+    scan.team(client, &root);
+    scan.tasks(client, tasks);
+    scan.team_dir.then_some(scan)
 }
 
 /// `alice.json`, and `alice.json.tmp.5f5b76c0`, which the client writes before it renames it.
@@ -69,9 +75,36 @@ fn is_json(name: &str) -> bool {
 }
 
 impl Scan {
+    /// Where a file lies, below the client's directory.
+    pub fn place<'a>(&self, path: &'a str) -> Cow<'a, str> {
+        let renamed = self.renamed.as_ref().and_then(|(root, now)| Some((path.strip_prefix(root)?, now)));
+        match renamed {
+            Some((rest, now)) if rest.is_empty() || rest.starts_with('/') => format!("{now}{rest}").into(),
+            _ => path.into(),
+        }
+    }
+
+    fn team(&mut self, client: &Path, root: &str) {
+        self.team_dir = self.is_dir(client, root);
+        if !self.team_dir {
+            return;
+        }
+        self.file(client, &format!("{root}/config.json"));
+        self.inboxes(client, root);
+    }
+
+    fn tasks(&mut self, client: &Path, dirs: &[SafeName]) {
+        for dir in dirs {
+            let root = format!("tasks/{dir}");
+            if self.is_dir(client, &root) {
+                self.files(client, &root, |name| is_json(name) || KEPT_BESIDE.contains(&name));
+            }
+        }
+    }
+
     /// Whether a directory is there. A link or a file in its place is noted, and not followed.
     fn is_dir(&mut self, client: &Path, path: &str) -> bool {
-        match std::fs::symlink_metadata(client.join(path)) {
+        match std::fs::symlink_metadata(client.join(&*self.place(path))) {
             Ok(metadata) if metadata.is_dir() => true,
             Ok(metadata) => {
                 let what = if metadata.is_symlink() { "a symlink" } else { "no directory" };
@@ -93,14 +126,14 @@ impl Scan {
     }
 
     fn file(&mut self, client: &Path, path: &str) {
-        match std::fs::symlink_metadata(client.join(path)) {
+        match std::fs::symlink_metadata(client.join(&*self.place(path))) {
             Ok(metadata) => self.add(path.to_owned(), &metadata),
             Err(error) => self.miss(path, &error),
         }
     }
 
     fn files(&mut self, client: &Path, dir: &str, wanted: impl Fn(&str) -> bool) {
-        let listing = match std::fs::read_dir(client.join(dir)) {
+        let listing = match std::fs::read_dir(client.join(&*self.place(dir))) {
             Ok(listing) => listing,
             Err(error) => return self.miss(dir, &error),
         };

@@ -70,9 +70,8 @@ impl Evidence<'_> {
         let below = path.strip_prefix(self.client).ok()?;
         let mut parts = below.components();
         let root = parts.next()?.as_os_str();
-        (root == "teams" || root == "tasks")
-            .then(|| self.directory(parts.next()?.as_os_str().to_str()?))
-            .flatten()
+        let name = parts.next().filter(|_| root == "teams" || root == "tasks")?.as_os_str().to_str()?;
+        self.directory(team::erasing(name).unwrap_or(name))
     }
 
     /// The team that a session of 2.1.178 and later has: `session-<first 8 of the session id>`.

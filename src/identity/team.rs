@@ -11,6 +11,7 @@ use crate::event::SafeName;
 use crate::fs::Stamp;
 use crate::payload::Kind;
 use crate::process;
+use crate::team;
 
 /// The team of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,8 +52,9 @@ pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
     let teamless = evidence.memory.teamless.filter(|_| !turns && now.is_some() && !evidence.is_pane_like());
     let at_large = (now.is_some() && teamless.is_none()) || turns;
     let mut concerned = Concerned::default();
-    let changed_team =
-        evidence.changed_team().filter(|team| archive.knows(&Subject::Team(team.clone())) || is_team(team, &teams));
+    let changed_team = evidence
+        .changed_team()
+        .filter(|team| archive.knows(&Subject::Team(team.clone())) || is_team(team, &teams));
     let named = [evidence.named_team(), evidence.made_team(), changed_team, remembered, own];
     concerned.subjects.extend(named.into_iter().flatten().map(Subject::Team));
     let open = if at_large { archive.open_subjects() } else { Vec::new() };
@@ -84,9 +86,19 @@ pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
 }
 
 /// Whether a directory is a team's: it has a configuration. One without holds mail of nobody's team (`default`, before
-/// 2.1.178), or of a team that the client spells in another way.
+/// 2.1.178), or of a team that the client spells in another way. What is no directory is noted as such where it is looked at,
+/// and one that the client erases has another name by now.
 fn is_team(name: &SafeName, teams: &Path) -> bool {
-    teams.join(name).join("config.json").symlink_metadata().is_ok()
+    let dir = teams.join(name);
+    match dir.symlink_metadata() {
+        Ok(found) if found.is_dir() => dir.join("config.json").symlink_metadata().is_ok(),
+        Ok(_) => true,
+        Err(_) => {
+            let mut names =
+                std::fs::read_dir(teams).into_iter().flatten().flatten().map(|entry| entry.file_name());
+            names.any(|entry| entry.to_str().and_then(team::erasing) == Some(name.as_str()))
+        }
+    }
 }
 
 /// The kernel's clock for files is no finer than this, in nanoseconds.
@@ -107,7 +119,11 @@ fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<SafeName> {
     for entry in listing {
         match entry {
             Ok(entry) => match entry.file_name().to_str().and_then(SafeName::new) {
-                Some(name) => names.push(name),
+                // A directory on its way out is that of the team which it was, and no team of its own.
+                Some(name) => names.extend(match team::erasing(name.as_str()) {
+                    Some(team) => SafeName::new(team),
+                    None => Some(name),
+                }),
                 None if entry.file_type().is_ok_and(|kind| kind.is_dir()) => {
                     unseen.push(format!("{:?} is {REFUSED}", entry.file_name()));
                 }
@@ -120,6 +136,7 @@ fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<SafeName> {
         }
     }
     names.sort();
+    names.dedup();
     names
 }
 

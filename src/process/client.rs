@@ -11,7 +11,9 @@ const HEIGHT: usize = 4;
 
 /// Finds the client above this process: nothing but shells may stand between. `None` where the system does not tell.
 pub fn client_above() -> Option<u32> {
-    above(std::os::unix::process::parent_id(), &|pid| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok())
+    above(std::os::unix::process::parent_id(), &|pid| {
+        std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()
+    })
 }
 
 fn above(first: u32, stat: &dyn Fn(u32) -> Option<String>) -> Option<u32> {
@@ -48,7 +50,11 @@ mod tests {
         assert_eq!(found(&[(9, "claude", 1)]), Some(9));
         assert_eq!(found(&[(9, "sh", 8), (8, "claude", 7)]), Some(8));
         assert_eq!(found(&[(9, "sh", 8), (8, "bash", 7), (7, "claude", 1)]), Some(7));
-        assert_eq!(found(&[(9, "make", 8), (8, "claude", 7)]), None, "a program's child is not the client's hook");
+        assert_eq!(
+            found(&[(9, "make", 8), (8, "claude", 7)]),
+            None,
+            "a program's child is not the client's hook"
+        );
         assert_eq!(found(&[(9, "sh", 1), (1, "init", 0)]), None);
         assert_eq!(found(&[(9, "sh", 9)]), None, "and nobody goes round for ever");
         assert_eq!(found(&[]), None, "nothing is known where the system does not tell");

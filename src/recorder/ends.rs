@@ -55,7 +55,8 @@ pub fn close(
             // A lead that could not delete a team may have made another (2.1.47): both end with it.
             let led = |subject: &Subject| {
                 archive.index(subject).is_some_and(|index| {
-                    index.lead_session.is_some() && index.lead_session.as_deref() == evidence.payload.session()
+                    index.lead_session.is_some()
+                        && index.lead_session.as_deref() == evidence.payload.session()
                 })
             };
             for other in archive.open_subjects().iter().filter(|other| *other != own && led(other)) {

@@ -135,8 +135,7 @@ fn listen(mut child: Child, program: &Path, patience: Duration, slow: impl FnOnc
         }
     }
     process::end(&mut child);
-    let version = first_line(&said).or_else(|| Version::find(&String::from_utf8_lossy(&said)));
-    match version {
+    match Version::find(&String::from_utf8_lossy(&said)) {
         Some(version) => Client::Known(version),
         None if ended => Client::Unknown(format!("`{} --version` named no version", program.display())),
         None => Client::Unknown(format!("`{} --version` gave no answer", program.display())),
@@ -167,6 +166,12 @@ mod tests {
     #[test]
     fn a_client_that_answers_is_believed_whatever_its_exit_code() {
         assert_eq!(saying("echo '2.1.328 (Claude Code)'; exit 3"), Client::Known(Version(2, 1, 328)));
+    }
+
+    #[test]
+    fn a_complaint_about_something_else_is_not_taken_for_the_version() {
+        let script = "echo 'node 18.0.0 will not do for long'; sleep 0.1; echo '2.1.328 (Claude Code)'";
+        assert_eq!(saying(script), Client::Known(Version(2, 1, 328)));
     }
 
     #[test]

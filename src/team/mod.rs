@@ -1,6 +1,7 @@
 //! The client's files as it writes them: read leniently, never written.
 
 mod config;
+mod erasing;
 mod inbox;
 mod names;
 mod task;
@@ -8,6 +9,7 @@ mod tokens;
 mod transcript;
 
 pub use config::{LeadProcess, Member, TeamConfig};
+pub use erasing::erasing;
 pub use inbox::{Entry, Notice, entries, fresh_entries};
 pub use names::{directory, is_of, mailbox};
 pub use task::Task;

@@ -49,7 +49,10 @@ mod tests {
             assert_eq!((directory(name).as_str(), mailbox(name).as_str()), (team, inbox));
             assert!(is_of(inbox, team) && is_of(team, team));
         }
-        assert!(!is_of("parser-team", "Parser-Team"), "a team is named for the directory of its configuration");
+        assert!(
+            !is_of("parser-team", "Parser-Team"),
+            "a team is named for the directory of its configuration"
+        );
         assert!(!is_of("aaaaaaaa-0000-4000-8000-000000000001", "session-aaaaaaaa"));
     }
 }

@@ -152,11 +152,8 @@ impl Reading<'_> {
         for path in &snapshot.gone {
             if let File::Task(dir, name) = File::of(path) {
                 let id = name.trim_end_matches(".json");
-                let id = if self.trackers.contains(path) {
-                    format!("{dir}/{id}")
-                } else {
-                    task_id(list, dir, id)
-                };
+                let id =
+                    if self.trackers.contains(path) { format!("{dir}/{id}") } else { task_id(list, dir, id) };
                 self.history.tasks.push((at.clone(), id, None));
             }
         }

@@ -50,8 +50,12 @@ impl<'a> Claude<'a> {
         self.hook(lead, "SessionStart", json!({"source": "startup"}));
         lead.roster(1_000, &["alice"]);
         let input = json!({"team_name": lead.team});
-        self.hook(lead, "PostToolUse", json!({"tool_name": "TeamCreate", "tool_input": input,
-            "tool_use_id": "t1", "tool_response": {"team_name": lead.team}}));
+        self.hook(
+            lead,
+            "PostToolUse",
+            json!({"tool_name": "TeamCreate", "tool_input": input,
+            "tool_use_id": "t1", "tool_response": {"team_name": lead.team}}),
+        );
         self.hook(lead, "Stop", json!({}));
     }
 }

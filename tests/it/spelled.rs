@@ -39,10 +39,14 @@ fn delete(lead: &Lead<'_>, (called, dir, _): (&str, &str, &str)) {
 
 fn messages(entries: &[Value]) -> Vec<(&str, Vec<&str>)> {
     let told = entries.iter().filter(|entry| entry["kind"] == "message");
-    let sources = |entry: &Value| -> Vec<String> { serde_json::from_value(entry["sources"].clone()).unwrap() };
+    let sources =
+        |entry: &Value| -> Vec<String> { serde_json::from_value(entry["sources"].clone()).unwrap() };
     told.map(|entry| {
         assert_eq!(sources(entry), ["hook", "inbox"]);
-        (entry["text"].as_str().unwrap(), vec![entry["actor"].as_str().unwrap(), entry["to"].as_str().unwrap()])
+        (
+            entry["text"].as_str().unwrap(),
+            vec![entry["actor"].as_str().unwrap(), entry["to"].as_str().unwrap()],
+        )
     })
     .collect()
 }
@@ -57,7 +61,10 @@ fn a_team_that_the_client_spells_in_two_ways_is_one_run_with_all_its_files() {
         make(&lead, spelled, 1_770_000_000_000);
         let mut mail = Vec::new();
         tell(&lead, beside, "t1", "hello", &mut mail);
-        stage.write(&format!("tasks/{beside}/1.json"), json!({"id": "1", "subject": "Write", "status": "pending"}));
+        stage.write(
+            &format!("tasks/{beside}/1.json"),
+            json!({"id": "1", "subject": "Write", "status": "pending"}),
+        );
         let idle = json!({"teammate_name": "remy", "team_name": called});
         lead.hook("TeammateIdle", idle);
         let teams = stage.teams();
@@ -108,12 +115,19 @@ fn a_tracker_in_the_list_beside_hides_no_task_of_its_number() {
     lead.start("startup");
     make(&lead, spelled, 1_770_000_000_000);
     let beside = format!("tasks/{}/1.json", spelled.2);
-    stage.write(&beside, json!({"id": "1", "subject": "remy", "status": "in_progress", "metadata": {"_internal": true}}));
-    stage.write(&format!("tasks/{}/1.json", spelled.1), json!({"id": "1", "subject": "Write", "status": "pending"}));
+    stage.write(
+        &beside,
+        json!({"id": "1", "subject": "remy", "status": "in_progress", "metadata": {"_internal": true}}),
+    );
+    stage.write(
+        &format!("tasks/{}/1.json", spelled.1),
+        json!({"id": "1", "subject": "Write", "status": "pending"}),
+    );
     lead.hook("Stop", json!({}));
     std::fs::remove_file(stage.client(&beside)).unwrap();
     lead.hook("Stop", json!({}));
-    let told: Vec<Value> = stage.replay("latest").into_iter().filter(|entry| entry["task"].is_string()).collect();
+    let told: Vec<Value> =
+        stage.replay("latest").into_iter().filter(|entry| entry["task"].is_string()).collect();
     assert_eq!(told.len(), 1, "{told:?}");
     assert_eq!((&told[0]["kind"], &told[0]["summary"]), (&json!("task-created"), &json!("Write")));
     assert_eq!(stage.show(&["latest"])["tasks"]["1"]["subject"], "Write");
