@@ -110,6 +110,8 @@ pub struct TaskUpdate {
     pub status: Option<String>,
     /// The owner that is asked for; empty to take it away.
     pub owner: Option<String>,
+    /// The subject that is asked for.
+    pub subject: Option<String>,
     /// From and to, where the client tells the change (PostToolUse).
     pub change: Option<(String, String)>,
     /// Whether the client carried it out; `None` before it did.
@@ -131,6 +133,7 @@ impl TaskUpdate {
                 .find_map(|key| text(input, key).filter(|task| !task.is_empty()))?,
             status: text(input, "status"),
             owner: text(input, "owner"),
+            subject: text(input, "subject"),
             change: change.and_then(|change| Some((text(change, "from")?, text(change, "to")?))),
             success: response.get("success").and_then(Value::as_bool),
         })
