@@ -80,6 +80,7 @@ mod restore_files;
 mod restore_refused;
 mod restore_traces;
 mod restore_undo;
+mod resumed;
 mod runs;
 mod runs_ended;
 mod runs_stage;
