@@ -43,7 +43,8 @@ const REFUSED: &str = "no name for a team that teamkeep can record";
 pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
     let teams = evidence.client.join("teams");
     // A task list alone is no team: `-p` has one, and `/clear` begins one beside that of the team (2.1.328).
-    let is_team = |team: &SafeName| teams.join(team).exists() || archive.knows(&Subject::Team(team.clone()));
+    let is_there = |team: &SafeName| teams.join(team).exists() && !is_on_its_way_out(team);
+    let is_team = |team: &SafeName| is_there(team) || archive.knows(&Subject::Team(team.clone()));
     let own = evidence.own_team().filter(is_team);
     let touched = evidence.changed_team().filter(is_team);
     let remembered = evidence.memory.team.as_deref().and_then(SafeName::new);
@@ -82,6 +83,12 @@ pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
 /// The kernel's clock for files is no finer than this, in nanoseconds.
 const GRAIN: i64 = 50_000_000;
 
+/// Whether it is a directory that the client is about to remove: it is renamed first, to
+/// `session-1a2b3c4d.deleted-<uuid>` (2.1.328). A team's name has no dot.
+fn is_on_its_way_out(name: &SafeName) -> bool {
+    name.as_str().contains(".deleted-")
+}
+
 /// The names below `teams/` that may be teams'.
 fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<SafeName> {
     let mut names = Vec::new();
@@ -97,6 +104,7 @@ fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<SafeName> {
     for entry in listing {
         match entry {
             Ok(entry) => match entry.file_name().to_str().and_then(SafeName::new) {
+                Some(name) if is_on_its_way_out(&name) => {}
                 Some(name) => names.push(name),
                 None if entry.file_type().is_ok_and(|kind| kind.is_dir()) => {
                     unseen.push(format!("{:?} is {REFUSED}", entry.file_name()));

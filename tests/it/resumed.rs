@@ -94,3 +94,19 @@ fn a_task_list_without_a_team_is_no_run() {
     assert_eq!(stage.library().find("latest").unwrap().team.as_deref(), Some("session-aaaaaaaa"));
     assert_eq!(stage.log().last().unwrap()["team"], "session-aaaaaaaa", "the call is its all the same");
 }
+
+#[test]
+fn a_directory_that_the_client_is_about_to_remove_is_no_team() {
+    let stage = Stage::new();
+    let lead = Lead::of(&stage, ONE);
+    lead.roster(1_000, &["alice"]);
+    lead.start("startup");
+    let going = "teams/session-aaaaaaaa.deleted-8afb054a-ce10-4678-9ccd-34ab3770e7a1/config.json";
+    let config = std::fs::read_to_string(stage.client("teams/session-aaaaaaaa/config.json")).unwrap();
+    lead.erase();
+    stage.write(going, config);
+    lead.hook("FileChanged", json!({"file_path": stage.client(going), "event": "unlink"}));
+    lead.end("prompt_input_exit");
+    assert_eq!(rows(&stage.teams(), "team"), [&json!("session-aaaaaaaa")]);
+    assert_eq!(stage.library().runs.len(), 1);
+}
