@@ -115,6 +115,7 @@ impl Archive {
         lock: Option<&Lock>,
     ) -> Captured {
         let known = self.index(subject);
+        let is_damaged = known.is_none() && self.knows(subject);
         let seen = look(subject, known.as_ref(), client);
         let is_going = !seen.team_dir && known.as_ref().is_none_or(|index| index.present);
         let going = is_going.then(|| self.look_at_erasing(subject, known.as_ref(), client)).flatten();
@@ -156,7 +157,9 @@ impl Archive {
         look.keep_files(subject, client);
         look.note_gone(subject);
         let snapshot = look.snapshot(lock.is_some());
-        let notes = std::mem::take(&mut look.notes);
+        if is_damaged {
+            look.notes.push(format!("the index of {} made no sense; it is made again", subject.name()));
+        }
         let problems = match self.write(subject, &mut look, snapshot.as_ref(), lock) {
             Ok(()) => look.problems,
             Err(error) => {
@@ -165,7 +168,8 @@ impl Archive {
             }
         };
         let changes = snapshot.map_or(0, |snapshot| snapshot.changed.len() + snapshot.gone.len());
-        Captured { index: Some(look.index), changes, disappeared: look.disappeared, problems, notes }
+        let (disappeared, notes) = (look.disappeared, look.notes);
+        Captured { index: Some(look.index), changes, disappeared, problems, notes }
     }
 
     /// Writes what a look found: objects are there already, so the manifest comes now and the index last.
@@ -199,7 +203,10 @@ impl Archive {
                 Some(_) if !fs::is_obstructed(&dir.join(MAIN)) => MAIN.to_owned(),
                 _ => format!("snapshots-{}.jsonl", look.call.event),
             };
-            fs::append_line(&dir.join(name), &line, look.call.durable)?;
+            if !fs::append_line(&dir.join(&name), &line, look.call.durable)? {
+                let what = "was cut; its writer must have been killed";
+                look.notes.push(format!("the last line of {name} of run {} {what}", look.index.run));
+            }
         }
         if look.call.durable {
             self.objects.sync_names()?;
@@ -210,7 +217,11 @@ impl Archive {
         }
         match lock {
             Some(lock) if snapshot.is_some() || look.index_changed => {
-                self.save_index(lock, subject, &look.index)
+                // It can be made again from the journal: without it nothing is lost.
+                if let Err(error) = self.save_index(lock, subject, &look.index) {
+                    look.notes.push(format!("cannot note what was captured: {error}"));
+                }
+                Ok(())
             }
             _ => Ok(()),
         }

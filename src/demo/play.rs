@@ -88,7 +88,7 @@ pub fn reenact(text: &str) -> Result<Played> {
             .unwrap_or(start);
         let recorder = recorder(&paths, step, &clock::stamp(at));
         let payload = step.payload.to_string().into_bytes();
-        recorder.record(&Input { bytes: payload, problem: None }, None);
+        recorder.record(&Input::from(payload), None);
         lines.push(*line);
         end = Some(at);
     }
