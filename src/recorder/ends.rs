@@ -54,6 +54,16 @@ pub fn close(
             && archive.index(own).is_some_and(|index| index.present);
         if !goes_on {
             end(own, EndedBy::SessionEnd, reason)?;
+            // A lead that could not delete a team may have made another (2.1.47): both end with it.
+            let led = |subject: &Subject| {
+                archive.index(subject).is_some_and(|index| {
+                    index.lead_session.is_some()
+                        && index.lead_session.as_deref() == evidence.payload.session()
+                })
+            };
+            for other in archive.open_subjects().iter().filter(|other| *other != own && led(other)) {
+                end(other, EndedBy::SessionEnd, reason)?;
+            }
         }
     }
     for subject in vanished {
@@ -72,7 +82,7 @@ fn deleted_team(evidence: &Evidence<'_>) -> Option<SafeName> {
         return None;
     }
     let name = response.get("team_name").and_then(Value::as_str).or(evidence.memory.team.as_deref())?;
-    SafeName::new(name)
+    evidence.directory(name)
 }
 
 /// Whether a session that is resumed has left this run of its team behind: 2.1.328 tells of the session before it makes

@@ -250,7 +250,8 @@ impl Recorder {
         let own = voice.own.as_ref();
         let name = voice.resolved.name.as_deref();
         if let (Some(own), Some(run)) = (own, &voice.run)
-            && (voice.memory.run.as_ref() != Some(run) || step.kind == Kind::SessionEnd)
+            && (voice.memory.run.as_ref() != Some(run)
+                || matches!(step.kind, Kind::SessionStart | Kind::SessionEnd))
         {
             outcome.note("note the session in its run", self.join(archive, own, evidence, name));
             voice.memory.run = Some(run.clone());

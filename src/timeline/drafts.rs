@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::entry::{Entry, Kind, Source};
 use super::quotes::Quotes;
 use crate::payload::{Message, MessageKind};
-use crate::team::Notice;
+use crate::team::{Notice, mailbox};
 
 /// A message while its sources are put together.
 pub(super) struct Draft {
@@ -102,7 +102,7 @@ impl Drafts {
         places.map(|place| &self.all[*place]).any(|draft| {
             let is_there =
                 draft.found.iter().any(|(source, who)| *source == copy.source && who == copy.recipient);
-            draft.sent && is_there && draft.is_from(copy.from) && draft.is_for(copy.recipient)
+            draft.sent && is_there && draft.is_from(copy.from) && draft.lies_at(copy)
         })
     }
 
@@ -240,7 +240,7 @@ impl Draft {
             (Some(id), Some(other)) => id == other,
             _ => {
                 self.is_from(copy.from)
-                    && self.is_for(copy.recipient)
+                    && self.lies_at(copy)
                     && self.entry.text.as_deref().map(str::trim) == Some(copy.text.trim())
             }
         };
@@ -251,7 +251,7 @@ impl Draft {
     fn is_told_by(&self, copy: &Copy<'_>, notice: &Notice) -> bool {
         let same = match (&self.entry.request, &notice.request) {
             (Some(mine), Some(theirs)) => mine == theirs,
-            _ => self.is_for(copy.recipient) && self.is_from(copy.from) && self.entry.text == notice.text,
+            _ => self.lies_at(copy) && self.is_from(copy.from) && self.entry.text == notice.text,
         };
         let ids_differ = self.id.is_some() && copy.id.is_some();
         let alike = kind_of(&notice.kind) == Some(self.entry.kind)
@@ -268,6 +268,12 @@ impl Draft {
         })
     }
 
+    /// Whether it is for whom this copy lies at. Two names may share an inbox, and the file's name tells neither.
+    fn lies_at(&self, copy: &Copy<'_>) -> bool {
+        let shared = || self.entry.to.as_deref().is_some_and(|to| mailbox(to) == copy.recipient);
+        self.is_for(copy.recipient) || (copy.source == Source::Inbox && shared())
+    }
+
     pub fn is_from(&self, sender: &str) -> bool {
         !self.signed || self.entry.actor == sender
     }
@@ -281,7 +287,8 @@ impl Draft {
             self.signed = true;
         }
         // Where it lies says better than how it was addressed whom it reached.
-        if let Some(to) = self.entry.to.as_mut().filter(|to| !to.contains(['*', '@'])) {
+        let is_told = |to: &&mut String| !to.contains(['*', '@']) && mailbox(to) != copy.recipient;
+        if let Some(to) = self.entry.to.as_mut().filter(is_told) {
             copy.recipient.clone_into(to);
         }
         if self.entry.summary.is_none() && self.entry.kind == Kind::Message {

@@ -34,7 +34,7 @@ impl Material {
         let list = run.subject().map(|subject| match subject {
             crate::archive::Subject::Team(name) | crate::archive::Subject::Session(name) => name,
         });
-        let history = History::read(archive, &journal, list.as_ref());
+        let mut history = History::read(archive, &journal, list.as_ref(), run.created_at.as_deref());
         let mut members: Vec<String> = Vec::new();
         let rosters =
             history.rosters.iter().flat_map(|(_, roster)| roster.members.iter().map(|member| &member.name));
@@ -44,6 +44,7 @@ impl Material {
                 members.push(name.clone());
             }
         }
+        history.name_inboxes(&members);
         let mut voices = voices(archive, &run, &events, |name| members.iter().any(|member| member == name));
         voices.keep_within(&Span::of(&run, all));
         let client_gone = run.ended_at.is_none() && (run.imported.is_some() || is_client_gone(archive, &run));

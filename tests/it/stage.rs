@@ -99,7 +99,12 @@ impl Stage {
 
     /// When the last call was made.
     pub fn last(&self) -> String {
-        self.time(self.now.load(Ordering::Relaxed) - 1_000)
+        self.time(self.millis() - 1_000)
+    }
+
+    /// The clock of the next call, in milliseconds since [`START`].
+    pub fn millis(&self) -> i64 {
+        self.now.load(Ordering::Relaxed)
     }
 
     /// Sets the clock of the next call.
