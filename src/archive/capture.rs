@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::index::Index;
 use super::look::Look;
 use super::run::EndedBy;
-use super::scan::{Found, Scan, scan, scan_erasing};
+use super::scan::{Directories, Found, Scan, scan, scan_erasing};
 use super::snapshot::Snapshot;
 use super::state::MAIN;
 use super::store::{Archive, Subject};
@@ -49,6 +49,15 @@ pub struct Captured {
     pub problems: Vec<String>,
     /// What was kept, or needed no keeping, but was odd.
     pub notes: Vec<String>,
+}
+
+impl Captured {
+    fn noted(mut self, is_damaged: bool, subject: &Subject) -> Captured {
+        if is_damaged {
+            self.notes.push(format!("the index of {} made no sense; it is made again", subject.name()));
+        }
+        self
+    }
 }
 
 impl Archive {
@@ -115,6 +124,7 @@ impl Archive {
         lock: Option<&Lock>,
     ) -> Captured {
         let known = self.index(subject);
+        let is_damaged = known.is_none() && self.knows(subject);
         let seen = look(subject, known.as_ref(), client);
         let is_going = !seen.team_dir && known.as_ref().is_none_or(|index| index.present);
         let going = is_going.then(|| self.look_at_erasing(subject, known.as_ref(), client)).flatten();
@@ -122,19 +132,19 @@ impl Archive {
             if known.is_none() && seen.found.is_empty() {
                 return Captured { problems: seen.problems, ..Captured::default() };
             }
-            return self.keep(subject, client, call, lock, known, &seen);
+            return self.keep(subject, client, call, lock, known, &seen).noted(is_damaged, subject);
         };
         let last = self.keep(subject, client, call, lock, known, &going);
         let mut captured = self.keep(subject, client, call, lock, last.index, &seen);
         captured.changes += last.changes;
         captured.problems.extend(last.problems);
         captured.notes.extend(last.notes);
-        captured
+        captured.noted(is_damaged, subject)
     }
 
     /// What the client is about to erase of the team, unless it is another run's.
     fn look_at_erasing(&self, subject: &Subject, index: Option<&Index>, client: &Path) -> Option<Scan> {
-        let seen = scan_erasing(client, subject.team()?, &task_lists(subject, index))?;
+        let seen = scan_erasing(client, &directories(subject, index))?;
         let config = client.join(&*seen.place(&format!("teams/{}/config.json", subject.name())));
         let read = fs::read_steady(&config, self.largest).ok();
         let config = read.and_then(|read| TeamConfig::parse(&read.bytes)).unwrap_or_default();
@@ -150,16 +160,12 @@ impl Archive {
         known: Option<Index>,
         seen: &Scan,
     ) -> Captured {
-        let is_damaged = known.is_none() && self.knows(subject);
         let mut look = Look::new(self, known, seen, call);
         look.settle_run(subject, client);
         look.reconcile(lock.is_some());
         look.keep_files(subject, client);
         look.note_gone(subject);
         let snapshot = look.snapshot(lock.is_some());
-        if is_damaged {
-            look.notes.push(format!("the index of {} made no sense; it is made again", subject.name()));
-        }
         let problems = match self.write(subject, &mut look, snapshot.as_ref(), lock) {
             Ok(()) => look.problems,
             Err(error) => {
@@ -230,17 +236,20 @@ impl Archive {
 
 /// Looks at the directories that a subject lies in.
 fn look(subject: &Subject, index: Option<&Index>, client: &Path) -> Scan {
-    let mail = index.and_then(|index| SafeName::new(index.mail_dir.as_deref()?));
-    scan(client, subject.team(), mail.as_ref(), &task_lists(subject, index))
+    scan(client, &directories(subject, index))
 }
 
-/// The directories below `tasks/` that are a subject's.
-fn task_lists(subject: &Subject, index: Option<&Index>) -> Vec<SafeName> {
+/// The directories that a subject's files lie in.
+fn directories<'a>(subject: &'a Subject, index: Option<&Index>) -> Directories<'a> {
     let first = match subject {
         Subject::Team(name) | Subject::Session(name) => name.clone(),
     };
     let more = index.map(|index| index.more_tasks.as_slice()).unwrap_or_default();
-    std::iter::once(first).chain(more.iter().filter_map(|name| SafeName::new(name))).collect()
+    Directories {
+        team: subject.team(),
+        mail: index.and_then(|index| SafeName::new(index.mail_dir.as_deref()?)),
+        tasks: std::iter::once(first).chain(more.iter().filter_map(|name| SafeName::new(name))).collect(),
+    }
 }
 
 fn is_unchanged(index: Option<&Index>, scan: &Scan) -> bool {

@@ -17,8 +17,9 @@ use crate::settings::version::Version;
 const NAME: &str = "claude";
 /// How long a client that has said its version may take to end.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long the client may take to say its version; a cold start on a busy machine takes a second or two.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the client may take to say its version. One that runs in node was seen to take five seconds on a busy
+/// machine, and without an answer the hooks of later events are left out.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How much of that passes without a word.
 const SILENCE: Duration = Duration::from_secs(1);
 /// More than this is no version.

@@ -140,7 +140,7 @@ impl Drafts {
     }
 }
 
-/// What a request to stop, or an answer to one, is known by.
+/// What a request, or an answer to one, is known by.
 fn notice_keys(notice: &Notice, copy: &Copy<'_>) -> Vec<Key> {
     let Some(kind) = kind_of(&notice.kind) else { return Vec::new() };
     let mut keys = Vec::new();
@@ -202,7 +202,7 @@ impl Draft {
         if let Some(notice) = notice {
             entry.automatic = word != "shutdown_request" && !word.starts_with("plan_approval");
             entry.task = notice.task;
-            if kind != Kind::Message {
+            if kind_of(&word).is_some() {
                 entry.text = Some(notice.text.unwrap_or_default());
                 entry.summary = None;
             }
@@ -219,8 +219,8 @@ impl Draft {
         let trimmed = text.as_deref().unwrap_or_default().trim().to_owned();
         let mut keys = vec![Key::Text { has_id, text: trimmed }];
         keys.extend(self.id.clone().map(Key::Id));
-        if kind != Kind::Message {
-            let request = self.entry.request.clone();
+        let request = self.entry.request.clone();
+        if kind != Kind::Message || request.is_some() {
             keys.push(Key::Reason { has_id, kind, has_request: request.is_some(), text });
             keys.extend(request.map(|request| Key::Request { has_id, kind, request }));
         }
@@ -239,10 +239,12 @@ impl Draft {
         let same = match (self.id.as_deref(), copy.id) {
             (Some(id), Some(other)) => id == other,
             _ => {
-                self.is_from(copy.from) && self.entry.text.as_deref().map(str::trim) == Some(copy.text.trim())
+                self.is_from(copy.from)
+                    && self.lies_at(copy)
+                    && self.entry.text.as_deref().map(str::trim) == Some(copy.text.trim())
             }
         };
-        same && self.lies_at(copy) && self.may_have(copy)
+        same && self.may_have(copy)
     }
 
     /// Whether this copy is the client's notice of this request to stop, or of this answer.
@@ -252,15 +254,18 @@ impl Draft {
             _ => self.lies_at(copy) && self.is_from(copy.from) && self.entry.text == notice.text,
         };
         let ids_differ = self.id.is_some() && copy.id.is_some();
-        same && !ids_differ && kind_of(&notice.kind) == Some(self.entry.kind) && self.may_have(copy)
+        let alike = kind_of(&notice.kind) == Some(self.entry.kind)
+            && (self.entry.kind != Kind::Message || self.entry.message.as_deref() == Some(&notice.kind));
+        same && !ids_differ && alike && self.may_have(copy)
     }
 
-    /// A teammate's name may be written with its team: `bob@parser-team`.
+    /// A teammate's name may be written with its team, `bob@parser-team`, and in another case (2.1.328).
     pub fn is_for(&self, recipient: &str) -> bool {
-        self.entry
-            .to
-            .as_deref()
-            .is_some_and(|to| to == "*" || to == recipient || to.split('@').next() == Some(recipient))
+        let to = self.entry.to.as_deref();
+        to.is_some_and(|to| {
+            let name = to.split('@').next().unwrap_or_default();
+            to == "*" || to == recipient || name.eq_ignore_ascii_case(recipient)
+        })
     }
 
     /// Whether it is for whom this copy lies at. Two names may share an inbox, and the file's name tells neither.
@@ -280,6 +285,11 @@ impl Draft {
         if !self.signed {
             copy.from.clone_into(&mut self.entry.actor);
             self.signed = true;
+        }
+        // Where it lies says better than how it was addressed whom it reached.
+        let is_told = |to: &&mut String| !to.contains(['*', '@']) && mailbox(to) != copy.recipient;
+        if let Some(to) = self.entry.to.as_mut().filter(is_told) {
+            copy.recipient.clone_into(to);
         }
         if self.entry.summary.is_none() && self.entry.kind == Kind::Message {
             self.entry.summary = copy.summary.map(str::to_owned);
@@ -303,12 +313,13 @@ impl Draft {
     }
 }
 
-/// The kind that a shutdown's notice tells of.
+/// The kind that the notice of a request or of its answer tells of.
 fn kind_of(word: &str) -> Option<Kind> {
     match word {
         "shutdown_request" => Some(Kind::ShutdownRequested),
         "shutdown_approved" => Some(Kind::ShutdownApproved),
         "shutdown_rejected" => Some(Kind::ShutdownRejected),
+        "plan_approval_request" | "plan_approval_response" => Some(Kind::Message),
         _ => None,
     }
 }

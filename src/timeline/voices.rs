@@ -134,7 +134,7 @@ fn note(archive: &Archive, path: &str, object: Option<&str>) -> Result<Vec<u8>> 
 }
 
 /// Names by agent id, as the hooks told them.
-fn agents(events: &[Told]) -> HashMap<&str, &str> {
+pub(super) fn agents(events: &[Told]) -> HashMap<&str, &str> {
     let mut agents = HashMap::new();
     for event in events {
         let starts = matches!(event.kind, Kind::SubagentStart | Kind::SubagentStop);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
+mod addressed;
 mod architecture;
 mod asked;
 mod bad_input;
@@ -82,6 +83,7 @@ mod restore_files;
 mod restore_refused;
 mod restore_traces;
 mod restore_undo;
+mod resumed;
 mod runs;
 mod runs_ended;
 mod runs_stage;
