@@ -106,6 +106,17 @@ impl Drafts {
         })
     }
 
+    /// Whether a request to stop, or the answer to one, has such a copy in the same place already: there is one of a
+    /// number, however often the client delivers it.
+    pub fn has_heard(&self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
+        let asked = notice.and_then(|notice| Some((kind_of(&notice.kind)?, notice.request.clone()?)));
+        let Some((kind, request)) = asked.filter(|(kind, _)| *kind != Kind::Message) else { return false };
+        let keys = [false, true].map(|has_id| Key::Request { has_id, kind, request: request.clone() });
+        let places = keys.iter().filter_map(|key| self.lists.get(key)).flat_map(|list| &list.places);
+        let is_there = |found: &(Source, String)| found.0 == copy.source && found.1 == copy.recipient;
+        places.map(|place| &self.all[*place]).any(|draft| draft.found.iter().any(is_there))
+    }
+
     /// Takes a copy for a piece of a message that quotes the client's tags. Says whether there is one.
     pub fn take_quoted(&mut self, copy: &Copy<'_>) -> bool {
         if copy.source != Source::Transcript {

@@ -58,6 +58,7 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
             && material.voices.all.iter().any(|voice| voice.by == copy.from);
         let is_told = drafts.take(copy, notice.as_ref())
             || drafts.take_quoted(copy)
+            || drafts.has_heard(copy, notice.as_ref())
             || (is_known && drafts.has_taken(copy));
         if !is_told {
             drafts.push(Draft::of_copy(copy, notice));

@@ -368,3 +368,24 @@ fn many_messages_in_many_states_of_an_inbox_are_told_once_each() {
     }
     assert_eq!(count(&stage.replay("latest"), "message"), 2000);
 }
+
+#[test]
+fn an_approval_that_the_client_delivers_twice_is_told_once() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let request = "shutdown-1@alice";
+    let approved = json!({"type": "shutdown_approved", "requestId": request, "from": "alice"});
+    let said = format!("<teammate-message teammate_id=\"alice\">\n{approved}\n</teammate-message>");
+    let answer = json!({"type": "shutdown_response", "request_id": request, "approve": true});
+    let input = json!({"to": "team-lead", "message": answer});
+    let alice = json!({"agent_id": "aalice-1", "agent_type": "alice"});
+    lead.before("u1", "SendMessage", &input, alice.clone());
+    lead.after("u1", "SendMessage", &input, json!({"success": true}), alice);
+    for _ in 0..2 {
+        lead.says("user", json!(said));
+        lead.hook("Stop", json!({}));
+    }
+    let entries = stage.replay("latest");
+    let told = only(&entries, "shutdown-approved");
+    assert_eq!((&told["actor"], sources(told)), (&json!("alice"), vec!["hook", "transcript"]));
+}
