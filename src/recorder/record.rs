@@ -249,14 +249,20 @@ impl Recorder {
         let settled = archive.settle(Duration::ZERO);
         let own = voice.own.as_ref();
         let name = voice.resolved.name.as_deref();
+        let seen = own.and_then(Subject::team).and_then(|team| found.teams.get(team));
+        // A session that is resumed has another process, and so has its run once it is open again.
+        let is_alone = own.is_some_and(|own| own.team().is_none());
+        let is_moved = (is_alone && step.kind == Kind::SessionStart)
+            || seen.is_some_and(|index| {
+                let leads = name.is_none() && index.lead_session.as_deref() == evidence.payload.session();
+                leads && !index.ended && evidence.client_pid.is_some_and(|pid| index.lead_pid != Some(pid))
+            });
         if let (Some(own), Some(run)) = (own, &voice.run)
-            && (voice.memory.run.as_ref() != Some(run)
-                || matches!(step.kind, Kind::SessionStart | Kind::SessionEnd))
+            && (voice.memory.run.as_ref() != Some(run) || step.kind == Kind::SessionEnd || is_moved)
         {
             outcome.note("note the session in its run", self.join(archive, own, evidence, name));
             voice.memory.run = Some(run.clone());
         }
-        let seen = own.and_then(Subject::team).and_then(|team| found.teams.get(team));
         outcome.note("open the run again", ends::reopen(evidence, archive, own, seen, step.at));
         let ends_itself = name.is_none() && step.kind == Kind::SessionEnd;
         found.vanished.retain(|subject| !(ends_itself && Some(subject) == own));

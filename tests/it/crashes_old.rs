@@ -93,9 +93,14 @@ fn a_resumed_session_of_such_a_client_is_not_held_for_the_one_that_was_killed() 
     drop(first);
     let mut second = Claude::start(&stage);
     second.hook(&lead, "SessionStart", json!({"source": "resume"}));
+    for _ in 0..2 {
+        second.hook(&lead, "UserPromptSubmit", json!({"prompt": "go on"}));
+    }
     Lead::named(&stage, TWO, "other").start("startup");
     assert_eq!(stage.teams()[0]["ended_at"], json!(null));
     assert!(stage.told(&["teams"]).contains("alive"));
+    second.hook(&lead, "SessionEnd", json!({"reason": "prompt_input_exit"}));
+    assert_eq!(stage.teams()[0]["ended_by"], "session-end");
 }
 
 #[test]

@@ -41,6 +41,19 @@ fn a_run_that_names_no_process_is_not_closed() {
 }
 
 #[test]
+fn a_run_without_a_team_that_is_resumed_is_not_closed_for_its_first_process() {
+    let stage = Stage::new();
+    let mut lead = Lead::of(&stage, ONE);
+    lead.pid = Some(ended_process());
+    lead.start("startup");
+    lead.hook("SubagentStart", json!({"agent_id": "a1", "agent_type": "Explore"}));
+    lead.pid = Some(std::process::id());
+    lead.start("resume");
+    Lead::of(&stage, TWO).start("startup");
+    assert_eq!(rows(&stage.teams(), "ended_by"), [&Value::Null]);
+}
+
+#[test]
 fn every_team_that_a_session_led_ends_with_it() {
     let stage = Stage::new();
     let lead = Lead::named(&stage, ONE, "first");
