@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::drafts::{Copy, Draft, Drafts};
+use super::draft::{Copy, Draft};
+use super::drafts::Drafts;
 use super::entry::{Entry, Source};
 use super::material::{Material, spawns};
 use super::voice::Use;
@@ -56,7 +57,8 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
             && material.voices.all.iter().any(|voice| voice.by == copy.from);
         let is_told = drafts.take(copy, notice.as_ref())
             || drafts.take_quoted(copy)
-            || (is_known && drafts.has_taken(copy));
+            || (is_known && drafts.has_taken(copy))
+            || drafts.take_held(copy, notice.as_ref());
         if !is_told {
             drafts.push(Draft::of_copy(copy, notice));
         }
@@ -94,7 +96,10 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
         let ruled = call.before.filter(|_| draft.entry.unconfirmed || refusal.is_some());
         let ruled = ruled.and_then(|before| Some((before, *held_back.get(before.id.as_str())?)));
         draft.entry.of = ruled.map(|(before, _)| before.id.clone());
-        draft.refuse(ruled.map(|(_, reason)| reason).or(refusal));
+        match (ruled, refusal) {
+            (Some((_, reason)), None) => draft.hold(reason),
+            _ => draft.refuse(ruled.map(|(_, reason)| reason).or(refusal)),
+        }
         drafts.push(draft);
     }
     for (id, used) in uses {

@@ -3,6 +3,7 @@
 mod board;
 mod diff;
 pub mod digest;
+mod draft;
 mod drafts;
 mod entry;
 mod events;
