@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::voices::{Span, Voices, voices};
-use super::{History, Told};
+use super::{History, Told, setback};
 use crate::archive::{Archive, Journal, RunRecord};
 use crate::payload::{Kind, Spawn};
 use crate::process;
@@ -29,8 +29,14 @@ pub struct Material {
 
 impl Material {
     /// Opens it. `all` are all runs on record: those of the same sessions share its transcripts.
-    pub fn open(archive: &Archive, run: RunRecord, events: Vec<Told>, all: &[RunRecord]) -> Material {
+    pub fn open(
+        archive: &Archive,
+        run: RunRecord,
+        mut events: Vec<Told>,
+        all: &[RunRecord],
+    ) -> Material {
         let journal = archive.journal(&run.run);
+        setback::undo(&mut events, &journal);
         let list = run.subject().map(|subject| match subject {
             crate::archive::Subject::Team(name) | crate::archive::Subject::Session(name) => name,
         });

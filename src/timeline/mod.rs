@@ -20,6 +20,7 @@ mod messages;
 mod pulse;
 mod quotes;
 mod rulings;
+mod setback;
 mod state;
 mod summary;
 mod tasks;

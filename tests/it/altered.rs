@@ -1,0 +1,29 @@
+//! Recorded runs in which the hooks tell less than they did, or by another clock: what happened is told all the same.
+
+use serde_json::{Value, json};
+
+use super::reenact::Trace;
+use super::traces::{GC, PANES, Told, V47, V328, play_again};
+
+/// A recorded run with each of its steps altered.
+fn altered((name, began): (&str, &'static str), mut alter: impl FnMut(&mut Value)) -> Told {
+    let mut trace = Trace::read(name, began);
+    trace.steps.iter_mut().for_each(&mut alter);
+    play_again(trace, 1)
+}
+
+#[test]
+fn a_clock_that_is_set_back_puts_nothing_before_what_led_to_it() {
+    for (back, run) in [(3 * 3_600_000, V328), (3 * 3_600_000, V47), (2_000, PANES), (2_000, GC)] {
+        let mut place = 0;
+        let told = altered(run, |step| {
+            place += 1;
+            if place > 41 {
+                step["at_ms"] = json!(step["at_ms"].as_i64().unwrap() - back);
+            }
+        });
+        told.check(if run == V47 { "team-delete" } else { "session-end" });
+        let unknown = |entry: &&Value| entry["actor"] == "unknown";
+        assert_eq!(told.entries.iter().find(unknown), None, "{run:?}");
+    }
+}
