@@ -4,6 +4,9 @@ use super::entry::{Entry, Kind, Source};
 use crate::payload::{Message, MessageKind};
 use crate::team::Notice;
 
+/// Who is named where nothing names anybody.
+pub(super) const NOBODY: &str = "unknown";
+
 /// A message while its sources are put together.
 pub(super) struct Draft {
     pub entry: Entry,
@@ -43,7 +46,7 @@ impl Draft {
         let answers = matches!(message.kind, MessageKind::ShutdownResponse { .. });
         let from = from.or(asked.filter(|_| answers));
         let signed = from.is_some();
-        let mut entry = Entry::new(at, kind, from.unwrap_or_else(|| "unknown".to_owned()), source);
+        let mut entry = Entry::new(at, kind, from.unwrap_or_else(|| NOBODY.to_owned()), source);
         entry.to = message.to;
         entry.summary = message.summary;
         entry.text = Some(message.text);
@@ -137,12 +140,15 @@ impl Draft {
         same && !ids_differ && kind_of(&notice.kind) == Some(kind) && self.may_have(copy)
     }
 
-    /// A teammate's name may be written with its team: `bob@parser-team`.
+    /// A teammate's name may be written with its team: `bob@parser-team`. Nobody's transcript may be anybody's.
     pub fn is_for(&self, recipient: &str) -> bool {
-        self.entry
-            .to
-            .as_deref()
-            .is_some_and(|to| to == "*" || to == recipient || to.split('@').next() == Some(recipient))
+        let is_anybody_s = recipient == NOBODY;
+        is_anybody_s
+            || self
+                .entry
+                .to
+                .as_deref()
+                .is_some_and(|to| to == "*" || to == recipient || to.split('@').next() == Some(recipient))
     }
 
     pub fn is_from(&self, sender: &str) -> bool {

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::draft::{Copy, Draft};
+use super::draft::{Copy, Draft, NOBODY};
 use super::drafts::Drafts;
 use super::entry::{Entry, Source};
-use super::material::{Material, spawns};
+use super::material::{Material, prompts};
 use super::voice::Use;
 use super::voices::lead;
 use super::when::When;
@@ -45,9 +45,13 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
             source: Source::Transcript,
         });
     }
-    let prompts = prompts(material);
+    // A prompt comes to who is spawned as a message, and is told with its joining.
+    let prompts: HashSet<(String, &str)> = prompts(history, &material.events).collect();
+    let prompted: HashSet<&str> = prompts.iter().map(|(_, prompt)| *prompt).collect();
     for copy in &copies {
-        if prompts.contains(&(copy.recipient, copy.text.trim())) {
+        let text = copy.text.trim();
+        let is_its = || copy.recipient == NOBODY || prompts.contains(&(copy.recipient.to_owned(), text));
+        if prompted.contains(text) && is_its() {
             continue;
         }
         // Who sends the text of a notice as a message has said it, and nothing more.
@@ -80,7 +84,7 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
         };
         let used = call.id.and_then(|id| uses.get(id));
         hooked.extend(call.id);
-        let from = call.who().map(str::to_owned).or_else(|| used.map(|used| used.by.clone()));
+        let from = call.who().map(str::to_owned).or_else(|| used.and_then(user));
         let mut draft = Draft::of_call(first.at.clone(), from, message, Source::Hook);
         draft.id = told.payload.tool_response().get("msg_id").and_then(Value::as_str).map(str::to_owned);
         draft.entry.unconfirmed = call.after.is_none();
@@ -108,7 +112,7 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
         }
         if let Some(message) = Message::of(&used.input, &Value::Null) {
             let at = used.at.as_deref().and_then(|time| when.ours(time)).unwrap_or_else(|| when.end());
-            let mut draft = Draft::of_call(at, Some(used.by.clone()), message, Source::Transcript);
+            let mut draft = Draft::of_call(at, user(used), message, Source::Transcript);
             draft.entry.unconfirmed = used.result.is_none();
             draft.refuse(used.failure());
             drafts.push(draft);
@@ -121,6 +125,11 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
     }
     drafts.sort_by(|a, b| a.entry.at.cmp(&b.entry.at));
     drafts
+}
+
+/// Who used a tool, where its transcript is somebody's.
+fn user(used: &Use) -> Option<String> {
+    (used.by != NOBODY).then(|| used.by.clone())
 }
 
 /// The events that the policy held back, and why.
@@ -136,17 +145,4 @@ fn speaks_for_itself(notice: &Notice, sender: &str) -> bool {
     let answers = matches!(notice.kind.as_str(), "shutdown_approved" | "shutdown_rejected");
     let asked = notice.request.as_deref().and_then(|id| id.rsplit_once('@')).map(|(_, name)| name);
     notice.from.as_deref().is_none_or(is_sender) && asked.filter(|_| answers).is_none_or(is_sender)
-}
-
-/// What teammates were told when they were spawned, by who was: it comes to them as a message, and is told with their
-/// joining.
-fn prompts(material: &Material) -> HashSet<(&str, &str)> {
-    let rosters = material.history.rosters.iter().flat_map(|(_, roster)| &roster.members);
-    let told = rosters.filter_map(|member| Some((member.name.as_str(), member.prompt.as_deref()?.trim())));
-    let spawned = spawns(&material.events).filter_map(|(event, spawn)| {
-        let prompt = event.payload.tool_input().get("prompt").and_then(Value::as_str)?;
-        let name = material.members.iter().find(|name| **name == spawn.name)?;
-        Some((name.as_str(), prompt.trim()))
-    });
-    told.chain(spawned).collect()
 }

@@ -17,6 +17,7 @@ mod lines;
 mod material;
 mod merge;
 mod messages;
+mod owner;
 mod pulse;
 mod quotes;
 mod rulings;

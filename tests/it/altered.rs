@@ -12,6 +12,11 @@ fn altered((name, began): (&str, &'static str), mut alter: impl FnMut(&mut Value
     play_again(trace, 1)
 }
 
+fn forget(payload: &mut Value, keys: &[&str]) {
+    let payload = payload.as_object_mut().unwrap();
+    payload.retain(|key, _| !keys.contains(&key.as_str()));
+}
+
 #[test]
 fn a_clock_that_is_set_back_puts_nothing_before_what_led_to_it() {
     for (back, run) in [(3 * 3_600_000, V328), (3 * 3_600_000, V47), (2_000, PANES), (2_000, GC)] {
@@ -26,4 +31,17 @@ fn a_clock_that_is_set_back_puts_nothing_before_what_led_to_it() {
         let unknown = |entry: &&Value| entry["actor"] == "unknown";
         assert_eq!(told.entries.iter().find(unknown), None, "{run:?}");
     }
+}
+
+#[test]
+fn transcripts_that_no_hook_names_tell_nothing_twice() {
+    let told = altered(V47, |step| {
+        if step["payload"]["hook_event_name"].as_str().unwrap().starts_with("Subagent") {
+            forget(&mut step["payload"], &["agent_id", "agent_type", "agent_transcript_path"]);
+        }
+    });
+    told.check("team-delete");
+    let ours = |entry: &&Value| entry["kind"].as_str().unwrap().starts_with("task-");
+    let actors: Vec<&Value> = told.entries.iter().filter(ours).map(|entry| &entry["actor"]).collect();
+    assert!(!actors.contains(&&json!("unknown")), "{actors:?}");
 }
