@@ -45,3 +45,11 @@ fn transcripts_that_no_hook_names_tell_nothing_twice() {
     let actors: Vec<&Value> = told.entries.iter().filter(ours).map(|entry| &entry["actor"]).collect();
     assert!(!actors.contains(&&json!("unknown")), "{actors:?}");
 }
+
+#[test]
+fn the_session_that_leads_a_team_is_no_teammate_s_whoever_it_speaks_of() {
+    for run in [V328, GC] {
+        let told = altered(run, |step| forget(&mut step["payload"], &["agent_id"]));
+        told.check("session-end");
+    }
+}
