@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::reenact::Trace;
-use super::traces::{GC, PANES, Told, V47, V328, play_again};
+use super::traces::{GC, PANES, Told, V47, V177, V328, play_again};
 
 /// A recorded run with each of its steps altered.
 fn altered((name, began): (&str, &'static str), mut alter: impl FnMut(&mut Value)) -> Told {
@@ -51,5 +51,22 @@ fn the_session_that_leads_a_team_is_no_teammate_s_whoever_it_speaks_of() {
     for run in [V328, GC] {
         let told = altered(run, |step| forget(&mut step["payload"], &["agent_id"]));
         told.check("session-end");
+    }
+}
+
+#[test]
+fn whoever_changed_a_task_is_named_by_the_call_that_began_and_the_transcript_that_says_it_was_done() {
+    for (run, ended_by) in [(V177, "team-delete"), (V328, "session-end"), (PANES, "session-end")] {
+        let told = altered(run, |step| {
+            let payload = &mut step["payload"];
+            if payload["hook_event_name"] == "PostToolUse" && payload["tool_name"] == "TaskUpdate" {
+                payload["hook_event_name"] = json!("SomethingElse");
+            }
+        });
+        told.check(ended_by);
+        let changes = ["task-changed", "task-completed"];
+        let of_task = |entry: &&Value| changes.iter().any(|kind| entry["kind"] == *kind);
+        let actors: Vec<&Value> = told.entries.iter().filter(of_task).map(|entry| &entry["actor"]).collect();
+        assert!(actors.len() > 5 && !actors.contains(&&json!("unknown")), "{run:?}: {actors:?}");
     }
 }
