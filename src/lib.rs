@@ -53,6 +53,7 @@ use std::process::ExitCode;
 /// Runs a command line. A plain hook call goes past the parser: it is in somebody else's hot path.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     fs::outlive_limits();
+    fs::keep_own_rights();
     match commands::hook::plain(&args) {
         Some(hook) => {
             panics::end_with(panics::IN_A_HOOK);

@@ -29,14 +29,16 @@ impl Paths {
     /// Finds them from the environment; without any home the record goes to a private directory below
     /// the temporary one, and `warning` says so.
     pub fn find(env: &Env) -> Paths {
-        let dirs = env.home.as_ref().and_then(|_| directories::ProjectDirs::from("", "", "teamkeep"));
-        let mut warning = None;
         // A relative path would be another place for each directory that a hook runs in.
+        let home = env.home.as_ref().filter(|home| home.is_absolute());
+        let dirs = home.and_then(|_| directories::ProjectDirs::from("", "", "teamkeep"));
+        let mut warning = None;
         let store = env.store.clone().filter(|store| store.is_absolute()).unwrap_or_else(|| match &dirs {
             Some(dirs) => dirs.data_dir().to_path_buf(),
             None => {
                 let path = homeless(env);
-                warning = Some(format!("HOME is not set: recording to {}", path.display()));
+                let why = if env.home.is_some() { "HOME is no absolute path" } else { "HOME is not set" };
+                warning = Some(format!("{why}: recording to {}", path.display()));
                 path
             }
         });
@@ -44,7 +46,7 @@ impl Paths {
             Some(dirs) => dirs.config_dir().join("teamkeep.toml"),
             None => store.join("teamkeep.toml"),
         });
-        let client = env.client.clone().or_else(|| env.home.as_ref().map(|home| home.join(".claude")));
+        let client = env.client.clone().or_else(|| home.map(|home| home.join(".claude")));
         Paths { store, config, client, warning }
     }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::index::Index;
 use super::look::Look;
 use super::run::EndedBy;
-use super::scan::{Found, Scan, scan, scan_erasing};
+use super::scan::{Directories, Found, Scan, scan, scan_erasing};
 use super::snapshot::Snapshot;
 use super::state::MAIN;
 use super::store::{Archive, Subject};
@@ -49,6 +49,15 @@ pub struct Captured {
     pub problems: Vec<String>,
     /// What was kept, or needed no keeping, but was odd.
     pub notes: Vec<String>,
+}
+
+impl Captured {
+    fn noted(mut self, is_damaged: bool, subject: &Subject) -> Captured {
+        if is_damaged {
+            self.notes.push(format!("the index of {} made no sense; it is made again", subject.name()));
+        }
+        self
+    }
 }
 
 impl Archive {
@@ -115,6 +124,7 @@ impl Archive {
         lock: Option<&Lock>,
     ) -> Captured {
         let known = self.index(subject);
+        let is_damaged = known.is_none() && self.knows(subject);
         let seen = look(subject, known.as_ref(), client);
         let is_going = !seen.team_dir && known.as_ref().is_none_or(|index| index.present);
         let going = is_going.then(|| self.look_at_erasing(subject, known.as_ref(), client)).flatten();
@@ -122,19 +132,19 @@ impl Archive {
             if known.is_none() && seen.found.is_empty() {
                 return Captured { problems: seen.problems, ..Captured::default() };
             }
-            return self.keep(subject, client, call, lock, known, &seen);
+            return self.keep(subject, client, call, lock, known, &seen).noted(is_damaged, subject);
         };
         let last = self.keep(subject, client, call, lock, known, &going);
         let mut captured = self.keep(subject, client, call, lock, last.index, &seen);
         captured.changes += last.changes;
         captured.problems.extend(last.problems);
         captured.notes.extend(last.notes);
-        captured
+        captured.noted(is_damaged, subject)
     }
 
     /// What the client is about to erase of the team, unless it is another run's.
     fn look_at_erasing(&self, subject: &Subject, index: Option<&Index>, client: &Path) -> Option<Scan> {
-        let seen = scan_erasing(client, subject.team()?, &task_lists(subject, index))?;
+        let seen = scan_erasing(client, &directories(subject, index))?;
         let config = client.join(&*seen.place(&format!("teams/{}/config.json", subject.name())));
         let read = fs::read_steady(&config, self.largest).ok();
         let config = read.and_then(|read| TeamConfig::parse(&read.bytes)).unwrap_or_default();
@@ -156,7 +166,6 @@ impl Archive {
         look.keep_files(subject, client);
         look.note_gone(subject);
         let snapshot = look.snapshot(lock.is_some());
-        let notes = std::mem::take(&mut look.notes);
         let problems = match self.write(subject, &mut look, snapshot.as_ref(), lock) {
             Ok(()) => look.problems,
             Err(error) => {
@@ -165,7 +174,8 @@ impl Archive {
             }
         };
         let changes = snapshot.map_or(0, |snapshot| snapshot.changed.len() + snapshot.gone.len());
-        Captured { index: Some(look.index), changes, disappeared: look.disappeared, problems, notes }
+        let (disappeared, notes) = (look.disappeared, look.notes);
+        Captured { index: Some(look.index), changes, disappeared, problems, notes }
     }
 
     /// Writes what a look found: objects are there already, so the manifest comes now and the index last.
@@ -199,7 +209,10 @@ impl Archive {
                 Some(_) if !fs::is_obstructed(&dir.join(MAIN)) => MAIN.to_owned(),
                 _ => format!("snapshots-{}.jsonl", look.call.event),
             };
-            fs::append_line(&dir.join(name), &line, look.call.durable)?;
+            if !fs::append_line(&dir.join(&name), &line, look.call.durable)? {
+                let what = "was cut; its writer must have been killed";
+                look.notes.push(format!("the last line of {name} of run {} {what}", look.index.run));
+            }
         }
         if look.call.durable {
             self.objects.sync_names()?;
@@ -210,7 +223,11 @@ impl Archive {
         }
         match lock {
             Some(lock) if snapshot.is_some() || look.index_changed => {
-                self.save_index(lock, subject, &look.index)
+                // It can be made again from the journal: without it nothing is lost.
+                if let Err(error) = self.save_index(lock, subject, &look.index) {
+                    look.notes.push(format!("cannot note what was captured: {error}"));
+                }
+                Ok(())
             }
             _ => Ok(()),
         }
@@ -219,16 +236,20 @@ impl Archive {
 
 /// Looks at the directories that a subject lies in.
 fn look(subject: &Subject, index: Option<&Index>, client: &Path) -> Scan {
-    scan(client, subject.team(), &task_lists(subject, index))
+    scan(client, &directories(subject, index))
 }
 
-/// The directories below `tasks/` that are a subject's.
-fn task_lists(subject: &Subject, index: Option<&Index>) -> Vec<SafeName> {
+/// The directories that a subject's files lie in.
+fn directories<'a>(subject: &'a Subject, index: Option<&Index>) -> Directories<'a> {
     let first = match subject {
         Subject::Team(name) | Subject::Session(name) => name.clone(),
     };
     let more = index.map(|index| index.more_tasks.as_slice()).unwrap_or_default();
-    std::iter::once(first).chain(more.iter().filter_map(|name| SafeName::new(name))).collect()
+    Directories {
+        team: subject.team(),
+        mail: index.and_then(|index| SafeName::new(index.mail_dir.as_deref()?)),
+        tasks: std::iter::once(first).chain(more.iter().filter_map(|name| SafeName::new(name))).collect(),
+    }
 }
 
 fn is_unchanged(index: Option<&Index>, scan: &Scan) -> bool {

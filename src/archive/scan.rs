@@ -44,25 +44,37 @@ pub struct Scan {
 /// the session goes on with.
 const KEPT_BESIDE: [&str; 2] = [".highwatermark", ".session-list"];
 
-/// Looks at `teams/<team>` and at these directories below `tasks/`.
-pub fn scan(client: &Path, team: Option<&SafeName>, tasks: &[SafeName]) -> Scan {
+/// The directories that a run's files lie in, by name.
+#[derive(Debug)]
+pub struct Directories<'a> {
+    /// The team's, below `teams/`.
+    pub team: Option<&'a SafeName>,
+    /// Another one there, which its inboxes lie in.
+    pub mail: Option<SafeName>,
+    /// The task lists, below `tasks/`.
+    pub tasks: Vec<SafeName>,
+}
+
+/// Looks at the files of a run.
+pub fn scan(client: &Path, directories: &Directories<'_>) -> Scan {
     let mut scan = Scan::default();
-    if let Some(team) = team {
+    if let Some(team) = directories.team {
         scan.team(client, &format!("teams/{team}"));
     }
-    scan.tasks(client, tasks);
+    scan.beside(client, directories);
     scan
 }
 
 /// Looks at the same where the client has renamed the team's directory to erase it (2.1.328), and has not done so yet.
-pub fn scan_erasing(client: &Path, team: &SafeName, tasks: &[SafeName]) -> Option<Scan> {
+pub fn scan_erasing(client: &Path, directories: &Directories<'_>) -> Option<Scan> {
+    let team = directories.team?;
     let listing = std::fs::read_dir(client.join("teams")).ok()?;
     let mut names = listing.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let renamed = names.find(|name| team::erasing(name) == Some(team.as_str()))?;
     let root = format!("teams/{team}");
     let mut scan = Scan { renamed: Some((root.clone(), format!("teams/{renamed}"))), ..Scan::default() };
     scan.team(client, &root);
-    scan.tasks(client, tasks);
+    scan.beside(client, directories);
     scan.team_dir.then_some(scan)
 }
 
@@ -87,14 +99,14 @@ impl Scan {
             return;
         }
         self.file(client, &format!("{root}/config.json"));
-        let inboxes = format!("{root}/inboxes");
-        if self.is_dir(client, &inboxes) {
-            self.files(client, &inboxes, is_json);
-        }
+        self.inboxes(client, root);
     }
 
-    fn tasks(&mut self, client: &Path, dirs: &[SafeName]) {
-        for dir in dirs {
+    fn beside(&mut self, client: &Path, directories: &Directories<'_>) {
+        if let Some(mail) = &directories.mail {
+            self.inboxes(client, &format!("teams/{mail}"));
+        }
+        for dir in &directories.tasks {
             let root = format!("tasks/{dir}");
             if self.is_dir(client, &root) {
                 self.files(client, &root, |name| is_json(name) || KEPT_BESIDE.contains(&name));
@@ -115,6 +127,13 @@ impl Scan {
                 self.miss(path, &error);
                 false
             }
+        }
+    }
+
+    fn inboxes(&mut self, client: &Path, root: &str) {
+        let inboxes = format!("{root}/inboxes");
+        if self.is_dir(client, &inboxes) {
+            self.files(client, &inboxes, is_json);
         }
     }
 

@@ -261,7 +261,9 @@ fn read_index(path: &Path) -> Option<Index> {
     for pause in [0, 200, 1_000, 4_000] {
         std::thread::sleep(Duration::from_micros(pause));
         let (bytes, _) = fs::read_regular(path, LARGEST).ok()?;
-        if let Ok(index) = serde_json::from_slice(&bytes) {
+        // A run whose name leads elsewhere would keep every look from writing, for ever.
+        let sane = |index: &Index| SafeName::new(&index.run).is_some();
+        if let Some(index) = serde_json::from_slice(&bytes).ok().filter(sane) {
             return Some(index);
         }
     }

@@ -62,7 +62,10 @@ pub fn play() -> Result<Played> {
 /// # Errors
 /// When a line is none, or the scratch directory cannot be written.
 pub fn reenact(text: &str) -> Result<Played> {
-    let scratch = TempDir::with_prefix("teamkeep-demo-")?;
+    let scratch = TempDir::with_prefix("teamkeep-demo-").map_err(|error| {
+        Error::caused("cannot make a scratch directory", error)
+            .hint("set TMPDIR to a directory that can be written")
+    })?;
     let home = scratch.path().join("home");
     let client = home.join(".claude");
     let paths = Paths {
@@ -85,7 +88,7 @@ pub fn reenact(text: &str) -> Result<Played> {
             .unwrap_or(start);
         let recorder = recorder(&paths, step, &clock::stamp(at));
         let payload = step.payload.to_string().into_bytes();
-        recorder.record(&Input { bytes: payload, problem: None }, None);
+        recorder.record(&Input::from(payload), None);
         lines.push(*line);
         end = Some(at);
     }

@@ -11,26 +11,27 @@ use super::read::regular;
 use super::{named, open_private};
 
 /// Appends one line in one write. A line that a killed writer left without its end is ended first; what the disk
-/// took of a line that does not fit whole is taken back. The caller holds the lock on this file.
+/// took of a line that does not fit whole is taken back. The caller holds the lock on this file. Says whether the line
+/// before was whole.
 ///
 /// # Errors
 /// When the disk refuses; the file is as it was then.
-pub fn append_line(path: &Path, line: &[u8], durable: bool) -> io::Result<()> {
+pub fn append_line(path: &Path, line: &[u8], durable: bool) -> io::Result<bool> {
     let mut options = std::fs::OpenOptions::new();
     options.read(true).append(true).create(true);
     options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
     let mut file = open_private(&mut options, path)?;
     let length = regular(&file, path)?.len();
-    let written = if ends_whole(&file, length)? {
-        file.write_all(line)
-    } else {
-        file.write_all(&[b"\n", line].concat())
-    };
+    let whole = ends_whole(&file, length)?;
+    let written = if whole { file.write_all(line) } else { file.write_all(&[b"\n", line].concat()) };
     if let Err(error) = written {
         let _ = file.set_len(length);
         return Err(named(error, "write to", path));
     }
-    if durable { file.sync_all().map_err(|error| named(error, "sync", path)) } else { Ok(()) }
+    if durable {
+        file.sync_all().map_err(|error| named(error, "sync", path))?;
+    }
+    Ok(whole)
 }
 
 /// Whether a file of this length is empty or ends with a line break.
@@ -74,9 +75,9 @@ mod tests {
     fn a_line_that_was_cut_does_not_spoil_the_next() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
-        append_line(&path, b"one\n", false).unwrap();
+        assert!(append_line(&path, b"one\n", false).unwrap());
         std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"tw").unwrap();
-        append_line(&path, b"three\n", true).unwrap();
+        assert!(!append_line(&path, b"three\n", true).unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), b"one\ntw\nthree\n");
     }
 }

@@ -18,7 +18,7 @@ pub use limits::outlive_limits;
 pub use lock::{Lock, is_obstructed, lock};
 pub use named::named;
 pub use over::write_over;
-pub use private::{PRIVATE_DIR, PRIVATE_FILE, make_private_dir, open_private, private_dir};
+pub use private::{PRIVATE_DIR, PRIVATE_FILE, keep_own_rights, make_private_dir, open_private, private_dir};
 pub use read::{Read, open_regular, read_beginning, read_linked, read_regular, read_steady};
 pub use stamp::Stamp;
 pub use sweep::{sweep, sweep_beside};

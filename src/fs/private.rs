@@ -5,12 +5,21 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
+use rustix::fs::Mode;
+
 use super::named;
 
 /// Mode of every file that we make.
 pub const PRIVATE_FILE: u32 = 0o600;
 /// Mode of every directory that we make.
 pub const PRIVATE_DIR: u32 = 0o700;
+
+/// Leaves every right of the user's own to what is made: a mask that takes them would make directories that no later
+/// call gets into. What the mask takes from others stays taken.
+pub fn keep_own_rights() {
+    let mask = rustix::process::umask(Mode::from_raw_mode(0o077));
+    rustix::process::umask(mask - Mode::RWXU);
+}
 
 /// Makes a directory with all its parents, readable by the user alone.
 ///

@@ -92,9 +92,12 @@ pub fn read_beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 fn read(path: &Path, flags: OFlags, most: u64) -> io::Result<Read> {
     let mut file = open(path, flags)?;
     let metadata = regular(&file, path)?;
-    let mut bytes = Vec::with_capacity(metadata.len().min(most) as usize + 1);
-    (&mut file).take(most + 1).read_to_end(&mut bytes).map_err(|error| named(error, "read", path))?;
-    if bytes.len() as u64 > most {
+    let mut bytes = Vec::new();
+    if metadata.len() <= most {
+        bytes.reserve(metadata.len() as usize + 1);
+        (&mut file).take(most + 1).read_to_end(&mut bytes).map_err(|error| named(error, "read", path))?;
+    }
+    if metadata.len().max(bytes.len() as u64) > most {
         let what = format!("{} is larger than {most} bytes", path.display());
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
     }

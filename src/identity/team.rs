@@ -43,23 +43,28 @@ const REFUSED: &str = "no name for a team that teamkeep can record";
 /// need look only at those whose configuration changed since.
 pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
     let teams = evidence.client.join("teams");
-    let own = evidence
-        .own_team()
-        .filter(|team| teams.join(team).exists() || archive.knows(&Subject::Team(team.clone())));
+    // A task list alone is no team: `-p` has one, and `/clear` begins one beside that of the team (2.1.328).
+    let is_known =
+        |team: &SafeName| has_config(&teams.join(team)) || archive.knows(&Subject::Team(team.clone()));
+    let own = evidence.own_team().filter(is_known);
+    let touched = evidence.changed_team().filter(is_known);
     let remembered = evidence.memory.team.as_deref().and_then(SafeName::new);
     let now = remembered.is_none().then(clock::file_time);
     let turns = matches!(evidence.kind, Kind::SessionStart | Kind::SessionEnd);
     let teamless = evidence.memory.teamless.filter(|_| !turns && now.is_some() && !evidence.is_pane_like());
     let at_large = (now.is_some() && teamless.is_none()) || turns;
     let mut concerned = Concerned::default();
-    let named = [evidence.named_team(), evidence.made_team(), evidence.changed_team(), remembered, own];
+    let named = [evidence.named_team(), evidence.made_team(), touched, remembered, own];
     concerned.subjects.extend(named.into_iter().flatten().map(Subject::Team));
     let open = if at_large { archive.open_subjects() } else { Vec::new() };
     concerned.subjects.extend(open.into_iter().filter(|subject| subject.team().is_some()));
     let mut changed = false;
-    for name in listing(&teams, &mut concerned.unseen) {
+    for (name, directory) in listing(&teams, &mut concerned.unseen) {
         let subject = Subject::Team(name);
         let is_new = !archive.knows(&subject);
+        if is_new && !has_config(&teams.join(directory)) {
+            continue;
+        }
         changed |= is_new;
         let is_changed = || {
             let config = teams.join(subject.name()).join("config.json").symlink_metadata();
@@ -79,11 +84,17 @@ pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
     concerned
 }
 
+/// Whether a directory is a team's: it has a configuration. One without holds mail of nobody's team (`default`, before
+/// 2.1.178), or of a team that the client spells in another way.
+fn has_config(directory: &Path) -> bool {
+    directory.join("config.json").symlink_metadata().is_ok()
+}
+
 /// The kernel's clock for files is no finer than this, in nanoseconds.
 const GRAIN: i64 = 50_000_000;
 
-/// The names below `teams/` that may be teams'.
-fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<SafeName> {
+/// What lies below `teams/` under a name that may be a team's: the team, and the directory's own name.
+fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<(SafeName, SafeName)> {
     let mut names = Vec::new();
     let listing = match std::fs::read_dir(teams) {
         Ok(listing) => listing,
@@ -98,10 +109,10 @@ fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<SafeName> {
         match entry {
             Ok(entry) => match entry.file_name().to_str().and_then(SafeName::new) {
                 // A directory on its way out is that of the team which it was, and no team of its own.
-                Some(name) => names.extend(match team::erasing(name.as_str()) {
-                    Some(team) => SafeName::new(team),
-                    None => Some(name),
-                }),
+                Some(name) => {
+                    let erased = team::erasing(name.as_str()).map(SafeName::new);
+                    names.extend(erased.unwrap_or_else(|| Some(name.clone())).map(|team| (team, name)));
+                }
                 None if entry.file_type().is_ok_and(|kind| kind.is_dir()) => {
                     unseen.push(format!("{:?} is {REFUSED}", entry.file_name()));
                 }
@@ -114,7 +125,6 @@ fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<SafeName> {
         }
     }
     names.sort();
-    names.dedup();
     names
 }
 

@@ -1,23 +1,24 @@
-//! One text out of an object that may break off.
+//! Texts out of an object that may break off.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::{Map, Value};
 
-/// A text on the first level of an object, even if the object breaks off after it.
-pub fn early(bytes: &[u8], key: &str) -> Option<String> {
-    let found = RefCell::new(None);
+/// The texts that these keys have on the first level of an object, even if the object breaks off after them.
+pub fn early(bytes: &[u8], keys: &[&str]) -> Map<String, Value> {
+    let found = RefCell::default();
     // However it ends: what was found before that counts.
-    let _ = Early { key, found: &found }.deserialize(&mut serde_json::Deserializer::from_slice(bytes));
+    let _ = Early { keys, found: &found }.deserialize(&mut serde_json::Deserializer::from_slice(bytes));
     found.into_inner()
 }
 
-/// Looks for one text among an object's keys.
+/// Looks for texts among an object's keys.
 struct Early<'a> {
-    key: &'a str,
-    found: &'a RefCell<Option<String>>,
+    keys: &'a [&'a str],
+    found: &'a RefCell<Map<String, Value>>,
 }
 
 impl<'de> DeserializeSeed<'de> for Early<'_> {
@@ -37,8 +38,9 @@ impl<'de> Visitor<'de> for Early<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<(), A::Error> {
         while let Some(key) = from.next_key::<Cow<'_, str>>()? {
-            if key == self.key {
-                *self.found.borrow_mut() = Some(from.next_value::<String>()?);
+            if self.keys.contains(&&*key) {
+                let text = from.next_value::<String>()?;
+                self.found.borrow_mut().insert(key.into_owned(), Value::String(text));
             } else {
                 from.next_value::<IgnoredAny>()?;
             }

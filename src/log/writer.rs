@@ -6,10 +6,11 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use chrono::TimeDelta;
 use rustix::fs::OFlags;
 
 use super::{Name, current, segments};
-use crate::clock::Time;
+use crate::clock::{self, Time};
 use crate::config;
 use crate::error::Result;
 use crate::fs;
@@ -24,6 +25,9 @@ pub struct Log {
     limits: config::Log,
     durable: bool,
 }
+
+/// Calls that overlap may be this far apart, and no clock was set back between them.
+const CLOCKS: TimeDelta = TimeDelta::minutes(1);
 
 /// Where a line went.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +76,10 @@ impl Log {
         // A directory that cannot be listed means a new segment, no lost line.
         let listed = || segments::newest(&self.dir).unwrap_or_default();
         let former = current::read(&lock.file).or_else(listed);
+        notes.extend(former.as_ref().filter(|name| name.start() > at + CLOCKS).map(|name| {
+            let (now, then) = (clock::stamp(at), clock::stamp(name.start()));
+            format!("the clock went back to {now}: the log's segment {name} began at {then}")
+        }));
         let usable = former.as_ref().filter(|name| name.takes(at)).map(|name| Tail::open(&self.dir, name));
         let fits = |tail: &Tail| tail.has_room(line, self.limits.segment_size);
         let tail = match usable {

@@ -32,7 +32,12 @@ const MOST: usize = 100_000;
 pub fn parse(input: &Input) -> Payload {
     let bytes = trimmed(&input.bytes);
     if let Some(problem) = &input.problem {
-        return broken(bytes, problem.clone());
+        // An object that has its last bracket is whole, whoever still holds the pipe.
+        let whole = input
+            .held
+            .then(|| parse(&Input::from(input.bytes.clone())))
+            .filter(|whole| whole.malformed.is_none());
+        return whole.unwrap_or_else(|| broken(bytes, problem.clone()));
     }
     if bytes.is_empty() {
         return broken(bytes, "stdin was empty".to_owned());
@@ -52,8 +57,8 @@ pub fn parse(input: &Input) -> Payload {
     Payload { raw, malformed, cut, fields }
 }
 
-/// A payload that is no JSON: its text, or base64 where it is not even text. The event is known where it stands before
-/// the break.
+/// A payload that is no JSON: its text, or base64 where it is not even text. The event and the session are known where
+/// they stand before the break.
 fn broken(bytes: &[u8], problem: String) -> Payload {
     // Text of control characters would grow to six times its size.
     let controls = bytes.iter().filter(|byte| **byte < 0x20).count();
@@ -63,8 +68,7 @@ fn broken(bytes: &[u8], problem: String) -> Payload {
     };
     let wrapped = serde_json::json!({ key: text });
     let raw = serde_json::value::to_raw_value(&wrapped).unwrap_or_else(|_| RawValue::NULL.to_owned());
-    let named = json::early(bytes, "hook_event_name");
-    let fields = named.map_or(Value::Null, |name| serde_json::json!({ "hook_event_name": name }));
+    let fields = Value::Object(json::early(bytes, &["hook_event_name", "session_id"]));
     Payload { raw, malformed: Some(Malformed(problem)), cut: false, fields }
 }
 
@@ -166,7 +170,7 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8]) -> Payload {
-        parse(&Input { bytes: bytes.to_vec(), problem: None })
+        parse(&Input::from(bytes.to_vec()))
     }
 
     #[test]

@@ -13,6 +13,14 @@ pub struct Input {
     pub bytes: Vec<u8>,
     /// Why they are not all there, if so.
     pub problem: Option<String>,
+    /// Whether the writer still held the pipe open when the patience was over: it may have said everything by then.
+    pub held: bool,
+}
+
+impl From<Vec<u8>> for Input {
+    fn from(bytes: Vec<u8>) -> Input {
+        Input { bytes, problem: None, held: false }
+    }
 }
 
 /// Reads until the end, at most `most` bytes, and never waits longer than `patience` in all. What lies past
@@ -47,8 +55,9 @@ pub fn read<R: Read + AsFd>(mut from: R, most: usize, patience: Duration) -> Inp
             Err(error) => break Some(format!("cannot read stdin: {error}")),
         }
     };
+    let held = problem.is_some() && dropped == 0;
     let too_much = (dropped > 0).then(|| format!("larger than {most} bytes; the first {most} are kept"));
-    Input { bytes, problem: too_much.or(problem) }
+    Input { bytes, problem: too_much.or(problem), held }
 }
 
 /// Waits until there is something to read, or the end. A signal that comes meanwhile is no sign of either.

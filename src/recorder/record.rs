@@ -1,11 +1,11 @@
 //! The steps of one call, in order: look at the files, find out who spoke, append the event, close what has ended.
 
-use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::answer::odd;
+use super::answer::{missing, odd};
 use super::look::Found;
+use super::outcome::Outcome;
 use super::{Finish, ends, learn};
 use crate::archive::{Archive, Subject};
 use crate::clock::{self, Clock, Time};
@@ -36,21 +36,6 @@ pub struct Recorder {
     pub clock: Clock,
     /// Who does what can wait after the end of a run.
     pub finish: Finish,
-}
-
-/// What came of a call.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// What the client is told.
-    pub answer: Answer,
-    /// What went wrong on the way, for the diagnostics.
-    pub notes: Vec<String>,
-}
-
-impl Outcome {
-    pub(super) fn note<T>(&mut self, what: &str, result: Result<T, impl Display>) -> Option<T> {
-        result.map_err(|error| self.notes.push(format!("cannot {what}: {error}"))).ok()
-    }
 }
 
 /// How much longer a look may take before a TeamDelete: what it leaves would be lost.
@@ -114,6 +99,7 @@ impl Recorder {
         let found = self.look(&step, &evidence, &archive);
         let mut voice = self.listen(&step, &evidence, &archive, &found);
         outcome.answer = self.answer(&step, &payload, &found, &voice.resolved);
+        outcome.lost = !found.problems.is_empty();
         outcome.notes.extend(found.problems.iter().map(|(_, problem)| problem.clone()));
         outcome.notes.extend(found.notes.iter().cloned());
         if payload.cut {
@@ -122,6 +108,10 @@ impl Recorder {
                     .to_owned(),
             );
         }
+        if let Some(problem) = input.problem.as_ref().filter(|_| payload.malformed.is_none()) {
+            outcome.notes.push(format!("{problem}; the payload was whole by then"));
+        }
+        outcome.warnings.extend(missing(&payload, step.kind, asked));
         // What does not change is not told at each call.
         let tells = matches!(step.kind, Kind::SessionStart | Kind::SessionEnd)
             || matches!(payload.tool(), Some("TeamCreate" | "TeamDelete"));
@@ -160,13 +150,17 @@ impl Recorder {
     fn listen(&self, step: &Step, evidence: &Evidence<'_>, archive: &Archive, found: &Found) -> Voice {
         let resolved = identity::team(evidence, &found.teams);
         let index = resolved.team.as_ref().and_then(|team| found.teams.get(team));
+        let left_behind = index.is_some_and(|index| ends::is_left_behind(evidence, archive, index));
         let actor = identity::actor(evidence, index, resolved.name.as_deref());
         let mut memory = learn::learn(evidence, &resolved, &actor);
         let is_teamless = resolved.team.is_none() && !identity::is_undecided(evidence, &found.teams);
         memory.teamless = found.since.filter(|_| is_teamless).or(memory.teamless);
         let mut own = resolved.team.clone().filter(|_| resolved.member).map(Subject::Team);
         let mut run = index.map(|index| index.run.clone());
-        if resolved.team.is_none() {
+        if left_behind {
+            // The run to come takes it for its own.
+            (own, run) = (None, None);
+        } else if resolved.team.is_none() {
             (own, run) = self.look_alone(step, evidence, archive, actor.kind).unzip();
         }
         Voice { resolved, actor, memory, own, run }
@@ -202,6 +196,7 @@ impl Recorder {
         outcome: &mut Outcome,
     ) {
         let warning = odd(payload, asked);
+        outcome.warnings.extend(warning.clone());
         let veiled = self.is_veiled().then(|| veil::payload(&payload.raw, payload.malformed.is_some()));
         let event = Event {
             v: 1,
@@ -255,7 +250,8 @@ impl Recorder {
         let own = voice.own.as_ref();
         let name = voice.resolved.name.as_deref();
         if let (Some(own), Some(run)) = (own, &voice.run)
-            && (voice.memory.run.as_ref() != Some(run) || step.kind == Kind::SessionEnd)
+            && (voice.memory.run.as_ref() != Some(run)
+                || matches!(step.kind, Kind::SessionStart | Kind::SessionEnd))
         {
             outcome.note("note the session in its run", self.join(archive, own, evidence, name));
             voice.memory.run = Some(run.clone());

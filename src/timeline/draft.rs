@@ -2,7 +2,7 @@
 
 use super::entry::{Entry, Kind, Source};
 use crate::payload::{Message, MessageKind};
-use crate::team::Notice;
+use crate::team::{Notice, mailbox};
 
 /// Who is named where nothing names anybody.
 pub(super) const NOBODY: &str = "unknown";
@@ -96,7 +96,7 @@ impl Draft {
         if let Some(notice) = notice {
             entry.automatic = word != "shutdown_request" && !word.starts_with("plan_approval");
             entry.task = notice.task;
-            if kind != Kind::Message {
+            if kind_of(&word).is_some() {
                 entry.text = Some(notice.text.unwrap_or_default());
                 entry.summary = None;
             }
@@ -119,10 +119,12 @@ impl Draft {
         let same = match (self.id.as_deref(), copy.id) {
             (Some(id), Some(other)) => id == other,
             _ => {
-                self.is_from(copy.from) && self.entry.text.as_deref().map(str::trim) == Some(copy.text.trim())
+                self.is_from(copy.from)
+                    && self.lies_at(copy)
+                    && self.entry.text.as_deref().map(str::trim) == Some(copy.text.trim())
             }
         };
-        same && self.is_for(copy.recipient) && self.may_have(copy)
+        same && self.may_have(copy)
     }
 
     /// Whether this copy is the client's notice of this request to stop, or of this answer.
@@ -134,21 +136,29 @@ impl Draft {
     pub fn is_told_as(&self, kind: Kind, copy: &Copy<'_>, notice: &Notice) -> bool {
         let same = match (&self.entry.request, &notice.request) {
             (Some(mine), Some(theirs)) => mine == theirs,
-            _ => self.is_for(copy.recipient) && self.is_from(copy.from) && self.entry.text == notice.text,
+            _ => self.lies_at(copy) && self.is_from(copy.from) && self.entry.text == notice.text,
         };
         let ids_differ = self.id.is_some() && copy.id.is_some();
-        same && !ids_differ && kind_of(&notice.kind) == Some(kind) && self.may_have(copy)
+        let alike = kind_of(&notice.kind) == Some(kind)
+            && (kind != Kind::Message || self.entry.message.as_deref() == Some(&notice.kind));
+        same && !ids_differ && alike && self.may_have(copy)
     }
 
-    /// A teammate's name may be written with its team: `bob@parser-team`. Nobody's transcript may be anybody's.
+    /// A teammate's name may be written with its team, `bob@parser-team`, and in another case (2.1.328). Nobody's
+    /// transcript may be anybody's.
     pub fn is_for(&self, recipient: &str) -> bool {
-        let is_anybody_s = recipient == NOBODY;
-        is_anybody_s
-            || self
-                .entry
-                .to
-                .as_deref()
-                .is_some_and(|to| to == "*" || to == recipient || to.split('@').next() == Some(recipient))
+        let to = self.entry.to.as_deref();
+        let is_its = |to: &str| {
+            let name = to.split('@').next().unwrap_or_default();
+            to == "*" || to == recipient || name.eq_ignore_ascii_case(recipient)
+        };
+        recipient == NOBODY || to.is_some_and(is_its)
+    }
+
+    /// Whether it is for whom this copy lies at. Two names may share an inbox, and the file's name tells neither.
+    pub fn lies_at(&self, copy: &Copy<'_>) -> bool {
+        let shared = || self.entry.to.as_deref().is_some_and(|to| mailbox(to) == copy.recipient);
+        self.is_for(copy.recipient) || (copy.source == Source::Inbox && shared())
     }
 
     pub fn is_from(&self, sender: &str) -> bool {
@@ -162,6 +172,11 @@ impl Draft {
         if !self.signed {
             copy.from.clone_into(&mut self.entry.actor);
             self.signed = true;
+        }
+        // Where it lies says better than how it was addressed whom it reached.
+        let is_told = |to: &&mut String| !to.contains(['*', '@']) && mailbox(to) != copy.recipient;
+        if let Some(to) = self.entry.to.as_mut().filter(is_told).filter(|_| copy.recipient != NOBODY) {
+            copy.recipient.clone_into(to);
         }
         if self.entry.summary.is_none() && self.entry.kind == Kind::Message {
             self.entry.summary = copy.summary.map(str::to_owned);
@@ -185,12 +200,13 @@ impl Draft {
     }
 }
 
-/// The kind that a shutdown's notice tells of.
+/// The kind that the notice of a request or of its answer tells of.
 pub(super) fn kind_of(word: &str) -> Option<Kind> {
     match word {
         "shutdown_request" => Some(Kind::ShutdownRequested),
         "shutdown_approved" => Some(Kind::ShutdownApproved),
         "shutdown_rejected" => Some(Kind::ShutdownRejected),
+        "plan_approval_request" | "plan_approval_response" => Some(Kind::Message),
         _ => None,
     }
 }

@@ -86,7 +86,7 @@ impl Drafts {
         places.map(|place| &self.all[*place]).any(|draft| {
             let is_there =
                 draft.found.iter().any(|(source, who)| *source == copy.source && who == copy.recipient);
-            draft.sent && is_there && draft.is_from(copy.from) && draft.is_for(copy.recipient)
+            draft.sent && is_there && draft.is_from(copy.from) && draft.lies_at(copy)
         })
     }
 
@@ -141,7 +141,7 @@ impl Drafts {
     }
 }
 
-/// What a request to stop, or an answer to one, is known by.
+/// What a request, or an answer to one, is known by.
 fn notice_keys(notice: &Notice, copy: &Copy<'_>) -> Vec<Key> {
     let Some(kind) = kind_of(&notice.kind) else { return Vec::new() };
     let mut keys = Vec::new();
@@ -162,8 +162,8 @@ fn keys(draft: &Draft) -> Vec<Key> {
     let trimmed = text.as_deref().unwrap_or_default().trim().to_owned();
     let mut keys = vec![Key::Text { has_id, text: trimmed }];
     keys.extend(draft.id.clone().map(Key::Id));
-    if kind != Kind::Message {
-        let request = draft.entry.request.clone();
+    let request = draft.entry.request.clone();
+    if kind != Kind::Message || request.is_some() {
         keys.push(Key::Reason { has_id, kind, has_request: request.is_some(), text });
         keys.extend(request.map(|request| Key::Request { has_id, kind, request }));
     }

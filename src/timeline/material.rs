@@ -38,7 +38,7 @@ impl Material {
         let list = run.subject().map(|subject| match subject {
             crate::archive::Subject::Team(name) | crate::archive::Subject::Session(name) => name,
         });
-        let history = History::read(archive, &journal, list.as_ref());
+        let mut history = History::read(archive, &journal, list.as_ref(), run.created_at.as_deref());
         let mut members: Vec<String> = Vec::new();
         let rosters =
             history.rosters.iter().flat_map(|(_, roster)| roster.members.iter().map(|member| &member.name));
@@ -48,6 +48,7 @@ impl Material {
                 members.push(name.clone());
             }
         }
+        history.name_inboxes(&members);
         let prompts = prompts(&history, &events).map(|(name, prompt)| (name, prompt.to_owned()));
         let mut voices = voices(archive, &run, &Names::of(&run, &members, &events, prompts));
         voices.keep_within(&Span::of(&run, all));

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::draft::{Copy, Draft, NOBODY};
 use super::drafts::Drafts;
 use super::entry::{Entry, Source};
-use super::material::{Material, prompts};
+use super::material::{Material, prompts, spawns};
+use super::owner::agents;
 use super::voice::Use;
 use super::voices::lead;
 use super::when::When;
@@ -20,13 +21,15 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
     let mut drafts = Drafts::default();
     sent(material, when).into_iter().for_each(|draft| drafts.push(draft));
     let history = &material.history;
+    let names = names(material);
+    let name = |id| named(&names, id);
     let mut copies: Vec<Copy<'_>> = Vec::new();
     for copy in &history.copies {
         let entry = &copy.entry;
         let told = entry.timestamp.as_deref().and_then(|time| when.ours(time));
         copies.push(Copy {
             recipient: &copy.inbox,
-            from: entry.from.as_deref().unwrap_or("unknown"),
+            from: name(entry.from.as_deref().unwrap_or(NOBODY)),
             summary: entry.summary.as_deref(),
             text: &entry.text,
             id: entry.message_id.as_deref(),
@@ -37,7 +40,7 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
     for heard in &material.voices.delivered {
         copies.push(Copy {
             recipient: &heard.recipient,
-            from: &heard.message.from,
+            from: name(&heard.message.from),
             summary: heard.message.summary.as_deref(),
             text: &heard.message.text,
             id: None,
@@ -119,12 +122,28 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
         }
     }
     let lead = lead(&material.run);
+    let names = names(material);
     for draft in &mut drafts {
+        if let Some(to) = &mut draft.entry.to {
+            *to = named(&names, to).to_owned();
+        }
         // 2.1.47 answers a request without saying whom: it is the one who asked.
         draft.entry.to.get_or_insert_with(|| lead.to_owned());
     }
     drafts.sort_by(|a, b| a.entry.at.cmp(&b.entry.at));
     drafts
+}
+
+/// The agents' names by their ids: who has no name in the team is known to others by its id alone, and anybody may be
+/// addressed by it (2.1.328).
+fn names(material: &Material) -> HashMap<String, String> {
+    let spawned = spawns(&material.events).filter_map(|(_, spawn)| Some((spawn.agent_id?, spawn.name)));
+    let told = agents(&material.events).into_iter().map(|(id, name)| (id.to_owned(), name.to_owned()));
+    spawned.chain(told).collect()
+}
+
+fn named<'a>(names: &'a HashMap<String, String>, id: &'a str) -> &'a str {
+    names.get(id).map_or(id, String::as_str)
 }
 
 /// Who used a tool, where its transcript is somebody's.

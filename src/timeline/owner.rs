@@ -37,19 +37,11 @@ impl<'a> Names<'a> {
             let known = prompts.entry(prompt.trim().to_owned()).or_insert_with(|| Some(name.clone()));
             known.take_if(|known| *known != name);
         }
-        let (mut agents, mut users) = (HashMap::new(), HashMap::new());
-        for event in events {
-            let starts = matches!(event.kind, Kind::SubagentStart | Kind::SubagentStop);
-            let is_teammate = event.actor.kind == ActorKind::Teammate;
-            let named = is_teammate || (starts && event.actor.kind == ActorKind::Subagent);
-            let Some(name) = event.actor.name.as_deref().filter(|_| named) else { continue };
-            if let Some(id) = &event.actor.id {
-                agents.insert(id.as_str(), name);
-            }
-            if let Some(id) = event.payload.tool_use_id().filter(|_| is_teammate) {
-                users.insert(id, name);
-            }
-        }
+        let teammates = events.iter().filter(|event| event.actor.kind == ActorKind::Teammate);
+        let users = teammates
+            .filter_map(|event| Some((event.payload.tool_use_id()?, event.actor.name.as_deref()?)))
+            .collect();
+        let agents = agents(events);
         Names { run, members, prompts, agents, users }
     }
 
@@ -89,6 +81,20 @@ impl<'a> Names<'a> {
         let prompted = || self.prompts.get(first()?.text.trim())?.clone();
         named.filter(|name| self.is_member(name)).or_else(prompted)
     }
+}
+
+/// Names by agent id, as the hooks told them.
+pub(super) fn agents(events: &[Told]) -> HashMap<&str, &str> {
+    let mut agents = HashMap::new();
+    for event in events {
+        let starts = matches!(event.kind, Kind::SubagentStart | Kind::SubagentStop);
+        let named =
+            event.actor.kind == ActorKind::Teammate || (starts && event.actor.kind == ActorKind::Subagent);
+        if let (true, Some(id), Some(name)) = (named, &event.actor.id, &event.actor.name) {
+            agents.insert(id.as_str(), name.as_str());
+        }
+    }
+    agents
 }
 
 /// Who answers a request to stop: only who was asked can.

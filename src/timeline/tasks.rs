@@ -157,14 +157,19 @@ fn lay_over(life: &mut Vec<Change>, update: &Update<'_>) {
     let status = update.update.change.as_ref().map(|(_, to)| to).or(update.update.status.as_ref());
     let deletes = status.is_some_and(|status| status == "deleted");
     let owner = update.update.owner.as_ref();
+    let subject = update.update.subject.as_ref();
     // A change shows the call when it brought what the call asked for.
     let shows = |place: usize, life: &[Change]| {
         let (now, before) = (&life[place], place.checked_sub(1).map(|place| &life[place]));
-        let brought_status = status.is_none_or(|status| now.status.as_ref() == Some(status))
-            && (owner.is_some() || before.is_none_or(|before| before.status != now.status));
-        let brought_owner = owner.is_none_or(|owner| now.owner.as_deref().unwrap_or("") == owner)
-            && (status.is_some() || before.is_none_or(|before| before.owner != now.owner));
-        if deletes { now.status.is_none() } else { brought_status && brought_owner }
+        let brought = status.is_none_or(|status| now.status.as_ref() == Some(status))
+            && owner.is_none_or(|owner| now.owner.as_deref().unwrap_or("") == owner)
+            && subject.is_none_or(|subject| now.subject.as_ref() == Some(subject));
+        let differs = before.is_none_or(|before| {
+            (status.is_some() && before.status != now.status)
+                || (owner.is_some() && before.owner != now.owner)
+                || (subject.is_some() && before.subject != now.subject)
+        });
+        if deletes { now.status.is_none() } else { brought && differs }
     };
     // A hook that looked while the tool ran may have seen the change; one that looked afterwards saw it too, unless
     // a later change hid it.
@@ -183,7 +188,7 @@ fn lay_over(life: &mut Vec<Change>, update: &Update<'_>) {
         change.sources.insert(0, Source::Hook);
         return;
     }
-    if !update.is_told || (status.is_none() && owner.is_none()) {
+    if !update.is_told || (status.is_none() && owner.is_none() && subject.is_none()) {
         return;
     }
     let place = life.iter().position(|change| change.at.as_str() >= update.from).unwrap_or(life.len());
@@ -197,12 +202,12 @@ fn lay_over(life: &mut Vec<Change>, update: &Update<'_>) {
         owner: owner
             .cloned()
             .map_or_else(|| before.owner.clone(), |owner| (!owner.is_empty()).then_some(owner)),
-        subject: before.subject.clone(),
+        subject: subject.cloned().or_else(|| before.subject.clone()),
         actor: update.by.clone(),
         sources: vec![Source::Hook],
         deleted: deletes,
     };
-    if added.status != before.status || added.owner != before.owner {
+    if added.status != before.status || added.owner != before.owner || added.subject != before.subject {
         life.insert(place, added);
     }
 }
@@ -218,7 +223,14 @@ fn tell(id: &str, changes: &[Change], material: &Material) -> Vec<Entry> {
         });
         let erased_with_team =
             change.status.is_none() && !change.deleted && vanished_at(material, &change.at);
+        // A session that is resumed finds the tasks that were made before.
+        let is_found = material.run.continues.is_some()
+            && before.is_none()
+            && change.actor.is_none()
+            && change.sources == [Source::Snapshot]
+            && change.at == material.run.started_at;
         let kind = match (&was, change.status.as_deref()) {
+            (None, Some(_)) if is_found => Kind::TaskChanged,
             (None, Some(_)) => Kind::TaskCreated,
             (_, None) if change.deleted => Kind::TaskDeleted,
             (_, None) => Kind::TaskErased,
@@ -227,12 +239,15 @@ fn tell(id: &str, changes: &[Change], material: &Material) -> Vec<Entry> {
             _ => Kind::TaskChanged,
         };
         if !same && !erased_with_team {
-            let mut entry = Entry::new(&change.at, kind, actor(change, before, kind), Source::Snapshot);
+            let by = if is_found { "client".to_owned() } else { actor(change, before, kind) };
+            let mut entry = Entry::new(&change.at, kind, by, Source::Snapshot);
             entry.task = Some(id.to_owned());
             entry.summary.clone_from(&change.subject);
             entry.from_status = was;
             entry.to_status.clone_from(&change.status);
             entry.owner = Some(change.owner.clone());
+            entry.renamed =
+                before.is_some_and(|before| before.status == change.status && before.owner == change.owner);
             entry.sources.clone_from(&change.sources);
             told.push(entry);
         }

@@ -132,6 +132,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "restore",
             "settings",
             "status",
+            "team",
             "timeline",
             "ui",
             "verify",

@@ -58,13 +58,15 @@ fn is_whole(stage: &Stage, run: &str) {
 
 #[test]
 fn a_damaged_index_costs_another_look_and_nothing_else() {
-    for damage in ["", "{\"v\":1,\"run\":", "[]", "\0\0\0\0"] {
+    for damage in ["", "{\"v\":1,\"run\":", "[]", "\0\0\0\0", "{\"v\":1,\"run\":\"../../elsewhere\"}"] {
         let stage = Stage::new();
         let lead = team(&stage);
         let run = run_of(&stage);
         std::fs::write(stage.keep(&format!("archive/open/team-{TEAM}.json")), damage).unwrap();
         go_on(&stage, &lead);
         is_whole(&stage, &run);
+        let told = "the index of session-aaaaaaaa made no sense; it is made again";
+        assert_eq!(stage.diagnostics().matches(told).count(), 1, "{damage}: {}", stage.diagnostics());
     }
 }
 
@@ -121,6 +123,11 @@ fn a_damaged_line_of_the_journal_is_told_and_the_others_stand() {
         (Some("1"), Some("1"))
     );
     assert!(std::fs::read_to_string(&journal).unwrap().starts_with(&whole));
+    assert!(
+        stage.diagnostics().contains("the last line of snapshots.jsonl of run "),
+        "{}",
+        stage.diagnostics()
+    );
 }
 
 #[test]
@@ -194,6 +201,8 @@ fn a_clock_that_goes_backwards_reorders_nothing() {
         lead.hook("Stop", json!({}));
     }
     assert_eq!(stage.log().len(), 4);
+    let told = stage.diagnostics();
+    assert!(told.contains("the clock went back to 2026-02-02T04:05:06.000Z: the log's segment "), "{told}");
     let entries = stage.replay(TEAM);
     let states: Vec<&Value> =
         entries.iter().filter(|entry| entry["task"] == "1").map(|entry| &entry["to_status"]).collect();

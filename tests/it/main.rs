@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
+mod addressed;
 mod altered;
 mod architecture;
 mod asked;
@@ -14,6 +15,7 @@ mod bundle_traces;
 mod captures;
 mod completion;
 mod crashes;
+mod crashes_old;
 mod damage;
 mod docs;
 mod doctor;
@@ -33,6 +35,7 @@ mod install_sh;
 mod install_sh_beside;
 mod install_sh_pages;
 mod install_sh_stage;
+mod install_sh_tools;
 mod live;
 mod log;
 mod man;
@@ -81,6 +84,7 @@ mod restore_files;
 mod restore_refused;
 mod restore_traces;
 mod restore_undo;
+mod resumed;
 mod runs;
 mod runs_ended;
 mod runs_stage;
@@ -88,11 +92,13 @@ mod settings_own;
 mod settings_text;
 mod show_diff;
 mod sightings;
+mod spelled;
 mod stage;
 mod status;
 mod story;
 mod team_delete;
 mod terminal;
+mod told;
 mod traces;
 mod trust_gone;
 mod uninstall;

@@ -64,7 +64,7 @@ proptest! {
 
     #[test]
     fn whatever_stands_on_stdin_becomes_one_line_that_can_be_read_again(bytes in any_stdin()) {
-        let payload = parse(&Input { bytes: bytes.clone(), problem: None });
+        let payload = parse(&Input::from(bytes.clone()));
         if payload.malformed.is_none() {
             let text = std::str::from_utf8(&bytes).unwrap().trim_start_matches('\u{feff}').trim_ascii();
             prop_assert_eq!(payload.raw.get(), text.replace(['\r', '\n'], ""), "verbatim but for line breaks");

@@ -110,7 +110,7 @@ impl Scene {
         for (key, value) in fields.as_object().unwrap() {
             payload[key] = value.clone();
         }
-        let input = Input { bytes: payload.to_string().into_bytes(), problem: None };
+        let input = Input::from(payload.to_string().into_bytes());
         let outcome = self.recorder(millis).record(&input, None);
         assert_eq!((outcome.answer.exit, outcome.notes), (0, vec![]));
     }
