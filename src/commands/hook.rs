@@ -83,12 +83,15 @@ pub fn run(args: &Args) -> ExitCode {
     let read = start.elapsed();
     let recorder = Recorder { env, paths, config, problems, clock, finish: Finish::Detached };
     let mut outcome = recorder.record(&input, args.event.as_deref());
-    let errors = recorder.problems.iter().filter(|problem| problem.is_error());
-    outcome.notes.extend(errors.map(ToString::to_string));
     outcome.notes.extend(recorder.paths.warning.clone());
     outcome
         .notes
         .extend(oddities(&recorder.env).iter().map(|odd| format!("{odd}; the default stands instead")));
+    outcome.tell_notes();
+    outcome.notes.append(&mut outcome.usual);
+    // What is wrong with a policy's files is told when a session begins.
+    let errors = recorder.problems.iter().filter(|problem| problem.is_error());
+    outcome.notes.extend(errors.map(ToString::to_string));
     let took = start.elapsed().saturating_sub(read);
     if took > recorder.config.hook.slow {
         outcome.notes.push(format!(
@@ -102,7 +105,9 @@ pub fn run(args: &Args) -> ExitCode {
     }
     let ui = Ui;
     if let Some(error) = unsafe_store {
-        ui.report(&error);
+        // One line: the client shows no more of a hook's.
+        let hints = error.hints.iter().map(|hint| format!("; hint: {hint}"));
+        ui.say(&format!("teamkeep: {error}{}", hints.collect::<String>()));
         if outcome.answer.exit != HELD {
             return ExitCode::from(error.exit_code());
         }

@@ -6,10 +6,11 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use chrono::TimeDelta;
 use rustix::fs::OFlags;
 
 use super::{Name, current, segments};
-use crate::clock::Time;
+use crate::clock::{self, Time};
 use crate::config;
 use crate::error::Result;
 use crate::fs;
@@ -25,6 +26,9 @@ pub struct Log {
     durable: bool,
 }
 
+/// Calls that overlap may be this far apart, and no clock was set back between them.
+const CLOCKS: TimeDelta = TimeDelta::minutes(1);
+
 /// Where a line went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appended {
@@ -32,6 +36,8 @@ pub struct Appended {
     pub segment: Name,
     /// What went wrong on the way, for the diagnostics. The line is kept all the same.
     pub note: Option<String>,
+    /// That others kept the lock for too long: it costs nothing but a file.
+    pub usual: Option<String>,
 }
 
 impl Log {
@@ -57,14 +63,15 @@ impl Log {
             false => Cow::Owned([line, b"\n"].concat()),
         };
         let patience = self.limits.lock_patience;
-        let why = match fs::lock(&self.dir.join(LOCK), patience) {
+        let (why, is_usual) = match fs::lock(&self.dir.join(LOCK), patience) {
             Ok(Some(lock)) => return Ok(self.append_locked(lock, &line, at)?),
-            Ok(None) => format!("the log's lock was not free within {} ms", patience.as_millis()),
-            Err(error) => error.to_string(),
+            Ok(None) => (format!("the log's lock was not free within {} ms", patience.as_millis()), true),
+            Err(error) => (error.to_string(), false),
         };
         let segment = self.append_alone(&line, at)?;
-        let note = Some(format!("{why}; the line went to {segment}"));
-        Ok(Appended { segment, note })
+        let told = Some(format!("{why}; the line went to {segment}"));
+        let (note, usual) = if is_usual { (None, told) } else { (told, None) };
+        Ok(Appended { segment, note, usual })
     }
 
     fn append_locked(&self, lock: fs::Lock, line: &[u8], at: Time) -> io::Result<Appended> {
@@ -72,6 +79,10 @@ impl Log {
         // A directory that cannot be listed means a new segment, no lost line.
         let listed = || segments::newest(&self.dir).unwrap_or_default();
         let former = current::read(&lock.file).or_else(listed);
+        notes.extend(former.as_ref().filter(|name| name.start() > at + CLOCKS).map(|name| {
+            let (now, then) = (clock::stamp(at), clock::stamp(name.start()));
+            format!("the clock went back to {now}: the log's segment {name} began at {then}")
+        }));
         let usable = former.as_ref().filter(|name| name.takes(at)).map(|name| Tail::open(&self.dir, name));
         let fits = |tail: &Tail| tail.has_room(line, self.limits.segment_size);
         let tail = match usable {
@@ -95,7 +106,8 @@ impl Log {
             tail.file.sync_data().map_err(|error| fs::named(error, "sync", &tail.path))?;
             fs::sync_dir(&self.dir)?;
         }
-        Ok(Appended { segment: tail.name, note: (!notes.is_empty()).then(|| notes.join("; ")) })
+        let note = (!notes.is_empty()).then(|| notes.join("; "));
+        Ok(Appended { segment: tail.name, note, usual: None })
     }
 
     /// Writes the line to a segment that no other process knows.

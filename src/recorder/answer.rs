@@ -117,6 +117,25 @@ pub fn odd(payload: &Payload, asked: Option<&str>) -> Option<String> {
     (!odd.is_empty()).then(|| odd.join("; "))
 }
 
+/// What a call lacks, or this version does not know, that is recorded and let through all the same.
+pub fn missing(payload: &Payload, kind: Kind, asked: Option<&str>) -> Option<String> {
+    if payload.malformed.is_some() {
+        return None;
+    }
+    let mut missing = Vec::new();
+    match payload.event_name().or(asked).filter(|name| !name.is_empty()) {
+        Some(name) if kind == Kind::Unknown => {
+            missing.push(format!("this version does not know the event {}", escaped(name, LONGEST)));
+        }
+        Some(_) => {}
+        None => missing.push("nothing names the event".to_owned()),
+    }
+    if payload.field("session_id").is_none() {
+        missing.push("the payload names no session".to_owned());
+    }
+    (!missing.is_empty()).then(|| format!("{}; it was recorded as it is", missing.join(" and ")))
+}
+
 /// `SubagentStop` as `subagent-stop`, for events that this version does not know as well.
 fn kebab(name: &str) -> String {
     let mut kebab = String::with_capacity(name.len() + 4);

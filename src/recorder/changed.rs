@@ -1,6 +1,7 @@
 //! A project's file that somebody trusted and that changed since: nothing of it runs, and that is not to be silent.
 
-use super::record::{Outcome, Recorder, Step, Voice};
+use super::outcome::Outcome;
+use super::record::{Recorder, Step, Voice};
 use crate::clock;
 use crate::config::trust::{Trust, name_of};
 use crate::config::{Code, OnError, Problem, source};

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::Finish;
 use super::look::Found;
-use super::record::{Outcome, Recorder, Step, Voice};
+use super::outcome::Outcome;
+use super::record::{Recorder, Step, Voice};
 use crate::archive::Archive;
 use crate::clock;
 use crate::config::OnError;

@@ -7,8 +7,10 @@ mod finish;
 mod judge;
 mod learn;
 mod look;
+mod outcome;
 mod record;
 mod tell;
 
 pub use finish::{Finish, finish, prune};
-pub use record::{Outcome, Recorder};
+pub use outcome::Outcome;
+pub use record::Recorder;

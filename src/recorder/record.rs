@@ -1,11 +1,11 @@
 //! The steps of one call, in order: look at the files, find out who spoke, append the event, close what has ended.
 
-use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::answer::odd;
+use super::answer::{missing, odd};
 use super::look::Found;
+use super::outcome::Outcome;
 use super::{Finish, ends, learn};
 use crate::archive::{Archive, Subject};
 use crate::clock::{self, Clock, Time};
@@ -36,21 +36,6 @@ pub struct Recorder {
     pub clock: Clock,
     /// Who does what can wait after the end of a run.
     pub finish: Finish,
-}
-
-/// What came of a call.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// What the client is told.
-    pub answer: Answer,
-    /// What went wrong on the way, for the diagnostics.
-    pub notes: Vec<String>,
-}
-
-impl Outcome {
-    pub(super) fn note<T>(&mut self, what: &str, result: Result<T, impl Display>) -> Option<T> {
-        result.map_err(|error| self.notes.push(format!("cannot {what}: {error}"))).ok()
-    }
 }
 
 /// How much longer a look may take before a TeamDelete: what it leaves would be lost.
@@ -114,14 +99,20 @@ impl Recorder {
         let found = self.look(&step, &evidence, &archive);
         let mut voice = self.listen(&step, &evidence, &archive, &found);
         outcome.answer = self.answer(&step, &payload, &found, &voice.resolved);
+        outcome.lost = !found.problems.is_empty();
         outcome.notes.extend(found.problems.iter().map(|(_, problem)| problem.clone()));
         outcome.notes.extend(found.notes.iter().cloned());
+        outcome.usual.extend(found.usual.iter().cloned());
         if payload.cut {
             outcome.notes.push(
                 "the payload is too deep or too large to be opened whole; it was recorded as it is"
                     .to_owned(),
             );
         }
+        if let Some(problem) = input.problem.as_ref().filter(|_| payload.malformed.is_none()) {
+            outcome.notes.push(format!("{problem}; the payload was whole by then"));
+        }
+        outcome.warnings.extend(missing(&payload, step.kind, asked));
         // What does not change is not told at each call.
         let tells = matches!(step.kind, Kind::SessionStart | Kind::SessionEnd)
             || matches!(payload.tool(), Some("TeamCreate" | "TeamDelete"));
@@ -202,6 +193,7 @@ impl Recorder {
         outcome: &mut Outcome,
     ) {
         let warning = odd(payload, asked);
+        outcome.warnings.extend(warning.clone());
         let veiled = self.is_veiled().then(|| veil::payload(&payload.raw, payload.malformed.is_some()));
         let event = Event {
             v: 1,
@@ -231,6 +223,7 @@ impl Recorder {
                     archive.has_waited(start);
                 }
                 outcome.notes.extend(appended.note);
+                outcome.usual.extend(appended.usual);
             }
             Err(error) => {
                 outcome.notes.push(error.to_string());

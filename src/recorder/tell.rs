@@ -1,6 +1,7 @@
 //! What the policy said, for the record and for the client; and what it means when the policy itself fails.
 
-use super::record::{Outcome, Recorder, Step};
+use super::outcome::Outcome;
+use super::record::{Recorder, Step};
 use crate::error::Error;
 use crate::event::{Actor, Event, Id};
 use crate::gatekeeper::{self, Judgement};

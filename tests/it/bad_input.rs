@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use super::play::Lead;
-use super::stage::{Said, Stage, below};
+use super::stage::{Said, Stage, below, kebab};
 
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 
@@ -21,6 +21,15 @@ fn is_told(said: &Said) -> &str {
 /// Nothing wrong: exit 0 without a word.
 fn is_quiet(said: &Said) {
     assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(0), "", ""));
+}
+
+/// Nothing that keeps the client from going on: exit 0, one line for whoever runs the hook by hand, and no answer.
+fn says(said: &Said) -> &str {
+    assert_eq!((said.code, said.out.as_str()), (Some(0), ""), "{said:?}");
+    let line = said.err.strip_suffix('\n').unwrap();
+    let line = line.strip_prefix("teamkeep: ").unwrap();
+    assert!(!line.contains('\n'), "{line}");
+    line
 }
 
 /// Feeds this to a Stop hook and gives what is said of it and what is recorded.
@@ -62,6 +71,7 @@ fn a_json_array_is_recorded_and_is_no_payload() {
 fn a_truncated_payload_is_recorded_as_far_as_it_goes() {
     let cut = br#"{"session_id": "s1", "tool_input": {"command": "l"#;
     let (said, event) = malformed(cut);
+    assert_eq!((&event["session"], &event["actor"]["kind"]), (&json!("s1"), &json!("unknown")));
     assert!(said.contains("EOF while parsing a string"), "{said}");
     assert_eq!(event["payload"]["text"].as_str().unwrap().as_bytes(), cut);
 }
@@ -102,7 +112,8 @@ fn what_is_too_deep_is_recorded_and_noted_and_hides_no_event() {
     let stage = Stage::new();
     let payload =
         format!("{{\"tool_input\":{}{},\"hook_event_name\":\"Stop\"}}", "[".repeat(5_000), "]".repeat(5_000));
-    is_quiet(&stage.feed("", payload.as_bytes(), &[]));
+    let said = stage.feed("", payload.as_bytes(), &[]);
+    assert!(says(&said).contains("too deep or too large"), "{}", said.err);
     assert!(stage.diagnostics().contains("too deep or too large"), "{}", stage.diagnostics());
     assert!(stage.told(&["log", "--json"]).contains(&payload));
 }
@@ -110,11 +121,9 @@ fn what_is_too_deep_is_recorded_and_noted_and_hides_no_event() {
 #[test]
 fn an_unknown_event_is_recorded_and_allowed() {
     let stage = Stage::new();
-    is_quiet(&stage.feed(
-        "quantum-leap",
-        br#"{"hook_event_name":"QuantumLeap","session_id":"s1","n":1.0e400}"#,
-        &[],
-    ));
+    let leap = br#"{"hook_event_name":"QuantumLeap","session_id":"s1","n":1.0e400}"#;
+    let said = stage.feed("quantum-leap", leap, &[]);
+    assert_eq!(says(&said), "this version does not know the event QuantumLeap; it was recorded as it is");
     let event = &stage.log()[0];
     assert_eq!((&event["event"], &event["session"]), (&json!("QuantumLeap"), &json!("s1")));
     assert_eq!(event.get("warning"), None);
@@ -130,13 +139,22 @@ fn an_unknown_event_is_recorded_and_allowed() {
 #[test]
 fn a_payload_without_any_field_is_recorded() {
     let stage = Stage::new();
-    is_quiet(&stage.feed("stop", b"{}", &[]));
+    assert_eq!(
+        says(&stage.feed("stop", b"{}", &[])),
+        "the payload names no session; it was recorded as it is"
+    );
     let event = &stage.log()[0];
     assert_eq!(
         (&event["event"], &event["session"], &event["payload"]),
         (&json!("Stop"), &Value::Null, &json!({}))
     );
-    assert_eq!(event.get("malformed"), None);
+    assert_eq!((event.get("malformed"), event.get("warning")), (None, None));
+    assert_eq!(event["actor"]["kind"], "unknown", "nobody's voice");
+    let said = stage.feed("", b"{}", &[]);
+    assert_eq!(
+        says(&said),
+        "nothing names the event and the payload names no session; it was recorded as it is"
+    );
 }
 
 #[test]
@@ -146,7 +164,11 @@ fn fields_of_the_wrong_type_are_recorded_and_count_as_missing() {
         "tool_input": "x", "tool_response": [], "agent_id": false, "team_name": null, "cwd": 0});
     for event in ["session-start", "session-end", "pre-tool-use", "post-tool-use", "teammate-idle", "stop"] {
         let said = stage.feed(event, wrong.to_string().as_bytes(), &[]);
-        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{event}");
+        assert_eq!(
+            (said.code, said.err.as_str()),
+            (Some(0), "teamkeep: session_id is no text; team_name is no text\n"),
+            "{event}"
+        );
     }
     let log = stage.log();
     assert_eq!(log.len(), 6);
@@ -156,8 +178,9 @@ fn fields_of_the_wrong_type_are_recorded_and_count_as_missing() {
 #[test]
 fn an_event_that_differs_from_the_command_line_is_noted() {
     let stage = Stage::new();
-    is_quiet(&stage.feed("stop", br#"{"hook_event_name":"SubagentStop"}"#, &[]));
-    is_quiet(&stage.feed("subagent-stop", br#"{"hook_event_name":"SubagentStop"}"#, &[]));
+    let stopped = br#"{"hook_event_name":"SubagentStop","session_id":"s1"}"#;
+    assert_eq!(says(&stage.feed("stop", stopped, &[])), "called as stop, but the payload says SubagentStop");
+    is_quiet(&stage.feed("subagent-stop", stopped, &[]));
     let log = stage.log();
     assert_eq!(
         (&log[0]["event"], &log[0]["warning"]),
@@ -171,7 +194,9 @@ fn escapes(payload: Value) -> Value {
     let stage = Stage::new();
     let kept = stage.home().join("kept");
     std::fs::write(&kept, "mine").unwrap();
-    stage.hook(payload, &[]);
+    let event = kebab(payload["hook_event_name"].as_str().unwrap());
+    let said = stage.feed(&event, payload.to_string().as_bytes(), &[]);
+    assert!(says(&said).ends_with(" is no safe name"), "{}", said.err);
     let mut log = stage.log();
     let outside = |path: &std::path::PathBuf| !path.starts_with(stage.keep(""));
     let mut found: Vec<_> = below(stage.home().parent().unwrap()).into_iter().filter(outside).collect();
@@ -225,7 +250,7 @@ fn a_stdin_that_never_ends_is_given_up() {
 fn a_wrong_configuration_stops_no_hook_and_nobody_who_looks_and_stops_whatever_removes() {
     let stage = Stage::new();
     stage.configure("[log]\nkeep = 3\n");
-    is_quiet(&stage.feed("stop", br#"{"hook_event_name":"Stop"}"#, &[]));
+    is_quiet(&stage.feed("stop", br#"{"hook_event_name":"Stop","session_id":"s1"}"#, &[]));
     assert_eq!(stage.library().archive.runs().0.len(), 0);
     let noted = stage.diagnostics();
     assert!(
@@ -274,7 +299,8 @@ fn what_the_environment_says_is_never_recorded() {
 #[test]
 fn a_session_id_that_is_no_text_is_recorded_with_a_warning() {
     let stage = Stage::new();
-    is_quiet(&stage.feed("stop", br#"{"hook_event_name":"Stop","session_id":17}"#, &[]));
+    let said = stage.feed("stop", br#"{"hook_event_name":"Stop","session_id":17}"#, &[]);
+    assert_eq!(says(&said), "session_id is no text");
     let event = &stage.log()[0];
     assert_eq!((&event["session"], &event["warning"]), (&Value::Null, &json!("session_id is no text")));
 }

@@ -91,6 +91,7 @@ mod status;
 mod story;
 mod team_delete;
 mod terminal;
+mod told;
 mod traces;
 mod trust_gone;
 mod uninstall;

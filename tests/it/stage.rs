@@ -135,12 +135,22 @@ impl Stage {
         feed(&mut command, stdin)
     }
 
-    /// One hook call as the client makes it. It must succeed without a word but for SessionStart's answer.
+    /// One hook call as the client makes it. It must succeed without a word but for SessionStart's answer, and but for
+    /// what it notes.
     pub fn hook(&self, payload: Value, env: &[(&str, &str)]) {
         let event = kebab(payload["hook_event_name"].as_str().unwrap());
         let said = self.feed(&event, payload.to_string().as_bytes(), env);
-        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{payload}");
         assert_eq!(said.out.is_empty(), event != "session-start", "{}", said.out);
+        if said.err.is_empty() {
+            assert_eq!(said.code, Some(0), "{payload}");
+            return;
+        }
+        let line = said.err.strip_prefix("teamkeep: ").and_then(|line| line.strip_suffix('\n')).unwrap();
+        let first = line.split("; ").next().unwrap();
+        let warned =
+            || self.log().iter().any(|event| event["warning"].as_str().is_some_and(|it| it.contains(first)));
+        assert!(self.diagnostics().contains(first) || warned(), "told and nowhere noted: {said:?}");
+        assert!(matches!(said.code, Some(0 | 1)) && !line.contains('\n'), "{said:?}");
     }
 
     /// Puts one of the client's files in place, as the client does: whole.

@@ -1,0 +1,185 @@
+//! What a hook could not keep, or found odd, is told: on one line, to whoever looks at its stderr.
+
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use super::play::Lead;
+use super::stage::{Said, Stage, below, feed};
+
+const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+const TEAM: &str = "session-aaaaaaaa";
+const STOP: &[u8] = br#"{"hook_event_name":"Stop","session_id":"aaaaaaaa-0000-4000-8000-000000000001"}"#;
+/// The user and group that nothing belongs to.
+const NOBODY: u32 = 65_534;
+
+fn team(stage: &Stage) -> Lead<'_> {
+    let lead = Lead::of(stage, SESSION);
+    lead.roster(1_000, &["alice"]);
+    lead.task("1", "pending", None);
+    lead.start("startup");
+    lead
+}
+
+/// A Stop hook that a shell starts after these words of it.
+fn after(stage: &Stage, words: &str) -> Said {
+    let mut shell = Command::new("/bin/sh");
+    stage.dress(&mut shell);
+    let line = format!("{words}; exec \"$0\" hook stop");
+    feed(shell.args(["-c", &line, env!("CARGO_BIN_EXE_teamkeep")]), STOP)
+}
+
+#[test]
+fn a_state_that_a_full_disk_did_not_take_is_told_though_the_event_fitted() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let task = json!({"id": "1", "subject": "x".repeat(100_000), "status": "completed"});
+    stage.write(&format!("tasks/{TEAM}/1.json"), &task);
+    // No file can grow beyond 32 KiB: the line fits, the state does not.
+    let said = after(&stage, "ulimit -f 64");
+    assert_eq!((said.code, said.out.as_str(), said.err.lines().count()), (Some(1), "", 1), "{said:?}");
+    assert!(
+        said.err.starts_with("teamkeep: cannot keep tasks/session-aaaaaaaa/1.json: cannot "),
+        "{}",
+        said.err
+    );
+    assert_eq!(stage.log().len(), 2);
+    assert_eq!(stage.show(&[TEAM])["tasks"]["1"]["status"], "pending", "what was on record is");
+    lead.hook("Stop", json!({}));
+    assert_eq!(stage.show(&[TEAM])["tasks"]["1"], task, "kept when there is room again");
+}
+
+#[test]
+fn what_is_odd_but_lost_nothing_fails_no_call_and_what_is_usual_is_not_told() {
+    let stage = Stage::new();
+    team(&stage);
+    std::fs::create_dir(stage.client(&format!("tasks/{TEAM}/2.json"))).unwrap();
+    // The client is half done with this one.
+    stage.write(&format!("tasks/{TEAM}/1.json"), "{\"id\": \"1\", \"sub");
+    let said = stage.feed("stop", STOP, &[]);
+    let told = "teamkeep: tasks/session-aaaaaaaa/2.json is a directory and was not followed\n";
+    assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(0), "", told));
+    assert!(stage.diagnostics().contains("1.json was no whole JSON when it was read; it is kept as it was"));
+    assert_eq!(stage.feed("stop", STOP, &[]).err, "", "once");
+}
+
+#[test]
+fn a_file_whose_name_is_no_utf_8_is_told_once_and_the_others_are_kept() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let name = std::ffi::OsStr::from_bytes(b"\xff.json");
+    if std::fs::write(stage.client(&format!("tasks/{TEAM}")).join(name), "{}").is_err() {
+        return; // Not every file system has such names.
+    }
+    lead.task("2", "pending", None);
+    let told =
+        "teamkeep: tasks/session-aaaaaaaa/\u{fffd}.json is no UTF-8 by its name and was not followed\n";
+    assert_eq!(stage.feed("stop", STOP, &[]).err, told);
+    assert_eq!(stage.feed("stop", STOP, &[]).err, "");
+    assert_eq!(stage.show(&[TEAM])["tasks"]["2"]["status"], "pending");
+}
+
+#[test]
+fn an_answer_that_the_client_reads_stands_though_something_was_lost() {
+    let stage = Stage::new();
+    stage.configure("[archive]\nlargest-file = \"1 KiB\"\n");
+    let lead = Lead::of(&stage, SESSION);
+    lead.roster(1_000, &["alice"]);
+    stage.write(&format!("tasks/{TEAM}/1.json"), json!({"id": "1", "subject": "x".repeat(2_000)}));
+    let start = lead.payload("SessionStart", json!({"source": "startup"})).to_string();
+    let said = stage.feed("session-start", start.as_bytes(), &[]);
+    assert!(said.err.contains("is larger than 1024 bytes") && said.out.contains("watchPaths"), "{said:?}");
+    assert_eq!(said.code, Some(0));
+}
+
+/// A hook call of a user to whom a file can be unreadable; `None` where that user cannot run the program.
+fn by_nobody(stage: &Stage) -> Option<Said> {
+    let binary = stage.home().join("teamkeep");
+    std::fs::copy(env!("CARGO_BIN_EXE_teamkeep"), &binary).unwrap();
+    let root = stage.home().parent().unwrap().to_path_buf();
+    for path in below(&root).into_iter().chain([root]) {
+        chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let mut command = Command::new(binary);
+    stage.dress(&mut command);
+    command.args(["hook", "stop"]).uid(NOBODY).gid(NOBODY);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().ok()?;
+    child.stdin.take().unwrap().write_all(STOP).unwrap();
+    Some(Said::from(child.wait_with_output().unwrap()))
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_told_and_kept_when_it_can() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    lead.task("2", "pending", None);
+    let path = stage.client(&format!("tasks/{TEAM}/2.json"));
+    let readable = |mode: u32| {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    readable(0o000);
+    let is_root = rustix::process::getuid().is_root();
+    let said = if is_root { by_nobody(&stage) } else { Some(stage.feed("stop", STOP, &[])) };
+    let Some(said) = said else { return };
+    assert_eq!((said.code, said.out.as_str(), said.err.lines().count()), (Some(1), "", 1), "{said:?}");
+    assert!(
+        said.err.starts_with("teamkeep: cannot keep tasks/session-aaaaaaaa/2.json: cannot open "),
+        "{}",
+        said.err
+    );
+    assert!(stage.diagnostics().contains("cannot keep tasks/session-aaaaaaaa/2.json: "));
+    assert_eq!(stage.log().len(), 2, "the event is on record");
+    readable(0o600);
+    lead.hook("Stop", json!({}));
+    assert_eq!(stage.show(&[TEAM])["tasks"]["2"]["status"], "pending");
+}
+
+#[test]
+fn a_whole_payload_counts_though_its_writer_holds_the_pipe() {
+    let stage = Stage::new();
+    stage.configure("[hook]\nstdin-patience = \"50ms\"\n");
+    team(&stage);
+    let mut command = stage.command(&["hook", "stop"]);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    let mut held = child.stdin.take().unwrap();
+    held.write_all(&[STOP, b"\n"].concat()).unwrap();
+    let said = Said::from(child.wait_with_output().unwrap());
+    drop(held);
+    let told = "teamkeep: stdin did not end within 50 ms; the payload was whole by then\n";
+    assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(0), "", told));
+    let event = &stage.log()[1];
+    assert_eq!((&event["team"], event.get("malformed")), (&json!(TEAM), None));
+}
+
+#[test]
+fn a_mask_that_takes_the_user_s_own_rights_keeps_no_call_from_recording() {
+    for mask in ["777", "277", "000"] {
+        let stage = Stage::new();
+        let said = after(&stage, &format!("umask {mask}"));
+        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{mask}");
+        assert_eq!(stage.log().len(), 1);
+        for path in below(&stage.keep("")) {
+            let mode = path.symlink_metadata().unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode, if path.is_dir() { 0o700 } else { 0o600 }, "{mask}: {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_home_that_is_no_absolute_path_is_none() {
+    let (stage, tmp) = (Stage::new(), tempfile::tempdir().unwrap());
+    let mut command = stage.command(&["hook", "stop"]);
+    command.env_remove("TEAMKEEP_HOME").env("HOME", "here").env("TMPDIR", tmp.path());
+    let said = feed(&mut command, STOP);
+    assert_eq!((said.code, said.out.as_str()), (Some(0), ""));
+    assert!(said.err.starts_with("teamkeep: HOME is no absolute path: recording to "), "{}", said.err);
+    let is_empty = |path: &Path| std::fs::read_dir(path).unwrap().next().is_none();
+    assert!(is_empty(&stage.home().join("parser")) && !is_empty(tmp.path()));
+}
