@@ -49,6 +49,8 @@ pub struct Captured {
     pub problems: Vec<String>,
     /// What was kept, or needed no keeping, but was odd.
     pub notes: Vec<String>,
+    /// What comes of many writers at once, and costs nothing: half-written files, locks that others kept.
+    pub usual: Vec<String>,
 }
 
 impl Captured {
@@ -77,9 +79,15 @@ impl Archive {
         match lock {
             Ok(Some(lock)) => self.capture_changes(subject, client, call, Some(&lock)),
             // Nothing may be lost: without the lock the manifest goes to a journal of its own.
-            Ok(None) => self.capture_alone(subject, client, call, "it is kept by others"),
+            Ok(None) => {
+                let (mut captured, note) = self.capture_alone(subject, client, call, "it is kept by others");
+                captured.usual.push(note);
+                captured
+            }
             Err(error) if self.is_lock_obstructed(subject) => {
-                self.capture_alone(subject, client, call, &error.to_string())
+                let (mut captured, note) = self.capture_alone(subject, client, call, &error.to_string());
+                captured.notes.push(note);
+                captured
             }
             Err(error) => Captured { index, problems: vec![error.to_string()], ..Captured::default() },
         }
@@ -91,13 +99,16 @@ impl Archive {
         self.run(&index.run).is_some_and(|run| !run.veiled)
     }
 
-    fn capture_alone(&self, subject: &Subject, client: &Path, call: &Call<'_>, why: &str) -> Captured {
-        let mut captured = self.capture_changes(subject, client, call, None);
+    fn capture_alone(
+        &self,
+        subject: &Subject,
+        client: &Path,
+        call: &Call<'_>,
+        why: &str,
+    ) -> (Captured, String) {
         let name = subject.name();
-        captured
-            .notes
-            .push(format!("{name} has a journal of its own: the archive's lock was not to be had: {why}"));
-        captured
+        let note = format!("{name} has a journal of its own: the archive's lock was not to be had: {why}");
+        (self.capture_changes(subject, client, call, None), note)
     }
 
     /// Begins the run of a subject that has nothing on disk yet.
@@ -174,8 +185,8 @@ impl Archive {
             }
         };
         let changes = snapshot.map_or(0, |snapshot| snapshot.changed.len() + snapshot.gone.len());
-        let (disappeared, notes) = (look.disappeared, look.notes);
-        Captured { index: Some(look.index), changes, disappeared, problems, notes }
+        let (disappeared, notes, usual) = (look.disappeared, look.notes, look.usual);
+        Captured { index: Some(look.index), changes, disappeared, problems, notes, usual }
     }
 
     /// Writes what a look found: objects are there already, so the manifest comes now and the index last.

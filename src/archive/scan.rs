@@ -155,9 +155,15 @@ impl Scan {
                 Err(error) => return self.miss(dir, &error),
             };
             let name = entry.file_name();
-            let Some(name) = name.to_str().filter(|name| wanted(name)) else { continue };
-            let path = format!("{dir}/{name}");
+            let shown = name.to_string_lossy();
+            if !wanted(&shown) {
+                continue;
+            }
+            let path = format!("{dir}/{shown}");
             match entry.metadata() {
+                Ok(metadata) if name.to_str().is_none() => {
+                    self.found.insert(path, Found::Other(Stamp::of(&metadata), "no UTF-8 by its name"));
+                }
                 Ok(metadata) => self.add(path, &metadata),
                 Err(error) => self.miss(&path, &error),
             }

@@ -89,6 +89,7 @@ pub fn run(args: &Args) -> ExitCode {
         .notes
         .extend(oddities(&recorder.env).iter().map(|odd| format!("{odd}; the default stands instead")));
     outcome.tell_notes();
+    outcome.notes.append(&mut outcome.usual);
     // What is wrong with a policy's files is told when a session begins.
     let errors = recorder.problems.iter().filter(|problem| problem.is_error());
     outcome.notes.extend(errors.map(ToString::to_string));

@@ -146,8 +146,12 @@ pub fn resolve_by(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) ->
         let why = "the tmux pane is a member's, and the transcript or the payload names it";
         return (Resolved { team: Some(team), name: Some(name), member: true }, why);
     }
-    if let Some(team) = evidence.named_team().filter(|team| known.contains_key(team)) {
-        return (Resolved { name: pane::name(evidence), ..member(team) }, "the payload's team_name");
+    if let Some((team, index)) = evidence.named_team().and_then(|team| known.get_key_value(&team)) {
+        // The session that leads a team is no teammate's, whoever it speaks of.
+        let leads =
+            index.lead_session.is_some() && index.lead_session.as_deref() == evidence.payload.session();
+        let name = if leads { evidence.memory.name.clone() } else { pane::name(evidence) };
+        return (Resolved { name, ..member(team.clone()) }, "the payload's team_name");
     }
     if let Some(team) = remembered.clone().filter(is_open) {
         return (member(team), "an earlier call of the session");

@@ -36,6 +36,8 @@ pub struct Appended {
     pub segment: Name,
     /// What went wrong on the way, for the diagnostics. The line is kept all the same.
     pub note: Option<String>,
+    /// That others kept the lock for too long: it costs nothing but a file.
+    pub usual: Option<String>,
 }
 
 impl Log {
@@ -61,14 +63,15 @@ impl Log {
             false => Cow::Owned([line, b"\n"].concat()),
         };
         let patience = self.limits.lock_patience;
-        let why = match fs::lock(&self.dir.join(LOCK), patience) {
+        let (why, is_usual) = match fs::lock(&self.dir.join(LOCK), patience) {
             Ok(Some(lock)) => return Ok(self.append_locked(lock, &line, at)?),
-            Ok(None) => format!("the log's lock was not free within {} ms", patience.as_millis()),
-            Err(error) => error.to_string(),
+            Ok(None) => (format!("the log's lock was not free within {} ms", patience.as_millis()), true),
+            Err(error) => (error.to_string(), false),
         };
         let segment = self.append_alone(&line, at)?;
-        let note = Some(format!("{why}; the line went to {segment}"));
-        Ok(Appended { segment, note })
+        let told = Some(format!("{why}; the line went to {segment}"));
+        let (note, usual) = if is_usual { (None, told) } else { (told, None) };
+        Ok(Appended { segment, note, usual })
     }
 
     fn append_locked(&self, lock: fs::Lock, line: &[u8], at: Time) -> io::Result<Appended> {
@@ -103,7 +106,8 @@ impl Log {
             tail.file.sync_data().map_err(|error| fs::named(error, "sync", &tail.path))?;
             fs::sync_dir(&self.dir)?;
         }
-        Ok(Appended { segment: tail.name, note: (!notes.is_empty()).then(|| notes.join("; ")) })
+        let note = (!notes.is_empty()).then(|| notes.join("; "));
+        Ok(Appended { segment: tail.name, note, usual: None })
     }
 
     /// Writes the line to a segment that no other process knows.

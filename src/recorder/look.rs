@@ -25,6 +25,8 @@ pub struct Found {
     pub since: Option<i64>,
     /// What was kept, or needed no keeping, but was odd.
     pub notes: Vec<String>,
+    /// What comes of many writers at once, and costs nothing.
+    pub usual: Vec<String>,
 }
 
 impl Recorder {
@@ -46,6 +48,7 @@ impl Recorder {
             let captured = archive.capture(&subject, &step.client, &call);
             found.problems.extend(captured.problems.into_iter().map(|problem| (subject.clone(), problem)));
             found.notes.extend(captured.notes);
+            found.usual.extend(captured.usual);
             if let (Some(team), Some(index)) = (subject.team(), captured.index) {
                 found.teams.insert(team.clone(), index);
             }

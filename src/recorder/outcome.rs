@@ -14,6 +14,8 @@ pub struct Outcome {
     pub answer: Answer,
     /// What went wrong on the way, for the diagnostics.
     pub notes: Vec<String>,
+    /// What comes of many writers at once, and costs nothing: for the diagnostics alone.
+    pub usual: Vec<String>,
     /// What was odd about the payload. It is on record with the event.
     pub warnings: Vec<String>,
     /// Whether something that stood on disk could not be kept.

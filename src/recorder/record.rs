@@ -102,6 +102,7 @@ impl Recorder {
         outcome.lost = !found.problems.is_empty();
         outcome.notes.extend(found.problems.iter().map(|(_, problem)| problem.clone()));
         outcome.notes.extend(found.notes.iter().cloned());
+        outcome.usual.extend(found.usual.iter().cloned());
         if payload.cut {
             outcome.notes.push(
                 "the payload is too deep or too large to be opened whole; it was recorded as it is"
@@ -226,6 +227,7 @@ impl Recorder {
                     archive.has_waited(start);
                 }
                 outcome.notes.extend(appended.note);
+                outcome.usual.extend(appended.usual);
             }
             Err(error) => {
                 outcome.notes.push(error.to_string());

@@ -4,11 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::drafts::{Copy, Draft, Drafts};
+use super::draft::{Copy, Draft, NOBODY};
+use super::drafts::Drafts;
 use super::entry::{Entry, Source};
-use super::material::{Material, spawns};
+use super::material::{Material, prompts, spawns};
+use super::owner::agents;
 use super::voice::Use;
-use super::voices::{agents, lead};
+use super::voices::lead;
 use super::when::When;
 use crate::payload::Message;
 use crate::policy::Decision;
@@ -27,7 +29,7 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
         let told = entry.timestamp.as_deref().and_then(|time| when.ours(time));
         copies.push(Copy {
             recipient: &copy.inbox,
-            from: name(entry.from.as_deref().unwrap_or("unknown")),
+            from: name(entry.from.as_deref().unwrap_or(NOBODY)),
             summary: entry.summary.as_deref(),
             text: &entry.text,
             id: entry.message_id.as_deref(),
@@ -46,9 +48,13 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
             source: Source::Transcript,
         });
     }
-    let prompts = prompts(material);
+    // A prompt comes to who is spawned as a message, and is told with its joining.
+    let prompts: HashSet<(String, &str)> = prompts(history, &material.events).collect();
+    let prompted: HashSet<&str> = prompts.iter().map(|(_, prompt)| *prompt).collect();
     for copy in &copies {
-        if prompts.contains(&(copy.recipient, copy.text.trim())) {
+        let text = copy.text.trim();
+        let is_its = || copy.recipient == NOBODY || prompts.contains(&(copy.recipient.to_owned(), text));
+        if prompted.contains(text) && is_its() {
             continue;
         }
         // Who sends the text of a notice as a message has said it, and nothing more.
@@ -59,7 +65,8 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
         let is_told = drafts.take(copy, notice.as_ref())
             || drafts.take_quoted(copy)
             || drafts.has_heard(copy, notice.as_ref())
-            || (is_known && drafts.has_taken(copy));
+            || (is_known && drafts.has_taken(copy))
+            || drafts.take_held(copy, notice.as_ref());
         if !is_told {
             drafts.push(Draft::of_copy(copy, notice));
         }
@@ -81,7 +88,7 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
         };
         let used = call.id.and_then(|id| uses.get(id));
         hooked.extend(call.id);
-        let from = call.who().map(str::to_owned).or_else(|| used.map(|used| used.by.clone()));
+        let from = call.who().map(str::to_owned).or_else(|| used.and_then(user));
         let mut draft = Draft::of_call(first.at.clone(), from, message, Source::Hook);
         draft.id = told.payload.tool_response().get("msg_id").and_then(Value::as_str).map(str::to_owned);
         draft.entry.unconfirmed = call.after.is_none();
@@ -97,7 +104,10 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
         let ruled = call.before.filter(|_| draft.entry.unconfirmed || refusal.is_some());
         let ruled = ruled.and_then(|before| Some((before, *held_back.get(before.id.as_str())?)));
         draft.entry.of = ruled.map(|(before, _)| before.id.clone());
-        draft.refuse(ruled.map(|(_, reason)| reason).or(refusal));
+        match (ruled, refusal) {
+            (Some((_, reason)), None) => draft.hold(reason),
+            _ => draft.refuse(ruled.map(|(_, reason)| reason).or(refusal)),
+        }
         drafts.push(draft);
     }
     for (id, used) in uses {
@@ -106,7 +116,7 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
         }
         if let Some(message) = Message::of(&used.input, &Value::Null) {
             let at = used.at.as_deref().and_then(|time| when.ours(time)).unwrap_or_else(|| when.end());
-            let mut draft = Draft::of_call(at, Some(used.by.clone()), message, Source::Transcript);
+            let mut draft = Draft::of_call(at, user(used), message, Source::Transcript);
             draft.entry.unconfirmed = used.result.is_none();
             draft.refuse(used.failure());
             drafts.push(draft);
@@ -137,6 +147,11 @@ fn named<'a>(names: &'a HashMap<String, String>, id: &'a str) -> &'a str {
     names.get(id).map_or(id, String::as_str)
 }
 
+/// Who used a tool, where its transcript is somebody's.
+fn user(used: &Use) -> Option<String> {
+    (used.by != NOBODY).then(|| used.by.clone())
+}
+
 /// The events that the policy held back, and why.
 fn held_back(material: &Material) -> HashMap<&str, &str> {
     let rulings = material.events.iter().filter_map(|event| event.ruling.as_ref());
@@ -150,17 +165,4 @@ fn speaks_for_itself(notice: &Notice, sender: &str) -> bool {
     let answers = matches!(notice.kind.as_str(), "shutdown_approved" | "shutdown_rejected");
     let asked = notice.request.as_deref().and_then(|id| id.rsplit_once('@')).map(|(_, name)| name);
     notice.from.as_deref().is_none_or(is_sender) && asked.filter(|_| answers).is_none_or(is_sender)
-}
-
-/// What teammates were told when they were spawned, by who was: it comes to them as a message, and is told with their
-/// joining.
-fn prompts(material: &Material) -> HashSet<(&str, &str)> {
-    let rosters = material.history.rosters.iter().flat_map(|(_, roster)| &roster.members);
-    let told = rosters.filter_map(|member| Some((member.name.as_str(), member.prompt.as_deref()?.trim())));
-    let spawned = spawns(&material.events).filter_map(|(event, spawn)| {
-        let prompt = event.payload.tool_input().get("prompt").and_then(Value::as_str)?;
-        let name = material.members.iter().find(|name| **name == spawn.name)?;
-        Some((name.as_str(), prompt.trim()))
-    });
-    told.chain(spawned).collect()
 }

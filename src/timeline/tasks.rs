@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::entry::{Entry, Kind, Source};
 use super::history::task_id;
 use super::material::{Call, Material};
+use super::voice::Outcome;
 use crate::clock;
 use crate::payload::{Kind as Event, TaskUpdate};
 
@@ -29,6 +30,8 @@ struct Update<'a> {
     task: String,
     update: TaskUpdate,
     by: Option<String>,
+    /// Whether a hook told that it was done, and by then: else it only names who made a change that the files show.
+    is_told: bool,
 }
 
 /// Tells what became of each task. Trackers of 2.1.47 are no work and are left out.
@@ -127,9 +130,10 @@ fn from_creation(material: &Material, lives: &mut BTreeMap<String, Vec<Change>>)
 /// The tool calls that were carried out.
 fn updates(material: &Material) -> Vec<Update<'_>> {
     let read = |call: Call<'_>| -> Option<(TaskUpdate, Option<String>)> {
-        let after = call.after?;
-        let update = TaskUpdate::of(after.payload.tool_input(), after.payload.tool_response())?;
         let used = call.id.and_then(|id| material.voices.uses.get(id));
+        let is_done = used.is_some_and(|used| used.result == Some(Outcome::Done));
+        let told = call.after.or(call.before.filter(|_| is_done))?;
+        let update = TaskUpdate::of(told.payload.tool_input(), told.payload.tool_response())?;
         let by = call.who().map(str::to_owned).or_else(|| used.map(|used| used.by.clone()));
         (update.success != Some(false)).then_some((update, by))
     };
@@ -137,7 +141,9 @@ fn updates(material: &Material) -> Vec<Update<'_>> {
     let found = calls.filter_map(|call| {
         let (update, by) = read(call)?;
         let task = task_id(None, "", &update.task);
-        Some(Update { from: &call.first()?.at, until: &call.after?.at, task, update, by })
+        let from = &call.first()?.at;
+        let until = call.after.map_or(from, |after| &after.at);
+        Some(Update { from, until, task, update, by, is_told: call.after.is_some() })
     });
     found.collect()
 }
@@ -182,7 +188,7 @@ fn lay_over(life: &mut Vec<Change>, update: &Update<'_>) {
         change.sources.insert(0, Source::Hook);
         return;
     }
-    if status.is_none() && owner.is_none() && subject.is_none() {
+    if !update.is_told || (status.is_none() && owner.is_none() && subject.is_none()) {
         return;
     }
     let place = life.iter().position(|change| change.at.as_str() >= update.from).unwrap_or(life.len());

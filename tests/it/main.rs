@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 mod addressed;
+mod altered;
 mod architecture;
 mod asked;
 mod bad_input;

@@ -1,6 +1,7 @@
 //! What a hook could not keep, or found odd, is told: on one line, to whoever looks at its stderr.
 
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -54,15 +55,33 @@ fn a_state_that_a_full_disk_did_not_take_is_told_though_the_event_fitted() {
 }
 
 #[test]
-fn what_is_odd_but_kept_fails_no_call() {
+fn what_is_odd_but_lost_nothing_fails_no_call_and_what_is_usual_is_not_told() {
     let stage = Stage::new();
     team(&stage);
+    std::fs::create_dir(stage.client(&format!("tasks/{TEAM}/2.json"))).unwrap();
+    // The client is half done with this one.
     stage.write(&format!("tasks/{TEAM}/1.json"), "{\"id\": \"1\", \"sub");
     let said = stage.feed("stop", STOP, &[]);
-    let told =
-        "teamkeep: tasks/session-aaaaaaaa/1.json was no whole JSON when it was read; it is kept as it was\n";
+    let told = "teamkeep: tasks/session-aaaaaaaa/2.json is a directory and was not followed\n";
     assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(0), "", told));
+    assert!(stage.diagnostics().contains("1.json was no whole JSON when it was read; it is kept as it was"));
     assert_eq!(stage.feed("stop", STOP, &[]).err, "", "once");
+}
+
+#[test]
+fn a_file_whose_name_is_no_utf_8_is_told_once_and_the_others_are_kept() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let name = std::ffi::OsStr::from_bytes(b"\xff.json");
+    if std::fs::write(stage.client(&format!("tasks/{TEAM}")).join(name), "{}").is_err() {
+        return; // Not every file system has such names.
+    }
+    lead.task("2", "pending", None);
+    let told =
+        "teamkeep: tasks/session-aaaaaaaa/\u{fffd}.json is no UTF-8 by its name and was not followed\n";
+    assert_eq!(stage.feed("stop", STOP, &[]).err, told);
+    assert_eq!(stage.feed("stop", STOP, &[]).err, "");
+    assert_eq!(stage.show(&[TEAM])["tasks"]["2"]["status"], "pending");
 }
 
 #[test]
@@ -78,21 +97,59 @@ fn an_answer_that_the_client_reads_stands_though_something_was_lost() {
     assert_eq!(said.code, Some(0));
 }
 
-/// A hook call of a user to whom a file can be unreadable; `None` where that user cannot run the program.
-fn by_nobody(stage: &Stage) -> Option<Said> {
-    let binary = stage.home().join("teamkeep");
-    std::fs::copy(env!("CARGO_BIN_EXE_teamkeep"), &binary).unwrap();
-    let root = stage.home().parent().unwrap().to_path_buf();
-    for path in below(&root).into_iter().chain([root]) {
-        chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+/// A Stop hook of a user to whom a file can be unreadable, which to root none is: of nobody then. `None` where that user
+/// cannot run the program.
+fn by_user(stage: &Stage, dress: impl Fn(&mut Command)) -> Option<Said> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_teamkeep"));
+    if rustix::process::getuid().is_root() {
+        let binary = stage.home().join("teamkeep");
+        if !binary.exists() {
+            std::fs::copy(env!("CARGO_BIN_EXE_teamkeep"), &binary).unwrap();
+        }
+        let root = stage.home().parent().unwrap().to_path_buf();
+        for path in below(&root).into_iter().chain([root]) {
+            chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        command = Command::new(binary);
+        command.uid(NOBODY).gid(NOBODY);
     }
-    let mut command = Command::new(binary);
     stage.dress(&mut command);
-    command.args(["hook", "stop"]).uid(NOBODY).gid(NOBODY);
+    dress(&mut command);
+    command.args(["hook", "stop"]);
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().ok()?;
     child.stdin.take().unwrap().write_all(STOP).unwrap();
     Some(Said::from(child.wait_with_output().unwrap()))
+}
+
+#[test]
+fn a_read_only_home_is_told_and_what_was_recorded_stays() {
+    let stage = Stage::new();
+    let at_home = |command: &mut Command| {
+        command.env_remove("TEAMKEEP_HOME");
+    };
+    let Some(said) = by_user(&stage, at_home) else { return };
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    let set = |directory: u32, file: u32| {
+        for path in below(&stage.home()).into_iter().chain([stage.home()]) {
+            let mode = if path.is_dir() { directory } else { file };
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    let kept = || -> Vec<Vec<u8>> {
+        let logged =
+            below(&stage.home()).into_iter().filter(|path| path.extension() == Some("jsonl".as_ref()));
+        logged.map(|path| std::fs::read(path).unwrap()).collect()
+    };
+    let before = kept();
+    set(0o500, 0o500);
+    let said = by_user(&stage, at_home).unwrap();
+    assert_eq!((said.code, said.out.as_str(), said.err.lines().count()), (Some(1), "", 1), "{said:?}");
+    assert!(said.err.starts_with("teamkeep: cannot record the event: cannot open "), "{}", said.err);
+    assert_eq!(kept(), before);
+    set(0o700, 0o700);
+    assert_eq!(by_user(&stage, at_home).unwrap().code, Some(0), "the next call works");
+    assert_eq!(kept().concat().iter().filter(|byte| **byte == b'\n').count(), 2);
 }
 
 #[test]
@@ -105,9 +162,7 @@ fn a_file_that_cannot_be_read_is_told_and_kept_when_it_can() {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
     };
     readable(0o000);
-    let is_root = rustix::process::getuid().is_root();
-    let said = if is_root { by_nobody(&stage) } else { Some(stage.feed("stop", STOP, &[])) };
-    let Some(said) = said else { return };
+    let Some(said) = by_user(&stage, |_| ()) else { return };
     assert_eq!((said.code, said.out.as_str(), said.err.lines().count()), (Some(1), "", 1), "{said:?}");
     assert!(
         said.err.starts_with("teamkeep: cannot keep tasks/session-aaaaaaaa/2.json: cannot open "),
@@ -124,7 +179,7 @@ fn a_file_that_cannot_be_read_is_told_and_kept_when_it_can() {
 #[test]
 fn a_whole_payload_counts_though_its_writer_holds_the_pipe() {
     let stage = Stage::new();
-    stage.configure("[hook]\nstdin-patience = \"50ms\"\n");
+    stage.configure("[hook]\nstdin-patience = \"1s\"\n");
     team(&stage);
     let mut command = stage.command(&["hook", "stop"]);
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -133,7 +188,7 @@ fn a_whole_payload_counts_though_its_writer_holds_the_pipe() {
     held.write_all(&[STOP, b"\n"].concat()).unwrap();
     let said = Said::from(child.wait_with_output().unwrap());
     drop(held);
-    let told = "teamkeep: stdin did not end within 50 ms; the payload was whole by then\n";
+    let told = "teamkeep: stdin did not end within 1000 ms; the payload was whole by then\n";
     assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(0), "", told));
     let event = &stage.log()[1];
     assert_eq!((&event["team"], event.get("malformed")), (&json!(TEAM), None));

@@ -56,7 +56,7 @@ impl Look<'_> {
         if left > 0 {
             let what =
                 format!("there was no time for {left} files of {}; the next call goes on", subject.name());
-            let told = if self.call.durable { &mut self.problems } else { &mut self.notes };
+            let told = if self.call.durable { &mut self.problems } else { &mut self.usual };
             told.push(what);
         }
     }
@@ -95,7 +95,7 @@ impl Look<'_> {
                     });
                 }
                 if torn && new {
-                    self.notes
+                    self.usual
                         .push(format!("{path} was no whole JSON when it was read; it is kept as it was"));
                 }
                 // What is torn is tried again by the next look, and then believed.

@@ -42,7 +42,7 @@ pub fn record(context: &Context, team: Option<&str>, mut payload: Value) -> Resu
     let appended = log
         .append(&line, now)
         .map_err(|error| Error::caused("cannot record the override, so nothing was changed", error))?;
-    if let Some(note) = appended.note {
+    if let Some(note) = appended.note.or(appended.usual) {
         context.ui.say(&format!("teamkeep: {note}"));
     }
     Ok(())

@@ -80,7 +80,7 @@ fn a_line_whose_lock_is_not_free_goes_to_a_segment_of_its_own() {
     let held = fs::lock(&dir.path().join(LOCK), Duration::ZERO).unwrap();
     let appended = log.append(b"alone", noon()).unwrap();
     assert!(appended.segment.is_solo());
-    let note = appended.note.unwrap();
+    let note = appended.usual.unwrap();
     assert!(
         note.starts_with("the log's lock was not free within 0 ms; the line went to 2026-02-03T12"),
         "{note}"
