@@ -32,6 +32,8 @@ pub struct Message {
     pub summary: Option<String>,
     /// The full text; the reason of a request or a response.
     pub text: String,
+    /// Whether an answer of any kind agrees.
+    pub approve: Option<bool>,
     /// The request that it makes (known from the response on) or answers: `shutdown-<ms>@<name>`.
     pub request: Option<String>,
 }
@@ -47,11 +49,11 @@ impl Message {
         let body = input.get("message").filter(|body| !body.is_null());
         let shape = body.filter(|body| body.is_object());
         let word = shape.and_then(|body| word_at(body, "type")).or_else(|| word_at(input, "type"));
-        let approve = shape.unwrap_or(input).get("approve").and_then(truth).unwrap_or(false);
+        let approve = shape.unwrap_or(input).get("approve").and_then(truth);
         let kind = match word.as_deref() {
             None | Some("message" | "broadcast") => MessageKind::Plain,
             Some("shutdown_request") => MessageKind::ShutdownRequest,
-            Some("shutdown_response") => MessageKind::ShutdownResponse { approve },
+            Some("shutdown_response") => MessageKind::ShutdownResponse { approve: approve.unwrap_or(false) },
             Some(other) => MessageKind::Other(other.to_owned()),
         };
         let to = word_at(input, "to").or_else(|| word_at(input, "recipient"));
@@ -79,7 +81,7 @@ impl Message {
             return None;
         }
         let summary = text_at(input, "summary").filter(|summary| !summary.is_empty());
-        Some(Message { kind, to, summary, text: text.unwrap_or_default(), request })
+        Some(Message { kind, to, summary, text: text.unwrap_or_default(), approve, request })
     }
 
     /// The name in a request id: whom a shutdown request asks (`shutdown-1795149516289@alice`).

@@ -78,6 +78,18 @@ fn erased(reason: &str) -> String {
 
 fn told(entry: &Entry, to: &str, text: &str) -> String {
     let to = if to == "*" { "everybody" } else { to };
+    let doubt = if entry.unconfirmed { " (not confirmed)" } else { "" };
+    let long = if text.len() > 200 { format!(" ({})", size(text.len())) } else { String::new() };
+    let about_plan = match (entry.message.as_deref(), entry.approve) {
+        (Some("plan_approval_request"), _) => Some(format!("asked {to} to approve a plan")),
+        (Some("plan_approval_response"), Some(true)) => Some(format!("approved the plan of {to}")),
+        (Some("plan_approval_response"), Some(false)) => Some(format!("rejected the plan of {to}")),
+        _ => None,
+    };
+    if let Some(what) = about_plan {
+        let said = if text.is_empty() { String::new() } else { format!(": {}", first_line(text)) };
+        return format!("{what}{said}{long}{doubt}");
+    }
     let word = match entry.message.as_deref() {
         Some("message" | "broadcast") | None => String::new(),
         Some(word) => format!(" ({word})"),
@@ -86,8 +98,6 @@ fn told(entry: &Entry, to: &str, text: &str) -> String {
         Some(summary) => summary.to_owned(),
         None => first_line(text),
     };
-    let long = if text.len() > 200 { format!(" ({})", size(text.len())) } else { String::new() };
-    let doubt = if entry.unconfirmed { " (not confirmed)" } else { "" };
     let said = if said.is_empty() { said } else { format!(": {said}") };
     format!("told {to}{word}{said}{long}{doubt}")
 }

@@ -64,6 +64,8 @@ pub struct Notice {
     pub kind: String,
     /// The shutdown or plan request that it belongs to.
     pub request: Option<String>,
+    /// Whether an answer about a plan agrees.
+    pub approved: Option<bool>,
     /// Who it is about.
     pub from: Option<String>,
     /// When, RFC 3339, by the client's clock.
@@ -86,6 +88,7 @@ impl Notice {
         Some(Notice {
             kind: text(&value, &["type"])?,
             request: text(&value, &["requestId", "request_id"]),
+            approved: ["approved", "approve"].iter().find_map(|key| value.get(key)?.as_bool()),
             from: text(&value, &["from", "assignedBy"]),
             timestamp: text(&value, &["timestamp"]),
             text: text(

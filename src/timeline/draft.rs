@@ -51,6 +51,7 @@ impl Draft {
         entry.summary = message.summary;
         entry.text = Some(message.text);
         entry.request = message.request;
+        entry.approve = message.approve.filter(|_| matches!(&message.kind, MessageKind::Other(_)));
         entry.message = Some(match message.kind {
             MessageKind::Plain if entry.to.as_deref() == Some("*") => "broadcast".to_owned(),
             MessageKind::Plain => "message".to_owned(),
@@ -96,6 +97,7 @@ impl Draft {
         if let Some(notice) = notice {
             entry.automatic = word != "shutdown_request" && !word.starts_with("plan_approval");
             entry.task = notice.task;
+            entry.approve = notice.approved.filter(|_| word == "plan_approval_response");
             if kind_of(&word).is_some() {
                 entry.text = Some(notice.text.unwrap_or_default());
                 entry.summary = None;

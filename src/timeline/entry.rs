@@ -150,6 +150,9 @@ pub struct Entry {
     /// The shutdown request that it makes or answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
+    /// Whether an answer about a plan agrees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approve: Option<bool>,
     /// The agent's or the session's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
@@ -198,6 +201,7 @@ impl Entry {
             unconfirmed: false,
             refusal: None,
             request: None,
+            approve: None,
             agent: None,
             by_subagent: false,
             heard_by: Vec::new(),

@@ -129,15 +129,35 @@ fn a_plan_and_the_answer_to_it_are_told_once_each_and_in_words() {
     }
     let entries = stage.replay("latest");
     let told: Vec<Value> = (entries.iter().filter(|entry| entry["kind"] == "message"))
-        .map(|entry| json!([entry["actor"], entry["to"], entry["message"], entry["text"], entry["sources"]]))
+        .map(|entry| {
+            json!([
+                entry["actor"],
+                entry["to"],
+                entry["message"],
+                entry["text"],
+                entry.get("approve"),
+                entry["sources"]
+            ])
+        })
         .collect();
     let sources = json!(["hook", "inbox"]);
     assert_eq!(
         told,
         [
-            json!(["bob", "team-lead", "plan_approval_request", "# Plan\n1. read", ["inbox"]]),
-            json!(["team-lead", "bob", "plan_approval_response", "Say how", sources]),
-            json!(["team-lead", "bob", "plan_approval_response", "", sources]),
+            json!(["bob", "team-lead", "plan_approval_request", "# Plan\n1. read", null, ["inbox"]]),
+            json!(["team-lead", "bob", "plan_approval_response", "Say how", false, sources]),
+            json!(["team-lead", "bob", "plan_approval_response", "", true, sources]),
         ]
+    );
+    let told = stage.told(&["replay", "--kind", "message"]);
+    let told: Vec<&str> =
+        told.lines().filter_map(|line| line.split_once("s ")).map(|(_, what)| what).collect();
+    assert!(
+        told.ends_with(&[
+            "bob       asked team-lead to approve a plan: # Plan",
+            "team-lead rejected the plan of bob: Say how",
+            "team-lead approved the plan of bob",
+        ]),
+        "{told:?}"
     );
 }
