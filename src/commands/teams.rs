@@ -31,8 +31,11 @@ const EXAMPLES: &str = "Examples:
 /// When the record cannot be read.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let library = reading::library(context)?;
-    let wanted: Vec<&RunRecord> =
-        library.runs.iter().filter(|run| args.all || (run.team.is_some() && !run.is_stray())).collect();
+    let wanted: Vec<&RunRecord> = library
+        .runs
+        .iter()
+        .filter(|run| args.all || (run.team.is_some() && !library.is_stray(run)))
+        .collect();
     let kept: Vec<Option<Summary>> = wanted.iter().map(|run| digest::kept(&library.archive, run)).collect();
     let left: Vec<&RunRecord> =
         wanted.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(run, _)| *run).collect();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::events::Depth;
 use super::lines::lines_of;
-use super::{Material, by_run};
+use super::{Material, by_run, is_client_gone};
 use crate::archive::{Archive, RunRecord};
 use crate::error::{Error, Result};
 use crate::log::{Line, Problems, Range, Reader};
@@ -49,6 +49,12 @@ impl Library {
         self.runs.iter().map(|run| run.run.as_str()).collect()
     }
 
+    /// Whether no session ever took part in a run, and none will: it has ended, or its client is gone.
+    pub fn is_stray(&self, run: &RunRecord) -> bool {
+        let nobody = run.team.is_some() && run.sessions.is_empty() && run.imported.is_none();
+        run.is_stray() || (nobody && is_client_gone(&self.archive, run))
+    }
+
     /// How many events are on record.
     pub fn events(&self) -> usize {
         Reader::open(&self.log, Range::default()).map_or(0, Iterator::count)
@@ -81,7 +87,11 @@ impl Library {
                 "a team's name, `latest`, or the beginning of a run's id: `teamkeep teams` lists them",
             ));
         }
-        let latest = || self.runs.iter().rev().find(|run| run.team.is_some()).or(self.runs.last());
+        let last = |wanted: &dyn Fn(&RunRecord) -> bool| self.runs.iter().rev().find(|run| wanted(run));
+        let latest = || {
+            let told = last(&|run| run.team.is_some() && !self.is_stray(run));
+            told.or_else(|| last(&|run| run.team.is_some())).or(self.runs.last())
+        };
         let latest = latest().ok_or_else(|| self.empty())?;
         if name == "latest" {
             return Ok(latest);

@@ -110,3 +110,23 @@ fn a_directory_that_the_client_is_about_to_remove_is_no_team() {
     assert_eq!(rows(&stage.teams(), "team"), [&json!("session-aaaaaaaa")]);
     assert_eq!(stage.library().runs.len(), 1);
 }
+
+#[test]
+fn a_team_that_a_client_made_and_never_used_is_neither_listed_nor_the_latest() {
+    let stage = Stage::new();
+    let lead = Lead::of(&stage, ONE);
+    lead.roster(1_000, &["alice"]);
+    lead.start("startup");
+    // A client that finds nothing to resume says so and goes, and leaves what it had made.
+    let other = Lead::of(&stage, TWO);
+    other.config(2_000, &[], json!({"leadProcess": {"pid": ended_process()}}));
+    lead.hook(
+        "FileChanged",
+        json!({"file_path": stage.client("teams/session-bbbbbbbb/config.json"), "event": "add"}),
+    );
+    lead.hook("Stop", json!({}));
+    let listed: Vec<Value> = serde_json::from_str(&stage.told(&["teams", "--json"])).unwrap();
+    assert_eq!(rows(&listed, "team"), [&json!("session-aaaaaaaa")]);
+    assert_eq!(stage.teams().len(), 2, "with --all it is");
+    assert_eq!(stage.library().find("latest").unwrap().team.as_deref(), Some("session-aaaaaaaa"));
+}
