@@ -29,7 +29,8 @@ Usage: ./install.sh [--prefix DIR] [--no-hooks]
 
 Where a built teamkeep lies beside it, as in a release, that one is installed, unless teamkeep.sha256 beside it says
 that it should be another. Else it needs cargo, as rustup installs it (https://rustup.rs). It writes nothing but
-DIR/bin/teamkeep, man pages and completions below DIR/share, the settings file (with a backup) and ./target.
+DIR/bin/teamkeep, man pages and completions below DIR/share, the settings file (with a backup) and ./target; cargo
+fetches into its own cache, and rustup adds the musl target to the toolchain where that lacks it.
 USAGE
 }
 
@@ -72,18 +73,20 @@ record() {
     fi
 }
 
-# The target whose programs start soonest: with musl a hook call costs a third less than with glibc.
-quickest() {
+# Sets `target` to the one whose programs start soonest: with musl a hook call costs a third less than with glibc.
+choose_target() {
+    target=$1
     case $1 in
         *-unknown-linux-gnu)
             musl=${1%-gnu}-musl
-            if [ -d "$(rustc --print sysroot)/lib/rustlib/$musl" ] || rustup target add "$musl" >/dev/null 2>&1; then
-                printf '%s' "$musl"
-                return
+            if [ -d "$(rustc --print sysroot)/lib/rustlib/$musl" ]; then
+                target=$musl
+            elif rustup target add "$musl" >/dev/null 2>&1; then
+                target=$musl
+                added=$musl
             fi
             ;;
     esac
-    printf '%s' "$1"
 }
 
 # The machine that a Linux program is for, as uname calls it; nothing where it is no such program.
@@ -133,7 +136,7 @@ build() {
         'rustup puts it beside cargo: . ~/.cargo/env'
     host=$(rustc -vV | sed -n 's/^host: //p')
     [ -n "$host" ] || fail 'cannot build: rustc -vV does not name its host'
-    target=$(quickest "$host")
+    choose_target "$host"
     say 'building (a few minutes the first time)'
     (cd "$root" &&
         cargo build --release --locked --target "$target" --config .cargo/static.toml --target-dir target) ||
@@ -240,7 +243,7 @@ install_all() {
     install_binary
     install_pages
     if [ "$hooks" = yes ]; then
-        "$binary" install --yes || fail "the binary is installed; the hooks are not, or do not run yet" \
+        "$binary" install --yes || fail "the binary is installed; the hooks are not" \
             "when the cause is gone: $(quoted "$binary") install"
     else
         say "the settings are as they were; to add the hooks: $(quoted "$binary") install"
@@ -250,10 +253,29 @@ install_all() {
         *) say "$prefix/bin is not on the search path; to call teamkeep by its name: export PATH=$(quoted "$prefix/bin"):\$PATH" ;;
     esac
     say "to undo all of it: $self --uninstall$chosen"
+    [ -z "$added" ] || say "the toolchain has got $added, for a program that starts sooner; to undo that: rustup target remove $added"
 }
 
 runs() {
     [ -f "$1" ] && [ -x "$1" ]
+}
+
+# A path behind all links.
+real() {
+    path=$1
+    while [ -L "$path" ]; do
+        link=$(readlink "$path") || return 1
+        case $link in
+            /*) path=$link ;;
+            *) path=$(dirname "$path")/$link ;;
+        esac
+    done
+    directory=$(CDPATH='' cd -P -- "$(dirname -- "$path")" && pwd) && printf '%s/%s' "${directory%/}" "$(basename -- "$path")"
+}
+
+# Whether a program that is there is our binary, by whatever name.
+is_ours() {
+    [ "$(real "$1")" = "$(real "$binary" 2>/dev/null)" ]
 }
 
 # The strings that stand behind a key in a JSON file, one a line.
@@ -282,8 +304,7 @@ called() {
 # Those of them that are gone, or would be with our binary.
 lost() {
     called "$1" | while IFS= read -r program; do
-        # shellcheck disable=SC3013 # every sh has -ef
-        if ! runs "$program" || [ "$program" -ef "$binary" ]; then
+        if ! runs "$program" || is_ours "$program"; then
             printf '%s\n' "$program"
         fi
     done
@@ -319,8 +340,7 @@ remove_hooks() {
     [ ! -e "$settings" ] || [ -r "$settings" ] || fail "cannot read $settings" ${anyway:+"$anyway"}
     callers=$(called "$settings")
     other=$(printf '%s\n' "$callers" | while IFS= read -r program; do
-        # shellcheck disable=SC3013 # every sh has -ef
-        if runs "$program" && ! [ "$program" -ef "$binary" ]; then
+        if runs "$program" && ! is_ours "$program"; then
             printf '%s\n' "$program"
             break
         fi
@@ -396,20 +416,14 @@ uninstall_all() {
 }
 
 # The place of this script, also when it is called through a link.
-script=$0
-while [ -L "$script" ]; do
-    link=$(readlink "$script") || fail "cannot follow the link $script"
-    case $link in
-        /*) script=$link ;;
-        *) script=$(dirname "$script")/$link ;;
-    esac
-done
-root=$(CDPATH='' cd -P -- "$(dirname -- "$script")" && pwd) || fail 'cannot tell where install.sh is'
+script=$(real "$0") || fail 'cannot tell where install.sh is'
+root=$(dirname "$script")
 self=$(quoted "$root/install.sh")
 made=$root/target/made-by-install
 [ ! -f "$root/teamkeep" ] || made=$root/.made-by-install
 prefix=
 chosen=
+added=
 hooks=yes
 action=install_all
 while [ $# -gt 0 ]; do

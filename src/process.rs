@@ -1,6 +1,9 @@
 //! Whether a process is still the one that it was, how one of ours is ended, and what this one outlasts.
 
+mod client;
 pub mod outlast;
+
+pub use client::client_above;
 
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
@@ -65,7 +68,7 @@ fn own_space() -> Option<String> {
 }
 
 /// When a process began, in ticks since boot: field 22 of its `stat`, counted after the name in brackets.
-fn start_of(pid: u32) -> Option<String> {
+pub fn start_of(pid: u32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(") ")?;
     rest.split(' ').nth(19).map(str::to_owned)

@@ -7,13 +7,14 @@ use std::time::Instant;
 use super::index::Index;
 use super::look::Look;
 use super::run::EndedBy;
-use super::scan::{Found, Scan, scan};
+use super::scan::{Directories, Found, Scan, scan, scan_erasing};
 use super::snapshot::Snapshot;
 use super::state::MAIN;
 use super::store::{Archive, Subject};
 use crate::clock::Time;
 use crate::event::{Id, SafeName};
 use crate::fs::{self, Lock};
+use crate::team::TeamConfig;
 
 /// The hook call that looks.
 #[derive(Debug, Clone, Copy)]
@@ -52,12 +53,23 @@ pub struct Captured {
     pub usual: Vec<String>,
 }
 
+impl Captured {
+    fn noted(mut self, is_damaged: bool, subject: &Subject) -> Captured {
+        if is_damaged {
+            self.notes.push(format!("the index of {} made no sense; it is made again", subject.name()));
+        }
+        self
+    }
+}
+
 impl Archive {
     /// Looks at the subject's files and keeps what changed. An unchanged team costs its `stat`s and nothing else.
     pub fn capture(&self, subject: &Subject, client: &Path, call: &Call<'_>) -> Captured {
         let index = self.index(subject);
         let seen = look(subject, index.as_ref(), client);
-        if !call.durable && is_unchanged(index.as_ref(), &seen) && !self.is_to_be_veiled(index.as_ref()) {
+        let is_going = || index.is_none() && self.look_at_erasing(subject, None, client).is_some();
+        let is_unchanged = is_unchanged(index.as_ref(), &seen) && !is_going();
+        if !call.durable && is_unchanged && !self.is_to_be_veiled(index.as_ref()) {
             return Captured { index, problems: seen.problems, ..Captured::default() };
         }
         let start = Instant::now();
@@ -125,18 +137,46 @@ impl Archive {
         let known = self.index(subject);
         let is_damaged = known.is_none() && self.knows(subject);
         let seen = look(subject, known.as_ref(), client);
-        if known.is_none() && seen.found.is_empty() {
-            return Captured { problems: seen.problems, ..Captured::default() };
-        }
-        let mut look = Look::new(self, known, &seen, call);
+        let is_going = !seen.team_dir && known.as_ref().is_none_or(|index| index.present);
+        let going = is_going.then(|| self.look_at_erasing(subject, known.as_ref(), client)).flatten();
+        let Some(going) = going else {
+            if known.is_none() && seen.found.is_empty() {
+                return Captured { problems: seen.problems, ..Captured::default() };
+            }
+            return self.keep(subject, client, call, lock, known, &seen).noted(is_damaged, subject);
+        };
+        let last = self.keep(subject, client, call, lock, known, &going);
+        let mut captured = self.keep(subject, client, call, lock, last.index, &seen);
+        captured.changes += last.changes;
+        captured.problems.extend(last.problems);
+        captured.notes.extend(last.notes);
+        captured.noted(is_damaged, subject)
+    }
+
+    /// What the client is about to erase of the team, unless it is another run's.
+    fn look_at_erasing(&self, subject: &Subject, index: Option<&Index>, client: &Path) -> Option<Scan> {
+        let seen = scan_erasing(client, &directories(subject, index))?;
+        let config = client.join(&*seen.place(&format!("teams/{}/config.json", subject.name())));
+        let read = fs::read_steady(&config, self.largest).ok();
+        let config = read.and_then(|read| TeamConfig::parse(&read.bytes)).unwrap_or_default();
+        (!index.is_some_and(|index| index.is_other_run(&config))).then_some(seen)
+    }
+
+    fn keep(
+        &self,
+        subject: &Subject,
+        client: &Path,
+        call: &Call<'_>,
+        lock: Option<&Lock>,
+        known: Option<Index>,
+        seen: &Scan,
+    ) -> Captured {
+        let mut look = Look::new(self, known, seen, call);
         look.settle_run(subject, client);
         look.reconcile(lock.is_some());
         look.keep_files(subject, client);
         look.note_gone(subject);
         let snapshot = look.snapshot(lock.is_some());
-        if is_damaged {
-            look.notes.push(format!("the index of {} made no sense; it is made again", subject.name()));
-        }
         let problems = match self.write(subject, &mut look, snapshot.as_ref(), lock) {
             Ok(()) => look.problems,
             Err(error) => {
@@ -205,15 +245,22 @@ impl Archive {
     }
 }
 
-/// Which directories a subject lies in.
+/// Looks at the directories that a subject lies in.
 fn look(subject: &Subject, index: Option<&Index>, client: &Path) -> Scan {
+    scan(client, &directories(subject, index))
+}
+
+/// The directories that a subject's files lie in.
+fn directories<'a>(subject: &'a Subject, index: Option<&Index>) -> Directories<'a> {
     let first = match subject {
         Subject::Team(name) | Subject::Session(name) => name.clone(),
     };
     let more = index.map(|index| index.more_tasks.as_slice()).unwrap_or_default();
-    let tasks: Vec<SafeName> =
-        std::iter::once(first).chain(more.iter().filter_map(|name| SafeName::new(name))).collect();
-    scan(client, subject.team(), &tasks)
+    Directories {
+        team: subject.team(),
+        mail: index.and_then(|index| SafeName::new(index.mail_dir.as_deref()?)),
+        tasks: std::iter::once(first).chain(more.iter().filter_map(|name| SafeName::new(name))).collect(),
+    }
 }
 
 fn is_unchanged(index: Option<&Index>, scan: &Scan) -> bool {

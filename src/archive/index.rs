@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use crate::fs::Stamp;
-use crate::team::TeamConfig;
+use crate::team::{TeamConfig, is_of, mailbox};
 
 /// The last capture of one team, or of one session without a team.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -31,6 +31,12 @@ pub struct Index {
     pub members: Vec<Seat>,
     /// Further task directories of this run: `/clear` makes one beside the first.
     pub more_tasks: Vec<String>,
+    /// What the team is called, where its directory is called otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub called: Option<String>,
+    /// The directory below `teams/` that its inboxes lie in, where that is another one than the team's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mail_dir: Option<String>,
     /// Whether the team's directory was there.
     pub present: bool,
     /// Whether the run was closed.
@@ -125,6 +131,30 @@ impl Index {
                 }
             }
         }
+    }
+
+    /// Takes over the process that the lead's hooks run under, and when that began.
+    pub fn learn_process(&mut self, pid: u32, start: Option<String>) {
+        self.lead_pid = Some(pid);
+        self.lead_space = None;
+        self.lead_start = start;
+    }
+
+    /// Takes over what the team is called, and the directories that the client spells in another way than its own. Says
+    /// whether that was new.
+    pub fn learn_spelling(&mut self, name: &str, team: &str) -> bool {
+        let spelled = mailbox(name);
+        if name == team || !is_of(&spelled, team) || self.called.as_deref() == Some(name) {
+            return false;
+        }
+        self.called = Some(name.to_owned());
+        if spelled != team {
+            if !self.more_tasks.contains(&spelled) {
+                self.more_tasks.push(spelled.clone());
+            }
+            self.mail_dir = Some(spelled);
+        }
+        true
     }
 
     /// Takes over the task lists of a further session of the lead. Says whether they were new.

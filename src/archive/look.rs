@@ -113,6 +113,11 @@ impl<'a> Look<'a> {
         }
         let before = (self.index.created_at, self.index.lead_session.clone());
         self.index.learn(&config);
+        if let Some(name) = &config.name {
+            let is_new = self.index.learn_spelling(name, team.as_str());
+            self.index_changed |= is_new;
+            self.run_changed |= is_new;
+        }
         self.run_changed |= before != (self.index.created_at, self.index.lead_session.clone());
     }
 
@@ -229,6 +234,7 @@ impl<'a> Look<'a> {
         record.created_at =
             self.index.created_at.and_then(clock::from_millis).map(clock::stamp).or(record.created_at);
         record.client_pid = self.index.lead_pid.or(record.client_pid);
+        record.called = self.index.called.clone().or(record.called);
         record
     }
 }

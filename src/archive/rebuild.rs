@@ -42,13 +42,17 @@ impl Look<'_> {
         self.was_present = Some(self.index.present);
         self.disappeared = self.index.present && !self.scan.team_dir;
         let own = format!("tasks/{}/", subject.name());
+        let team = format!("teams/{}/", subject.name());
         for (path, state) in journal.last() {
             let further = path.strip_prefix("tasks/").filter(|_| !path.starts_with(&own));
+            let beside = path.strip_prefix("teams/").filter(|_| !path.starts_with(&team));
             if let Some((list, _)) = further.and_then(|path| path.split_once('/')) {
                 // This look did not go there: what it holds is found by the next.
                 if !self.index.more_tasks.iter().any(|known| known == list) {
                     self.index.more_tasks.push(list.to_owned());
                 }
+            } else if let Some((dir, _)) = beside.and_then(|path| path.split_once('/')) {
+                self.index.mail_dir = Some(dir.to_owned());
             } else if state.gone_at.is_none() {
                 // No stamp: whatever is there now is read again.
                 self.index.files.insert(path, Seen { object: state.object, fresh: true, ..Seen::default() });

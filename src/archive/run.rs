@@ -14,8 +14,11 @@ pub struct RunRecord {
     pub v: u8,
     /// 16 hexadecimal digits: the hash of name, `createdAt` and lead session.
     pub run: String,
-    /// The team; `None` for a session without one.
+    /// The team, by its directory's name; `None` for a session without one.
     pub team: Option<String>,
+    /// What the client calls the team, where its directory is called otherwise (before 2.1.178).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub called: Option<String>,
     /// The session that leads it.
     pub lead_session: Option<String>,
     /// When the client made the team, RFC 3339; `None` where no file said so.
@@ -132,6 +135,11 @@ impl RunRecord {
     pub fn has_pane(&self, name: &str) -> bool {
         let mut panes = self.sessions.iter().filter(|session| session.role == SessionRole::Pane);
         panes.any(|session| session.name.as_deref() == Some(name))
+    }
+
+    /// What the team is called; `None` for a session without one.
+    pub fn name(&self) -> Option<&str> {
+        self.called.as_deref().or(self.team.as_deref())
     }
 
     /// Opens it again: it is alive after all.

@@ -1,11 +1,13 @@
 //! What lies on disk of a team right now, by `stat` alone.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
 use crate::event::SafeName;
 use crate::fs::Stamp;
+use crate::team;
 
 /// What was found under one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,33 +36,46 @@ pub struct Scan {
     pub problems: Vec<String>,
     /// Whether the team's own directory is there.
     pub team_dir: bool,
+    /// The directory that the team's files lie in, and its present path, where the client has renamed it to erase it.
+    renamed: Option<(String, String)>,
 }
 
 /// What is kept of a task list beside its tasks: the highest number that was given, and, after `/clear`, whose list
 /// the session goes on with.
 const KEPT_BESIDE: [&str; 2] = [".highwatermark", ".session-list"];
 
-/// Looks at `teams/<team>` and at these directories below `tasks/`.
-pub fn scan(client: &Path, team: Option<&SafeName>, tasks: &[SafeName]) -> Scan {
+/// The directories that a run's files lie in, by name.
+#[derive(Debug)]
+pub struct Directories<'a> {
+    /// The team's, below `teams/`.
+    pub team: Option<&'a SafeName>,
+    /// Another one there, which its inboxes lie in.
+    pub mail: Option<SafeName>,
+    /// The task lists, below `tasks/`.
+    pub tasks: Vec<SafeName>,
+}
+
+/// Looks at the files of a run.
+pub fn scan(client: &Path, directories: &Directories<'_>) -> Scan {
     let mut scan = Scan::default();
-    if let Some(team) = team {
-        let root = format!("teams/{team}");
-        scan.team_dir = scan.is_dir(client, &root);
-        if scan.team_dir {
-            scan.file(client, &format!("{root}/config.json"));
-            let inboxes = format!("{root}/inboxes");
-            if scan.is_dir(client, &inboxes) {
-                scan.files(client, &inboxes, is_json);
-            }
-        }
+    if let Some(team) = directories.team {
+        scan.team(client, &format!("teams/{team}"));
     }
-    for dir in tasks {
-        let root = format!("tasks/{dir}");
-        if scan.is_dir(client, &root) {
-            scan.files(client, &root, |name| is_json(name) || KEPT_BESIDE.contains(&name));
-        }
-    }
+    scan.beside(client, directories);
     scan
+}
+
+/// Looks at the same where the client has renamed the team's directory to erase it (2.1.328), and has not done so yet.
+pub fn scan_erasing(client: &Path, directories: &Directories<'_>) -> Option<Scan> {
+    let team = directories.team?;
+    let listing = std::fs::read_dir(client.join("teams")).ok()?;
+    let mut names = listing.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let renamed = names.find(|name| team::erasing(name) == Some(team.as_str()))?;
+    let root = format!("teams/{team}");
+    let mut scan = Scan { renamed: Some((root.clone(), format!("teams/{renamed}"))), ..Scan::default() };
+    scan.team(client, &root);
+    scan.beside(client, directories);
+    scan.team_dir.then_some(scan)
 }
 
 /// `alice.json`, and `alice.json.tmp.5f5b76c0`, which the client writes before it renames it.
@@ -69,9 +84,39 @@ fn is_json(name: &str) -> bool {
 }
 
 impl Scan {
+    /// Where a file lies, below the client's directory.
+    pub fn place<'a>(&self, path: &'a str) -> Cow<'a, str> {
+        let renamed = self.renamed.as_ref().and_then(|(root, now)| Some((path.strip_prefix(root)?, now)));
+        match renamed {
+            Some((rest, now)) if rest.is_empty() || rest.starts_with('/') => format!("{now}{rest}").into(),
+            _ => path.into(),
+        }
+    }
+
+    fn team(&mut self, client: &Path, root: &str) {
+        self.team_dir = self.is_dir(client, root);
+        if !self.team_dir {
+            return;
+        }
+        self.file(client, &format!("{root}/config.json"));
+        self.inboxes(client, root);
+    }
+
+    fn beside(&mut self, client: &Path, directories: &Directories<'_>) {
+        if let Some(mail) = &directories.mail {
+            self.inboxes(client, &format!("teams/{mail}"));
+        }
+        for dir in &directories.tasks {
+            let root = format!("tasks/{dir}");
+            if self.is_dir(client, &root) {
+                self.files(client, &root, |name| is_json(name) || KEPT_BESIDE.contains(&name));
+            }
+        }
+    }
+
     /// Whether a directory is there. A link or a file in its place is noted, and not followed.
     fn is_dir(&mut self, client: &Path, path: &str) -> bool {
-        match std::fs::symlink_metadata(client.join(path)) {
+        match std::fs::symlink_metadata(client.join(&*self.place(path))) {
             Ok(metadata) if metadata.is_dir() => true,
             Ok(metadata) => {
                 let what = if metadata.is_symlink() { "a symlink" } else { "no directory" };
@@ -85,15 +130,22 @@ impl Scan {
         }
     }
 
+    fn inboxes(&mut self, client: &Path, root: &str) {
+        let inboxes = format!("{root}/inboxes");
+        if self.is_dir(client, &inboxes) {
+            self.files(client, &inboxes, is_json);
+        }
+    }
+
     fn file(&mut self, client: &Path, path: &str) {
-        match std::fs::symlink_metadata(client.join(path)) {
+        match std::fs::symlink_metadata(client.join(&*self.place(path))) {
             Ok(metadata) => self.add(path.to_owned(), &metadata),
             Err(error) => self.miss(path, &error),
         }
     }
 
     fn files(&mut self, client: &Path, dir: &str, wanted: impl Fn(&str) -> bool) {
-        let listing = match std::fs::read_dir(client.join(dir)) {
+        let listing = match std::fs::read_dir(client.join(&*self.place(dir))) {
             Ok(listing) => listing,
             Err(error) => return self.miss(dir, &error),
         };

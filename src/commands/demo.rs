@@ -35,11 +35,12 @@ pub fn run(context: &Context, _args: &Args) -> Result<ExitCode> {
     let opened = library.open_runs(&runs)?;
     let columns = context.ui.columns();
     let now = Clock::new(Some(&clock::stamp(played.end))).now();
-    let mut told = format!(
+    let before = format!(
         "A recorded run of Claude Code 2.1.328 was played through {} hook calls, into a scratch directory.\n\
-         By the end of it the client had erased the team: this is what is left on record.\n\n$ teamkeep teams\n",
+         By the end of it the client had erased the team: this is what is left on record.\n",
         played.lines.len()
     );
+    let mut told = format!("{}\n$ teamkeep teams\n", render::folded(&before, columns));
     let timelines: Vec<_> = opened.runs.iter().map(|material| (material, merge(material))).collect();
     let rows: Vec<Summary> =
         timelines.iter().map(|(material, timeline)| Summary::of(material, timeline)).collect();
@@ -51,12 +52,13 @@ pub fn run(context: &Context, _args: &Args) -> Result<ExitCode> {
         ));
         told.push_str(&render::story(material, timeline, Telling { columns, ..Telling::default() }));
     }
-    told.push_str(&format!(
-        "\nThe run was recorded without a policy: what was held back and warned of is what the default one says of it.\n\
+    let after = format!(
+        "The run was recorded without a policy: what was held back and warned of is what the default one says of it.\n\
          Bob was shut down with task 2 half done: the client put it back, and nobody owned it.\n\
          Nothing of yours was read or written. To record your own teams: {} install\n",
         typed(&context.env)
-    ));
+    );
+    told.push_str(&format!("\n{}", render::folded(&after, columns)));
     reading::print(context, &told)?;
     Ok(ExitCode::SUCCESS)
 }

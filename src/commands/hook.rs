@@ -14,7 +14,7 @@ use crate::diagnostics;
 use crate::env::Env;
 use crate::paths::Paths;
 use crate::payload;
-use crate::process::outlast;
+use crate::process::{client_above, outlast};
 use crate::recorder::{Finish, Recorder};
 use crate::settings::beside::{Occasion, runs_beside};
 use crate::ui::Ui;
@@ -52,7 +52,8 @@ const EXAMPLES: &str = "Examples:
 /// Handles one hook call.
 pub fn run(args: &Args) -> ExitCode {
     outlast::begin();
-    let env = Env::read();
+    let mut env = Env::read();
+    env.client_pid = env.client_pid.or_else(client_above);
     let mut paths = Paths::find(&env);
     let clock = Clock::new(env.now.as_deref());
     let start = std::time::Instant::now();

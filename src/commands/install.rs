@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crate::clock;
 use crate::commands::place::{Place, cannot_edit, show, tell_theirs};
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::settings::change::{Change, hooks};
 use crate::settings::client::{self, Client};
 use crate::settings::command::{Program, quoted};
@@ -47,8 +47,7 @@ impl Args {
 /// Adds the hooks.
 ///
 /// # Errors
-/// When the settings cannot be read, edited or written; then they are as they were. And when the client will not read
-/// them; then the hooks are in them all the same.
+/// When the settings cannot be read, edited or written; then they are as they were.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     add(context, args).map(|_| ExitCode::SUCCESS)
 }
@@ -122,16 +121,12 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     }
     advise(context, args, &file, &after, &client, &unasked)?;
     tell_theirs(context, &file, &after, true);
-    match flaw {
-        None => Ok(changes),
-        Some(flaw) => Err(skipped(&file, &flaw)),
+    if let Some(flaw) = flaw {
+        // The file was that way before, and its own settings count as little: nothing of this install failed.
+        context.ui.say(&format!("warning: the hooks in {} do not run: {flaw}", file.path.display()));
+        context.ui.say(&format!("hint: {}", flaw.edit(&file.path)));
     }
-}
-
-/// The error for a file that has our hooks, and that the client does not read.
-fn skipped(file: &SettingsFile, flaw: &Flaw) -> Error {
-    let path = file.path.display();
-    Error::new(format!("the hooks in {path} do not run: {flaw}")).hint(flaw.edit(&file.path))
+    Ok(changes)
 }
 
 /// Keeps the file as it was, replaces it, and remembers both. Returns where the old content is.

@@ -10,6 +10,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::log::{self, Follower, Line, Problems, Range, Reader};
 use crate::render::LogView;
+use crate::team;
 use crate::ui::{self, Ui};
 
 /// How often a follower looks for new lines.
@@ -132,7 +133,9 @@ impl Args {
             recorded.session.as_ref().is_some_and(|session| session.starts_with(prefix.as_str()))
         };
         let event = || self.event.iter().any(|event| plain(event) == plain(&recorded.event));
-        is(&self.team, &recorded.team)
+        // A team's directory is not always called as the team was.
+        let called = self.team.as_deref().map(team::directory);
+        (is(&self.team, &recorded.team) || is(&called, &recorded.team))
             && actor()
             && self.session.as_ref().is_none_or(session)
             && (self.event.is_empty() || event())

@@ -15,8 +15,7 @@ use crate::timeline::{Library, Opened};
 use crate::ui;
 
 /// What is said of an empty record.
-pub const NOTHING: &str =
-    "nothing is on record yet; `teamkeep install` adds the hooks, `teamkeep demo` shows a recorded run";
+pub const NOTHING: &str = "nothing is on record yet; `teamkeep doctor` says whether the hooks are there, `teamkeep demo` shows a recorded run";
 
 /// Lists what is on record.
 ///
@@ -48,7 +47,8 @@ pub fn redactor(context: &Context, run: &RunRecord) -> Result<Redactor> {
 /// When stdout cannot be written.
 pub fn print(context: &Context, text: &str) -> Result<()> {
     let mut out = context.ui.out();
-    ui::quiet(out.write_all(text.as_bytes()).and_then(|()| out.flush())).map_err(Error::from)
+    ui::quiet(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+        .map_err(|error| Error::caused("cannot write to stdout", error))
 }
 
 /// Writes one JSON value, indented.
@@ -66,7 +66,8 @@ pub fn print_json(context: &Context, value: &impl Serialize) -> Result<()> {
 /// When stdout cannot be written.
 pub fn print_lines(context: &Context, text: &str) -> Result<()> {
     let mut out = context.ui.json();
-    ui::quiet(out.write_all(text.as_bytes()).and_then(|()| out.flush())).map_err(Error::from)
+    ui::quiet(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+        .map_err(|error| Error::caused("cannot write to stdout", error))
 }
 
 /// How many problems are told one by one.

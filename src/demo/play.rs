@@ -62,7 +62,10 @@ pub fn play() -> Result<Played> {
 /// # Errors
 /// When a line is none, or the scratch directory cannot be written.
 pub fn reenact(text: &str) -> Result<Played> {
-    let scratch = TempDir::with_prefix("teamkeep-demo-")?;
+    let scratch = TempDir::with_prefix("teamkeep-demo-").map_err(|error| {
+        Error::caused("cannot make a scratch directory", error)
+            .hint("set TMPDIR to a directory that can be written")
+    })?;
     let home = scratch.path().join("home");
     let client = home.join(".claude");
     let paths = Paths {

@@ -10,7 +10,7 @@ use crate::fs::read_regular;
 use crate::process::is_gone;
 use crate::restore::holder;
 use crate::settings::command::{operand, quoted};
-use crate::team::TeamConfig;
+use crate::team::{TeamConfig, erasing};
 
 /// A team's configuration is never larger.
 const LARGEST: u64 = 16 << 20;
@@ -37,7 +37,7 @@ pub fn check(facts: &Facts<'_>) -> Finding {
     let mend = format!(
         "look first: {} show {}; then: rm -r {}",
         facts.call,
-        operand(first),
+        operand(erasing(first).unwrap_or(first)),
         quoted(&path.to_string_lossy())
     );
     Finding::warn(code, what).mend(mend)

@@ -8,7 +8,7 @@ use crate::archive::{Archive, Index};
 use crate::fs;
 use crate::json;
 use crate::policy::{Ledger, TeamState};
-use crate::team::{Task, TeamConfig};
+use crate::team::{Task, TeamConfig, is_of};
 
 /// Gathers it. What cannot be read is left out: a gate judges by what is known.
 /// With `client`, the client's directory, they are read there: a gate looks at subjects and marks, where only sizes and
@@ -61,7 +61,7 @@ impl<'a> File<'a> {
         match (parts.next()?, parts.next()?, parts.next()?, parts.next(), parts.next()) {
             ("teams", _, "config.json", None, None) => Some(File::Roster),
             ("teams", _, "inboxes", Some(name), None) => name.strip_suffix(".json").map(File::Inbox),
-            ("tasks", list, name, None, None) if team.is_none_or(|team| team == list) => {
+            ("tasks", list, name, None, None) if team.is_none_or(|team| is_of(list, team)) => {
                 Some(File::Task(name))
             }
             _ => None,

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::Memory;
 use crate::event::SafeName;
 use crate::payload::{Kind, Payload, Spawn};
+use crate::team;
 
 /// Everything that one call tells of who and where.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +34,21 @@ impl Evidence<'_> {
 
     /// The team that the payload itself names.
     pub fn named_team(&self) -> Option<SafeName> {
-        self.payload.text("team_name").and_then(SafeName::new)
+        self.directory(self.payload.text("team_name")?)
+    }
+
+    /// The directory of the team that the client calls so. Before 2.1.178 a name is free, and that of the directory made
+    /// of it: the configuration that is there tells, or that the session is in the team.
+    pub fn directory(&self, name: &str) -> Option<SafeName> {
+        let plain = SafeName::new(name);
+        let spelled = team::directory(name);
+        if spelled == name {
+            return plain;
+        }
+        let is_there = |team: &SafeName| self.client.join("teams").join(team).join("config.json").exists();
+        let is_own = |team: &SafeName| self.memory.team.as_deref() == Some(team.as_str());
+        let other = || SafeName::new(&spelled).filter(|team| is_there(team) || is_own(team));
+        plain.clone().filter(is_there).or_else(other).or(plain)
     }
 
     /// The team that a tool call made, or that it put a teammate into.
@@ -44,9 +59,9 @@ impl Evidence<'_> {
         let created = || {
             let response = self.payload.tool_response();
             let name = response.get("team_name").and_then(Value::as_str)?;
-            (self.payload.tool() == Some("TeamCreate")).then(|| SafeName::new(name)).flatten()
+            (self.payload.tool() == Some("TeamCreate")).then(|| self.directory(name)).flatten()
         };
-        created().or_else(|| SafeName::new(&Spawn::of(self.payload)?.team?))
+        created().or_else(|| self.directory(&Spawn::of(self.payload)?.team?))
     }
 
     /// The team whose file changed.
@@ -55,9 +70,8 @@ impl Evidence<'_> {
         let below = path.strip_prefix(self.client).ok()?;
         let mut parts = below.components();
         let root = parts.next()?.as_os_str();
-        (root == "teams" || root == "tasks")
-            .then(|| SafeName::new(parts.next()?.as_os_str().to_str()?))
-            .flatten()
+        let name = parts.next().filter(|_| root == "teams" || root == "tasks")?.as_os_str().to_str()?;
+        self.directory(team::erasing(name).unwrap_or(name))
     }
 
     /// The team that a session of 2.1.178 and later has: `session-<first 8 of the session id>`.

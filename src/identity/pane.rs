@@ -67,7 +67,7 @@ pub(super) fn in_transcript(evidence: &Evidence<'_>) -> Option<(SafeName, String
 
 fn named_in_transcript(evidence: &Evidence<'_>) -> Option<(SafeName, String)> {
     head(evidence.transcript()?).find_map(|record| {
-        let team = SafeName::new(record.get("teamName")?.as_str()?)?;
+        let team = evidence.directory(record.get("teamName")?.as_str()?)?;
         Some((team, record.get("agentName")?.as_str()?.to_owned()))
     })
 }

@@ -11,6 +11,7 @@ use crate::event::SafeName;
 use crate::fs::Stamp;
 use crate::payload::Kind;
 use crate::process;
+use crate::team;
 
 /// The team of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,23 +43,28 @@ const REFUSED: &str = "no name for a team that teamkeep can record";
 /// need look only at those whose configuration changed since.
 pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
     let teams = evidence.client.join("teams");
-    let own = evidence
-        .own_team()
-        .filter(|team| teams.join(team).exists() || archive.knows(&Subject::Team(team.clone())));
+    // A task list alone is no team: `-p` has one, and `/clear` begins one beside that of the team (2.1.328).
+    let is_known =
+        |team: &SafeName| has_config(&teams.join(team)) || archive.knows(&Subject::Team(team.clone()));
+    let own = evidence.own_team().filter(is_known);
+    let touched = evidence.changed_team().filter(is_known);
     let remembered = evidence.memory.team.as_deref().and_then(SafeName::new);
     let now = remembered.is_none().then(clock::file_time);
     let turns = matches!(evidence.kind, Kind::SessionStart | Kind::SessionEnd);
     let teamless = evidence.memory.teamless.filter(|_| !turns && now.is_some() && !evidence.is_pane_like());
     let at_large = (now.is_some() && teamless.is_none()) || turns;
     let mut concerned = Concerned::default();
-    let named = [evidence.named_team(), evidence.made_team(), evidence.changed_team(), remembered, own];
+    let named = [evidence.named_team(), evidence.made_team(), touched, remembered, own];
     concerned.subjects.extend(named.into_iter().flatten().map(Subject::Team));
     let open = if at_large { archive.open_subjects() } else { Vec::new() };
     concerned.subjects.extend(open.into_iter().filter(|subject| subject.team().is_some()));
     let mut changed = false;
-    for name in listing(&teams, &mut concerned.unseen) {
+    for (name, directory) in listing(&teams, &mut concerned.unseen) {
         let subject = Subject::Team(name);
         let is_new = !archive.knows(&subject);
+        if is_new && !has_config(&teams.join(directory)) {
+            continue;
+        }
         changed |= is_new;
         let is_changed = || {
             let config = teams.join(subject.name()).join("config.json").symlink_metadata();
@@ -78,11 +84,17 @@ pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
     concerned
 }
 
+/// Whether a directory is a team's: it has a configuration. One without holds mail of nobody's team (`default`, before
+/// 2.1.178), or of a team that the client spells in another way.
+fn has_config(directory: &Path) -> bool {
+    directory.join("config.json").symlink_metadata().is_ok()
+}
+
 /// The kernel's clock for files is no finer than this, in nanoseconds.
 const GRAIN: i64 = 50_000_000;
 
-/// The names below `teams/` that may be teams'.
-fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<SafeName> {
+/// What lies below `teams/` under a name that may be a team's: the team, and the directory's own name.
+fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<(SafeName, SafeName)> {
     let mut names = Vec::new();
     let listing = match std::fs::read_dir(teams) {
         Ok(listing) => listing,
@@ -96,7 +108,11 @@ fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<SafeName> {
     for entry in listing {
         match entry {
             Ok(entry) => match entry.file_name().to_str().and_then(SafeName::new) {
-                Some(name) => names.push(name),
+                // A directory on its way out is that of the team which it was, and no team of its own.
+                Some(name) => {
+                    let erased = team::erasing(name.as_str()).map(SafeName::new);
+                    names.extend(erased.unwrap_or_else(|| Some(name.clone())).map(|team| (team, name)));
+                }
                 None if entry.file_type().is_ok_and(|kind| kind.is_dir()) => {
                     unseen.push(format!("{:?} is {REFUSED}", entry.file_name()));
                 }
@@ -130,8 +146,12 @@ pub fn resolve_by(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) ->
         let why = "the tmux pane is a member's, and the transcript or the payload names it";
         return (Resolved { team: Some(team), name: Some(name), member: true }, why);
     }
-    if let Some(team) = evidence.named_team().filter(|team| known.contains_key(team)) {
-        return (Resolved { name: pane::name(evidence), ..member(team) }, "the payload's team_name");
+    if let Some((team, index)) = evidence.named_team().and_then(|team| known.get_key_value(&team)) {
+        // The session that leads a team is no teammate's, whoever it speaks of.
+        let leads =
+            index.lead_session.is_some() && index.lead_session.as_deref() == evidence.payload.session();
+        let name = if leads { evidence.memory.name.clone() } else { pane::name(evidence) };
+        return (Resolved { name, ..member(team.clone()) }, "the payload's team_name");
     }
     if let Some(team) = remembered.clone().filter(is_open) {
         return (member(team), "an earlier call of the session");

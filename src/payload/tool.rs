@@ -25,7 +25,8 @@ pub enum MessageKind {
 pub struct Message {
     /// What kind of message it is.
     pub kind: MessageKind,
-    /// The recipient as written; `*` for all; `None` where the shape names none (2.1.47, a response).
+    /// The recipient: whom the response says it went to, else as written; `*` for all; `None` where the shape names none
+    /// (2.1.47, a response).
     pub to: Option<String>,
     /// The summary.
     pub summary: Option<String>,
@@ -55,6 +56,13 @@ impl Message {
         };
         let to = word_at(input, "to").or_else(|| word_at(input, "recipient"));
         let to = to.or_else(|| (word.as_deref() == Some("broadcast")).then(|| "*".to_owned()));
+        // A name is taken in any case (2.1.328), and the response says whose it was; of a message to all it says `@team`.
+        let target = word_at(response.get("routing").unwrap_or(response), "target");
+        let reached = target.map(|target| target.trim_start_matches('@').to_owned());
+        let to = match to.as_deref() {
+            Some("*") => to,
+            _ => reached.filter(|name| !name.is_empty()).or(to),
+        };
         let said = |body: &Value| {
             ["reason", "feedback", "content", "text"].iter().find_map(|key| text_at(body, key))
         };
@@ -102,6 +110,8 @@ pub struct TaskUpdate {
     pub status: Option<String>,
     /// The owner that is asked for; empty to take it away.
     pub owner: Option<String>,
+    /// The subject that is asked for.
+    pub subject: Option<String>,
     /// From and to, where the client tells the change (PostToolUse).
     pub change: Option<(String, String)>,
     /// Whether the client carried it out; `None` before it did.
@@ -123,6 +133,7 @@ impl TaskUpdate {
                 .find_map(|key| text(input, key).filter(|task| !task.is_empty()))?,
             status: text(input, "status"),
             owner: text(input, "owner"),
+            subject: text(input, "subject"),
             change: change.and_then(|change| Some((text(change, "from")?, text(change, "to")?))),
             success: response.get("success").and_then(Value::as_bool),
         })
@@ -206,6 +217,18 @@ mod tests {
         let update =
             TaskUpdate::of(&json!({"taskId": "", "task_id": "2", "owner": ""}), &Value::Null).unwrap();
         assert_eq!((update.task.as_str(), update.owner.as_deref()), ("2", Some("")));
+    }
+
+    #[test]
+    fn a_message_is_for_whom_the_response_says_it_reached() {
+        let to = |input, response| Message::of(&input, &response).unwrap().to;
+        let bob = Some("bob".to_owned());
+        let input = json!({"to": "BOB", "message": "hi"});
+        assert_eq!(to(input, json!({"success": true, "routing": {"sender": "a", "target": "@bob"}})), bob);
+        let stop = json!({"to": "BOB", "message": {"type": "shutdown_request"}});
+        assert_eq!(to(stop, json!({"success": true, "target": "bob"})), bob);
+        let all = json!({"type": "broadcast", "content": "hi"});
+        assert_eq!(to(all, json!({"routing": {"target": "@team"}})).as_deref(), Some("*"));
     }
 
     #[test]

@@ -34,7 +34,9 @@ pub fn close(
     };
     if evidence.kind == Kind::SessionStart {
         for subject in archive.open_subjects().iter().filter(|subject| own != Some(*subject)) {
-            if let Some(index) = archive.index(subject).filter(|index| is_crashed(evidence, index)) {
+            let is_over =
+                |index: &Index| is_crashed(evidence, index) || is_left_behind(evidence, archive, index);
+            if let Some(index) = archive.index(subject).filter(is_over) {
                 let at = last_sign(archive, log, &index).unwrap_or(at);
                 end_at(subject, EndedBy::Crashed, None, at)?;
             }
@@ -52,6 +54,16 @@ pub fn close(
             && archive.index(own).is_some_and(|index| index.present);
         if !goes_on {
             end(own, EndedBy::SessionEnd, reason)?;
+            // A lead that could not delete a team may have made another (2.1.47): both end with it.
+            let led = |subject: &Subject| {
+                archive.index(subject).is_some_and(|index| {
+                    index.lead_session.is_some()
+                        && index.lead_session.as_deref() == evidence.payload.session()
+                })
+            };
+            for other in archive.open_subjects().iter().filter(|other| *other != own && led(other)) {
+                end(other, EndedBy::SessionEnd, reason)?;
+            }
         }
     }
     for subject in vanished {
@@ -70,7 +82,23 @@ fn deleted_team(evidence: &Evidence<'_>) -> Option<SafeName> {
         return None;
     }
     let name = response.get("team_name").and_then(Value::as_str).or(evidence.memory.team.as_deref())?;
-    SafeName::new(name)
+    evidence.directory(name)
+}
+
+/// Whether a session that is resumed has left this run of its team behind: 2.1.328 tells of the session before it makes
+/// the team anew. What lies there is that of the client that was killed, of which only the process may be rewritten.
+pub fn is_left_behind(evidence: &Evidence<'_>, archive: &Archive, index: &Index) -> bool {
+    let resumes = evidence.kind == Kind::SessionStart && evidence.payload.text("source") == Some("resume");
+    if !resumes || index.lead_session.as_deref() != evidence.payload.session() {
+        return false;
+    }
+    if index.ended {
+        return !index.present;
+    }
+    let led = archive.run(&index.run).and_then(|run| run.client_pid).or(index.lead_pid);
+    let (Some(pid), Some(own)) = (led, evidence.client_pid) else { return false };
+    let start = index.lead_start.as_deref().filter(|_| index.lead_pid == Some(pid));
+    pid != own && process::is_gone(pid, index.lead_space.as_deref(), start)
 }
 
 /// Whether the lead's process is gone. Never judged by age; a session that calls is alive.

@@ -8,6 +8,7 @@ use crate::archive::{Archive, Call, Index, SessionRecord, SessionRole, Subject};
 use crate::event::{ActorKind, SafeName};
 use crate::identity::{self, Evidence};
 use crate::payload::Kind;
+use crate::process;
 
 /// What a call found.
 #[derive(Debug, Default)]
@@ -109,11 +110,16 @@ impl Recorder {
             }
             if run.team.is_none() && run.lead_session.is_none() {
                 run.lead_session = Some(session.to_string());
-                index.lead_pid = evidence.client_pid;
                 changed = true;
             }
             if let Some(pid) = evidence.client_pid.filter(|pid| leads && run.client_pid != Some(*pid)) {
                 run.client_pid = Some(pid);
+                changed = true;
+            }
+            // Only the files of 2.1.178 and later name the lead's process; a session that is resumed has another.
+            let leads_on = leads && run.lead_session.as_deref() == Some(session.as_str());
+            if let Some(pid) = evidence.client_pid.filter(|pid| leads_on && index.lead_pid != Some(*pid)) {
+                index.learn_process(pid, process::start_of(pid));
                 changed = true;
             }
             changed

@@ -151,13 +151,17 @@ impl Recorder {
     fn listen(&self, step: &Step, evidence: &Evidence<'_>, archive: &Archive, found: &Found) -> Voice {
         let resolved = identity::team(evidence, &found.teams);
         let index = resolved.team.as_ref().and_then(|team| found.teams.get(team));
+        let left_behind = index.is_some_and(|index| ends::is_left_behind(evidence, archive, index));
         let actor = identity::actor(evidence, index, resolved.name.as_deref());
         let mut memory = learn::learn(evidence, &resolved, &actor);
         let is_teamless = resolved.team.is_none() && !identity::is_undecided(evidence, &found.teams);
         memory.teamless = found.since.filter(|_| is_teamless).or(memory.teamless);
         let mut own = resolved.team.clone().filter(|_| resolved.member).map(Subject::Team);
         let mut run = index.map(|index| index.run.clone());
-        if resolved.team.is_none() {
+        if left_behind {
+            // The run to come takes it for its own.
+            (own, run) = (None, None);
+        } else if resolved.team.is_none() {
             (own, run) = self.look_alone(step, evidence, archive, actor.kind).unzip();
         }
         Voice { resolved, actor, memory, own, run }
@@ -248,7 +252,8 @@ impl Recorder {
         let own = voice.own.as_ref();
         let name = voice.resolved.name.as_deref();
         if let (Some(own), Some(run)) = (own, &voice.run)
-            && (voice.memory.run.as_ref() != Some(run) || step.kind == Kind::SessionEnd)
+            && (voice.memory.run.as_ref() != Some(run)
+                || matches!(step.kind, Kind::SessionStart | Kind::SessionEnd))
         {
             outcome.note("note the session in its run", self.join(archive, own, evidence, name));
             voice.memory.run = Some(run.clone());

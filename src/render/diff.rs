@@ -14,7 +14,7 @@ use crate::timeline::{Diff, Material, Things};
 pub fn diff(material: &Material, diff: &Diff, columns: Option<usize>) -> String {
     let mut page = Page { columns, out: Vec::new() };
     page.line(&[
-        (Style::new().bold(), material.run.team.as_deref().unwrap_or("(no team)")),
+        (Style::new().bold(), material.run.name().unwrap_or("(no team)")),
         (Style::new().dimmed(), &diff.run),
     ]);
     let moment = |at: &str| {

@@ -39,4 +39,4 @@ pub use state::state;
 pub use status::{brief, status, status_screen};
 pub use story::{Telling, excerpt, story};
 pub use teams::teams;
-pub use words::{count, since, size, span, taken_out};
+pub use words::{count, folded, since, size, span, taken_out};

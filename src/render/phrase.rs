@@ -115,6 +115,8 @@ fn refused(entry: &Entry, to: &str) -> String {
 fn changed(entry: &Entry, task: &str, summary: &str) -> String {
     let owner = entry.owner.as_ref().and_then(Option::as_deref);
     let what = match (entry.from_status.as_deref(), entry.to_status.as_deref(), owner) {
+        (Some(_), _, _) if entry.renamed => format!("renamed {task}"),
+        (None, Some(status), _) => format!("had {task} already, {status}"),
         (from, to, Some(owner)) if from == to && owner == entry.actor => format!("took {task}"),
         (from, to, Some(owner)) if from == to => format!("gave {task} to {owner}"),
         (from, to, None) if from == to => format!("took {task} from its owner"),

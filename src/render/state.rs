@@ -13,7 +13,7 @@ use crate::timeline::{Entry, Kind, Material, State};
 pub fn state(material: &Material, state: &State, columns: Option<usize>) -> String {
     let mut page = Page { material, state, columns, out: Vec::new() };
     let mut cells = Cells::default();
-    cells.add(Style::new().bold(), material.run.team.as_deref().unwrap_or("(no team)"), 0);
+    cells.add(Style::new().bold(), material.run.name().unwrap_or("(no team)"), 0);
     cells.add(Style::new().dimmed(), &state.run, 0);
     page.line(cells);
     let when = match &state.at {

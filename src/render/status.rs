@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 
 use super::cells::Cells;
-use super::words::{count, since, voice};
+use super::words::{count, folded, since, voice};
 use crate::clock::{self, Time};
 use crate::gatekeeper::Pause;
 use crate::status::{Brief, Member, OnRecord, Status, TeamStatus};
@@ -81,7 +81,8 @@ fn lines(status: &Status, now: Time, columns: Option<usize>) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     if status.teams.is_empty() {
         let next = if status.record.runs > 0 { "; `teamkeep replay` tells the last run" } else { "" };
-        lines.push(page.line(&[(Style::new(), &format!("no team is alive{next}"), 0)]));
+        let said = folded(&format!("no team is alive{next}"), columns);
+        lines.extend(said.lines().map(|said| page.line(&[(Style::new(), said, 0)])));
     }
     for team in &status.teams {
         page.team(team, &mut lines);

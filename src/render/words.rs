@@ -13,7 +13,8 @@ use crate::timeline::Summary;
 
 /// A span: `0.0s`, `12.3s`, `1m05s`, `2h03m04s`, `3d04h05m`; `-5.6s` for what was before.
 pub fn span(millis: i64) -> String {
-    if millis < 0 {
+    // What is less than a tenth before is shown as nothing.
+    if millis <= -100 {
         return format!("-{}", span(-millis));
     }
     let seconds = millis / 1_000;
@@ -98,6 +99,24 @@ pub fn listed(items: &[String], indent: usize, columns: Option<usize>) -> Vec<St
     lines
 }
 
+/// Sentences, each line of them broken between two words where the terminal ends.
+pub fn folded(text: &str, columns: Option<usize>) -> String {
+    let mut folded = String::new();
+    for line in text.lines() {
+        let mut width = 0;
+        for word in line.split(' ') {
+            let fits = columns.is_none_or(|columns| width + 1 + word.width() <= columns);
+            if width > 0 {
+                folded.push(if fits { ' ' } else { '\n' });
+            }
+            width = if width > 0 && fits { width + 1 + word.width() } else { word.width() };
+            folded.push_str(word);
+        }
+        folded.push('\n');
+    }
+    folded
+}
+
 /// The first line of a text, at most 100 characters.
 pub fn first_line(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default().trim();
@@ -136,14 +155,20 @@ mod tests {
 
     #[test]
     fn spans_and_sizes_are_short() {
-        let spans = [0, 90, 12_345, 65_000, 7_384_000, 273_900_000, -5_640].map(span);
-        assert_eq!(spans, ["0.0s", "0.0s", "12.3s", "1m05s", "2h03m04s", "3d04h05m", "-5.6s"]);
+        let spans = [0, 90, -99, -100, 12_345, 65_000, 7_384_000, 273_900_000, -5_640].map(span);
+        assert_eq!(
+            spans,
+            ["0.0s", "0.0s", "0.0s", "-0.1s", "12.3s", "1m05s", "2h03m04s", "3d04h05m", "-5.6s"]
+        );
         assert_eq!([812, 17_123, 2_000_000].map(size), ["812 B", "17.1 KB", "2.0 MB"]);
         assert_eq!((count(1, "task"), count(0, "task")), ("1 task".to_owned(), "0 tasks".to_owned()));
         assert_eq!((short("0123456789abcdef", &["0123456789abcdef"])), "01234567");
         assert_eq!(short("0123456789abcdef", &["0123456789abcdef", "0123456789ffffff"]), "0123456789a");
         let names = ["alice", "bob", "carol"].map(str::to_owned);
         assert_eq!(listed(&names, 2, Some(13)), ["  alice, bob,", "  carol"]);
+        assert_eq!(folded("one two three\n\nfour", Some(7)), "one two\nthree\n\nfour\n");
+        assert_eq!(folded("one two three", Some(3)), "one\ntwo\nthree\n");
+        assert_eq!(folded("one two three", None), "one two three\n");
         assert_eq!(first_line("\n  one \ntwo"), "one");
         assert_eq!(first_line(&"x".repeat(200)).chars().count(), 100);
     }

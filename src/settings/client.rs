@@ -17,8 +17,9 @@ use crate::settings::version::Version;
 const NAME: &str = "claude";
 /// How long a client that has said its version may take to end.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long the client may take to say its version; a cold start on a busy machine takes a second or two.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the client may take to say its version. One that runs in node was seen to take five seconds on a busy
+/// machine, and without an answer the hooks of later events are left out.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How much of that passes without a word.
 const SILENCE: Duration = Duration::from_secs(1);
 /// More than this is no version.
@@ -135,8 +136,7 @@ fn listen(mut child: Child, program: &Path, patience: Duration, slow: impl FnOnc
         }
     }
     process::end(&mut child);
-    let version = first_line(&said).or_else(|| Version::find(&String::from_utf8_lossy(&said)));
-    match version {
+    match Version::find(&String::from_utf8_lossy(&said)) {
         Some(version) => Client::Known(version),
         None if ended => Client::Unknown(format!("`{} --version` named no version", program.display())),
         None => Client::Unknown(format!("`{} --version` gave no answer", program.display())),
@@ -167,6 +167,12 @@ mod tests {
     #[test]
     fn a_client_that_answers_is_believed_whatever_its_exit_code() {
         assert_eq!(saying("echo '2.1.328 (Claude Code)'; exit 3"), Client::Known(Version(2, 1, 328)));
+    }
+
+    #[test]
+    fn a_complaint_about_something_else_is_not_taken_for_the_version() {
+        let script = "echo 'node 18.0.0 will not do for long'; sleep 0.1; echo '2.1.328 (Claude Code)'";
+        assert_eq!(saying(script), Client::Known(Version(2, 1, 328)));
     }
 
     #[test]

@@ -87,18 +87,38 @@ impl<'a> Document<'a> {
 
     /// The first thing in the text that is no strict JSON: the byte where it begins, and what it is.
     pub fn first_loose(&self) -> Option<(usize, &'static str)> {
+        self.loose_parts().next().map(|(place, what)| (place.start, what))
+    }
+
+    /// What a reader of JSON with comments lets pass, and one of strict JSON does not: where it is, and what it is.
+    fn loose_parts(&self) -> impl Iterator<Item = (Range<usize>, &'static str)> {
         let is_comment =
             |token: &TokenAndRange<'_>| matches!(token.token, Token::CommentLine(_) | Token::CommentBlock(_));
-        self.tokens.iter().enumerate().find_map(|(at, token)| {
+        self.tokens.iter().enumerate().filter_map(move |(at, token)| {
+            let place = token.range.start..token.range.end;
             if is_comment(token) {
-                return Some((token.range.start, "a comment"));
+                return Some((place, "a comment"));
             }
             let next = || self.tokens.iter().skip(at + 1).find(|token| !is_comment(token));
             let ends =
                 |token: &TokenAndRange<'_>| matches!(token.token, Token::CloseBrace | Token::CloseBracket);
             (matches!(token.token, Token::Comma) && next().is_some_and(ends))
-                .then_some((token.range.start, "a comma with nothing behind it"))
+                .then_some((place, "a comma with nothing behind it"))
         })
+    }
+
+    /// Where the text is no JSON even with its comments and trailing commas let pass: the line, and what is wrong there.
+    pub fn unsound(&self) -> Option<(usize, String)> {
+        let mut strict = self.text.as_bytes().to_vec();
+        for place in self.loose_parts().map(|(place, _)| place) {
+            for byte in strict.get_mut(place).into_iter().flatten().filter(|byte| **byte != b'\n') {
+                *byte = b' ';
+            }
+        }
+        let error = serde_json::from_slice::<serde::de::IgnoredAny>(&strict).err()?;
+        let what = error.to_string();
+        let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
+        Some((error.line(), what.to_owned()))
     }
 
     /// The object with the hooks.
@@ -216,6 +236,16 @@ mod tests {
         assert_eq!(texts(document.comments(&inside)), ["/* x */", "// y"]);
         assert_eq!(document.commas(&inside).len(), 2);
         assert_eq!(&text[document.end_before(inside.items[1].start)..inside.items[1].start], "\n ");
+    }
+
+    #[test]
+    fn what_is_no_json_without_its_comments_and_trailing_commas_is_unsound() {
+        let unsound = |text| Document::parse(text).unwrap().unsound();
+        assert_eq!(unsound("// ü\n{\"a\": \"// none\", /* b\n */ \"c\": [1, /* d */],\n} // end"), None);
+        let control = "control character (\\u0000-\\u001F) found while parsing a string".to_owned();
+        assert_eq!(unsound("{ // one\n\"a\": \"\0\"}"), Some((2, control.clone())));
+        assert_eq!(unsound("{\"a\": 1,\n\"b\tc\": 2}"), Some((2, control)));
+        assert_eq!(unsound("\u{b}{}"), Some((1, "expected value".to_owned())));
     }
 
     #[test]

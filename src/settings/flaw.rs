@@ -36,13 +36,11 @@ impl Flaw {
             Ok(document) => document,
             Err(what) => return Some(Flaw::at(None, &what)),
         };
-        let strict = serde_json::from_str::<serde::de::IgnoredAny>(text).err()?;
-        let (line, what) = match document.first_loose() {
-            Some((at, what)) => (line_of(text.as_bytes(), at), what),
-            None => (strict.line(), "something"),
-        };
-        Some(Flaw {
-            line: Some(line),
+        if let Some((line, what)) = document.unsound() {
+            return Some(Flaw::at(Some(line), &what));
+        }
+        document.first_loose().map(|(at, what)| Flaw {
+            line: Some(line_of(text.as_bytes(), at)),
             what: format!("{what}, which the client does not read: it skips the whole file"),
         })
     }
@@ -106,6 +104,10 @@ mod tests {
             (
                 b"{\"a\": 1,\n \"\xff\": 2}",
                 "line 2: it is not UTF-8 (invalid utf-8 sequence of 1 bytes from index 11); the client skips the whole file",
+            ),
+            (
+                b"{\"a\": 1, // one\n \"b\": \"\t\"}",
+                "line 2: control character (\\u0000-\\u001F) found while parsing a string; the client skips the whole file",
             ),
             (b"{\"hooks\": []}", "its `hooks` is not an object; the client skips the whole file"),
         ] {

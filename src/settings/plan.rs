@@ -18,14 +18,19 @@ use crate::settings::{insert, remove};
 pub fn with_ours(content: &[u8], wanted: &[Entry]) -> Result<Vec<u8>, String> {
     let (bom, text) = text_of(content)?;
     let text = if text.trim().is_empty() { "{}\n" } else { text };
-    if has_exactly(&ours(&data(text)?), wanted) {
+    let before = Document::parse(text)?;
+    if let Some((line, what)) = before.unsound() {
+        return Err(format!("line {line}: {what}"));
+    }
+    let before = before.data();
+    if has_exactly(&ours(&before), wanted) {
         return Ok(content.to_vec());
     }
     let clean = strip(text)?;
     let splices = insert::insert(&Document::parse(&clean)?, wanted);
     let after = apply(&clean, splices);
     let now = data(&after)?;
-    if !has_exactly(&ours(&now), wanted) || others(now) != others(data(text)?) {
+    if !has_exactly(&ours(&now), wanted) || others(now) != others(before) {
         return Err("the change would have altered something else".to_owned());
     }
     Ok(format!("{bom}{after}").into_bytes())

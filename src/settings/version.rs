@@ -7,6 +7,9 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u32, pub u32, pub u32);
 
+/// What stands behind the version in what a client prints.
+const NAME: &str = "(Claude Code)";
+
 /// The first client with agent teams and their events.
 pub const FIRST_WITH_TEAMS: Version = Version(2, 1, 33);
 
@@ -14,10 +17,13 @@ pub const FIRST_WITH_TEAMS: Version = Version(2, 1, 33);
 pub const FIRST_WITH_ARGS: Version = Version(2, 1, 139);
 
 impl Version {
-    /// Finds the first `X.Y.Z` in what a client printed.
+    /// Finds the `X.Y.Z` in what a client printed: the one before its name, else the first.
     pub fn find(text: &str) -> Option<Version> {
-        text.split(|c: char| c.is_whitespace() || c == '(' || c == ')')
-            .find_map(|word| word.trim_start_matches('v').parse().ok())
+        let named = text.lines().filter_map(|line| line.trim_end().strip_suffix(NAME));
+        named.chain([text]).find_map(|text| {
+            text.split(|c: char| c.is_whitespace() || c == '(' || c == ')')
+                .find_map(|word| word.trim_start_matches('v').parse().ok())
+        })
     }
 }
 
@@ -52,6 +58,7 @@ mod tests {
     fn a_version_is_found_in_what_clients_print() {
         assert_eq!(Version::find("2.1.328 (Claude Code)\n"), Some(Version(2, 1, 328)));
         assert_eq!(Version::find("warning: old node\nclaude v2.1.47\n"), Some(Version(2, 1, 47)));
+        assert_eq!(Version::find("node 18.0.0 is old\n2.1.47 (Claude Code)\n"), Some(Version(2, 1, 47)));
         assert_eq!(Version::find("2.2.0-beta.1"), Some(Version(2, 2, 0)));
         for nonsense in ["", "segmentation fault", "2.1", "1.2.3.4", "2.1.99999999999", "2..1", "+2.1.3"] {
             assert_eq!(Version::find(nonsense), None, "{nonsense}");

@@ -68,7 +68,7 @@ pub struct Notice {
     pub from: Option<String>,
     /// When, RFC 3339, by the client's clock.
     pub timestamp: Option<String>,
-    /// Its reason, summary or text, whichever it has.
+    /// Its reason, summary, text or plan, whichever it has.
     pub text: Option<String>,
     /// The task that it is about.
     pub task: Option<String>,
@@ -88,7 +88,10 @@ impl Notice {
             request: text(&value, &["requestId", "request_id"]),
             from: text(&value, &["from", "assignedBy"]),
             timestamp: text(&value, &["timestamp"]),
-            text: text(&value, &["reason", "message", "result", "subject", "summary", "feedback"]),
+            text: text(
+                &value,
+                &["reason", "message", "result", "subject", "summary", "feedback", "planContent"],
+            ),
             task: text(&value, &["taskId", "completedTaskId"]),
         })
     }

@@ -1,13 +1,17 @@
 //! The client's files as it writes them: read leniently, never written.
 
 mod config;
+mod erasing;
 mod inbox;
+mod names;
 mod task;
 mod tokens;
 mod transcript;
 
 pub use config::{LeadProcess, Member, TeamConfig};
+pub use erasing::erasing;
 pub use inbox::{Entry, Notice, entries, fresh_entries};
+pub use names::{directory, is_of, mailbox};
 pub use task::Task;
 pub use tokens::{Spent, Tokens};
 pub use transcript::{Delivered, Record, Said, read_as, records};

@@ -2,35 +2,10 @@
 
 use std::collections::HashMap;
 
+use super::draft::{Copy, Draft, kind_of};
 use super::entry::{Entry, Kind, Source};
 use super::quotes::Quotes;
-use crate::payload::{Message, MessageKind};
 use crate::team::Notice;
-
-/// A message while its sources are put together.
-pub(super) struct Draft {
-    pub entry: Entry,
-    /// The client's id, from 2.1.328 on.
-    pub id: Option<String>,
-    /// The inboxes and transcripts that it was already found in: each of them holds one message once.
-    found: Vec<(Source, String)>,
-    /// Whether the sender is known.
-    signed: bool,
-    /// Whether it was seen to be sent; else there are only copies of it.
-    sent: bool,
-}
-
-/// One copy of a message, at its recipient.
-pub(super) struct Copy<'a> {
-    pub recipient: &'a str,
-    pub from: &'a str,
-    pub summary: Option<&'a str>,
-    pub text: &'a str,
-    pub id: Option<&'a str>,
-    /// When it was sent, by our clock as far as it can be told.
-    pub at: String,
-    pub source: Source,
-}
 
 /// What a copy can be known by. Messages with an id and those without are apart: two ids are compared, and nothing else.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -63,20 +38,29 @@ pub(super) struct Drafts {
     all: Vec<Draft>,
     lists: HashMap<Key, List>,
     quotes: Quotes,
+    /// Those that the policy held back, and that the client does not say it refused.
+    held: Vec<usize>,
 }
 
 impl Drafts {
     /// Adds a message.
     pub fn push(&mut self, draft: Draft) {
         let place = self.all.len();
-        // One that was refused never went out.
-        if draft.entry.kind != Kind::MessageRefused {
-            for key in draft.keys() {
-                self.lists.entry(key).or_default().places.push(place);
-            }
-            self.quotes.add(place, draft.entry.text.as_deref().unwrap_or_default());
-        }
+        self.held.extend(draft.held.map(|_| place));
         self.all.push(draft);
+        // One that was refused never went out.
+        if self.all[place].entry.kind != Kind::MessageRefused {
+            self.know(place);
+        }
+    }
+
+    fn know(&mut self, place: usize) {
+        let draft = &self.all[place];
+        for key in keys(draft) {
+            let places = &mut self.lists.entry(key).or_default().places;
+            places.insert(places.partition_point(|other| *other < place), place);
+        }
+        self.quotes.add(place, draft.entry.text.as_deref().unwrap_or_default());
     }
 
     /// Takes a copy for the first message that it is one of. Says whether there is one.
@@ -102,8 +86,25 @@ impl Drafts {
         places.map(|place| &self.all[*place]).any(|draft| {
             let is_there =
                 draft.found.iter().any(|(source, who)| *source == copy.source && who == copy.recipient);
-            draft.sent && is_there && draft.is_from(copy.from) && draft.is_for(copy.recipient)
+            draft.sent && is_there && draft.is_from(copy.from) && draft.lies_at(copy)
         })
+    }
+
+    /// Takes a copy for a message that the policy held back, and that went out all the same: the client takes no answer
+    /// from a hook that runs out of time. Says whether there is one.
+    pub fn take_held(&mut self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
+        let is_one = |place: &usize| {
+            let draft = &self.all[*place];
+            draft.held.is_some_and(|kind| {
+                draft.says(copy) || notice.is_some_and(|notice| draft.is_told_as(kind, copy, notice))
+            })
+        };
+        let Some(place) = self.held.iter().copied().find(is_one) else { return false };
+        self.held.retain(|other| *other != place);
+        self.all[place].release();
+        self.know(place);
+        self.all[place].take(copy);
+        true
     }
 
     /// Takes a copy for a piece of a message that quotes the client's tags. Says whether there is one.
@@ -140,7 +141,7 @@ impl Drafts {
     }
 }
 
-/// What a request to stop, or an answer to one, is known by.
+/// What a request, or an answer to one, is known by.
 fn notice_keys(notice: &Notice, copy: &Copy<'_>) -> Vec<Key> {
     let Some(kind) = kind_of(&notice.kind) else { return Vec::new() };
     let mut keys = Vec::new();
@@ -155,154 +156,16 @@ fn notice_keys(notice: &Notice, copy: &Copy<'_>) -> Vec<Key> {
     keys
 }
 
-impl Draft {
-    pub fn of_call(at: String, from: Option<String>, message: Message, source: Source) -> Draft {
-        let kind = match &message.kind {
-            MessageKind::Plain | MessageKind::Other(_) => Kind::Message,
-            MessageKind::ShutdownRequest => Kind::ShutdownRequested,
-            MessageKind::ShutdownResponse { approve: true } => Kind::ShutdownApproved,
-            MessageKind::ShutdownResponse { approve: false } => Kind::ShutdownRejected,
-        };
-        let asked = message.asked().map(str::to_owned);
-        let answers = matches!(message.kind, MessageKind::ShutdownResponse { .. });
-        let from = from.or(asked.filter(|_| answers));
-        let signed = from.is_some();
-        let mut entry = Entry::new(at, kind, from.unwrap_or_else(|| "unknown".to_owned()), source);
-        entry.to = message.to;
-        entry.summary = message.summary;
-        entry.text = Some(message.text);
-        entry.request = message.request;
-        entry.message = Some(match message.kind {
-            MessageKind::Plain if entry.to.as_deref() == Some("*") => "broadcast".to_owned(),
-            MessageKind::Plain => "message".to_owned(),
-            MessageKind::ShutdownRequest => "shutdown_request".to_owned(),
-            MessageKind::ShutdownResponse { .. } => "shutdown_response".to_owned(),
-            MessageKind::Other(word) => word,
-        });
-        Draft { entry, id: None, found: Vec::new(), signed, sent: true }
+/// What the copies of a message can be known by.
+fn keys(draft: &Draft) -> Vec<Key> {
+    let (has_id, kind, text) = (draft.id.is_some(), draft.entry.kind, draft.entry.text.clone());
+    let trimmed = text.as_deref().unwrap_or_default().trim().to_owned();
+    let mut keys = vec![Key::Text { has_id, text: trimmed }];
+    keys.extend(draft.id.clone().map(Key::Id));
+    let request = draft.entry.request.clone();
+    if kind != Kind::Message || request.is_some() {
+        keys.push(Key::Reason { has_id, kind, has_request: request.is_some(), text });
+        keys.extend(request.map(|request| Key::Request { has_id, kind, request }));
     }
-
-    /// Marks a message that never went out. It has no copies.
-    pub fn refuse(&mut self, why: Option<&str>) {
-        if let Some(why) = why {
-            self.entry.kind = Kind::MessageRefused;
-            self.entry.unconfirmed = false;
-            self.entry.refusal = Some(why.to_owned());
-        }
-    }
-
-    /// A message that only its copy tells of: the client's own, or one whose hook nobody saw.
-    pub fn of_copy(copy: &Copy<'_>, notice: Option<Notice>) -> Draft {
-        let word = notice.as_ref().map_or_else(|| "message".to_owned(), |notice| notice.kind.clone());
-        let kind = kind_of(&word).unwrap_or(Kind::Message);
-        let mut entry = Entry::new(copy.at.clone(), kind, copy.from, copy.source);
-        entry.to = Some(copy.recipient.to_owned());
-        entry.summary = copy.summary.map(str::to_owned);
-        entry.text = Some(copy.text.to_owned());
-        if let Some(notice) = notice {
-            entry.automatic = word != "shutdown_request" && !word.starts_with("plan_approval");
-            entry.task = notice.task;
-            if kind != Kind::Message {
-                entry.text = Some(notice.text.unwrap_or_default());
-                entry.summary = None;
-            }
-            entry.request = notice.request;
-        }
-        entry.message = Some(word);
-        let found = vec![(copy.source, copy.recipient.to_owned())];
-        Draft { entry, id: copy.id.map(str::to_owned), found, signed: true, sent: false }
-    }
-
-    /// What its copies can be known by.
-    fn keys(&self) -> Vec<Key> {
-        let (has_id, kind, text) = (self.id.is_some(), self.entry.kind, self.entry.text.clone());
-        let trimmed = text.as_deref().unwrap_or_default().trim().to_owned();
-        let mut keys = vec![Key::Text { has_id, text: trimmed }];
-        keys.extend(self.id.clone().map(Key::Id));
-        if kind != Kind::Message {
-            let request = self.entry.request.clone();
-            keys.push(Key::Reason { has_id, kind, has_request: request.is_some(), text });
-            keys.extend(request.map(|request| Key::Request { has_id, kind, request }));
-        }
-        keys
-    }
-
-    /// Whether nothing speaks against this copy being one of this message, whatever it says.
-    fn may_have(&self, copy: &Copy<'_>) -> bool {
-        let known =
-            |(source, recipient): &(Source, String)| *source == copy.source && recipient == copy.recipient;
-        self.entry.kind != Kind::MessageRefused && !self.found.iter().any(known)
-    }
-
-    /// Whether this copy has the message's id; else its sender, recipient and text.
-    fn says(&self, copy: &Copy<'_>) -> bool {
-        let same = match (self.id.as_deref(), copy.id) {
-            (Some(id), Some(other)) => id == other,
-            _ => {
-                self.is_from(copy.from) && self.entry.text.as_deref().map(str::trim) == Some(copy.text.trim())
-            }
-        };
-        same && self.is_for(copy.recipient) && self.may_have(copy)
-    }
-
-    /// Whether this copy is the client's notice of this request to stop, or of this answer.
-    fn is_told_by(&self, copy: &Copy<'_>, notice: &Notice) -> bool {
-        let same = match (&self.entry.request, &notice.request) {
-            (Some(mine), Some(theirs)) => mine == theirs,
-            _ => self.is_for(copy.recipient) && self.is_from(copy.from) && self.entry.text == notice.text,
-        };
-        let ids_differ = self.id.is_some() && copy.id.is_some();
-        same && !ids_differ && kind_of(&notice.kind) == Some(self.entry.kind) && self.may_have(copy)
-    }
-
-    /// A teammate's name may be written with its team: `bob@parser-team`.
-    pub fn is_for(&self, recipient: &str) -> bool {
-        self.entry
-            .to
-            .as_deref()
-            .is_some_and(|to| to == "*" || to == recipient || to.split('@').next() == Some(recipient))
-    }
-
-    pub fn is_from(&self, sender: &str) -> bool {
-        !self.signed || self.entry.actor == sender
-    }
-
-    fn take(&mut self, copy: &Copy<'_>) {
-        self.found.push((copy.source, copy.recipient.to_owned()));
-        self.entry.seen_in(copy.source);
-        self.entry.unconfirmed = false;
-        if !self.signed {
-            copy.from.clone_into(&mut self.entry.actor);
-            self.signed = true;
-        }
-        if self.entry.summary.is_none() && self.entry.kind == Kind::Message {
-            self.entry.summary = copy.summary.map(str::to_owned);
-        }
-    }
-
-    /// Takes a piece of it that reads as a message of its own.
-    fn quote(&mut self, copy: &Copy<'_>) {
-        self.entry.seen_in(Source::Transcript);
-        self.found.push((copy.source, copy.recipient.to_owned()));
-    }
-
-    pub fn finish(mut self) -> Entry {
-        let heard = self.found.into_iter().filter(|(source, _)| *source == Source::Transcript);
-        self.entry.heard_by = heard.map(|(_, recipient)| recipient).collect();
-        // The client signs what it says by itself so.
-        if self.entry.automatic && self.entry.actor == "system" {
-            "client".clone_into(&mut self.entry.actor);
-        }
-        self.entry
-    }
-}
-
-/// The kind that a shutdown's notice tells of.
-fn kind_of(word: &str) -> Option<Kind> {
-    match word {
-        "shutdown_request" => Some(Kind::ShutdownRequested),
-        "shutdown_approved" => Some(Kind::ShutdownApproved),
-        "shutdown_rejected" => Some(Kind::ShutdownRejected),
-        _ => None,
-    }
+    keys
 }

@@ -132,6 +132,9 @@ pub struct Entry {
     /// The task's owner after; `null` in the JSON of a task that nobody owns.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "inner")]
     pub owner: Option<Option<String>>,
+    /// Whether nothing of a task changed but its subject.
+    #[serde(skip)]
+    pub renamed: bool,
     /// The client's word for a message's kind (`message`, `idle_notification`, …).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -189,6 +192,7 @@ impl Entry {
             from_status: None,
             to_status: None,
             owner: None,
+            renamed: false,
             message: None,
             automatic: false,
             unconfirmed: false,

@@ -19,6 +19,8 @@ use crate::policy::Ruling;
 pub struct Told {
     /// When the call began, RFC 3339.
     pub at: String,
+    /// Its place in the log, among those of its run.
+    pub place: usize,
     /// The event's id.
     pub id: String,
     /// Whether the call belonged to the run when it was made; else it was before its session had one.
@@ -90,6 +92,7 @@ impl Told {
         let kind = Kind::named(&recorded.event);
         Told {
             at: recorded.at,
+            place: 0,
             in_run: recorded.run.is_some(),
             id: recorded.id,
             kind,
@@ -165,6 +168,7 @@ pub fn by_run(
     }
     for run in all {
         if let Some(events) = events.get_mut(&run.run) {
+            (0..).zip(events.iter_mut()).for_each(|(place, event)| event.place = place);
             events.sort_by(|a, b| a.at.cmp(&b.at));
             forget_earlier_life(events, &run.started_at);
         }

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
 use crate::archive::{Archive, Journal, Snapshot};
+use crate::clock::{self, Time};
 use crate::event::SafeName;
-use crate::team::{Entry, Task, TeamConfig, fresh_entries};
+use crate::team::{Entry, Task, TeamConfig, fresh_entries, is_of, mailbox};
 
 /// A run's files through time, parsed. A state that is torn or lost is left out; the one before it stands.
 #[derive(Debug, Default)]
@@ -59,10 +60,17 @@ impl File<'_> {
 }
 
 impl History {
-    /// Reads a journal's objects, each once. `list` is the run's own task list.
-    pub fn read(archive: &Archive, journal: &Journal, list: Option<&SafeName>) -> History {
+    /// Reads a journal's objects, each once. `list` is the run's own task list, `created` when its team was made.
+    pub fn read(
+        archive: &Archive,
+        journal: &Journal,
+        list: Option<&SafeName>,
+        created: Option<&str>,
+    ) -> History {
         let mut reading = Reading {
             archive,
+            created: created.and_then(clock::parse),
+            trackers: HashSet::new(),
             unread: HashSet::new(),
             read: HashSet::new(),
             known: HashMap::new(),
@@ -75,6 +83,16 @@ impl History {
         reading.history
     }
 
+    /// Says whose the inboxes are, as far as these names tell: a file is named for its owner, not by the name itself.
+    pub(super) fn name_inboxes(&mut self, names: &[String]) {
+        let mut owners: HashMap<String, String> = HashMap::new();
+        for copy in &mut self.copies {
+            let file = std::mem::take(&mut copy.inbox);
+            let owner = owners.entry(file).or_insert_with_key(|file| owner_of(file, names).to_owned());
+            copy.inbox.clone_from(owner);
+        }
+    }
+
     /// Everybody who was ever in the team, with the latest that its roster said.
     pub fn members(&self) -> BTreeMap<&str, &crate::team::Member> {
         let members = self.rosters.iter().flat_map(|(_, roster)| &roster.members);
@@ -84,6 +102,10 @@ impl History {
 
 struct Reading<'a> {
     archive: &'a Archive,
+    /// When the team was made, by the client's clock.
+    created: Option<Time>,
+    /// Trackers in a list beside the team's own, where they have the numbers of its tasks.
+    trackers: HashSet<String>,
     /// Objects that cannot be read or are nothing that can be told.
     unread: HashSet<String>,
     /// States of inboxes that were read: they hold nothing that is new.
@@ -112,7 +134,7 @@ impl Reading<'_> {
                 continue;
             }
             let told = match self.archive.objects.get(hash) {
-                Ok(bytes) => self.tell(&file, at, &bytes, list).ok_or_else(|| {
+                Ok(bytes) => self.tell(&change.path, at, &bytes, list).ok_or_else(|| {
                     let what = format!("{} is no JSON of its kind in the state of {at}", change.path);
                     // What is still being written beside its place says nothing yet.
                     (!change.torn && change.path.ends_with(".json"))
@@ -129,20 +151,25 @@ impl Reading<'_> {
         }
         for path in &snapshot.gone {
             if let File::Task(dir, name) = File::of(path) {
-                let id = task_id(list, dir, name.trim_end_matches(".json"));
+                let id = name.trim_end_matches(".json");
+                let id =
+                    if self.trackers.contains(path) { format!("{dir}/{id}") } else { task_id(list, dir, id) };
                 self.history.tasks.push((at.clone(), id, None));
             }
         }
     }
 
     /// Takes what a file's state says; `None` when it says nothing.
-    fn tell(&mut self, file: &File<'_>, at: &str, bytes: &[u8], list: Option<&str>) -> Option<()> {
-        match file {
+    fn tell(&mut self, path: &str, at: &str, bytes: &[u8], list: Option<&str>) -> Option<()> {
+        match File::of(path) {
             File::Config => self.history.rosters.push((at.to_owned(), TeamConfig::parse(bytes)?)),
-            File::Inbox(owner) => self.inbox(owner, at, bytes)?,
+            File::Inbox(owner) => self.inbox(owner, at, bytes, self.since(path, list))?,
             File::Task(dir, name) => {
                 let task = Task::parse(name, bytes)?;
-                let id = task_id(list, dir, &task.id);
+                let id = told_id(list, dir, &task);
+                if task.internal && list != Some(dir) {
+                    self.trackers.insert(path.to_owned());
+                }
                 self.history.tasks.push((at.to_owned(), id, Some(task)));
             }
             File::Other => {}
@@ -150,11 +177,19 @@ impl Reading<'_> {
         Some(())
     }
 
-    fn inbox(&mut self, owner: &str, at: &str, bytes: &[u8]) -> Option<()> {
+    /// Since when mail in a directory is this run's: one beside the team's own outlives it.
+    fn since(&self, path: &str, list: Option<&str>) -> Option<Time> {
+        let outlives = list.is_some_and(|team| path.split('/').nth(1) != Some(team));
+        self.created.filter(|_| outlives)
+    }
+
+    fn inbox(&mut self, owner: &str, at: &str, bytes: &[u8], since: Option<Time>) -> Option<()> {
         let known = self.known.entry(owner.to_owned()).or_default();
         let hasher = &self.hasher;
         for entry in fresh_entries(bytes, |raw| known.insert(hasher.hash_one(raw)))? {
-            if known.insert(hasher.hash_one(entry.identity())) {
+            let sent = entry.timestamp.as_deref().and_then(clock::parse);
+            let is_older = sent.zip(since).is_some_and(|(sent, since)| sent < since);
+            if known.insert(hasher.hash_one(entry.identity())) && !is_older {
                 self.history.copies.push(Copy { inbox: owner.to_owned(), seen_at: at.to_owned(), entry });
             }
         }
@@ -162,7 +197,23 @@ impl Reading<'_> {
     }
 }
 
+/// Whose an inbox is; the file's own name where that is nobody's, or that of several.
+pub(super) fn owner_of<'a>(file: &'a str, names: &'a [String]) -> &'a str {
+    let mut owners = names.iter().filter(|name| mailbox(name) == file);
+    match (owners.next(), owners.next()) {
+        (Some(owner), None) => owner,
+        _ => file,
+    }
+}
+
+/// The same for a task as its file has it. The trackers of 2.1.47 may lie in a list beside the team's own, where they
+/// have the numbers of its tasks.
+pub(super) fn told_id(own: Option<&str>, list: &str, task: &Task) -> String {
+    let is_beside = task.internal && own.is_some_and(|own| own != list);
+    if is_beside { format!("{list}/{}", task.id) } else { task_id(own, list, &task.id) }
+}
+
 /// A task's id; one of a further list (`/clear` makes one) carries the list's name.
 pub(super) fn task_id(own: Option<&str>, list: &str, id: &str) -> String {
-    if own.is_none_or(|own| own == list) { id.to_owned() } else { format!("{list}/{id}") }
+    if own.is_none_or(|own| is_of(list, own)) { id.to_owned() } else { format!("{list}/{id}") }
 }

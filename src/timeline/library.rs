@@ -11,6 +11,7 @@ use crate::archive::{Archive, RunRecord};
 use crate::error::{Error, Result};
 use crate::log::{Line, Problems, Range, Reader};
 use crate::near::nearest;
+use crate::team;
 
 /// Everything on record.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ impl Library {
                 Error::not_found("no run on record can be read")
             }
             0 => Error::not_found("nothing is on record yet").hint(
-                "`teamkeep install` adds the hooks to the client's settings; `teamkeep demo` shows a recorded run",
+                "`teamkeep doctor` says whether the hooks are there; `teamkeep demo` shows a recorded run",
             ),
             1 => Error::not_found("hooks work: 1 event is on record, but no run of a team"),
             events => {
@@ -85,9 +86,17 @@ impl Library {
         if name == "latest" {
             return Ok(latest);
         }
-        if let Some(run) =
-            self.runs.iter().rev().find(|run| run.team.as_deref() == Some(name) || run.run == name)
+        if let Some(run) = self
+            .runs
+            .iter()
+            .rev()
+            .find(|run| run.team.as_deref() == Some(name) || run.name() == Some(name) || run.run == name)
         {
+            return Ok(run);
+        }
+        // A team's directory is not always called as the team was.
+        let called = team::directory(name);
+        if let Some(run) = self.runs.iter().rev().find(|run| run.team.as_ref() == Some(&called)) {
             return Ok(run);
         }
         let takes_part = |run: &&RunRecord| run.sessions.iter().any(|session| session.id == name);

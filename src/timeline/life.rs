@@ -60,7 +60,7 @@ pub fn team(material: &Material) -> Vec<Entry> {
             created = true;
             let by = if material.run.lead_session.is_some() { LEAD } else { "unknown" };
             let mut entry = Entry::new(at, Kind::TeamCreated, by, Source::Snapshot);
-            entry.summary.clone_from(&material.run.team);
+            entry.summary = material.run.name().map(str::to_owned);
             told.push(entry);
         } else if !there {
             let mut entry = Entry::new(at, Kind::TeamErased, "client", Source::Snapshot);

@@ -2,8 +2,11 @@
 
 use std::collections::HashMap;
 
+use serde_json::Value;
+
+use super::owner::Names;
 use super::voices::{Span, Voices, voices};
-use super::{History, Told};
+use super::{History, Told, setback};
 use crate::archive::{Archive, Journal, RunRecord};
 use crate::payload::{Kind, Spawn};
 use crate::process;
@@ -29,12 +32,13 @@ pub struct Material {
 
 impl Material {
     /// Opens it. `all` are all runs on record: those of the same sessions share its transcripts.
-    pub fn open(archive: &Archive, run: RunRecord, events: Vec<Told>, all: &[RunRecord]) -> Material {
+    pub fn open(archive: &Archive, run: RunRecord, mut events: Vec<Told>, all: &[RunRecord]) -> Material {
         let journal = archive.journal(&run.run);
+        setback::undo(&mut events, &journal);
         let list = run.subject().map(|subject| match subject {
             crate::archive::Subject::Team(name) | crate::archive::Subject::Session(name) => name,
         });
-        let history = History::read(archive, &journal, list.as_ref());
+        let mut history = History::read(archive, &journal, list.as_ref(), run.created_at.as_deref());
         let mut members: Vec<String> = Vec::new();
         let rosters =
             history.rosters.iter().flat_map(|(_, roster)| roster.members.iter().map(|member| &member.name));
@@ -44,7 +48,9 @@ impl Material {
                 members.push(name.clone());
             }
         }
-        let mut voices = voices(archive, &run, &events, |name| members.iter().any(|member| member == name));
+        history.name_inboxes(&members);
+        let prompts = prompts(&history, &events).map(|(name, prompt)| (name, prompt.to_owned()));
+        let mut voices = voices(archive, &run, &Names::of(&run, &members, &events, prompts));
         voices.keep_within(&Span::of(&run, all));
         let client_gone = run.ended_at.is_none() && (run.imported.is_some() || is_client_gone(archive, &run));
         Material { run, events, journal, history, voices, members, client_gone }
@@ -149,4 +155,17 @@ impl<'a> Call<'a> {
 pub(super) fn spawns(events: &[Told]) -> impl Iterator<Item = (&Told, Spawn)> {
     let done = events.iter().filter(|event| event.kind == Kind::PostToolUse);
     done.filter_map(|event| Some((event, Spawn::of(&event.payload)?)))
+}
+
+/// What teammates were told when they were spawned, by who was.
+pub(super) fn prompts<'a>(
+    history: &'a History,
+    events: &'a [Told],
+) -> impl Iterator<Item = (String, &'a str)> {
+    let rosters = history.rosters.iter().flat_map(|(_, roster)| &roster.members);
+    let told = rosters.filter_map(|member| Some((member.name.clone(), member.prompt.as_deref()?.trim())));
+    let spawned = spawns(events).filter_map(|(event, spawn)| {
+        Some((spawn.name, event.payload.tool_input().get("prompt").and_then(Value::as_str)?.trim()))
+    });
+    told.chain(spawned)
 }

@@ -4,9 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::drafts::{Copy, Draft, Drafts};
+use super::draft::{Copy, Draft, NOBODY};
+use super::drafts::Drafts;
 use super::entry::{Entry, Source};
-use super::material::{Material, spawns};
+use super::material::{Material, prompts, spawns};
+use super::owner::agents;
 use super::voice::Use;
 use super::voices::lead;
 use super::when::When;
@@ -19,13 +21,15 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
     let mut drafts = Drafts::default();
     sent(material, when).into_iter().for_each(|draft| drafts.push(draft));
     let history = &material.history;
+    let names = names(material);
+    let name = |id| named(&names, id);
     let mut copies: Vec<Copy<'_>> = Vec::new();
     for copy in &history.copies {
         let entry = &copy.entry;
         let told = entry.timestamp.as_deref().and_then(|time| when.ours(time));
         copies.push(Copy {
             recipient: &copy.inbox,
-            from: entry.from.as_deref().unwrap_or("unknown"),
+            from: name(entry.from.as_deref().unwrap_or(NOBODY)),
             summary: entry.summary.as_deref(),
             text: &entry.text,
             id: entry.message_id.as_deref(),
@@ -36,7 +40,7 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
     for heard in &material.voices.delivered {
         copies.push(Copy {
             recipient: &heard.recipient,
-            from: &heard.message.from,
+            from: name(&heard.message.from),
             summary: heard.message.summary.as_deref(),
             text: &heard.message.text,
             id: None,
@@ -44,9 +48,13 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
             source: Source::Transcript,
         });
     }
-    let prompts = prompts(material);
+    // A prompt comes to who is spawned as a message, and is told with its joining.
+    let prompts: HashSet<(String, &str)> = prompts(history, &material.events).collect();
+    let prompted: HashSet<&str> = prompts.iter().map(|(_, prompt)| *prompt).collect();
     for copy in &copies {
-        if prompts.contains(&(copy.recipient, copy.text.trim())) {
+        let text = copy.text.trim();
+        let is_its = || copy.recipient == NOBODY || prompts.contains(&(copy.recipient.to_owned(), text));
+        if prompted.contains(text) && is_its() {
             continue;
         }
         // Who sends the text of a notice as a message has said it, and nothing more.
@@ -56,7 +64,8 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
             && material.voices.all.iter().any(|voice| voice.by == copy.from);
         let is_told = drafts.take(copy, notice.as_ref())
             || drafts.take_quoted(copy)
-            || (is_known && drafts.has_taken(copy));
+            || (is_known && drafts.has_taken(copy))
+            || drafts.take_held(copy, notice.as_ref());
         if !is_told {
             drafts.push(Draft::of_copy(copy, notice));
         }
@@ -78,7 +87,7 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
         };
         let used = call.id.and_then(|id| uses.get(id));
         hooked.extend(call.id);
-        let from = call.who().map(str::to_owned).or_else(|| used.map(|used| used.by.clone()));
+        let from = call.who().map(str::to_owned).or_else(|| used.and_then(user));
         let mut draft = Draft::of_call(first.at.clone(), from, message, Source::Hook);
         draft.id = told.payload.tool_response().get("msg_id").and_then(Value::as_str).map(str::to_owned);
         draft.entry.unconfirmed = call.after.is_none();
@@ -94,7 +103,10 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
         let ruled = call.before.filter(|_| draft.entry.unconfirmed || refusal.is_some());
         let ruled = ruled.and_then(|before| Some((before, *held_back.get(before.id.as_str())?)));
         draft.entry.of = ruled.map(|(before, _)| before.id.clone());
-        draft.refuse(ruled.map(|(_, reason)| reason).or(refusal));
+        match (ruled, refusal) {
+            (Some((_, reason)), None) => draft.hold(reason),
+            _ => draft.refuse(ruled.map(|(_, reason)| reason).or(refusal)),
+        }
         drafts.push(draft);
     }
     for (id, used) in uses {
@@ -103,19 +115,40 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
         }
         if let Some(message) = Message::of(&used.input, &Value::Null) {
             let at = used.at.as_deref().and_then(|time| when.ours(time)).unwrap_or_else(|| when.end());
-            let mut draft = Draft::of_call(at, Some(used.by.clone()), message, Source::Transcript);
+            let mut draft = Draft::of_call(at, user(used), message, Source::Transcript);
             draft.entry.unconfirmed = used.result.is_none();
             draft.refuse(used.failure());
             drafts.push(draft);
         }
     }
     let lead = lead(&material.run);
+    let names = names(material);
     for draft in &mut drafts {
+        if let Some(to) = &mut draft.entry.to {
+            *to = named(&names, to).to_owned();
+        }
         // 2.1.47 answers a request without saying whom: it is the one who asked.
         draft.entry.to.get_or_insert_with(|| lead.to_owned());
     }
     drafts.sort_by(|a, b| a.entry.at.cmp(&b.entry.at));
     drafts
+}
+
+/// The agents' names by their ids: who has no name in the team is known to others by its id alone, and anybody may be
+/// addressed by it (2.1.328).
+fn names(material: &Material) -> HashMap<String, String> {
+    let spawned = spawns(&material.events).filter_map(|(_, spawn)| Some((spawn.agent_id?, spawn.name)));
+    let told = agents(&material.events).into_iter().map(|(id, name)| (id.to_owned(), name.to_owned()));
+    spawned.chain(told).collect()
+}
+
+fn named<'a>(names: &'a HashMap<String, String>, id: &'a str) -> &'a str {
+    names.get(id).map_or(id, String::as_str)
+}
+
+/// Who used a tool, where its transcript is somebody's.
+fn user(used: &Use) -> Option<String> {
+    (used.by != NOBODY).then(|| used.by.clone())
 }
 
 /// The events that the policy held back, and why.
@@ -131,17 +164,4 @@ fn speaks_for_itself(notice: &Notice, sender: &str) -> bool {
     let answers = matches!(notice.kind.as_str(), "shutdown_approved" | "shutdown_rejected");
     let asked = notice.request.as_deref().and_then(|id| id.rsplit_once('@')).map(|(_, name)| name);
     notice.from.as_deref().is_none_or(is_sender) && asked.filter(|_| answers).is_none_or(is_sender)
-}
-
-/// What teammates were told when they were spawned, by who was: it comes to them as a message, and is told with their
-/// joining.
-fn prompts(material: &Material) -> HashSet<(&str, &str)> {
-    let rosters = material.history.rosters.iter().flat_map(|(_, roster)| &roster.members);
-    let told = rosters.filter_map(|member| Some((member.name.as_str(), member.prompt.as_deref()?.trim())));
-    let spawned = spawns(&material.events).filter_map(|(event, spawn)| {
-        let prompt = event.payload.tool_input().get("prompt").and_then(Value::as_str)?;
-        let name = material.members.iter().find(|name| **name == spawn.name)?;
-        Some((name.as_str(), prompt.trim()))
-    });
-    told.chain(spawned).collect()
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::drafts::{Copy, Draft};
+use super::draft::{Copy, Draft};
 use crate::team::read_as;
 
 /// The pieces that quoting messages fall into, by their text.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::gone::Gone;
-use super::history::{File, task_id};
+use super::history::{File, owner_of, told_id};
 use super::material::{Material, spawns};
 use crate::archive::{Archive, Held};
 use crate::json;
@@ -61,11 +61,12 @@ impl State {
                 File::Config => self.roster(&bytes),
                 File::Inbox(owner) if path.ends_with(".json") => {
                     let mail = entries(&bytes).into_iter().flatten().map(|entry| entry.raw);
+                    let owner = owner_of(owner, &material.members);
                     self.inboxes.entry(owner.to_owned()).or_default().extend(mail);
                 }
                 File::Task(list, name) => {
                     if let Some(task) = Task::parse(name, &bytes) {
-                        self.tasks.insert(task_id(team, list, &task.id), task.raw);
+                        self.tasks.insert(told_id(team, list, &task), task.raw);
                     }
                 }
                 File::Inbox(_) | File::Other => {}

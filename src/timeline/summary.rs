@@ -51,7 +51,7 @@ impl Summary {
         tasks.dedup();
         Summary {
             run: run.run.clone(),
-            team: run.team.clone(),
+            team: run.name().map(str::to_owned),
             lead_session: run.lead_session.clone(),
             created_at: run.created_at.clone().or_else(|| run.team.is_none().then(|| run.started_at.clone())),
             started_at: run.started_at.clone(),

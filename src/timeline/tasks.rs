@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::entry::{Entry, Kind, Source};
 use super::history::task_id;
 use super::material::{Call, Material};
+use super::voice::Outcome;
 use crate::clock;
 use crate::payload::{Kind as Event, TaskUpdate};
 
@@ -29,6 +30,8 @@ struct Update<'a> {
     task: String,
     update: TaskUpdate,
     by: Option<String>,
+    /// Whether a hook told that it was done, and by then: else it only names who made a change that the files show.
+    is_told: bool,
 }
 
 /// Tells what became of each task. Trackers of 2.1.47 are no work and are left out.
@@ -127,9 +130,10 @@ fn from_creation(material: &Material, lives: &mut BTreeMap<String, Vec<Change>>)
 /// The tool calls that were carried out.
 fn updates(material: &Material) -> Vec<Update<'_>> {
     let read = |call: Call<'_>| -> Option<(TaskUpdate, Option<String>)> {
-        let after = call.after?;
-        let update = TaskUpdate::of(after.payload.tool_input(), after.payload.tool_response())?;
         let used = call.id.and_then(|id| material.voices.uses.get(id));
+        let is_done = used.is_some_and(|used| used.result == Some(Outcome::Done));
+        let told = call.after.or(call.before.filter(|_| is_done))?;
+        let update = TaskUpdate::of(told.payload.tool_input(), told.payload.tool_response())?;
         let by = call.who().map(str::to_owned).or_else(|| used.map(|used| used.by.clone()));
         (update.success != Some(false)).then_some((update, by))
     };
@@ -137,7 +141,9 @@ fn updates(material: &Material) -> Vec<Update<'_>> {
     let found = calls.filter_map(|call| {
         let (update, by) = read(call)?;
         let task = task_id(None, "", &update.task);
-        Some(Update { from: &call.first()?.at, until: &call.after?.at, task, update, by })
+        let from = &call.first()?.at;
+        let until = call.after.map_or(from, |after| &after.at);
+        Some(Update { from, until, task, update, by, is_told: call.after.is_some() })
     });
     found.collect()
 }
@@ -151,14 +157,19 @@ fn lay_over(life: &mut Vec<Change>, update: &Update<'_>) {
     let status = update.update.change.as_ref().map(|(_, to)| to).or(update.update.status.as_ref());
     let deletes = status.is_some_and(|status| status == "deleted");
     let owner = update.update.owner.as_ref();
+    let subject = update.update.subject.as_ref();
     // A change shows the call when it brought what the call asked for.
     let shows = |place: usize, life: &[Change]| {
         let (now, before) = (&life[place], place.checked_sub(1).map(|place| &life[place]));
-        let brought_status = status.is_none_or(|status| now.status.as_ref() == Some(status))
-            && (owner.is_some() || before.is_none_or(|before| before.status != now.status));
-        let brought_owner = owner.is_none_or(|owner| now.owner.as_deref().unwrap_or("") == owner)
-            && (status.is_some() || before.is_none_or(|before| before.owner != now.owner));
-        if deletes { now.status.is_none() } else { brought_status && brought_owner }
+        let brought = status.is_none_or(|status| now.status.as_ref() == Some(status))
+            && owner.is_none_or(|owner| now.owner.as_deref().unwrap_or("") == owner)
+            && subject.is_none_or(|subject| now.subject.as_ref() == Some(subject));
+        let differs = before.is_none_or(|before| {
+            (status.is_some() && before.status != now.status)
+                || (owner.is_some() && before.owner != now.owner)
+                || (subject.is_some() && before.subject != now.subject)
+        });
+        if deletes { now.status.is_none() } else { brought && differs }
     };
     // A hook that looked while the tool ran may have seen the change; one that looked afterwards saw it too, unless
     // a later change hid it.
@@ -177,7 +188,7 @@ fn lay_over(life: &mut Vec<Change>, update: &Update<'_>) {
         change.sources.insert(0, Source::Hook);
         return;
     }
-    if status.is_none() && owner.is_none() {
+    if !update.is_told || (status.is_none() && owner.is_none() && subject.is_none()) {
         return;
     }
     let place = life.iter().position(|change| change.at.as_str() >= update.from).unwrap_or(life.len());
@@ -191,12 +202,12 @@ fn lay_over(life: &mut Vec<Change>, update: &Update<'_>) {
         owner: owner
             .cloned()
             .map_or_else(|| before.owner.clone(), |owner| (!owner.is_empty()).then_some(owner)),
-        subject: before.subject.clone(),
+        subject: subject.cloned().or_else(|| before.subject.clone()),
         actor: update.by.clone(),
         sources: vec![Source::Hook],
         deleted: deletes,
     };
-    if added.status != before.status || added.owner != before.owner {
+    if added.status != before.status || added.owner != before.owner || added.subject != before.subject {
         life.insert(place, added);
     }
 }
@@ -212,7 +223,14 @@ fn tell(id: &str, changes: &[Change], material: &Material) -> Vec<Entry> {
         });
         let erased_with_team =
             change.status.is_none() && !change.deleted && vanished_at(material, &change.at);
+        // A session that is resumed finds the tasks that were made before.
+        let is_found = material.run.continues.is_some()
+            && before.is_none()
+            && change.actor.is_none()
+            && change.sources == [Source::Snapshot]
+            && change.at == material.run.started_at;
         let kind = match (&was, change.status.as_deref()) {
+            (None, Some(_)) if is_found => Kind::TaskChanged,
             (None, Some(_)) => Kind::TaskCreated,
             (_, None) if change.deleted => Kind::TaskDeleted,
             (_, None) => Kind::TaskErased,
@@ -221,12 +239,15 @@ fn tell(id: &str, changes: &[Change], material: &Material) -> Vec<Entry> {
             _ => Kind::TaskChanged,
         };
         if !same && !erased_with_team {
-            let mut entry = Entry::new(&change.at, kind, actor(change, before, kind), Source::Snapshot);
+            let by = if is_found { "client".to_owned() } else { actor(change, before, kind) };
+            let mut entry = Entry::new(&change.at, kind, by, Source::Snapshot);
             entry.task = Some(id.to_owned());
             entry.summary.clone_from(&change.subject);
             entry.from_status = was;
             entry.to_status.clone_from(&change.status);
             entry.owner = Some(change.owner.clone());
+            entry.renamed =
+                before.is_some_and(|before| before.status == change.status && before.owner == change.owner);
             entry.sources.clone_from(&change.sources);
             told.push(entry);
         }

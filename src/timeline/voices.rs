@@ -1,20 +1,16 @@
 //! Transcripts of a run: whose each is, what was delivered to it, and which tools it used.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use serde_json::Value;
-
-use super::Told;
+use super::owner::{Names, agent_of};
 use super::voice::{Cost, Heard, Outcome, Use, Voice};
-use crate::archive::{Archive, RunRecord, SessionRole};
+use crate::archive::{Archive, RunRecord};
 use crate::clock::{self, Time};
 use crate::error::Result;
-use crate::event::{ActorKind, LEAD};
+use crate::event::LEAD;
 use crate::fs;
-use crate::json;
-use crate::payload::Kind;
 use crate::team::{Record, Said, Spent, records};
 
 /// What the transcripts of a run say.
@@ -70,12 +66,7 @@ impl Span {
 }
 
 /// Reads a run's transcripts: those in the archive, and those that the client still has, whichever are longer.
-pub fn voices(
-    archive: &Archive,
-    run: &RunRecord,
-    events: &[Told],
-    is_member: impl Fn(&str) -> bool,
-) -> Voices {
+pub(super) fn voices(archive: &Archive, run: &RunRecord, names: &Names<'_>) -> Voices {
     let mut voices = Voices::default();
     let kept = archive.kept(&run.run);
     let live: BTreeMap<String, u64> = archive
@@ -84,7 +75,6 @@ pub fn voices(
         .filter_map(|path| Some((path.to_str()?.to_owned(), path.symlink_metadata().ok()?.len())))
         .collect();
     let paths: BTreeSet<&String> = kept.keys().chain(live.keys()).collect();
-    let agents = agents(events);
     let mut seen = HashSet::new();
     // The archive's, where the client has no more of it.
     let object = |path: &str| {
@@ -94,10 +84,10 @@ pub fn voices(
     for path in paths.iter().filter(|path| path.ends_with(".jsonl")) {
         let meta = path.replace(".jsonl", ".meta.json");
         let meta = paths.contains(&meta).then(|| note(archive, &meta, object(&meta)).ok()).flatten();
-        let owner = owner(run, Path::new(path), meta.as_deref(), &agents, &is_member);
         match read(archive, path, object(path)) {
             Ok(records) => {
-                let voice = Voice { by: owner, agent: agent_of(Path::new(path)).to_owned() };
+                let by = names.owner(Path::new(path), meta.as_deref(), &records);
+                let voice = Voice { by, agent: agent_of(Path::new(path)).to_owned() };
                 voices.take(&voice, records, &mut seen);
                 voices.all.push(voice);
             }
@@ -131,55 +121,6 @@ fn note(archive: &Archive, path: &str, object: Option<&str>) -> Result<Vec<u8>> 
         None => fs::open_regular(Path::new(path))?.take(NOTE).read_to_end(&mut bytes)?,
     };
     Ok(bytes)
-}
-
-/// Names by agent id, as the hooks told them.
-fn agents(events: &[Told]) -> HashMap<&str, &str> {
-    let mut agents = HashMap::new();
-    for event in events {
-        let starts = matches!(event.kind, Kind::SubagentStart | Kind::SubagentStop);
-        let named =
-            event.actor.kind == ActorKind::Teammate || (starts && event.actor.kind == ActorKind::Subagent);
-        if let (true, Some(id), Some(name)) = (named, &event.actor.id, &event.actor.name) {
-            agents.insert(id.as_str(), name.as_str());
-        }
-    }
-    agents
-}
-
-fn stem(path: &Path) -> &str {
-    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
-}
-
-/// Whether it is an agent's transcript and not a session's.
-fn is_agent_s(path: &Path) -> bool {
-    stem(path).starts_with("agent-")
-}
-
-/// The id of the agent or session that a transcript is named after.
-fn agent_of(path: &Path) -> &str {
-    let name = stem(path);
-    name.strip_prefix("agent-").unwrap_or(name)
-}
-
-/// Whose transcript this is.
-fn owner(
-    run: &RunRecord,
-    path: &Path,
-    meta: Option<&[u8]>,
-    agents: &HashMap<&str, &str>,
-    is_member: &impl Fn(&str) -> bool,
-) -> String {
-    let id = agent_of(path);
-    if !is_agent_s(path) {
-        let session = run.sessions.iter().find(|session| session.id == id);
-        let pane = session.filter(|session| session.role == SessionRole::Pane);
-        return pane.and_then(|pane| pane.name.clone()).unwrap_or_else(|| lead(run).to_owned());
-    }
-    let meta: Value = meta.and_then(json::lenient).unwrap_or(Value::Null);
-    let told = |key: &str| meta.get(key).and_then(Value::as_str);
-    let by_meta = told("name").or(told("agentType")).filter(|name| is_member(name));
-    by_meta.or_else(|| agents.get(id).copied()).or(told("agentType")).unwrap_or("unknown").to_owned()
 }
 
 /// The lead's name: a session without a team has no `team-lead`.

@@ -30,7 +30,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("archive", &["clock", "error", "event", "fs", "json", "team", "veil"]),
     ("policy", &["clock", "config", "event", "payload", "team"]),
     ("gatekeeper", &["archive", "clock", "config", "event", "fs", "json", "payload", "policy", "team", "ui"]),
-    ("identity", &["archive", "clock", "event", "fs", "json", "payload", "process"]),
+    ("identity", &["archive", "clock", "event", "fs", "json", "payload", "process", "team"]),
     ("response", &["payload"]),
     (
         "recorder",
@@ -132,6 +132,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "restore",
             "settings",
             "status",
+            "team",
             "timeline",
             "ui",
             "verify",

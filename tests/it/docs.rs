@@ -149,6 +149,50 @@ fn the_formats_name_every_key_of_the_doctor_s_answer() {
 }
 
 #[test]
+fn the_readme_and_the_formats_name_every_command_that_speaks_json() {
+    let (readme, formats) = (page("README.md"), page("docs/formats.md"));
+    let (_, after) = readme.split_once("What is shown is in UTC. ").unwrap();
+    let (listed, _) = after.split_once(" have `--json` for").unwrap();
+    let mut found = 0;
+    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/man")).unwrap() {
+        let path = entry.unwrap().path();
+        let man = std::fs::read_to_string(&path).unwrap();
+        if !man.contains("\n\\fB\\-\\-json\\fR\n") {
+            continue;
+        }
+        found += 1;
+        let name = path.file_stem().unwrap().to_str().unwrap().strip_prefix("teamkeep-").unwrap();
+        let name = name.replacen("policy-", "policy ", 1);
+        assert!(listed.contains(&format!("`{name}`")), "README.md does not say that {name} has --json");
+        // The lines of the log and the report have parts or pages that are named otherwise.
+        let told =
+            ["log", "report"].contains(&name.as_str()) || formats.contains(&format!("`{name} --json`"));
+        assert!(told, "docs/formats.md does not tell of {name} --json");
+    }
+    assert_eq!(found, listed.matches('`').count() / 2, "{listed}");
+}
+
+#[test]
+fn the_formats_name_every_key_of_what_the_policy_shows() {
+    let formats = page("docs/formats.md");
+    let (_, part) = formats.split_once("## `policy show --json`\n").unwrap();
+    let part = part.split("\n## ").next().unwrap();
+    let stage = super::stage::Stage::new();
+    let place = stage.home().join("parser/.claude");
+    std::fs::create_dir_all(&place).unwrap();
+    std::fs::write(place.join("teamkeep.toml"), "[[policy.completion-check.check]]\nrun = \"true\"\n")
+        .unwrap();
+    let answer: serde_json::Value = serde_json::from_str(&stage.told(&["policy", "show", "--json"])).unwrap();
+    let mut found = std::collections::BTreeSet::new();
+    keys(&answer, &mut found);
+    assert!(found.contains("standing") && found.contains("message"), "{found:?}");
+    let words: Vec<&str> = part.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    for key in found {
+        assert!(words.contains(&key.as_str()), "docs/formats.md does not name {key}");
+    }
+}
+
+#[test]
 fn the_examples_of_the_policy_s_page_are_sound() {
     let policy = page("docs/policy.md");
     let examples: Vec<&str> =
@@ -175,7 +219,9 @@ fn ci_runs_the_test_command_of_the_readme() {
     let (_, after) = readme.split_once("## Working on it").unwrap();
     let command = after.split("```sh\n").nth(1).unwrap().lines().next().unwrap();
     assert!(command.starts_with("cargo test"), "{command}");
-    assert!(page(".ci/run").lines().any(|line| line == command), ".ci/run does not run {command}");
+    let ci = page(".ci/run");
+    assert!(ci.lines().any(|line| line == command), ".ci/run does not run {command}");
+    assert!(ci.contains("\nexport TEAMKEEP_NEED_BROWSER=1\n"), "nothing is left out there");
 }
 
 #[test]
@@ -212,7 +258,14 @@ fn the_readme_and_the_manifest_name_the_license_that_is_there() {
 #[test]
 fn the_formats_name_every_part_of_the_store() {
     let formats = page("docs/formats.md");
-    for part in ["log/.lock", "log/.pruned", "sessions/.lock", "installs/lock", "transcripts.json"] {
+    for part in [
+        "log/.lock",
+        "log/.pruned",
+        "policy/.<run>.lock",
+        "sessions/.lock",
+        "installs/lock",
+        "transcripts.json",
+    ] {
         assert!(formats.contains(&format!("{part} ")) || formats.contains(&format!("`{part}`")), "{part}");
     }
 }

@@ -152,7 +152,7 @@ fn a_client_that_hangs_or_prints_nonsense_is_unknown_and_so_is_what_depends_on_i
     // A pipe that nobody writes to: the client waits for its own words.
     assert!(std::process::Command::new("mkfifo").arg(home.at("bin/claude.says")).status().unwrap().success());
     let said = home.ok("doctor --json");
-    assert_eq!(said.err, "waiting for `claude --version`, 5 seconds at most\n");
+    assert_eq!(said.err, "waiting for `claude --version`, 10 seconds at most\n");
     assert!(said.out.contains("`claude --version` gave no answer"), "{}", said.out);
 }
 

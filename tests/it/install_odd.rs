@@ -41,25 +41,60 @@ fn a_broken_file_is_refused_and_left_alone() {
 }
 
 #[test]
-fn hooks_in_a_file_that_the_client_will_skip_are_no_success() {
-    let home = Home::with("{\n  // mine\n  \"disableAllHooks\": true\n}\n");
-    let said = home.run("install");
-    assert_eq!(said.code, Some(1));
+fn what_is_no_json_even_without_its_comments_is_refused_and_can_be_left() {
+    for broken in ["{ // one\n \"a\": \"\u{1}\"}", "{\n\u{a0}\"a\": 1}"] {
+        let home = Home::with(broken);
+        for command in ["install", "install --dry-run"] {
+            let said = home.run(command);
+            assert_eq!(said.code, Some(1));
+            assert!(
+                said.err.starts_with("teamkeep: cannot edit ~/.claude/settings.json: line 2: "),
+                "{}",
+                said.err
+            );
+            assert_eq!(home.read(), broken);
+        }
+        // Who wants to leave is not kept by it.
+        let home = Home::with("{\n  \"a\": 1\n}\n");
+        home.ok("install");
+        let broken = home.read().replace("\"a\": 1", "\"a\": \"\t\"");
+        home.write(&broken);
+        home.ok("uninstall");
+        assert_eq!(home.read(), "{\n  \"a\": \"\t\"\n}\n");
+    }
+}
+
+#[test]
+fn hooks_in_a_file_that_the_client_will_skip_are_installed_with_a_warning() {
+    let mine = "{\n  // mine\n  \"disableAllHooks\": true // for now\n}\n";
+    let home = Home::with(mine);
+    assert!(
+        home.ok("install --dry-run")
+            .err
+            .contains("\nwarning: the hooks in ~/.claude/settings.json do not run: ")
+    );
+    let said = home.ok("install");
     let last: Vec<&str> = said.err.lines().skip_while(|line| !line.starts_with("warning: ")).collect();
     assert_snapshot!(last.join("\n"), @"
     warning: no hook runs while `disableAllHooks` is true in ~/.claude/settings.json
-    teamkeep: the hooks in ~/.claude/settings.json do not run: line 2: a comment, which the client does not read: it skips the whole file
+    warning: the hooks in ~/.claude/settings.json do not run: line 2: a comment, which the client does not read: it skips the whole file
     hint: ${EDITOR:-vi} +2 ~/.claude/settings.json
     ");
-    let again = home.run("install");
-    assert_eq!(again.code, Some(1));
-    assert_snapshot!(again.err, @"
+    assert!(
+        home.read().starts_with("{\n  // mine\n  \"disableAllHooks\": true, // for now\n"),
+        "{}",
+        home.read()
+    );
+    assert_snapshot!(home.ok("install").err, @"
     warning: no hook runs while `disableAllHooks` is true in ~/.claude/settings.json
-    teamkeep: the hooks in ~/.claude/settings.json do not run: line 2: a comment, which the client does not read: it skips the whole file
+    warning: the hooks in ~/.claude/settings.json do not run: line 2: a comment, which the client does not read: it skips the whole file
     hint: ${EDITOR:-vi} +2 ~/.claude/settings.json
     ");
-    assert_eq!(home.run("install --dry-run").code, Some(1));
-    home.write(&home.read().replace("  // mine\n", ""));
+    home.ok("uninstall");
+    assert_eq!(home.read(), mine);
+    home.ok("install");
+    let strict = home.read().replace("  // mine\n", "").replace(" // for now", "");
+    home.write(&strict);
     assert!(home.ok("install").err.starts_with("nothing to do: "));
 }
 

@@ -36,7 +36,10 @@ impl Clone {
     pub fn command(&self, script: &str, args: &[&str]) -> Command {
         let mut command = Command::new("/bin/sh");
         // Both streams as one: the script speaks on stdout, the program on stderr.
-        command.args(["-c", "exec /bin/sh \"$0\" \"$@\" >&2"]).arg(self.at(script)).args(args);
+        command
+            .args(["-c", "exec \"${INSTALL_SH:-/bin/sh}\" \"$0\" \"$@\" >&2"])
+            .arg(self.at(script))
+            .args(args);
         command.env_clear().current_dir(&self.dir);
         command.env("HOME", &self.dir).env("TEAMKEEP_NOW", "2026-02-03T04:05:06.789Z");
         let search =

@@ -222,7 +222,7 @@ fn nothing_to_show_is_no_failure() {
         String::from_utf8(output.stderr).unwrap()
     };
     for args in [&["--json"][..], &["-n", "3"], &["--event", "Stop"]] {
-        assert!(said(home.path(), args).starts_with("nothing is on record yet; `teamkeep install` adds"));
+        assert!(said(home.path(), args).starts_with("nothing is on record yet; `teamkeep doctor` says"));
     }
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "and nothing is made");
     assert_eq!(said(store().path(), &["--event", "Stop"]), "no events match\n");

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
+mod addressed;
+mod altered;
 mod architecture;
 mod asked;
 mod bad_input;
@@ -13,12 +15,14 @@ mod bundle_traces;
 mod captures;
 mod completion;
 mod crashes;
+mod crashes_old;
 mod damage;
 mod docs;
 mod doctor;
 mod doctor_hooks;
 mod doctor_record;
 mod doctor_settings;
+mod erasing;
 mod help;
 mod home;
 mod html;
@@ -31,6 +35,7 @@ mod install_sh;
 mod install_sh_beside;
 mod install_sh_pages;
 mod install_sh_stage;
+mod install_sh_tools;
 mod live;
 mod log;
 mod man;
@@ -79,6 +84,7 @@ mod restore_files;
 mod restore_refused;
 mod restore_traces;
 mod restore_undo;
+mod resumed;
 mod runs;
 mod runs_ended;
 mod runs_stage;
@@ -86,6 +92,7 @@ mod settings_own;
 mod settings_text;
 mod show_diff;
 mod sightings;
+mod spelled;
 mod stage;
 mod status;
 mod story;

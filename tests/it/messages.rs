@@ -56,6 +56,31 @@ fn a_broadcast_is_told_once_with_all_its_copies() {
 }
 
 #[test]
+fn a_message_to_a_name_that_no_file_may_have_is_told_once() {
+    for (names, owner) in [(vec!["al.an", "Zoë K."], "al.an"), (vec!["al.an", "al-an"], "al-an")] {
+        let stage = Stage::new();
+        let lead = Lead::of(&stage, SESSION);
+        lead.roster(1_000, &names);
+        lead.start("startup");
+        for (id, to, file) in [("u1", names[0], "al-an"), ("u2", names[1], "Zo--K-")] {
+            let file = if to == "al-an" { to } else { file };
+            let input = json!({"to": to, "message": format!("to {to}")});
+            lead.before(id, "SendMessage", &input, json!({}));
+            lead.inbox(file, json!([mail("team-lead", &format!("to {to}"), &stage.last())]));
+            lead.after(id, "SendMessage", &input, json!({"success": true}), json!({}));
+        }
+        let entries = stage.replay("latest");
+        let told: Vec<&Value> = entries.iter().filter(|entry| entry["kind"] == "message").collect();
+        assert_eq!(told.iter().map(|entry| &entry["to"]).collect::<Vec<_>>(), names, "{told:?}");
+        assert!(told.iter().all(|entry| sources(entry) == ["hook", "inbox"]), "{told:?}");
+        for moment in [&[][..], &["--at", "+1h"]] {
+            let shown = stage.show(&[&["latest"], moment].concat());
+            assert!(shown["inboxes"][owner][0]["text"].is_string(), "{shown}");
+        }
+    }
+}
+
+#[test]
 fn the_same_text_sent_twice_is_told_twice() {
     let stage = Stage::new();
     let lead = team(&stage);

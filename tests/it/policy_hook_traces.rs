@@ -61,6 +61,26 @@ fn whom_no_hook_names_the_transcripts_name_in_the_story_of_a_verdict() {
 }
 
 #[test]
+fn what_went_out_though_it_was_held_back_is_told_as_sent() {
+    let stage = Stage::judging();
+    Trace::read("v328-panes", BEGAN).answers(&stage);
+    stage.finish();
+    let entries = stage.replay("latest");
+    let kinds = ["message-refused", "shutdown-approved", "shutdown-rejected"];
+    let by_bob = |entry: &&Value| entry["actor"] == "bob" && kinds.iter().any(|kind| entry["kind"] == *kind);
+    let told: Vec<&Value> = entries.iter().filter(by_bob).collect();
+    let [answer] = told[..] else { panic!("{told:?}") };
+    assert_eq!(answer["kind"], "shutdown-approved", "no hook saw it happen, and the lead's inbox has it");
+    assert_eq!(answer["sources"], json!(["hook", "inbox", "transcript"]));
+    for key in ["automatic", "unconfirmed", "refusal", "of"] {
+        assert!(answer.get(key).is_none(), "{key}: {answer}");
+    }
+    assert_eq!(stage.teams()[0]["messages"], 13);
+    let blocks = entries.iter().filter(|entry| entry["decision"] == "block");
+    assert_eq!(blocks.map(|entry| &entry["actor"]).collect::<Vec<_>>(), ["team-lead", "bob"]);
+}
+
+#[test]
 fn a_team_without_tasks_is_warned_and_never_held_back() {
     let stage = Stage::judging();
     let answers = Trace::read("v328-notasks", BEGAN).answers(&stage);

@@ -41,6 +41,29 @@ fn a_run_that_names_no_process_is_not_closed() {
 }
 
 #[test]
+fn every_team_that_a_session_led_ends_with_it() {
+    let stage = Stage::new();
+    let lead = Lead::named(&stage, ONE, "first");
+    lead.roster(1_000, &["alice"]);
+    lead.start("startup");
+    // Its memory goes with the later one (2.1.47, where a teammate was spawned into a team that was not there).
+    let later = Lead::named(&stage, ONE, "later");
+    later.roster(2_000, &["alice"]);
+    let made = json!({"team_name": "later"});
+    lead.tool("t1", "TeamCreate", &made, made.clone());
+    Lead::named(&stage, TWO, "other").roster(3_000, &[]);
+    lead.end("clear");
+    assert_eq!(rows(&stage.teams(), "ended_by"), [&Value::Null; 3]);
+    lead.end("prompt_input_exit");
+    let teams = stage.teams();
+    let mut ended: Vec<_> =
+        teams.iter().map(|team| (team["team"].as_str(), team["ended_by"].as_str())).collect();
+    ended.sort_unstable();
+    let by_session = Some("session-end");
+    assert_eq!(ended, [(Some("first"), by_session), (Some("later"), by_session), (Some("other"), None)]);
+}
+
+#[test]
 fn a_session_that_starts_again_does_not_close_its_own_run() {
     let stage = Stage::new();
     let lead = Lead::of(&stage, ONE);

@@ -167,3 +167,35 @@ fn an_erased_team_is_told_with_the_reason_in_brackets() {
     assert_eq!(only(&stage.replay("latest"), "team-erased")["summary"], "session-end");
     stage.finish();
 }
+
+#[test]
+fn a_task_that_is_renamed_is_told_so_and_by_whom() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    lead.task("1", "pending", None);
+    lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
+    let inputs = [
+        json!({"taskId": "1", "subject": "Lexer"}),
+        json!({"taskId": "1", "description": "in words"}),
+        json!({"taskId": "1", "subject": "Parser", "owner": "bob"}),
+    ];
+    // The first two at once: each sees what both brought.
+    lead.before("u1", "TaskUpdate", &inputs[0], json!({}));
+    lead.before("u2", "TaskUpdate", &inputs[1], json!({}));
+    stage.write(
+        &format!("tasks/{}/1.json", lead.team),
+        json!({"id": "1", "subject": "Lexer", "description": "in words", "status": "pending"}),
+    );
+    lead.after("u2", "TaskUpdate", &inputs[1], json!({"success": true}), json!({}));
+    lead.after("u1", "TaskUpdate", &inputs[0], json!({"success": true}), json!({}));
+    lead.before("u3", "TaskUpdate", &inputs[2], json!({}));
+    stage.write(
+        &format!("tasks/{}/1.json", lead.team),
+        json!({"id": "1", "subject": "Parser", "status": "pending", "owner": "bob"}),
+    );
+    lead.after("u3", "TaskUpdate", &inputs[2], json!({"success": true}), json!({}));
+    let told = stage.told(&["replay", "--kind", "task-changed"]);
+    let told: Vec<&str> =
+        told.lines().filter_map(|line| line.split_once("team-lead ")).map(|(_, what)| what).collect();
+    assert_eq!(told, ["renamed task 1: Lexer", "gave task 1 to bob: Parser"]);
+}

@@ -8,13 +8,13 @@ use teamkeep::timeline::state;
 use super::reenact::{Files, Trace, local};
 use super::stage::Stage;
 
-const V47: (&str, &str) = ("v47-inprocess", "2026-11-20T04:37:57.500Z");
-const V177: (&str, &str) = ("v177-inprocess", "2026-11-20T04:39:22.700Z");
-const V328: (&str, &str) = ("v328-inprocess", "2026-11-20T04:40:41.150Z");
-const PANES: (&str, &str) = ("v328-panes", "2026-11-20T04:41:53.770Z");
+pub const V47: (&str, &str) = ("v47-inprocess", "2026-11-20T04:37:57.500Z");
+pub const V177: (&str, &str) = ("v177-inprocess", "2026-11-20T04:39:22.700Z");
+pub const V328: (&str, &str) = ("v328-inprocess", "2026-11-20T04:40:41.150Z");
+pub const PANES: (&str, &str) = ("v328-panes", "2026-11-20T04:41:53.770Z");
 const NOTASKS: (&str, &str) = ("v328-notasks", "2026-11-20T04:43:10.860Z");
 const HEADLESS: (&str, &str) = ("v328-headless", "2026-11-20T05:15:34.240Z");
-const GC: (&str, &str) = ("v328-gc", "2026-11-20T04:54:29.340Z");
+pub const GC: (&str, &str) = ("v328-gc", "2026-11-20T04:54:29.340Z");
 
 /// Every recorded run.
 pub const ALL: [(&str, &str); 7] = [V47, V177, V328, PANES, NOTASKS, HEADLESS, GC];
@@ -24,14 +24,18 @@ pub struct Told {
     pub stage: Stage,
     pub trace: Trace,
     jobs: usize,
-    entries: Vec<Value>,
+    pub entries: Vec<Value>,
     show: Value,
     team: Value,
 }
 
 pub fn play((name, began): (&str, &'static str), jobs: usize) -> Told {
+    play_again(Trace::read(name, began), jobs)
+}
+
+/// Plays a run that was altered beforehand.
+pub fn play_again(trace: Trace, jobs: usize) -> Told {
     let stage = Stage::new();
-    let trace = Trace::read(name, began);
     trace.play(&stage, jobs);
     stage.finish();
     // What is told is told from the archive: the client removes its transcripts, too.
@@ -46,12 +50,7 @@ pub fn play((name, began): (&str, &'static str), jobs: usize) -> Told {
 /// Plays a run and holds what is told of it against the truth.
 fn check(run: (&str, &'static str), jobs: usize, ended_by: &str) {
     let told = play(run, jobs);
-    told.messages();
-    told.members();
-    told.tasks();
-    told.counts(ended_by);
-    let at: Vec<&str> = told.entries.iter().map(|entry| text(entry, "at")).collect();
-    assert!(at.is_sorted());
+    told.check(ended_by);
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
@@ -67,6 +66,16 @@ fn is_message(entry: &Value) -> bool {
 type Message = (String, String, String, String, String);
 
 impl Told {
+    /// Holds what is told against the truth.
+    pub fn check(&self, ended_by: &str) {
+        self.messages();
+        self.members();
+        self.tasks();
+        self.counts(ended_by);
+        let at: Vec<&str> = self.entries.iter().map(|entry| text(entry, "at")).collect();
+        assert!(at.is_sorted());
+    }
+
     fn truth(&self, part: &str) -> impl Iterator<Item = (&String, &Value)> {
         let teams = self.trace.truth[part].as_object().unwrap();
         teams.values().flat_map(|team| team.as_object().unwrap())

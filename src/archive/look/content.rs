@@ -32,7 +32,7 @@ impl Look<'_> {
         let mut pauses = PAUSES.iter();
         loop {
             let read_at = clock::file_time();
-            let read = fs::read_steady(&client.join(path), self.archive.largest)?;
+            let read = fs::read_steady(&client.join(&*self.scan.place(path)), self.archive.largest)?;
             let cut = json && serde_json::from_slice::<serde::de::IgnoredAny>(&read.bytes).is_err();
             let stamp = Stamp::of(&read.metadata);
             let known = self.index.files.get(path).is_some_and(|seen| seen.matches(&stamp));

@@ -245,7 +245,7 @@ impl Player<'_> {
         let material = self.score.material;
         let keys = self.screen.is_typed() && !is_last;
         let view = View {
-            team: material.run.team.as_deref().unwrap_or("(no team)"),
+            team: material.run.name().unwrap_or("(no team)"),
             started_at: &material.run.started_at,
             now: self.now,
             played: (self.now - first).num_milliseconds() as f64 / all,

@@ -1,0 +1,34 @@
+//! What a team's directory is called while the client erases it.
+
+/// What stands between the team's name and the UUID.
+const MARK: &str = ".deleted-";
+
+/// Says whose directory this is, when the client (2.1.328) has renamed it and is about to remove it: `NAME.deleted-UUID`.
+pub fn erasing(directory: &str) -> Option<&str> {
+    let (name, uuid) = directory.rsplit_once(MARK)?;
+    let groups: Vec<&str> = uuid.split('-').collect();
+    let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
+    let is_hex = |group: &&str| group.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (!name.is_empty() && lengths == [8, 4, 4, 4, 12] && groups.iter().all(is_hex)).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_name_with_the_clients_own_ending_is_a_directory_that_is_being_erased() {
+        let erased = erasing("session-caa6ae01.deleted-473501be-525d-43fb-9bf6-86c251f4f63d");
+        assert_eq!(erased, Some("session-caa6ae01"));
+        for other in [
+            "session-caa6ae01",
+            "notes.deleted-yesterday",
+            "a.deleted-473501be-525d-43fb-9bf6-86c251f4f63",
+            "a.deleted-473501bx-525d-43fb-9bf6-86c251f4f63d",
+            ".deleted-473501be-525d-43fb-9bf6-86c251f4f63d",
+            "a.deleted-473501be-525d-43fb-9bf6-86c251f4f63d.old",
+        ] {
+            assert_eq!(erasing(other), None, "{other}");
+        }
+    }
+}

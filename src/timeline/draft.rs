@@ -1,0 +1,212 @@
+//! A message while its sources are put together.
+
+use super::entry::{Entry, Kind, Source};
+use crate::payload::{Message, MessageKind};
+use crate::team::{Notice, mailbox};
+
+/// Who is named where nothing names anybody.
+pub(super) const NOBODY: &str = "unknown";
+
+/// A message while its sources are put together.
+pub(super) struct Draft {
+    pub entry: Entry,
+    /// The client's id, from 2.1.328 on.
+    pub id: Option<String>,
+    /// The inboxes and transcripts that it was already found in: each of them holds one message once.
+    pub found: Vec<(Source, String)>,
+    /// Whether the sender is known.
+    signed: bool,
+    /// Whether it was seen to be sent; else there are only copies of it.
+    pub sent: bool,
+    /// What it was before the policy held it back, where only the policy says that it never went out.
+    pub held: Option<Kind>,
+}
+
+/// One copy of a message, at its recipient.
+pub(super) struct Copy<'a> {
+    pub recipient: &'a str,
+    pub from: &'a str,
+    pub summary: Option<&'a str>,
+    pub text: &'a str,
+    pub id: Option<&'a str>,
+    /// When it was sent, by our clock as far as it can be told.
+    pub at: String,
+    pub source: Source,
+}
+
+impl Draft {
+    pub fn of_call(at: String, from: Option<String>, message: Message, source: Source) -> Draft {
+        let kind = match &message.kind {
+            MessageKind::Plain | MessageKind::Other(_) => Kind::Message,
+            MessageKind::ShutdownRequest => Kind::ShutdownRequested,
+            MessageKind::ShutdownResponse { approve: true } => Kind::ShutdownApproved,
+            MessageKind::ShutdownResponse { approve: false } => Kind::ShutdownRejected,
+        };
+        let asked = message.asked().map(str::to_owned);
+        let answers = matches!(message.kind, MessageKind::ShutdownResponse { .. });
+        let from = from.or(asked.filter(|_| answers));
+        let signed = from.is_some();
+        let mut entry = Entry::new(at, kind, from.unwrap_or_else(|| NOBODY.to_owned()), source);
+        entry.to = message.to;
+        entry.summary = message.summary;
+        entry.text = Some(message.text);
+        entry.request = message.request;
+        entry.message = Some(match message.kind {
+            MessageKind::Plain if entry.to.as_deref() == Some("*") => "broadcast".to_owned(),
+            MessageKind::Plain => "message".to_owned(),
+            MessageKind::ShutdownRequest => "shutdown_request".to_owned(),
+            MessageKind::ShutdownResponse { .. } => "shutdown_response".to_owned(),
+            MessageKind::Other(word) => word,
+        });
+        Draft { entry, id: None, found: Vec::new(), signed, sent: true, held: None }
+    }
+
+    /// Marks a message that never went out. It has no copies.
+    pub fn refuse(&mut self, why: Option<&str>) {
+        if let Some(why) = why {
+            self.entry.kind = Kind::MessageRefused;
+            self.entry.unconfirmed = false;
+            self.entry.refusal = Some(why.to_owned());
+        }
+    }
+
+    /// Marks a message that the policy held back; where it has a copy, it went out all the same.
+    pub fn hold(&mut self, why: &str) {
+        self.held = Some(self.entry.kind);
+        self.refuse(Some(why));
+    }
+
+    /// Takes back that it was held back.
+    pub fn release(&mut self) {
+        if let Some(kind) = self.held.take() {
+            self.entry.kind = kind;
+            self.entry.refusal = None;
+            self.entry.of = None;
+        }
+    }
+
+    /// A message that only its copy tells of: the client's own, or one whose hook nobody saw.
+    pub fn of_copy(copy: &Copy<'_>, notice: Option<Notice>) -> Draft {
+        let word = notice.as_ref().map_or_else(|| "message".to_owned(), |notice| notice.kind.clone());
+        let kind = kind_of(&word).unwrap_or(Kind::Message);
+        let mut entry = Entry::new(copy.at.clone(), kind, copy.from, copy.source);
+        entry.to = Some(copy.recipient.to_owned());
+        entry.summary = copy.summary.map(str::to_owned);
+        entry.text = Some(copy.text.to_owned());
+        if let Some(notice) = notice {
+            entry.automatic = word != "shutdown_request" && !word.starts_with("plan_approval");
+            entry.task = notice.task;
+            if kind_of(&word).is_some() {
+                entry.text = Some(notice.text.unwrap_or_default());
+                entry.summary = None;
+            }
+            entry.request = notice.request;
+        }
+        entry.message = Some(word);
+        let found = vec![(copy.source, copy.recipient.to_owned())];
+        Draft { entry, id: copy.id.map(str::to_owned), found, signed: true, sent: false, held: None }
+    }
+
+    /// Whether nothing speaks against this copy being one of this message, whatever it says.
+    fn may_have(&self, copy: &Copy<'_>) -> bool {
+        let known =
+            |(source, recipient): &(Source, String)| *source == copy.source && recipient == copy.recipient;
+        (self.entry.kind != Kind::MessageRefused || self.held.is_some()) && !self.found.iter().any(known)
+    }
+
+    /// Whether this copy has the message's id; else its sender, recipient and text.
+    pub fn says(&self, copy: &Copy<'_>) -> bool {
+        let same = match (self.id.as_deref(), copy.id) {
+            (Some(id), Some(other)) => id == other,
+            _ => {
+                self.is_from(copy.from)
+                    && self.lies_at(copy)
+                    && self.entry.text.as_deref().map(str::trim) == Some(copy.text.trim())
+            }
+        };
+        same && self.may_have(copy)
+    }
+
+    /// Whether this copy is the client's notice of this request to stop, or of this answer.
+    pub fn is_told_by(&self, copy: &Copy<'_>, notice: &Notice) -> bool {
+        self.is_told_as(self.entry.kind, copy, notice)
+    }
+
+    /// The same of a message that is of this kind, whatever it is told as.
+    pub fn is_told_as(&self, kind: Kind, copy: &Copy<'_>, notice: &Notice) -> bool {
+        let same = match (&self.entry.request, &notice.request) {
+            (Some(mine), Some(theirs)) => mine == theirs,
+            _ => self.lies_at(copy) && self.is_from(copy.from) && self.entry.text == notice.text,
+        };
+        let ids_differ = self.id.is_some() && copy.id.is_some();
+        let alike = kind_of(&notice.kind) == Some(kind)
+            && (kind != Kind::Message || self.entry.message.as_deref() == Some(&notice.kind));
+        same && !ids_differ && alike && self.may_have(copy)
+    }
+
+    /// A teammate's name may be written with its team, `bob@parser-team`, and in another case (2.1.328). Nobody's
+    /// transcript may be anybody's.
+    pub fn is_for(&self, recipient: &str) -> bool {
+        let to = self.entry.to.as_deref();
+        let is_its = |to: &str| {
+            let name = to.split('@').next().unwrap_or_default();
+            to == "*" || to == recipient || name.eq_ignore_ascii_case(recipient)
+        };
+        recipient == NOBODY || to.is_some_and(is_its)
+    }
+
+    /// Whether it is for whom this copy lies at. Two names may share an inbox, and the file's name tells neither.
+    pub fn lies_at(&self, copy: &Copy<'_>) -> bool {
+        let shared = || self.entry.to.as_deref().is_some_and(|to| mailbox(to) == copy.recipient);
+        self.is_for(copy.recipient) || (copy.source == Source::Inbox && shared())
+    }
+
+    pub fn is_from(&self, sender: &str) -> bool {
+        !self.signed || self.entry.actor == sender
+    }
+
+    pub fn take(&mut self, copy: &Copy<'_>) {
+        self.found.push((copy.source, copy.recipient.to_owned()));
+        self.entry.seen_in(copy.source);
+        self.entry.unconfirmed = false;
+        if !self.signed {
+            copy.from.clone_into(&mut self.entry.actor);
+            self.signed = true;
+        }
+        // Where it lies says better than how it was addressed whom it reached.
+        let is_told = |to: &&mut String| !to.contains(['*', '@']) && mailbox(to) != copy.recipient;
+        if let Some(to) = self.entry.to.as_mut().filter(is_told).filter(|_| copy.recipient != NOBODY) {
+            copy.recipient.clone_into(to);
+        }
+        if self.entry.summary.is_none() && self.entry.kind == Kind::Message {
+            self.entry.summary = copy.summary.map(str::to_owned);
+        }
+    }
+
+    /// Takes a piece of it that reads as a message of its own.
+    pub fn quote(&mut self, copy: &Copy<'_>) {
+        self.entry.seen_in(Source::Transcript);
+        self.found.push((copy.source, copy.recipient.to_owned()));
+    }
+
+    pub fn finish(mut self) -> Entry {
+        let heard = self.found.into_iter().filter(|(source, _)| *source == Source::Transcript);
+        self.entry.heard_by = heard.map(|(_, recipient)| recipient).collect();
+        // The client signs what it says by itself so.
+        if self.entry.automatic && self.entry.actor == "system" {
+            "client".clone_into(&mut self.entry.actor);
+        }
+        self.entry
+    }
+}
+
+/// The kind that the notice of a request or of its answer tells of.
+pub(super) fn kind_of(word: &str) -> Option<Kind> {
+    match word {
+        "shutdown_request" => Some(Kind::ShutdownRequested),
+        "shutdown_approved" => Some(Kind::ShutdownApproved),
+        "shutdown_rejected" => Some(Kind::ShutdownRejected),
+        "plan_approval_request" | "plan_approval_response" => Some(Kind::Message),
+        _ => None,
+    }
+}

@@ -1,0 +1,126 @@
+//! Whose transcript it is: the client's note beside it, what hooks told of its agent, else what stands in it.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::Told;
+use super::voices::lead;
+use crate::archive::{RunRecord, SessionRole};
+use crate::event::ActorKind;
+use crate::json;
+use crate::payload::{Kind, Message};
+use crate::team::{Delivered, Notice, Record, Said};
+
+/// What is known of who is who.
+pub(super) struct Names<'a> {
+    run: &'a RunRecord,
+    members: &'a [String],
+    /// Members by what they were told when they were spawned; `None` where several were told the same.
+    prompts: HashMap<String, Option<String>>,
+    /// Names by agent id, as the hooks told them.
+    agents: HashMap<&'a str, &'a str>,
+    /// Teammates by the ids of the tools' uses that hooks named them with.
+    users: HashMap<&'a str, &'a str>,
+}
+
+impl<'a> Names<'a> {
+    pub fn of(
+        run: &'a RunRecord,
+        members: &'a [String],
+        events: &'a [Told],
+        prompted: impl Iterator<Item = (String, String)>,
+    ) -> Names<'a> {
+        let mut prompts: HashMap<String, Option<String>> = HashMap::new();
+        for (name, prompt) in prompted {
+            let known = prompts.entry(prompt.trim().to_owned()).or_insert_with(|| Some(name.clone()));
+            known.take_if(|known| *known != name);
+        }
+        let teammates = events.iter().filter(|event| event.actor.kind == ActorKind::Teammate);
+        let users = teammates
+            .filter_map(|event| Some((event.payload.tool_use_id()?, event.actor.name.as_deref()?)))
+            .collect();
+        let agents = agents(events);
+        Names { run, members, prompts, agents, users }
+    }
+
+    /// Whose transcript this is. `meta` is the client's note beside it.
+    pub fn owner(&self, path: &Path, meta: Option<&[u8]>, records: &[Record]) -> String {
+        let id = agent_of(path);
+        if !is_agent_s(path) {
+            let session = self.run.sessions.iter().find(|session| session.id == id);
+            let pane = session.filter(|session| session.role == SessionRole::Pane);
+            return pane.and_then(|pane| pane.name.clone()).unwrap_or_else(|| lead(self.run).to_owned());
+        }
+        let meta: Value = meta.and_then(json::lenient).unwrap_or(Value::Null);
+        let told = |key: &str| meta.get(key).and_then(Value::as_str);
+        let by_meta = told("name").or(told("agentType")).filter(|name| self.is_member(name));
+        let by_hooks = || self.agents.get(id).copied();
+        let named = by_meta.or_else(by_hooks).or(told("agentType")).map(str::to_owned);
+        named.or_else(|| self.by_words(records)).unwrap_or_else(|| "unknown".to_owned())
+    }
+
+    fn is_member(&self, name: &str) -> bool {
+        self.members.iter().any(|member| member == name)
+    }
+
+    /// Who must have written it. 2.1.47 begins a transcript for each turn and names nobody in it.
+    fn by_words(&self, records: &[Record]) -> Option<String> {
+        let said = || records.iter().flat_map(|record| &record.said);
+        let named = said().find_map(|said| match said {
+            Said::Used { id, tool, input } => {
+                let known = self.users.get(id.as_str()).map(|name| (*name).to_owned());
+                known.or_else(|| answerer(tool, input))
+            }
+            Said::Delivered(message) => asked(message),
+            Said::Result { .. } => None,
+        });
+        let first =
+            || said().find_map(|said| if let Said::Delivered(message) = said { Some(message) } else { None });
+        let prompted = || self.prompts.get(first()?.text.trim())?.clone();
+        named.filter(|name| self.is_member(name)).or_else(prompted)
+    }
+}
+
+/// Names by agent id, as the hooks told them.
+pub(super) fn agents(events: &[Told]) -> HashMap<&str, &str> {
+    let mut agents = HashMap::new();
+    for event in events {
+        let starts = matches!(event.kind, Kind::SubagentStart | Kind::SubagentStop);
+        let named =
+            event.actor.kind == ActorKind::Teammate || (starts && event.actor.kind == ActorKind::Subagent);
+        if let (true, Some(id), Some(name)) = (named, &event.actor.id, &event.actor.name) {
+            agents.insert(id.as_str(), name.as_str());
+        }
+    }
+    agents
+}
+
+/// Who answers a request to stop: only who was asked can.
+fn answerer(tool: &str, input: &Value) -> Option<String> {
+    let message = Message::of(input, &json!(null)).filter(|_| tool == "SendMessage")?;
+    let answers = matches!(message.kind, crate::payload::MessageKind::ShutdownResponse { .. });
+    message.asked().filter(|_| answers).map(str::to_owned)
+}
+
+/// Whom a request to stop asks: nobody else is told of it.
+fn asked(message: &Delivered) -> Option<String> {
+    let notice = Notice::read(&message.text).filter(|notice| notice.kind == "shutdown_request")?;
+    notice.request?.rsplit_once('@').map(|(_, name)| name.to_owned())
+}
+
+fn stem(path: &Path) -> &str {
+    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
+}
+
+/// Whether it is an agent's transcript and not a session's.
+fn is_agent_s(path: &Path) -> bool {
+    stem(path).starts_with("agent-")
+}
+
+/// The id of the agent or session that a transcript is named after.
+pub(super) fn agent_of(path: &Path) -> &str {
+    let name = stem(path);
+    name.strip_prefix("agent-").unwrap_or(name)
+}

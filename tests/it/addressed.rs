@@ -1,0 +1,143 @@
+//! Messages are told once and to whom they reached, however their recipients and senders are spelled.
+
+use serde_json::{Value, json};
+
+use super::play::{Lead, only};
+use super::stage::Stage;
+
+const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+
+fn team(stage: &Stage) -> Lead<'_> {
+    let lead = Lead::of(stage, SESSION);
+    lead.roster(1_000, &["alice", "bob"]);
+    lead.start("startup");
+    lead.hook("SubagentStart", json!({"agent_id": "abob-1f", "agent_type": "bob"}));
+    lead
+}
+
+fn mail(from: &str, text: &str, at: &str, id: &str) -> Value {
+    json!({"from": from, "text": text, "timestamp": at, "msg_id": id, "read": false})
+}
+
+/// Bob reads it, and his transcript has it.
+fn heard(lead: &Lead<'_>, from: &str, text: &str) {
+    let said = format!("<teammate-message teammate_id=\"{from}\">\n{text}\n</teammate-message>");
+    let record = json!({"type": "user", "timestamp": lead.stage.last(), "message": {"content": said}});
+    let transcript = format!("projects/-home-dev-parser/{SESSION}/subagents/agent-abob-1f.jsonl");
+    lead.stage.write(&transcript, format!("{record}\n"));
+    lead.hook("SubagentStop", json!({"agent_id": "abob-1f", "agent_type": "bob"}));
+}
+
+/// What is told of the lead's message to this recipient, when the client answers so.
+fn told(to: &str, answer: &Value, lies_in_inbox: bool) -> (String, Value) {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let input = json!({"to": to, "summary": "go", "message": "Go on"});
+    lead.before("u1", "SendMessage", &input, json!({}));
+    if lies_in_inbox {
+        lead.inbox("bob", json!([mail("team-lead", "Go on", &stage.last(), "m1")]));
+    }
+    lead.after("u1", "SendMessage", &input, answer.clone(), json!({}));
+    heard(&lead, "team-lead", "Go on");
+    let entries = stage.replay("latest");
+    let told = only(&entries, "message");
+    (told["to"].as_str().unwrap().to_owned(), told["sources"].clone())
+}
+
+#[test]
+fn a_message_is_told_once_and_to_whom_it_reached_however_he_is_spelled() {
+    let routed =
+        json!({"success": true, "msg_id": "m1", "routing": {"sender": "team-lead", "target": "@bob"}});
+    // For an agent's id 2.1.328 has no routing.
+    let queued = json!({"success": true, "msg_id": "m1", "pin": {"id": "abob-1f", "name": "abob-1f"}});
+    for (to, answer) in [("bob", &routed), ("BOB", &routed), ("Bob", &json!({})), ("abob-1f", &queued)] {
+        for lies_in_inbox in [true, false] {
+            let (reached, sources) = told(to, answer, lies_in_inbox);
+            assert_eq!(reached, "bob", "{to}");
+            let wanted: &[&str] =
+                if lies_in_inbox { &["hook", "inbox", "transcript"] } else { &["hook", "transcript"] };
+            assert_eq!(sources, json!(wanted), "{to}");
+        }
+    }
+}
+
+#[test]
+fn a_request_to_stop_is_told_to_whom_it_reached() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let ask = json!({"to": "BOB", "message": {"type": "shutdown_request", "reason": "done"}});
+    lead.tool(
+        "u1",
+        "SendMessage",
+        &ask,
+        json!({"success": true, "request_id": "shutdown-1@bob", "target": "bob"}),
+    );
+    assert_eq!(only(&stage.replay("latest"), "shutdown-requested")["to"], "bob");
+}
+
+#[test]
+fn a_message_of_a_plain_subagent_is_told_once_and_under_its_role() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let scout = json!({"agent_id": "a77", "agent_type": "Explore"});
+    lead.hook("SubagentStart", scout.clone());
+    let input = json!({"to": "bob", "summary": "found", "message": "Three files"});
+    lead.before("u1", "SendMessage", &input, scout.clone());
+    // It has no name in the team: others know it by its id.
+    lead.inbox("bob", json!([mail("a77", "Three files", &stage.last(), "m1")]));
+    let routing = json!({"sender": "a77", "target": "@bob"});
+    lead.after(
+        "u1",
+        "SendMessage",
+        &input,
+        json!({"success": true, "msg_id": "m2", "routing": routing}),
+        scout,
+    );
+    heard(&lead, "a77", "Three files");
+    let entries = stage.replay("latest");
+    let messages: Vec<&Value> = entries.iter().filter(|entry| entry["kind"] == "message").collect();
+    assert!(
+        messages.iter().all(|message| message["actor"] == "Explore" && message["to"] == "bob"),
+        "{messages:?}"
+    );
+    assert_eq!(messages.len(), 2, "their ids differ: two messages of the same text");
+}
+
+#[test]
+fn a_plan_and_the_answer_to_it_are_told_once_each_and_in_words() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let plan = json!({"type": "plan_approval_request", "from": "bob", "timestamp": stage.last(),
+        "planFilePath": "/tmp/plan.md", "planContent": "# Plan\n1. read", "requestId": "plan_approval-1@bob"});
+    let asked = json!([{"from": "bob", "text": plan.to_string(), "timestamp": stage.last()}]);
+    lead.inbox("team-lead", asked);
+    lead.hook("Stop", json!({}));
+    for (id, approve, feedback) in [("u1", false, "Say how"), ("u2", true, "")] {
+        let mut answer = json!({"type": "plan_approval_response", "request_id": "plan_approval-1@bob", "approve": approve});
+        if !feedback.is_empty() {
+            answer["feedback"] = json!(feedback);
+        }
+        let input = json!({"to": "bob", "message": answer});
+        lead.before(id, "SendMessage", &input, json!({}));
+        let frame = json!({"type": "plan_approval_response", "requestId": "plan_approval-1@bob",
+            "approved": approve, "feedback": feedback, "timestamp": stage.last()});
+        lead.inbox(
+            "bob",
+            json!([{"from": "team-lead", "text": frame.to_string(), "timestamp": stage.last()}]),
+        );
+        lead.after(id, "SendMessage", &input, json!({"success": true}), json!({}));
+    }
+    let entries = stage.replay("latest");
+    let told: Vec<Value> = (entries.iter().filter(|entry| entry["kind"] == "message"))
+        .map(|entry| json!([entry["actor"], entry["to"], entry["message"], entry["text"], entry["sources"]]))
+        .collect();
+    let sources = json!(["hook", "inbox"]);
+    assert_eq!(
+        told,
+        [
+            json!(["bob", "team-lead", "plan_approval_request", "# Plan\n1. read", ["inbox"]]),
+            json!(["team-lead", "bob", "plan_approval_response", "Say how", sources]),
+            json!(["team-lead", "bob", "plan_approval_response", "", sources]),
+        ]
+    );
+}

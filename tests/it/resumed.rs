@@ -1,0 +1,112 @@
+//! Sessions that go on: resumed after their client was killed, and with what was there before.
+
+use serde_json::{Value, json};
+
+use super::play::{Lead, count, only};
+use super::runs_stage::{Client, ONE, TWO, ended_process, rows};
+use super::stage::Stage;
+
+/// A team with two tasks whose client is killed; another one resumes its session, and speaks before it has made the team
+/// anew.
+fn resumed(stage: &Stage) -> Client {
+    let gone = ended_process();
+    let mut lead = Lead { pid: Some(gone), ..Lead::of(stage, ONE) };
+    lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": gone}}));
+    lead.start("startup");
+    lead.task("1", "pending", None);
+    lead.task("2", "completed", Some("alice"));
+    lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
+    lead.hook("Stop", json!({}));
+    stage.set_clock(60_000);
+    let client = Client::start();
+    lead.pid = Some(client.0.id());
+    lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": client.0.id()}}));
+    lead.start("resume");
+    lead.config(2_000, &[], json!({"leadProcess": {"pid": client.0.id()}}));
+    lead.hook("UserPromptSubmit", json!({"prompt": "go on"}));
+    client
+}
+
+#[test]
+fn a_session_that_is_resumed_after_its_client_was_killed_leaves_a_crashed_run_behind() {
+    let stage = Stage::new();
+    let _client = resumed(&stage);
+    let teams = stage.teams();
+    assert_eq!(rows(&teams, "ended_by"), [&json!("crashed"), &Value::Null]);
+    assert_eq!(teams[0]["ended_at"], "2026-02-03T04:05:08.000Z", "when it was last heard of");
+    assert_eq!(stage.library().runs[1].continues.as_deref(), teams[0]["run"].as_str());
+    let tell = |place: usize| stage.replay(teams[place]["run"].as_str().unwrap());
+    let (before, after) = (tell(0), tell(1));
+    assert_eq!(only(&before, "session-started")["summary"], "startup");
+    assert_eq!(only(&before, "session-ended")["summary"], "crashed");
+    assert_eq!(only(&after, "session-started")["summary"], "resume");
+}
+
+#[test]
+fn tasks_that_a_resumed_session_finds_are_not_told_as_made_or_completed_again() {
+    let stage = Stage::new();
+    let _client = resumed(&stage);
+    let entries = stage.replay("latest");
+    assert_eq!((count(&entries, "task-created"), count(&entries, "task-completed")), (0, 0));
+    let found: Vec<Value> = (entries.iter().filter(|entry| entry["kind"] == "task-changed"))
+        .map(|entry| json!([entry["actor"], entry["task"], entry.get("from_status"), entry["to_status"]]))
+        .collect();
+    assert_eq!(found, [json!(["client", "1", null, "pending"]), json!(["client", "2", null, "completed"])]);
+    let told = stage.told(&["replay"]);
+    assert!(told.contains("client    had task 2 already, completed: Task 2\n"), "{told}");
+    assert_eq!(stage.teams()[1]["tasks"], 2);
+}
+
+#[test]
+fn a_client_that_resumes_and_keeps_the_team_goes_on_with_the_run() {
+    let stage = Stage::new();
+    let gone = ended_process();
+    let mut lead = Lead { pid: Some(gone), ..Lead::of(&stage, ONE) };
+    lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": gone}}));
+    lead.start("startup");
+    let client = Client::start();
+    lead.pid = Some(client.0.id());
+    lead.start("resume");
+    lead.hook("UserPromptSubmit", json!({"prompt": "go on"}));
+    let teams = stage.teams();
+    assert_eq!(rows(&teams, "ended_by"), [&Value::Null]);
+    assert_eq!(count(&stage.replay("latest"), "session-started"), 2);
+}
+
+#[test]
+fn a_task_list_without_a_team_is_no_run() {
+    let stage = Stage::new();
+    let client = Client::start();
+    let pid = client.0.id();
+    let mut lead = Lead { pid: Some(pid), ..Lead::of(&stage, ONE) };
+    lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": pid}}));
+    lead.start("startup");
+    // Of a session that runs without a team beside it.
+    stage.write("tasks/cccccccc-0000-4000-8000-000000000003/1.json", json!({"id": "1", "status": "pending"}));
+    lead.hook("FileChanged", json!({"file_path": stage.client("tasks/cccccccc-0000-4000-8000-000000000003/1.json"), "event": "add"}));
+    lead.end("clear");
+    lead.session = TWO.to_owned();
+    lead.start("clear");
+    let pointer = "tasks/session-bbbbbbbb/.session-list";
+    stage.write(pointer, "session-aaaaaaaa");
+    lead.hook("FileChanged", json!({"file_path": stage.client(pointer), "event": "add"}));
+    assert_eq!(rows(&stage.teams(), "team"), [&json!("session-aaaaaaaa")]);
+    assert_eq!(stage.library().find("latest").unwrap().team.as_deref(), Some("session-aaaaaaaa"));
+    assert_eq!(stage.log().last().unwrap()["team"], "session-aaaaaaaa", "the call is its all the same");
+}
+
+#[test]
+fn a_directory_that_the_client_is_about_to_remove_is_no_team() {
+    let stage = Stage::new();
+    let lead = Lead::of(&stage, ONE);
+    lead.roster(1_000, &["alice"]);
+    lead.start("startup");
+    let going = "teams/session-aaaaaaaa.deleted-8afb054a-ce10-4678-9ccd-34ab3770e7a1/config.json";
+    let config = std::fs::read_to_string(stage.client("teams/session-aaaaaaaa/config.json")).unwrap();
+    lead.erase();
+    stage.write(going, config);
+    lead.hook("FileChanged", json!({"file_path": stage.client(going), "event": "unlink"}));
+    lead.end("prompt_input_exit");
+    assert_eq!(rows(&stage.teams(), "team"), [&json!("session-aaaaaaaa")]);
+    assert_eq!(stage.library().runs.len(), 1);
+}
