@@ -4,6 +4,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use rustix::fs::{Access, access};
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 
 use crate::clock::{Clock, stamp};
@@ -31,6 +32,9 @@ fn write(dir: &Path, clock: &Clock, message: &str) -> Option<()> {
     builder = builder.filename_prefix(PREFIX).filename_suffix(SUFFIX);
     // It makes room for one more file each time that it is built, also when the day's file is there.
     if !path.exists() {
+        // What it cannot list or remove it would tell on stderr, which is ours.
+        std::fs::read_dir(dir).ok()?;
+        access(dir, Access::WRITE_OK | Access::EXEC_OK).ok()?;
         builder = builder.max_log_files(KEPT);
     }
     let mut file = builder.build(dir).ok()?;

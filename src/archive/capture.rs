@@ -150,6 +150,7 @@ impl Archive {
         captured.changes += last.changes;
         captured.problems.extend(last.problems);
         captured.notes.extend(last.notes);
+        captured.usual.extend(last.usual);
         captured.noted(is_damaged, subject)
     }
 

@@ -97,8 +97,7 @@ fn named(name: &str) -> Actor {
 
 /// No agent id and no name: the session's own voice, where nobody else can be speaking in it.
 fn by_session(evidence: &Evidence<'_>, in_team: bool) -> Option<Actor> {
-    // Without a session there is nobody whose voice it could be.
-    if evidence.is_pane_like() || evidence.payload.session().is_none() {
+    if evidence.is_pane_like() {
         return None;
     }
     let own = matches!(

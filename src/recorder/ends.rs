@@ -95,7 +95,13 @@ pub fn is_left_behind(evidence: &Evidence<'_>, archive: &Archive, index: &Index)
     if index.ended {
         return !index.present;
     }
-    let led = archive.run(&index.run).and_then(|run| run.client_pid).or(index.lead_pid);
+    let run = archive.run(&index.run);
+    // A team with a name of its own is not made anew: before 2.1.178 the resumed session goes on with it.
+    let own = evidence.own_team();
+    if run.as_ref().and_then(|run| run.team.as_deref()) != own.as_ref().map(SafeName::as_str) {
+        return false;
+    }
+    let led = run.and_then(|run| run.client_pid).or(index.lead_pid);
     let (Some(pid), Some(own)) = (led, evidence.client_pid) else { return false };
     let start = index.lead_start.as_deref().filter(|_| index.lead_pid == Some(pid));
     pid != own && process::is_gone(pid, index.lead_space.as_deref(), start)

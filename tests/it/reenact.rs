@@ -94,7 +94,12 @@ impl Trace {
 fn finish(call: Option<std::thread::ScopedJoinHandle<'_, (&str, Output)>>) {
     let Some(call) = call else { return };
     let (event, output) = call.join().unwrap();
-    assert!(output.status.success() && output.stderr.is_empty(), "{event}: {output:?}");
+    // Two of the altered traces have these, and a hook says so.
+    let odd = ["the clock went back to ", "this version does not know the event "];
+    let said = String::from_utf8_lossy(&output.stderr);
+    let told =
+        said.strip_prefix("teamkeep: ").is_some_and(|said| odd.iter().any(|odd| said.starts_with(odd)));
+    assert!(output.status.success() && (said.is_empty() || told), "{event}: {output:?}");
     match event {
         "SessionStart" => {
             let answer: Value = serde_json::from_slice(&output.stdout).unwrap();

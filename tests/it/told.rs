@@ -141,6 +141,12 @@ fn a_read_only_home_is_told_and_what_was_recorded_stays() {
             below(&stage.home()).into_iter().filter(|path| path.extension() == Some("jsonl".as_ref()));
         logged.map(|path| std::fs::read(path).unwrap()).collect()
     };
+    // There is no room for another day's diagnostics unless the oldest goes, and it cannot.
+    let diagnostics = stage.home().join(".local/share/teamkeep/diagnostics");
+    std::fs::create_dir(&diagnostics).unwrap();
+    for day in 1..9 {
+        std::fs::write(diagnostics.join(format!("teamkeep.2020-01-0{day}.log")), "").unwrap();
+    }
     let before = kept();
     set(0o500, 0o500);
     let said = by_user(&stage, at_home).unwrap();
