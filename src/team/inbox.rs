@@ -98,6 +98,26 @@ impl Notice {
             task: text(&value, &["taskId", "completedTaskId"]),
         })
     }
+
+    /// Reads an answer about a plan in the words in which the model gets it: `[Plan Rejected] Add tests`. Without a
+    /// word of the lead's the client has one of its own.
+    pub fn worded(message: &str) -> Option<Notice> {
+        let own = ["You can now proceed with implementation", "Please revise your plan"];
+        let words = [("[Plan Approved]", true), ("[Plan Rejected]", false)];
+        words.into_iter().find_map(|(word, approved)| {
+            let said = message.trim().strip_prefix(word)?.trim();
+            let said = if own.contains(&said) { "" } else { said };
+            Some(Notice {
+                kind: "plan_approval_response".to_owned(),
+                request: None,
+                approved: Some(approved),
+                from: None,
+                timestamp: None,
+                text: Some(said.to_owned()),
+                task: None,
+            })
+        })
+    }
 }
 
 #[cfg(test)]

@@ -141,9 +141,12 @@ impl Draft {
             _ => self.lies_at(copy) && self.is_from(copy.from) && self.entry.text == notice.text,
         };
         let ids_differ = self.id.is_some() && copy.id.is_some();
+        // A plan may be approved by the client itself and rejected by the lead: two answers to one request.
+        let answers_differ =
+            self.entry.approve.zip(notice.approved).is_some_and(|(mine, theirs)| mine != theirs);
         let alike = kind_of(&notice.kind) == Some(kind)
             && (kind != Kind::Message || self.entry.message.as_deref() == Some(&notice.kind));
-        same && !ids_differ && alike && self.may_have(copy)
+        same && !ids_differ && !answers_differ && alike && self.may_have(copy)
     }
 
     /// A teammate's name may be written with its team, `bob@parser-team`, and in another case (2.1.328). Nobody's

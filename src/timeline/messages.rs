@@ -58,7 +58,9 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
             continue;
         }
         // Who sends the text of a notice as a message has said it, and nothing more.
+        let worded = || Notice::worded(copy.text).filter(|_| copy.source == Source::Transcript);
         let notice = Notice::read(copy.text).filter(|notice| speaks_for_itself(notice, copy.from));
+        let notice = notice.or_else(worded);
         // Who has a transcript on record has sent what stands in it, and no more.
         let is_known = copy.source == Source::Transcript
             && material.voices.all.iter().any(|voice| voice.by == copy.from);

@@ -14,6 +14,7 @@ mod bundle_stage;
 mod bundle_traces;
 mod captures;
 mod completion;
+mod copies;
 mod crashes;
 mod crashes_old;
 mod damage;

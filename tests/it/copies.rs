@@ -1,0 +1,99 @@
+//! Copies of one message that differ: another name's file, another's words, a delivery too many.
+
+use serde_json::{Value, json};
+
+use super::messages::{SESSION, mail, sources, team};
+use super::play::{Lead, only};
+use super::stage::Stage;
+
+#[test]
+fn a_message_to_a_name_that_no_file_may_have_is_told_once() {
+    for (names, owner) in [(vec!["al.an", "Zoë K."], "al.an"), (vec!["al.an", "al-an"], "al-an")] {
+        let stage = Stage::new();
+        let lead = Lead::of(&stage, SESSION);
+        lead.roster(1_000, &names);
+        lead.start("startup");
+        for (id, to, file) in [("u1", names[0], "al-an"), ("u2", names[1], "Zo--K-")] {
+            let file = if to == "al-an" { to } else { file };
+            let input = json!({"to": to, "message": format!("to {to}")});
+            lead.before(id, "SendMessage", &input, json!({}));
+            lead.inbox(file, json!([mail("team-lead", &format!("to {to}"), &stage.last())]));
+            lead.after(id, "SendMessage", &input, json!({"success": true}), json!({}));
+        }
+        let entries = stage.replay("latest");
+        let told: Vec<&Value> = entries.iter().filter(|entry| entry["kind"] == "message").collect();
+        assert_eq!(told.iter().map(|entry| &entry["to"]).collect::<Vec<_>>(), names, "{told:?}");
+        assert!(told.iter().all(|entry| sources(entry) == ["hook", "inbox"]), "{told:?}");
+        for moment in [&[][..], &["--at", "+1h"]] {
+            let shown = stage.show(&[&["latest"], moment].concat());
+            assert!(shown["inboxes"][owner][0]["text"].is_string(), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn an_approval_that_the_client_delivers_twice_is_told_once() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let request = "shutdown-1@alice";
+    let approved = json!({"type": "shutdown_approved", "requestId": request, "from": "alice"});
+    let said = format!("<teammate-message teammate_id=\"alice\">\n{approved}\n</teammate-message>");
+    let answer = json!({"type": "shutdown_response", "request_id": request, "approve": true});
+    let input = json!({"to": "team-lead", "message": answer});
+    let alice = json!({"agent_id": "aalice-1", "agent_type": "alice"});
+    lead.before("u1", "SendMessage", &input, alice.clone());
+    lead.after("u1", "SendMessage", &input, json!({"success": true}), alice);
+    for _ in 0..2 {
+        lead.says("user", json!(said));
+        lead.hook("Stop", json!({}));
+    }
+    let entries = stage.replay("latest");
+    let told = only(&entries, "shutdown-approved");
+    assert_eq!((&told["actor"], sources(told)), (&json!("alice"), vec!["hook", "transcript"]));
+}
+
+#[test]
+fn an_answer_about_a_plan_is_told_once_in_whatever_words_and_apart_from_another_to_the_same_request() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let request = "plan_approval-1@alice@parser";
+    let notice = |approved: bool, feedback: &str| {
+        let mut notice =
+            json!({"type": "plan_approval_response", "requestId": request, "approved": approved});
+        if !feedback.is_empty() {
+            notice["feedback"] = json!(feedback);
+        }
+        notice.to_string()
+    };
+    // The client approves by itself (2.1.177, where permissions are bypassed), the lead rejects.
+    let mut waiting = vec![mail("team-lead", &notice(true, ""), &stage.last())];
+    lead.inbox("alice", json!(waiting));
+    lead.hook("Stop", json!({}));
+    let rejects = json!({"type": "plan_approval_response", "request_id": request, "approve": false, "feedback": "Add tests"});
+    let input = json!({"to": "alice", "message": rejects});
+    lead.before("u1", "SendMessage", &input, json!({}));
+    waiting.push(mail("team-lead", &notice(false, "Add tests"), &stage.last()));
+    lead.inbox("alice", json!(waiting));
+    let words = ["[Plan Approved] You can now proceed with implementation", "[Plan Rejected] Add tests"];
+    let heard = words.map(|words| {
+        let said = format!("<teammate-message teammate_id=\"team-lead\">\n{words}\n</teammate-message>");
+        json!({"type": "user", "timestamp": stage.last(), "message": {"content": said}}).to_string()
+    });
+    stage.write(
+        &format!("projects/-home-dev-parser/{SESSION}/subagents/agent-a1.jsonl"),
+        heard.join("\n") + "\n",
+    );
+    lead.after("u1", "SendMessage", &input, json!({"success": true}), json!({}));
+    lead.hook("SubagentStart", json!({"agent_id": "a1", "agent_type": "alice"}));
+    let entries = stage.replay("latest");
+    let told: Vec<_> = (entries.iter().filter(|entry| entry["kind"] == "message"))
+        .map(|entry| (&entry["text"], &entry["approve"], sources(entry)))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (&json!(""), &json!(true), vec!["inbox", "transcript"]),
+            (&json!("Add tests"), &json!(false), vec!["hook", "inbox", "transcript"]),
+        ]
+    );
+}
