@@ -1,6 +1,6 @@
 //! What was last captured of a team: a cache of the journal that makes an unchanged file cost a `stat`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +114,12 @@ impl Index {
             self.lead_space.clone_from(&process.space);
             self.lead_start.clone_from(&process.start);
         }
+        // tmux numbers its panes anew where all of them were closed: one that somebody else has is no longer theirs who left.
+        let here: HashSet<&str> = team.members.iter().map(|member| member.name.as_str()).collect();
+        let taken: HashSet<&str> = team.members.iter().filter_map(|member| member.pane.as_deref()).collect();
+        for seat in self.members.iter_mut().filter(|seat| !here.contains(seat.name.as_str())) {
+            seat.pane = seat.pane.take().filter(|pane| !taken.contains(pane.as_str()));
+        }
         // A roster may be long: each name is looked up, not searched for.
         let mut places: HashMap<String, usize> =
             self.members.iter().enumerate().map(|(place, seat)| (seat.name.clone(), place)).collect();
@@ -169,5 +175,28 @@ impl Index {
     /// Whether somebody of this name was ever in the team.
     pub fn has_member(&self, name: &str) -> bool {
         self.members.iter().any(|seat| seat.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pane_is_his_who_has_it_now() {
+        let mut index = Index::default();
+        let mut learn = |members: &str| {
+            let config = format!("{{\"members\":[{members}]}}");
+            index.learn(&TeamConfig::parse(config.as_bytes()).unwrap());
+            let seats = index.members.iter();
+            seats.map(|seat| (seat.name.clone(), seat.pane.clone().unwrap_or_default())).collect::<Vec<_>>()
+        };
+        let (remy, sam) = (r#"{"name":"remy","tmuxPaneId":"%0"}"#, r#"{"name":"sam","tmuxPaneId":"%1"}"#);
+        learn(&format!("{remy},{sam}"));
+        let pair = |remy: &str, sam: &str| {
+            vec![("remy".to_owned(), remy.to_owned()), ("sam".to_owned(), sam.to_owned())]
+        };
+        assert_eq!(learn(""), pair("%0", "%1"), "who left may still have a last word");
+        assert_eq!(learn(r#"{"name":"remy","tmuxPaneId":"%1"}"#), pair("%1", ""));
     }
 }
