@@ -93,7 +93,8 @@ pub fn is_left_behind(evidence: &Evidence<'_>, archive: &Archive, index: &Index)
         return false;
     }
     if index.ended {
-        return !index.present;
+        // Its directory may be there already while its configuration is still to be written.
+        return !index.present || !index.files.keys().any(|path| path.ends_with("/config.json"));
     }
     let run = archive.run(&index.run);
     // A team with a name of its own is not made anew: before 2.1.178 the resumed session goes on with it.

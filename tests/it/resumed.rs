@@ -130,3 +130,25 @@ fn a_team_that_a_client_made_and_never_used_is_neither_listed_nor_the_latest() {
     assert_eq!(stage.teams().len(), 2, "with --all it is");
     assert_eq!(stage.library().find("latest").unwrap().team.as_deref(), Some("session-aaaaaaaa"));
 }
+
+#[test]
+fn a_session_that_is_resumed_while_its_team_is_made_anew_opens_no_former_run_again() {
+    let stage = Stage::new();
+    let client = Client::start();
+    let mut lead = Lead { pid: Some(ended_process()), ..Lead::of(&stage, ONE) };
+    lead.roster(1_000, &["alice"]);
+    lead.start("startup");
+    lead.erase();
+    lead.end("prompt_input_exit");
+    let ended = stage.teams()[0]["ended_at"].clone();
+    lead.pid = Some(client.0.id());
+    // The directory comes first, its configuration a moment later.
+    std::fs::create_dir_all(stage.client("teams/session-aaaaaaaa")).unwrap();
+    lead.start("resume");
+    lead.config(2_000, &[], json!({"leadProcess": {"pid": client.0.id()}}));
+    lead.hook("UserPromptSubmit", json!({"prompt": "go on"}));
+    let teams = stage.teams();
+    assert_eq!(rows(&teams, "ended_by"), [&json!("session-end"), &Value::Null]);
+    assert_eq!(teams[0]["ended_at"], ended);
+    assert_eq!(only(&stage.replay("latest"), "session-started")["summary"], "resume");
+}
