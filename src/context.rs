@@ -1,7 +1,6 @@
 //! What a command works with: paths, configuration, clock and terminal, built once and passed by reference.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
 
 use crate::clock::{self, Clock};
 use crate::config::{Code, Config, Files, Problem};
@@ -50,14 +49,9 @@ impl Context {
         Ok((Context { config, ..context }, missing.or(problem)))
     }
 
-    /// The project that this command runs in: the client's word for it, else the current directory.
-    pub fn project(&self) -> Option<PathBuf> {
-        self.env.project.clone().or_else(|| std::env::current_dir().ok())
-    }
-
     /// The policy's files for the project that this command runs in.
     pub fn policy_files(&self) -> Files {
-        Files::find(&self.paths, self.project().as_deref())
+        Files::find(&self.paths, self.env.project_dir().as_deref())
     }
 
     /// Builds it without the configuration, for commands that need none: a file that makes no sense must not keep

@@ -94,6 +94,11 @@ impl Env {
             term: text("TERM"),
         }
     }
+
+    /// The project that this process runs in: the client's word for it, else the current directory.
+    pub fn project_dir(&self) -> Option<PathBuf> {
+        self.project.clone().or_else(|| std::env::current_dir().ok())
+    }
 }
 
 #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]

@@ -85,9 +85,10 @@ pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
 }
 
 /// Whether a directory is a team's: it has a configuration. One without holds mail of nobody's team (`default`, before
-/// 2.1.178), or of a team that the client spells in another way.
+/// 2.1.178), or of a team that the client spells in another way. A link in its place is looked at as well: it is not
+/// followed, and that is told.
 fn has_config(directory: &Path) -> bool {
-    directory.join("config.json").symlink_metadata().is_ok()
+    directory.is_symlink() || directory.join("config.json").symlink_metadata().is_ok()
 }
 
 /// The kernel's clock for files is no finer than this, in nanoseconds.

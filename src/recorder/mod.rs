@@ -2,6 +2,7 @@
 
 mod answer;
 mod changed;
+mod conclude;
 mod ends;
 mod finish;
 mod judge;

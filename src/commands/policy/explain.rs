@@ -100,7 +100,7 @@ fn recorded(line: &[u8]) -> Option<Vec<u8>> {
 /// The project of the call, as its hook would be told: the client's word for it, else where the call was made.
 fn project(context: &Context, payload: &Payload) -> Option<PathBuf> {
     let cwd = || payload.text("cwd").map(PathBuf::from).filter(|cwd| cwd.is_absolute());
-    context.env.project.clone().or_else(cwd).or_else(|| context.project())
+    context.env.project.clone().or_else(cwd).or_else(|| context.env.project_dir())
 }
 
 /// As a hook would find it now, but for a look at the client's files: their last kept states stand.

@@ -45,7 +45,7 @@ const EXAMPLES: &str = "Examples:
 /// # Errors
 /// When there is no such run or file, or one cannot be read.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let policy = args.wanted.read(context, context.project().as_deref())?;
+    let policy = args.wanted.read(context, context.env.project_dir().as_deref())?;
     let against = args.against.as_deref().map(|file| args.wanted.against(context, file)).transpose()?;
     let expected = args.expect.as_deref().map(expectations).transpose()?;
     let cases = cases::open(context, &args.cases)?;

@@ -1,0 +1,39 @@
+//! What a hook call needs before it reads its payload. It never fails: it goes on with the defaults.
+
+use std::path::PathBuf;
+
+use crate::clock::Clock;
+use crate::config::{Files, OnError, memo};
+use crate::context::misnamed_config;
+use crate::env::Env;
+use crate::error::Error;
+use crate::paths::Paths;
+use crate::process::client_above;
+use crate::recorder::{Finish, Recorder};
+
+/// What records the call, and why nothing may be written where the record is.
+pub(super) fn recorder() -> (Recorder, Option<Error>) {
+    let mut env = Env::read();
+    env.client_pid = env.client_pid.or_else(client_above);
+    let mut paths = Paths::find(&env);
+    let clock = Clock::new(env.now.as_deref());
+    let unsafe_store = paths.secure().err();
+    if unsafe_store.is_some() {
+        // What is there is somebody else's. The policy is asked all the same: a user's rule may stand against the call.
+        paths.abandon();
+    }
+    let misnamed = misnamed_config(&env);
+    let mut files = Files::find(&paths, env.project_dir().as_deref());
+    let memo = paths.policy().join(".understood");
+    if misnamed.is_some() {
+        // No other file stands for the one that was meant.
+        files.user = PathBuf::new();
+    }
+    let effective = memo::load(&files, &memo);
+    let mut config = effective.config;
+    if misnamed.as_ref().is_some_and(|problem| memo::held_back(&problem.path, &memo)) {
+        config.policy.on_error = OnError::Block;
+    }
+    let problems = misnamed.into_iter().chain(effective.problems).collect();
+    (Recorder { env, paths, config, problems, clock, finish: Finish::Detached }, unsafe_store)
+}
