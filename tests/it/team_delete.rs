@@ -251,7 +251,8 @@ fn trouble_with_another_team_does_not_hold_a_team_delete_back() {
     let stage = Stage::new();
     let lead = team(&stage);
     lead.start("startup");
-    std::os::unix::fs::symlink("/nowhere", stage.client("teams/other")).unwrap();
+    stage.write("elsewhere/config.json", "{}");
+    std::os::unix::fs::symlink(stage.client("elsewhere"), stage.client("teams/other")).unwrap();
     std::fs::create_dir_all(stage.keep("archive/locks/team-other")).unwrap();
     let said = delete(&stage, &lead, stage.keep("").to_str().unwrap());
     assert!(said.code == Some(0) && said.err.starts_with("teamkeep: teams/other is a symlink"), "{said:?}");
