@@ -24,9 +24,13 @@ fn old() -> Stage {
     stage
 }
 
-/// The files below a directory of the store.
+/// The files below a directory of the store. What begins with a dot comes and goes with the process that tidies up after
+/// a session.
 fn files(stage: &Stage, dir: &str) -> BTreeSet<PathBuf> {
-    below(&stage.keep(dir)).into_iter().filter(|path| path.is_file()).collect()
+    let is_kept = |path: &PathBuf| {
+        path.is_file() && !path.file_name().unwrap_or_default().to_string_lossy().starts_with('.')
+    };
+    below(&stage.keep(dir)).into_iter().filter(is_kept).collect()
 }
 
 /// A file of the newest run.
