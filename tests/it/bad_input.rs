@@ -5,7 +5,6 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::play::Lead;
 use super::stage::{Said, Stage, below, kebab};
 
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
@@ -283,16 +282,6 @@ fn the_answer_at_session_start_is_one_json_object() {
     stage.configure("[hook]\nwatch = false\n");
     is_quiet(&stage.feed("session-start", start.as_bytes(), &[]));
     assert_eq!(stage.log().len(), 2);
-}
-
-#[test]
-fn what_the_environment_says_is_never_recorded() {
-    let stage = Stage::new();
-    let lead = Lead::of(&stage, SESSION);
-    lead.roster(1_000, &["alice"]);
-    stage.hook(lead.payload("Stop", json!({})), &[("CLAUDE_CODE_MESSAGING_TOKEN", "my-secret!")]);
-    let found = below(&stage.keep("")).into_iter().filter_map(|path| std::fs::read(path).ok());
-    assert!(found.into_iter().all(|bytes| !bytes.windows(10).any(|part| part == b"my-secret!")));
 }
 
 #[test]

@@ -225,3 +225,13 @@ fn a_home_that_is_no_absolute_path_is_none() {
     let is_empty = |path: &Path| std::fs::read_dir(path).unwrap().next().is_none();
     assert!(is_empty(&stage.home().join("parser")) && !is_empty(tmp.path()));
 }
+
+#[test]
+fn what_the_environment_says_is_never_recorded() {
+    let stage = Stage::new();
+    let lead = Lead::of(&stage, SESSION);
+    lead.roster(1_000, &["alice"]);
+    stage.hook(lead.payload("Stop", json!({})), &[("CLAUDE_CODE_MESSAGING_TOKEN", "my-secret!")]);
+    let found = below(&stage.keep("")).into_iter().filter_map(|path| std::fs::read(path).ok());
+    assert!(found.into_iter().all(|bytes| !bytes.windows(10).any(|part| part == b"my-secret!")));
+}
