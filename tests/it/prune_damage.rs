@@ -24,13 +24,9 @@ fn old() -> Stage {
     stage
 }
 
-/// The files below a directory of the store. What begins with a dot comes and goes with the process that tidies up after
-/// a session.
+/// The files below a directory of the store.
 fn files(stage: &Stage, dir: &str) -> BTreeSet<PathBuf> {
-    let is_kept = |path: &PathBuf| {
-        path.is_file() && !path.file_name().unwrap_or_default().to_string_lossy().starts_with('.')
-    };
-    below(&stage.keep(dir)).into_iter().filter(is_kept).collect()
+    below(&stage.keep(dir)).into_iter().filter(|path| path.is_file()).collect()
 }
 
 /// A file of the newest run.
