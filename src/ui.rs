@@ -8,7 +8,9 @@ use std::io::{self, IsTerminal, Write};
 pub use progress::Progress;
 
 use crate::error::Error;
+use lines::Lines;
 
+mod lines;
 mod progress;
 
 /// The two streams of a command.
@@ -21,9 +23,10 @@ impl Ui {
         io::BufWriter::new(anstream::AutoStream::auto(io::stdout()))
     }
 
-    /// A writer to stdout for JSON: as it is in a pipe; on a terminal with what could drive it escaped as JSON does.
+    /// A writer to stdout for JSON: with nothing escaped but what may pass for the end of a line; on a terminal with all
+    /// that could drive it escaped as JSON does.
     pub fn json(&self) -> impl Write + use<> {
-        let shown = Shown { out: io::stdout(), escapes: self.is_terminal(), held: Vec::new() };
+        let shown = Shown { out: Lines::new(io::stdout()), escapes: self.is_terminal(), held: Vec::new() };
         io::BufWriter::with_capacity(64 * 1024, shown)
     }
 
