@@ -54,6 +54,15 @@ pub struct Captured {
 }
 
 impl Captured {
+    /// What came of this look and of the one before it in the same call.
+    fn after(mut self, former: Captured) -> Captured {
+        self.changes += former.changes;
+        self.problems.extend(former.problems);
+        self.notes.extend(former.notes);
+        self.usual.extend(former.usual);
+        self
+    }
+
     fn noted(mut self, is_damaged: bool, subject: &Subject) -> Captured {
         if is_damaged {
             self.notes.push(format!("the index of {} made no sense; it is made again", subject.name()));
@@ -68,8 +77,8 @@ impl Archive {
         let index = self.index(subject);
         let seen = look(subject, index.as_ref(), client);
         let is_going = || index.is_none() && self.look_at_erasing(subject, None, client).is_some();
-        let is_unchanged = is_unchanged(index.as_ref(), &seen) && !is_going();
-        if !call.durable && is_unchanged && !self.is_to_be_veiled(index.as_ref()) {
+        let is_known = is_unchanged(index.as_ref(), &seen) && !is_going();
+        if !call.durable && is_known && !self.is_to_be_veiled(index.as_ref()) {
             return Captured { index, problems: seen.problems, ..Captured::default() };
         }
         let start = Instant::now();
@@ -145,13 +154,9 @@ impl Archive {
             }
             return self.keep(subject, client, call, lock, known, &seen).noted(is_damaged, subject);
         };
-        let last = self.keep(subject, client, call, lock, known, &going);
-        let mut captured = self.keep(subject, client, call, lock, last.index, &seen);
-        captured.changes += last.changes;
-        captured.problems.extend(last.problems);
-        captured.notes.extend(last.notes);
-        captured.usual.extend(last.usual);
-        captured.noted(is_damaged, subject)
+        let mut former = self.keep(subject, client, call, lock, known, &going);
+        let known = former.index.take();
+        self.keep(subject, client, call, lock, known, &seen).after(former).noted(is_damaged, subject)
     }
 
     /// What the client is about to erase of the team, unless it is another run's.

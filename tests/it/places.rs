@@ -17,7 +17,8 @@ fn mode(path: &Path) -> u32 {
     std::fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-fn team(stage: &Stage) -> Lead<'_> {
+/// A team of one teammate and one task.
+pub fn team(stage: &Stage) -> Lead<'_> {
     let lead = Lead::of(stage, SESSION);
     lead.roster(1_000, &["alice"]);
     lead.task("1", "pending", None);

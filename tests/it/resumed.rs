@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::play::{Lead, count, only};
-use super::runs_stage::{Client, ONE, TWO, ended_process, rows};
+use super::runs_stage::{Client, ONE, TWO, ended_process, led, rows};
 use super::stage::Stage;
 
 /// A team with two tasks whose client is killed; another one resumes its session, and speaks before it has made the team
@@ -77,10 +77,7 @@ fn a_client_that_resumes_and_keeps_the_team_goes_on_with_the_run() {
 fn a_task_list_without_a_team_is_no_run() {
     let stage = Stage::new();
     let client = Client::start();
-    let pid = client.0.id();
-    let mut lead = Lead { pid: Some(pid), ..Lead::of(&stage, ONE) };
-    lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": pid}}));
-    lead.start("startup");
+    let mut lead = led(&stage, &client);
     // Of a session that runs without a team beside it.
     stage.write("tasks/cccccccc-0000-4000-8000-000000000003/1.json", json!({"id": "1", "status": "pending"}));
     lead.hook("FileChanged", json!({"file_path": stage.client("tasks/cccccccc-0000-4000-8000-000000000003/1.json"), "event": "add"}));

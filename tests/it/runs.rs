@@ -3,17 +3,14 @@
 use serde_json::{Value, json};
 
 use super::play::{Lead, count, only};
-use super::runs_stage::{Client, ONE, TWO, begin, rows};
+use super::runs_stage::{Client, ONE, TWO, begin, led, rows};
 use super::stage::Stage;
 
 #[test]
 fn clear_goes_on_with_the_run_under_a_new_session() {
     let stage = Stage::new();
     let client = Client::start();
-    let pid = client.0.id();
-    let mut lead = Lead { pid: Some(pid), ..Lead::of(&stage, ONE) };
-    lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": pid}}));
-    lead.start("startup");
+    let mut lead = led(&stage, &client);
     lead.end("clear");
     lead.session = TWO.to_owned();
     lead.start("clear");

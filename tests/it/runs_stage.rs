@@ -26,6 +26,15 @@ impl Drop for Client {
     }
 }
 
+/// A team that this client leads.
+pub fn led<'a>(stage: &'a Stage, client: &Client) -> Lead<'a> {
+    let pid = client.0.id();
+    let lead = Lead { pid: Some(pid), ..Lead::of(stage, ONE) };
+    lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": pid}}));
+    lead.start("startup");
+    lead
+}
+
 /// The number of a process that has ended.
 pub fn ended_process() -> u32 {
     let mut child = Command::new("true").spawn().unwrap();

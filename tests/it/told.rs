@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
+use super::places::team;
 use super::play::Lead;
 use super::stage::{Said, Stage, below, feed};
 
@@ -17,14 +18,6 @@ const TEAM: &str = "session-aaaaaaaa";
 const STOP: &[u8] = br#"{"hook_event_name":"Stop","session_id":"aaaaaaaa-0000-4000-8000-000000000001"}"#;
 /// The user and group that nothing belongs to.
 const NOBODY: u32 = 65_534;
-
-fn team(stage: &Stage) -> Lead<'_> {
-    let lead = Lead::of(stage, SESSION);
-    lead.roster(1_000, &["alice"]);
-    lead.task("1", "pending", None);
-    lead.start("startup");
-    lead
-}
 
 /// A Stop hook that a shell starts after these words of it.
 fn after(stage: &Stage, words: &str) -> Said {
