@@ -17,6 +17,9 @@ pub struct Index {
     pub run: String,
     /// When the last snapshot was taken, RFC 3339.
     pub at: String,
+    /// How long the run's journal was when this was written, in bytes; `None` where nobody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub journal: Option<u64>,
     /// The team's `createdAt`, milliseconds since 1970.
     pub created_at: Option<i64>,
     /// The session that leads the team.

@@ -51,6 +51,13 @@ impl Archive {
         journal
     }
 
+    /// How long the run's journal is, in bytes. It grows under the lock, and the index is written after it.
+    pub(super) fn journal_length(&self, run: &str) -> u64 {
+        let main = self.run_dir(run).map(|dir| dir.join(MAIN));
+        let found = main.and_then(|main| main.symlink_metadata().ok()).filter(|found| found.is_file());
+        found.map_or(0, |found| found.len())
+    }
+
     /// How many journals of a run were written without the lock.
     pub(super) fn alone(&self, run: &str) -> usize {
         let names = self.run_dir(run).map(|dir| journals(&dir)).unwrap_or_default();

@@ -226,3 +226,49 @@ fn of_many_problems_five_are_told_and_the_rest_counted() {
     assert!(lines[..5].iter().all(|line| line.contains("is damaged: its content has another hash; ")));
     assert_eq!(lines[5], "teamkeep: 7 more of the record could not be read");
 }
+
+#[test]
+fn what_a_journal_lost_is_kept_again_at_the_next_call_and_told_once() {
+    type Damage = fn(&str) -> String;
+    let removed: Damage = |_| String::new();
+    let last_line_lost: Damage = |text| text.trim_end().rsplit_once('\n').unwrap().0.to_owned() + "\n";
+    let cut: Damage = |text| text.get(..text.len() - 20).unwrap().to_owned();
+    for damage in [removed, last_line_lost, cut] {
+        let stage = Stage::new();
+        let lead = team(&stage);
+        lead.task("1", "completed", Some("alice"));
+        lead.hook("Stop", json!({}));
+        let journal = stage.keep(&format!("archive/runs/{}/snapshots.jsonl", run_of(&stage)));
+        std::fs::write(&journal, damage(&std::fs::read_to_string(&journal).unwrap())).unwrap();
+        let stop = lead.payload("Stop", json!({})).to_string();
+        let said = stage.feed("stop", stop.as_bytes(), &[]);
+        assert_eq!(said.code, Some(0));
+        assert!(said.err.contains(" bytes; what is still on disk is kept again"), "{}", said.err);
+        assert_eq!(said.err.lines().count(), 1, "{}", said.err);
+        // What is left of a line that was cut is told whenever the journal is read.
+        let show: Value = serde_json::from_str(&stage.run(&["show", "--json", TEAM]).out).unwrap();
+        assert_eq!(show["tasks"]["1"]["status"], "completed");
+        assert!(show["members"].get("alice").is_some(), "{show}");
+        assert_eq!(stage.library().runs.len(), 1);
+        let length = journal.metadata().unwrap().len();
+        lead.hook("Stop", json!({}));
+        assert_eq!(journal.metadata().unwrap().len(), length, "there is nothing more to keep");
+    }
+}
+
+#[test]
+fn a_writer_that_was_killed_behind_its_line_is_no_damage() {
+    let stage = Stage::new();
+    let lead = team(&stage);
+    let index = stage.keep(&format!("archive/open/team-{TEAM}.json"));
+    let before = std::fs::read(&index).unwrap();
+    lead.task("1", "completed", Some("alice"));
+    lead.hook("Stop", json!({}));
+    let journal = stage.keep(&format!("archive/runs/{}/snapshots.jsonl", run_of(&stage)));
+    let length = journal.metadata().unwrap().len();
+    std::fs::write(&index, before).unwrap();
+    lead.hook("Stop", json!({}));
+    lead.hook("Stop", json!({}));
+    assert_eq!(journal.metadata().unwrap().len(), length, "the state is on record already");
+    assert_eq!(only(&stage.replay(TEAM), "task-completed")["task"], "1");
+}
