@@ -100,10 +100,13 @@ impl Record {
             Value::Array(blocks) => blocks.iter().for_each(|block| said.extend(Said::read(block))),
             _ => {}
         }
-        // A tool's input may quote a message; only what the agent was told was delivered.
-        if value.get("type").and_then(Value::as_str) != Some("user") {
-            said.retain(|said| matches!(said, Said::Used { .. }));
-        }
+        // A tool's input may quote a message; only what the agent was told was delivered. Lines of other kinds quote the
+        // conversation so far, that of a session before it included (`api-request-blob`, 2.1.328).
+        let kind = value.get("type").and_then(Value::as_str);
+        said.retain(|said| match said {
+            Said::Used { .. } => matches!(kind, None | Some("assistant")),
+            Said::Delivered(_) | Said::Result { .. } => kind == Some("user"),
+        });
         let spent = Spent::read(value);
         (!said.is_empty() || spent.is_some()).then(|| Record {
             uuid: text(value, &["uuid"]),
@@ -132,13 +135,37 @@ impl Said {
                 used.into_iter().collect()
             }
             Some("tool_result") => {
-                let failed = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
-                let failed = failed.then(|| plain(block.get("content").unwrap_or(&Value::Null)));
-                text(block, &["tool_use_id"]).map(|id| Said::Result { id, failed }).into_iter().collect()
+                let id = text(block, &["tool_use_id"]).filter(|_| !is_unknown(block));
+                id.map(|id| Said::Result { id, failed: failure(block) }).into_iter().collect()
             }
             _ => Vec::new(),
         }
     }
+}
+
+/// Why a tool's use failed, by its result: the client's word for it, or the tool's own `{"success":false,"message":…}`.
+fn failure(result: &Value) -> Option<String> {
+    let content = result.get("content").unwrap_or(&Value::Null);
+    if result.get("is_error").and_then(Value::as_bool) == Some(true) {
+        return Some(plain(content));
+    }
+    if !begins(content).trim_start().starts_with("{\"success\"") {
+        return None;
+    }
+    let answer: Value = serde_json::from_str(&plain(content)).ok()?;
+    let failed = answer.get("success").and_then(Value::as_bool) == Some(false);
+    failed.then(|| text(&answer, &["message"]).unwrap_or_default())
+}
+
+/// Whether the client itself does not know what came of it: it ended meanwhile, and was resumed (2.1.328).
+fn is_unknown(result: &Value) -> bool {
+    begins(result.get("content").unwrap_or(&Value::Null)).starts_with("[Tool call interrupted:")
+}
+
+/// The first text of a result.
+fn begins(content: &Value) -> &str {
+    let first = content.as_array().and_then(|blocks| blocks.first()?.get("text"));
+    first.unwrap_or(content).as_str().unwrap_or_default()
 }
 
 /// The text of a result: a string, or blocks of text.
@@ -291,5 +318,33 @@ mod tests {
         assert_eq!(said.len(), 2);
         assert!(matches!(&said[0], Said::Used { id, tool, .. } if id == "t1" && tool == "SendMessage"));
         assert_eq!(said[1], Said::Result { id: "t1".into(), failed: Some(String::new()) });
+    }
+
+    #[test]
+    fn what_a_line_of_another_kind_quotes_was_neither_used_nor_heard() {
+        let lines = concat!(
+            r#"{"type":"api-request-blob","message":{"content":[{"type":"tool_use","id":"t1","name":"SendMessage","input":{}}]}}"#,
+            "\n",
+            r#"{"type":"api-request-blob","message":{"content":"<teammate-message teammate_id=\"x\">old</teammate-message>"}}"#,
+            "\n",
+        );
+        assert_eq!(records(lines.as_bytes()).unwrap(), []);
+    }
+
+    #[test]
+    fn a_tool_that_says_that_it_failed_has_failed_and_one_cut_short_may_have() {
+        let result = |content: Value, is_error: bool| {
+            let block = serde_json::json!({"type": "tool_result", "tool_use_id": "t", "content": content, "is_error": is_error});
+            Said::read(&block)
+        };
+        let failed =
+            |why: Option<&str>| vec![Said::Result { id: "t".into(), failed: why.map(str::to_owned) }];
+        let blocks = |text: &str| serde_json::json!([{"type": "text", "text": text}]);
+        let answer = r#"{"success":false,"message":"nothing was sent"}"#;
+        assert_eq!(result(blocks(answer), false), failed(Some("nothing was sent")));
+        assert_eq!(result(Value::from(answer), false), failed(Some("nothing was sent")));
+        assert_eq!(result(blocks(r#"{"success":true,"message":"sent"}"#), false), failed(None));
+        assert_eq!(result(blocks("{\"success\":fal"), false), failed(None));
+        assert_eq!(result(Value::from("[Tool call interrupted: its outcome is unknown]"), true), []);
     }
 }
