@@ -95,7 +95,14 @@ impl Draft {
         entry.summary = copy.summary.map(str::to_owned);
         entry.text = Some(copy.text.to_owned());
         if let Some(notice) = notice {
-            entry.automatic = word != "shutdown_request" && !word.starts_with("plan_approval");
+            // 2.1.47 and 2.1.177 approve a plan by themselves, without a word, before the lead has read it.
+            let is_own =
+                notice.approved == Some(true) && notice.text.as_deref().unwrap_or_default().is_empty();
+            entry.automatic = match word.as_str() {
+                "shutdown_request" | "plan_approval_request" => false,
+                "plan_approval_response" => is_own,
+                _ => true,
+            };
             entry.task = notice.task;
             entry.approve = notice.approved.filter(|_| word == "plan_approval_response");
             if kind_of(&word).is_some() {
@@ -141,12 +148,19 @@ impl Draft {
             _ => self.lies_at(copy) && self.is_from(copy.from) && self.entry.text == notice.text,
         };
         let ids_differ = self.id.is_some() && copy.id.is_some();
-        // A plan may be approved by the client itself and rejected by the lead: two answers to one request.
-        let answers_differ =
-            self.entry.approve.zip(notice.approved).is_some_and(|(mine, theirs)| mine != theirs);
+        // A plan may be approved by the client itself, and approved or rejected by the lead: two answers to one request.
+        let answers_differ = self
+            .entry
+            .approve
+            .zip(notice.approved)
+            .is_some_and(|(mine, theirs)| mine != theirs || !self.says_as(notice.text.as_deref()));
         let alike = kind_of(&notice.kind) == Some(kind)
             && (kind != Kind::Message || self.entry.message.as_deref() == Some(&notice.kind));
         same && !ids_differ && !answers_differ && alike && self.may_have(copy)
+    }
+
+    fn says_as(&self, text: Option<&str>) -> bool {
+        self.entry.text.as_deref().unwrap_or_default().trim() == text.unwrap_or_default().trim()
     }
 
     /// A teammate's name may be written with its team, `bob@parser-team`, and in another case (2.1.328). Nobody's

@@ -53,47 +53,51 @@ fn an_approval_that_the_client_delivers_twice_is_told_once() {
 }
 
 #[test]
-fn an_answer_about_a_plan_is_told_once_in_whatever_words_and_apart_from_another_to_the_same_request() {
-    let stage = Stage::new();
-    let lead = team(&stage);
-    let request = "plan_approval-1@alice@parser";
-    let notice = |approved: bool, feedback: &str| {
-        let mut notice =
-            json!({"type": "plan_approval_response", "requestId": request, "approved": approved});
-        if !feedback.is_empty() {
-            notice["feedback"] = json!(feedback);
-        }
-        notice.to_string()
-    };
-    // The client approves by itself (2.1.177, where permissions are bypassed), the lead rejects.
-    let mut waiting = vec![mail("team-lead", &notice(true, ""), &stage.last())];
-    lead.inbox("alice", json!(waiting));
-    lead.hook("Stop", json!({}));
-    let rejects = json!({"type": "plan_approval_response", "request_id": request, "approve": false, "feedback": "Add tests"});
-    let input = json!({"to": "alice", "message": rejects});
-    lead.before("u1", "SendMessage", &input, json!({}));
-    waiting.push(mail("team-lead", &notice(false, "Add tests"), &stage.last()));
-    lead.inbox("alice", json!(waiting));
-    let words = ["[Plan Approved] You can now proceed with implementation", "[Plan Rejected] Add tests"];
-    let heard = words.map(|words| {
-        let said = format!("<teammate-message teammate_id=\"team-lead\">\n{words}\n</teammate-message>");
-        json!({"type": "user", "timestamp": stage.last(), "message": {"content": said}}).to_string()
-    });
-    stage.write(
-        &format!("projects/-home-dev-parser/{SESSION}/subagents/agent-a1.jsonl"),
-        heard.join("\n") + "\n",
-    );
-    lead.after("u1", "SendMessage", &input, json!({"success": true}), json!({}));
-    lead.hook("SubagentStart", json!({"agent_id": "a1", "agent_type": "alice"}));
-    let entries = stage.replay("latest");
-    let told: Vec<_> = (entries.iter().filter(|entry| entry["kind"] == "message"))
-        .map(|entry| (&entry["text"], &entry["approve"], sources(entry)))
-        .collect();
-    assert_eq!(
-        told,
-        [
-            (&json!(""), &json!(true), vec!["inbox", "transcript"]),
-            (&json!("Add tests"), &json!(false), vec!["hook", "inbox", "transcript"]),
-        ]
-    );
+fn an_answer_about_a_plan_is_told_once_in_whatever_words_and_apart_from_the_clients_own() {
+    for (approves, word, words) in
+        [(false, "Add tests", "[Plan Rejected] Add tests"), (true, "Go", "[Plan Approved] Go")]
+    {
+        let stage = Stage::new();
+        let lead = team(&stage);
+        let request = "plan_approval-1@alice@parser";
+        let notice = |approved: bool, feedback: &str| {
+            let mut notice =
+                json!({"type": "plan_approval_response", "requestId": request, "approved": approved});
+            if !feedback.is_empty() {
+                notice["feedback"] = json!(feedback);
+            }
+            notice.to_string()
+        };
+        // The client approves by itself (2.1.177, where permissions are bypassed), and then the lead answers.
+        let mut waiting = vec![mail("team-lead", &notice(true, ""), &stage.last())];
+        lead.inbox("alice", json!(waiting));
+        lead.hook("Stop", json!({}));
+        let answer = json!({"type": "plan_approval_response", "request_id": request, "approve": approves, "feedback": word});
+        let input = json!({"to": "alice", "message": answer});
+        lead.before("u1", "SendMessage", &input, json!({}));
+        waiting.push(mail("team-lead", &notice(approves, word), &stage.last()));
+        lead.inbox("alice", json!(waiting));
+        let words = ["[Plan Approved] You can now proceed with implementation", words];
+        let heard = words.map(|words| {
+            let said = format!("<teammate-message teammate_id=\"team-lead\">\n{words}\n</teammate-message>");
+            json!({"type": "user", "timestamp": stage.last(), "message": {"content": said}}).to_string()
+        });
+        stage.write(
+            &format!("projects/-home-dev-parser/{SESSION}/subagents/agent-a1.jsonl"),
+            heard.join("\n") + "\n",
+        );
+        lead.after("u1", "SendMessage", &input, json!({"success": true}), json!({}));
+        lead.hook("SubagentStart", json!({"agent_id": "a1", "agent_type": "alice"}));
+        let entries = stage.replay("latest");
+        let told: Vec<_> = (entries.iter().filter(|entry| entry["kind"] == "message"))
+            .map(|entry| (&entry["text"], &entry["approve"], entry.get("automatic"), sources(entry)))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (&json!(""), &json!(true), Some(&json!(true)), vec!["inbox", "transcript"]),
+                (&json!(word), &json!(approves), None, vec!["hook", "inbox", "transcript"]),
+            ]
+        );
+    }
 }
