@@ -106,6 +106,11 @@ impl Index {
         differ(&self.created_at, &team.created_at) || differ(&self.lead_session, &team.lead_session)
     }
 
+    /// Whether the team is there: a directory without a configuration may be left of it, or be made by mistake.
+    pub fn is_there(&self) -> bool {
+        self.present && self.files.keys().any(|path| path.ends_with("/config.json"))
+    }
+
     /// Takes over what a configuration says.
     pub fn learn(&mut self, team: &TeamConfig) {
         self.created_at = team.created_at.or(self.created_at);

@@ -46,16 +46,16 @@ pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
     // A task list alone is no team: `-p` has one, and `/clear` begins one beside that of the team (2.1.328).
     let is_known =
         |team: &SafeName| has_config(&teams.join(team)) || archive.knows(&Subject::Team(team.clone()));
-    let own = evidence.own_team().filter(is_known);
-    let touched = evidence.changed_team().filter(is_known);
+    let told = [evidence.named_team(), evidence.made_team(), evidence.changed_team()];
     let remembered = evidence.memory.team.as_deref().and_then(SafeName::new);
     let now = remembered.is_none().then(clock::file_time);
     let turns = matches!(evidence.kind, Kind::SessionStart | Kind::SessionEnd);
     let teamless = evidence.memory.teamless.filter(|_| !turns && now.is_some() && !evidence.is_pane_like());
     let at_large = (now.is_some() && teamless.is_none()) || turns;
     let mut concerned = Concerned::default();
-    let named = [evidence.named_team(), evidence.made_team(), touched, remembered, own];
-    concerned.subjects.extend(named.into_iter().flatten().map(Subject::Team));
+    let own = evidence.own_team().into_iter().filter(&is_known);
+    let told = told.into_iter().flatten().filter(&is_known);
+    concerned.subjects.extend(told.chain(remembered).chain(own).map(Subject::Team));
     let open = if at_large { archive.open_subjects() } else { Vec::new() };
     concerned.subjects.extend(open.into_iter().filter(|subject| subject.team().is_some()));
     let mut changed = false;

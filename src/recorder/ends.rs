@@ -94,7 +94,7 @@ pub fn is_left_behind(evidence: &Evidence<'_>, archive: &Archive, index: &Index)
     }
     if index.ended {
         // Its directory may be there already while its configuration is still to be written.
-        return !index.present || !index.files.keys().any(|path| path.ends_with("/config.json"));
+        return !index.is_there();
     }
     let run = archive.run(&index.run);
     // A team with a name of its own is not made anew: before 2.1.178 the resumed session goes on with it.
@@ -149,7 +149,7 @@ pub fn reopen(
     let Some(own) = own.filter(|_| acts && deleted_team(evidence).is_none()) else { return Ok(()) };
     let alone = own.team().is_none();
     let index = seen.map_or_else(|| archive.index(own).map(Cow::Owned), |index| Some(Cow::Borrowed(index)));
-    if index.is_some_and(|index| index.ended && (index.present || alone)) {
+    if index.is_some_and(|index| index.ended && (index.is_there() || alone)) {
         let at = clock::stamp(at);
         archive.amend(own, |_, run| {
             let later = run.ended_at.as_ref().is_some_and(|ended| *ended < at);

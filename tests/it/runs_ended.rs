@@ -240,3 +240,25 @@ fn what_is_told_of_a_run_that_is_over_is_kept_until_it_begins_again() {
     let told = stage.teams();
     assert_eq!((&told[0]["ended_at"], &told[0]["tasks"]), (&json!(null), &json!(2)), "{told:?}");
 }
+
+#[test]
+fn what_is_said_in_the_name_of_a_team_that_is_gone_opens_nothing_and_makes_no_run() {
+    let stage = Stage::new();
+    let lead = Lead::named(&stage, ONE, "harbor");
+    lead.roster(1_000, &["alice"]);
+    lead.start("startup");
+    let input = json!({});
+    lead.before("u1", "TeamDelete", &input, json!({}));
+    lead.erase();
+    lead.after("u1", "TeamDelete", &input, json!({"success": true, "team_name": "harbor"}), json!({}));
+    let ended = stage.teams()[0]["ended_at"].clone();
+    // The client refuses to spawn into it, and runs the teammate all the same (2.1.47).
+    for team in ["harbor", "lighthouse"] {
+        stage.write(&format!("teams/{team}/inboxes/alice.json"), json!([]));
+        lead.hook("SubagentStart", json!({"agent_type": "alice", "team_name": team}));
+        lead.hook("TeammateIdle", json!({"teammate_name": "alice", "team_name": team}));
+    }
+    let teams = stage.teams();
+    assert_eq!(rows(&teams, "team"), [&json!("harbor")]);
+    assert_eq!((&teams[0]["ended_by"], &teams[0]["ended_at"]), (&json!("team-delete"), &ended));
+}
