@@ -26,6 +26,8 @@ pub struct FileState {
     pub object: Option<String>,
     /// Whether it was no whole JSON.
     pub torn: bool,
+    /// The last content before it that was whole, where it is torn.
+    pub whole: Option<String>,
     /// When this state was first seen, RFC 3339.
     pub at: String,
     /// When it was first seen to be gone.
@@ -125,10 +127,13 @@ impl Journal {
 /// Carries a state over one manifest. What is gone keeps what it said.
 pub fn apply(held: &mut Held, snapshot: &Snapshot) {
     for change in &snapshot.changed {
+        let before = held.get(&change.path);
         // A state that could not be read takes nothing away from the one before.
-        let object =
-            change.object.clone().or_else(|| held.get(&change.path).and_then(|state| state.object.clone()));
-        let state = FileState { object, torn: change.torn, at: snapshot.at.clone(), gone_at: None };
+        let object = change.object.clone().or_else(|| before?.object.clone());
+        let whole = before.filter(|_| change.torn);
+        let whole =
+            whole.and_then(|state| if state.torn { state.whole.clone() } else { state.object.clone() });
+        let state = FileState { object, torn: change.torn, whole, at: snapshot.at.clone(), gone_at: None };
         held.insert(change.path.clone(), state);
     }
     for path in &snapshot.gone {

@@ -24,6 +24,12 @@ pub fn state(material: &Material, state: &State, columns: Option<usize>) -> Stri
         None => "as each thing was last seen".to_owned(),
     };
     page.text(Style::new(), &when);
+    for path in &state.torn {
+        page.text(
+            Style::new().dimmed(),
+            &format!("{path} was half written then; what it said before is shown"),
+        );
+    }
     // A session without a team has no roster and no mail: an empty list would say that nobody came.
     let team = material.run.team.is_some();
     if !team && state.members.is_empty() && state.tasks.is_empty() && state.inboxes.is_empty() {

@@ -177,6 +177,7 @@ mod tests {
             tasks: serde_json::from_value(tasks).unwrap(),
             inboxes: serde_json::from_value(inboxes).unwrap(),
             gone: Gone::default(),
+            torn: Vec::new(),
         }
     }
 

@@ -29,6 +29,9 @@ pub struct State {
     pub inboxes: BTreeMap<String, Vec<Value>>,
     /// What of it was gone before the run was over; nothing for a moment, which shows what was there.
     pub gone: Gone,
+    /// The files that were half written at the moment, below the client's directory: what they said before stands.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub torn: Vec<String>,
 }
 
 /// The state as of `at` (RFC 3339 in our spelling), or of each thing as it was when it last existed.
@@ -41,6 +44,7 @@ pub fn state(archive: &Archive, material: &Material, at: Option<&str>) -> State 
         tasks: BTreeMap::new(),
         inboxes: BTreeMap::new(),
         gone: Gone::default(),
+        torn: Vec::new(),
     };
     match at {
         Some(at) => state.fill(archive, &material.journal.at(at), material),
@@ -54,9 +58,12 @@ impl State {
     fn fill(&mut self, archive: &Archive, held: &Held, material: &Material) {
         let team = material.run.team.as_deref();
         for (path, file) in held {
-            let Some(bytes) = file.object.as_deref().and_then(|hash| archive.objects.get(hash).ok()) else {
-                continue;
-            };
+            let read = |hash: &Option<String>| archive.objects.get(hash.as_deref()?).ok();
+            let Some(mut bytes) = read(&file.object) else { continue };
+            if file.torn && path.ends_with(".json") && json::lenient(&bytes).is_none() {
+                self.torn.push(path.clone());
+                bytes = read(&file.whole).unwrap_or(bytes);
+            }
             match File::of(path) {
                 File::Config => self.roster(&bytes),
                 File::Inbox(owner) if path.ends_with(".json") => {

@@ -47,6 +47,13 @@ fn check_torn(path: &str) -> (Stage, Value) {
     lead.hook("Stop", json!({}));
     let torn = stage.last();
     let seen = stage.show(&["latest"]);
+    let then = stage.show(&["latest", "--at", &torn]);
+    assert_eq!(then["torn"], json!([path]));
+    for part in ["members", "tasks", "inboxes"] {
+        assert_eq!(then[part], seen[part], "what it said before stands");
+    }
+    let said = stage.told(&["show", "latest", "--at", &torn]);
+    assert!(said.contains(&format!("{path} was half written then; what it said before is shown")), "{said}");
     stage.write(path, &whole);
     lead.hook("Stop", json!({}));
     assert_eq!(told(&stage, path), ["whole", "torn", "whole"]);
