@@ -4,11 +4,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::list::{is_session, spelled};
 use crate::fs::read_regular;
 use crate::json;
 use crate::process::is_gone;
-use crate::team::TeamConfig;
+use crate::team::{TeamConfig, is_uuid, mailbox};
 
 /// A record of a running client, or a team's configuration, is never larger.
 const LARGEST: u64 = 16 << 20;
@@ -21,7 +20,7 @@ pub fn holder(client: &Path, list: &str) -> Option<String> {
         let team = session.team();
         let goes_on = read_regular(&client.join("tasks").join(&team).join(".session-list"), 4096).ok();
         let goes_on = goes_on.map(|(bytes, _)| String::from_utf8_lossy(&bytes).trim().to_owned());
-        session.id == list || team == list || goes_on.is_some_and(|named| spelled(&named) == list)
+        session.id == list || team == list || goes_on.is_some_and(|named| mailbox(&named) == list)
     };
     if let Some(session) = sessions.iter().find(|session| own(session)) {
         return Some(format!("session {} runs (process {})", session.id, session.pid));
@@ -39,7 +38,7 @@ pub fn holder(client: &Path, list: &str) -> Option<String> {
         return Some(format!("the lead of its team runs (process {})", session.pid));
     }
     // A client before 2.1.328 names no process in the team, but 2.1.177 notes each session that runs.
-    let known = client.join("sessions").is_dir() && is_session(&lead);
+    let known = client.join("sessions").is_dir() && is_uuid(&lead);
     (!known).then(|| "its team is there, and nothing tells whether its client runs".to_owned())
 }
 
@@ -64,7 +63,7 @@ fn running(client: &Path) -> Vec<Running> {
         .filter_map(|entry| {
             let (bytes, _) = read_regular(&entry.path(), LARGEST).ok()?;
             let note = json::lenient(&bytes)?;
-            let id = note.get("sessionId")?.as_str().filter(|id| is_session(id))?.to_owned();
+            let id = note.get("sessionId")?.as_str().filter(|id| is_uuid(id))?.to_owned();
             let pid = u32::try_from(note.get("pid")?.as_u64()?).ok()?;
             let text = |key: &str| note.get(key).and_then(Value::as_str);
             // `linux:<machine>:pid:[4026531836]`: the part that tells namespaces apart.

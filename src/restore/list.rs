@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::event::SafeName;
+use crate::team::{is_uuid, mailbox};
 
 /// A task list, by the name of its directory below `tasks/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +27,8 @@ impl List {
             return Err(Error::usage(format!("{named:?} is no name of a team or a session"))
                 .hint("a team's name, such as session-1a2b3c4d, or a session's id"));
         };
-        let spelled = spelled(name.as_str());
-        if !is_session(&spelled) {
+        let spelled = mailbox(name.as_str());
+        if !is_uuid(&spelled) {
             return Ok(List { name: spelled, session: None });
         }
         let team = format!("session-{}", &spelled[..8]);
@@ -46,33 +47,15 @@ impl List {
     /// # Errors
     /// When it is no name of a list.
     pub fn exactly(name: &str) -> Result<List> {
-        let safe = SafeName::new(name).filter(|name| spelled(name.as_str()) == name.as_str());
+        let safe = SafeName::new(name).filter(|name| mailbox(name.as_str()) == name.as_str());
         let safe = safe.ok_or_else(|| Error::new(format!("{name:?} is no name of a task list")))?;
         Ok(List { name: safe.as_str().to_owned(), session: None })
     }
 
     /// Whether the client keeps what has this name in this list.
     pub fn is(&self, name: &str) -> bool {
-        self.name == spelled(name)
+        self.name == mailbox(name)
     }
-}
-
-/// A name as the client spells it in a path: it counts UTF-16 units.
-pub(super) fn spelled(name: &str) -> String {
-    let units = name.encode_utf16().map(|unit| match u8::try_from(unit) {
-        Ok(byte) if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') => byte as char,
-        _ => '-',
-    });
-    units.collect()
-}
-
-/// Whether this is a session's id: a UUID.
-pub(super) fn is_session(name: &str) -> bool {
-    name.len() == 36
-        && name.bytes().enumerate().all(|(place, byte)| match place {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        })
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! What a team's directory is called while the client erases it.
 
+use super::names::is_uuid;
+
 /// What stands between the team's name and the UUID.
 const MARK: &str = ".deleted-";
 
 /// Says whose directory this is, when the client (2.1.328) has renamed it and is about to remove it: `NAME.deleted-UUID`.
 pub fn erasing(directory: &str) -> Option<&str> {
     let (name, uuid) = directory.rsplit_once(MARK)?;
-    let groups: Vec<&str> = uuid.split('-').collect();
-    let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
-    let is_hex = |group: &&str| group.bytes().all(|byte| byte.is_ascii_hexdigit());
-    (!name.is_empty() && lengths == [8, 4, 4, 4, 12] && groups.iter().all(is_hex)).then_some(name)
+    (!name.is_empty() && is_uuid(uuid)).then_some(name)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ mod transcript;
 pub use config::{LeadProcess, Member, TeamConfig};
 pub use erasing::erasing;
 pub use inbox::{Entry, Notice, entries, fresh_entries};
-pub use names::{directory, is_of, mailbox};
+pub use names::{directory, is_of, is_uuid, mailbox};
 pub use task::Task;
 pub use tokens::{Spent, Tokens};
 pub use transcript::{Delivered, Record, Said, read_as, records};

@@ -24,6 +24,15 @@ pub fn is_of(directory: &str, team: &str) -> bool {
         || (directory.len() == team.len() && directory.bytes().map(as_directory).eq(team.bytes()))
 }
 
+/// Whether this is a UUID, as the ids of sessions are.
+pub fn is_uuid(name: &str) -> bool {
+    name.len() == 36
+        && name.bytes().enumerate().all(|(place, byte)| match place {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
 /// The client counts what it replaces in units of UTF-16.
 fn spell(name: &str, is_kept: impl Fn(char) -> bool) -> String {
     let spelled = |unit: u16| {
