@@ -13,7 +13,7 @@ pub(super) struct Draft {
     /// The client's id, from 2.1.328 on.
     pub id: Option<String>,
     /// The inboxes and transcripts that it was already found in: each of them holds one message once.
-    pub found: Vec<(Source, String)>,
+    found: Vec<(Source, String)>,
     /// Whether the sender is known.
     signed: bool,
     /// Whether it was seen to be sent; else there are only copies of it.
@@ -118,20 +118,19 @@ impl Draft {
 
     /// Whether nothing speaks against this copy being one of this message, whatever it says.
     fn may_have(&self, copy: &Copy<'_>) -> bool {
-        let known =
-            |(source, recipient): &(Source, String)| *source == copy.source && recipient == copy.recipient;
-        (self.entry.kind != Kind::MessageRefused || self.held.is_some()) && !self.found.iter().any(known)
+        (self.entry.kind != Kind::MessageRefused || self.held.is_some()) && !self.is_found_beside(copy)
+    }
+
+    /// Whether it was found already in the inbox or the transcript that this copy lies in.
+    pub fn is_found_beside(&self, copy: &Copy<'_>) -> bool {
+        self.found.iter().any(|(source, recipient)| *source == copy.source && recipient == copy.recipient)
     }
 
     /// Whether this copy has the message's id; else its sender, recipient and text.
     pub fn says(&self, copy: &Copy<'_>) -> bool {
         let same = match (self.id.as_deref(), copy.id) {
             (Some(id), Some(other)) => id == other,
-            _ => {
-                self.is_from(copy.from)
-                    && self.lies_at(copy)
-                    && self.entry.text.as_deref().map(str::trim) == Some(copy.text.trim())
-            }
+            _ => self.is_from(copy.from) && self.lies_at(copy) && self.says_as(Some(copy.text)),
         };
         same && self.may_have(copy)
     }

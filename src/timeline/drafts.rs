@@ -84,9 +84,7 @@ impl Drafts {
         let keys = [false, true].map(|has_id| Key::Text { has_id, text: text.to_owned() });
         let places = keys.iter().filter_map(|key| self.lists.get(key)).flat_map(|list| &list.places);
         places.map(|place| &self.all[*place]).any(|draft| {
-            let is_there =
-                draft.found.iter().any(|(source, who)| *source == copy.source && who == copy.recipient);
-            draft.sent && is_there && draft.is_from(copy.from) && draft.lies_at(copy)
+            draft.sent && draft.is_found_beside(copy) && draft.is_from(copy.from) && draft.lies_at(copy)
         })
     }
 
@@ -97,8 +95,7 @@ impl Drafts {
         let Some((kind, request)) = asked.filter(|(kind, _)| *kind != Kind::Message) else { return false };
         let keys = [false, true].map(|has_id| Key::Request { has_id, kind, request: request.clone() });
         let places = keys.iter().filter_map(|key| self.lists.get(key)).flat_map(|list| &list.places);
-        let is_there = |found: &(Source, String)| found.0 == copy.source && found.1 == copy.recipient;
-        places.map(|place| &self.all[*place]).any(|draft| draft.found.iter().any(is_there))
+        places.map(|place| &self.all[*place]).any(|draft| draft.is_found_beside(copy))
     }
 
     /// Takes a copy for a message that the policy held back, and that went out all the same: the client takes no answer

@@ -19,9 +19,9 @@ use crate::team::Notice;
 /// Tells each message once.
 pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
     let mut drafts = Drafts::default();
-    sent(material, when).into_iter().for_each(|draft| drafts.push(draft));
-    let history = &material.history;
     let names = names(material);
+    sent(material, when, &names).into_iter().for_each(|draft| drafts.push(draft));
+    let history = &material.history;
     let name = |id| named(&names, id);
     let mut copies: Vec<Copy<'_>> = Vec::new();
     for copy in &history.copies {
@@ -77,7 +77,7 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
 }
 
 /// What the senders' hooks and transcripts saw.
-fn sent(material: &Material, when: &When) -> Vec<Draft> {
+fn sent(material: &Material, when: &When, names: &HashMap<String, String>) -> Vec<Draft> {
     let uses = &material.voices.uses;
     let held_back = held_back(material);
     let mut drafts = Vec::new();
@@ -125,10 +125,9 @@ fn sent(material: &Material, when: &When) -> Vec<Draft> {
         }
     }
     let lead = lead(&material.run);
-    let names = names(material);
     for draft in &mut drafts {
         if let Some(to) = &mut draft.entry.to {
-            *to = named(&names, to).to_owned();
+            *to = named(names, to).to_owned();
         }
         // 2.1.47 answers a request without saying whom: it is the one who asked.
         draft.entry.to.get_or_insert_with(|| lead.to_owned());
