@@ -77,7 +77,9 @@ impl Archive {
         let index = self.index(subject);
         let seen = look(subject, index.as_ref(), client);
         let is_going = || index.is_none() && self.look_at_erasing(subject, None, client).is_some();
-        let is_known = is_unchanged(index.as_ref(), &seen) && !self.is_cut(index.as_ref()) && !is_going();
+        let is_known = is_unchanged(index.as_ref(), &seen)
+            && index.as_ref().is_none_or(|index| self.missing(index) == 0)
+            && !is_going();
         if !call.durable && is_known && !self.is_to_be_veiled(index.as_ref()) {
             return Captured { index, problems: seen.problems, ..Captured::default() };
         }
@@ -100,11 +102,6 @@ impl Archive {
             }
             Err(error) => Captured { index, problems: vec![error.to_string()], ..Captured::default() },
         }
-    }
-
-    /// Whether the journal is not as the index left it.
-    fn is_cut(&self, index: Option<&Index>) -> bool {
-        index.is_some_and(|index| index.journal.is_some_and(|known| known != self.journal_length(&index.run)))
     }
 
     /// Whether the user has asked for no texts since the run began, and its record does not say so yet.

@@ -106,6 +106,11 @@ impl Index {
         differ(&self.created_at, &team.created_at) || differ(&self.lead_session, &team.lead_session)
     }
 
+    /// Whether this session leads the team.
+    pub fn is_led_by(&self, session: Option<&str>) -> bool {
+        self.lead_session.is_some() && self.lead_session.as_deref() == session
+    }
+
     /// Whether the team is there: a directory without a configuration may be left of it, or be made by mistake.
     pub fn is_there(&self) -> bool {
         self.present && self.files.keys().any(|path| path.ends_with("/config.json"))

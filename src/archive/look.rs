@@ -143,7 +143,7 @@ impl<'a> Look<'a> {
     /// journal itself must be whole, and what was written without the lock, late perhaps, may say something older.
     pub(super) fn reconcile(&mut self, locked: bool) {
         let alone = self.archive.alone(&self.index.run);
-        let missing = self.missing(locked);
+        let missing = if locked { self.archive.missing(&self.index) } else { 0 };
         let unseen = locked && (alone != self.index.alone || missing != 0);
         if !unseen && !self.call.durable {
             return;
@@ -167,13 +167,6 @@ impl<'a> Look<'a> {
             self.index_changed |= unseen;
         }
         self.on_record = Some(journal.last());
-    }
-
-    /// How many bytes the journal is shorter than the index knows it; below 0 when a writer was killed before it could
-    /// note its line.
-    fn missing(&self, locked: bool) -> i64 {
-        let known = self.index.journal.filter(|_| locked);
-        known.map_or(0, |known| known as i64 - self.archive.journal_length(&self.index.run) as i64)
     }
 
     /// The content that is on record for a file.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
+use super::index::Index;
 use super::snapshot::Snapshot;
 use super::store::Archive;
 use crate::fs;
@@ -51,6 +52,12 @@ impl Archive {
         // Stable: looks of the same moment stay in the order of the journal.
         journal.snapshots.sort_by(|a, b| a.at.cmp(&b.at));
         journal
+    }
+
+    /// How many bytes a run's journal is shorter than the index knows it; below 0 when a writer was killed before it
+    /// could note its line.
+    pub(super) fn missing(&self, index: &Index) -> i64 {
+        index.journal.map_or(0, |known| known as i64 - self.journal_length(&index.run) as i64)
     }
 
     /// How long the run's journal is, in bytes. It grows under the lock, and the index is written after it.

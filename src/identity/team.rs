@@ -149,9 +149,11 @@ pub fn resolve_by(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) ->
     }
     if let Some((team, index)) = evidence.named_team().and_then(|team| known.get_key_value(&team)) {
         // The session that leads a team is no teammate's, whoever it speaks of.
-        let leads =
-            index.lead_session.is_some() && index.lead_session.as_deref() == evidence.payload.session();
-        let name = if leads { evidence.memory.name.clone() } else { pane::name(evidence) };
+        let name = if index.is_led_by(evidence.payload.session()) {
+            evidence.memory.name.clone()
+        } else {
+            pane::name(evidence)
+        };
         return (Resolved { name, ..member(team.clone()) }, "the payload's team_name");
     }
     if let Some(team) = remembered.clone().filter(is_open) {
@@ -182,8 +184,7 @@ pub fn resolve_by(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) ->
 
 /// `leadSessionId` is the session.
 fn led_by_session(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) -> Option<SafeName> {
-    let session = evidence.payload.session()?;
-    newest(known, |index| index.lead_session.as_deref() == Some(session))
+    newest(known, |index| index.is_led_by(evidence.payload.session()))
 }
 
 /// `leadProcess.pid` is the client that runs this hook: after `/clear` the session is new and the process is not.

@@ -29,7 +29,7 @@ impl Recorder {
         let is_alone = own.is_some_and(|own| own.team().is_none());
         let is_moved = (is_alone && step.kind == Kind::SessionStart)
             || seen.is_some_and(|index| {
-                let leads = name.is_none() && index.lead_session.as_deref() == evidence.payload.session();
+                let leads = name.is_none() && index.is_led_by(evidence.payload.session());
                 leads && !index.ended && evidence.client_pid.is_some_and(|pid| index.lead_pid != Some(pid))
             });
         if let (Some(own), Some(run)) = (own, &voice.run)

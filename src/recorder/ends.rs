@@ -56,10 +56,7 @@ pub fn close(
             end(own, EndedBy::SessionEnd, reason)?;
             // A lead that could not delete a team may have made another (2.1.47): both end with it.
             let led = |subject: &Subject| {
-                archive.index(subject).is_some_and(|index| {
-                    index.lead_session.is_some()
-                        && index.lead_session.as_deref() == evidence.payload.session()
-                })
+                archive.index(subject).is_some_and(|index| index.is_led_by(evidence.payload.session()))
             };
             for other in archive.open_subjects().iter().filter(|other| *other != own && led(other)) {
                 end(other, EndedBy::SessionEnd, reason)?;
@@ -89,7 +86,7 @@ fn deleted_team(evidence: &Evidence<'_>) -> Option<SafeName> {
 /// the team anew. What lies there is that of the client that was killed, of which only the process may be rewritten.
 pub fn is_left_behind(evidence: &Evidence<'_>, archive: &Archive, index: &Index) -> bool {
     let resumes = evidence.kind == Kind::SessionStart && evidence.payload.text("source") == Some("resume");
-    if !resumes || index.lead_session.as_deref() != evidence.payload.session() {
+    if !resumes || !index.is_led_by(evidence.payload.session()) {
         return false;
     }
     if index.ended {
@@ -113,7 +110,7 @@ fn is_crashed(evidence: &Evidence<'_>, index: &Index) -> bool {
     let Some(pid) = index.lead_pid else { return false };
     let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
     let calls = (evidence.client_pid == Some(pid) && !process::is_another(pid, space, start))
-        || (index.lead_session.is_some() && index.lead_session.as_deref() == evidence.payload.session());
+        || index.is_led_by(evidence.payload.session());
     !calls && process::is_gone(pid, space, start)
 }
 

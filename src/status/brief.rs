@@ -87,8 +87,7 @@ fn open_runs<'a>(archive: &'a Archive, wanted: Wanted<'a>) -> impl Iterator<Item
         let run = archive.run(&index.run)?;
         let is_meant = match wanted {
             Wanted::Session(id) => {
-                index.lead_session.as_deref() == Some(id)
-                    || run.sessions.iter().any(|session| session.id == id)
+                index.is_led_by(Some(id)) || run.sessions.iter().any(|session| session.id == id)
             }
             Wanted::Latest => true,
         };
