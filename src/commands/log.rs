@@ -134,8 +134,8 @@ impl Args {
         };
         let event = || self.event.iter().any(|event| plain(event) == plain(&recorded.event));
         // A team's directory is not always called as the team was.
-        let called = self.team.as_deref().map(team::directory);
-        (is(&self.team, &recorded.team) || is(&called, &recorded.team))
+        let called = || self.team.as_deref().map(team::directory);
+        (is(&self.team, &recorded.team) || is(&called(), &recorded.team))
             && actor()
             && self.session.as_ref().is_none_or(session)
             && (self.event.is_empty() || event())

@@ -46,7 +46,10 @@ pub fn redactor(context: &Context, run: &RunRecord) -> Result<Redactor> {
 /// # Errors
 /// When stdout cannot be written.
 pub fn print(context: &Context, text: &str) -> Result<()> {
-    let mut out = context.ui.out();
+    write(context.ui.out(), text)
+}
+
+fn write(mut out: impl Write, text: &str) -> Result<()> {
     ui::quiet(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
         .map_err(|error| Error::caused("cannot write to stdout", error))
 }
@@ -65,9 +68,7 @@ pub fn print_json(context: &Context, value: &impl Serialize) -> Result<()> {
 /// # Errors
 /// When stdout cannot be written.
 pub fn print_lines(context: &Context, text: &str) -> Result<()> {
-    let mut out = context.ui.json();
-    ui::quiet(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
-        .map_err(|error| Error::caused("cannot write to stdout", error))
+    write(context.ui.json(), text)
 }
 
 /// How many problems are told one by one.

@@ -92,9 +92,8 @@ impl Library {
             let told = last(&|run| run.team.is_some() && !self.is_stray(run));
             told.or_else(|| last(&|run| run.team.is_some())).or(self.runs.last())
         };
-        let latest = latest().ok_or_else(|| self.empty())?;
-        if name == "latest" {
-            return Ok(latest);
+        if name == "latest" || self.runs.is_empty() {
+            return latest().ok_or_else(|| self.empty());
         }
         if let Some(run) = self
             .runs
