@@ -1,12 +1,12 @@
 //! What is remembered of a session from call to call: `sessions/<session>.json`.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::Agents;
 use crate::event::SafeName;
 use crate::fs;
 
@@ -24,7 +24,7 @@ pub struct Memory {
     /// Its name, when it is a split-pane teammate's.
     pub name: Option<String>,
     /// Names by agent id.
-    pub agents: BTreeMap<String, String>,
+    pub agents: Agents,
     /// Whether anybody but the lead ever acted in it.
     pub company: bool,
     /// The client's version.
@@ -72,7 +72,10 @@ impl Memory {
         };
         let mut merged = Memory::load(dir, session);
         merged.v = 1;
-        merged.agents.extend(self.agents.iter().map(|(id, name)| (id.clone(), name.clone())));
+        // Only what this call learned: other ids may have been forgotten meanwhile.
+        for (id, name) in self.agents.iter().filter(|(id, name)| before.agents.get(id) != Some(name)) {
+            merged.agents.note(id, name);
+        }
         merged.company |= self.company;
         let newer = |mine: &Option<String>, old: &Option<String>, theirs: &mut Option<String>| {
             if mine != old {
@@ -105,14 +108,15 @@ mod tests {
         let session = SafeName::new("s1").unwrap();
         let before = Memory::load(dir.path(), &session);
         let patience = Duration::from_secs(5);
-        let one = Memory { agents: [("a1".to_owned(), "alice".to_owned())].into(), ..Memory::default() };
+        let mut one = Memory::default();
+        one.agents.note("a1", "alice");
         let two = Memory { team: Some("t".to_owned()), company: true, ..Memory::default() };
         one.save(&before, dir.path(), &session, patience).unwrap();
         two.save(&before, dir.path(), &session, patience).unwrap();
         let both = Memory::load(dir.path(), &session);
         assert_eq!(
-            (both.agents["a1"].as_str(), both.team.as_deref(), both.company),
-            ("alice", Some("t"), true)
+            (both.agents.get("a1"), both.team.as_deref(), both.company),
+            (Some("alice"), Some("t"), true)
         );
     }
 }

@@ -1,12 +1,14 @@
 //! Who spoke, and in which team: the client's evidence, one rule a function. "Unknown" is an answer; a guess is not.
 
 mod actor;
+mod agents;
 mod evidence;
 mod memory;
 mod pane;
 mod team;
 
 pub use actor::{resolve as actor, resolve_by as actor_by, version};
+pub use agents::Agents;
 pub use evidence::Evidence;
 pub use memory::Memory;
 pub use pane::is_undecided;

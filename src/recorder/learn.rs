@@ -15,11 +15,13 @@ pub fn learn(evidence: &Evidence<'_>, resolved: &Resolved, actor: &Actor) -> Mem
         memory.company = true;
         // `name@team` is the member's id, not the one that hooks carry.
         if let Some(id) = spawn.agent_id.filter(|id| !id.contains('@')) {
-            memory.agents.insert(id, spawn.name);
+            memory.agents.note(&id, &spawn.name);
         }
     }
-    if let (ActorKind::Teammate, Some(name), Some(id)) = (actor.kind, &actor.name, &actor.id) {
-        memory.agents.entry(id.clone()).or_insert_with(|| name.clone());
+    if let (ActorKind::Teammate, Some(name), Some(id)) = (actor.kind, &actor.name, &actor.id)
+        && memory.agents.get(id).is_none()
+    {
+        memory.agents.note(id, name);
     }
     memory.company |= evidence.payload.agent_id().is_some() || evidence.kind == Kind::TeammateIdle;
     if memory.company && memory.version.is_none() {
