@@ -1,4 +1,4 @@
-//! The environment, read in one place. Nothing of it is ever written to the log.
+//! The environment, read in one place. Of the client's variables the log gets one value, `CLAUDE_CODE_TASK_LIST_ID`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -36,6 +36,10 @@ pub const VARIABLES: &[Variable] = &[
         name: "CLAUDE_CODE_ENABLE_TODO_TOOLS",
         about: "whether the client has its task tools: `doctor` looks",
     },
+    Variable {
+        name: "CLAUDE_CODE_TASK_LIST_ID",
+        about: "the task list that the session uses instead of its team's; recorded with each event",
+    },
     Variable { name: "TMUX_PANE", about: "the pane of a split-pane teammate, set by tmux" },
     Variable { name: "HOME", about: "the user's home" },
     Variable { name: "TMPDIR", about: "where the record goes when there is no home" },
@@ -63,6 +67,8 @@ pub struct Env {
     pub agent_teams: Option<String>,
     /// `CLAUDE_CODE_ENABLE_TODO_TOOLS`
     pub task_tools: Option<String>,
+    /// `CLAUDE_CODE_TASK_LIST_ID`, whatever it holds
+    pub task_list: Option<String>,
     /// `TMUX_PANE`
     pub pane: Option<String>,
     /// `HOME`
@@ -87,6 +93,7 @@ impl Env {
             client_pid: text("CLAUDE_PID").and_then(|pid| pid.parse().ok()),
             agent_teams: text("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"),
             task_tools: text("CLAUDE_CODE_ENABLE_TODO_TOOLS"),
+            task_list: value("CLAUDE_CODE_TASK_LIST_ID").map(|list| list.to_string_lossy().into_owned()),
             pane: text("TMUX_PANE"),
             home: path("HOME"),
             tmp: path("TMPDIR"),

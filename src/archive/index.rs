@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::fs::Stamp;
-use crate::team::{TeamConfig, is_of, mailbox};
+use crate::team::{Lists, NamedLists, TeamConfig, is_of, mailbox};
 
 /// The last capture of one team, or of one session without a team.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -32,8 +32,11 @@ pub struct Index {
     pub lead_start: Option<String>,
     /// Who is in the team, and where.
     pub members: Vec<Seat>,
-    /// Further task directories of this run: `/clear` makes one beside the first.
+    /// Further task directories of this run: `/clear` makes one beside the first, and a session may name one.
     pub more_tasks: Vec<String>,
+    /// Which task list each session names.
+    #[serde(skip_serializing_if = "NamedLists::is_empty")]
+    pub lists: NamedLists,
     /// What the team is called, where its directory is called otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
@@ -183,6 +186,19 @@ impl Index {
         let new: Vec<String> = lists.filter(|list| !self.more_tasks.contains(list)).collect();
         self.more_tasks.extend_from_slice(&new);
         !new.is_empty()
+    }
+
+    /// Takes over which task list a session names. Returns whether it is one that was not scanned until now.
+    pub fn learn_list(&mut self, session: &str, list: Option<&str>) -> bool {
+        self.lists.note(session, list);
+        let new = list.filter(|list| !self.more_tasks.iter().any(|known| known == list));
+        self.more_tasks.extend(new.map(str::to_owned));
+        new.is_some()
+    }
+
+    /// The task lists that count for the team now, as `session` calls their tasks; without a session, as its lead does.
+    pub fn lists<'a>(&'a self, team: Option<&'a str>, session: Option<&str>) -> Lists<'a> {
+        self.lists.in_force(team, self.lead_session.as_deref(), session)
     }
 
     /// Whether somebody of this name was ever in the team.

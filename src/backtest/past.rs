@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::archive::{Archive, Journal, Snapshot};
 use crate::gatekeeper::{File, Piece};
 use crate::policy::TeamState;
+use crate::team::NamedLists;
 
 /// A team's past, at a moment that only goes forward.
 #[derive(Debug)]
@@ -14,6 +15,13 @@ pub struct Past<'a> {
     /// By event, how many looks there were when its own had been taken.
     own: HashMap<&'a str, usize>,
     next: usize,
+    lead: Option<String>,
+    lists: NamedLists,
+    /// The session of the event, and the list that it names.
+    session: Option<String>,
+    list: Option<String>,
+    /// Each file that is there, by path, with its content.
+    held: BTreeMap<&'a str, &'a str>,
     /// Paths that changed since the state was last asked for, each with its content; `None` when it is gone.
     pending: BTreeMap<&'a str, Option<&'a str>>,
     opened: HashMap<(&'a str, &'a str), Option<Piece>>,
@@ -22,13 +30,52 @@ pub struct Past<'a> {
 }
 
 impl<'a> Past<'a> {
-    /// The beginning.
-    pub fn new(archive: &'a Archive, journal: &'a Journal, team: Option<&str>) -> Past<'a> {
+    /// The beginning. `lead` is the session that leads the team.
+    pub fn new(
+        archive: &'a Archive,
+        journal: &'a Journal,
+        team: Option<&str>,
+        lead: Option<String>,
+    ) -> Past<'a> {
         let snapshots = journal.snapshots.as_slice();
         let own =
             snapshots.iter().enumerate().map(|(place, look)| (look.event.as_str(), place + 1)).collect();
         let team = TeamState { name: team.map(str::to_owned), ..TeamState::default() };
-        Past { archive, snapshots, own, next: 0, pending: BTreeMap::new(), opened: HashMap::new(), team }
+        Past {
+            archive,
+            snapshots,
+            own,
+            next: 0,
+            lead,
+            lists: NamedLists::default(),
+            session: None,
+            list: None,
+            held: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            opened: HashMap::new(),
+            team,
+        }
+    }
+
+    /// Takes over the task list that the session of an event named. Where another list counts now, the tasks are read again.
+    pub fn use_list(&mut self, session: Option<&str>, list: Option<&str>) {
+        let list = list.filter(|list| self.team.name.as_deref() != Some(list));
+        self.session = session.map(str::to_owned);
+        let Some(session) = session else { return };
+        let is_news = !self.lists.knows(session, list);
+        if is_news {
+            self.lists.note(session, list);
+        }
+        if is_news || self.list.as_deref() != list {
+            self.list = list.map(str::to_owned);
+            self.team.tasks.clear();
+            self.opened.clear();
+            let tasks = self.held.iter().filter(|(path, _)| path.starts_with("tasks/"));
+            let tasks: Vec<_> = tasks.map(|(path, object)| (*path, Some(*object))).collect();
+            for (path, object) in tasks {
+                self.pending.entry(path).or_insert(object);
+            }
+        }
     }
 
     /// Goes on to an event: to all looks until then, and to its own, which may be written behind a later one's.
@@ -56,17 +103,21 @@ impl<'a> Past<'a> {
             // A state that could not be kept takes nothing away from the one before.
             if let Some(object) = &change.object {
                 self.pending.insert(&change.path, Some(object));
+                self.held.insert(&change.path, object);
             }
         }
         for path in &look.gone {
             self.pending.insert(path, None);
+            self.held.remove(path.as_str());
         }
     }
 
     /// Opens what has changed.
     pub fn open(&mut self) {
+        let name = self.team.name.clone();
+        let lists = self.lists.in_force(name.as_deref(), self.lead.as_deref(), self.session.as_deref());
         for (path, object) in std::mem::take(&mut self.pending) {
-            let Some(file) = File::of(path, self.team.name.as_deref()) else { continue };
+            let Some(file) = File::of(path, &lists) else { continue };
             let Some(object) = object else {
                 file.take(&mut self.team);
                 continue;
@@ -106,7 +157,7 @@ mod tests {
             look("3", "c", "", &["tasks/t/1.json"]),
         ];
         let journal = Journal { snapshots, ..Journal::default() };
-        let mut past = Past::new(&archive, &journal, Some("t"));
+        let mut past = Past::new(&archive, &journal, Some("t"), None);
         let mut status = |id, at| {
             past.go_to(id, at);
             past.open();

@@ -55,7 +55,8 @@ pub struct Counts {
 /// counted: it happened. Only a tool that was held back then, as the record says, did not.
 pub fn test(archive: &Archive, record: &Record, policy: &Policy, rules: &[Rule]) -> Tested {
     let course = Course { record, policy, rules: &Rules::of(rules), by_rule: !rules.is_empty() };
-    let mut past = Past::new(archive, &record.journal, record.team.as_deref());
+    let lead = archive.run(&record.run).and_then(|run| run.lead_session);
+    let mut past = Past::new(archive, &record.journal, record.team.as_deref(), lead);
     let (mut guard, mut known) = (Guard::default(), HashSet::new());
     let mut tested = Tested { events: record.events.len(), ..Tested::default() };
     for (place, recorded) in record.events.iter().enumerate() {
@@ -64,6 +65,7 @@ pub fn test(archive: &Archive, record: &Record, policy: &Policy, rules: &[Rule])
         {
             guard.take_over(&course.alone(before));
         }
+        past.use_list(recorded.session.as_deref(), recorded.task_list.as_deref());
         past.go_to(&recorded.id, &recorded.at);
         // A hook looks at no tasks where there is no team.
         if record.team.is_some() && Kind::named(&recorded.event).is_judged() {

@@ -82,6 +82,7 @@ impl Cleaner {
             kind: recorded.actor.kind,
         };
         let (session, team) = (self.maybe(recorded.session.as_ref()), self.maybe(recorded.team.as_ref()));
+        let task_list = self.maybe(recorded.task_list.as_ref());
         let (warning, malformed) =
             (self.maybe(recorded.warning.as_ref()), self.maybe(recorded.malformed.as_ref()));
         let verdict = recorded.verdict.as_deref().map(|verdict| self.raw(verdict)).transpose()?;
@@ -98,6 +99,7 @@ impl Cleaner {
             team: team.as_deref(),
             actor: &actor,
             run: recorded.run.as_deref(),
+            task_list: task_list.as_deref(),
             warning: warning.as_deref(),
             malformed: malformed.as_deref(),
             verdict: verdict.as_deref(),

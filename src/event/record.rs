@@ -25,6 +25,9 @@ pub struct Event<'a> {
     pub actor: &'a Actor,
     /// The run that the call belongs to.
     pub run: Option<&'a str>,
+    /// The task list that `CLAUDE_CODE_TASK_LIST_ID` names, as the client spells its directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_list: Option<&'a str>,
     /// What was odd about the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<&'a str>,
@@ -78,6 +81,9 @@ pub struct Recorded {
     /// The run that the call belongs to.
     #[serde(default)]
     pub run: Option<String>,
+    /// The task list that `CLAUDE_CODE_TASK_LIST_ID` names.
+    #[serde(default)]
+    pub task_list: Option<String>,
     /// What was odd about the call.
     #[serde(default)]
     pub warning: Option<String>,

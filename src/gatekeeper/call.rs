@@ -72,12 +72,18 @@ impl Call<'_> {
         go_on(&desk, self.archive, self.event.session, &key, &mut notebook);
         let ledger = std::mem::take(&mut notebook.ledger);
         let index = self.index.filter(|_| asks_the_team(&self.event));
-        let mut team = team_state(self.archive, self.client, self.team, index, ledger);
+        let mut team = team_state(self.archive, self.client, (self.team, self.event.session), index, ledger);
         let mut findings = judge(self.policy, self.rules, &Facts { event: self.event, team: &team });
         findings.extend(checked);
         if !findings.is_empty() && index.is_none() {
             // The guard counts by the state of the work.
-            team = team_state(self.archive, self.client, self.team, self.index, team.ledger);
+            team = team_state(
+                self.archive,
+                self.client,
+                (self.team, self.event.session),
+                self.index,
+                team.ledger,
+            );
         }
         findings.sort_by_key(|finding| Reverse(finding.decision));
         notebook.guard.look(&team);
@@ -109,7 +115,7 @@ impl Call<'_> {
         let mut notebook = desk.open(key)?.notebook;
         go_on(desk, self.archive, self.event.session, key, &mut notebook);
         let ledger = notebook.ledger;
-        let team = team_state(self.archive, self.client, self.team, self.index, ledger);
+        let team = team_state(self.archive, self.client, (self.team, self.event.session), self.index, ledger);
         let due = completion_check::due(self.policy, &Facts { event: self.event, team: &team });
         let payload = self.event.payload;
         let (Some(id), false) = (payload.text("task_id"), due.is_empty()) else { return Ok(None) };

@@ -47,6 +47,7 @@ mod tests {
             team: Some("t1"),
             actor: &actor,
             run: Some("r1"),
+            task_list: None,
             warning: Some("odd"),
             malformed: None,
             verdict: None,

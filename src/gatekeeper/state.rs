@@ -8,22 +8,24 @@ use crate::archive::{Archive, Index};
 use crate::fs;
 use crate::json;
 use crate::policy::{Ledger, TeamState};
-use crate::team::{Task, TeamConfig, is_of};
+use crate::team::{Lists, Task, TeamConfig};
 
 /// Gathers it. What cannot be read is left out: a gate judges by what is known.
 /// With `client`, the client's directory, they are read there: a gate looks at subjects and marks, where only sizes and
-/// hashes of them are kept.
+/// hashes of them are kept. The tasks are called as `session` calls them; without one, as the lead does.
 pub fn team_state(
     archive: &Archive,
     client: Option<&Path>,
-    team: Option<&str>,
+    (team, session): (Option<&str>, Option<&str>),
     index: Option<&Index>,
     ledger: Ledger,
 ) -> TeamState {
     let mut state = TeamState { name: team.map(str::to_owned), ledger, ..TeamState::default() };
     let Some(index) = index else { return state };
+    let lists = index.lists(team, session);
+    state.missing = index.lists.missing().map(str::to_owned).collect();
     for (path, seen) in &index.files {
-        let Some(file) = File::of(path, team) else { continue };
+        let Some(file) = File::of(path, &lists) else { continue };
         let there = client.and_then(|client| fs::read_regular(&client.join(path), archive.largest).ok());
         let kept = || seen.object.as_deref().and_then(|hash| archive.objects.get(hash).ok());
         let Some(bytes) = there.map(|(bytes, _)| bytes).or_else(kept) else { continue };
@@ -39,8 +41,8 @@ pub enum File<'a> {
     Roster,
     /// Somebody's inbox.
     Inbox(&'a str),
-    /// A task, by the name of its file.
-    Task(&'a str),
+    /// A task: the list where that must be said, and the name of its file.
+    Task(&'a str, &'a str),
 }
 
 /// What such a file says.
@@ -56,14 +58,12 @@ pub enum Piece {
 
 impl<'a> File<'a> {
     /// Reads a path below the client's directory; `None` for what is none of them.
-    pub fn of(path: &'a str, team: Option<&str>) -> Option<File<'a>> {
+    pub fn of(path: &'a str, lists: &Lists<'_>) -> Option<File<'a>> {
         let mut parts = path.split('/');
         match (parts.next()?, parts.next()?, parts.next()?, parts.next(), parts.next()) {
             ("teams", _, "config.json", None, None) => Some(File::Roster),
             ("teams", _, "inboxes", Some(name), None) => name.strip_suffix(".json").map(File::Inbox),
-            ("tasks", list, name, None, None) if team.is_none_or(|team| is_of(list, team)) => {
-                Some(File::Task(name))
-            }
+            ("tasks", list, name, None, None) => Some(File::Task(lists.prefix(list)?, name)),
             _ => None,
         }
     }
@@ -76,7 +76,10 @@ impl<'a> File<'a> {
                 Piece::Roster(config.members.into_iter().map(|member| member.name).collect())
             }
             File::Inbox(owner) => Piece::Mail(owner.to_owned(), unread(bytes)),
-            File::Task(name) => Piece::Task(Task::parse(name, bytes).filter(|task| !task.internal)),
+            File::Task(list, name) => {
+                let task = Task::parse(name, bytes).filter(|task| !task.internal);
+                Piece::Task(task.map(|task| Task { id: key(list, &task.id), ..task }))
+            }
         }
     }
 
@@ -85,7 +88,9 @@ impl<'a> File<'a> {
         match self {
             File::Roster => state.members.clear(),
             File::Inbox(owner) => drop(state.mail.remove(owner)),
-            File::Task(name) => drop(state.tasks.remove(name.strip_suffix(".json").unwrap_or(name))),
+            File::Task(list, name) => {
+                drop(state.tasks.remove(&key(list, name.strip_suffix(".json").unwrap_or(name))));
+            }
         }
     }
 }
@@ -102,6 +107,11 @@ impl Piece {
     }
 }
 
+/// What a task is called by: its number, with the list where it is in another one than that of whoever asks.
+fn key(list: &str, id: &str) -> String {
+    if list.is_empty() { id.to_owned() } else { format!("{list}/{id}") }
+}
+
 /// How many messages wait. What was delivered is gone, or marked as read (2.1.47).
 fn unread(bytes: &[u8]) -> usize {
     let waits = |entry: &&Value| entry.get("read").and_then(Value::as_bool) != Some(true);
@@ -115,11 +125,11 @@ mod tests {
 
     #[test]
     fn each_file_is_what_its_path_says_and_the_tasks_of_another_list_are_none() {
-        let of = |path| File::of(path, Some("t"));
+        let of = |path| File::of(path, &Lists::of_team(Some("t")));
         assert_eq!(of("teams/t/config.json"), Some(File::Roster));
         assert_eq!(of("teams/t/inboxes/bob.json"), Some(File::Inbox("bob")));
-        assert_eq!(of("tasks/t/1.json"), Some(File::Task("1.json")));
-        assert_eq!(File::of("tasks/u/1.json", None), Some(File::Task("1.json")));
+        assert_eq!(of("tasks/t/1.json"), Some(File::Task("", "1.json")));
+        assert_eq!(File::of("tasks/u/1.json", &Lists::of_team(None)), Some(File::Task("", "1.json")));
         for other in ["tasks/u/1.json", "tasks/t", "teams/t/inboxes/bob.json.tmp", "teams/t/x/y/z", "x"] {
             assert_eq!(of(other), None, "{other}");
         }
@@ -135,10 +145,10 @@ mod tests {
             ("teams/t/inboxes/bob.json", r#"[{"text":"a","read":true},{"text":"b"}]"#),
         ];
         for (path, text) in files {
-            File::of(path, None).unwrap().says(text.as_bytes()).put(&mut state);
+            File::of(path, &Lists::of_team(None)).unwrap().says(text.as_bytes()).put(&mut state);
         }
         assert_eq!((state.tasks.len(), state.mail["bob"], state.members.len()), (1, 1, 1));
-        files.iter().for_each(|(path, _)| File::of(path, None).unwrap().take(&mut state));
+        files.iter().for_each(|(path, _)| File::of(path, &Lists::of_team(None)).unwrap().take(&mut state));
         assert!(state.tasks.is_empty() && state.mail.is_empty() && state.members.is_empty());
     }
 

@@ -34,6 +34,8 @@ pub struct TeamState {
     pub members: Vec<String>,
     /// The tasks on disk, by id. Trackers of 2.1.47 are no work and are not here.
     pub tasks: BTreeMap<String, Task>,
+    /// Tasks that tools of its members named and that no task list has that teamkeep knows.
+    pub missing: Vec<String>,
     /// How many messages wait unread in each inbox.
     pub mail: BTreeMap<String, usize>,
     /// What the team did so far.
@@ -76,7 +78,10 @@ impl TeamState {
 
     /// The tasks that hold this one up: named in `blockedBy`, there, and not completed.
     pub fn blockers<'a>(&'a self, task: &'a Task) -> impl Iterator<Item = &'a Task> {
-        task.blocked_by().into_iter().filter_map(|id| self.tasks.get(&id)).filter(|task| !task.is_done())
+        let list = task.id.rsplit_once('/').map(|(list, _)| list);
+        let named = move |id: String| list.map_or_else(|| id.clone(), |list| format!("{list}/{id}"));
+        let blockers = task.blocked_by().into_iter().filter_map(move |id| self.tasks.get(&named(id)));
+        blockers.filter(|task| !task.is_done())
     }
 
     /// The state of the work, as a key: it changes when a task's status, owner or dependencies change, and, in a team

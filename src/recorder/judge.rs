@@ -34,6 +34,7 @@ impl Voice {
             team: self.resolved.team.as_ref().map(SafeName::as_str),
             actor: &self.actor,
             run: self.run.as_deref(),
+            task_list: step.list.as_ref().map(SafeName::as_str),
             warning: None,
             malformed: None,
             verdict: None,

@@ -1,10 +1,12 @@
 //! Which files a call looks at, and what it finds there.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
+use super::outcome::Outcome;
 use super::record::{Recorder, Step};
-use crate::archive::{Archive, Call, Index, SessionRecord, SessionRole, Subject};
+use crate::archive::{Archive, Call, Captured, Index, SessionRecord, SessionRole, Subject};
 use crate::event::{ActorKind, SafeName};
 use crate::identity::{self, Evidence};
 use crate::payload::Kind;
@@ -29,6 +31,20 @@ pub struct Found {
     pub usual: Vec<String>,
 }
 
+impl Found {
+    fn take(&mut self, subject: &Subject, captured: Captured) {
+        self.problems.extend(captured.problems.into_iter().map(|problem| (subject.clone(), problem)));
+        self.notes.extend(captured.notes);
+        self.usual.extend(captured.usual);
+        if let (Some(team), Some(index)) = (subject.team(), captured.index) {
+            self.teams.insert(team.clone(), index);
+        }
+        if captured.disappeared {
+            self.vanished.push(subject.clone());
+        }
+    }
+}
+
 impl Recorder {
     /// Looks at every team that the call can concern.
     pub(super) fn look(&self, step: &Step, evidence: &Evidence<'_>, archive: &Archive) -> Found {
@@ -45,16 +61,7 @@ impl Recorder {
                 left += 1;
                 continue;
             }
-            let captured = archive.capture(&subject, &step.client, &call);
-            found.problems.extend(captured.problems.into_iter().map(|problem| (subject.clone(), problem)));
-            found.notes.extend(captured.notes);
-            found.usual.extend(captured.usual);
-            if let (Some(team), Some(index)) = (subject.team(), captured.index) {
-                found.teams.insert(team.clone(), index);
-            }
-            if captured.disappeared {
-                found.vanished.push(subject);
-            }
+            found.take(&subject, archive.capture(&subject, &step.client, &call));
         }
         if left > 0 {
             found.unseen.push(format!("there was no time to look at {left} further teams"));
@@ -83,6 +90,39 @@ impl Recorder {
             None => archive.begin(&subject, &call).ok()?,
         };
         Some((subject, index.run))
+    }
+
+    /// Takes over which task list the session names, and scans a new one at once: at the next call something of it may be
+    /// gone already.
+    pub(super) fn follow_list(
+        &self,
+        step: &Step,
+        archive: &Archive,
+        own: Option<&Subject>,
+        found: &mut Found,
+        outcome: &mut Outcome,
+    ) {
+        let (Some(own), Some(session)) = (own, &step.session) else { return };
+        let list = step.list.as_ref().filter(|list| *list != own.name()).map(SafeName::as_str);
+        let known = match own.team() {
+            Some(team) => found.teams.get(team).map(Cow::Borrowed),
+            None => list.and_then(|_| archive.index(own)).map(Cow::Owned),
+        };
+        if known.is_none_or(|known| known.lists.knows(session.as_str(), list)) {
+            return;
+        }
+        let mut is_new = false;
+        let amended = archive.amend(own, |index, _| {
+            is_new = index.learn_list(session.as_str(), list);
+            true
+        });
+        outcome.note("note the task list of the session", amended);
+        let call = Call { at: step.at, event: &step.id, durable: step.deletes, until: step.until };
+        if is_new {
+            found.take(own, archive.capture(own, &step.client, &call));
+        } else if let (Some(team), Some(index)) = (own.team(), archive.index(own)) {
+            found.teams.insert(team.clone(), index);
+        }
     }
 
     /// Notes the session's part in a run.

@@ -19,6 +19,7 @@ use crate::paths::Paths;
 use crate::payload::{Input, Kind, Payload, parse};
 use crate::process::outlast;
 use crate::response::Answer;
+use crate::team::mailbox;
 use crate::veil;
 
 /// What records: where things are, and what the user has set.
@@ -48,6 +49,8 @@ pub(super) struct Step {
     pub id: Id,
     pub client: PathBuf,
     pub session: Option<SafeName>,
+    /// The task list that the session names, as the client spells its directory.
+    pub list: Option<SafeName>,
     /// Whether a TeamDelete is about to run: what is not on disk by then is lost.
     pub deletes: bool,
     /// When it must be done with looking, so that the event is on record before the client loses its patience.
@@ -96,8 +99,9 @@ impl Recorder {
             pane: self.env.pane.as_deref(),
         };
         let mut outcome = Outcome::default();
-        let found = self.look(&step, &evidence, &archive);
+        let mut found = self.look(&step, &evidence, &archive);
         let mut voice = self.listen(&step, &evidence, &archive, &found);
+        self.follow_list(&step, &archive, voice.own.as_ref(), &mut found, &mut outcome);
         outcome.answer = self.answer(&step, &payload, &found, &voice.resolved);
         outcome.lost = !found.problems.is_empty();
         outcome.notes.extend(found.problems.iter().map(|(_, problem)| problem.clone()));
@@ -142,6 +146,7 @@ impl Recorder {
             client: self.paths.client_for(payload.transcript()).unwrap_or_default(),
             before: session.as_ref().map(|session| Memory::load(&sessions, session)).unwrap_or_default(),
             session,
+            list: self.env.task_list.as_deref().and_then(|list| SafeName::new(&mailbox(list))),
             deletes,
             until: Instant::now().checked_add(patience),
         }
@@ -212,6 +217,7 @@ impl Recorder {
             team: voice.resolved.team.as_ref().map(SafeName::as_str),
             actor: &voice.actor,
             run: voice.run.as_deref(),
+            task_list: step.list.as_ref().map(SafeName::as_str),
             warning: warning.as_deref(),
             malformed: payload.malformed.as_ref().map(|why| why.0.as_str()),
             verdict: None,

@@ -109,7 +109,9 @@ fn told(material: &Material, task: &Task) -> Value {
     let made = calls
         .filter(|event| {
             let id = event.payload.tool_response().pointer("/task/id");
-            id.and_then(Value::as_str) == Some(task.id.as_str())
+            let id = id.and_then(Value::as_str);
+            let called = id.map(|id| material.history.ids.of_event(event.task_list.as_deref(), id));
+            called.as_deref() == Some(task.id.as_str())
         })
         .map(|event| event.payload.tool_input())
         .next_back();

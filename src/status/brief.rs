@@ -59,7 +59,7 @@ impl Brief {
         let id = SafeName::new(&run.run)?;
         let ledger = Desk::new(surroundings.policy.to_owned(), std::time::Duration::ZERO).read(&id).ledger;
         let team = run.team.clone().unwrap_or_default();
-        let state = team_state(archive, surroundings.client, Some(&team), Some(&index), ledger);
+        let state = team_state(archive, surroundings.client, (Some(&team), None), Some(&index), ledger);
         let mates = || state.members.iter().filter(|name| *name != LEAD);
         let working = mates().filter(|name| state.ledger.of(name).turn).count();
         let (blocks, escalations) = verdicts(surroundings.log, &run.run);

@@ -122,7 +122,7 @@ fn files(
     index: Option<&Index>,
     surroundings: &Surroundings<'_>,
 ) -> TeamState {
-    team_state(&library.archive, surroundings.client, team, index, Ledger::default())
+    team_state(&library.archive, surroundings.client, (team, None), index, Ledger::default())
 }
 
 /// The inboxes in which something waits.

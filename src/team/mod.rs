@@ -3,6 +3,7 @@
 mod config;
 mod erasing;
 mod inbox;
+mod lists;
 mod names;
 mod task;
 mod tokens;
@@ -11,6 +12,7 @@ mod transcript;
 pub use config::{LeadProcess, Member, TeamConfig};
 pub use erasing::erasing;
 pub use inbox::{Entry, Notice, entries, fresh_entries};
+pub use lists::{Lists, NamedLists};
 pub use names::{directory, is_of, is_uuid, mailbox};
 pub use task::Task;
 pub use tokens::{Spent, Tokens};

@@ -29,6 +29,8 @@ pub struct Told {
     pub kind: Kind,
     /// The session.
     pub session: Option<String>,
+    /// The task list that `CLAUDE_CODE_TASK_LIST_ID` named.
+    pub task_list: Option<String>,
     /// Who, as it was known at the call.
     pub actor: Actor,
     /// What the client said, opened; its text is not kept.
@@ -97,6 +99,7 @@ impl Told {
             id: recorded.id,
             kind,
             session: recorded.session,
+            task_list: recorded.task_list,
             actor: recorded.actor,
             payload,
             ruling: recorded.verdict.as_deref().and_then(Ruling::read),

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
+use super::ids::TaskIds;
 use crate::archive::{Archive, Journal, Snapshot};
 use crate::clock::{self, Time};
-use crate::event::SafeName;
-use crate::team::{Entry, Task, TeamConfig, fresh_entries, is_of, mailbox};
+use crate::team::{Entry, Task, TeamConfig, fresh_entries, mailbox};
 
 /// A run's files through time, parsed. A state that is torn or lost is left out; the one before it stands.
 #[derive(Debug, Default)]
@@ -19,6 +19,8 @@ pub struct History {
     pub copies: Vec<Copy>,
     /// When the team's directory appeared and disappeared.
     pub presence: Vec<(String, bool)>,
+    /// How tasks are called.
+    pub ids: TaskIds,
     /// What could not be read.
     pub problems: Vec<String>,
 }
@@ -64,7 +66,8 @@ impl History {
     pub fn read(
         archive: &Archive,
         journal: &Journal,
-        list: Option<&SafeName>,
+        list: Option<&str>,
+        ids: TaskIds,
         created: Option<&str>,
     ) -> History {
         let mut reading = Reading {
@@ -75,10 +78,10 @@ impl History {
             read: HashSet::new(),
             known: HashMap::new(),
             hasher: RandomState::new(),
-            history: History::default(),
+            history: History { ids, ..History::default() },
         };
         for snapshot in &journal.snapshots {
-            reading.take(snapshot, list.map(SafeName::as_str));
+            reading.take(snapshot, list);
         }
         reading.history
     }
@@ -152,8 +155,10 @@ impl Reading<'_> {
         for path in &snapshot.gone {
             if let File::Task(dir, name) = File::of(path) {
                 let id = name.trim_end_matches(".json");
-                let id =
-                    if self.trackers.contains(path) { format!("{dir}/{id}") } else { task_id(list, dir, id) };
+                let id = match self.trackers.contains(path) {
+                    true => format!("{dir}/{id}"),
+                    false => self.history.ids.of_file(dir, id),
+                };
                 self.history.tasks.push((at.clone(), id, None));
             }
         }
@@ -166,7 +171,8 @@ impl Reading<'_> {
             File::Inbox(owner) => self.inbox(owner, at, bytes, self.since(path, list))?,
             File::Task(dir, name) => {
                 let task = Task::parse(name, bytes)?;
-                let id = told_id(list, dir, &task);
+                self.history.ids.see(dir, &task);
+                let id = self.history.ids.of_task(dir, &task);
                 if task.internal && list != Some(dir) {
                     self.trackers.insert(path.to_owned());
                 }
@@ -204,16 +210,4 @@ pub(super) fn owner_of<'a>(file: &'a str, names: &'a [String]) -> &'a str {
         (Some(owner), None) => owner,
         _ => file,
     }
-}
-
-/// The same for a task as its file has it. The trackers of 2.1.47 may lie in a list beside the team's own, where they
-/// have the numbers of its tasks.
-pub(super) fn told_id(own: Option<&str>, list: &str, task: &Task) -> String {
-    let is_beside = task.internal && own.is_some_and(|own| own != list);
-    if is_beside { format!("{list}/{}", task.id) } else { task_id(own, list, &task.id) }
-}
-
-/// A task's id; one of a further list (`/clear` makes one) carries the list's name.
-pub(super) fn task_id(own: Option<&str>, list: &str, id: &str) -> String {
-    if own.is_none_or(|own| is_of(list, own)) { id.to_owned() } else { format!("{list}/{id}") }
 }

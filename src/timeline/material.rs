@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::owner::Names;
 use super::voices::{Span, Voices, voices};
-use super::{History, Told, setback};
+use super::{History, TaskIds, Told, setback};
 use crate::archive::{Archive, Journal, RunRecord};
+use crate::event::SafeName;
 use crate::payload::{Kind, Spawn};
 use crate::process;
 
@@ -38,7 +39,9 @@ impl Material {
         let list = run.subject().map(|subject| match subject {
             crate::archive::Subject::Team(name) | crate::archive::Subject::Session(name) => name,
         });
-        let mut history = History::read(archive, &journal, list.as_ref(), run.created_at.as_deref());
+        let list = list.as_ref().map(SafeName::as_str);
+        let ids = TaskIds::new(list, &events);
+        let mut history = History::read(archive, &journal, list, ids, run.created_at.as_deref());
         let mut members: Vec<String> = Vec::new();
         let rosters =
             history.rosters.iter().flat_map(|(_, roster)| roster.members.iter().map(|member| &member.name));

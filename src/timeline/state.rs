@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::gone::Gone;
-use super::history::{File, owner_of, told_id};
+use super::history::{File, owner_of};
 use super::material::{Material, spawns};
 use crate::archive::{Archive, Held};
 use crate::json;
@@ -56,7 +56,6 @@ pub fn state(archive: &Archive, material: &Material, at: Option<&str>) -> State 
 impl State {
     /// The files that existed at a moment.
     fn fill(&mut self, archive: &Archive, held: &Held, material: &Material) {
-        let team = material.run.team.as_deref();
         for (path, file) in held {
             let read = |hash: &Option<String>| archive.objects.get(hash.as_deref()?).ok();
             let Some(mut bytes) = read(&file.object) else { continue };
@@ -73,7 +72,7 @@ impl State {
                 }
                 File::Task(list, name) => {
                     if let Some(task) = Task::parse(name, &bytes) {
-                        self.tasks.insert(told_id(team, list, &task), task.raw);
+                        self.tasks.insert(material.history.ids.of_task(list, &task), task.raw);
                     }
                 }
                 File::Inbox(_) | File::Other => {}

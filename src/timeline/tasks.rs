@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::entry::{Entry, Kind, Source};
-use super::history::task_id;
 use super::material::{Call, Material};
 use super::voice::Outcome;
 use crate::clock;
@@ -96,10 +95,12 @@ fn from_creation(material: &Material, lives: &mut BTreeMap<String, Vec<Change>>)
             }
             _ => continue,
         };
-        let Some(id) = id else { continue };
+        let Some(id) = id.map(|id| material.history.ids.of_event(event.task_list.as_deref(), id)) else {
+            continue;
+        };
         let used = event.payload.tool_use_id().and_then(|id| material.voices.uses.get(id));
         let by = event.who().map(str::to_owned).or_else(|| used.map(|used| used.by.clone()));
-        let life = lives.entry(id.to_owned()).or_default();
+        let life = lives.entry(id).or_default();
         // A number may be given again after the client erased its task: the nearest beginning is meant.
         let begins = |place: usize, life: &[Change]| place == 0 || life[place - 1].status.is_none();
         let first = (0..life.len()).rev().find(|place| begins(*place, life) && life[*place].at <= event.at);
@@ -129,18 +130,18 @@ fn from_creation(material: &Material, lives: &mut BTreeMap<String, Vec<Change>>)
 
 /// The tool calls that were carried out.
 fn updates(material: &Material) -> Vec<Update<'_>> {
-    let read = |call: Call<'_>| -> Option<(TaskUpdate, Option<String>)> {
+    let read = |call: Call<'_>| -> Option<(String, TaskUpdate, Option<String>)> {
         let used = call.id.and_then(|id| material.voices.uses.get(id));
         let is_done = used.is_some_and(|used| used.result == Some(Outcome::Done));
         let told = call.after.or(call.before.filter(|_| is_done))?;
         let update = TaskUpdate::of(told.payload.tool_input(), told.payload.tool_response())?;
         let by = call.who().map(str::to_owned).or_else(|| used.map(|used| used.by.clone()));
-        (update.success != Some(false)).then_some((update, by))
+        let task = material.history.ids.of_event(told.task_list.as_deref(), &update.task);
+        (update.success != Some(false)).then_some((task, update, by))
     };
     let calls = material.tool_calls("TaskUpdate").into_iter();
     let found = calls.filter_map(|call| {
-        let (update, by) = read(call)?;
-        let task = task_id(None, "", &update.task);
+        let (task, update, by) = read(call)?;
         let from = &call.first()?.at;
         let until = call.after.map_or(from, |after| &after.at);
         Some(Update { from, until, task, update, by, is_told: call.after.is_some() })

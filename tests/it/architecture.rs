@@ -51,6 +51,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "policy",
             "process",
             "response",
+            "team",
             "veil",
         ],
     ),

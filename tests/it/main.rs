@@ -97,6 +97,7 @@ mod spelled;
 mod stage;
 mod status;
 mod story;
+mod task_lists;
 mod team_delete;
 mod terminal;
 mod told;

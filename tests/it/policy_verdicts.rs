@@ -78,6 +78,7 @@ fn record(stage: &Stage, event: &Recorded, verdict: &Verdict) {
         team: event.team.as_deref(),
         actor: &event.actor,
         run: event.run.as_deref(),
+        task_list: None,
         warning: None,
         malformed: None,
         verdict: None,

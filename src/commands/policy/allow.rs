@@ -52,7 +52,7 @@ fn doubt(context: &Context, name: &str) {
     let members = teams.flat_map(|subject| {
         let index = archive.index(&subject);
         let team = subject.team().map(SafeName::as_str);
-        team_state(&archive, None, team, index.as_ref(), Ledger::default()).members
+        team_state(&archive, None, (team, None), index.as_ref(), Ledger::default()).members
     });
     let members: Vec<String> = members.filter(|member| member != LEAD).collect();
     if members.is_empty() || members.iter().any(|member| member.eq_ignore_ascii_case(name)) {

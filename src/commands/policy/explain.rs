@@ -121,7 +121,7 @@ fn at_present(context: &Context, evidence: &Evidence<'_>) -> Result<Scene> {
     }
     let Notebook { ledger, guard, .. } = notebook;
     let name = resolved.team.as_ref().map(SafeName::as_str);
-    let state = team_state(&archive, None, name, index, ledger);
+    let state = team_state(&archive, None, (name, evidence.payload.session()), index, ledger);
     let as_of = index.map(|index| index.at.clone());
     Ok(Scene { team: team(name, team_by), actor, actor_by, state, guard, as_of })
 }
@@ -142,7 +142,12 @@ fn of_run(context: &Context, evidence: &Evidence<'_>, run: &str) -> Result<Scene
         as_of: None,
     };
     if let Some(record) = records.first() {
-        let mut past = Past::new(&library.archive, &record.journal, run.team.as_deref());
+        let (team, lead) = (run.team.as_deref(), run.lead_session.clone());
+        let mut past = Past::new(&library.archive, &record.journal, team, lead.clone());
+        for event in &record.events {
+            past.use_list(event.session.as_deref(), event.task_list.as_deref());
+        }
+        past.use_list(lead.as_deref(), last_list(record, lead.as_deref()));
         past.go_to_the_end();
         past.open();
         for recorded in &record.events {
@@ -157,6 +162,12 @@ fn of_run(context: &Context, evidence: &Evidence<'_>, run: &str) -> Result<Scene
         scene.guard = Desk::new(context.paths.policy(), std::time::Duration::ZERO).read(&run).guard;
     }
     Ok(scene)
+}
+
+/// The task list that a session named last.
+fn last_list<'a>(record: &'a backtest::Record, session: Option<&str>) -> Option<&'a str> {
+    let last = record.events.iter().rev().find(|event| event.session.as_deref() == session);
+    last?.task_list.as_deref()
 }
 
 fn known(evidence: &Evidence<'_>, archive: &Archive) -> BTreeMap<SafeName, Index> {

@@ -32,6 +32,7 @@ pub fn record(context: &Context, team: Option<&str>, mut payload: Value) -> Resu
         team,
         actor: &Actor { name: Some("user".to_owned()), ..Actor::unknown() },
         run: None,
+        task_list: None,
         warning: None,
         malformed: None,
         verdict: None,

@@ -1,0 +1,171 @@
+//! The task lists of a team where `CLAUDE_CODE_TASK_LIST_ID` names one: the tasks of a session are in that list then, and
+//! not in the one that is named after the team.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::is_of;
+
+/// The task list of each session that takes part in a run, as far as its hooks name one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct NamedLists(BTreeMap<String, Used>);
+
+/// What is known of the list of one session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct Used {
+    /// Its directory below `tasks/`; `None` for the list that is named after the team.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    list: Option<String>,
+    /// The last task that a tool of the session named and that no known list had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<String>,
+}
+
+impl NamedLists {
+    /// Whether no session named a list, and no task was missing.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The list that a session names.
+    pub fn of(&self, session: &str) -> Option<&str> {
+        self.0.get(session)?.list.as_deref()
+    }
+
+    /// Whether this is already known of a session. Where no session ever named a list, it is not noted that another does not.
+    pub fn knows(&self, session: &str, list: Option<&str>) -> bool {
+        match self.0.get(session) {
+            Some(used) => used.list.as_deref() == list,
+            None => list.is_none() && self.0.values().all(|used| used.list.is_none()),
+        }
+    }
+
+    /// Notes which list a session names now.
+    pub fn note(&mut self, session: &str, list: Option<&str>) {
+        let used = Used { list: list.map(str::to_owned), missing: None };
+        self.0.insert(session.to_owned(), used);
+    }
+
+    /// Notes the task that a session named and that no known list has, or that it named one that is there. Returns
+    /// whether this is new.
+    pub fn note_missing(&mut self, session: &str, task: Option<&str>) -> bool {
+        match self.0.get_mut(session) {
+            Some(used) if used.missing.as_deref() == task => false,
+            Some(used) => {
+                used.missing = task.map(str::to_owned);
+                true
+            }
+            None => {
+                let missing = task.map(str::to_owned);
+                missing.is_some() && self.0.insert(session.to_owned(), Used { list: None, missing }).is_none()
+            }
+        }
+    }
+
+    /// Whether [`NamedLists::note_missing`] would change anything.
+    pub fn is_missing(&self, session: &str, task: Option<&str>) -> bool {
+        self.0.get(session).and_then(|used| used.missing.as_deref()) == task
+    }
+
+    /// The tasks that sessions named and that no known list has.
+    pub fn missing(&self) -> impl Iterator<Item = &str> {
+        self.0.values().filter_map(|used| used.missing.as_deref())
+    }
+
+    /// The lists that count now for a team that this session leads, as `session` calls their tasks: the list of each
+    /// session. That of the team counts unless its lead, and every other session that was heard of, names another one.
+    pub fn in_force<'a>(
+        &'a self,
+        team: Option<&'a str>,
+        lead: Option<&str>,
+        session: Option<&str>,
+    ) -> Lists<'a> {
+        let leads_elsewhere = lead.is_some_and(|lead| self.of(lead).is_some());
+        let mut named: Vec<&str> = self.0.values().filter_map(|used| used.list.as_deref()).collect();
+        named.sort_unstable();
+        named.dedup();
+        Lists {
+            team,
+            own: !leads_elsewhere || self.0.values().any(|used| used.list.is_none()),
+            named,
+            first: session.or(lead).and_then(|session| self.of(session)),
+        }
+    }
+}
+
+/// The task lists that count for a team at a moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lists<'a> {
+    /// The team; without one every list counts.
+    team: Option<&'a str>,
+    /// Whether the list that is named after the team counts.
+    own: bool,
+    named: Vec<&'a str>,
+    /// The list whose tasks are called by their numbers alone; `None` for the team's.
+    first: Option<&'a str>,
+}
+
+impl<'a> Lists<'a> {
+    /// The list that is named after a team, or, without one, every list.
+    pub fn of_team(team: Option<&'a str>) -> Lists<'a> {
+        Lists { team, own: true, ..Lists::default() }
+    }
+
+    /// What the tasks of a list are called by: `Some("")` where their number is enough, the list's name where it is
+    /// another one, `None` where the list does not count.
+    pub fn prefix<'b>(&self, list: &'b str) -> Option<&'b str> {
+        match self.first {
+            Some(first) if first == list => Some(""),
+            first => {
+                let is_own = self.own && self.team.is_none_or(|team| is_of(list, team));
+                match (is_own, first) {
+                    (true, None) => Some(""),
+                    (true, Some(_)) => Some(list),
+                    (false, _) => self.named.contains(&list).then_some(list),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_a_team_counts_unless_every_session_names_another() {
+        let mut lists = NamedLists::default();
+        assert!(lists.knows("lead", None), "nothing is noted where nothing is named");
+        let prefix = |lists: &NamedLists, session: &str, list: &str| {
+            lists.in_force(Some("t"), Some("lead"), Some(session)).prefix(list).map(str::to_owned)
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!((prefix(&lists, "lead", "t"), prefix(&lists, "lead", "x")), (some(""), None));
+        assert!(!lists.knows("lead", Some("x")));
+        lists.note("lead", Some("x"));
+        assert!(lists.knows("lead", Some("x")));
+        assert_eq!((prefix(&lists, "lead", "t"), prefix(&lists, "lead", "x")), (None, some("")));
+        assert!(!lists.knows("pane", None), "this one has the list of the team");
+        lists.note("pane", None);
+        assert_eq!((prefix(&lists, "lead", "t"), prefix(&lists, "lead", "x")), (some("t"), some("")));
+        assert_eq!((prefix(&lists, "pane", "t"), prefix(&lists, "pane", "x")), (some(""), some("x")));
+        lists.note("lead", Some("y"));
+        assert_eq!((prefix(&lists, "lead", "x"), prefix(&lists, "lead", "y")), (None, some("")));
+    }
+
+    #[test]
+    fn a_missing_task_is_one_session_s_and_is_found_again() {
+        let mut lists = NamedLists::default();
+        assert!(!lists.note_missing("lead", None) && lists.is_empty());
+        assert!(lists.note_missing("pane", Some("7")) && !lists.note_missing("pane", Some("7")));
+        lists.note_missing("lead", Some("8"));
+        assert_eq!(lists.missing().collect::<Vec<_>>(), ["8", "7"]);
+        lists.note_missing("pane", None);
+        assert_eq!(lists.missing().collect::<Vec<_>>(), ["8"]);
+        lists.note("lead", Some("x"));
+        assert_eq!(lists.missing().count(), 0, "another list is another matter");
+    }
+}

@@ -1,0 +1,181 @@
+//! Sessions that name their task list (`CLAUDE_CODE_TASK_LIST_ID`): that list is the list of their team.
+
+use serde_json::{Value, json};
+
+use super::policy_stage::{SESSION, TEAM};
+use super::stage::{Said, Stage};
+
+/// What the variable holds, and the directory that the client makes of it.
+const NAMED: &str = "shared list.v1";
+const SPELLED: &str = "shared-list-v1";
+
+/// A team with bob, of this name and led by this session.
+fn team(stage: &Stage, name: &str, session: &str) {
+    let config = json!({"name": name, "createdAt": 1, "leadSessionId": session, "members": [{"name": "team-lead"}, {"name": "bob"}]});
+    stage.write(&format!("teams/{name}/config.json"), config);
+}
+
+fn task(stage: &Stage, list: &str, id: &str, status: &str, owner: Option<&str>) {
+    let mut task =
+        json!({"id": id, "subject": format!("Task {id}"), "status": status, "blocks": [], "blockedBy": []});
+    if let Some(owner) = owner {
+        task["owner"] = json!(owner);
+    }
+    stage.write(&format!("tasks/{list}/{id}.json"), task);
+}
+
+/// A hook call of a session whose client was started with this variable.
+fn call(stage: &Stage, session: &str, list: Option<&str>, event: &str, more: Value) -> Said {
+    let mut payload = more;
+    payload["session_id"] = json!(session);
+    payload["hook_event_name"] = json!(event);
+    payload["cwd"] = json!(stage.home().join("parser"));
+    let env: Vec<(&str, &str)> = list.map(|list| ("CLAUDE_CODE_TASK_LIST_ID", list)).into_iter().collect();
+    stage.feed("", payload.to_string().as_bytes(), &env)
+}
+
+fn shutdown(stage: &Stage, session: &str, list: Option<&str>) -> Said {
+    let input = json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "done"}});
+    call(stage, session, list, "PreToolUse", json!({"tool_name": "SendMessage", "tool_input": input}))
+}
+
+/// A stage with bob's team, and a task in the list that the session names.
+fn busy(list: &str) -> Stage {
+    let stage = Stage::judging();
+    team(&stage, TEAM, SESSION);
+    task(&stage, list, "2", "in_progress", Some("bob"));
+    stage
+}
+
+fn tasks(entries: &[Value]) -> Vec<Value> {
+    let tasks = entries.iter().filter(|entry| !entry["task"].is_null());
+    tasks.map(|entry| json!([entry["task"], entry["actor"], entry["kind"], entry["to_status"]])).collect()
+}
+
+#[test]
+fn a_gate_judges_by_the_list_that_the_session_names() {
+    let stage = busy(SPELLED);
+    let said = shutdown(&stage, SESSION, Some(NAMED));
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("task 2") && !said.err.contains(SPELLED), "{}", said.err);
+    let other = busy(SPELLED);
+    task(&other, TEAM, "7", "in_progress", Some("carol"));
+    assert_eq!(shutdown(&other, SESSION, None).code, Some(0), "nobody names it");
+}
+
+#[test]
+fn a_list_that_a_team_has_left_is_not_judged_and_stays_in_the_run() {
+    let stage = busy(SPELLED);
+    assert_eq!(shutdown(&stage, SESSION, Some(NAMED)).code, Some(2));
+    task(&stage, "other", "2", "completed", Some("bob"));
+    assert_eq!(shutdown(&stage, SESSION, Some("other")).code, Some(0));
+    let shown = stage.show(&["latest"]);
+    assert_eq!(
+        (&shown["tasks"]["2"]["status"], &shown["tasks"]["other/2"]["status"]),
+        (&json!("in_progress"), &json!("completed"))
+    );
+    assert_eq!(shutdown(&stage, SESSION, Some(NAMED)).code, Some(2), "it came back");
+    assert_eq!(shutdown(&stage, SESSION, None).code, Some(0), "the list of the team is empty");
+}
+
+#[test]
+fn what_happens_in_a_named_list_is_told_as_in_the_team_s() {
+    let stage = busy(SPELLED);
+    let lead = |event: &str, more: Value| call(&stage, SESSION, Some(NAMED), event, more);
+    lead("SessionStart", json!({"source": "startup"}));
+    task(&stage, SPELLED, "3", "pending", None);
+    lead("TaskCreated", json!({"task_id": "3", "task_subject": "Task 3"}));
+    task(&stage, SPELLED, "3", "completed", None);
+    let update = json!({"taskId": "3", "status": "completed"});
+    let done = json!({"success": true, "statusChange": {"from": "pending", "to": "completed"}});
+    lead(
+        "PostToolUse",
+        json!({"tool_name": "TaskUpdate", "tool_use_id": "u1", "tool_input": update, "tool_response": done}),
+    );
+    let told = tasks(&stage.replay("latest"));
+    assert_eq!(
+        told[1..],
+        [
+            json!(["3", "team-lead", "task-created", "pending"]),
+            json!(["3", "team-lead", "task-completed", "completed"])
+        ]
+    );
+    let log = stage.log();
+    assert!(log.iter().all(|event| event["task_list"] == SPELLED), "{log:?}");
+    let status: Value = serde_json::from_str(&stage.told(&["status", "--json"])).unwrap();
+    let ids: Vec<&Value> =
+        status["teams"][0]["tasks"].as_array().unwrap().iter().map(|task| &task["id"]).collect();
+    assert_eq!(ids, ["2", "3"]);
+    assert!(stage.told(&["report"]).contains("Task 3"));
+}
+
+#[test]
+fn two_teams_share_a_list_and_neither_ends_the_other_s_run() {
+    const OTHER: &str = "bbbbbbbb-0000-4000-8000-000000000002";
+    let stage = busy(SPELLED);
+    team(&stage, "lexer-team", OTHER);
+    for (session, list) in [(SESSION, NAMED), (OTHER, SPELLED)] {
+        call(&stage, session, Some(list), "UserPromptSubmit", json!({"prompt": "go"}));
+    }
+    task(&stage, SPELLED, "2", "completed", Some("bob"));
+    for session in [OTHER, SESSION] {
+        call(&stage, session, Some(NAMED), "Stop", json!({}));
+    }
+    for team in [TEAM, "lexer-team"] {
+        let told = tasks(&stage.replay(team));
+        let states: Vec<&Value> = told.iter().map(|entry| &entry[3]).collect();
+        assert_eq!(states, ["in_progress", "completed"], "{team}");
+    }
+    stage.remove_dir("teams/lexer-team");
+    call(&stage, OTHER, Some(NAMED), "SessionEnd", json!({"reason": "prompt_input_exit"}));
+    stage.finish();
+    let mut ended: Vec<String> =
+        stage.teams().iter().map(|run| format!("{} {}", run["team"], run["ended_by"])).collect();
+    ended.sort();
+    assert_eq!(ended, ["\"lexer-team\" \"session-end\"", "\"parser-team\" null"]);
+}
+
+#[test]
+fn whatever_the_variable_holds_nothing_outside_of_the_lists_is_looked_at() {
+    let long = "x".repeat(300);
+    let cases = [
+        ("../x", Some("---x")),
+        (".", Some("-")),
+        ("a\u{1}\u{9b}\nb", Some("a---b")),
+        ("", None),
+        (&*long, None),
+    ];
+    for (named, spelled) in cases {
+        let stage = busy(spelled.unwrap_or("elsewhere"));
+        stage.write("x/2.json", json!({"id": "2", "status": "in_progress", "owner": "bob"}));
+        let said = shutdown(&stage, SESSION, Some(named));
+        assert_eq!(said.code, Some(if spelled.is_some() { 2 } else { 0 }), "{named:?}: {said:?}");
+        assert_eq!(stage.log()[0].get("task_list").and_then(Value::as_str), spelled);
+        assert_eq!(stage.run(&["verify"]).code, Some(0));
+    }
+}
+
+#[test]
+fn a_pane_that_names_another_list_is_judged_by_both() {
+    let stage = busy(SPELLED);
+    call(&stage, SESSION, Some(NAMED), "UserPromptSubmit", json!({"prompt": "go"}));
+    task(&stage, TEAM, "2", "in_progress", Some("carol"));
+    assert_eq!(
+        call(&stage, "pane", None, "TeammateIdle", json!({"teammate_name": "carol", "team_name": TEAM})).code,
+        Some(0)
+    );
+    let input = json!({"to": "carol", "message": {"type": "shutdown_request", "reason": "done"}});
+    let said = call(
+        &stage,
+        SESSION,
+        Some(NAMED),
+        "PreToolUse",
+        json!({"tool_name": "SendMessage", "tool_input": input}),
+    );
+    assert!(said.code == Some(2) && said.err.contains(&format!("task \"{TEAM}/2\"")), "{said:?}");
+    let shown = stage.show(&["latest"]);
+    assert_eq!(
+        (&shown["tasks"][format!("{TEAM}/2")]["owner"], &shown["tasks"]["2"]["owner"]),
+        (&json!("carol"), &json!("bob"))
+    );
+}
