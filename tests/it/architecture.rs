@@ -70,7 +70,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         &["clock", "config", "event", "json", "payload", "policy", "redact", "team", "timeline", "veil"],
     ),
     ("status", &["archive", "clock", "event", "fs", "gatekeeper", "log", "policy", "timeline"]),
-    ("backtest", &["archive", "clock", "config", "event", "gatekeeper", "log", "payload", "policy"]),
+    ("backtest", &["archive", "clock", "config", "event", "gatekeeper", "log", "payload", "policy", "team"]),
     ("restore", &["archive", "error", "event", "fs", "json", "process", "team", "timeline"]),
     (
         "doctor",
