@@ -44,6 +44,7 @@ pub mod status;
 pub mod team;
 pub mod timeline;
 pub mod ui;
+pub mod unicode;
 pub mod veil;
 pub mod verify;
 

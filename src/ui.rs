@@ -8,6 +8,7 @@ use std::io::{self, IsTerminal, Write};
 pub use progress::Progress;
 
 use crate::error::Error;
+use crate::unicode::{is_invisible, is_joiner};
 use lines::Lines;
 
 mod lines;
@@ -179,11 +180,7 @@ pub fn escape(text: &str) -> Cow<'_, str> {
 }
 
 fn unsafe_to_show(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
-            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
+    c.is_control() || (is_invisible(c) && !is_joiner(c))
 }
 
 #[cfg(test)]

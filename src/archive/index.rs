@@ -76,6 +76,9 @@ pub struct Seen {
     /// The content's hash; `None` when it could not be kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
+    /// The hash of its last content that was whole JSON, where this one is not: its writer was half done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub whole: Option<String>,
     /// Whether it was written so shortly before the capture that the same stamp may hide a later write.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
@@ -96,7 +99,13 @@ impl Seen {
 
     /// What is remembered of a stamp.
     pub fn new(stamp: &Stamp, object: Option<String>, fresh: bool) -> Seen {
-        Seen { stamp: (stamp.size, stamp.modified, stamp.changed, stamp.inode), object, fresh, synced: false }
+        let stamp = (stamp.size, stamp.modified, stamp.changed, stamp.inode);
+        Seen { stamp, object, fresh, ..Seen::default() }
+    }
+
+    /// The content that says what the file meant: the last one that was whole, where there is one.
+    pub fn content(&self) -> Option<&str> {
+        self.whole.as_deref().or(self.object.as_deref())
     }
 }
 

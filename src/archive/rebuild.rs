@@ -55,7 +55,10 @@ impl Look<'_> {
                 self.index.mail_dir = Some(dir.to_owned());
             } else if state.gone_at.is_none() {
                 // No stamp: whatever is there now is read again.
-                self.index.files.insert(path, Seen { object: state.object, fresh: true, ..Seen::default() });
+                self.index.files.insert(
+                    path,
+                    Seen { object: state.object, whole: state.whole, fresh: true, ..Seen::default() },
+                );
             }
         }
     }

@@ -100,8 +100,9 @@ impl<'a> Past<'a> {
         let Some(look) = self.snapshots.get(self.next) else { return };
         self.next += 1;
         for change in &look.changed {
-            // A state that could not be kept takes nothing away from the one before.
-            if let Some(object) = &change.object {
+            // A state that could not be kept takes nothing away from the one before, nor does one whose writer was half done.
+            let torn = change.torn && self.held.contains_key(change.path.as_str());
+            if let Some(object) = change.object.as_ref().filter(|_| !torn) {
                 self.pending.insert(&change.path, Some(object));
                 self.held.insert(&change.path, object);
             }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::{self, Time};
 use crate::fs;
+use crate::unicode::fold;
 
 /// The gates, as the configuration names them, and `rule` for the user's own rules: what can be paused.
 pub const GATES: &[&str] = &[
@@ -117,14 +118,14 @@ impl OverrideFile {
 }
 
 impl Overrides {
-    /// The word by which a teammate's next shutdown is let through: its name, else one that differs in case alone and is
-    /// no other member's.
+    /// The word by which a teammate's next shutdown is let through: its name, else one that folds to the same and is no
+    /// other member's.
     pub fn shutdown_of(&self, name: &str, members: &[String]) -> Option<&str> {
         let words = || self.shutdowns.iter().map(String::as_str);
         words().find(|word| *word == name).or_else(|| {
-            let folded = name.to_lowercase();
+            let folded = fold(name);
             let is_other = |word: &str| members.iter().any(|member| member == word);
-            words().find(|word| word.to_lowercase() == folded && !is_other(word))
+            words().find(|word| fold(word) == folded && !is_other(word))
         })
     }
 

@@ -27,8 +27,9 @@ pub fn team_state(
     for (path, seen) in &index.files {
         let Some(file) = File::of(path, &lists) else { continue };
         let there = client.and_then(|client| fs::read_regular(&client.join(path), archive.largest).ok());
-        let kept = || seen.object.as_deref().and_then(|hash| archive.objects.get(hash).ok());
-        let Some(bytes) = there.map(|(bytes, _)| bytes).or_else(kept) else { continue };
+        let there = there.map(|(bytes, _)| bytes).filter(|bytes| json::lenient(bytes).is_some());
+        let kept = || seen.content().and_then(|hash| archive.objects.get(hash).ok());
+        let Some(bytes) = there.or_else(kept) else { continue };
         file.says(&bytes).put(&mut state);
     }
     state
@@ -77,7 +78,7 @@ impl<'a> File<'a> {
             }
             File::Inbox(owner) => Piece::Mail(owner.to_owned(), unread(bytes)),
             File::Task(list, name) => {
-                let task = Task::parse(name, bytes).filter(|task| !task.internal);
+                let task = Task::parse(name, bytes).filter(|task| !task.is_tracker());
                 Piece::Task(task.map(|task| Task { id: key(list, &task.id), ..task }))
             }
         }

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::Ledger;
-use super::ledger::spelled;
 use crate::event::Actor;
 use crate::payload::{Kind, Payload};
-use crate::team::Task;
+use crate::team::{Task, mailbox};
 
 /// The event that is judged.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +31,8 @@ pub struct TeamState {
     pub name: Option<String>,
     /// Who is in the roster, the lead included.
     pub members: Vec<String>,
-    /// The tasks on disk, by id. Trackers of 2.1.47 are no work and are not here.
+    /// The tasks on disk, by id. Trackers of 2.1.47 are no work and are not here; a task that somebody marked as internal
+    /// and owns is.
     pub tasks: BTreeMap<String, Task>,
     /// Tasks that tools of its members named and that no task list has that teamkeep knows.
     pub missing: Vec<String>,
@@ -52,28 +52,9 @@ pub struct Facts<'a> {
 }
 
 impl TeamState {
-    /// The tasks that somebody owns in a status, however the owner is written.
-    pub fn owned<'a>(&'a self, name: &'a str, status: &'a str) -> impl Iterator<Item = &'a Task> {
-        self.tasks.values().filter(move |task| {
-            task.status.as_deref() == Some(status)
-                && self.owner(task).is_some_and(|owner| self.is_same(owner, name))
-        })
-    }
-
-    /// The member that owns a task, as the team spells it: a file may say `@bob`, `bob@team` or bob's agent id. An owner
-    /// without a name (`@`) is nobody.
-    pub fn owner<'a>(&'a self, task: &'a Task) -> Option<&'a str> {
-        let name = Some(self.ledger.bare(task.owner.as_deref()?)).filter(|name| !name.is_empty())?;
-        let roster = || self.members.iter().map(String::as_str);
-        let doers = || self.ledger.members.keys().map(String::as_str);
-        Some(spelled(name, roster).or_else(|| spelled(name, doers)).unwrap_or(name))
-    }
-
-    /// Whether two names are one: names that differ in case alone are, unless the roster has the owner's.
-    fn is_same(&self, owner: &str, name: &str) -> bool {
-        owner == name
-            || (owner.to_lowercase() == name.to_lowercase()
-                && !self.members.iter().any(|member| member == owner))
+    /// How many messages wait unread for somebody.
+    pub fn waiting(&self, name: &str) -> usize {
+        self.mail.get(name).or_else(|| self.mail.get(&mailbox(name))).copied().unwrap_or_default()
     }
 
     /// The tasks that hold this one up: named in `blockedBy`, there, and not completed.

@@ -1,11 +1,14 @@
 //! What a team did so far, as far as a gate may ask: folded over its events, the same at a hook and in a back-test.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::Judged;
 use crate::payload::{Kind, Message, MessageKind};
+use crate::team::{reached, spelled, without_reference};
+use crate::unicode::{fold, is_invisible};
 
 /// What is remembered of a team's doings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,10 +93,23 @@ pub struct Began {
 /// How many people's words to one member, and its questions, are kept apart.
 const MOST_TOLD: usize = 32;
 
+/// What nobody did.
+static NOTHING: Deeds = Deeds {
+    told_by: BTreeMap::new(),
+    said: None,
+    asked: BTreeMap::new(),
+    turn: false,
+    turned: false,
+    since: None,
+    idle: None,
+    stopping: false,
+    let_go: false,
+};
+
 impl Ledger {
     /// What a member did; nothing, where nobody of that name did anything.
-    pub fn of(&self, name: &str) -> Deeds {
-        self.members.get(name).cloned().unwrap_or_default()
+    pub fn of(&self, name: &str) -> &Deeds {
+        self.members.get(name).unwrap_or(&NOTHING)
     }
 
     /// The member that a word means: its name, `@name`, `name@team`, its agent id, or the id of its background task.
@@ -102,13 +118,25 @@ impl Ledger {
         spelled(name, || self.members.keys().map(String::as_str)).unwrap_or(name)
     }
 
-    /// The name in such a word, in the case in which it stands there.
+    /// The member that a message to this word comes to.
+    pub fn reached<'a>(&'a self, word: &'a str) -> &'a str {
+        let name = self.bare(without_reference(word));
+        reached(name, || self.members.keys().map(String::as_str)).unwrap_or(name)
+    }
+
+    /// The name in such a word, as it is spelled there.
     pub fn bare<'a>(&'a self, word: &'a str) -> &'a str {
-        if let Some(name) = self.handles.get(word) {
+        let folded = || match fold(word) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(word) => self.handles.get(&word),
+        };
+        if let Some(name) = self.handles.get(word).or_else(folded) {
             return name;
         }
-        let word = word.trim().trim_start_matches('@');
-        word.split_once('@').map_or(word, |(name, _)| name)
+        let is_at = |c: char| matches!(c, '@' | '＠' | '﹫');
+        let is_blank = |c: char| c.is_whitespace() || is_invisible(c);
+        let word = word.trim_matches(is_blank).trim_start_matches(is_at);
+        word.split_once(is_at).map_or(word, |(name, _)| name)
     }
 
     /// Remembers that somebody may stop: the approval of a request that was let through is no breach. Of everybody who
@@ -120,7 +148,7 @@ impl Ledger {
                 let others = self.members.keys().filter(|name| Some(name.as_str()) != sender);
                 others.filter(|name| meant(name)).cloned().collect()
             }
-            Some(to) => vec![self.named(to).to_owned()],
+            Some(to) => vec![self.reached(to).to_owned()],
             None => Vec::new(),
         };
         let names = names.into_iter().filter(|name| fits(name));
@@ -182,16 +210,6 @@ fn note(places: &mut BTreeMap<String, u64>, name: &str, order: u64) {
     }
 }
 
-/// The name that a word means, as it is spelled among the known ones: the same, else the one that differs in case alone.
-/// Whether the client tells them apart is not known; who is asked to stop by either is asked.
-pub fn spelled<'a, I: Iterator<Item = &'a str>>(word: &str, known: impl Fn() -> I) -> Option<&'a str> {
-    let folded = || word.to_lowercase();
-    known().find(|name| *name == word).or_else(|| {
-        let word = folded();
-        known().find(|name| name.to_lowercase() == word)
-    })
-}
-
 /// Whom this event asks to stop.
 fn asked_to_stop(event: &Judged<'_>) -> Option<String> {
     if event.kind != Kind::PreToolUse || event.payload.tool() != Some("SendMessage") {
@@ -228,7 +246,17 @@ mod tests {
 
     #[test]
     fn who_is_asked_may_stop_by_whatever_word() {
-        for to in ["bob", "@bob", "bob@t1", " bob", "abob-1"] {
+        for to in [
+            "bob",
+            "@bob",
+            "bob@t1",
+            " bob",
+            "abob-1",
+            "b\u{200b}ob",
+            "＠ｂｏｂ＠t1",
+            "\u{2066}@bob",
+            "abob-1\u{ad}",
+        ] {
             assert_eq!(free(to, |_| true), ["bob"], "{to}");
         }
         assert_eq!(free("*", |_| true), ["alice", "bob"]);

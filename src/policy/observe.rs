@@ -17,7 +17,7 @@ impl TeamState {
         // Who is kept from its idle goes on, and so does who has mail.
         if event.kind == Kind::TeammateIdle
             && let Some(name) = idler(event)
-            && (held_back || self.mail.get(name).is_some_and(|count| *count > 0))
+            && (held_back || self.waiting(name) > 0)
             && let Some(deeds) = self.ledger.members.get_mut(name)
         {
             deeds.idle = None;
@@ -193,7 +193,7 @@ impl Ledger {
             .map(str::to_owned);
         let to = match message.to.as_deref().filter(|to| fits(to)) {
             Some("*") => self.members.keys().filter(|name| Some(*name) != sender.as_ref()).cloned().collect(),
-            Some(to) => vec![self.named(to).to_owned()],
+            Some(to) => vec![self.reached(to).to_owned()],
             None => Vec::new(),
         };
         if let Some(sender) = &sender {

@@ -2,6 +2,7 @@
 
 use crate::config::Mode;
 use crate::team::Task;
+use crate::unicode::is_invisible;
 
 /// The most characters that a reason has.
 const LONGEST: usize = 600;
@@ -119,7 +120,7 @@ pub fn escaped(text: &str, longest: usize) -> String {
             '<' => "‹".into(),
             '>' => "›".into(),
             '"' | '\\' | '\n' | '\r' | '\t' => c.escape_default().collect(),
-            _ if c.is_control() || is_unseen(c) => c.escape_unicode().collect(),
+            _ if c.is_control() || is_invisible(c) => c.escape_unicode().collect(),
             _ => c.into(),
         };
         length += piece.chars().count();
@@ -130,15 +131,6 @@ pub fn escaped(text: &str, longest: usize) -> String {
         out.push_str(&piece);
     }
     out
-}
-
-/// Characters that turn or hide what stands beside them: line separators, directions, tags, and all that Unicode has
-/// shown as nothing (`Default_Ignorable_Code_Point`).
-fn is_unseen(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod owners;
 mod properties;
 mod scene;
 mod settles;
+mod spellings;
 mod stops;
 mod trace;
 mod traces;

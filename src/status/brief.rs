@@ -62,12 +62,13 @@ impl Brief {
         let state = team_state(archive, surroundings.client, (Some(&team), None), Some(&index), ledger);
         let mates = || state.members.iter().filter(|name| *name != LEAD);
         let working = mates().filter(|name| state.ledger.of(name).turn).count();
+        let tasks = || state.tasks.values().filter(|task| !task.internal);
         let (blocks, escalations) = verdicts(surroundings.log, &run.run);
         Some(Brief {
             working,
             idle: mates().count() - working,
-            done: state.tasks.values().filter(|task| task.is_done()).count(),
-            tasks: state.tasks.len(),
+            done: tasks().filter(|task| task.is_done()).count(),
+            tasks: tasks().count(),
             unread: unread(&state).values().sum(),
             blocks,
             escalations,

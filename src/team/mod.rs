@@ -13,7 +13,7 @@ pub use config::{LeadProcess, Member, TeamConfig};
 pub use erasing::erasing;
 pub use inbox::{Entry, Notice, entries, fresh_entries};
 pub use lists::{Lists, NamedLists};
-pub use names::{directory, is_of, is_uuid, mailbox};
+pub use names::{directory, is_of, is_uuid, mailbox, reached, spelled, without_reference};
 pub use task::Task;
 pub use tokens::{Spent, Tokens};
 pub use transcript::{Delivered, Record, Said, read_as, records};

@@ -3,6 +3,8 @@
 //! Before 2.1.178 a team's name is free, and is spelled in two ways: `Parser_Team` has its configuration in
 //! `teams/parser-team`, and its inboxes and tasks in `teams/Parser_Team` and `tasks/Parser_Team`.
 
+use crate::unicode::fold;
+
 /// The directory of a team's configuration: small letters and digits, a dash for all else.
 pub fn directory(team: &str) -> String {
     spell(team, |letter| letter.is_ascii_alphanumeric()).to_ascii_lowercase()
@@ -12,6 +14,32 @@ pub fn directory(team: &str) -> String {
 /// dash for all but letters, digits, `-` and `_`.
 pub fn mailbox(name: &str) -> String {
     spell(name, |letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_'))
+}
+
+/// The name that a word means, as the known ones spell it: the same, else the first that folds to the same.
+pub fn spelled<'a, I: Iterator<Item = &'a str>>(word: &str, known: impl Fn() -> I) -> Option<&'a str> {
+    known().find(|name| *name == word).or_else(|| {
+        let word = fold(word);
+        known().find(|name| fold(name) == word)
+    })
+}
+
+/// The agent that a message to this word comes to: the one that the word means, else the one whose inbox it goes to.
+/// Clients before 2.1.178 look nobody up, and write to the inbox that is spelled so.
+pub fn reached<'a, I: Iterator<Item = &'a str>>(word: &str, known: impl Fn() -> I) -> Option<&'a str> {
+    spelled(word, &known).or_else(|| {
+        let inbox = mailbox(word);
+        known().find(|name| mailbox(name) == inbox)
+    })
+}
+
+/// A recipient without the reference that Claude Code (2.1.330) lists behind names: `bob [d19019]`.
+pub fn without_reference(word: &str) -> &str {
+    let hex = |reference: &str| {
+        (6..=12).contains(&reference.len()) && reference.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    let parts = word.trim().strip_suffix(']').and_then(|word| word.rsplit_once('['));
+    parts.filter(|(_, reference)| hex(reference)).map_or(word, |(name, _)| name.trim())
 }
 
 /// Whether a directory below `teams/` or `tasks/` is the team's, in either spelling.
@@ -45,6 +73,28 @@ fn spell(name: &str, is_kept: impl Fn(char) -> bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_same_spelling_comes_before_one_that_folds_to_it() {
+        let known = || ["bob", "Bob", "my-agent"].into_iter();
+        assert_eq!(spelled("Bob", known), Some("Bob"));
+        assert_eq!(spelled("BOB\u{200b}", known), Some("bob"), "the first of them");
+        assert_eq!((spelled("my agent", known), spelled("my.agent", known)), (Some("my-agent"), None));
+        assert_eq!((reached("my.agent", known), reached("bob.", known)), (Some("my-agent"), None));
+    }
+
+    #[test]
+    fn a_reference_is_six_hexadecimal_digits_or_more() {
+        for (word, name) in [
+            ("bob [d19019]", "bob"),
+            (" bob[0123456789ab] ", "bob"),
+            ("bob [d1901]", "bob [d1901]"),
+            ("bob [d1901x]", "bob [d1901x]"),
+            ("bob", "bob"),
+        ] {
+            assert_eq!(without_reference(word), name);
+        }
+    }
 
     #[test]
     fn names_are_spelled_as_the_client_does() {

@@ -16,7 +16,8 @@ pub struct Task {
     pub status: Option<String>,
     /// Whose it is.
     pub owner: Option<String>,
-    /// Whether it is a teammate's tracker (2.1.47), which is no work.
+    /// Whether it is marked as internal, and no list shows it: a teammate's tracker (2.1.47), or a task whose metadata a
+    /// TaskUpdate changed.
     pub internal: bool,
     /// The task as the file has it.
     pub raw: Value,
@@ -54,6 +55,11 @@ impl Task {
         ids.iter().filter_map(text).collect()
     }
 
+    /// Whether it is a teammate's tracker (2.1.47), which is no work: named for the teammate, in progress, and nobody's.
+    pub fn is_tracker(&self) -> bool {
+        self.internal && self.owner.is_none()
+    }
+
     /// Whether nothing is left to do on it.
     pub fn is_done(&self) -> bool {
         matches!(self.status.as_deref(), Some("completed" | "deleted"))
@@ -79,7 +85,13 @@ mod tests {
         let task =
             Task::parse("2.json", br#"{"id":"2","subject":"Review","status":"pending","owner":""}"#).unwrap();
         assert_eq!((task.id.as_str(), task.owner, task.internal), ("2", None, false));
-        assert!(Task::parse("4.json", br#"{"metadata":{"_internal":true}}"#).unwrap().internal);
+        let internal = |owner: &str| {
+            let text = format!(
+                r#"{{"subject":"bob","status":"in_progress","metadata":{{"_internal":true}},"owner":"{owner}"}}"#
+            );
+            Task::parse("4.json", text.as_bytes()).unwrap()
+        };
+        assert!(internal("").is_tracker() && internal("bob").internal && !internal("bob").is_tracker());
         assert_eq!(Task::parse("4.json", b"{}").unwrap().id, "4");
         assert_eq!(
             Task::parse("zz.json", b"{\"id\":\"1\"}").unwrap().id,

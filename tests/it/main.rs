@@ -60,6 +60,7 @@ mod policy_hook_hindered;
 mod policy_hook_traces;
 mod policy_hook_unusable;
 mod policy_layers;
+mod policy_names;
 mod policy_on_error;
 mod policy_place;
 mod policy_project;

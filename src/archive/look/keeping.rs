@@ -100,10 +100,11 @@ impl Look<'_> {
                 }
                 // What is torn is tried again by the next look, and then believed.
                 let fresh = read_at.saturating_sub(stamp.changed) < FRESH || (torn && new);
-                let synced = care != Care::Usual;
-                self.index
-                    .files
-                    .insert(path.to_owned(), Seen { synced, ..Seen::new(&stamp, Some(object), fresh) });
+                let whole = before.filter(|_| torn).and_then(Seen::content).map(str::to_owned);
+                let whole = whole.filter(|whole| *whole != object);
+                let seen =
+                    Seen { whole, synced: care != Care::Usual, ..Seen::new(&stamp, Some(object), fresh) };
+                self.index.files.insert(path.to_owned(), seen);
                 self.index_changed = true;
             }
             // It went while we looked: what it said last was kept, or it was never there at a call's moment.

@@ -13,6 +13,7 @@ use crate::event::{LEAD, SafeName};
 use crate::gatekeeper::team_state;
 use crate::near::nearest;
 use crate::policy::Ledger;
+use crate::unicode::fold;
 
 /// Arguments of `teamkeep policy allow`.
 #[derive(Debug, clap::Args)]
@@ -55,7 +56,7 @@ fn doubt(context: &Context, name: &str) {
         team_state(&archive, None, (team, None), index.as_ref(), Ledger::default()).members
     });
     let members: Vec<String> = members.filter(|member| member != LEAD).collect();
-    if members.is_empty() || members.iter().any(|member| member.eq_ignore_ascii_case(name)) {
+    if members.is_empty() || members.iter().any(|member| fold(member) == fold(name)) {
         return;
     }
     let words: Vec<&str> = members.iter().map(String::as_str).collect();
@@ -69,7 +70,7 @@ fn doubt(context: &Context, name: &str) {
 /// When the lead is named, when it cannot be recorded, or when the disk refuses.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let What::Shutdown { name } = &args.what;
-    if name.eq_ignore_ascii_case(LEAD) {
+    if fold(name) == LEAD {
         let why =
             format!("the shutdown of {LEAD} is not premature-shutdown's to decide: it ends the whole team");
         let hint = "protect-lead holds it back: teamkeep policy pause --gate protect-lead 5m";

@@ -1,65 +1,107 @@
 //! Who is at work when the lead's turn ends.
 
+use std::cell::OnceCell;
+use std::collections::HashSet;
+
 use serde_json::Value;
 
-use super::teammates;
-use crate::policy::{Deeds, Facts, Whose};
+use crate::policy::{Case, Deeds, Whose};
 
-/// Whether a teammate is in a turn, or will be: mail wakes whoever has it. What it is told in a turn leaves its inbox at once
-/// and is delivered with the next. A teammate that is idle runs as well, to the client: that is believed only of one that
-/// was not seen to go idle after its last turn. Not every turn in a split pane is seen to begin, but its end is.
-pub fn is_at_work(facts: &Facts<'_>, name: &str) -> bool {
-    let deeds = facts.team.ledger.of(name);
-    deeds.turn
-        || deeds.stopping
-        || has_mail(facts, name)
-        || deeds.idle.map_or_else(|| runs(facts, name, &deeds), |idle| deeds.told() > Some(idle))
+/// Who is at work: what the event lists is read once.
+pub struct AtWork<'c, 'a> {
+    case: &'c Case<'a>,
+    /// The background tasks that run, as the client says; `None` where it lists nothing.
+    listed: Option<Listed<'a>>,
+    handled: HashSet<&'a str>,
+    any: OnceCell<bool>,
 }
 
-/// Whether somebody is a teammate, or was one.
-pub fn is_teammate(facts: &Facts<'_>, name: &str) -> bool {
-    let ledger = &facts.team.ledger;
-    teammates(facts).contains(&name)
-        || ledger.left.contains(name)
-        || ledger.of(name).turned
-        || ledger.handles.values().any(|member| member == name)
+/// Whose the background tasks are that run.
+#[derive(Default)]
+struct Listed<'a> {
+    /// These teammates'.
+    own: HashSet<&'a str>,
+    /// One of these teammates', or of several such groups.
+    shared: HashSet<&'a str>,
+    /// Some teammate's.
+    unknown: bool,
+    /// No teammate's.
+    other: bool,
+    /// Anybody's.
+    any: bool,
 }
 
-/// Whether the client says that such a teammate runs. Where it lists nothing, one that was in a turn may be in it, and the
-/// first turn of one that was told something is yet to come.
-fn runs(facts: &Facts<'_>, name: &str, deeds: &Deeds) -> bool {
-    if facts.event.payload.field("background_tasks").is_none() {
-        return deeds.turned || deeds.told().is_some();
+impl<'c, 'a> AtWork<'c, 'a> {
+    pub fn of(case: &'c Case<'a>) -> AtWork<'c, 'a> {
+        let tasks = case.event.payload.field("background_tasks");
+        let handled = case.team.ledger.handles.values().map(String::as_str).collect();
+        AtWork { case, listed: tasks.map(|tasks| Listed::of(case, tasks)), handled, any: OnceCell::new() }
     }
-    let is_it = |task| match facts.team.ledger.listed(task) {
-        Some(Whose::One(whose)) => whose == name,
-        Some(Whose::Among(all)) => {
-            all.iter().any(|whose| whose == name) && !facts.team.ledger.left.contains(name)
+
+    /// Whether a teammate is in a turn, or will be: mail wakes whoever has it. What it is told in a turn leaves its inbox
+    /// at once and is delivered with the next. A teammate that is idle runs as well, to the client: that is believed only
+    /// of one that was not seen to go idle after its last turn. Not every turn in a split pane is seen to begin, but its
+    /// end is.
+    pub fn is_at_work(&self, name: &str) -> bool {
+        let deeds = self.case.team.ledger.of(name);
+        deeds.turn
+            || deeds.stopping
+            || self.has_mail(name)
+            || deeds.idle.map_or_else(|| self.runs(name, deeds), |idle| deeds.told() > Some(idle))
+    }
+
+    /// Whether any teammate is at work.
+    pub fn any_is_at_work(&self) -> bool {
+        *self.any.get_or_init(|| self.case.names.teammates().iter().any(|name| self.is_at_work(name)))
+    }
+
+    /// Whether somebody is a teammate, or was one.
+    pub fn is_teammate(&self, name: &str) -> bool {
+        let ledger = &self.case.team.ledger;
+        self.case.names.is_teammate(name)
+            || ledger.left.contains(name)
+            || ledger.of(name).turned
+            || self.handled.contains(name)
+    }
+
+    /// Whether a background task runs that is no teammate.
+    pub fn other_runs(&self) -> bool {
+        self.listed.as_ref().is_some_and(|listed| listed.other)
+    }
+
+    /// Whether any background task runs.
+    pub fn runs_any(&self) -> bool {
+        self.listed.as_ref().is_some_and(|listed| listed.any)
+    }
+
+    /// Whether messages wait for somebody.
+    pub fn has_mail(&self, name: &str) -> bool {
+        self.case.team.waiting(name) > 0
+    }
+
+    /// Whether the client says that such a teammate runs. Where it lists nothing, one that was in a turn may be in it, and
+    /// the first turn of one that was told something is yet to come.
+    fn runs(&self, name: &str, deeds: &Deeds) -> bool {
+        let Some(listed) = &self.listed else { return deeds.turned || deeds.told().is_some() };
+        listed.own.contains(name)
+            || listed.unknown
+            || (listed.shared.contains(name) && !self.case.team.ledger.left.contains(name))
+    }
+}
+
+impl<'a> Listed<'a> {
+    fn of(case: &Case<'a>, tasks: &'a Value) -> Listed<'a> {
+        let mut listed = Listed::default();
+        let runs = |task: &&Value| task.get("status").and_then(Value::as_str) == Some("running");
+        for task in tasks.as_array().into_iter().flatten().filter(runs) {
+            listed.any = true;
+            match case.team.ledger.listed(task) {
+                Some(Whose::One(name)) => drop(listed.own.insert(name)),
+                Some(Whose::Among(all)) => listed.shared.extend(all.iter().map(String::as_str)),
+                Some(Whose::Any) => listed.unknown = true,
+                None => listed.other = true,
+            }
         }
-        Some(Whose::Any) => true,
-        None => false,
-    };
-    listed(facts).any(is_it)
-}
-
-/// The background tasks that run, as the client says.
-fn listed<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a Value> {
-    let tasks = facts.event.payload.field("background_tasks").and_then(Value::as_array);
-    let runs = |task: &&Value| task.get("status").and_then(Value::as_str) == Some("running");
-    tasks.into_iter().flatten().filter(runs)
-}
-
-/// Whether a background task runs that is no teammate.
-pub fn other_runs(facts: &Facts<'_>) -> bool {
-    listed(facts).any(|task| facts.team.ledger.listed(task).is_none())
-}
-
-/// Whether any background task runs.
-pub fn runs_any(facts: &Facts<'_>) -> bool {
-    listed(facts).next().is_some()
-}
-
-/// Whether messages wait for somebody.
-pub fn has_mail(facts: &Facts<'_>, name: &str) -> bool {
-    facts.team.mail.get(name).is_some_and(|count| *count > 0)
+        listed
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::config::{Check, Mode, Policy};
 use crate::payload::Kind;
-use crate::policy::{Facts, pattern};
+use crate::policy::{Facts, Names, pattern};
 
 /// The checks that a completion has to pass; none where nothing is completed.
 pub fn due<'a>(policy: &'a Policy, facts: &Facts<'_>) -> Vec<&'a Check> {
@@ -13,7 +13,8 @@ pub fn due<'a>(policy: &'a Policy, facts: &Facts<'_>) -> Vec<&'a Check> {
     let payload = facts.event.payload;
     let task = payload.text("task_id").and_then(|id| facts.team.tasks.get(id));
     let subject = task.and_then(|task| task.subject.as_deref()).or_else(|| payload.text("task_subject"));
-    let owner = task.and_then(|task| facts.team.owner(task)).or_else(|| payload.text("teammate_name"));
+    let names = Names::of(facts.team);
+    let owner = task.and_then(|task| names.owner(task)).or_else(|| payload.text("teammate_name"));
     let team = facts.team.name.as_deref();
     let meant = |pattern: &str, text: Option<&str>| pattern::glob(pattern, text.unwrap_or_default());
     let due = settings.check.iter().filter(|check| {

@@ -13,8 +13,7 @@ pub fn idler<'a>(facts: &Facts<'a>) -> Option<&'a str> {
     }
     let name = observe::idler(event)?;
     let deeds = team.ledger.of(name);
-    let has_mail = team.mail.get(name).is_some_and(|count| *count > 0);
-    (!is_child(facts, name) && !deeds.stopping && !has_mail).then_some(name)
+    (!is_child(facts, name) && !deeds.stopping && team.waiting(name) == 0).then_some(name)
 }
 
 /// Begins a reason. A teammate that is kept from its idle reads it (`yours`); a warning the user, who is to be told of

@@ -5,19 +5,23 @@ use serde_json::Value;
 use super::finding;
 use super::idle::{goes_idle, idler};
 use crate::config::{IdleWithWork, Mode, Policy};
-use crate::policy::{Facts, Finding, TeamState};
+use crate::policy::{Case, Finding, TeamState};
 use crate::team::Task;
 
 const GATE: &str = "idle-with-work";
 
-pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
-    let (settings, team) = (&policy.idle_with_work, facts.team);
-    let name = idler(facts)?;
-    if waits(settings, team, name) {
+pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
+    let (settings, team) = (&policy.idle_with_work, case.team);
+    let name = idler(case)?;
+    if waits(settings, case, name) {
         return None;
     }
-    let named: Vec<&Task> =
-        team.owned(name, "in_progress").filter(|task| !is_held_up(settings, team, task)).collect();
+    let named: Vec<&Task> = case
+        .names
+        .owned(name, "in_progress")
+        .into_iter()
+        .filter(|task| !is_held_up(settings, team, task))
+        .collect();
     if !named.is_empty() {
         let key = &settings.waiting_key;
         let reason =
@@ -32,7 +36,7 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
         });
         return Some(finding(GATE, "idle-with-task-in-progress", settings.mode, name, reason));
     }
-    let free: Vec<&Task> = team.tasks.values().filter(|task| is_free(team, task)).collect();
+    let free: Vec<&Task> = team.tasks.values().filter(|task| is_free(case, task)).collect();
     if free.is_empty() {
         return None;
     }
@@ -49,11 +53,11 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
 
 /// Whether it waits: for an answer, or because all that it works on is held up, or, where it works on nothing, all that it
 /// has not begun.
-fn waits(settings: &IdleWithWork, team: &TeamState, name: &str) -> bool {
+fn waits(settings: &IdleWithWork, case: &Case<'_>, name: &str) -> bool {
+    let team = case.team;
     let all_held_up = |status| {
-        let mut tasks = team.owned(name, status).peekable();
-        tasks.peek()?;
-        Some(tasks.all(|task| is_held_up(settings, team, task)))
+        let tasks = case.names.owned(name, status);
+        (!tasks.is_empty()).then(|| tasks.iter().all(|task| is_held_up(settings, team, task)))
     };
     team.ledger.of(name).awaits_answer()
         || all_held_up("in_progress").or_else(|| all_held_up("pending")).unwrap_or(false)
@@ -70,8 +74,8 @@ pub fn says_that_it_waits(settings: &IdleWithWork, task: &Task) -> bool {
     said.is_some_and(|said| !matches!(said, Value::Null | Value::Bool(false)) && said != "")
 }
 
-fn is_free(team: &TeamState, task: &Task) -> bool {
+fn is_free<'a>(case: &Case<'a>, task: &'a Task) -> bool {
     task.status.as_deref() == Some("pending")
-        && team.owner(task).is_none()
-        && team.blockers(task).next().is_none()
+        && case.names.owner(task).is_none()
+        && case.team.blockers(task).next().is_none()
 }

@@ -1,28 +1,29 @@
 //! The lead's turn ends while work in progress is nobody's.
 
-use std::collections::BTreeSet;
+use std::collections::{HashMap, HashSet};
 
-use super::at_work::{has_mail, is_at_work, is_teammate, other_runs, runs_any};
+use super::at_work::AtWork;
 use super::idle_with_work::says_that_it_waits;
-use super::{actor, finding, teammates};
+use super::{actor, finding};
 use crate::config::Policy;
 use crate::event::{ActorKind, LEAD};
 use crate::payload::Kind;
-use crate::policy::{Facts, Finding, Reason};
+use crate::policy::{Case, Finding, Reason};
 use crate::team::Task;
 
-pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
+pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let mode = policy.lead_stops_early.mode;
-    if facts.event.kind != Kind::Stop || facts.event.actor.kind != ActorKind::Lead {
+    if case.event.kind != Kind::Stop || case.event.actor.kind != ActorKind::Lead {
         return None;
     }
+    let is_open = |task: &&Task| task.status.as_deref() == Some("in_progress");
+    let open = || case.team.tasks.values().filter(is_open);
     // Mail wakes the lead as well: its turn ends, and the next begins.
-    if has_mail(facts, LEAD) {
+    if case.team.waiting(LEAD) > 0 || open().next().is_none() {
         return None;
     }
-    let open = facts.team.tasks.values().filter(|task| task.status.as_deref() == Some("in_progress"));
-    let open: Vec<&Task> =
-        open.filter(|task| !is_attended(policy, facts, task, &mut BTreeSet::new())).collect();
+    let attended = attended(policy, case);
+    let open: Vec<&Task> = open().filter(|task| !attended.contains(task.id.as_str())).collect();
     if open.is_empty() {
         return None;
     }
@@ -30,41 +31,51 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
         Reason::of(mode).then("ending your turn while nobody works on ").tasks(&open).then(".").instead(
             "Wake its owner with SendMessage, give it to somebody else, or settle it with TaskUpdate.",
         );
-    Some(finding("lead-stops-early", "lead-stops-with-open-work", mode, actor(facts), reason))
+    Some(finding("lead-stops-early", "lead-stops-with-open-work", mode, actor(case), reason))
 }
 
-/// Whether somebody is at work on the task, or on what it waits for. Each task is looked at once: tasks may wait for each
-/// other.
-fn is_attended<'a>(policy: &Policy, facts: &Facts<'a>, task: &'a Task, seen: &mut BTreeSet<&'a str>) -> bool {
-    let team = facts.team;
-    seen.insert(&task.id)
-        && (is_worked_on(facts, task)
-            || says_that_it_waits(&policy.idle_with_work, task)
-            || team.blockers(task).any(|blocker| is_attended(policy, facts, blocker, seen)))
+/// The tasks that somebody is at work on, those whose owner says that they wait, and whatever waits for one of them.
+fn attended<'a>(policy: &Policy, case: &Case<'a>) -> HashSet<&'a str> {
+    let work = AtWork::of(case);
+    let mut waiting: HashMap<&str, Vec<&Task>> = HashMap::new();
+    let mut next: Vec<&Task> = Vec::new();
+    for task in case.team.tasks.values().filter(|task| !task.is_done()) {
+        if is_worked_on(&work, case, task) || says_that_it_waits(&policy.idle_with_work, task) {
+            next.push(task);
+        }
+        for blocker in case.team.blockers(task) {
+            waiting.entry(&blocker.id).or_default().push(task);
+        }
+    }
+    let mut attended = HashSet::new();
+    while let Some(task) = next.pop() {
+        if attended.insert(task.id.as_str()) {
+            next.extend(waiting.get(task.id.as_str()).into_iter().flatten());
+        }
+    }
+    attended
 }
 
 /// Whether its owner is at work, or a teammate that the owner asked something; where nobody owns it, any teammate. What the
 /// lead owns, and what nobody does, may be a subagent's or a shell's. Whether an owner works that is no teammate, nobody
 /// can tell.
-fn is_worked_on(facts: &Facts<'_>, task: &Task) -> bool {
-    let names = teammates(facts);
-    match facts.team.owner(task) {
-        Some(LEAD) => other_runs(facts) || is_answered(facts, LEAD),
-        Some(owner) => !is_teammate(facts, owner) || is_at_work(facts, owner) || is_answered(facts, owner),
+fn is_worked_on<'a>(work: &AtWork<'_, 'a>, case: &Case<'a>, task: &'a Task) -> bool {
+    match case.names.owner(task) {
+        Some(LEAD) => work.other_runs() || is_answered(work, case, LEAD),
+        Some(owner) => !work.is_teammate(owner) || work.is_at_work(owner) || is_answered(work, case, owner),
         None => {
-            names.iter().any(|name| is_at_work(facts, name))
-                || other_runs(facts)
-                || (names.is_empty() && runs_any(facts))
+            work.any_is_at_work()
+                || work.other_runs()
+                || (case.names.teammates().is_empty() && work.runs_any())
         }
     }
 }
 
 /// Whether a teammate is at work that somebody asked something.
-fn is_answered(facts: &Facts<'_>, asker: &str) -> bool {
-    let deeds = facts.team.ledger.of(asker);
-    let mut asked = deeds.awaits().filter(|whom| *whom != LEAD);
+fn is_answered(work: &AtWork<'_, '_>, case: &Case<'_>, asker: &str) -> bool {
+    let mut asked = case.team.ledger.of(asker).awaits().filter(|whom| *whom != LEAD);
     asked.any(|whom| match whom {
-        "*" => teammates(facts).iter().any(|name| is_at_work(facts, name)),
-        whom => is_at_work(facts, whom),
+        "*" => work.any_is_at_work(),
+        whom => work.is_at_work(whom),
     })
 }

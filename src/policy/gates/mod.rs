@@ -14,7 +14,7 @@ mod team_size;
 pub mod undecided;
 mod unfinished_dependencies;
 
-use super::{Facts, Finding, Reason};
+use super::{Case, Facts, Finding, Reason};
 use crate::config::{Mode, Policy};
 use crate::event::{ActorKind, LEAD};
 
@@ -24,7 +24,7 @@ pub const PREMATURE_SHUTDOWN: &str = "premature-shutdown";
 pub const COMPLETION_CHECK: &str = "completion-check";
 
 /// What a gate is: how hard it is, and its objection to the facts.
-type Gate = (fn(&Policy) -> Mode, fn(&Policy, &Facts<'_>) -> Option<Finding>);
+type Gate = (fn(&Policy) -> Mode, fn(&Policy, &Case<'_>) -> Option<Finding>);
 
 /// The gates in their order.
 pub(super) const ALL: &[Gate] = &[
@@ -57,14 +57,4 @@ fn finding(gate: &'static str, code: &'static str, mode: Mode, about: &str, reas
 fn actor<'a>(facts: &Facts<'a>) -> &'a str {
     let actor = facts.event.actor;
     if actor.kind == ActorKind::Lead { LEAD } else { actor.shown() }
-}
-
-/// The teammates: those in the roster, else, where the roster is not known, those that did something.
-fn teammates<'a>(facts: &Facts<'a>) -> Vec<&'a str> {
-    let team = facts.team;
-    let all: Vec<&str> = match team.members.is_empty() {
-        false => team.members.iter().map(String::as_str).collect(),
-        true => team.ledger.members.keys().map(String::as_str).collect(),
-    };
-    all.into_iter().filter(|name| *name != LEAD).collect()
 }

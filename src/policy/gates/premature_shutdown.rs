@@ -3,7 +3,7 @@
 use super::ending::{Act, act, is_to_all};
 use super::{PREMATURE_SHUTDOWN, actor, finding};
 use crate::config::{Mode, Policy, PrematureShutdown};
-use crate::policy::{Decision, Facts, Finding, Reason};
+use crate::policy::{Case, Decision, Finding, Reason};
 use crate::team::Task;
 
 /// Why a member has not finished.
@@ -14,36 +14,34 @@ enum Open<'a> {
 }
 
 /// Of several the first that is hardest.
-pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
-    all(policy, facts)
-        .into_iter()
-        .reduce(|one, other| if other.decision > one.decision { other } else { one })
+pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
+    all(policy, case).into_iter().reduce(|one, other| if other.decision > one.decision { other } else { one })
 }
 
 /// What else there is to find where everybody is asked at once: who lets one of them go does not let the others go.
-pub fn others(policy: &Policy, facts: &Facts<'_>) -> Vec<Finding> {
-    let Some((Act::Ask, _)) = act(facts) else { return Vec::new() };
-    let first = judge(policy, facts);
+pub fn others(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
+    let Some((Act::Ask, _)) = act(case) else { return Vec::new() };
+    let first = judge(policy, case);
     let is_first = |finding: &Finding| first.as_ref().is_some_and(|first| first.about == finding.about);
-    all(policy, facts).into_iter().filter(|finding| !is_first(finding)).collect()
+    all(policy, case).into_iter().filter(|finding| !is_first(finding)).collect()
 }
 
-fn all(policy: &Policy, facts: &Facts<'_>) -> Vec<Finding> {
+fn all(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
     let settings = &policy.premature_shutdown;
-    let Some((act, whom)) = act(facts) else { return Vec::new() };
+    let Some((act, whom)) = act(case) else { return Vec::new() };
     if let Act::StopOne(word, certainly) = act {
-        return one_of(settings, facts, (word, certainly), &whom).into_iter().collect();
+        return one_of(settings, case, (word, certainly), &whom).into_iter().collect();
     }
-    let is_to_all = matches!(act, Act::Ask) && is_to_all(facts);
+    let is_to_all = matches!(act, Act::Ask) && is_to_all(case);
     let objects = |name| {
-        let (mode, open) = unfinished(settings, facts, &act, name)?;
-        let counted = is_to_all.then(|| format!("* from {}", actor(facts)));
-        Some(Finding { counted, ..objection(facts, &act, (mode, name), &open) })
+        let (mode, open) = unfinished(settings, case, &act, name)?;
+        let counted = is_to_all.then(|| format!("* from {}", actor(case)));
+        Some(Finding { counted, ..objection(case, &act, (mode, name), &open) })
     };
     whom.into_iter().filter_map(objects).collect()
 }
 
-fn objection(facts: &Facts<'_>, act: &Act<'_>, (mode, name): (Mode, &str), open: &Open<'_>) -> Finding {
+fn objection(case: &Case<'_>, act: &Act<'_>, (mode, name): (Mode, &str), open: &Open<'_>) -> Finding {
     let code = match (act, open) {
         (Act::Agree, _) => "approval-with-open-work",
         (Act::Ask, Open::Report) => "shutdown-without-report",
@@ -53,7 +51,7 @@ fn objection(facts: &Facts<'_>, act: &Act<'_>, (mode, name): (Mode, &str), open:
         (Act::Delete, Open::Report) => "deletion-without-report",
         (Act::Delete, _) => "deletion-of-busy-team",
     };
-    let about = if matches!(act, Act::Delete) { actor(facts) } else { name };
+    let about = if matches!(act, Act::Delete) { actor(case) } else { name };
     finding(PREMATURE_SHUTDOWN, code, mode, about, reason(act, mode, name, open))
 }
 
@@ -61,34 +59,36 @@ fn objection(facts: &Facts<'_>, act: &Act<'_>, (mode, name): (Mode, &str), open:
 /// that one is, and none of them has finished. Who was seen to leave has.
 fn one_of(
     settings: &PrematureShutdown,
-    facts: &Facts<'_>,
+    case: &Case<'_>,
     (word, certainly): (&str, bool),
     whom: &[&str],
 ) -> Option<Finding> {
     let act = Act::StopOne(word, certainly);
-    let there = whom.iter().filter(|name| !facts.team.ledger.left.contains(**name));
-    let open = there.filter_map(|name| Some((*name, unfinished(settings, facts, &act, name)?)));
+    let there = whom.iter().filter(|name| !case.team.ledger.left.contains(**name));
+    let open = there.filter_map(|name| Some((*name, unfinished(settings, case, &act, name)?)));
     let open: Vec<_> = open.collect();
     let all_block = open.len() == whom.len() && open.iter().all(|(_, (mode, _))| *mode == Mode::Block);
     let (name, (mode, left)) = open.iter().max_by_key(|(_, (mode, _))| Decision::from(*mode))?;
     let mode = if certainly && all_block { *mode } else { Mode::Warn };
-    Some(objection(facts, &act, (mode, name), left))
+    Some(objection(case, &act, (mode, name), left))
 }
 
 fn unfinished<'a>(
     settings: &PrematureShutdown,
-    facts: &Facts<'a>,
+    case: &Case<'a>,
     act: &Act<'_>,
-    name: &'a str,
+    name: &str,
 ) -> Option<(Mode, Open<'a>)> {
-    let team = facts.team;
+    let team = case.team;
     let deeds = team.ledger.of(name);
     let own = matches!(act, Act::Agree);
-    if settings.exempt.iter().any(|exempt| exempt == name) || (own && deeds.let_go) {
+    if settings.exempt.iter().any(|exempt| case.names.is_meant(exempt, name)) || (own && deeds.let_go) {
         return None;
     }
-    let pending = team.owned(name, "pending").filter(|_| settings.pending);
-    let tasks: Vec<&Task> = team.owned(name, "in_progress").chain(pending).collect();
+    let mut tasks = case.names.owned(name, "in_progress");
+    if settings.pending {
+        tasks.extend(case.names.owned(name, "pending"));
+    }
     if !tasks.is_empty() {
         return Some((settings.mode, Open::Tasks(tasks)));
     }

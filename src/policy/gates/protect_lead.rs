@@ -4,25 +4,26 @@ use super::{actor, finding};
 use crate::config::Policy;
 use crate::event::{ActorKind, LEAD};
 use crate::payload::{Kind, Message, MessageKind};
-use crate::policy::{Facts, Finding, Reason};
+use crate::policy::{Case, Finding, Reason};
+use crate::unicode::fold;
 
 const GATE: &str = "protect-lead";
 
-pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
-    let payload = facts.event.payload;
-    if facts.event.kind != Kind::PreToolUse || payload.tool() != Some("SendMessage") {
+pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
+    let payload = case.event.payload;
+    if case.event.kind != Kind::PreToolUse || payload.tool() != Some("SendMessage") {
         return None;
     }
     let message = Message::of(payload.tool_input(), payload.tool_response())?;
     let reason = Reason::of(policy.protect_lead.mode);
     let (code, reason) = match message.kind {
-        MessageKind::ShutdownRequest if asks_lead(facts, &message) => (
+        MessageKind::ShutdownRequest if asks_lead(case, &message) => (
             "shutdown-of-lead",
             reason.then("a shutdown request to team-lead would end the lead, and with it the whole team.").instead(
                 "Send it to the teammate that you mean, or tell the lead with a plain message that you are done.",
             ),
         ),
-        MessageKind::ShutdownResponse { approve: true } if is_lead(facts, &message) => (
+        MessageKind::ShutdownResponse { approve: true } if is_lead(case, &message) => (
             "shutdown-approved-by-lead",
             reason.then("approving a shutdown as team-lead would end the lead, and with it the whole team.").instead(
                 "Answer with approve false; the lead leaves when the user ends the session.",
@@ -30,23 +31,27 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
         ),
         _ => return None,
     };
-    Some(finding(GATE, code, policy.protect_lead.mode, actor(facts), reason))
+    Some(finding(GATE, code, policy.protect_lead.mode, actor(case), reason))
 }
 
-fn asks_lead(facts: &Facts<'_>, message: &Message) -> bool {
-    let is_lead = |word: &str| facts.team.ledger.named(word).eq_ignore_ascii_case(LEAD);
+fn asks_lead(case: &Case<'_>, message: &Message) -> bool {
+    let is_reached = |word: &str| case.names.recipient(word) == Some(LEAD);
     match message.to.as_deref() {
-        Some("*") => facts.event.actor.kind == ActorKind::Teammate,
-        to => to.is_some_and(is_lead) || message.asked().is_some_and(is_lead),
+        Some("*") => case.event.actor.kind == ActorKind::Teammate,
+        to => to.is_some_and(is_reached) || message.asked().is_some_and(is_named),
     }
 }
 
 /// Whether the lead would approve its own end: by its voice, by the request that names it, or because the call names
 /// no agent where this client names every teammate's. The last does not trust the name in the request.
-fn is_lead(facts: &Facts<'_>, message: &Message) -> bool {
-    let payload = facts.event.payload;
+fn is_lead(case: &Case<'_>, message: &Message) -> bool {
+    let payload = case.event.payload;
     let nameless = payload.agent_id().is_none() && payload.text("agent_type").is_none_or(str::is_empty);
-    facts.event.actor.kind == ActorKind::Lead
-        || message.asked().is_some_and(|name| name.eq_ignore_ascii_case(LEAD))
-        || (nameless && facts.team.ledger.names_agents)
+    case.event.actor.kind == ActorKind::Lead
+        || message.asked().is_some_and(is_named)
+        || (nameless && case.team.ledger.names_agents)
+}
+
+fn is_named(name: &str) -> bool {
+    fold(name) == LEAD
 }

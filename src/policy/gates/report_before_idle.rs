@@ -3,12 +3,12 @@
 use super::finding;
 use super::idle::{goes_idle, idler};
 use crate::config::{Mode, Policy};
-use crate::policy::{Facts, Finding};
+use crate::policy::{Case, Finding};
 
-pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
+pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let mode = policy.report_before_idle.mode;
-    let name = idler(facts)?;
-    if !facts.team.ledger.of(name).owes_report() {
+    let name = idler(case)?;
+    if !case.team.ledger.of(name).owes_report() {
         return None;
     }
     let without = |whose: &str| format!(" without having sent a message since {whose} last instruction.");

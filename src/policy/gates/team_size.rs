@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{actor, finding, teammates};
+use super::{actor, finding};
 use crate::clock;
 use crate::config::Policy;
 use crate::payload::Kind;
-use crate::policy::{Facts, Finding, Reason, pattern};
+use crate::policy::{Case, Facts, Finding, Reason, pattern};
 
 const GATE: &str = "team-size";
 
@@ -18,18 +18,18 @@ const SPAWNING: i64 = 30;
 /// Globs that a reason lists.
 const LISTED: usize = 10;
 
-pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
-    let (settings, payload) = (&policy.team_size, facts.event.payload);
-    if facts.event.kind != Kind::PreToolUse || !matches!(payload.tool(), Some("Agent" | "Task")) {
+pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
+    let (settings, payload) = (&policy.team_size, case.event.payload);
+    if case.event.kind != Kind::PreToolUse || !matches!(payload.tool(), Some("Agent" | "Task")) {
         return None;
     }
     let text =
         |key: &str| payload.tool_input().get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let name = text("name")?;
-    let object = |code, reason| Some(finding(GATE, code, settings.mode, actor(facts), reason));
+    let object = |code, reason| Some(finding(GATE, code, settings.mode, actor(case), reason));
     let reason = Reason::of(settings.mode).then("spawning ").name(name);
-    let there = teammates(facts);
-    let coming = spawning(facts).filter(|other| *other != name && !there.contains(other)).count();
+    let there = case.names.teammates();
+    let coming = spawning(case).filter(|other| *other != name && !there.contains(other)).count();
     let count = there.len() + coming;
     if settings.most > 0 && count >= settings.most as usize {
         let begun = match coming {

@@ -7,14 +7,14 @@ use serde_json::Value;
 use super::{actor, finding};
 use crate::config::Policy;
 use crate::payload::{Kind, TaskUpdate};
-use crate::policy::{Facts, Finding, Reason};
+use crate::policy::{Case, Finding, Reason};
 use crate::team::Task;
 
 const GATE: &str = "unfinished-dependencies";
 
-pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
-    let (payload, team, mode) = (facts.event.payload, facts.team, policy.unfinished_dependencies.mode);
-    if facts.event.kind != Kind::PreToolUse || payload.tool() != Some("TaskUpdate") {
+pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
+    let (payload, team, mode) = (case.event.payload, case.team, policy.unfinished_dependencies.mode);
+    if case.event.kind != Kind::PreToolUse || payload.tool() != Some("TaskUpdate") {
         return None;
     }
     let update = TaskUpdate::of(payload.tool_input(), &Value::Null)?;
@@ -38,7 +38,7 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
     if blockers.is_empty() {
         return None;
     }
-    let whose = facts.event.actor.name.as_deref().or_else(|| team.owner(task));
+    let whose = case.event.actor.name.as_deref().or_else(|| case.names.owner(task));
     let reason = Reason::of(mode)
         .then(doing)
         .tasks(&[task])
@@ -48,5 +48,5 @@ pub fn judge(policy: &Policy, facts: &Facts<'_>) -> Option<Finding> {
         .instead(
             "Wait for it or help with it; if the order no longer holds, take the dependency away first.",
         );
-    Some(finding(GATE, code, mode, whose.unwrap_or_else(|| actor(facts)), reason))
+    Some(finding(GATE, code, mode, whose.unwrap_or_else(|| actor(case)), reason))
 }

@@ -7,7 +7,7 @@ use crate::event::{Actor, ActorKind};
 use crate::policy::{Deeds, Ledger};
 
 fn bob(scene: &Scene) -> Deeds {
-    scene.team.ledger.of("bob")
+    scene.team.ledger.of("bob").clone()
 }
 
 /// The same with the id of another use of a tool.

@@ -1,0 +1,185 @@
+//! Who is meant by a word, and who owns which task: each name of a team is folded once for a judgement.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+use std::ops::Deref;
+
+use super::{Facts, TeamState};
+use crate::event::LEAD;
+use crate::team::{Task, mailbox, without_reference};
+use crate::unicode::fold;
+
+/// Letters of a name that may stand for it, where no other begins with them.
+const SHORTEST_PREFIX: usize = 3;
+
+/// The facts of one judgement, and the names in them.
+#[derive(Debug)]
+pub struct Case<'a> {
+    facts: Facts<'a>,
+    /// The team's names.
+    pub names: Names<'a>,
+}
+
+impl<'a> Case<'a> {
+    /// The facts, their names not looked at yet.
+    pub fn of(facts: &Facts<'a>) -> Case<'a> {
+        Case { facts: *facts, names: Names::of(facts.team) }
+    }
+}
+
+impl<'a> Deref for Case<'a> {
+    type Target = Facts<'a>;
+
+    fn deref(&self) -> &Facts<'a> {
+        &self.facts
+    }
+}
+
+/// The names of a team. Each part is made when a gate first asks for it.
+#[derive(Debug)]
+pub struct Names<'a> {
+    team: &'a TeamState,
+    roster: OnceCell<Known<'a>>,
+    doers: OnceCell<Known<'a>>,
+    owners: OnceCell<Known<'a>>,
+    /// The tasks by their owner's folded name, each with its owner.
+    owned: OnceCell<HashMap<Cow<'a, str>, Vec<(&'a str, &'a Task)>>>,
+    teammates: OnceCell<Vec<&'a str>>,
+}
+
+/// Names that are known, by themselves and folded.
+#[derive(Debug)]
+struct Known<'a> {
+    exact: HashSet<&'a str>,
+    /// The first of those that fold to the same.
+    folded: HashMap<Cow<'a, str>, &'a str>,
+}
+
+impl<'a> Names<'a> {
+    /// The names of this team.
+    pub fn of(team: &'a TeamState) -> Names<'a> {
+        Names {
+            team,
+            roster: OnceCell::new(),
+            doers: OnceCell::new(),
+            owners: OnceCell::new(),
+            owned: OnceCell::new(),
+            teammates: OnceCell::new(),
+        }
+    }
+
+    /// The member that a word means, as the state of the team spells it: whoever is not there has no work.
+    pub fn member(&self, word: &str) -> Option<&'a str> {
+        let name = self.team.ledger.bare(word);
+        // The roster's spelling first: who was once spoken to by another is in the ledger by it.
+        self.roster().get(name).or_else(|| self.owners().get(name)).or_else(|| self.doers().get(name))
+    }
+
+    /// The member that a message to this word comes to, or the lead. 2.1.330 looks up the name, with or without the
+    /// reference that it lists behind it, or the beginning of a name that no other begins with. Clients before 2.1.178
+    /// look nobody up, and write to the inbox that is spelled so.
+    pub fn recipient(&self, word: &str) -> Option<&'a str> {
+        let word = without_reference(word);
+        let by_name = self.member(word).or_else(|| (fold(word) == LEAD).then_some(LEAD));
+        by_name.or_else(|| {
+            let name = self.team.ledger.bare(word);
+            let inbox = mailbox(name);
+            let mut all = self.team.members.iter().map(String::as_str).chain([LEAD]);
+            all.find(|member| mailbox(member) == inbox).or_else(|| self.begun_with(&fold(name)))
+        })
+    }
+
+    /// The one name that begins so.
+    fn begun_with(&self, prefix: &str) -> Option<&'a str> {
+        let is_long = prefix.encode_utf16().take(SHORTEST_PREFIX).count() == SHORTEST_PREFIX;
+        let all = self.roster().folded.iter().filter(|(folded, _)| is_long && folded.starts_with(prefix));
+        let lead = (is_long && !self.is_listed(LEAD) && LEAD.starts_with(prefix)).then_some(LEAD);
+        let mut all = all.map(|(_, name)| *name).chain(lead);
+        all.next().filter(|_| all.next().is_none())
+    }
+
+    /// The member that owns a task, as the team spells it: a file may say `@bob`, `bob@team` or bob's agent id. An owner
+    /// without a name (`@`) is nobody.
+    pub fn owner(&self, task: &'a Task) -> Option<&'a str> {
+        let name = Some(self.team.ledger.bare(task.owner.as_deref()?)).filter(|name| !name.is_empty())?;
+        Some(self.roster().get(name).or_else(|| self.doers().get(name)).unwrap_or(name))
+    }
+
+    /// The tasks that somebody owns in a status, in the order of their ids, however the owner is written.
+    pub fn owned(&self, name: &str, status: &str) -> Vec<&'a Task> {
+        let all = self.by_owner().get(&*fold(name)).map(Vec::as_slice).unwrap_or_default();
+        let own = all.iter().filter(|(owner, _)| self.is_meant(owner, name)).map(|(_, task)| *task);
+        own.filter(|task| task.status.as_deref() == Some(status)).collect()
+    }
+
+    /// Whether a word means this member: it is the name, or folds to the same and is nobody else's in the roster.
+    pub fn is_meant(&self, word: &str, name: &str) -> bool {
+        word == name || (!self.is_listed(word) && fold(word) == fold(name))
+    }
+
+    /// Whether the roster has this very name.
+    pub fn is_listed(&self, name: &str) -> bool {
+        self.roster().exact.contains(name)
+    }
+
+    /// Whether this very name is a teammate's.
+    pub fn is_teammate(&self, name: &str) -> bool {
+        let known = if self.team.members.is_empty() { self.doers() } else { self.roster() };
+        name != LEAD && known.exact.contains(name)
+    }
+
+    /// The teammates: those in the roster, else, where the roster is not known, those that did something.
+    pub fn teammates(&self) -> &[&'a str] {
+        self.teammates.get_or_init(|| {
+            let team = self.team;
+            let all: Vec<&str> = match team.members.is_empty() {
+                false => team.members.iter().map(String::as_str).collect(),
+                true => team.ledger.members.keys().map(String::as_str).collect(),
+            };
+            all.into_iter().filter(|name| *name != LEAD).collect()
+        })
+    }
+
+    fn roster(&self) -> &Known<'a> {
+        self.roster.get_or_init(|| Known::of(self.team.members.iter().map(String::as_str)))
+    }
+
+    fn doers(&self) -> &Known<'a> {
+        self.doers.get_or_init(|| Known::of(self.team.ledger.members.keys().map(String::as_str)))
+    }
+
+    fn owners(&self) -> &Known<'a> {
+        self.owners.get_or_init(|| Known::of(self.team.tasks.values().filter_map(|task| self.owner(task))))
+    }
+
+    fn by_owner(&self) -> &HashMap<Cow<'a, str>, Vec<(&'a str, &'a Task)>> {
+        self.owned.get_or_init(|| {
+            let mut owned: HashMap<Cow<'a, str>, Vec<(&'a str, &'a Task)>> = HashMap::new();
+            for task in self.team.tasks.values() {
+                if let Some(owner) = self.owner(task) {
+                    owned.entry(fold(owner)).or_default().push((owner, task));
+                }
+            }
+            owned
+        })
+    }
+}
+
+impl<'a> Known<'a> {
+    fn of(names: impl Iterator<Item = &'a str>) -> Known<'a> {
+        let mut known = Known { exact: HashSet::new(), folded: HashMap::new() };
+        for name in names.filter(|name| !name.is_empty()) {
+            if known.exact.insert(name) {
+                known.folded.entry(fold(name)).or_insert(name);
+            }
+        }
+        known
+    }
+
+    /// The name that a word means: the same, else the first that folds to the same.
+    fn get(&self, word: &str) -> Option<&'a str> {
+        let exact = self.exact.get(word).copied();
+        exact.or_else(|| self.folded.get(&*fold(word)).copied())
+    }
+}

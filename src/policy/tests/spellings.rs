@@ -1,0 +1,132 @@
+//! Names in every spelling that some version of Claude Code understands.
+
+use serde_json::json;
+
+use super::scene::{Scene, after, approve, ask, before, lead, mate};
+use crate::policy::Decision::{self, Block};
+
+/// bob, my-agent and carol; the first two are at work.
+fn scene() -> Scene {
+    let mut scene = Scene::with(&[("1", "in_progress", "bob", &[]), ("2", "in_progress", "my-agent", &[])]);
+    scene.team.members = ["team-lead", "bob", "my-agent", "carol"].map(str::to_owned).into();
+    scene
+}
+
+fn asked(scene: &mut Scene, word: &str) -> Vec<(&'static str, Decision)> {
+    scene.codes(&lead(), &before("SendMessage", ask(word)))
+}
+
+fn stopped(scene: &mut Scene, word: &str) -> Vec<(&'static str, Decision)> {
+    scene.codes(&lead(), &before("TaskStop", json!({"task_id": word})))
+}
+
+#[test]
+fn whoever_is_busy_is_stopped_by_no_spelling_of_the_name() {
+    let mut scene = scene();
+    for word in [
+        "BOB",
+        " bob",
+        "\tbob",
+        "bob\u{a0}",
+        "b\u{200b}ob",
+        "bob\u{ad}",
+        "\u{2066}bob",
+        "\u{feff}bob",
+        "ｂｏｂ",
+        "𝐛𝐨𝐛",
+        "ⓑⓞⓑ",
+        "bob\u{e0001}",
+        "b\u{180e}ob",
+        "bob\u{fffd}",
+        "b\u{0}ob",
+        "＠bob",
+        "bob＠parser-team",
+        "\u{200b}@bob",
+        "My Agent",
+        "my\u{a0}agent",
+        "my\u{feff}agent",
+        "MY  AGENT",
+        "my\u{200b}-agent",
+        "my－agent",
+    ] {
+        assert_eq!(asked(&mut scene, word), [("shutdown-of-busy-teammate", Block)], "{word:?}");
+        assert_eq!(stopped(&mut scene, word), [("stop-of-busy-teammate", Block)], "{word:?}");
+    }
+}
+
+#[test]
+fn a_message_also_comes_by_a_reference_a_beginning_or_the_name_of_the_inbox() {
+    let mut scene = scene();
+    for word in [
+        "bob [d19019]",
+        "my-",
+        "MY-AG",
+        "my-a\u{200b}",
+        "my.agent",
+        "my/agent",
+        "my.agent@parser-team",
+        "my agent [0123456789ab]",
+    ] {
+        assert_eq!(asked(&mut scene, word), [("shutdown-of-busy-teammate", Block)], "{word:?}");
+    }
+    for word in ["bo", "my", "bob.", "bоb", "b-b", "bobby", "bob [d1]"] {
+        assert!(asked(&mut scene, word).iter().all(|(_, decision)| *decision != Block), "{word:?}");
+    }
+    scene.team.members.push("my-aunt".to_owned());
+    assert!(asked(&mut scene, "my-a").iter().all(|(_, decision)| *decision != Block), "two begin so");
+}
+
+#[test]
+fn of_two_members_that_fold_to_the_same_the_very_name_is_meant() {
+    let mut scene = scene();
+    scene.team.members.push("Bob".to_owned());
+    assert!(asked(&mut scene, "Bob").is_empty() && stopped(&mut scene, "Bob").is_empty());
+    assert_eq!(asked(&mut scene, "BOB").len(), 1, "the first of them");
+    scene.policy.premature_shutdown.exempt = vec!["Bob".to_owned()];
+    assert_eq!(asked(&mut scene, "bob").len(), 1, "the other one is exempt");
+    scene.policy.premature_shutdown.exempt = vec!["BO\u{200b}B".to_owned()];
+    assert!(asked(&mut scene, "bob").is_empty());
+}
+
+#[test]
+fn an_owner_with_invisible_characters_is_the_member() {
+    for owner in ["carol\u{200b}", "\u{2066}Carol\u{2069}", "ｃａｒｏｌ", "@carol\u{ad}", "carol\u{fe0f}"]
+    {
+        let mut scene = Scene::with(&[("1", "in_progress", owner, &[])]);
+        assert_eq!(asked(&mut scene, "carol"), [("shutdown-of-busy-teammate", Block)], "{owner:?}");
+        assert!(asked(&mut scene, "bob").is_empty(), "{owner:?}");
+    }
+}
+
+#[test]
+fn the_lead_is_protected_in_every_spelling() {
+    let mut scene = scene();
+    for word in [
+        "team-lead",
+        "TEAM-LEAD",
+        "team-lead\u{200b}",
+        "team lead",
+        "Team\u{a0}Lead",
+        "ｔｅａｍ-lead",
+        "team.lead",
+        "tea",
+        "team-l",
+        "team-lead@parser-team",
+        "team-lead [d19019]",
+        "@team-lead",
+    ] {
+        assert_eq!(asked(&mut scene, word), [("shutdown-of-lead", Block)], "{word:?}");
+    }
+    let answer = before("SendMessage", approve("TEAM-lead\u{200b}"));
+    assert_eq!(scene.codes(&mate("carol"), &answer), [("shutdown-approved-by-lead", Block)]);
+}
+
+#[test]
+fn what_is_said_to_a_spelling_is_said_to_the_member() {
+    let mut scene = scene();
+    scene.says(&mate("my-agent"), "team-lead", "Hello");
+    scene.happens(&lead(), &after("SendMessage", ask("my.agent")));
+    assert!(scene.team.ledger.of("my-agent").stopping);
+    scene.happens(&lead(), &after("TaskStop", json!({"task_id": "My Agent"})));
+    assert!(scene.team.ledger.left.contains("my-agent"));
+}

@@ -1,0 +1,100 @@
+//! Characters that cannot be seen, and names folded as Claude Code folds them.
+
+use std::borrow::Cow;
+
+use unicode_normalization::UnicodeNormalization;
+
+/// Folds a name as Claude Code (2.1.330) does before it looks an agent up: compatibility forms become the plain letters
+/// (NFKC), control and format characters go, the case is lower, and each run of white space inside becomes one dash.
+/// Two things go further than it, as they look the same to a reader: characters without a glyph that are not format
+/// characters (variation selectors, fillers), and a replacement character, which stands for half a surrogate pair here.
+///
+/// A plain name in lower case is not copied.
+pub fn fold(name: &str) -> Cow<'_, str> {
+    let is_folded = |byte: &u8| byte.is_ascii_graphic() && !byte.is_ascii_uppercase();
+    if name.as_bytes().iter().all(is_folded) {
+        return Cow::Borrowed(name);
+    }
+    let seen: String = match name.is_ascii() {
+        true => name.chars().filter(|c| is_named(*c)).collect(),
+        false => name.nfkc().filter(|c| is_named(*c)).collect(),
+    };
+    let words: Vec<&str> = seen.split(is_space).filter(|word| !word.is_empty()).collect();
+    Cow::Owned(words.join("-").to_lowercase())
+}
+
+/// Whether a character counts in a name.
+fn is_named(c: char) -> bool {
+    is_space(c)
+        || !(c.is_control() || is_invisible(c) || is_prefix_mark(c) || c == char::REPLACEMENT_CHARACTER)
+}
+
+/// White space, as ECMAScript has it: with the byte order mark, without the next line.
+fn is_space(c: char) -> bool {
+    c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}')
+}
+
+/// Whether a character turns or hides what is beside it: line separators, directions, tags, and all that Unicode shows
+/// as nothing (`Default_Ignorable_Code_Point`).
+pub fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Whether emoji and letters are made with an invisible character: the joiners and the variation selectors.
+pub fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}' | '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// The format characters (`Cf`) that have a glyph: signs before Arabic, Syriac and Kaithi numbers, and the joiners of
+/// Egyptian hieroglyphs.
+fn is_prefix_mark(c: char) -> bool {
+    matches!(c, '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}' | '\u{891}' | '\u{8e2}'
+        | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_folded_as_claude_code_does() {
+        for word in [
+            "bob",
+            "BOB",
+            " bob\n",
+            "b\u{200b}ob",
+            "bob\u{ad}",
+            "\u{2066}bob\u{2069}",
+            "\u{feff}bob",
+            "ｂｏｂ",
+            "Ｂob",
+            "𝐛𝐨𝐛",
+            "ⓑⓞⓑ",
+            "b\u{0}ob",
+            "bo\u{7f}b\u{9f}",
+            "\u{1160}bob\u{fe0f}",
+            "bob\u{fffd}",
+            "\u{601}bob",
+            "\u{a0}bob",
+            "b\u{e0062}ob",
+            "\u{85}bob",
+        ] {
+            assert_eq!(fold(word), "bob", "{word:?}");
+        }
+        for other in ["bоb", "bob.", "b ob", "bob-1", "bo\u{feff}b", ""] {
+            assert_ne!(fold(other), "bob", "{other:?}");
+        }
+        assert_eq!(fold("Bob \t\u{3000}\u{feff}Smith"), "bob-smith");
+        assert_eq!(fold("E\u{301}va"), fold("éVA"));
+        assert_eq!(fold("ΣΑΣ"), "σας", "as JavaScript lowers it, the last sigma is its own letter");
+    }
+
+    #[test]
+    fn a_plain_name_is_not_copied() {
+        assert!(matches!(fold("worker-7_b.c"), Cow::Borrowed(_)));
+    }
+}

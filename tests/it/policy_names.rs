@@ -1,0 +1,52 @@
+//! What a gate makes of names and task files as Claude Code leaves them.
+
+use serde_json::{Value, json};
+
+use super::policy_stage::{SESSION, TEAM, busy, pairs, told, verdicts};
+use super::stage::{Said, Stage};
+
+fn ask(stage: &Stage, to: &str) -> Said {
+    let input = json!({"to": to, "message": {"type": "shutdown_request", "reason": "done"}});
+    told(stage, json!({"hook_event_name": "PreToolUse", "tool_name": "SendMessage", "tool_input": input}))
+}
+
+fn write_task(stage: &Stage, task: &Value) {
+    stage.write(&format!("tasks/{TEAM}/2.json"), task.clone());
+}
+
+#[test]
+fn half_a_surrogate_pair_in_a_name_hides_nobody() {
+    let stage = busy("");
+    let payload = format!(
+        r#"{{"session_id":"{SESSION}","hook_event_name":"PreToolUse","tool_name":"TaskStop","tool_input":{{"task_id":"b\ud800ob"}}}}"#
+    );
+    assert_eq!(stage.feed("", payload.as_bytes(), &[]).code, Some(2));
+    assert_eq!(pairs(&verdicts(&stage)), [("stop-of-busy-teammate", "block")]);
+}
+
+#[test]
+fn a_task_that_is_marked_as_internal_is_its_owner_s_work_and_a_tracker_is_not() {
+    let stage = busy("");
+    let task = |owner: &str| json!({"id": "2", "subject": "bob", "status": "in_progress", "owner": owner, "metadata": {"_internal": true}});
+    write_task(&stage, &task(""));
+    assert_eq!(ask(&stage, "bob").code, Some(0), "a tracker of 2.1.47");
+    write_task(&stage, &task("bob"));
+    assert_eq!(ask(&stage, "bob").code, Some(2));
+    assert_eq!(pairs(&verdicts(&stage)), [("shutdown-of-busy-teammate", "block")]);
+}
+
+#[test]
+fn a_task_whose_file_is_half_written_is_what_it_was_before() {
+    let stage = busy("[policy]\nmax-blocks = 20\n");
+    told(&stage, json!({"hook_event_name": "UserPromptSubmit", "prompt": "Go on."}));
+    let path = stage.client(&format!("tasks/{TEAM}/2.json"));
+    for half in ["{\"id\": \"2\", \"subj", "", "{"] {
+        std::fs::write(&path, half).unwrap();
+        assert_eq!(ask(&stage, "bob").code, Some(2), "{half}");
+        assert_eq!(ask(&stage, "b\u{200b}ob").code, Some(2), "{half}");
+    }
+    write_task(&stage, &json!({"id": "2", "subject": "Review", "status": "completed", "owner": "bob"}));
+    assert_eq!(ask(&stage, "bob").code, Some(0));
+    std::fs::write(&path, "{\"id\": \"2\", \"sta").unwrap();
+    assert_eq!(ask(&stage, "bob").code, Some(0), "it was completed");
+}
