@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::clock;
+use crate::commands::needs;
 use crate::commands::place::{Place, cannot_edit, show, tell_theirs};
 use crate::context::Context;
 use crate::error::Result;
@@ -72,9 +73,11 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         file.sweep();
     }
     let before = found::found(file.bytes());
-    let wanted = entries::wanted(&client, &program, &before)?;
+    let needs = needs::of_policy(context, &before)?;
+    let wanted = entries::wanted(&client, &program, &before, &needs)?;
     // What a client of unknown version has beyond what every one understands is left to it.
-    let spared = matches!(client, Client::Unknown(_)) && wanted != entries::wanted(&client, &program, &[])?;
+    let spared =
+        matches!(client, Client::Unknown(_)) && wanted != entries::wanted(&client, &program, &[], &needs)?;
     let unasked = if spared {
         "the hooks keep the set and the form that they had".to_owned()
     } else {
@@ -120,6 +123,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         context.ui.say(&format!("warning: {obstacle}"));
     }
     advise(context, args, &file, &after, &client, &unasked)?;
+    needs::tell(context, &needs, &wanted)?;
     tell_theirs(context, &file, &after, true);
     if let Some(flaw) = flaw {
         // The file was that way before, and its own settings count as little: nothing of this install failed.

@@ -1,4 +1,4 @@
-//! One file a subcommand, named as the user types it; [`place`], `output`, `reading` and `unmatched` are what some of them share.
+//! One file a subcommand, named as the user types it; [`place`], `needs`, `output`, `reading` and `unmatched` are what some of them share.
 
 pub mod config;
 pub mod demo;
@@ -10,6 +10,7 @@ pub mod import;
 pub mod install;
 pub mod log;
 mod moment;
+mod needs;
 mod output;
 pub mod place;
 pub mod policy;

@@ -4,6 +4,7 @@
 
 pub mod check;
 mod events;
+mod everywhere;
 pub mod keys;
 pub mod layers;
 mod limits;
@@ -24,6 +25,7 @@ pub mod trust;
 mod value;
 mod written;
 
+pub use everywhere::{Everywhere, everywhere};
 pub use layers::{Effective, Files, PROJECT_FILE, Project, Standing};
 pub use load::TEMPLATE;
 pub use meant::{Archive, Config, Hook, Keeping, Log, OnFailure, Pattern, Price, Privacy, Report};

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::value;
+use crate::payload::Kind;
 
 /// How hard a gate is, the softest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -197,6 +198,16 @@ pub struct Rule {
     /// Where it stands: `path:line`. Not written by the user.
     #[serde(skip)]
     pub place: String,
+}
+
+impl Rule {
+    /// Whether it looks at an event.
+    pub fn looks_at(&self, kind: Kind) -> bool {
+        match self.events.is_empty() {
+            true => kind.is_judged(),
+            false => self.events.iter().any(|name| Kind::named(name) == kind),
+        }
+    }
 }
 
 impl Default for Policy {

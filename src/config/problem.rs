@@ -71,6 +71,7 @@ codes! {
     RuleNameTaken "rule-name-taken" Warning "A project's rule has the name of one of the user's rules; it is left out.",
     Untrusted "untrusted" Warning "A project's checks and rules do not run before `teamkeep policy trust`, nor after the file changed.",
     TrustGone "trust-gone" Warning "A project's file that was trusted is no longer there, or has no checks and rules any more.",
+    RuleNotAsked "rule-not-asked" Warning "The rule cannot be asked: no installed hook covers an event or a tool that it looks at. `teamkeep install` adds what is missing.",
     BadTrust "bad-trust" Warning "What was trusted cannot be read; so nothing is.",
 }
 

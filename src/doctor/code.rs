@@ -44,6 +44,7 @@ codes! {
     Versions "versions" "The hooks, the search path and this program are one version.",
     PolicyFiles "policy-files" "The configuration and policy files in force make sense.",
     PolicyTrust "policy-trust" "The project's checks and rules are trusted, as they are now.",
+    RulesAsked "rules-asked" "The installed hooks cover the events and tools of every rule in force, so that each is asked.",
     StorePrivate "store-private" "The record is the user's own, and nobody else can read it.",
     StoreWritable "store-writable" "The record can be written, or made.",
     StoreRoom "store-room" "There is room on the disk of the record.",

@@ -1,11 +1,9 @@
 //! Whether the client reads its settings files, and runs hooks at all.
 
-use serde_json::Value;
-
 use super::code::Code;
 use super::facts::{Facts, count};
 use super::finding::Finding;
-use super::layer::{Kind, Layer, State};
+use crate::settings::layer::{Kind, Layer, State};
 
 /// Looks whether the client can read each file.
 pub fn settings(layers: &[Layer]) -> Vec<Finding> {
@@ -41,11 +39,8 @@ pub fn settings(layers: &[Layer]) -> Vec<Finding> {
 
 /// Looks for what keeps hooks from running.
 pub fn hooks(facts: &Facts<'_>) -> Vec<Finding> {
-    let is_set = |layer: &&Layer, key: &str| {
-        layer.value().and_then(|value| value.get(key)) == Some(&Value::Bool(true))
-    };
     let mut found: Vec<Finding> = Vec::new();
-    for layer in facts.layers.iter().filter(|layer| is_set(layer, "disableAllHooks")) {
+    for layer in facts.layers.iter().filter(|layer| layer.has("disableAllHooks")) {
         let path = layer.path.display();
         let what = format!("no hook runs: `disableAllHooks` is true in {path}");
         found.push(
@@ -53,7 +48,7 @@ pub fn hooks(facts: &Facts<'_>) -> Vec<Finding> {
         );
     }
     let only = facts.layers.iter().filter(|layer| layer.kind == Kind::Managed);
-    for layer in only.filter(|layer| is_set(layer, "allowManagedHooksOnly")) {
+    for layer in only.filter(|layer| layer.has("allowManagedHooksOnly")) {
         let path = layer.path.display();
         if layer.ours().is_empty() {
             let what = format!("only the administrator's hooks run: `allowManagedHooksOnly` in {path}");
@@ -69,7 +64,7 @@ pub fn hooks(facts: &Facts<'_>) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::doctor::Verdict;

@@ -5,13 +5,10 @@ use serde_json::Value;
 use super::code::Code;
 use super::facts::{Facts, count};
 use super::finding::Finding;
-use super::layer::Layer;
 use crate::settings::change::named;
 use crate::settings::known::{exists, knows};
-use crate::settings::version::{FIRST_WITH_ARGS, Version};
-
-/// The first client that passes over an event that it does not know; those before skip the whole file.
-const FIRST_LENIENT: Version = Version(2, 1, 101);
+use crate::settings::layer::Layer;
+use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, Version};
 
 /// Looks at every event in every file, ours or not, and at the form of our hooks.
 pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
@@ -85,7 +82,7 @@ mod tests {
     use super::*;
     use crate::doctor::Verdict;
     use crate::doctor::facts::tests::facts;
-    use crate::doctor::layer::Kind;
+    use crate::settings::layer::Kind;
 
     #[test]
     fn one_unknown_event_costs_an_old_client_the_file_and_a_newer_one_the_hook() {

@@ -33,6 +33,7 @@ pub fn examine(facts: &Facts<'_>, misnamed: Option<&Problem>) -> Result<Health> 
     findings.push(versions::check(facts, &named));
     findings.push(policy::files(facts, misnamed));
     findings.push(policy::trust(facts));
+    findings.extend(policy::asked(facts)?);
     findings.push(store::private(facts));
     findings.push(store::writable(facts));
     findings.push(store::room(facts));

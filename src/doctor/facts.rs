@@ -1,12 +1,12 @@
 //! What is gathered once, for all checks.
 
-use super::layer::{Kind, Layer, Ours, layers, plugins};
 use crate::clock::Time;
 use crate::config::{Effective, Files, layers as policy};
 use crate::env::Env;
 use crate::paths::Paths;
 use crate::settings::client::{Asked, Client};
 use crate::settings::command::{typed, typed_to_install};
+use crate::settings::layer::{Kind, Layer, Ours, layers, plugins};
 use crate::settings::version::Version;
 
 /// What the checks look at.
@@ -81,7 +81,7 @@ pub mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::doctor::layer::State;
+    use crate::settings::layer::State;
 
     /// The facts of a client of this version with these settings, the strongest first.
     pub fn facts(version: Version, settings: &[(Kind, Value)]) -> Facts<'static> {

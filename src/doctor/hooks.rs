@@ -5,11 +5,12 @@ use serde_json::Value;
 use super::code::Code;
 use super::facts::{Facts, count};
 use super::finding::Finding;
-use super::layer::Kind;
 use crate::error::Result;
 use crate::settings::client::Client;
 use crate::settings::command::Program;
 use crate::settings::entries::{Entry, wanted};
+use crate::settings::layer::Kind;
+use crate::settings::needs::Needs;
 use crate::settings::version::Version;
 
 /// Looks where they are.
@@ -45,7 +46,7 @@ pub fn complete(facts: &Facts<'_>) -> Result<Finding> {
             false => Finding::ok(Code::HooksComplete, "the plugin brings its own hooks"),
         });
     }
-    let all = wanted(&facts.asked.answer, &Program::named("teamkeep")?, &[])?;
+    let all = wanted(&facts.asked.answer, &Program::named("teamkeep")?, &[], &Needs::builtin()?)?;
     let missing: Vec<String> = all
         .iter()
         .filter(|entry| !ours.iter().any(|ours| ours.entry.event == entry.event))
@@ -96,7 +97,8 @@ pub fn budget(facts: &Facts<'_>) -> Finding {
 pub fn matcher_of(event: &str) -> Option<String> {
     // The newest client has them all.
     let client = Client::Known(Version(u32::MAX, 0, 0));
-    let all: Vec<Entry> = wanted(&client, &Program::named("teamkeep").ok()?, &[]).ok()?;
+    let all: Vec<Entry> =
+        wanted(&client, &Program::named("teamkeep").ok()?, &[], &Needs::builtin().ok()?).ok()?;
     let entry = all.into_iter().find(|entry| entry.event == event)?;
     entry.group.get("matcher").and_then(Value::as_str).map(str::to_owned)
 }

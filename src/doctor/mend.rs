@@ -8,10 +8,10 @@ use rustix::fs::OFlags;
 use super::code::Code;
 use super::facts::Facts;
 use super::finding::Health;
-use super::layer::{Kind, Ours};
 use super::store::{Open, is_record, open_to_others};
 use crate::error::{Error, Result};
 use crate::fs::named;
+use crate::settings::layer::{Kind, Ours};
 
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +28,7 @@ const INSTALLED: &[Code] = &[
     Code::HooksComplete,
     Code::HooksTwice,
     Code::HookMatcher,
+    Code::RulesAsked,
     Code::SessionEndBudget,
     Code::HookCommand,
     Code::HookAnswer,
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
     use crate::doctor::facts::tests::facts;
     use crate::doctor::finding::Finding;
-    use crate::doctor::layer::Kind;
+    use crate::settings::layer::Kind;
     use crate::settings::version::Version;
 
     /// Whether an install is planned where this check found something.

@@ -12,7 +12,6 @@ mod examine;
 mod facts;
 mod finding;
 mod hooks;
-mod layer;
 mod matcher;
 pub mod mend;
 mod plugin;

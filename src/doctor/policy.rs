@@ -4,7 +4,13 @@ use super::code::Code;
 use super::facts::{Facts, count};
 use super::finding::Finding;
 use crate::config::{Code as Kind, Problem, Standing};
+use crate::error::Result;
 use crate::settings::command::quoted;
+use crate::settings::coverage::{Coverage, Unasked};
+use crate::settings::installed::again;
+
+/// So many rules are named.
+const MAX_RULES: usize = 8;
 
 /// Looks whether they make sense.
 pub fn files(facts: &Facts<'_>, misnamed: Option<&Problem>) -> Finding {
@@ -39,6 +45,31 @@ pub fn files(facts: &Facts<'_>, misnamed: Option<&Problem>) -> Finding {
             },
         ),
     }
+}
+
+/// Looks whether the installed hooks ask every rule.
+///
+/// # Errors
+/// As the embedded table of hooks fails, which a test rules out.
+pub fn asked(facts: &Facts<'_>) -> Result<Vec<Finding>> {
+    let code = Code::RulesAsked;
+    let rules = &facts.policy.config.rule;
+    let coverage = Coverage::of(&facts.layers)?;
+    if rules.is_empty() {
+        return Ok(vec![Finding::ok(code, "there are no rules")]);
+    }
+    if coverage.is_empty() {
+        return Ok(vec![Finding::unknown(code, "there are no hooks that could ask the rules")]);
+    }
+    let of = |unasked: Unasked| {
+        let what = format!("rule {:?} cannot be asked: the hooks do not cover {unasked}", unasked.rule);
+        Finding::bad(code, what).mend(again(facts.env, &facts.layers))
+    };
+    let found: Vec<Finding> = coverage.unasked(rules).into_iter().take(MAX_RULES).map(of).collect();
+    Ok(match found.is_empty() {
+        true => vec![Finding::ok(code, format!("the hooks ask {}", count(rules.len(), "rule")))],
+        false => found,
+    })
 }
 
 /// Looks whether the project's checks and rules run.

@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
-use super::layer::{Kind, Ours};
 use super::plugin;
 use crate::env::Env;
 use crate::settings::command::{is_executable, is_same, on_search_path, own_path, quoted};
+use crate::settings::layer::{Kind, Ours};
 
 /// So many programs are looked at: nobody has more of ours.
 const MOST: usize = 64;

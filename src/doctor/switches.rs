@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
-use super::layer::Layer;
 use crate::config::{Mode, Policy, PrematureShutdown};
+use crate::settings::layer::Layer;
 use crate::settings::version::{FIRST_WITH_TEAMS, Version};
 
 const TEAMS: &str = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS";
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use crate::doctor::Verdict;
     use crate::doctor::facts::tests::facts;
-    use crate::doctor::layer::Kind;
+    use crate::settings::layer::Kind;
 
     #[test]
     fn the_strongest_file_decides_on_a_switch() {

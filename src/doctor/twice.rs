@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
-use super::layer::{Kind, Ours};
 use crate::settings::beside;
 use crate::settings::command::quoted;
+use crate::settings::layer::{Kind, Ours};
 
 /// So many of them are named.
 const TOLD: usize = 5;

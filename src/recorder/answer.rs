@@ -5,6 +5,7 @@ use crate::event::SafeName;
 use crate::payload::{Kind, Payload};
 use crate::policy::{Reason, escaped};
 use crate::response::Answer;
+use crate::settings::installed::Installed;
 
 use super::changed::is_unrun;
 use super::record::{Recorder, Step};
@@ -50,9 +51,14 @@ impl Recorder {
         let wrong = if step.kind == Kind::SessionStart { self.wrong() } else { None };
         // A session that is compacted goes on, and was told.
         let begins = step.kind == Kind::SessionStart && payload.text("source") != Some("compact");
-        let untrusted = if begins { self.untrusted() } else { None };
-        (asks || wrong.is_some() || untrusted.is_some())
-            .then(|| Answer::begin(&paths, wrong.as_deref(), untrusted.as_deref()))
+        let told: Vec<String> = if begins {
+            [self.untrusted(), self.unasked()].into_iter().flatten().collect()
+        } else {
+            Vec::new()
+        };
+        let told = (!told.is_empty()).then(|| told.join("\n"));
+        (asks || wrong.is_some() || told.is_some())
+            .then(|| Answer::begin(&paths, wrong.as_deref(), told.as_deref()))
     }
 
     /// What a project wants to run and may not. The user alone is told: it is the user's to trust.
@@ -69,6 +75,30 @@ impl Recorder {
             escaped(&problem.path.display().to_string(), LONGEST),
             escaped(&problem.message, LONGEST),
             shell_quoted(&project.display().to_string()),
+        ))
+    }
+
+    /// Which rules the installed hooks do not ask. The user alone is told: a session cannot change its own hooks.
+    fn unasked(&self) -> Option<String> {
+        if self.config.rule.is_empty() {
+            return None;
+        }
+        let installed = Installed::find(&self.env, &self.paths, true).ok()?;
+        let unasked = installed.coverage.unasked(&self.config.rule);
+        let first = unasked.first()?;
+        let more = match unasked.len() {
+            1 => String::new(),
+            all => format!(" (and {} more)", all - 1),
+        };
+        let (rule, gaps) = (escaped(&first.rule, LONGEST), escaped(&first.to_string(), LONGEST));
+        // Such a file is found from the project's directory.
+        let project = self.env.project_dir().filter(|_| installed.command.contains(" --scope "));
+        let there = project.map(|dir| format!("cd {} && ", shell_quoted(&dir.display().to_string())));
+        Some(format!(
+            "teamkeep: rule {rule} cannot be asked, the installed hooks do not cover {gaps}{more}. To fix it, run in a \
+             terminal, and start the session again: {}{}",
+            there.unwrap_or_default(),
+            installed.command
         ))
     }
 

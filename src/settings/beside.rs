@@ -22,6 +22,7 @@ use crate::settings::command::{NAME, certain, is_executable, is_same, on_search_
 use crate::settings::entries;
 use crate::settings::matching::{PATTERNS, matches};
 use crate::settings::record::{Record, Records};
+use crate::settings::tools::Tools;
 
 /// No settings file that the client reads is larger.
 const MOST: u64 = 16 << 20;
@@ -114,9 +115,13 @@ fn project_runs(
     };
     let mut written = groups
         .iter()
-        // No pattern: the client may read one in another way, and it may take long.
         .filter(|group| {
-            has_only(group, &["matcher", "hooks"]) && matches(group.get("matcher"), occasion.tool, &mut 0)
+            let matcher = group.get("matcher");
+            // No other pattern than those that `install` writes: the client may read one in another way, and it may
+            // take long.
+            let is_written = matcher.and_then(Value::as_str).and_then(Tools::of_matcher).is_some();
+            has_only(group, &["matcher", "hooks"])
+                && matches(matcher, occasion.tool, &mut usize::from(is_written))
         })
         .flat_map(|group| hooks(group).filter(is_written))
         .filter_map(|hook| program(hook, env))
@@ -173,6 +178,7 @@ mod tests {
     use super::*;
     use crate::settings::client::Client;
     use crate::settings::command::Program;
+    use crate::settings::needs::Needs;
     use crate::settings::version::Version;
     use serde_json::json;
 
@@ -241,7 +247,9 @@ mod tests {
         let (_dir, fake) = a_program();
         let written = |program: &str, version| {
             let client = Client::Known(version);
-            let all = entries::wanted(&client, &Program::named(program).unwrap(), &[]).unwrap();
+            let all =
+                entries::wanted(&client, &Program::named(program).unwrap(), &[], &Needs::builtin().unwrap())
+                    .unwrap();
             all.into_iter().find(|entry| entry.event == "PreToolUse").unwrap().group
         };
         let at = occasion("PreToolUse", Some("Agent"));

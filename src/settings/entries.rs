@@ -1,15 +1,20 @@
-//! Which hooks a client gets: those of the embedded `hooks/settings.example.json` that its version knows.
+//! Which hooks a client gets: those of the embedded `hooks/settings.example.json` that its version knows, wider where a
+//! rule needs it.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
+use crate::payload::KNOWN;
 use crate::settings::client::Client;
 use crate::settings::command::Program;
-use crate::settings::known::since;
-use crate::settings::version::{FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version};
+use crate::settings::known::{knows, since};
+use crate::settings::needs::Needs;
+use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version};
 
 /// A settings file that has them all. The plugin's own are in several files, for clients that know some alone.
 const HOOKS: &str = include_str!("../../hooks/settings.example.json");
+/// Seconds that a hook has which is there for a rule only.
+const TIMEOUT: u64 = 10;
 
 /// The entry of one event: a matcher group that holds our command alone.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,20 +25,29 @@ pub struct Entry {
     pub group: Value,
 }
 
-/// The entries for this client, each running this program; `there` are those that the file has already.
+/// The entries for this client, each running this program, for what is needed; `there` are those that the file has
+/// already.
 ///
 /// # Errors
 /// When the embedded file is not what it should be, which a test rules out.
-pub fn wanted(client: &Client, program: &Program, there: &[Entry]) -> Result<Vec<Entry>> {
+pub fn wanted(client: &Client, program: &Program, there: &[Entry], needs: &Needs) -> Result<Vec<Entry>> {
     let mut entries = embedded()?;
+    for (event, matcher) in needs.matchers() {
+        let entry = entries.iter_mut().find(|entry| entry.event == event);
+        match (entry, matcher) {
+            (Some(entry), Some(matcher)) => entry.group["matcher"] = Value::String(matcher),
+            (Some(_), None) => {}
+            (None, matcher) => entries.extend(Entry::of(event, matcher)),
+        }
+    }
     let before = |event: &str| there.iter().find(|entry| entry.event == event);
     entries.retain(|entry| match client {
-        Client::Known(version) => since(&entry.event).is_none_or(|since| *version >= since),
+        // An event that no list has may cost an older client the whole file.
+        Client::Known(version) => knows(*version, &entry.event).unwrap_or(*version >= FIRST_LENIENT),
         // A client that does not say its version gets what every one with agent teams understands. What is there
         // already was made for one that did: not knowing is no reason to take any of it away.
         Client::Unknown(_) => {
-            since(&entry.event).is_none_or(|since| FIRST_WITH_TEAMS >= since)
-                || before(&entry.event).is_some()
+            knows(FIRST_WITH_TEAMS, &entry.event) == Some(true) || before(&entry.event).is_some()
         }
     });
     for entry in &mut entries {
@@ -66,8 +80,24 @@ pub fn timeout(event: &str) -> Option<f64> {
     entry.group.pointer("/hooks/0/timeout").and_then(Value::as_f64)
 }
 
+impl Entry {
+    /// The entry of an event that the embedded file does not have.
+    fn of(event: &str, matcher: Option<String>) -> Option<Entry> {
+        let subcommand = KNOWN.iter().find(|row| row.1 == event)?.2;
+        let hook = json!({"type": "command", "command": "teamkeep", "args": ["hook", subcommand], "timeout": TIMEOUT});
+        let group = match matcher {
+            Some(matcher) => json!({"matcher": matcher, "hooks": [hook]}),
+            None => json!({"hooks": [hook]}),
+        };
+        Some(Entry { event: event.to_owned(), group })
+    }
+}
+
 /// The entries of the embedded file, in its order.
-fn embedded() -> Result<Vec<Entry>> {
+///
+/// # Errors
+/// When it is not a table of hooks.
+pub fn embedded() -> Result<Vec<Entry>> {
     let broken = || Error::new("the embedded hooks/settings.example.json is not a table of hooks");
     let value: Value = serde_json::from_str(HOOKS).map_err(|_| broken())?;
     let events = value.get("hooks").and_then(Value::as_object).ok_or_else(broken)?;
@@ -99,9 +129,13 @@ fn hooks_of(group: &mut Value) -> impl Iterator<Item = &mut Map<String, Value>> 
 mod tests {
     use super::*;
 
+    fn builtin() -> Needs {
+        Needs::builtin().unwrap()
+    }
+
     fn events(client: Client) -> Vec<String> {
         let program = Program::named("/bin/teamkeep").unwrap();
-        wanted(&client, &program, &[]).unwrap().into_iter().map(|entry| entry.event).collect()
+        wanted(&client, &program, &[], &builtin()).unwrap().into_iter().map(|entry| entry.event).collect()
     }
 
     fn known(version: Version) -> Vec<String> {
@@ -159,7 +193,7 @@ mod tests {
         let unknown = Client::Unknown("it is asleep".to_owned());
         assert_eq!(events(unknown.clone()), known(FIRST_WITH_TEAMS));
         let program = Program::named("/bin/teamkeep").unwrap();
-        let entries = wanted(&unknown, &program, &[]).unwrap();
+        let entries = wanted(&unknown, &program, &[], &builtin()).unwrap();
         assert_eq!(entries[0].group["hooks"][0]["command"], "/bin/teamkeep hook session-start");
         assert_eq!(entries[0].group["hooks"][0].get("args"), None);
     }
@@ -169,13 +203,13 @@ mod tests {
         let unknown = Client::Unknown("it is asleep".to_owned());
         let (old, new) = (Program::named("/old/teamkeep").unwrap(), Program::named("/new/teamkeep").unwrap());
         for version in [Version(2, 1, 328), Version(2, 1, 100), Version(2, 1, 47)] {
-            let there = wanted(&Client::Known(version), &old, &[]).unwrap();
-            assert_eq!(wanted(&unknown, &old, &there).unwrap(), there);
-            let moved = wanted(&Client::Known(version), &new, &[]).unwrap();
-            assert_eq!(wanted(&unknown, &new, &there).unwrap(), moved);
+            let there = wanted(&Client::Known(version), &old, &[], &builtin()).unwrap();
+            assert_eq!(wanted(&unknown, &old, &there, &builtin()).unwrap(), there);
+            let moved = wanted(&Client::Known(version), &new, &[], &builtin()).unwrap();
+            assert_eq!(wanted(&unknown, &new, &there, &builtin()).unwrap(), moved);
         }
-        let few = &wanted(&Client::Known(Version(2, 1, 328)), &old, &[]).unwrap()[13..];
-        let now = wanted(&unknown, &old, few).unwrap();
+        let few = &wanted(&Client::Known(Version(2, 1, 328)), &old, &[], &builtin()).unwrap()[13..];
+        let now = wanted(&unknown, &old, few, &builtin()).unwrap();
         assert_eq!(now.len(), 13, "what every client knows comes to the two that were there");
         assert!(now.iter().all(has_args), "in the form of the two");
     }
@@ -183,8 +217,9 @@ mod tests {
     #[test]
     fn the_exec_form_begins_with_2_1_139() {
         let program = Program::named("/bin/teamkeep").unwrap();
-        let of =
-            |version| wanted(&Client::Known(version), &program, &[]).unwrap()[1].group["hooks"][0].clone();
+        let of = |version| {
+            wanted(&Client::Known(version), &program, &[], &builtin()).unwrap()[1].group["hooks"][0].clone()
+        };
         let exec = of(Version(2, 1, 139));
         assert_eq!(exec["command"], "/bin/teamkeep");
         assert_eq!(exec["args"], serde_json::json!(["hook", "session-end"]));

@@ -1,6 +1,7 @@
 //! The client's `settings.json`, edited without disturbing it.
 //!
-//! [`entries`] says what we want in it, [`plan`] computes the text that has it (or has it no longer),
+//! [`needs`] says what hooks the policy in force needs, [`entries`] spells them, and [`coverage`] tells which rules the
+//! installed ones cannot ask. [`plan`] computes the text that has it (or has it no longer),
 //! [`file`] puts that text in place, and [`record`] remembers how the file was. [`beside`] tells the plugin's hook when to
 //! leave an event to the settings'.
 //!
@@ -12,6 +13,7 @@ pub mod call;
 pub mod change;
 pub mod client;
 pub mod command;
+pub mod coverage;
 pub mod diff;
 pub mod document;
 pub mod entries;
@@ -19,14 +21,18 @@ pub mod file;
 pub mod flaw;
 pub mod found;
 pub mod insert;
+pub mod installed;
 pub mod known;
+pub mod layer;
 pub mod layout;
 pub mod likeness;
 pub mod locate;
 pub mod matching;
+pub mod needs;
 pub mod plan;
 pub mod read;
 pub mod record;
 pub mod remove;
 pub mod splice;
+pub mod tools;
 pub mod version;

@@ -98,13 +98,14 @@ mod tests {
     use crate::settings::command::Program;
     use crate::settings::entries;
     use crate::settings::found::count;
+    use crate::settings::needs::Needs;
     use crate::settings::version::Version;
 
     /// Two entries are enough to look at; one has a matcher.
     fn few() -> Vec<Entry> {
         let program = Program::named("/bin/teamkeep").unwrap();
         let client = Client::Known(Version(2, 1, 138));
-        let mut few = entries::wanted(&client, &program, &[]).unwrap();
+        let mut few = entries::wanted(&client, &program, &[], &Needs::builtin().unwrap()).unwrap();
         few.retain(|entry| ["Stop", "PreToolUse"].contains(&entry.event.as_str()));
         few[0].group["matcher"] = "Agent".into();
         few

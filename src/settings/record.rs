@@ -108,17 +108,24 @@ impl Records {
         serde_json::from_slice(&bytes).ok().filter(|record: &Record| record.v == V)
     }
 
+    /// Every settings file that there is a record of.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.all().map(|record| PathBuf::from(record.settings)).collect()
+    }
+
+    fn all(&self) -> impl Iterator<Item = Record> {
+        let all = std::fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        all.filter(|path| path.extension().is_some_and(|kind| kind == "json"))
+            .filter_map(|path| Records::read(&path))
+    }
+
     /// Whether this directory was made for another settings file in it that is still there.
     pub fn have_made(&self, directory: &Path) -> bool {
-        let all = std::fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path());
-        all.filter(|path| path.extension().is_some_and(|kind| kind == "json")).any(|path| {
-            Records::read(&path).is_some_and(|record| {
-                let file = Path::new(&record.settings);
-                record.made_directory
-                    && file.is_file()
-                    && file.parent().and_then(|parent| parent.canonicalize().ok()).as_deref()
-                        == Some(directory)
-            })
+        self.all().any(|record| {
+            let file = Path::new(&record.settings);
+            record.made_directory
+                && file.is_file()
+                && file.parent().and_then(|parent| parent.canonicalize().ok()).as_deref() == Some(directory)
         })
     }
 

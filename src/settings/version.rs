@@ -13,6 +13,9 @@ const NAME: &str = "(Claude Code)";
 /// The first client with agent teams and their events.
 pub const FIRST_WITH_TEAMS: Version = Version(2, 1, 33);
 
+/// The first client that passes over an event that it does not know; those before skip the whole file.
+pub const FIRST_LENIENT: Version = Version(2, 1, 101);
+
 /// The first client that runs a hook's command without a shell (`args`).
 pub const FIRST_WITH_ARGS: Version = Version(2, 1, 139);
 

@@ -82,6 +82,7 @@ fn all_is_well_after_an_install() {
     ok      versions           teamkeep 0.1.0 is the only one
     ok      policy-files       no configuration file: the defaults are in force
     ok      policy-trust       this project has no policy file
+    ok      rules-asked        there are no rules
     ok      store-private      ~/.local/share/teamkeep is the user's alone
     ok      store-writable     ~/.local/share/teamkeep can be written
     ok      store-room         N GB are free at ~/.local/share/teamkeep
@@ -90,7 +91,7 @@ fn all_is_well_after_an_install() {
     ok      own-failures       hook calls had nothing to complain of in the last 24 hours
     ok      stale-teams        no team directory of a client that is gone
 
-    22 ok, 2 unknown: all well
+    23 ok, 2 unknown: all well
     ");
     assert_eq!(said.err, "");
     assert_eq!(home.everything(), before, "nothing was changed");

@@ -87,6 +87,8 @@ mod restore_refused;
 mod restore_traces;
 mod restore_undo;
 mod resumed;
+mod rules_asked;
+mod rules_of_docs;
 mod runs;
 mod runs_ended;
 mod runs_stage;

@@ -72,6 +72,36 @@ fn with_settings_and_plugin_each_event_is_recorded_and_judged_once() {
 }
 
 #[test]
+fn tools_that_only_a_rule_looks_at_are_recorded_and_judged_once_beside_the_plugin() {
+    for scope in ["user", "project"] {
+        let (stage, plugin) = (Stage::new(), Plugin::new(true));
+        stage.write_config(
+            "[[rule]]\nname = \"mine\"\nevents = [\"PreToolUse\"]\ntools = [\"Bash\", \"mcp__*\"]\naction = \"block\"\nreason = \"no\"\n",
+        );
+        let lead = Lead::of(&stage, ONE);
+        let bash = lead.payload("PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}));
+        let start = lead.payload("SessionStart", json!({"source": "startup"}));
+        let told = plugin.hook(&stage, &start).out;
+        assert!(
+            told.contains("do not cover PreToolUse of Bash, mcp__*") && told.contains("install"),
+            "{told}"
+        );
+        let command = env!("CARGO_BIN_EXE_teamkeep");
+        let install = ["install", "--client-version", "2.1.328", "--command", command, "--scope", scope];
+        assert_eq!(stage.run(&install).code, Some(0));
+        let before = stage.log().len();
+        let [by_settings, by_plugin] = both(&stage, &plugin, &bash);
+        assert_eq!((by_settings.code, all(&by_plugin)), (Some(2), SILENCE), "{scope}");
+        let lines = stage.log();
+        let events: Vec<_> = lines[before..].iter().map(|line| line["event"].as_str().unwrap()).collect();
+        assert_eq!(events, ["PreToolUse", "Verdict"], "{scope}");
+        let [by_settings, by_plugin] = both(&stage, &plugin, &start);
+        assert!(!by_settings.out.contains("systemMessage"), "{}", by_settings.out);
+        assert_eq!(all(&by_plugin), SILENCE);
+    }
+}
+
+#[test]
 fn what_the_settings_do_not_run_is_the_plugin_s() {
     let (stage, plugin) = (Stage::new(), Plugin::new(true));
     let lead = Lead::of(&stage, ONE);

@@ -6,6 +6,7 @@ use teamkeep::settings::client::Client;
 use teamkeep::settings::command::Program;
 use teamkeep::settings::document::Document;
 use teamkeep::settings::entries::{self, Entry};
+use teamkeep::settings::needs::Needs;
 use teamkeep::settings::{found, plan};
 
 /// Writes a settings text by the choices that a row of random bytes makes.
@@ -162,7 +163,8 @@ impl Writer {
 
 fn wanted(version: &str) -> Vec<Entry> {
     let program = Program::named("/opt/team keep/teamkeep").unwrap();
-    entries::wanted(&Client::Known(version.parse().unwrap()), &program, &[]).unwrap()
+    entries::wanted(&Client::Known(version.parse().unwrap()), &program, &[], &Needs::builtin().unwrap())
+        .unwrap()
 }
 
 fn text(bytes: &[u8]) -> &str {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::{counted, told};
+use crate::commands::needs;
 use crate::commands::reading::print;
 use crate::config::{Code, Files, PROJECT_FILE, Problem, layers};
 use crate::context::{Context, misnamed_config};
@@ -29,7 +30,7 @@ const EXAMPLES: &str = "Examples:
 /// When stdout cannot be written.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let (problems, looked) = if args.files.is_empty() {
-        in_force(context)
+        in_force(context)?
     } else {
         (args.files.iter().flat_map(|file| of(context, file)).collect(), args.files.clone())
     };
@@ -44,16 +45,18 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(problems.iter().any(Problem::is_error))))
 }
 
-/// What is wrong with the files in force, and which of them exist.
-fn in_force(context: &Context) -> (Vec<Problem>, Vec<PathBuf>) {
+/// What is wrong with the files in force, the rules in them that are never asked among it, and which files exist.
+fn in_force(context: &Context) -> Result<(Vec<Problem>, Vec<PathBuf>)> {
     let files = context.policy_files();
-    let mut problems = layers::load(&files).problems;
+    let effective = layers::load(&files);
+    let mut problems = effective.problems;
+    problems.extend(needs::unasked(context, &effective.config.rule)?);
     if let Some(problem) = misnamed_config(&context.env) {
         problems.retain(|other| other.path != problem.path);
         problems.insert(0, problem);
     }
     let there = |path: &PathBuf| path.symlink_metadata().is_ok();
-    (problems, [Some(files.user), files.project].into_iter().flatten().filter(there).collect())
+    Ok((problems, [Some(files.user), files.project].into_iter().flatten().filter(there).collect()))
 }
 
 fn of(context: &Context, file: &Path) -> Vec<Problem> {

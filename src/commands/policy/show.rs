@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use serde_json::{Value as Json, json};
 
-use super::counted;
+use super::{counted, told};
+use crate::commands::needs;
 use crate::commands::reading::{print, print_json};
 use crate::config::keys::KEYS;
 use crate::config::{Effective, Files, Origin, Standing, layers};
@@ -38,12 +39,17 @@ struct Row {
 /// When stdout cannot be written.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let files = context.policy_files();
-    let effective = layers::load(&files);
+    let mut effective = layers::load(&files);
+    let unasked = needs::unasked(context, &effective.config.rule)?;
     if args.json {
+        effective.problems.extend(unasked);
         print_json(context, &object(&files, &effective))?;
         return Ok(ExitCode::SUCCESS);
     }
     print(context, &text(&effective))?;
+    if !unasked.is_empty() {
+        context.ui.say(told(&unasked).trim_end());
+    }
     if !effective.problems.is_empty() {
         let found = counted(&effective.problems);
         context.ui.say(&format!("teamkeep: {found} in the policy's files: teamkeep policy check"));

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::{counted, told};
+use crate::commands::needs;
 use crate::commands::reading::print;
 use crate::config::trust::{Trust, name_of};
 use crate::config::{Files, Mode, PROJECT_FILE, Problem, Project, Standing, layers, source};
@@ -81,6 +82,7 @@ fn trust(context: &Context, args: &Args, files: &Files) -> Result<ExitCode> {
         }
         Standing::Trusted => {
             context.ui.say(&format!("{path} is trusted already, as it is now"));
+            tell_unasked(context, &project)?;
             return Ok(ExitCode::SUCCESS);
         }
         Standing::Untrusted | Standing::Changed => {}
@@ -96,7 +98,17 @@ fn trust(context: &Context, args: &Args, files: &Files) -> Result<ExitCode> {
     }
     Trust::change(&files.trust, |files| files.insert(project.name.clone(), project.hash.clone()))?;
     context.ui.say(&format!("trusted {}, hash {}", project.name.display(), &project.hash[..16]));
+    tell_unasked(context, &project)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Trust is what a project's rules wait for; where no hook asks them it does not help.
+fn tell_unasked(context: &Context, project: &Project) -> Result<()> {
+    let unasked = needs::unasked(context, &project.rules)?;
+    if !unasked.is_empty() {
+        context.ui.say(told(&unasked).trim_end());
+    }
+    Ok(())
 }
 
 /// What a project wants to run, one line a check and a rule, safe for a terminal.

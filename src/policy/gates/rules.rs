@@ -62,9 +62,7 @@ impl<'a> Asked<'a> {
     pub fn judge(&self, facts: &Facts<'_>, until: Option<Instant>) -> Said<'a> {
         let rule = self.rule;
         let (event, team) = (&facts.event, facts.team);
-        let on = rule.action != Mode::Off
-            && (rule.events.is_empty() || rule.events.iter().any(|name| Kind::named(name) == event.kind));
-        if !on {
+        if rule.action == Mode::Off || !rule.looks_at(event.kind) {
             return Said::Nothing;
         }
         // One that says no settles it, whatever another could not say.

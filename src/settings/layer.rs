@@ -107,6 +107,11 @@ impl Layer {
         }
     }
 
+    /// Whether it switches this on.
+    pub fn has(&self, key: &str) -> bool {
+        self.value().and_then(|value| value.get(key)) == Some(&Value::Bool(true))
+    }
+
     /// Whether it is there, and the client gets nothing out of it.
     pub fn is_lost(&self) -> bool {
         matches!(self.state, State::Unreadable(_) | State::Skipped(_))

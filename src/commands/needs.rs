@@ -1,0 +1,85 @@
+//! What the policy in force needs of the hooks: `install` provides it, and other commands compare it with what is there.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::{Code, Problem, Rule, everywhere};
+use crate::context::{Context, misnamed_config};
+use crate::error::Result;
+use crate::settings::coverage::Unasked;
+use crate::settings::entries::Entry;
+use crate::settings::installed::Installed;
+use crate::settings::needs::Needs;
+use crate::settings::tools::Tools;
+
+/// What the policy needs in any session of this user. Where not all rules are known, what is there stays needed.
+///
+/// # Errors
+/// When the embedded table of hooks is not what it should be, which a test rules out.
+pub fn of_policy(context: &Context, there: &[Entry]) -> Result<Needs> {
+    let all = everywhere(&context.policy_files());
+    let mut needs = Needs::with(&all.rules)?;
+    if all.is_partial || misnamed_config(&context.env).is_some() {
+        context
+            .ui
+            .say("note: not every policy file can be used, so no hook is taken away: teamkeep policy check");
+        needs.keep(there);
+    }
+    Ok(needs)
+}
+
+/// Prints what the rules need beyond what every install has.
+///
+/// # Errors
+/// As [`of_policy`].
+pub fn tell(context: &Context, needs: &Needs, wanted: &[Entry]) -> Result<()> {
+    let builtin = Needs::builtin()?;
+    for (event, _) in needs.matchers() {
+        let Some(tools) = needs.tools(event) else { continue };
+        if !wanted.iter().any(|entry| entry.event == event) {
+            if builtin.tools(event).is_none() {
+                context.ui.say(&format!("note: the client does not know {event}, which a rule looks at"));
+            }
+            continue;
+        }
+        let none = Tools::Some(Vec::new());
+        let more = tools.beyond(builtin.tools(event).unwrap_or(&none));
+        if !more.is_empty() {
+            context.ui.say(&format!(
+                "note: the {event} hook also runs for {}: a rule looks there",
+                more.join(", ")
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The rules among these that the installed hooks cannot ask, each as a warning with the command that helps.
+///
+/// # Errors
+/// As [`of_policy`].
+pub fn unasked(context: &Context, rules: &[Rule]) -> Result<Vec<Problem>> {
+    if rules.is_empty() {
+        return Ok(Vec::new());
+    }
+    let installed = Installed::find(&context.env, &context.paths, false)?;
+    let none = installed.coverage.is_empty();
+    let problem = |unasked: Unasked| {
+        let why = match none {
+            true => "no hooks are installed".to_owned(),
+            false => format!("the installed hooks do not cover {unasked}"),
+        };
+        let (path, at) = place(&unasked.place);
+        let message = format!("rule {:?} cannot be asked: {why}", unasked.rule);
+        Problem { code: Code::RuleNotAsked, path, at, message, hint: Some(installed.command.clone()) }
+    };
+    Ok(installed.coverage.unasked(rules).into_iter().map(problem).collect())
+}
+
+/// The file and the line of a rule.
+fn place(place: &str) -> (PathBuf, Option<(usize, usize)>) {
+    let parts = place.rsplit_once(':').and_then(|(path, line)| Some((path, line.parse().ok()?)));
+    match parts {
+        Some((path, line)) => (Path::new(path).to_path_buf(), Some((line, 1))),
+        None => (PathBuf::from(place), None),
+    }
+}

@@ -1,0 +1,159 @@
+//! The tools that a hook is to run for, and the matcher that says so to Claude Code.
+
+/// Bytes of a matcher. A longer one gives way to one for all tools: what reads it here looks at no more.
+const MAX_MATCHER_BYTES: usize = 512;
+/// Stars of one pattern: Claude Code's regular expressions try every way to share out a name among them.
+const MAX_STARS: usize = 3;
+/// What Claude Code takes for all tools.
+const ALL: &str = "*";
+
+/// The tools of one event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tools {
+    /// Every tool.
+    All,
+    /// These: names, or patterns in which `*` is any number of characters. In the order in which they are written.
+    Some(Vec<String>),
+}
+
+impl Tools {
+    /// The tools that the globs of a rule may mean; all of them without any. Wider where a matcher cannot say it: the
+    /// rule itself is asked then.
+    pub fn of_globs(globs: &[String]) -> Tools {
+        let mut tools = Tools::Some(Vec::new());
+        for glob in globs {
+            tools.add(Tools::one(widened(glob)));
+        }
+        if globs.is_empty() { Tools::All } else { tools }
+    }
+
+    /// The tools of a matcher, if it has one of the forms that [`Tools::matcher`] writes.
+    pub fn of_matcher(matcher: &str) -> Option<Tools> {
+        if matcher.is_empty() || matcher == ALL {
+            return Some(Tools::All);
+        }
+        let inner = matcher.strip_prefix("^(").and_then(|rest| rest.strip_suffix(")$"));
+        let words = inner.unwrap_or(matcher).split('|').map(|word| match inner {
+            Some(_) => word.replace(".*", ALL),
+            None => word.to_owned(),
+        });
+        let words: Vec<String> = words.collect();
+        let fits = |word: &String| !word.is_empty() && widened(word) == *word;
+        let fits = |word: &String| fits(word) && (inner.is_some() || is_name(word));
+        words.iter().all(fits).then_some(Tools::Some(words))
+    }
+
+    fn one(pattern: String) -> Tools {
+        if pattern == ALL { Tools::All } else { Tools::Some(vec![pattern]) }
+    }
+
+    /// These and the others.
+    pub fn add(&mut self, others: Tools) {
+        match (&mut *self, others) {
+            (Tools::All, _) => {}
+            (_, Tools::All) => *self = Tools::All,
+            (Tools::Some(mine), Tools::Some(others)) => {
+                for other in others {
+                    if !mine.contains(&other) {
+                        mine.push(other);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Those of these that the others lack, in words; nothing where the others are all tools.
+    pub fn beyond(&self, others: &Tools) -> Vec<String> {
+        match (self, others) {
+            (_, Tools::All) => Vec::new(),
+            (Tools::All, _) => vec!["every tool".to_owned()],
+            (Tools::Some(mine), Tools::Some(others)) => {
+                mine.iter().filter(|word| !others.contains(word)).cloned().collect()
+            }
+        }
+    }
+
+    /// The matcher: names between bars as far as that is enough, else a regular expression for the whole name.
+    pub fn matcher(&self) -> String {
+        let Tools::Some(words) = self else { return ALL.to_owned() };
+        let matcher = match words.iter().all(|word| is_name(word)) {
+            true => words.join("|"),
+            false => format!("^({})$", words.join("|").replace(ALL, ".*")),
+        };
+        if matcher.len() > MAX_MATCHER_BYTES { ALL.to_owned() } else { matcher }
+    }
+}
+
+/// A glob in which only plain characters and stars are left. Whatever else it has becomes a star, and what is behind the
+/// last star that a pattern may have is left to it.
+fn widened(glob: &str) -> String {
+    let mut wide = String::with_capacity(glob.len());
+    let mut chars = glob.chars();
+    while let Some(c) = chars.next() {
+        let is_plain = c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if is_plain {
+            wide.push(c);
+            continue;
+        }
+        if c == '[' {
+            // The first character may be the bracket that ends it, behind a `!` as well.
+            let rest = chars.as_str();
+            let skipped = if rest.starts_with('!') { 2 } else { 1 };
+            let end = rest.char_indices().skip(skipped).find(|(_, c)| *c == ']').map(|(at, _)| at + 1);
+            chars = rest[end.unwrap_or(rest.len())..].chars();
+        }
+        if !wide.ends_with('*') {
+            wide.push('*');
+        }
+        if wide.matches('*').count() == MAX_STARS {
+            break;
+        }
+    }
+    wide
+}
+
+/// Whether Claude Code compares it with a whole name.
+fn is_name(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tools(globs: &[&str]) -> Tools {
+        Tools::of_globs(&globs.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn names_are_listed_and_patterns_become_one_expression_for_the_whole_name() {
+        for (globs, matcher) in [
+            (&["Bash"][..], "Bash"),
+            (&["Bash", "Edit", "Bash"], "Bash|Edit"),
+            (&["Bash", "mcp__*"], "^(Bash|mcp__.*)$"),
+            (&["mcp__a-b__push"], "^(mcp__a-b__push)$"),
+            (&["Ba?h"], "^(Ba.*h)$"),
+            (&["[BE]*"], "*"),
+            (&["N[!]a]b"], "^(N.*b)$"),
+            (&["x.y(z"], "^(x.*y.*z)$"),
+            (&["a*b*c*d*e"], "^(a.*b.*c.*)$"),
+            (&["Wörk"], "^(W.*rk)$"),
+            (&[], "*"),
+            (&["Bash", "*"], "*"),
+        ] {
+            assert_eq!(tools(globs).matcher(), matcher, "{globs:?}");
+        }
+        let many: Vec<String> = (0..99).map(|n| format!("mcp__server__{n}")).collect();
+        assert_eq!(Tools::of_globs(&many).matcher(), "*", "what is too long for a list is all tools");
+    }
+
+    #[test]
+    fn a_matcher_that_was_written_is_read_back_and_no_other() {
+        for globs in [&["Bash"][..], &["Bash", "mcp__*"], &["mcp__a-b__push", "Edit"], &[]] {
+            assert_eq!(Tools::of_matcher(&tools(globs).matcher()), Some(tools(globs)));
+        }
+        for other in ["^Ba", "Bash|", "a-b", "^(Ba+)$", "^(a|(b))$", "(Bash)", "^()$", ".*"] {
+            assert_eq!(Tools::of_matcher(other), None, "{other}");
+        }
+    }
+}

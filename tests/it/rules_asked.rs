@@ -1,0 +1,227 @@
+//! A rule that is written is asked, or the user is told: what `install` covers, and who reports what it does not.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::doctor::TEAMS;
+use super::home::{Home, Said, said};
+use super::stage::feed;
+
+const RULE: &str = r#"
+[[rule]]
+name = "no-force-push"
+events = ["PreToolUse"]
+tools = ["Bash"]
+match = { "/tool_input/command" = "/git push.*--force/" }
+action = "block"
+reason = "Push without --force."
+"#;
+const BUILTIN: &str = "TeamCreate|TeamDelete|SendMessage|Agent|Task|TaskCreate|TaskUpdate|TaskStop";
+
+fn home(rules: &str) -> Home {
+    let home = Home::with(TEAMS);
+    std::fs::create_dir(home.at("project")).unwrap();
+    write(&home, rules);
+    home
+}
+
+/// Runs a command in the project, which must succeed.
+fn ok(home: &Home, line: &str) -> Said {
+    let said = said(home.dir.path(), home.command(line).current_dir(home.at("project")));
+    assert_eq!(said.code, Some(0), "{line}: {}", said.err);
+    said
+}
+
+/// What doctor finds of the rules, as `verdict: line => mend`.
+fn examined(home: &Home) -> String {
+    let said = said(home.dir.path(), home.command("doctor --json").current_dir(home.at("project")));
+    let all: Value = serde_json::from_str(&said.out).unwrap();
+    let found =
+        all["checks"].as_array().unwrap().iter().find(|check| check["code"] == "rules-asked").unwrap();
+    let [verdict, what] = ["verdict", "what"].map(|key| found[key].as_str().unwrap());
+    format!("{verdict}: {what}{}", found["mend"].as_str().map_or(String::new(), |mend| format!(" => {mend}")))
+}
+
+/// Writes the user's policy file.
+fn write(home: &Home, rules: &str) {
+    std::fs::create_dir_all(home.at(".config/teamkeep")).unwrap();
+    std::fs::write(home.at(".config/teamkeep/teamkeep.toml"), rules).unwrap();
+}
+
+fn matcher(home: &Home) -> String {
+    home.json()["hooks"]["PreToolUse"][0]["matcher"].as_str().unwrap().to_owned()
+}
+
+/// What the start of a session tells the user.
+fn notice(home: &Home) -> Option<String> {
+    let start =
+        json!({"session_id": "s", "hook_event_name": "SessionStart", "source": "startup"}).to_string();
+    let answer = feed(home.command("hook session-start").current_dir(home.at("project")), start.as_bytes());
+    assert_eq!((answer.code, answer.err.as_str()), (Some(0), ""));
+    let answer: Value = serde_json::from_str(&answer.out).unwrap();
+    answer["systemMessage"].as_str().map(|told| told.replace(home.dir.path().to_str().unwrap(), "~"))
+}
+
+/// Runs a line as a user pastes it.
+fn paste(home: &Home, line: &str) {
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", line]).env_clear().current_dir(home.at("project"));
+    shell.env("HOME", home.dir.path()).env("PATH", format!("{}:/bin", home.at("bin").display()));
+    let said = said(home.dir.path(), &mut shell);
+    assert_eq!(said.code, Some(0), "{line}: {}", said.err);
+}
+
+/// The command that `policy check` shows, which `policy show`, doctor and the start of a session show as well.
+fn command(home: &Home) -> String {
+    let check = ok(home, "policy check").out;
+    let hint =
+        check.lines().find_map(|line| line.strip_prefix("  hint: ")).unwrap_or_else(|| panic!("{check}"));
+    assert!(ok(home, "policy show").err.contains(&format!("  hint: {hint}")));
+    let shown: Value = serde_json::from_str(&ok(home, "policy show --json").out).unwrap();
+    assert_eq!(
+        shown["problems"][0]["hint"]
+            .as_str()
+            .map(|it| it.replace(home.dir.path().to_str().unwrap(), "~"))
+            .as_deref(),
+        Some(hint)
+    );
+    assert!(examined(home).ends_with(&format!(" => {hint}")), "{}", examined(home));
+    let told = notice(home).unwrap();
+    let there = if hint.contains("--scope") { "cd ~/project && " } else { "" };
+    assert!(told.ends_with(&format!(": {there}{hint}")), "{told}");
+    hint.to_owned()
+}
+
+fn is_silent(home: &Home) {
+    let check = ok(home, "policy check").out;
+    assert!(check.starts_with("no problems in "), "{check}");
+    assert_eq!(ok(home, "policy show").err, "");
+    assert!(examined(home).starts_with("ok: the hooks ask "), "{}", examined(home));
+    assert_eq!(notice(home), None);
+}
+
+#[test]
+fn an_install_covers_the_tools_of_the_rules_and_no_more() {
+    let home = home("");
+    ok(&home, "install");
+    assert_eq!(matcher(&home), BUILTIN, "without rules no other tool waits for a hook");
+    for (rules, expected) in [
+        (RULE.to_owned(), format!("{BUILTIN}|Bash")),
+        (RULE.replace("\"Bash\"", "\"Edit\", \"mcp__*\""), format!("^({BUILTIN}|Edit|mcp__.*)$")),
+        (RULE.replace("tools = [\"Bash\"]", ""), "*".to_owned()),
+        (RULE.replace("PreToolUse", "TaskCreated").replace("tools = [\"Bash\"]", ""), BUILTIN.to_owned()),
+    ] {
+        write(&home, &rules);
+        ok(&home, "install");
+        assert_eq!(matcher(&home), expected);
+        is_silent(&home);
+    }
+    write(&home, "");
+    ok(&home, "install");
+    assert_eq!(matcher(&home), BUILTIN, "what no rule needs any more is taken away");
+    ok(&home, "uninstall");
+    assert_eq!(home.read(), TEAMS);
+}
+
+#[test]
+fn a_rule_that_is_written_later_is_reported_with_the_command_that_helps() {
+    let home = home("");
+    ok(&home, "install");
+    write(&home, RULE);
+    let check = ok(&home, "policy check").out;
+    insta::assert_snapshot!(check.trim_start(), @r#"
+    ~/.config/teamkeep/teamkeep.toml:3:1: warning[rule-not-asked]: rule "no-force-push" cannot be asked: the installed hooks do not cover PreToolUse of Bash
+      hint: teamkeep install
+    1 warning
+    "#);
+    insta::assert_snapshot!(examined(&home), @r#"bad: rule "no-force-push" cannot be asked: the hooks do not cover PreToolUse of Bash => teamkeep install"#);
+    insta::assert_snapshot!(notice(&home).unwrap(), @"teamkeep: rule no-force-push cannot be asked, the installed hooks do not cover PreToolUse of Bash. To fix it, run in a terminal, and start the session again: teamkeep install");
+    paste(&home, &command(&home));
+    is_silent(&home);
+}
+
+#[test]
+fn the_command_installs_where_and_as_it_was_installed() {
+    for options in
+        ["", "--scope project", "--scope local", "--command teamkeep", "--scope local --command teamkeep"]
+    {
+        let home = home("");
+        ok(&home, &format!("install {options}"));
+        write(&home, RULE);
+        let command = command(&home);
+        assert_eq!(command, format!("teamkeep install {options}").trim_end());
+        let before = home.everything();
+        paste(&home, &command);
+        is_silent(&home);
+        let after = home.everything();
+        let settings = |path: &&std::path::PathBuf| path.parent().unwrap().ends_with(".claude");
+        let files =
+            |all: &std::collections::BTreeMap<_, _>| all.keys().filter(settings).cloned().collect::<Vec<_>>();
+        assert_eq!(files(&before), files(&after), "{options}: no other file");
+    }
+    let home = home("");
+    ok(&home, "install --settings elsewhere.json");
+    write(&home, RULE);
+    assert_eq!(
+        notice(&home).unwrap().rsplit(": ").next().unwrap(),
+        "teamkeep install --settings ~/project/elsewhere.json"
+    );
+    ok(&home, "install --settings elsewhere.json");
+    assert_eq!(notice(&home), None);
+}
+
+#[test]
+fn a_policy_that_cannot_be_used_takes_no_hook_away() {
+    let home = home(RULE);
+    ok(&home, "install");
+    write(&home, "[polity]\n");
+    let said = ok(&home, "install");
+    assert!(said.err.contains("no hook is taken away"), "{}", said.err);
+    assert_eq!(matcher(&home), format!("{BUILTIN}|Bash"));
+}
+
+#[test]
+fn without_any_hook_it_is_told_that_none_is_installed() {
+    let home = home(RULE);
+    let check = ok(&home, "policy check").out;
+    assert!(check.contains("cannot be asked: no hooks are installed\n  hint: teamkeep install\n"), "{check}");
+    let check = ok(&home, "policy check ../.config/teamkeep/teamkeep.toml").out;
+    assert!(check.starts_with("no problems in "), "a file by itself is asked by nothing: {check}");
+}
+
+#[test]
+fn trust_tells_which_rules_are_not_asked_yet_and_the_user_s_hooks_cover_every_trusted_project() {
+    let home = home("");
+    ok(&home, "install");
+    for (project, tool) in [("one", "Bash"), ("two", "WebFetch")] {
+        std::fs::create_dir_all(home.at(&format!("{project}/.claude"))).unwrap();
+        let rule = RULE.replace("Bash", tool);
+        std::fs::write(home.at(&format!("{project}/.claude/teamkeep.toml")), rule).unwrap();
+    }
+    ok(&home, "install");
+    assert_eq!(matcher(&home), BUILTIN, "nobody trusts them");
+    for project in ["one", "two"] {
+        let said = ok(&home, &format!("policy trust --yes --project ../{project}"));
+        assert!(said.err.contains("warning[rule-not-asked]: rule \"no-force-push\""), "{}", said.err);
+        assert!(said.err.ends_with("  hint: teamkeep install\n"), "{}", said.err);
+    }
+    ok(&home, "install");
+    assert_eq!(matcher(&home), format!("{BUILTIN}|Bash|WebFetch"));
+    let again = ok(&home, "policy trust --project ../one");
+    assert!(!again.err.contains("cannot be asked"), "{}", again.err);
+}
+
+#[test]
+fn hooks_are_what_claude_code_finds_and_what_the_administrator_allows() {
+    let home = home(RULE);
+    let plugin = r#"{"enabledPlugins": {"teamkeep@market": true}}"#;
+    home.write(plugin);
+    let check = ok(&home, "policy check").out;
+    assert!(check.contains("do not cover PreToolUse of Bash\n  hint: teamkeep install\n"), "{check}");
+    write(&home, &RULE.replace("Bash", "SendMessage"));
+    is_silent(&home);
+    write(&home, RULE);
+    ok(&home, "install");
+    is_silent(&home);
+}
