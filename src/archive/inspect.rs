@@ -120,6 +120,13 @@ impl Archive {
         files.sort_by(|one, other| one.0.cmp(&other.0));
         files
     }
+
+    /// The same of one subject.
+    pub fn index_files_of(&self, subject: &Subject) -> Vec<(PathBuf, Option<Subject>)> {
+        let both = [false, true].map(|ended| self.index_path(subject, ended));
+        let there = both.into_iter().filter(|path| path.symlink_metadata().is_ok());
+        there.map(|path| (path, Some(subject.clone()))).collect()
+    }
 }
 
 /// A directory's entries; one that is not there has none.

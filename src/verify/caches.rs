@@ -18,7 +18,13 @@ const SESSION: &str = "the next hook call of the session makes it again; or remo
 
 /// Looks at them; of one run, only at its own.
 pub(super) fn check(verifier: &Verifier<'_>, way: &mut Way) {
-    for (path, subject) in verifier.archive.index_files() {
+    // Of one run only its own: looking at a thousand runs one by one must not read every cache a thousand times.
+    let own = verifier.only().and_then(|run| verifier.archive.run(run)?.subject());
+    let files = match own {
+        Some(subject) => verifier.archive.index_files_of(&subject),
+        None => verifier.archive.index_files(),
+    };
+    for (path, subject) in files {
         let index = read::<Index>(&path);
         let of = index.as_ref().ok().map(|index| index.run.clone());
         if verifier.only().is_some_and(|run| of.as_deref() != Some(run)) {

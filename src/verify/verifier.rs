@@ -81,13 +81,24 @@ impl Verifier<'_> {
     /// When a directory of the record cannot be listed.
     pub fn run(&self, done: &mut dyn FnMut(u64)) -> Result<Findings> {
         for _ in 1..LOOKS {
-            let before = self.archive.run_names();
+            let before = self.names();
             let findings = self.look(done)?;
-            if findings.is_whole() || self.archive.run_names() == before {
+            if findings.is_whole() || self.names() == before {
                 return Ok(findings);
             }
         }
         self.look(done)
+    }
+
+    /// The runs of the scope that are there.
+    fn names(&self) -> Vec<String> {
+        match self.only() {
+            None => self.archive.run_names(),
+            Some(run) => {
+                let dir = self.archive.run_dir(run).filter(|dir| dir.symlink_metadata().is_ok());
+                dir.map(|_| run.to_owned()).into_iter().collect()
+            }
+        }
     }
 
     fn look(&self, done: &mut dyn FnMut(u64)) -> Result<Findings> {
