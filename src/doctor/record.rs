@@ -65,11 +65,13 @@ fn when(time: Time, now: Time) -> String {
     format!("{} UTC ({age})", time.format("%Y-%m-%d %H:%M:%S"))
 }
 
-/// Looks whether the newest run is whole.
-///
-/// # Errors
-/// When a directory of the record cannot be listed.
-pub fn newest_run(facts: &Facts<'_>) -> Result<Finding> {
+/// Looks whether the newest run is whole. A store that cannot be read is a finding: the other checks are still made.
+pub fn newest_run(facts: &Facts<'_>) -> Finding {
+    let mend = || format!("{} verify", facts.call);
+    inspect(facts).unwrap_or_else(|error| Finding::bad(Code::NewestRun, error.to_string()).mend(mend()))
+}
+
+fn inspect(facts: &Facts<'_>) -> Result<Finding> {
     let (code, config) = (Code::NewestRun, &facts.policy.config);
     let archive = Archive::new(facts.paths.archive(), config.archive.largest_file, config.log.lock_patience);
     let (runs, damaged) = archive.runs();

@@ -115,6 +115,11 @@ pub fn writable(facts: &Facts<'_>) -> Finding {
         let mend = format!("chmod u+rwx {}  # or set TEAMKEEP_HOME", quoted(&near.to_string_lossy()));
         return Finding::bad(code, what).mend(mend);
     }
+    if let Some(part) = misplaced(store) {
+        let shown = quoted(&part.to_string_lossy());
+        let what = format!("{} is not a directory: nothing can be recorded in it", part.display());
+        return Finding::bad(code, what).mend(format!("mv -n {shown} {shown}.aside"));
+    }
     let parts = ["log", "archive", "sessions"].map(|part| store.join(part));
     let shut = parts.iter().filter(|part| part.exists()).find_map(|part| {
         let error = access(part, Access::WRITE_OK | Access::EXEC_OK).err()?;
@@ -132,6 +137,13 @@ pub fn writable(facts: &Facts<'_>) -> Finding {
         None if near == store => Finding::ok(code, format!("{} can be written", store.display())),
         None => Finding::ok(code, format!("{} can be made", store.display())),
     }
+}
+
+/// What is in the place of one of the store's directories and is not a directory.
+fn misplaced(store: &Path) -> Option<PathBuf> {
+    let dirs = PARTS.iter().filter(|part| !part.contains('.')).map(|part| store.join(part));
+    // A link to a directory is the user's choice; one that leads nowhere is not a directory.
+    dirs.into_iter().find(|dir| dir.symlink_metadata().is_ok() && !dir.is_dir())
 }
 
 /// Looks how much room there is.

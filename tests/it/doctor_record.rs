@@ -191,3 +191,24 @@ fn a_directory_that_is_more_than_a_record_is_not_shut() {
     }
     assert!(!said.err.contains("closed"), "{}", said.err);
 }
+
+#[test]
+fn what_is_in_the_place_of_a_directory_of_the_store_is_told_and_the_other_checks_are_made() {
+    for part in ["log", "archive", "sessions", "policy", "diagnostics"] {
+        let home = well();
+        record(&home);
+        let place = home.at(STORE).join(part);
+        let _ = std::fs::remove_dir_all(&place);
+        std::fs::write(&place, "").unwrap();
+        chmod(&home, &format!("{STORE}/{part}"), 0o600);
+        let shown = format!("~/.local/share/teamkeep/{part}");
+        let told = one(&home, "store-writable");
+        assert!(
+            told.starts_with(&format!(
+                "bad: {shown} is not a directory: nothing can be recorded in it => mv -n "
+            )),
+            "{told}"
+        );
+        assert!(!one(&home, "newest-run").is_empty() && !one(&home, "own-failures").is_empty());
+    }
+}
