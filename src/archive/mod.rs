@@ -5,6 +5,7 @@
 //! was last captured of each team, so that an unchanged file costs a `stat` and nothing else.
 
 mod capture;
+mod claims;
 mod ending;
 mod index;
 mod inspect;
@@ -22,6 +23,7 @@ mod store;
 mod transcripts;
 
 pub use capture::{Call, Captured};
+pub use claims::Claims;
 pub use index::{Index, Seat};
 pub use inspect::Stored;
 pub use maintenance::{Maintenance, Staging};

@@ -1,13 +1,13 @@
 //! What is on record of one run, as far as a policy asks.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::archive::{Archive, Journal, RunRecord};
+use crate::archive::{Archive, Claims, Journal, RunRecord};
 use crate::clock;
 use crate::event::Recorded;
-use crate::log::{self, Problems, Range, Reader};
+use crate::log::{self, Parts, Problems, Range, Reader};
 use crate::policy::{Decision, Ruling, Verdict, failure};
 
 /// A run's events and files.
@@ -49,7 +49,14 @@ pub fn records(
         wanted.is_none_or(|runs| runs.iter().any(of))
     };
     let mut alone: HashMap<String, Vec<Recorded>> = HashMap::new();
-    let mut reader = Reader::open(dir, Range { since, until: None })?;
+    // What an event of a session is kept with is any of the runs that it was in.
+    let (all, _) = archive.runs();
+    let claims = Claims::new(&all);
+    let is_wanted =
+        |run: &&RunRecord| wanted.is_none_or(|wanted| wanted.iter().any(|one| one.run == run.run));
+    let dirs = all.iter().filter(is_wanted).flat_map(|run| claims.related(run));
+    let parts: BTreeSet<PathBuf> = dirs.filter_map(|run| archive.run_dir(&run.run)).collect();
+    let mut reader = Reader::with(dir, &Parts::of(parts), Range { since, until: None })?;
     let mut records: Vec<Record> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut take = |recorded: Recorded| {

@@ -4,12 +4,14 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use super::reading;
 use super::unmatched::{Asked, plain};
 use crate::clock::When;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::log::{self, Follower, Line, Problems, Range, Reader};
 use crate::render::LogView;
+use crate::retention;
 use crate::team;
 use crate::ui::{self, Ui};
 
@@ -70,6 +72,7 @@ fn show(context: &Context, args: &Args) -> io::Result<()> {
     let dir = context.paths.log();
     let now = context.clock.now();
     let time = |when: Option<When>| when.map(|when| when.before(now));
+    let parts = retention::parts(&reading::archive(context));
     let range = Range { since: time(args.since), until: time(args.until) };
     let wanted = |line: &Line| args.want(line);
     let mut printer = Printer::new(&context.ui, args.json);
@@ -77,13 +80,13 @@ fn show(context: &Context, args: &Args) -> io::Result<()> {
 
     let (problems, follower) = match count {
         Some(count) => {
-            let last = log::last(&dir, range, count, wanted)?;
+            let last = log::last(&dir, &parts, range, count, wanted)?;
             last.lines.iter().try_for_each(|line| printer.print(line))?;
             (last.problems, last.follower)
         }
         None if args.follow => (Problems::default(), Follower::new(&dir, range)),
         None => {
-            let mut reader = Reader::open(&dir, range)?;
+            let mut reader = Reader::with(&dir, &parts, range)?;
             reader.by_ref().filter(wanted).try_for_each(|line| printer.print(&line))?;
             (reader.into_problems(), Follower::new(&dir, range))
         }
@@ -98,7 +101,7 @@ fn show(context: &Context, args: &Args) -> io::Result<()> {
     }
     if printer.printed == 0 {
         let asked = Asked { team: args.team.as_deref(), events: &args.event, actor: args.actor.as_deref() };
-        asked.explain(&dir)?.iter().for_each(|line| context.ui.say(line));
+        asked.explain(&dir, &parts)?.iter().for_each(|line| context.ui.say(line));
     }
     Ok(())
 }

@@ -22,13 +22,18 @@ pub const NOTHING: &str = "nothing is on record yet; `teamkeep doctor` says whet
 /// # Errors
 /// When the record's place is not safe to use.
 pub fn library(context: &Context) -> Result<Library> {
+    Ok(Library::open(archive(context), context.paths.log()))
+}
+
+/// The archive, as the configuration says.
+pub fn archive(context: &Context) -> Archive {
     let mut archive = Archive::new(
         context.paths.archive(),
         context.config.archive.largest_file,
         context.config.log.lock_patience,
     );
     archive.veiled = context.config.privacy.record == Keeping::Metadata;
-    Ok(Library::open(archive, context.paths.log()))
+    archive
 }
 
 /// What takes out of a run's texts what others are not to see, the homes of those whose run it is included.

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use crate::event::ActorKind;
-use crate::log::{Range, Reader};
+use crate::log::{Parts, Range, Reader};
 use crate::near::nearest;
 use crate::payload::KNOWN;
 
@@ -35,8 +35,8 @@ impl Asked<'_> {
     ///
     /// # Errors
     /// When the log's directory cannot be listed.
-    pub fn explain(&self, dir: &Path) -> io::Result<Vec<String>> {
-        let names = Names::read(dir)?;
+    pub fn explain(&self, dir: &Path, parts: &Parts) -> io::Result<Vec<String>> {
+        let names = Names::read(dir, parts)?;
         if names.lines == 0 && names.unreadable == 0 {
             return Ok(vec![super::reading::NOTHING.to_owned()]);
         }
@@ -51,11 +51,11 @@ impl Asked<'_> {
 }
 
 impl Names {
-    fn read(dir: &Path) -> io::Result<Names> {
+    fn read(dir: &Path, parts: &Parts) -> io::Result<Names> {
         let mut names = Names::default();
         names.events.extend(KNOWN.iter().map(|(_, client, _)| (*client).to_owned()));
         names.actors.extend(ActorKind::ALL.iter().map(|kind| kind.word().to_owned()));
-        let mut reader = Reader::open(dir, Range::default())?;
+        let mut reader = Reader::with(dir, parts, Range::default())?;
         for line in reader.by_ref() {
             let recorded = line.recorded;
             names.lines += 1;

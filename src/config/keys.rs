@@ -105,9 +105,11 @@ pub const KEYS: &[Key] = &[
         "A segment of the event log is closed, and a new one begun, when a line would make it larger than this. \
          Each day (UTC) begins a new segment, too."),
     key("log.keep", Duration, "\"90d\"", Never,
-        "Segments whose last day is longer ago than this are pruned."),
+        "Segments whose last day is longer ago than this are removed. Events of runs are kept with the runs first; \
+         segments of runs that have not ended stay."),
     key("log.keep-size", Size, "\"512 MiB\"", Never,
-        "The oldest segments are pruned until all of them together are no larger than this."),
+        "The oldest segments are removed, in the same way, until the rest are no larger than this. Segments of runs that \
+         have not ended do not count."),
     key("log.lock-patience", Duration, "\"1s\"", Never,
         "How long a call waits for other calls that are writing. After that its line goes to a segment of its own."),
     key("archive.on-failure", Words(&["warn", "block"]), "\"block\"", Never,

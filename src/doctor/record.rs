@@ -9,7 +9,7 @@ use crate::archive::Archive;
 use crate::clock::{self, Time};
 use crate::error::Result;
 use crate::fs::read_regular;
-use crate::log::{self, Range};
+use crate::log::{self, Parts, Range};
 use crate::verify::{Scope, Verifier};
 
 /// A session that writes for so long without an event has no hooks: between the events that are recorded a turn of
@@ -23,7 +23,7 @@ const LARGEST: u64 = 64 << 20;
 /// Looks when the last event came, and whether the client was used since.
 pub fn last_event(facts: &Facts<'_>) -> Finding {
     let code = Code::LastEvent;
-    let last = match log::last(&facts.paths.log(), Range::default(), 1, |_| true) {
+    let last = match log::last(&facts.paths.log(), &Parts::default(), Range::default(), 1, |_| true) {
         Ok(last) => last.lines.back().and_then(|line| clock::parse(&line.recorded.at)),
         Err(error) => return Finding::bad(code, format!("the log cannot be read: {error}")),
     };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::lines::{Lines, Position};
 use super::reader::{growing, parse};
-use super::{Line, Name, Problem, Problems, Range, Reader, Segment, segments};
+use super::{Line, Name, Parts, Problem, Problems, Range, Reader, Segment, segments};
 
 /// Waits for new lines, across new segments; no line comes twice, and none before its line break.
 #[derive(Debug)]
@@ -94,16 +94,24 @@ pub struct Last {
     pub problems: Problems,
 }
 
-/// Reads the last `count` lines that are wanted, from the end: older segments are opened only when the newer
-/// ones have too few.
+/// Reads the last `count` lines that are wanted, from the end: older segments, or the parts of those that are gone, are
+/// opened only when the newer ones have too few.
 ///
 /// # Errors
 /// When the directory cannot be listed.
-pub fn last(dir: &Path, range: Range, count: usize, wanted: impl Fn(&Line) -> bool) -> io::Result<Last> {
-    let mut closed = segments::list(dir)?;
-    let growing = growing(&closed).cloned();
-    let split = closed.iter().position(|segment| Some(&segment.name) == growing.as_ref());
-    closed.truncate(split.unwrap_or(0));
+pub fn last(
+    dir: &Path,
+    parts: &Parts,
+    range: Range,
+    count: usize,
+    wanted: impl Fn(&Line) -> bool,
+) -> io::Result<Last> {
+    let mut closed = parts.with_log(dir)?;
+    let there: Vec<Segment> = closed.iter().filter(|segment| segment.size > 0).cloned().collect();
+    let growing = growing(&there).cloned();
+    if let Some(split) = closed.iter().position(|segment| Some(&segment.name) == growing.as_ref()) {
+        closed.truncate(split);
+    }
 
     let mut follower = Follower::new(dir, range);
     let passed = |segment: &Segment| (segment.name.clone(), Position { offset: segment.size, lines: 0 });
@@ -117,7 +125,7 @@ pub fn last(dir: &Path, range: Range, count: usize, wanted: impl Fn(&Line) -> bo
     while lines.len() < count
         && let Some(segment) = closed.pop()
     {
-        let mut reader = Reader::over(dir, vec![segment], None, range);
+        let mut reader = Reader::over(dir, parts, vec![segment], None, range);
         let mut older = VecDeque::new();
         let room = count - lines.len();
         reader.by_ref().for_each(|line| keep(&mut older, line, room, &wanted));

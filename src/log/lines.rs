@@ -1,10 +1,12 @@
 //! The lines of one segment, whatever stands in them, in bounded memory.
 
+use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use flate2::read::MultiGzDecoder;
 use rustix::fs::OFlags;
 
 use crate::fs;
@@ -31,12 +33,27 @@ pub struct Raw {
 }
 
 /// Reads lines from a place on.
-#[derive(Debug)]
 pub struct Lines {
-    from: BufReader<File>,
+    from: Box<dyn BufRead + Send>,
     /// Where the next line begins.
     pub position: Position,
 }
+
+impl fmt::Debug for Lines {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Lines").field("position", &self.position).finish_non_exhaustive()
+    }
+}
+
+/// Opens a file. Links are not followed, and a pipe is not waited for.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    opened.map_err(|error| fs::named(error, "open", path))
+}
+
+/// How much is read at once.
+const CHUNK: usize = 64 << 10;
 
 impl Lines {
     /// Opens a segment, or a file like one. Links are not followed.
@@ -44,13 +61,21 @@ impl Lines {
     /// # Errors
     /// As opening does.
     pub fn open(path: &Path, position: Position) -> io::Result<Lines> {
-        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
-        let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
-        let mut file = opened.map_err(|error| fs::named(error, "open", path))?;
+        let mut file = open(path)?;
         if position.offset > 0 {
             file.seek(SeekFrom::Start(position.offset)).map_err(|error| fs::named(error, "read", path))?;
         }
-        Ok(Lines { from: BufReader::with_capacity(64 * 1024, file), position })
+        Ok(Lines { from: Box::new(BufReader::with_capacity(CHUNK, file)), position })
+    }
+
+    /// Opens a compressed file of lines; positions count what it holds uncompressed. Links are not followed.
+    ///
+    /// # Errors
+    /// As opening does.
+    pub fn open_packed(path: &Path) -> io::Result<Lines> {
+        let unpacked = MultiGzDecoder::new(BufReader::with_capacity(CHUNK, open(path)?));
+        let from = BufReader::with_capacity(CHUNK, unpacked);
+        Ok(Lines { from: Box::new(from), position: Position::default() })
     }
 
     /// The next line; `None` at the end.

@@ -2,25 +2,29 @@
 //!
 //! A segment is named by the instant at which it began, so that names sort as time does, and a range of time
 //! can be read without opening the others. The lock file holds the name of the segment that is written to:
-//! an append costs the same however many segments there are.
+//! an append costs the same however many segments there are. What runs on record need of a segment is kept with them, as
+//! [`Parts`], when the segment is removed.
 
+mod contents;
 mod current;
 mod exclusive;
 mod follow;
 mod lines;
+mod parts;
 mod problems;
 mod range;
 mod reader;
-pub mod retention;
 mod segments;
 mod sift;
 mod single;
 mod tail;
 mod writer;
 
+pub use contents::Contents;
 pub use exclusive::{Exclusive, written_to};
 pub use follow::{Follower, Last, last};
 pub use lines::{Lines, Position, Raw};
+pub use parts::{Parts, part_name, parts_in};
 pub use problems::{Problem, Problems};
 pub use range::Range;
 pub use reader::{Line, Parsed, Reader, parse};

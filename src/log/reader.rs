@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::vec::IntoIter;
 
 use super::lines::{Lines, Position, Raw};
-use super::{Name, Problem, Problems, Range, Segment, segments};
+use super::parts::{Parts, merged};
+use super::{Name, Problem, Problems, Range, Segment};
 use crate::event::Recorded;
 
 /// The version of the format that this program writes and reads.
@@ -27,11 +28,48 @@ pub struct Line {
 pub struct Reader {
     dir: PathBuf,
     segments: IntoIter<Segment>,
-    open: Option<(Segment, Lines)>,
+    parts: Parts,
+    open: Option<Open>,
     /// From this segment on a line may be half-written: its writer is at work.
     growing: Option<Name>,
     range: Range,
     problems: Problems,
+}
+
+/// The lines that are being read.
+#[derive(Debug)]
+struct Open {
+    segment: Name,
+    path: PathBuf,
+    from: From,
+}
+
+#[derive(Debug)]
+enum From {
+    /// A segment, or the only part of one.
+    File(Lines),
+    /// Several parts of one segment.
+    Merged(IntoIter<Raw>, u64),
+}
+
+impl From {
+    fn next(&mut self) -> io::Result<Option<Raw>> {
+        match self {
+            From::File(lines) => lines.next(),
+            From::Merged(lines, number) => {
+                *number += 1;
+                Ok(lines.next())
+            }
+        }
+    }
+
+    /// The number of the line that came last, from 1.
+    fn number(&self) -> u64 {
+        match self {
+            From::File(lines) => lines.position.lines,
+            From::Merged(_, number) => *number,
+        }
+    }
 }
 
 impl Reader {
@@ -40,20 +78,36 @@ impl Reader {
     /// # Errors
     /// When the directory cannot be listed.
     pub fn open(dir: &Path, range: Range) -> io::Result<Reader> {
-        let segments = segments::list(dir)?;
+        Reader::with(dir, &Parts::default(), range)
+    }
+
+    /// Reads the log in this directory, and in the place of segments that are gone the parts of them.
+    ///
+    /// # Errors
+    /// When the directory cannot be listed.
+    pub fn with(dir: &Path, parts: &Parts, range: Range) -> io::Result<Reader> {
+        let segments = parts.with_log(dir)?;
         let growing = growing(&segments).cloned();
-        Ok(Reader::over(dir, segments, growing, range))
+        Ok(Reader::over(dir, parts, segments, growing, range))
     }
 
     pub(super) fn over(
         dir: &Path,
+        parts: &Parts,
         mut segments: Vec<Segment>,
         growing: Option<Name>,
         range: Range,
     ) -> Reader {
         segments.retain(|segment| range.may_be_in(&segment.name));
-        let problems = Problems::default();
-        Reader { dir: dir.to_owned(), segments: segments.into_iter(), open: None, growing, range, problems }
+        Reader {
+            dir: dir.to_owned(),
+            segments: segments.into_iter(),
+            parts: parts.clone(),
+            open: None,
+            growing,
+            range,
+            problems: Problems::default(),
+        }
     }
 
     /// What could not be read so far.
@@ -68,24 +122,41 @@ impl Reader {
 
     /// The next line of the open segment; `None` at its end.
     fn next_here(&mut self, parse: &impl Fn(Raw) -> Parsed) -> Option<Result<Line, Option<Problem>>> {
-        let (segment, lines) = self.open.as_mut()?;
-        let problem = |line, why| Some(Problem { path: segment.path(&self.dir), line, why });
-        let raw = match lines.next() {
+        let open = self.open.as_mut()?;
+        let problem = |line, why| Some(Problem { path: open.path.clone(), line, why });
+        let raw = match open.from.next() {
             Ok(raw) => raw?,
             Err(error) => {
-                let why = format!("cannot read {}: {error}", segment.path(&self.dir).display());
+                let why = format!("cannot read {}: {error}", open.path.display());
                 let problem = problem(None, why);
                 self.open = None;
                 return Some(Err(problem));
             }
         };
-        let being_written = !raw.whole && self.growing.as_ref().is_some_and(|first| segment.name >= *first);
+        let being_written = !raw.whole && self.growing.as_ref().is_some_and(|first| open.segment >= *first);
         Some(match parse(raw) {
             Ok(Some(line)) if self.range.holds(&line.recorded.at) => Ok(line),
             Ok(_) => Err(None),
             Err(_) if being_written => Err(None),
-            Err(why) => Err(problem(Some(lines.position.lines), why)),
+            Err(why) => Err(problem(Some(open.from.number()), why)),
         })
+    }
+
+    /// Opens what is left of a segment that is gone.
+    fn open_parts(&mut self, segment: Name) -> Option<Open> {
+        let paths = self.parts.of_segment(&segment);
+        let path = paths.first()?.clone();
+        if paths.len() > 1 {
+            let lines = merged(&paths, &mut |problem| self.problems.add(problem));
+            return Some(Open { segment, path, from: From::Merged(lines.into_iter(), 0) });
+        }
+        match Lines::open_packed(&path) {
+            Ok(lines) => Some(Open { segment, path, from: From::File(lines) }),
+            Err(error) => {
+                self.problems.add(Problem { path, line: None, why: error.to_string() });
+                None
+            }
+        }
     }
 }
 
@@ -110,15 +181,17 @@ impl Reader {
                 None => {
                     let segment = self.segments.next()?;
                     let path = segment.path(&self.dir);
-                    match Lines::open(&path, Position::default()) {
-                        Ok(lines) => self.open = Some((segment, lines)),
-                        // Pruned since the listing.
-                        Err(error) if error.kind() == io::ErrorKind::NotFound => self.open = None,
-                        Err(error) => {
-                            self.open = None;
-                            self.problems.add(Problem { path, line: None, why: error.to_string() });
+                    self.open = match Lines::open(&path, Position::default()) {
+                        Ok(lines) => Some(Open { segment: segment.name, path, from: From::File(lines) }),
+                        // Removed: what runs need of it was closed into them before.
+                        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                            self.open_parts(segment.name)
                         }
-                    }
+                        Err(error) => {
+                            self.problems.add(Problem { path, line: None, why: error.to_string() });
+                            None
+                        }
+                    };
                 }
             }
         }

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::lines::Raw;
 use super::reader::{VERSION, growing, parse};
-use super::{Line, Problems, Range, Reader, Segment, segments};
+use super::{Line, Parts, Problems, Range, Reader, Segment};
 
 /// What a glance at a line shows: where it belongs and what it is about, its payload unopened.
 #[derive(Debug, Deserialize)]
@@ -40,21 +40,22 @@ pub struct Glance<'a> {
 /// How many segments are read at once, at most.
 const SIDE_BY_SIDE: usize = 8;
 
-/// Reads a range of the log and makes something of each line that is wanted, in the order of the segments.
+/// Reads a range of the log, and of segments that are gone the parts, and makes something of each line that is wanted, in the order of the segments.
 ///
 /// # Errors
 /// When the directory cannot be listed.
 pub fn sift<T: Send>(
     dir: &Path,
+    parts: &Parts,
     range: Range,
     wants: impl Fn(&Glance<'_>) -> bool + Sync,
     make: impl Fn(Line) -> T + Sync,
 ) -> io::Result<(Vec<T>, Problems)> {
-    let segments = segments::list(dir)?;
+    let segments = parts.with_log(dir)?;
     let growing = growing(&segments).cloned();
     let open = |raw: Raw| open(raw, &wants);
     let read = |segment: &Segment| {
-        let mut reader = Reader::over(dir, vec![segment.clone()], growing.clone(), range);
+        let mut reader = Reader::over(dir, parts, vec![segment.clone()], growing.clone(), range);
         let lines: Vec<T> = std::iter::from_fn(|| reader.step(&open)).map(&make).collect();
         (lines, reader.into_problems())
     };
@@ -115,12 +116,14 @@ mod tests {
             std::fs::write(dir.path().join(name), text).unwrap();
         }
         let wants = |glance: &Glance<'_>| glance.run.as_deref() == Some("r");
-        let (ids, problems) = sift(dir.path(), Range::default(), wants, |line| line.recorded.id).unwrap();
+        let (ids, problems) =
+            sift(dir.path(), &Parts::default(), Range::default(), wants, |line| line.recorded.id).unwrap();
         assert_eq!(ids, ["1", "3", "4"]);
         let mut all = Reader::open(dir.path(), Range::default()).unwrap();
         assert_eq!(all.by_ref().count(), 4);
         assert_eq!((problems.count, all.into_problems().count), (2, 2), "the last line is being written");
-        let none = sift(&dir.path().join("none"), Range::default(), wants, |_| ()).unwrap();
+        let none =
+            sift(&dir.path().join("none"), &Parts::default(), Range::default(), wants, |_| ()).unwrap();
         assert!(none.0.is_empty() && none.1.is_empty());
     }
 }

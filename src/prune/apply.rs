@@ -9,8 +9,7 @@ use super::plan::Plan;
 use super::survey::Survey;
 use crate::archive::{Maintenance, Stored};
 use crate::error::Result;
-use crate::log::Exclusive;
-use crate::log::retention::{self, Removal, Why};
+use crate::retention::{self, Needs, Removal, Right, Why};
 use crate::timeline::Library;
 
 /// What went.
@@ -153,8 +152,9 @@ fn segments(survey: &Survey, plan: &Plan, ground: &Ground<'_>, pruned: &mut Prun
     if plan.segments.is_empty() {
         return Ok(());
     }
-    let Some(exclusive) = Exclusive::take(ground.log, ground.patience)? else {
-        pruned.problems.push("the log's segments stay until the next time: a hook is writing".to_owned());
+    let busy = "the log's segments stay until the next time: a hook is writing";
+    let Some(right) = Right::take(ground.log, ground.patience)? else {
+        pruned.problems.push("the log's segments stay until the next time: it is pruned already".to_owned());
         return Ok(());
     };
     let removals = plan.segments.iter().map(|place| {
@@ -162,9 +162,13 @@ fn segments(survey: &Survey, plan: &Plan, ground: &Ground<'_>, pruned: &mut Prun
         Removal { segment, why: Why::Unneeded }
     });
     let removals = retention::Plan { removals: removals.collect(), ..retention::Plan::default() };
-    let gone = retention::apply(&removals, &exclusive);
+    let archive = ground.right.archive();
+    let (all, damaged) = archive.runs();
+    let needs = Needs::new(&all, &damaged);
+    let gone = retention::apply(&removals, archive, &needs, &right, ground.patience)?;
     pruned.segments += gone.count;
     pruned.bytes += gone.bytes;
     pruned.problems.extend(gone.failures.iter().map(ToString::to_string));
+    pruned.problems.extend(gone.is_busy.then(|| busy.to_owned()));
     Ok(())
 }

@@ -5,10 +5,8 @@
 mod apply;
 mod needs;
 mod plan;
-mod segments;
 mod survey;
 
 pub use apply::{Ground, Pruned, apply};
 pub use plan::{Bounds, Going, Kept, Plan, Reason, plan, settle};
-pub use segments::Segment;
-pub use survey::{Content, Held, Standing, Survey, survey};
+pub use survey::{Closed, Content, Held, Standing, Survey, survey};

@@ -1,16 +1,17 @@
 //! What goes and what stays, by the survey and the bounds alone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use chrono::TimeDelta;
 
-use super::survey::{Standing, Survey};
-use crate::archive::Archive;
+use super::survey::{Closed, Standing, Survey};
+use crate::archive::{Archive, RunRecord};
 use crate::clock::Time;
 use crate::config;
 use crate::error::Result;
-use crate::log::retention;
+use crate::log::{self, Name};
+use crate::retention::{self, Facts, Needs};
 
 /// What is wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -149,15 +150,25 @@ impl Plan {
         self.left = self.left.saturating_sub(bytes);
     }
 
-    /// Segments go that the log's own bounds have go; and those that tell of no run on record, and of nothing else that
+    /// Segments go that the log's own bounds have go, once what runs need of them is closed into these; and those that tell of no run on record, and of nothing else that
     /// is younger than what goes by age.
     fn log(&mut self, survey: &Survey, bounds: &Bounds, limits: &config::Log, now: Time) {
-        let bounded = retention::plan(&survey.log, survey.current.as_ref(), limits, now);
-        let bounded: BTreeSet<&str> =
-            bounded.removals.iter().map(|removal| removal.segment.name.as_str()).collect();
         let going: BTreeSet<usize> = self.runs.iter().map(|going| going.place).collect();
         let staying = survey.runs.iter().enumerate().filter(|(place, _)| !going.contains(place));
-        let mut runs: BTreeSet<&str> = staying.map(|(_, held)| held.run.run.as_str()).collect();
+        let staying: Vec<RunRecord> = staying.map(|(_, held)| held.run.clone()).collect();
+        let needs = Needs::new(&staying, &survey.damaged);
+        let known: BTreeMap<&Name, &Closed> =
+            survey.segments.iter().map(|closed| (&closed.segment.name, closed)).collect();
+        let mut facts = |segment: &log::Segment| {
+            let closed = known.get(&segment.name);
+            // Nobody has looked what needs it.
+            let unknown = || Facts { is_held: true, ..Facts::default() };
+            closed.map_or_else(unknown, |closed| needs.facts_of(&closed.contents))
+        };
+        let bounded = retention::plan(&survey.log, survey.current.as_ref(), limits, now, &mut facts);
+        let bounded: BTreeSet<&str> =
+            bounded.removals.iter().map(|removal| removal.segment.name.as_str()).collect();
+        let mut runs: BTreeSet<&str> = staying.iter().map(|run| run.run.as_str()).collect();
         runs.extend(survey.damaged.iter().map(String::as_str));
         let sessions = survey.sessions(|place| !going.contains(&place));
         let oldest = bounds
@@ -167,12 +178,14 @@ impl Plan {
         // Which sessions it had, the record of a run says that nobody can read.
         let doubtful = !survey.damaged.is_empty();
         for (place, segment) in survey.segments.iter().enumerate() {
-            let is_told = segment.runs.iter().any(|run| runs.contains(run.as_str()))
-                || segment.sessions.iter().any(|session| sessions.contains_key(session.as_str()));
-            let is_young = segment.loose.is_some_and(|loose| oldest.is_none_or(|oldest| loose >= oldest));
+            let contents = &segment.contents;
+            let is_told = contents.runs.iter().any(|run| runs.contains(run.as_str()))
+                || contents.sessions.keys().any(|session| sessions.contains_key(session.as_str()));
+            let loose = contents.last_loose();
+            let is_young = loose.is_some_and(|loose| oldest.is_none_or(|oldest| loose >= oldest));
             let is_over = bounded.contains(segment.segment.name.as_str());
-            let is_anybody_s = doubtful && (segment.loose.is_some() || !segment.sessions.is_empty());
-            if is_over || (!segment.unreadable && !is_anybody_s && !is_told && !is_young) {
+            let is_anybody_s = doubtful && (loose.is_some() || !contents.sessions.is_empty());
+            if is_over || (!contents.unreadable && !is_anybody_s && !is_told && !is_young) {
                 self.segments.push(place);
                 self.log_bytes += segment.segment.size;
             }

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use super::needs::needs;
-use super::segments::{self, Segment};
 use crate::archive::{Archive, RunRecord, Stored};
 use crate::clock::{self, Time};
 use crate::error::{Error, Result};
 use crate::fs::Stamp;
-use crate::log::{self, Name};
+use crate::log::{self, Contents, Name};
+use crate::retention;
 use crate::timeline::{Library, is_client_gone};
 use crate::verify::{Scope, Verifier};
 
@@ -57,6 +57,15 @@ impl Content {
     }
 }
 
+/// A segment of the log that nobody writes to.
+#[derive(Debug, Clone)]
+pub struct Closed {
+    /// It.
+    pub segment: log::Segment,
+    /// Which runs and sessions it is about.
+    pub contents: Contents,
+}
+
 /// All of the record.
 #[derive(Debug, Default)]
 pub struct Survey {
@@ -65,7 +74,7 @@ pub struct Survey {
     /// Every content.
     pub contents: Vec<Content>,
     /// The segments of the log that nobody writes to, the oldest first.
-    pub segments: Vec<Segment>,
+    pub segments: Vec<Closed>,
     /// All segments of the log.
     pub log: Vec<log::Segment>,
     /// The one that is written to.
@@ -148,7 +157,12 @@ pub fn survey(library: &Library, log: &Path, now: Time, done: &mut dyn FnMut(u64
     }
     survey.log = log::list(log)?;
     survey.current = log::written_to(log);
-    survey.segments = segments::survey(log, &survey.log, survey.current.as_ref(), now, done);
+    let closed = retention::closed(&survey.log, survey.current.as_ref(), now);
+    let read = |segment: &log::Segment| Closed {
+        contents: Contents::of(log, segment, done),
+        segment: segment.clone(),
+    };
+    survey.segments = closed.into_iter().map(read).collect();
     Ok(survey)
 }
 

@@ -10,7 +10,7 @@ use crate::archive::{Archive, EndedBy, Index, Subject};
 use crate::clock::{self, Time};
 use crate::event::SafeName;
 use crate::identity::Evidence;
-use crate::log::{self, Range};
+use crate::log::{self, Parts, Range};
 use crate::payload::Kind;
 use crate::process;
 
@@ -118,7 +118,8 @@ fn is_crashed(evidence: &Evidence<'_>, index: &Index) -> bool {
 fn last_sign(archive: &Archive, log: &Path, index: &Index) -> Option<Time> {
     let since = archive.run(&index.run).and_then(|run| clock::parse(&run.started_at));
     let of_run = |line: &log::Line| line.recorded.run.as_ref() == Some(&index.run);
-    let last = log::last(log, Range { since, until: None }, 1, of_run).ok();
+    // A run that has not ended keeps its segments.
+    let last = log::last(log, &Parts::default(), Range { since, until: None }, 1, of_run).ok();
     let event = last.and_then(|mut last| last.lines.pop_back()).map(|line| line.recorded.at);
     clock::parse(&event.unwrap_or_else(|| index.at.clone()))
 }

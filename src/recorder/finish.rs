@@ -1,16 +1,17 @@
-//! What can wait after the end of a run: transcripts into the archive, old segments out of the log. A process of
-//! its own does it, so that SessionEnd, which has 1.5 seconds for all its hooks, is not held up.
+//! What can wait after the end of a run: transcripts into the archive, events into the run. A process of its own does it, so that SessionEnd, which has 1.5 seconds for all its hooks, is not held up.
 
 use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use std::collections::BTreeSet;
+
 use super::Recorder;
+use super::retain::close_events;
 use crate::archive::{Archive, EndedBy, RunRecord};
 use crate::clock::{self, Time};
 use crate::fs;
-use crate::log::{self, Exclusive, retention};
 use crate::process;
 
 /// How long the detached process waits for the client to write its last lines and go.
@@ -40,7 +41,7 @@ impl Recorder {
     }
 
     /// The file whose time says when the log was last pruned.
-    fn pruned(&self) -> PathBuf {
+    pub(super) fn pruned(&self) -> PathBuf {
         self.paths.log().join(".pruned")
     }
 
@@ -51,7 +52,7 @@ impl Recorder {
     /// When no process can be started.
     pub(super) fn finish_later(&self, client: Option<u32>, beside: bool) -> io::Result<()> {
         if self.finish == Finish::Inline {
-            let notes = [finish(self, None, beside), prune(self)].concat();
+            let notes = [finish(self, None, beside), super::prune(self)].concat();
             return if notes.is_empty() { Ok(()) } else { Err(io::Error::other(notes.join("; "))) };
         }
         let mut command = Command::new(std::env::current_exe()?);
@@ -67,7 +68,7 @@ impl Recorder {
     }
 }
 
-/// Archives the transcripts of runs that have ended; gives what went wrong. Runs that another process still waits for
+/// Archives the transcripts of runs that have ended, and closes their events into them; gives what went wrong. Runs that another process still waits for
 /// are left to it, but where this one ends a session whose client no hook named: that may be the very run.
 pub fn finish(recorder: &Recorder, after: Option<u32>, beside: bool) -> Vec<String> {
     if recorder.finish == Finish::Detached {
@@ -76,7 +77,7 @@ pub fn finish(recorder: &Recorder, after: Option<u32>, beside: bool) -> Vec<Stri
     }
     let archive = recorder.archive();
     archive.settle(recorder.config.log.lock_patience);
-    let mut notes = keep(&archive, |_| false);
+    let (mut notes, _) = keep(&archive, |_| false);
     for part in recorder.paths.parts() {
         fs::sweep(&part, LEFTOVER);
         fs::sweep_beside(&part, LEFTOVER);
@@ -92,26 +93,14 @@ pub fn finish(recorder: &Recorder, after: Option<u32>, beside: bool) -> Vec<Stri
     archive.settle(recorder.config.log.lock_patience);
     let now = recorder.clock.now();
     let yields = beside || after.is_some();
-    for note in keep(&archive, |run| !(yields && is_another_s(run, after, now))) {
+    let (more, ended) = keep(&archive, |run| !(yields && is_another_s(run, after, now)));
+    for note in more {
         if !notes.contains(&note) {
             notes.push(note);
         }
     }
+    notes.extend(close_events(recorder, &archive, &ended));
     notes
-}
-
-/// Keeps the log to its bounds of age and size; gives what went wrong.
-pub fn prune(recorder: &Recorder) -> Vec<String> {
-    let dir = recorder.paths.log();
-    let limits = &recorder.config.log;
-    let pruned = || -> crate::error::Result<Vec<String>> {
-        fs::write_atomic(&recorder.pruned(), b"", false)?;
-        let Some(exclusive) = Exclusive::take(&dir, limits.lock_patience)? else { return Ok(Vec::new()) };
-        let current = exclusive.current();
-        let plan = retention::plan(&log::list(&dir)?, current.as_ref(), limits, recorder.clock.now());
-        Ok(retention::apply(&plan, &exclusive).failures.iter().map(ToString::to_string).collect())
-    };
-    pruned().unwrap_or_else(|error| vec![error.to_string()])
 }
 
 /// Whether the process that this run's SessionEnd started still waits for the client's last lines. The two may meet
@@ -124,9 +113,10 @@ fn is_another_s(run: &RunRecord, after: Option<u32>, now: Time) -> bool {
         && lately()
 }
 
-/// Keeps what the unfinished runs have by now, for the last time where `last` says so.
-fn keep(archive: &Archive, last: impl Fn(&RunRecord) -> bool) -> Vec<String> {
-    let mut notes = Vec::new();
+/// Keeps what the unfinished runs have by now, for the last time where `last` says so. Gives what went wrong, and the
+/// runs that are finished.
+fn keep(archive: &Archive, last: impl Fn(&RunRecord) -> bool) -> (Vec<String>, BTreeSet<String>) {
+    let (mut notes, mut finished) = (Vec::new(), BTreeSet::new());
     for run in archive.unfinished() {
         match archive.keep_transcripts(&run) {
             Ok((_, problems)) => notes.extend(problems),
@@ -135,11 +125,12 @@ fn keep(archive: &Archive, last: impl Fn(&RunRecord) -> bool) -> Vec<String> {
                 continue;
             }
         }
-        if last(&run)
-            && let Err(error) = archive.mark_finished(&run)
-        {
-            notes.push(format!("cannot finish run {}: {error}", run.run));
+        if last(&run) {
+            match archive.mark_finished(&run) {
+                Ok(()) => drop(finished.insert(run.run)),
+                Err(error) => notes.push(format!("cannot finish run {}: {error}", run.run)),
+            }
         }
     }
-    notes
+    (notes, finished)
 }

@@ -10,8 +10,10 @@ mod learn;
 mod look;
 mod outcome;
 mod record;
+mod retain;
 mod tell;
 
-pub use finish::{Finish, finish, prune};
+pub use finish::{Finish, finish};
 pub use outcome::Outcome;
 pub use record::Recorder;
+pub use retain::prune;

@@ -1,16 +1,16 @@
 //! The events of a run, out of the log.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
 use serde::Deserialize;
 
 use super::voices::lead;
-use crate::archive::{Archive, RunRecord};
+use crate::archive::{Archive, Claims, RunRecord};
 use crate::event::{Actor, ActorKind, Recorded};
-use crate::log::{self, Glance, Problems, Range};
+use crate::log::{self, Glance, Parts, Problems, Range};
 use crate::payload::{Kind, Payload};
 use crate::policy::Ruling;
 
@@ -136,6 +136,10 @@ pub fn by_run(
 ) -> io::Result<(HashMap<String, Vec<Told>>, Problems)> {
     let claims = Claims::new(all);
     let takes_all = depth == Depth::Whole || log::size(log) < LARGE;
+    let parts = parts(archive, &claims, all.iter().filter(|run| wanted(&run.run)));
+    // The first event of a run shows whether its beginning is there.
+    let starts: HashSet<&str> =
+        all.iter().filter(|run| wanted(&run.run)).map(|run| run.started_at.as_str()).collect();
     let wants = |glance: &Glance<'_>| {
         let is_wanted = match (&glance.run, &glance.session) {
             (Some(run), _) => wanted(run),
@@ -143,11 +147,11 @@ pub fn by_run(
                 claims.run_of(run.as_deref(), session.as_deref(), &glance.at).is_some_and(|run| wanted(&run))
             }
         };
-        is_wanted && (takes_all || tells(glance))
+        is_wanted && (takes_all || tells(glance) || starts.contains(glance.at.as_ref()))
     };
-    let (found, mut problems) = log::sift(log, Range::default(), wants, |line| {
+    let (found, mut problems) = log::sift(log, &parts, Range::default(), wants, |line| {
         let recorded = line.recorded;
-        let run = claims.of(&recorded);
+        let run = claims.run_of(recorded.run.as_deref(), recorded.session.as_deref(), &recorded.at);
         let mut told = Told::new(recorded);
         if !takes_all {
             told.payload.forget(&COMMON);
@@ -179,6 +183,17 @@ pub fn by_run(
     Ok((events, problems))
 }
 
+/// Where events of these runs are that are no longer in the log: with them, and with runs of the same sessions.
+pub(super) fn parts<'a>(
+    archive: &Archive,
+    claims: &Claims<'a>,
+    wanted: impl Iterator<Item = &'a RunRecord>,
+) -> Parts {
+    let names: BTreeSet<&str> =
+        wanted.flat_map(|run| claims.related(run)).map(|run| run.run.as_str()).collect();
+    Parts::of(names.into_iter().filter_map(|run| archive.run_dir(run)))
+}
+
 /// The events that an imported run brought along.
 fn brought(
     archive: &Archive,
@@ -198,37 +213,6 @@ fn brought(
     })
 }
 
-/// Which run an event belongs to.
-pub(super) struct Claims<'a> {
-    /// The runs that a session was in, as far as they were recorded here.
-    runs_of: HashMap<&'a str, Vec<&'a RunRecord>>,
-}
-
-impl<'a> Claims<'a> {
-    pub fn new(all: &'a [RunRecord]) -> Claims<'a> {
-        let mut runs_of: HashMap<&str, Vec<&RunRecord>> = HashMap::new();
-        for run in all.iter().filter(|run| run.imported.is_none()) {
-            for session in &run.sessions {
-                runs_of.entry(&session.id).or_default().push(run);
-            }
-        }
-        Claims { runs_of }
-    }
-
-    /// The run of an event.
-    pub fn of(&self, recorded: &Recorded) -> Option<String> {
-        self.run_of(recorded.run.as_deref(), recorded.session.as_deref(), &recorded.at)
-    }
-
-    fn run_of(&self, run: Option<&str>, session: Option<&str>, at: &str) -> Option<String> {
-        match (run, session) {
-            (Some(run), _) => Some(run.to_owned()),
-            (None, Some(session)) => self.runs_of.get(session).and_then(|runs| claim(runs, at)),
-            (None, None) => None,
-        }
-    }
-}
-
 /// Of what its sessions did before there was a run, a run's story has that they began, and the prompt that led to it;
 /// and what subagents were launched for, which may be said before they begin.
 fn forget_earlier_life(events: &mut Vec<Told>, started_at: &str) {
@@ -244,13 +228,6 @@ fn forget_earlier_life(events: &mut Vec<Told>, started_at: &str) {
         place += 1;
         kept
     });
-}
-
-/// The run that an event without one belongs to: the next that its session had, else the last.
-fn claim(runs: &[&RunRecord], at: &str) -> Option<String> {
-    let next = runs.iter().filter(|run| run.started_at.as_str() >= at).min_by_key(|run| &run.started_at);
-    let last = || runs.iter().max_by_key(|run| &run.started_at);
-    next.or_else(last).map(|run| run.run.clone())
 }
 
 #[cfg(test)]

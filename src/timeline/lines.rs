@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 
-use super::events::Claims;
-use crate::archive::{Archive, RunRecord};
-use crate::event::ActorKind;
+use super::events::parts;
+use crate::archive::{Archive, Claims, RunRecord};
+use crate::event::{ActorKind, Recorded};
 use crate::log::{self, Line, Problems, Range, Reader};
 use crate::payload::{Kind, Payload};
 
@@ -32,12 +32,15 @@ pub fn lines_of(
     }
     let claims = Claims::new(all);
     let belongs = |line: &Line| {
-        claims.of(&line.recorded).as_deref() == Some(&run.run) && !known.contains(&line.recorded.id)
+        let Recorded { run: named, session, at, id, .. } = &line.recorded;
+        claims.run_of(named.as_deref(), session.as_deref(), at).as_deref() == Some(&run.run)
+            && !known.contains(id)
     };
+    let parts = parts(archive, &claims, std::iter::once(run));
     let earlier = |line: &Line| line.recorded.run.is_none() && line.recorded.at < run.started_at;
     // The prompt that led to the run is the last of them by time, and, of the same time, by its place.
     let mut prompt: Option<(String, String)> = None;
-    let mut first = Reader::open(log, Range::default())?;
+    let mut first = Reader::with(log, &parts, Range::default())?;
     for line in first.by_ref().filter(|line| belongs(line) && earlier(line)) {
         let is_prompt = Kind::named(&line.recorded.event) == Kind::UserPromptSubmit
             && line.recorded.actor.kind == ActorKind::Lead;
@@ -45,7 +48,7 @@ pub fn lines_of(
             prompt = Some((line.recorded.at, line.recorded.id));
         }
     }
-    let mut reader = Reader::open(log, Range::default())?;
+    let mut reader = Reader::with(log, &parts, Range::default())?;
     for line in reader.by_ref().filter(|line| belongs(line)) {
         let kind = Kind::named(&line.recorded.event);
         let launches = || {

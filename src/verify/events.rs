@@ -1,4 +1,4 @@
-//! The log, line by line, and the events that an imported run brought along.
+//! The log, line by line, and the events that are kept with a run: imported with it, or closed into it.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -88,7 +88,9 @@ pub(super) fn each_line(path: &Path, done: &mut dyn FnMut(u64), each: &mut EachL
     if path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Some(format!("{} is no regular file", path.display()));
     }
-    let mut from = match Lines::open(path, Position::default()) {
+    let is_packed = path.extension().is_some_and(|kind| kind == "gz");
+    let opened = if is_packed { Lines::open_packed(path) } else { Lines::open(path, Position::default()) };
+    let mut from = match opened {
         Ok(from) => from,
         // Pruned since it was listed.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
@@ -101,7 +103,7 @@ pub(super) fn each_line(path: &Path, done: &mut dyn FnMut(u64), each: &mut EachL
             Ok(Some(raw)) => raw,
             Err(error) => return Some(format!("cannot read {}: {error}", path.display())),
         };
-        if !raw.whole {
+        if !raw.whole && !is_packed {
             std::thread::sleep(AT_WORK);
             raw = again(path, before).unwrap_or(raw);
         }

@@ -6,6 +6,7 @@ use super::events::{self, each_line};
 use super::finding::{Finding, Kind};
 use super::verifier::{Place, Verifier, Way};
 use crate::archive::Snapshot;
+use crate::log;
 
 /// The version that this program writes and reads.
 const VERSION: u8 = 1;
@@ -47,6 +48,14 @@ pub(super) fn check(verifier: &Verifier<'_>, run: &str, way: &mut Way, done: &mu
     let own = dir.join("events.jsonl");
     if own.symlink_metadata().is_ok() {
         events::file(&own, Some(run), way, done);
+    }
+    for (segment, part) in log::parts_in(&dir) {
+        // What is in the log as well is counted there.
+        let counted = way.findings.checked.events;
+        events::file(&part, Some(run), way, done);
+        if verifier.log.join(segment.as_str()).exists() {
+            way.findings.checked.events = counted;
+        }
     }
 }
 

@@ -29,6 +29,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("event", &["clock"]),
     ("log", &["clock", "config", "error", "event", "fs"]),
     ("archive", &["clock", "error", "event", "fs", "json", "team", "veil"]),
+    ("retention", &["archive", "clock", "config", "error", "fs", "log"]),
     ("policy", &["clock", "config", "event", "payload", "team", "unicode"]),
     (
         "gatekeeper",
@@ -55,6 +56,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "policy",
             "process",
             "response",
+            "retention",
             "settings",
             "team",
             "veil",
@@ -68,7 +70,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("verify", &["archive", "clock", "error", "event", "fs", "log"]),
-    ("prune", &["archive", "clock", "config", "error", "fs", "log", "timeline", "verify"]),
+    ("prune", &["archive", "clock", "config", "error", "fs", "log", "retention", "timeline", "verify"]),
     ("bundle", &["archive", "clock", "error", "event", "fs", "log", "redact", "timeline"]),
     (
         "report",
@@ -136,6 +138,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "report",
             "response",
             "restore",
+            "retention",
             "settings",
             "status",
             "team",

@@ -40,11 +40,12 @@ fn the_last_lines_come_from_as_many_segments_as_they_need() {
     let dir = tempfile::tempdir().unwrap();
     append(&small(dir.path()), 0..9);
     for count in [0, 1, 2, 5, 9, 20] {
-        let found = last(dir.path(), Range::default(), count, |_| true).unwrap();
+        let found = last(dir.path(), &Parts::default(), Range::default(), count, |_| true).unwrap();
         assert_eq!(ids(&found.lines), (9 - count.min(9) as u32..9).collect::<Vec<_>>());
     }
-    let even =
-        last(dir.path(), Range::default(), 3, |line| line.recorded.id.parse::<u32>().unwrap() % 2 == 0);
+    let even = last(dir.path(), &Parts::default(), Range::default(), 3, |line| {
+        line.recorded.id.parse::<u32>().unwrap() % 2 == 0
+    });
     assert_eq!(ids(&even.unwrap().lines), [4, 6, 8]);
 }
 
@@ -55,7 +56,7 @@ fn each_line_is_handed_over_once_and_across_new_segments() {
     let mut early = Follower::new(dir.path(), Range::default());
     assert_eq!(polled(&mut early), [] as [u32; 0], "the directory is not even there");
     append(&log, 0..5);
-    let mut late = last(dir.path(), Range::default(), 1, |_| true).unwrap().follower;
+    let mut late = last(dir.path(), &Parts::default(), Range::default(), 1, |_| true).unwrap().follower;
     assert_eq!(polled(&mut early), [0, 1, 2, 3, 4]);
     append(&log, 5..10);
     assert_eq!(polled(&mut early), [5, 6, 7, 8, 9]);
@@ -69,7 +70,7 @@ fn a_line_half_written_is_waited_for() {
     let path = dir.path().join("2026-02-03T040506789Z-solo-1a2b3c4d.jsonl");
     let mut file = std::fs::File::create(path).unwrap();
     let line = record(7);
-    let mut follower = last(dir.path(), Range::default(), 10, |_| true).unwrap().follower;
+    let mut follower = last(dir.path(), &Parts::default(), Range::default(), 10, |_| true).unwrap().follower;
     for half in [&line[..9], &line[9..]] {
         file.write_all(half.as_bytes()).unwrap();
         assert_eq!(polled(&mut follower), [] as [u32; 0]);

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::clock::{self, Time, stamp};
 use crate::config;
-use crate::log::Log;
+use crate::log::{Log, Parts};
 
 fn at(seconds: i64) -> Time {
     clock::parse("2026-02-03T23:00:00Z").unwrap() + chrono::TimeDelta::seconds(seconds)
@@ -123,10 +123,10 @@ proptest! {
         let (ids, problems) = ids(dir.path());
         prop_assert_eq!(ids, (0..calls.len()).map(|id| id.to_string()).collect::<Vec<_>>());
         prop_assert!(problems.is_empty());
-        for segment in segments::list(dir.path()).unwrap() {
+        for segment in crate::log::list(dir.path()).unwrap() {
             let lines = std::fs::read_to_string(segment.path(dir.path())).unwrap().lines().count();
             prop_assert!(segment.size <= limit || lines == 1);
-            let reader = Reader::over(dir.path(), vec![segment.clone()], None, Range::default());
+            let reader = Reader::over(dir.path(), &Parts::default(), vec![segment.clone()], None, Range::default());
             for line in reader {
                 let day = clock::parse(&line.recorded.at).unwrap().date_naive();
                 prop_assert!(day == segment.name.day() || day.succ_opt() == Some(segment.name.day()));

@@ -4,7 +4,7 @@ use super::*;
 use crate::archive::{RunRecord, SessionRecord, SessionRole, Stored};
 use crate::clock;
 use crate::log;
-use crate::prune::{Content, Held, Segment};
+use crate::prune::{Closed, Content, Held};
 
 const DAY: u64 = 86_400;
 
@@ -24,6 +24,7 @@ fn held(name: &str, days: i64, needs: &[usize]) -> Held {
     let run = RunRecord {
         run: name.to_owned(),
         started_at: clock::stamp(since),
+        ended_at: Some(clock::stamp(since)),
         sessions: vec![session],
         ..RunRecord::default()
     };
@@ -125,16 +126,15 @@ fn what_no_run_names_stays_while_one_names_what_is_missing() {
     assert_eq!((plan.contents, plan.spared), (vec![0], 1), "what a run that goes has named goes with it");
 }
 
-fn segment(day: u32, runs: &[&str], sessions: &[&str], loose: Option<i64>) -> Segment {
+fn segment(day: u32, runs: &[&str], sessions: &[&str], loose: Option<i64>) -> Closed {
     let name = format!("2026-02-{day:02}T000000000Z-1a2b3c4d.jsonl");
-    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Segment {
-        segment: log::Segment { name: log::Name::parse(&name).unwrap(), size: 1_000 },
-        runs: owned(runs),
-        sessions: owned(sessions),
-        loose: loose.map(|days| now() - TimeDelta::days(days)),
-        unreadable: false,
-    }
+    let contents = log::Contents {
+        runs: runs.iter().map(|name| (*name).to_owned()).collect(),
+        sessions: sessions.iter().map(|name| ((*name).to_owned(), 1)).collect(),
+        loose: loose.map(|days| clock::stamp(now() - TimeDelta::days(days))),
+        ..log::Contents::default()
+    };
+    Closed { segment: log::Segment { name: log::Name::parse(&name).unwrap(), size: 1_000 }, contents }
 }
 
 #[test]
@@ -148,7 +148,11 @@ fn a_segment_goes_when_it_tells_of_nothing_that_stays() {
         segment(5, &["a"], &["nobody's"], Some(20)),
         segment(6, &["lost"], &[], None),
         segment(7, &[], &[], None),
-        Segment { unreadable: true, ..segment(8, &["a"], &[], None) },
+        {
+            let mut damaged = segment(8, &["a"], &[], None);
+            damaged.contents.unreadable = true;
+            damaged
+        },
     ];
     assert_eq!(planned(&survey, older(80)).segments, [0, 5, 6], "the fourth is as young as what stays");
     assert_eq!(planned(&survey, older(70)).segments, [0, 3, 5, 6]);

@@ -1,0 +1,154 @@
+//! Which runs and sessions the lines of a closed segment belong to: kept beside it, because a segment is read only once
+//! for that. It can be made again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Lines, Name, Position, Segment, parse};
+use crate::clock::{self, Time};
+use crate::fs;
+
+/// Version of what is looked for.
+const VERSION: u8 = 1;
+const SUFFIX: &str = ".contents";
+/// No file of contents is larger.
+const LARGEST: u64 = 1 << 24;
+/// Reading a smaller segment again costs less than a file beside it.
+const SMALL: u64 = 64 << 10;
+
+/// What a closed segment holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contents {
+    /// Version of what was looked for.
+    pub v: u8,
+    /// The segment's size in bytes. One of another size was not closed, or is another.
+    pub size: u64,
+    /// The runs that its lines belong to.
+    pub runs: BTreeSet<String>,
+    /// The sessions of lines that belong to no run by themselves, and how many bytes each has here.
+    pub sessions: BTreeMap<String, u64>,
+    /// When the last line was that belongs to no run, RFC 3339.
+    pub loose: Option<String>,
+    /// Whether a line of it cannot be read.
+    pub unreadable: bool,
+}
+
+/// The file beside a segment.
+fn beside(dir: &Path, segment: &Name) -> PathBuf {
+    dir.join(format!("{segment}{SUFFIX}"))
+}
+
+impl Contents {
+    /// What this segment holds: as it was kept, else as it is read. `done` is told of bytes as they are read.
+    pub fn of(dir: &Path, segment: &Segment, done: &mut dyn FnMut(u64)) -> Contents {
+        Contents::kept(dir, segment).unwrap_or_else(|| Contents::read(dir, segment, done))
+    }
+
+    /// What was kept of it.
+    pub fn kept(dir: &Path, segment: &Segment) -> Option<Contents> {
+        let (bytes, _) = fs::read_regular(&beside(dir, &segment.name), LARGEST).ok()?;
+        let contents: Contents = serde_json::from_slice(&bytes).ok()?;
+        (contents.v == VERSION && contents.size == segment.size).then_some(contents)
+    }
+
+    /// Keeps it, unless the segment is so small that it is read as fast. That it could not be kept costs time only.
+    pub fn keep(&self, dir: &Path, segment: &Segment) {
+        if self.size >= SMALL
+            && !self.unreadable
+            && let Ok(bytes) = serde_json::to_vec(self)
+        {
+            let _ = fs::write_atomic(&beside(dir, &segment.name), &bytes, false);
+        }
+    }
+
+    /// Removes what is kept of a segment that is gone.
+    pub fn forget(dir: &Path, segment: &Name) {
+        let _ = std::fs::remove_file(beside(dir, segment));
+    }
+
+    /// Removes what is kept of segments that somebody else removed.
+    pub fn sweep(dir: &Path, segments: &[Segment]) {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let Some(of) = name.to_str().and_then(|name| Name::parse(name.strip_suffix(SUFFIX)?)) else {
+                continue;
+            };
+            if !segments.iter().any(|segment| segment.name == of) {
+                Contents::forget(dir, &of);
+            }
+        }
+    }
+
+    /// When the last line was that belongs to no run.
+    pub fn last_loose(&self) -> Option<Time> {
+        self.loose.as_deref().and_then(clock::parse)
+    }
+
+    fn read(dir: &Path, segment: &Segment, done: &mut dyn FnMut(u64)) -> Contents {
+        let mut contents = Contents { v: VERSION, size: segment.size, ..Contents::default() };
+        let Ok(mut lines) = Lines::open(&segment.path(dir), Position::default()) else {
+            contents.unreadable = true;
+            return contents;
+        };
+        loop {
+            let before = lines.position.offset;
+            let raw = match lines.next() {
+                Ok(Some(raw)) => raw,
+                Ok(None) => return contents,
+                Err(_) => {
+                    contents.unreadable = true;
+                    return contents;
+                }
+            };
+            let size = lines.position.offset - before;
+            done(size);
+            match parse(raw) {
+                Ok(None) => {}
+                Err(_) => contents.unreadable = true,
+                Ok(Some(line)) => {
+                    let recorded = line.recorded;
+                    if let Some(run) = recorded.run {
+                        contents.runs.insert(run);
+                        continue;
+                    }
+                    *contents.sessions.entry(recorded.session.unwrap_or_default()).or_default() += size;
+                    match clock::parse(&recorded.at) {
+                        Some(_) => contents.loose = contents.loose.max(Some(recorded.at)),
+                        None => contents.unreadable = true,
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_segment_holds_is_kept_and_is_not_taken_for_that_of_one_of_another_size() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = Name::parse("2026-02-03T000000000Z-aaaaaaaa.jsonl").unwrap();
+        let pad = "x".repeat(SMALL as usize);
+        let text = format!(
+            "{{\"v\":1,\"id\":\"1\",\"run\":\"r\",\"payload\":\"{pad}\"}}\n\
+             {{\"v\":1,\"id\":\"2\",\"at\":\"2026-02-03T04:05:06.000Z\",\"session\":\"s\",\"payload\":{{}}}}\n"
+        );
+        std::fs::write(dir.path().join(name.as_str()), &text).unwrap();
+        let segment = Segment { name, size: text.len() as u64 };
+        let mut read = 0;
+        let contents = Contents::of(dir.path(), &segment, &mut |bytes| read += bytes);
+        assert_eq!(read, segment.size);
+        assert!(contents.runs.contains("r") && contents.sessions["s"] > 60 && !contents.unreadable);
+        assert_eq!(contents.last_loose(), clock::parse("2026-02-03T04:05:06Z"));
+        contents.keep(dir.path(), &segment);
+        let kept = Contents::of(dir.path(), &segment, &mut |_| panic!("it is not read again"));
+        assert_eq!(kept, contents);
+        assert_eq!(Contents::kept(dir.path(), &Segment { size: 7, ..segment.clone() }), None);
+        Contents::forget(dir.path(), &segment.name);
+        assert_eq!(Contents::kept(dir.path(), &segment), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! The events of runs that were closed: for each segment of the log and each run that has lines in it a compressed file
+//! in the run's directory. While the segment is there it is read, and its parts are not: each event is read once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::lines::{Lines, Raw};
+use super::{Name, Problem, Segment, segments};
+
+const PREFIX: &str = "events-";
+const SUFFIX: &str = ".gz";
+
+/// Where parts of segments are: the directories of some runs.
+#[derive(Debug, Clone, Default)]
+pub struct Parts {
+    dirs: Vec<PathBuf>,
+}
+
+/// The name of the file in a run's directory that has its lines of this segment.
+pub fn part_name(segment: &Name) -> String {
+    format!("{PREFIX}{segment}{SUFFIX}")
+}
+
+/// The parts in a run's directory, by segment, the oldest first.
+pub fn parts_in(dir: &Path) -> BTreeMap<Name, PathBuf> {
+    let listing = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let named = listing.filter_map(|entry| {
+        let name = entry.file_name();
+        let segment = name.to_str()?.strip_prefix(PREFIX)?.strip_suffix(SUFFIX).and_then(Name::parse)?;
+        entry.file_type().is_ok_and(|kind| kind.is_file()).then(|| (segment, entry.path()))
+    });
+    named.collect()
+}
+
+impl Parts {
+    /// Those in these directories of runs.
+    pub fn of(dirs: impl IntoIterator<Item = PathBuf>) -> Parts {
+        Parts { dirs: dirs.into_iter().collect() }
+    }
+
+    /// The segments that there are parts of.
+    pub fn segments(&self) -> BTreeSet<Name> {
+        self.dirs.iter().flat_map(|dir| parts_in(dir).into_keys()).collect()
+    }
+
+    /// The parts of one segment.
+    pub fn of_segment(&self, segment: &Name) -> Vec<PathBuf> {
+        let name = part_name(segment);
+        let paths = self.dirs.iter().map(|dir| dir.join(&name));
+        paths.filter(|path| path.symlink_metadata().is_ok_and(|there| there.is_file())).collect()
+    }
+
+    /// The segments of the log in this directory and those that only parts are left of, the oldest first. The latter
+    /// have no size.
+    pub(super) fn with_log(&self, dir: &Path) -> io::Result<Vec<Segment>> {
+        // The log is listed first: a segment that goes after that has left its parts before.
+        let mut all = segments::list(dir)?;
+        let there: BTreeSet<&Name> = all.iter().map(|segment| &segment.name).collect();
+        let gone: Vec<Segment> = self
+            .segments()
+            .into_iter()
+            .filter(|name| !there.contains(name))
+            .map(|name| Segment { name, size: 0 })
+            .collect();
+        if !gone.is_empty() {
+            all.extend(gone);
+            all.sort_by(|one, other| one.name.cmp(&other.name));
+        }
+        Ok(all)
+    }
+}
+
+/// The lines of several parts of one segment, in the order of their times.
+pub(super) fn merged(paths: &[PathBuf], problem: &mut dyn FnMut(Problem)) -> Vec<Raw> {
+    #[derive(Deserialize)]
+    struct When {
+        #[serde(default)]
+        at: String,
+    }
+    let mut all: Vec<(String, Raw)> = Vec::new();
+    for path in paths {
+        let read = Lines::open_packed(path).and_then(|mut lines| {
+            while let Some(raw) = lines.next()? {
+                let when = raw.bytes.as_deref().and_then(|bytes| serde_json::from_slice::<When>(bytes).ok());
+                all.push((when.map(|when| when.at).unwrap_or_default(), raw));
+            }
+            Ok(())
+        });
+        if let Err(error) = read {
+            let why = format!("cannot read {}: {error}", path.display());
+            problem(Problem { path: path.clone(), line: None, why });
+        }
+    }
+    all.sort_by(|one, other| one.0.cmp(&other.0));
+    all.into_iter().map(|(_, raw)| raw).collect()
+}

@@ -1,0 +1,102 @@
+//! The plan's execution: what runs need of a segment is closed into them, and only then it is deleted.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::close::close;
+use super::needs::Needs;
+use super::plan::Plan;
+use crate::archive::Archive;
+use crate::error::{Error, Result};
+use crate::fs;
+use crate::log::{Contents, Exclusive, Segment};
+
+/// The right to close events into runs and to delete segments: one process at a time.
+#[derive(Debug)]
+pub struct Right {
+    log: PathBuf,
+    _lock: fs::Lock,
+}
+
+impl Right {
+    /// Takes it; `None` when another process keeps it for longer than `patience`.
+    ///
+    /// # Errors
+    /// When locking is not possible there.
+    pub fn take(log: &Path, patience: Duration) -> io::Result<Option<Right>> {
+        let lock = fs::lock(&log.join(".retention"), patience)?;
+        Ok(lock.map(|lock| Right { log: log.to_owned(), _lock: lock }))
+    }
+
+    /// The log's directory.
+    pub fn log(&self) -> &Path {
+        &self.log
+    }
+}
+
+/// What was deleted.
+#[derive(Debug, Default)]
+pub struct Pruned {
+    /// How many segments.
+    pub count: usize,
+    /// How many bytes.
+    pub bytes: u64,
+    /// Segments that could not be deleted.
+    pub failures: Vec<Error>,
+    /// Whether segments were left because a hook kept the log's lock for too long.
+    pub is_busy: bool,
+}
+
+/// Deletes what is planned, but never the segment that is written to by now, and none before all that a run needs of it
+/// is on the disk elsewhere. A segment that cannot be closed stays.
+///
+/// # Errors
+/// When the log's lock cannot be had at all.
+pub fn apply(
+    plan: &Plan,
+    archive: &Archive,
+    needs: &Needs<'_>,
+    right: &Right,
+    patience: Duration,
+) -> Result<Pruned> {
+    let mut pruned = Pruned::default();
+    let mut closed: Vec<&Segment> = Vec::new();
+    for segment in plan.removals.iter().map(|removal| &removal.segment) {
+        match close(&right.log, &segment.name, archive, needs, None) {
+            Ok(()) => closed.push(segment),
+            // Deleted by hand.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                let what =
+                    format!("segment {} stays: its events cannot be closed into their runs", segment.name);
+                pruned.failures.push(Error::caused(what, error));
+            }
+        }
+    }
+    if closed.is_empty() {
+        return Ok(pruned);
+    }
+    let Some(exclusive) = Exclusive::take(&right.log, patience)? else {
+        pruned.is_busy = true;
+        return Ok(pruned);
+    };
+    let current = exclusive.current();
+    for segment in closed.into_iter().filter(|segment| Some(&segment.name) != current.as_ref()) {
+        let path = segment.path(exclusive.dir());
+        // Closed when it was of this size: a segment that has grown since is not deleted.
+        if path.symlink_metadata().is_ok_and(|there| there.len() != segment.size) {
+            continue;
+        }
+        match std::fs::remove_file(&path) {
+            Ok(()) => {
+                pruned.count += 1;
+                pruned.bytes += segment.size;
+                Contents::forget(exclusive.dir(), &segment.name);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => pruned.failures.push(fs::named(error, "delete", &path).into()),
+        }
+    }
+    Ok(pruned)
+}

@@ -1,0 +1,148 @@
+//! Which segments go: a pure plan.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::TimeDelta;
+
+use crate::clock::Time;
+use crate::config;
+use crate::log::{Name, Segment};
+
+/// What would be deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// The segments to delete, oldest first.
+    pub removals: Vec<Removal>,
+    /// How many segments stay.
+    pub kept: usize,
+    /// How many bytes stay.
+    pub kept_bytes: u64,
+    /// How many of these stay against the bounds, because a run needs them that has not ended.
+    pub held_bytes: u64,
+}
+
+/// A segment to delete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    /// The segment.
+    pub segment: Segment,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why a segment is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// Its last day is longer ago than the log is kept.
+    Age,
+    /// All segments together are larger than the log may be.
+    Size,
+    /// No run on record needs it.
+    Unneeded,
+}
+
+/// What the plan asks about a segment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Whether a run needs it that has not ended.
+    pub is_held: bool,
+    /// The bytes of each session in it that no run on record needs.
+    pub loose: BTreeMap<String, u64>,
+}
+
+/// The segments that no writer appends to any more: all but the one that is written to, the newest, and solo ones of the
+/// last hour, whose writers hold no lock.
+pub fn closed<'a>(segments: &'a [Segment], current: Option<&Name>, now: Time) -> Vec<&'a Segment> {
+    let newest = segments.iter().rfind(|segment| !segment.name.is_solo()).map(|segment| &segment.name);
+    let in_use = |name: &Name| {
+        Some(name) == current
+            || Some(name) == newest
+            || (name.is_solo() && name.start() + TimeDelta::hours(1) > now)
+    };
+    segments.iter().filter(|segment| !in_use(&segment.name)).collect()
+}
+
+/// Plans what to delete of these segments (oldest first, as [`crate::log::list`] gives them). `facts` are asked for only
+/// of segments that the bounds may remove: they cost a reading of the segment.
+///
+/// Segments that a running run needs stay, and do not count. By size those go first from which nothing is lost, because
+/// all of it is closed into runs; then those of a session without a run that takes more than half of the room; then the
+/// oldest.
+pub fn plan(
+    segments: &[Segment],
+    current: Option<&Name>,
+    limits: &config::Log,
+    now: Time,
+    facts: &mut dyn FnMut(&Segment) -> Facts,
+) -> Plan {
+    let mut plan = Plan {
+        kept: segments.len(),
+        kept_bytes: segments.iter().map(|segment| segment.size).sum(),
+        ..Plan::default()
+    };
+    let (over, young): (Vec<&Segment>, Vec<&Segment>) =
+        closed(segments, current, now).into_iter().partition(|segment| is_over(&segment.name, limits, now));
+    for segment in over {
+        match facts(segment).is_held {
+            true => plan.held_bytes += segment.size,
+            false => plan.remove(segment, Why::Age),
+        }
+    }
+    if plan.kept_bytes - plan.held_bytes > limits.keep_size {
+        let known = young.into_iter().map(|segment| (segment, facts(segment)));
+        let (held, free): (Vec<_>, Vec<_>) = known.partition(|(_, facts)| facts.is_held);
+        plan.held_bytes += held.iter().map(|(segment, _)| segment.size).sum::<u64>();
+        for segment in by_loss(&free, limits.keep_size) {
+            if plan.kept_bytes - plan.held_bytes > limits.keep_size {
+                plan.remove(segment, Why::Size);
+            }
+        }
+    }
+    plan.removals.sort_by(|one, other| one.segment.name.cmp(&other.segment.name));
+    plan
+}
+
+/// The segments in the order in which they go by size.
+fn by_loss<'a>(free: &[(&'a Segment, Facts)], keep_size: u64) -> Vec<&'a Segment> {
+    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    for (session, bytes) in free.iter().flat_map(|(_, facts)| &facts.loose) {
+        *sums.entry(session).or_default() += bytes;
+    }
+    sums.retain(|_, bytes| *bytes > keep_size / 2);
+    let floods: BTreeSet<&str> = sums.into_keys().collect();
+    let rank = |(segment, facts): &(&Segment, Facts)| {
+        let flood: u64 = facts
+            .loose
+            .iter()
+            .filter(|(session, _)| floods.contains(session.as_str()))
+            .map(|(_, bytes)| bytes)
+            .sum();
+        match () {
+            () if facts.loose.is_empty() => 0,
+            () if flood > segment.size / 2 => 1,
+            () => 2,
+        }
+    };
+    let mut order: Vec<(u8, &Segment)> = free.iter().map(|one| (rank(one), one.0)).collect();
+    // Stable: the oldest first.
+    order.sort_by_key(|(rank, _)| *rank);
+    order.into_iter().map(|(_, segment)| segment).collect()
+}
+
+impl Plan {
+    fn remove(&mut self, segment: &Segment, why: Why) {
+        self.kept -= 1;
+        self.kept_bytes -= segment.size;
+        self.removals.push(Removal { segment: segment.clone(), why });
+    }
+}
+
+/// Whether even the last line that a segment can hold is older than the log is kept.
+fn is_over(name: &Name, limits: &config::Log, now: Time) -> bool {
+    let end = name.day().succ_opt().map(|next| next.and_time(chrono::NaiveTime::MIN).and_utc());
+    let keep = TimeDelta::from_std(limits.keep).ok();
+    end.zip(keep).and_then(|(end, keep)| end.checked_add_signed(keep)).is_some_and(|over| over <= now)
+}
+
+#[cfg(test)]
+mod tests;
