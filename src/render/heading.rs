@@ -3,7 +3,7 @@
 use anstyle::Style;
 
 use super::cells::Cells;
-use super::words::{count, end_of, listed, moment, since};
+use super::words::{count, end_of, events_missing, listed, moment, since};
 use crate::clock;
 use crate::timeline::{Material, Summary, Timeline};
 
@@ -25,6 +25,9 @@ pub fn heading(material: &Material, timeline: &Timeline, columns: Option<usize>,
         counts.extend_from_slice(&summary.members[1..]);
     }
     lines(&counts, dim, columns, out);
+    if let Some(until) = &summary.events_missing_until {
+        lines(&[events_missing(&summary.started_at, until)], Style::new(), columns, out);
+    }
 }
 
 /// The same as text.

@@ -79,7 +79,10 @@ impl Row {
                 short(&row.run, ids).to_owned(),
                 created.map(minute).unwrap_or_else(|| "unknown".to_owned()),
                 lasted.unwrap_or_else(|| "unknown".to_owned()),
-                end_of(row),
+                match row.events_missing_until {
+                    Some(_) => format!("{}; events missing", end_of(row)),
+                    None => end_of(row),
+                },
                 format!("{:>5}", number(row.tasks)),
                 format!("{:>4}", number(row.messages)),
             ],

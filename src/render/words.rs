@@ -68,6 +68,12 @@ pub fn end_of(run: &Summary) -> String {
     by.unwrap_or_else(|| if run.gone.is_some() { "client gone" } else { "alive" }.to_owned())
 }
 
+/// That events of a run's beginning are missing.
+pub fn events_missing(start: &str, until: &str) -> String {
+    let until = since(start, until).map_or_else(|| until.to_owned(), |span| format!("+{span}"));
+    format!("events until {until} are missing: the log was pruned before they were kept with the run")
+}
+
 /// How much was taken out of texts: `redacted: email 12, home 3`.
 pub fn taken_out(counts: &BTreeMap<String, u64>) -> String {
     let counts: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();

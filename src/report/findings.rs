@@ -53,6 +53,8 @@ pub enum Code {
     Warned,
     /// No end of the run is on record, and its client's process is gone.
     NoEnd,
+    /// Events of the run's beginning are missing: what only they show is unknown.
+    EventsMissing,
     /// A part of the record cannot be read.
     Unreadable,
 }
@@ -72,6 +74,7 @@ impl Code {
         Code::Escalated,
         Code::Warned,
         Code::NoEnd,
+        Code::EventsMissing,
         Code::Unreadable,
     ];
 }

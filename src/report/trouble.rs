@@ -89,7 +89,9 @@ pub fn mail(case: &Case<'_>, mail: &Mail) -> Vec<Finding> {
                 && letter.refused.is_none()
                 && !letter.kind.starts_with("shutdown_")
         };
-        if case.is_over() && !mail.messages.iter().any(|letter| reports(&letter)) {
+        // Where events are missing, so may be the messages that only they show.
+        let is_known = case.material.missing_until.is_none();
+        if is_known && case.is_over() && !mail.messages.iter().any(|letter| reports(&letter)) {
             let what = format!("{name} never sent a message");
             found.push(Finding::new(Code::NeverReported, what).of(name));
         }
@@ -136,6 +138,12 @@ pub fn record(case: &Case<'_>) -> Vec<Finding> {
         found.push(
             Finding::new(Code::NoEnd, "no end is on record, and the client's process is gone").at(&case.end),
         );
+    }
+    if let Some(until) = &case.material.missing_until {
+        let what = format!(
+            "events until {until} are missing: the log was pruned before they were kept with the run"
+        );
+        found.push(Finding::new(Code::EventsMissing, what).at(&case.material.run.started_at));
     }
     found
 }

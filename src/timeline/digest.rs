@@ -11,7 +11,7 @@ use crate::clock::{self, Time};
 const NAME: &str = "summary.json";
 
 /// Version of what is counted, and how.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Late events of a run are still recorded for a while after its end.
 const SETTLED: chrono::TimeDelta = chrono::TimeDelta::minutes(10);

@@ -9,7 +9,7 @@ use super::lines::lines_of;
 use super::{Material, by_run, is_client_gone};
 use crate::archive::{Archive, RunRecord};
 use crate::error::{Error, Result};
-use crate::log::{Line, Problems, Range, Reader};
+use crate::log::{self, Line, Name, Problems, Range, Reader};
 use crate::near::nearest;
 use crate::team;
 
@@ -186,9 +186,15 @@ impl Library {
         let is_wanted = |run: &str| names.contains(run);
         let (mut events, problems): (HashMap<_, _>, _) =
             by_run(&self.log, &self.archive, &self.runs, is_wanted, depth)?;
+        let began: Vec<Name> = log::list(&self.log)?.into_iter().map(|segment| segment.name).collect();
         let runs = wanted.iter().map(|run| {
             let events = events.remove(&run.run).unwrap_or_default();
-            Material::open(&self.archive, (*run).clone(), events, &self.runs)
+            let mut material = Material::open(&self.archive, (*run).clone(), events, &self.runs);
+            let dir = self.archive.run_dir(&run.run);
+            let parts = dir.map(|dir| log::parts_in(&dir)).unwrap_or_default();
+            let names = began.iter().chain(parts.keys()).filter(|name| !name.is_solo());
+            material.miss_events(names.map(Name::start));
+            material
         });
         Ok(Opened { runs: runs.collect(), problems })
     }

@@ -8,6 +8,7 @@ use super::owner::Names;
 use super::voices::{Span, Voices, voices};
 use super::{History, TaskIds, Told, setback};
 use crate::archive::{Archive, Journal, RunRecord};
+use crate::clock::{self, Time};
 use crate::event::SafeName;
 use crate::payload::{Kind, Spawn};
 use crate::process;
@@ -29,6 +30,8 @@ pub struct Material {
     pub members: Vec<String>,
     /// Whether the run has no end on record, but its client's process is gone for certain.
     pub client_gone: bool,
+    /// Until when events of it are missing, RFC 3339: its log was pruned before they were closed into it.
+    pub missing_until: Option<String>,
 }
 
 impl Material {
@@ -56,7 +59,24 @@ impl Material {
         let mut voices = voices(archive, &run, &Names::of(&run, &members, &events, prompts));
         voices.keep_within(&Span::of(&run, all));
         let client_gone = run.ended_at.is_none() && (run.imported.is_some() || is_client_gone(archive, &run));
-        Material { run, events, journal, history, voices, members, client_gone }
+        Material { run, events, journal, history, voices, members, client_gone, missing_until: None }
+    }
+
+    /// Notes that events of its beginning are missing, if its first one is, and the log does not reach back to its time:
+    /// `reaches` are the moments at which segments began that are there, as such or as parts of the run.
+    pub(super) fn miss_events(&mut self, reaches: impl Iterator<Item = Time>) {
+        let is_first = |event: &Told| event.at <= self.run.started_at;
+        if self.events.iter().any(is_first) || self.journal.snapshots.is_empty() {
+            return;
+        }
+        let start = clock::parse(&self.run.started_at);
+        let is_covered = reaches.into_iter().any(|began| start.is_none_or(|start| began <= start));
+        // Of an imported run the log says nothing.
+        if !is_covered && (self.run.imported.is_none() || self.events.is_empty()) {
+            let first = self.events.first().map(|event| event.at.clone());
+            let end = || self.run.ended_at.clone().or_else(|| self.last_sign().map(str::to_owned));
+            self.missing_until = first.or_else(end);
+        }
     }
 
     /// When the run was last heard of, RFC 3339.

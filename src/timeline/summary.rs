@@ -32,6 +32,9 @@ pub struct Summary {
     pub messages: usize,
     /// How many snapshots were taken.
     pub snapshots: usize,
+    /// Until when events of it are missing, because the log was pruned before they were closed into the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events_missing_until: Option<String>,
     /// Where no end is on record but the client's process is gone: when the run was last heard of.
     #[serde(skip)]
     pub gone: Option<String>,
@@ -61,6 +64,7 @@ impl Summary {
             tasks: tasks.len(),
             messages: timeline.entries.iter().filter(|entry| is_message(entry)).count(),
             snapshots: material.journal.snapshots.len(),
+            events_missing_until: material.missing_until.clone(),
             gone: material.last_sign().filter(|_| material.client_gone).map(str::to_owned),
         }
     }

@@ -87,6 +87,7 @@ mod restore_refused;
 mod restore_traces;
 mod restore_undo;
 mod resumed;
+mod retention;
 mod rules_asked;
 mod rules_of_docs;
 mod runs;

@@ -57,6 +57,7 @@ const CODES = {
   escalated: ["warn", "Let through after blocks"],
   warned: ["warn", "Warned by a gate"],
   "no-end": ["warn", "No end on record"],
+  "events-missing": ["warn", "Events are missing"],
   unreadable: ["bad", "Not readable"],
 };
 const toneOf = (finding) => (CODES[finding.code] || ["warn"])[0];
