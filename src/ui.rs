@@ -9,9 +9,9 @@ pub use progress::Progress;
 
 use crate::error::Error;
 use crate::unicode::{is_invisible, is_joiner};
-use lines::Lines;
+use json::Escaped;
 
-mod lines;
+mod json;
 mod progress;
 
 /// The two streams of a command.
@@ -24,11 +24,9 @@ impl Ui {
         io::BufWriter::new(anstream::AutoStream::auto(io::stdout()))
     }
 
-    /// A writer to stdout for JSON: with nothing escaped but what may pass for the end of a line; on a terminal with all
-    /// that could drive it escaped as JSON does.
+    /// A writer to stdout for JSON, the same in a pipe as on a terminal: what a reader passes on may reach one.
     pub fn json(&self) -> impl Write + use<> {
-        let shown = Shown { out: Lines::new(io::stdout()), escapes: self.is_terminal(), held: Vec::new() };
-        io::BufWriter::with_capacity(64 * 1024, shown)
+        io::BufWriter::with_capacity(64 * 1024, Escaped::new(io::stdout()))
     }
 
     /// Writes text to stdout as it is, in one write, and nothing when it is empty.
@@ -101,54 +99,6 @@ impl Ui {
     }
 }
 
-/// JSON on its way to a terminal.
-struct Shown<W> {
-    out: W,
-    escapes: bool,
-    /// The beginning of a character whose rest is still to come.
-    held: Vec<u8>,
-}
-
-impl<W: Write> Write for Shown<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.escapes {
-            return self.out.write(bytes);
-        }
-        self.held.extend_from_slice(bytes);
-        let whole = match std::str::from_utf8(&self.held) {
-            Ok(_) => self.held.len(),
-            Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            Err(_) => self.held.len(),
-        };
-        let text: Vec<u8> = self.held.drain(..whole).collect();
-        self.out.write_all(escape_json(&String::from_utf8_lossy(&text)).as_bytes())?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
-
-/// Makes JSON safe for a terminal: what [`escape`] would show as an escape becomes one that JSON reads as the same.
-pub fn escape_json(text: &str) -> Cow<'_, str> {
-    let is_unsafe = |c: char| unsafe_to_show(c) && !matches!(c, '\n' | '\r' | '\t');
-    if !text.chars().any(is_unsafe) {
-        return Cow::Borrowed(text);
-    }
-    let mut safe = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if is_unsafe(c) {
-            let units =
-                c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
-            safe.push_str(&units);
-        } else {
-            safe.push(c);
-        }
-    }
-    Cow::Owned(safe)
-}
-
 /// Takes a closed pipe for a reader that has had enough.
 ///
 /// # Errors
@@ -195,20 +145,5 @@ mod tests {
         for c in "\u{61c}\u{200b}\u{2028}\u{2029}\u{2060}\u{2064}\u{e0041}".chars() {
             assert_eq!(escape(&c.to_string()), format!("\\u{{{:x}}}", c as u32));
         }
-    }
-
-    #[test]
-    fn json_on_a_terminal_says_the_same_in_escapes() {
-        let value = serde_json::json!({"text": "a\u{9b}31m\u{7f}\u{202e}\u{e0041} ü 💥"});
-        let text = serde_json::to_string_pretty(&value).unwrap() + "\n";
-        let write = |escapes| {
-            let mut shown = Shown { out: Vec::new(), escapes, held: Vec::new() };
-            text.as_bytes().iter().for_each(|byte| shown.write_all(&[*byte]).unwrap());
-            String::from_utf8(shown.out).unwrap()
-        };
-        assert_eq!(write(false), text);
-        let shown = write(true);
-        assert_eq!(shown, "{\n  \"text\": \"a\\u009b31m\\u007f\\u202e\\udb40\\udc41 ü 💥\"\n}\n");
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
     }
 }

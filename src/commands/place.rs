@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::reading;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::settings::command::{quoted, typed};
@@ -80,7 +81,8 @@ pub fn show(context: &Context, file: &SettingsFile, after: &[u8]) -> Result<()> 
     let changes = diff::unified(&text(file.bytes()), &text(after));
     let path = file.path.display().to_string();
     let path = crate::ui::escape(&path);
-    Ok(context.ui.raw(format!("--- {path}\n+++ {path}\n{changes}").as_bytes())?)
+    // The settings are JSON, and may quote anything.
+    reading::print_lines(context, &format!("--- {path}\n+++ {path}\n{changes}"))
 }
 
 /// Tells of the lines that call us in a way that `install` does not write: they are the user's, and stay as they are.

@@ -95,7 +95,8 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
                 output::save(path, plain.as_bytes(), args.force)?;
             }
             Some(path) => output::save(path, text.as_bytes(), args.force)?,
-            None if matches!(format, Format::Json | Format::Html) => reading::print_lines(context, &text)?,
+            None if format == Format::Json => reading::print_lines(context, &text)?,
+            None if format == Format::Html => context.ui.raw(text.as_bytes())?,
             None => reading::print(context, &text)?,
         }
     }

@@ -108,6 +108,7 @@ mod told;
 mod traces;
 mod trust_gone;
 mod uninstall;
+mod unsafe_text;
 mod veil;
 mod verify;
 mod widths;

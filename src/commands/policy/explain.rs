@@ -214,7 +214,7 @@ fn decide(context: &Context, source: &Source, scene: &Scene, event: Judged<'_>, 
                 format!("{decision}, {}: {}", finding.code, finding.reason)
             }
         };
-        let _ = writeln!(told, "  {name:<24} {}", escape(&said));
+        let _ = writeln!(told, "  {:<24} {}", escape(&name), escape(&said));
     }
     let settings = &source.policy.completion_check;
     let due: Vec<&str> =

@@ -73,7 +73,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         report.summary(&policy.name, against.as_ref().map(|against| against.name.as_str()));
     }
     match args.json {
-        true => context.ui.raw(report.out.as_bytes())?,
+        true => reading::print_lines(context, &report.out)?,
         false => reading::print(context, &report.out)?,
     }
     for case in &cases {
