@@ -36,6 +36,15 @@ impl Call<'_> {
     }
 }
 
+/// Files that could not be kept, although the store works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loss {
+    /// Which, and why.
+    pub what: String,
+    /// How many.
+    pub files: usize,
+}
+
 /// What came of a look.
 #[derive(Debug, Default)]
 pub struct Captured {
@@ -45,8 +54,10 @@ pub struct Captured {
     pub changes: usize,
     /// Whether the team's directory was there before and is no longer.
     pub disappeared: bool,
-    /// What could not be kept, and why.
+    /// What the store could not do.
     pub problems: Vec<String>,
+    /// Files that could not be kept by a store that works, and why.
+    pub losses: Vec<Loss>,
     /// What was kept, or needed no keeping, but was odd.
     pub notes: Vec<String>,
     /// What comes of many writers at once, and costs nothing: half-written files, locks that others kept.
@@ -58,6 +69,7 @@ impl Captured {
     fn after(mut self, former: Captured) -> Captured {
         self.changes += former.changes;
         self.problems.extend(former.problems);
+        self.losses.extend(former.losses);
         self.notes.extend(former.notes);
         self.usual.extend(former.usual);
         self
@@ -194,7 +206,8 @@ impl Archive {
         };
         let changes = snapshot.map_or(0, |snapshot| snapshot.changed.len() + snapshot.gone.len());
         let (disappeared, notes, usual) = (look.disappeared, look.notes, look.usual);
-        Captured { index: Some(look.index), changes, disappeared, problems, notes, usual }
+        let (index, losses) = (Some(look.index), look.losses);
+        Captured { index, changes, disappeared, problems, losses, notes, usual }
     }
 
     /// Writes what a look found: objects are there already, so the manifest comes now and the index last.

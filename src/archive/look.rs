@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
-use super::capture::Call;
+use super::capture::{Call, Loss};
 use super::index::Index;
 use super::run::{RunRecord, run_id};
 use super::scan::{Found, Scan};
@@ -39,6 +39,7 @@ pub(super) struct Look<'a> {
     changed: Vec<Change>,
     gone: Vec<String>,
     pub problems: Vec<String>,
+    pub losses: Vec<Loss>,
     pub notes: Vec<String>,
     pub usual: Vec<String>,
     pub run_changed: bool,
@@ -70,6 +71,7 @@ impl<'a> Look<'a> {
             changed: Vec::new(),
             gone: Vec::new(),
             problems: scan.problems.clone(),
+            losses: Vec::new(),
             notes: Vec::new(),
             usual: Vec::new(),
             run_changed: false,

@@ -9,6 +9,7 @@ mod claims;
 mod ending;
 mod index;
 mod inspect;
+mod large;
 mod look;
 mod maintenance;
 mod notes;
@@ -22,7 +23,7 @@ mod state;
 mod store;
 mod transcripts;
 
-pub use capture::{Call, Captured};
+pub use capture::{Call, Captured, Loss};
 pub use claims::Claims;
 pub use index::{Index, Seat};
 pub use inspect::Stored;

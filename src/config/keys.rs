@@ -114,9 +114,9 @@ pub const KEYS: &[Key] = &[
         "How long a call waits for other calls that are writing. After that its line goes to a segment of its own."),
     key("archive.on-failure", Words(&["warn", "block"]), "\"block\"", Never,
         "What happens to a TeamDelete when the team's state could not be archived before it: \"block\" refuses it, \
-         \"warn\" lets it through and says so."),
+         \"warn\" lets it through and says so. Files that a working store cannot keep block it `max-blocks` times."),
     key("archive.largest-file", Size, "\"32 MiB\"", Never,
-        "A file larger than this is not archived; its size and time are noted instead."),
+        "A file larger than this is archived before a TeamDelete only; else its size and time are noted instead."),
     key("archive.longest-look", Duration, "\"1s\"", Never,
         "After so long a call leaves what it has not archived yet to the next one, so that its event is on record before the client loses its patience. Before a TeamDelete it is six times as long."),
     key("hook.watch", Switch, "true", Never,

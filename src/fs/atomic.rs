@@ -14,25 +14,62 @@ use super::{named, open_private, sync_dir};
 /// # Errors
 /// When the disk refuses; the temporary file is removed then.
 pub fn write_atomic(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
-    let (temporary, mut file) = create_beside(path)?;
-    let written = file
-        .write_all(bytes)
-        .map_err(|error| named(error, "write", &temporary))
-        .and_then(|()| match durable {
-            true => file.sync_all().map_err(|error| named(error, "sync", &temporary)),
-            false => Ok(()),
-        })
-        .and_then(|()| std::fs::rename(&temporary, path).map_err(|error| named(error, "rename to", path)));
-    match written {
-        Ok(()) if durable => match path.parent() {
-            // A bare name lies in the current directory.
-            Some(parent) if parent.as_os_str().is_empty() => sync_dir(Path::new(".")),
-            parent => parent.map_or(Ok(()), sync_dir),
-        },
-        Ok(()) => Ok(()),
-        Err(error) => {
-            let _ = std::fs::remove_file(&temporary);
-            Err(error)
+    let mut draft = Draft::beside(path)?;
+    draft.write(bytes)?;
+    draft.place(path, durable)
+}
+
+/// A file that is written piece by piece, and gets its name when it is complete. It is removed if it never is.
+pub struct Draft {
+    file: File,
+    temporary: PathBuf,
+    is_placed: bool,
+}
+
+impl Draft {
+    /// Creates it in the same directory as `path`.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn beside(path: &Path) -> io::Result<Draft> {
+        let (temporary, file) = create_beside(path)?;
+        Ok(Draft { file, temporary, is_placed: false })
+    }
+
+    /// Writes the next piece.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes).map_err(|error| named(error, "write", &self.temporary))
+    }
+
+    /// Renames it to `path`, on the same file system. With `durable` both the file and the directory are on disk (fsync)
+    /// when this returns.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn place(mut self, path: &Path, durable: bool) -> io::Result<()> {
+        if durable {
+            self.file.sync_all().map_err(|error| named(error, "sync", &self.temporary))?;
+        }
+        std::fs::rename(&self.temporary, path).map_err(|error| named(error, "rename to", path))?;
+        self.is_placed = true;
+        match path.parent() {
+            Some(parent) if durable && parent.as_os_str().is_empty() => {
+                // A bare name lies in the current directory.
+                sync_dir(Path::new("."))
+            }
+            Some(parent) if durable => sync_dir(parent),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.is_placed {
+            let _ = std::fs::remove_file(&self.temporary);
         }
     }
 }

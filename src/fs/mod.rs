@@ -13,7 +13,7 @@ mod sweep;
 mod sync;
 
 pub use append::append_line;
-pub use atomic::{beside, write_atomic};
+pub use atomic::{Draft, beside, write_atomic};
 pub use limits::outlive_limits;
 pub use lock::{Lock, is_obstructed, lock};
 pub use named::named;

@@ -37,6 +37,19 @@ pub struct Memory {
     /// The hash of the project's file when the user was last told that it changed since it was trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,
+    /// The last refusals of a TeamDelete for files that could not be archived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Refused>,
+}
+
+/// How often a TeamDelete was refused with as many files not archived.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Refused {
+    /// How often.
+    pub times: u32,
+    /// How many files.
+    pub files: usize,
 }
 
 impl Memory {
@@ -87,6 +100,9 @@ impl Memory {
         newer(&self.version, &before.version, &mut merged.version);
         newer(&self.run, &before.run, &mut merged.run);
         newer(&self.changed, &before.changed, &mut merged.changed);
+        if self.refused != before.refused {
+            merged.refused = self.refused;
+        }
         if self.teamless != before.teamless {
             merged.teamless = self.teamless;
         }

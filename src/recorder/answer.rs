@@ -1,9 +1,9 @@
 //! What the client is told beside "go on".
 
-use crate::config::{Code, OnFailure};
+use crate::config::Code;
 use crate::event::SafeName;
 use crate::payload::{Kind, Payload};
-use crate::policy::{Reason, escaped};
+use crate::policy::escaped;
 use crate::response::Answer;
 use crate::settings::installed::Installed;
 
@@ -14,34 +14,6 @@ use super::record::{Recorder, Step};
 const LONGEST: usize = 300;
 
 impl Recorder {
-    /// Before a TeamDelete the capture must be complete: what is not kept now is lost.
-    pub(super) fn hold_back(&self, team: Option<&SafeName>, problems: &[String]) -> Answer {
-        let why = problems.join("; ");
-        if self.config.archive.on_failure == OnFailure::Warn {
-            let what = "TeamDelete goes through although the team could not be archived";
-            return Answer::failed(format!("teamkeep: {what}: {why}"));
-        }
-        let team = team.map_or_else(|| "the team".to_owned(), |team| format!("team {:?}", team.as_str()));
-        let (store, config) = (self.paths.store.display(), self.paths.config.display());
-        let all = |what: &str| problems.iter().all(|problem| problem.contains(what));
-        let remedy = if all("there was no time") {
-            "Delete again: each attempt goes on where the last one stopped".to_owned()
-        } else if all("`largest-file`") {
-            format!("Ask the user to raise `largest-file` under [archive] in {config}, then delete again")
-        } else {
-            format!("Ask the user to free space or to mend the permissions of {store}, then delete again")
-        };
-        // The name of a file is anybody's word.
-        let why = escaped(&why, LONGEST);
-        let reason = Reason::default()
-            .then(&format!(
-                "teamkeep holds TeamDelete back: {team} could not be archived, and deleting it now would lose its \
-                 record ({why})."
-            ))
-            .instead(&format!("{remedy}; `on-failure = \"warn\"` under [archive] in {config} turns this off."));
-        Answer::block(Kind::PreToolUse, reason.finish())
-    }
-
     /// At SessionStart the client is asked to report what changes between two hooks.
     pub(super) fn watch(&self, step: &Step, payload: &Payload) -> Option<Answer> {
         let asks = step.kind == Kind::SessionStart && self.config.hook.watch && step.client.is_absolute();

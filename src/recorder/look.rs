@@ -6,7 +6,7 @@ use std::io;
 
 use super::outcome::Outcome;
 use super::record::{Recorder, Step};
-use crate::archive::{Archive, Call, Captured, Index, SessionRecord, SessionRole, Subject};
+use crate::archive::{Archive, Call, Captured, Index, Loss, SessionRecord, SessionRole, Subject};
 use crate::event::{ActorKind, SafeName};
 use crate::identity::{self, Evidence};
 use crate::payload::Kind;
@@ -19,8 +19,10 @@ pub struct Found {
     pub teams: BTreeMap<SafeName, Index>,
     /// Teams whose directory was there at the last look and is no longer.
     pub vanished: Vec<Subject>,
-    /// What could not be kept, by team.
+    /// What the store could not do, by team.
     pub problems: Vec<(Subject, String)>,
+    /// Files that could not be kept, although the store works, by team.
+    pub losses: Vec<(Subject, Loss)>,
     /// Why the session's own team may have been overlooked.
     pub unseen: Vec<String>,
     /// Since when a session that was found in no team is in none.
@@ -34,6 +36,7 @@ pub struct Found {
 impl Found {
     fn take(&mut self, subject: &Subject, captured: Captured) {
         self.problems.extend(captured.problems.into_iter().map(|problem| (subject.clone(), problem)));
+        self.losses.extend(captured.losses.into_iter().map(|loss| (subject.clone(), loss)));
         self.notes.extend(captured.notes);
         self.usual.extend(captured.usual);
         if let (Some(team), Some(index)) = (subject.team(), captured.index) {

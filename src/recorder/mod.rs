@@ -3,6 +3,7 @@
 mod answer;
 mod changed;
 mod conclude;
+mod deletion;
 mod ends;
 mod finish;
 mod judge;

@@ -20,6 +20,8 @@ pub struct Outcome {
     pub warnings: Vec<String>,
     /// Whether something that stood on disk could not be kept.
     pub lost: bool,
+    /// What a TeamDelete that was allowed takes with it. It is on record with the event.
+    pub lost_with_team: Option<String>,
 }
 
 impl Outcome {

@@ -102,9 +102,10 @@ impl Recorder {
         let mut found = self.look(&step, &evidence, &archive);
         let mut voice = self.listen(&step, &evidence, &archive, &found);
         self.follow_list(&step, &archive, voice.own.as_ref(), &mut found, &mut outcome);
-        outcome.answer = self.answer(&step, &payload, &found, &voice.resolved);
-        outcome.lost = !found.problems.is_empty();
+        outcome.answer = self.answer(&step, &payload, &found, &mut voice, &mut outcome);
+        outcome.lost = !(found.problems.is_empty() && found.losses.is_empty());
         outcome.notes.extend(found.problems.iter().map(|(_, problem)| problem.clone()));
+        outcome.notes.extend(found.losses.iter().map(|(_, loss)| loss.what.clone()));
         outcome.notes.extend(found.notes.iter().cloned());
         outcome.usual.extend(found.usual.iter().cloned());
         if payload.cut {
@@ -172,24 +173,20 @@ impl Recorder {
         Voice { resolved, actor, memory, own, run }
     }
 
-    fn answer(&self, step: &Step, payload: &Payload, found: &Found, resolved: &Resolved) -> Answer {
+    fn answer(
+        &self,
+        step: &Step,
+        payload: &Payload,
+        found: &Found,
+        voice: &mut Voice,
+        outcome: &mut Outcome,
+    ) -> Answer {
         if let Some(malformed) = &payload.malformed {
             let what = "the payload on stdin is no JSON object";
             return Answer::failed(format!("teamkeep: {what} ({}); it was recorded as it is", malformed.0));
         }
-        // Another team's trouble holds nothing back, as long as it is known which team is meant.
-        let meant = |subject: &Subject| resolved.team.is_none() || subject.team() == resolved.team.as_ref();
-        let problems = found.problems.iter().filter(|(subject, _)| step.deletes && meant(subject));
-        let mut problems: Vec<String> = problems.map(|(_, problem)| problem.clone()).collect();
-        let is_there =
-            resolved.team.as_ref().and_then(|team| found.teams.get(team)).is_some_and(|i| i.present);
-        if step.deletes && !is_there {
-            problems.extend(found.unseen.iter().cloned());
-        }
-        if !problems.is_empty() {
-            return self.hold_back(resolved.team.as_ref(), &problems);
-        }
-        self.watch(step, payload).unwrap_or_default()
+        let held = self.before_delete(step, found, voice, outcome);
+        held.or_else(|| self.watch(step, payload)).unwrap_or_default()
     }
 
     fn append(
@@ -203,6 +200,8 @@ impl Recorder {
     ) {
         let warning = odd(payload, asked);
         outcome.warnings.extend(warning.clone());
+        let warning =
+            [warning, outcome.lost_with_team.clone()].into_iter().flatten().reduce(|a, b| a + "; " + &b);
         let veiled = self.is_veiled().then(|| veil::payload(&payload.raw, payload.malformed.is_some()));
         let event = Event {
             v: 1,

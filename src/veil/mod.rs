@@ -17,7 +17,12 @@ use walk::{Place, walk};
 
 /// What stands for a text: its size in bytes and its BLAKE3 hash.
 pub fn stand_in(text: &[u8]) -> String {
-    format!("[text: {} bytes, blake3 {}]", text.len(), blake3::hash(text).to_hex())
+    stand_in_for(text.len() as u64, &blake3::hash(text).to_hex())
+}
+
+/// What stands for a text of which size and BLAKE3 hash are known.
+pub fn stand_in_for(size: u64, hash: &str) -> String {
+    format!("[text: {size} bytes, blake3 {hash}]")
 }
 
 /// The size of the text that a stand-in stands for; `None` for what is none.

@@ -220,16 +220,71 @@ fn a_team_whose_name_is_no_file_name_for_us_is_told_and_not_deleted() {
 }
 
 #[test]
-fn a_file_over_the_bound_holds_a_team_delete_back_and_the_reason_says_what_helps() {
+fn a_file_over_the_bound_is_archived_before_a_team_delete() {
     let stage = Stage::new();
     stage.configure("[archive]\nlargest-file = \"1 KiB\"\n");
     let lead = team(&stage);
-    lead.inbox("alice", json!([{"text": "x".repeat(2_000)}]));
-    lead.start("startup");
-    let said = delete(&stage, &lead, stage.keep("").to_str().unwrap());
-    assert_eq!(said.code, Some(2));
-    assert!(said.err.contains("Ask the user to raise `largest-file` under [archive] in "), "{}", said.err);
-    assert!(!said.err.contains("free space"), "{}", said.err);
+    let text = "x".repeat(2_000);
+    lead.inbox("alice", json!([{"from": "team-lead", "text": text, "timestamp": stage.last()}]));
+    let start = lead.payload("SessionStart", json!({"source": "startup"})).to_string();
+    let said = stage.feed("session-start", start.as_bytes(), &[]);
+    assert!(stage.diagnostics().contains("`largest-file`"), "any other call leaves it: {said:?}");
+    assert_eq!(stage.show(&["parser-team"])["inboxes"]["alice"], Value::Null);
+    for _ in 0..2 {
+        let said = stage.feed("pre-tool-use", call(&lead).as_bytes(), &[]);
+        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
+    }
+    lead.erase();
+    assert_eq!(stage.show(&["parser-team"])["inboxes"]["alice"][0]["text"], text.as_str());
+    assert!(stage.told(&["verify"]).contains("whole"), "{}", stage.told(&["verify"]));
+}
+
+#[test]
+fn of_a_file_over_the_bound_only_size_and_hash_are_kept_where_no_text_is() {
+    let stage = Stage::new();
+    stage.configure("[archive]\nlargest-file = \"1 KiB\"\n[privacy]\nrecord = \"metadata\"\n");
+    let lead = team(&stage);
+    lead.inbox("alice", json!([{"text": "secret".repeat(500)}]));
+    let size = std::fs::read(stage.client("teams/parser-team/inboxes/alice.json")).unwrap().len();
+    let said = stage.feed("pre-tool-use", call(&lead).as_bytes(), &[]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let objects = below(&stage.keep("archive/objects"));
+    let texts =
+        objects.iter().filter(|path| path.is_file()).map(|path| std::fs::read_to_string(path).unwrap());
+    let texts = texts.collect::<Vec<_>>().concat();
+    assert!(!texts.contains("secret") && texts.contains(&format!("[text: {size} bytes, blake3 ")), "{texts}");
+}
+
+#[test]
+fn files_that_cannot_be_archived_block_a_team_delete_a_bounded_number_of_times() {
+    let stage = Stage::new();
+    stage.configure("");
+    let lead = team(&stage);
+    // No object can be as large.
+    let inbox = |name: &str| stage.client(&format!("teams/parser-team/inboxes/{name}.json"));
+    for name in ["alice", "bob"] {
+        std::fs::File::create(inbox(name)).unwrap().set_len(3 << 30).unwrap();
+    }
+    for time in 1..=3 {
+        let said = stage.feed("pre-tool-use", call(&lead).as_bytes(), &[]);
+        assert_eq!(said.code, Some(2), "{time}: {said:?}");
+        assert!(
+            said.err.contains("Ask the user to raise `largest-file` under [archive] in "),
+            "{}",
+            said.err
+        );
+    }
+    std::fs::remove_file(inbox("bob")).unwrap();
+    for time in 1..=3 {
+        let said = stage.feed("pre-tool-use", call(&lead).as_bytes(), &[]);
+        assert_eq!(said.code, Some(2), "one file less is counted from the start, {time}: {said:?}");
+    }
+    let said = stage.feed("pre-tool-use", call(&lead).as_bytes(), &[]);
+    assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
+    assert!(said.err.contains("TeamDelete is allowed after 3 refusals"), "{}", said.err);
+    assert!(said.err.contains("inboxes/alice.json"), "{}", said.err);
+    let warning = stage.log().last().unwrap()["warning"].clone();
+    assert!(warning.as_str().unwrap().contains("alice.json is larger than 2 GiB"), "{warning}");
 }
 
 #[test]

@@ -6,11 +6,15 @@ use std::path::Path;
 
 use super::Look;
 use super::content::Content;
+use crate::archive::capture::Loss;
 use crate::archive::index::Seen;
+use crate::archive::large;
 use crate::archive::object::Care;
 use crate::archive::scan::Found;
 use crate::archive::snapshot::Change;
 use crate::archive::store::Subject;
+use crate::clock;
+use crate::fs::Stamp;
 use crate::veil;
 
 /// A file that changed so shortly before it was read may change again without a new stamp: the kernel's clock
@@ -56,8 +60,10 @@ impl Look<'_> {
         if left > 0 {
             let what =
                 format!("there was no time for {left} files of {}; the next call goes on", subject.name());
-            let told = if self.call.durable { &mut self.problems } else { &mut self.usual };
-            told.push(what);
+            match self.call.durable {
+                true => self.losses.push(Loss { what, files: left }),
+                false => self.usual.push(what),
+            }
         }
     }
 
@@ -84,28 +90,11 @@ impl Look<'_> {
                     Ok(object) => object,
                     Err(error) => return self.problems.push(format!("cannot keep {path}: {error}")),
                 };
-                let new = self.known(path) != Some(object.as_str());
-                if new {
-                    self.changed.push(Change {
-                        path: path.to_owned(),
-                        object: Some(object.clone()),
-                        size: stamp.size,
-                        torn,
-                        skipped: None,
-                    });
-                }
-                if torn && new {
-                    self.usual
-                        .push(format!("{path} was no whole JSON when it was read; it is kept as it was"));
-                }
-                // What is torn is tried again by the next look, and then believed.
-                let fresh = read_at.saturating_sub(stamp.changed) < FRESH || (torn && new);
-                let whole = before.filter(|_| torn).and_then(Seen::content).map(str::to_owned);
-                let whole = whole.filter(|whole| *whole != object);
-                let seen =
-                    Seen { whole, synced: care != Care::Usual, ..Seen::new(&stamp, Some(object), fresh) };
-                self.index.files.insert(path.to_owned(), seen);
-                self.index_changed = true;
+                self.note_kept(path, object, &stamp, torn, read_at, care != Care::Usual);
+            }
+            // What the next calls do not keep is lost with the team.
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge && self.call.durable => {
+                self.keep_large(client, path);
             }
             // It went while we looked: what it said last was kept, or it was never there at a call's moment.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -117,18 +106,77 @@ impl Look<'_> {
         }
     }
 
+    /// Notes which content is kept of a file.
+    fn note_kept(
+        &mut self,
+        path: &str,
+        object: String,
+        stamp: &Stamp,
+        torn: bool,
+        read_at: i64,
+        synced: bool,
+    ) {
+        let new = self.known(path) != Some(object.as_str());
+        if new {
+            self.changed.push(Change {
+                path: path.to_owned(),
+                object: Some(object.clone()),
+                size: stamp.size,
+                torn,
+                skipped: None,
+            });
+        }
+        if torn && new {
+            self.usual.push(format!("{path} was no whole JSON when it was read; it is kept as it was"));
+        }
+        // What is torn is tried again by the next look, and then believed.
+        let fresh = read_at.saturating_sub(stamp.changed) < FRESH || (torn && new);
+        let before = self.index.files.get(path).filter(|_| torn);
+        let whole = before.and_then(Seen::content).filter(|whole| *whole != object).map(str::to_owned);
+        let seen = Seen { whole, synced, ..Seen::new(stamp, Some(object), fresh) };
+        self.index.files.insert(path.to_owned(), seen);
+        self.index_changed = true;
+    }
+
+    /// Copies a file that is larger than `largest-file`: the team is about to be deleted.
+    fn keep_large(&mut self, client: &Path, path: &str) {
+        let read_at = clock::file_time();
+        let from = client.join(&*self.scan.place(path));
+        let objects = &self.archive.objects;
+        let kept = match self.archive.veiled {
+            true => large::measure(&from, self.call.until).and_then(|copied| {
+                let text = veil::stand_in_for(copied.size, &copied.hash);
+                let object =
+                    objects.put(serde_json::Value::from(text).to_string().as_bytes(), Care::Durable)?;
+                Ok((object, copied))
+            }),
+            false => objects.copy(&from, self.call.until).map(|copied| (copied.hash.clone(), copied)),
+        };
+        match kept {
+            Ok((object, copied)) => {
+                self.note_kept(path, object, &copied.stamp, !copied.steady, read_at, true);
+            }
+            Err(error) => self.skip(path, &error),
+        }
+    }
+
     /// Notes that a file is there that could not be read. It is tried again when its stamp changes, and at the next
     /// look where the disk was what failed.
     fn skip(&mut self, path: &str, error: &io::Error) {
         let bound = match error.kind() {
             io::ErrorKind::FileTooLarge => "; `largest-file` under [archive] sets this",
+            io::ErrorKind::TimedOut => "; `longest-look` under [archive] sets this",
             _ => "",
         };
-        self.problems.push(format!("cannot keep {path}: {error}{bound}"));
+        self.losses.push(Loss { what: format!("cannot keep {path}: {error}{bound}"), files: 1 });
         let Some(found) = self.scan.found.get(path) else { return };
         if matches!(
             error.kind(),
-            io::ErrorKind::PermissionDenied | io::ErrorKind::FileTooLarge | io::ErrorKind::InvalidInput
+            io::ErrorKind::PermissionDenied
+                | io::ErrorKind::FileTooLarge
+                | io::ErrorKind::InvalidInput
+                | io::ErrorKind::TimedOut
+                | io::ErrorKind::StorageFull
         ) {
             let skipped = Some(error.to_string());
             let known = self.index.files.insert(path.to_owned(), Seen::new(found.stamp(), None, false));

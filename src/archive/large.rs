@@ -1,0 +1,147 @@
+//! Files that are too large to be read at once: they are hashed and copied piece by piece.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::time::Instant;
+
+use super::object::Objects;
+use crate::fs::{self, Draft, Stamp};
+
+/// Bytes of a piece.
+const PIECE: usize = 1 << 18;
+
+/// The largest file that is copied: no larger object can be read again.
+const LARGEST: u64 = 2 << 30;
+
+/// Bytes of disk space that a copy leaves free: the session that is recorded needs some, too.
+const LEFT_FREE: u64 = 64 << 20;
+
+/// A file that was read to its end.
+#[derive(Debug)]
+pub(super) struct Copied {
+    /// The hash of its content.
+    pub hash: String,
+    /// How many bytes there were.
+    pub size: u64,
+    /// Size and times before the first byte was read.
+    pub stamp: Stamp,
+    /// Whether they were the same after the last byte.
+    pub steady: bool,
+}
+
+impl Objects {
+    /// Keeps what a file says, and brings it to the disk (fsync).
+    ///
+    /// # Errors
+    /// `TimedOut` when it takes longer than `until`, `StorageFull` when the disk has no room for it, `FileTooLarge` when
+    /// no object may be so large, else as reading and writing do.
+    pub(super) fn copy(&self, from: &Path, until: Option<Instant>) -> io::Result<Copied> {
+        let file = open(from)?;
+        let mut draft = Draft::beside(&self.root().join("large"))?;
+        check_room(&file, self.root())?;
+        let copied = read(&file, from, until, |piece| draft.write(piece))?;
+        let path = self.path(&copied.hash).ok_or(io::ErrorKind::InvalidInput)?;
+        if let Some(dir) = path.parent() {
+            fs::private_dir(dir)?;
+        }
+        draft.place(&path, true)?;
+        Ok(copied)
+    }
+}
+
+/// Reads a file to its end for its hash and size only.
+///
+/// # Errors
+/// As [`Objects::copy`], but for the room on the disk.
+pub(super) fn measure(from: &Path, until: Option<Instant>) -> io::Result<Copied> {
+    read(&open(from)?, from, until, |_| Ok(()))
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let file = fs::open_regular(path)?;
+    check_size(path, file.metadata()?.len())?;
+    Ok(file)
+}
+
+fn check_size(path: &Path, size: u64) -> io::Result<()> {
+    if size > LARGEST {
+        let what = format!("{} is larger than 2 GiB", path.display());
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+    }
+    Ok(())
+}
+
+fn read(
+    mut file: &File,
+    path: &Path,
+    until: Option<Instant>,
+    mut take: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<Copied> {
+    let stamp = |file: &File| file.metadata().map(|metadata| Stamp::of(&metadata));
+    let before = stamp(file)?;
+    let (mut hasher, mut piece, mut size) = (blake3::Hasher::new(), vec![0; PIECE], 0u64);
+    loop {
+        let count = match file.read(&mut piece) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(fs::named(error, "read", path)),
+        };
+        let bytes = piece.get(..count).unwrap_or_default();
+        size += bytes.len() as u64;
+        check_size(path, size)?;
+        if until.is_some_and(|until| Instant::now() >= until) {
+            let what = format!("{} cannot be read to its end in time", path.display());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, what));
+        }
+        hasher.update(bytes);
+        take(bytes)?;
+    }
+    let steady = before == stamp(file)? && size == before.size;
+    Ok(Copied { hash: hasher.finalize().to_hex().to_string(), size, stamp: before, steady })
+}
+
+fn check_room(file: &File, root: &Path) -> io::Result<()> {
+    let size = file.metadata()?.len();
+    let disk = rustix::fs::statvfs(root)?;
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    if size.saturating_add(LEFT_FREE) > free {
+        let what = format!("a copy needs {size} bytes of disk space, and {free} are free");
+        return Err(io::Error::new(io::ErrorKind::StorageFull, what));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::object::Care;
+
+    #[test]
+    fn a_copy_is_the_object_that_reading_it_whole_gives() {
+        let dir = tempfile::tempdir().unwrap();
+        let objects = Objects::new(dir.path().join("objects"));
+        let from = dir.path().join("inbox.json");
+        let text = b"0123456789".repeat(PIECE / 4);
+        std::fs::write(&from, &text).unwrap();
+        let copied = objects.copy(&from, None).unwrap();
+        assert!(copied.steady && copied.size == text.len() as u64);
+        assert_eq!(objects.get(&copied.hash).unwrap(), text);
+        assert_eq!(copied.hash, objects.put(&text, Care::Compared).unwrap());
+        assert_eq!(measure(&from, None).unwrap().hash, copied.hash);
+    }
+
+    #[test]
+    fn a_copy_that_ends_early_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let objects = Objects::new(dir.path().join("objects"));
+        let from = dir.path().join("inbox.json");
+        std::fs::write(&from, "[]").unwrap();
+        let late = objects.copy(&from, Some(Instant::now())).unwrap_err();
+        assert_eq!(late.kind(), io::ErrorKind::TimedOut);
+        File::options().write(true).open(&from).unwrap().set_len(LARGEST + 1).unwrap();
+        assert_eq!(objects.copy(&from, None).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(std::fs::read_dir(objects.root()).unwrap().count(), 0);
+    }
+}

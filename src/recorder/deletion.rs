@@ -1,0 +1,89 @@
+//! Whether a TeamDelete may run: what is not archived by then is lost.
+
+use super::look::Found;
+use super::outcome::Outcome;
+use super::record::{Recorder, Step, Voice};
+use crate::archive::{Loss, Subject};
+use crate::config::OnFailure;
+use crate::identity::Refused;
+use crate::payload::Kind;
+use crate::policy::{Reason, escaped};
+use crate::response::Answer;
+
+/// Characters of the causes that a reason quotes.
+const LONGEST: usize = 300;
+
+impl Recorder {
+    /// Blocks a TeamDelete for what could not be archived. Where the store itself fails it stays blocked: the loss could
+    /// not even be recorded. Files that a working store cannot keep block it `max-blocks` times, counted from the last
+    /// time that fewer of them were left: nobody may be able to change them.
+    pub(super) fn before_delete(
+        &self,
+        step: &Step,
+        found: &Found,
+        voice: &mut Voice,
+        outcome: &mut Outcome,
+    ) -> Option<Answer> {
+        if !step.deletes {
+            return None;
+        }
+        let team = voice.resolved.team.as_ref();
+        // Another team's trouble holds nothing back, as long as it is known which team is meant.
+        let meant = |subject: &Subject| team.is_none() || subject.team() == team;
+        let problems = found.problems.iter().filter(|(subject, _)| meant(subject));
+        let mut problems: Vec<&str> = problems.map(|(_, problem)| problem.as_str()).collect();
+        if !team.and_then(|team| found.teams.get(team)).is_some_and(|index| index.present) {
+            problems.extend(found.unseen.iter().map(String::as_str));
+        }
+        let losses = || found.losses.iter().filter(|(subject, _)| meant(subject)).map(|(_, loss)| loss);
+        let store_works = problems.is_empty();
+        problems.extend(losses().map(|loss| loss.what.as_str()));
+        if problems.is_empty() {
+            voice.memory.refused = None;
+            return None;
+        }
+        let why = problems.join("; ");
+        if self.config.archive.on_failure == OnFailure::Warn {
+            let what = "TeamDelete goes through although the team could not be archived";
+            return Some(Answer::failed(format!("teamkeep: {what}: {why}")));
+        }
+        if store_works {
+            let files = losses().map(|loss: &Loss| loss.files).sum();
+            let before = step.before.refused.filter(|before| before.files <= files);
+            let times = before.map_or(0, |before| before.times);
+            if times >= self.config.policy.max_blocks {
+                let lost = format!(
+                    "TeamDelete is allowed after {times} refusals, although not everything was archived: {why}"
+                );
+                let answer = Answer::failed(format!("teamkeep: {lost}"));
+                outcome.lost_with_team = Some(lost);
+                return Some(answer);
+            }
+            voice.memory.refused = Some(Refused { times: times + 1, files });
+        }
+        let team = team.map_or_else(|| "the team".to_owned(), |team| format!("team {:?}", team.as_str()));
+        Some(self.hold_back(&team, &problems, &why))
+    }
+
+    fn hold_back(&self, team: &str, problems: &[&str], why: &str) -> Answer {
+        let (store, config) = (self.paths.store.display(), self.paths.config.display());
+        let all = |what: &str| problems.iter().all(|problem| problem.contains(what));
+        let raised = ["largest-file", "longest-look"].into_iter().find(|key| all(&format!("`{key}`")));
+        let remedy = if all("there was no time") {
+            "Delete again: each attempt goes on where the last one stopped".to_owned()
+        } else if let Some(key) = raised {
+            format!("Ask the user to raise `{key}` under [archive] in {config}, then delete again")
+        } else {
+            format!("Ask the user to free space or to mend the permissions of {store}, then delete again")
+        };
+        // The name of a file is anybody's word.
+        let why = escaped(why, LONGEST);
+        let reason = Reason::default()
+            .then(&format!(
+                "teamkeep holds TeamDelete back: {team} could not be archived, and deleting it now would lose its \
+                 record ({why})."
+            ))
+            .instead(&format!("{remedy}; `on-failure = \"warn\"` under [archive] in {config} turns this off."));
+        Answer::block(Kind::PreToolUse, reason.finish())
+    }
+}
