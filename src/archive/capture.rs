@@ -281,6 +281,7 @@ fn directories<'a>(subject: &'a Subject, index: Option<&Index>) -> Directories<'
     Directories {
         team: subject.team(),
         mail: index.and_then(|index| SafeName::new(index.mail_dir.as_deref()?)),
+        named: index.map(|index| index.lists.all().filter_map(SafeName::new).collect()).unwrap_or_default(),
         tasks: std::iter::once(first).chain(more.iter().filter_map(|name| SafeName::new(name))).collect(),
     }
 }

@@ -197,12 +197,16 @@ impl Index {
         !new.is_empty()
     }
 
-    /// Takes over which task list a session names. Returns whether it is one that was not scanned until now.
-    pub fn learn_list(&mut self, session: &str, list: Option<&str>) -> bool {
+    /// Takes over which task list a session names.
+    pub fn learn_list(&mut self, session: &str, list: Option<&str>) {
         self.lists.note(session, list);
         let new = list.filter(|list| !self.more_tasks.iter().any(|known| known == list));
         self.more_tasks.extend(new.map(str::to_owned));
-        new.is_some()
+    }
+
+    /// The list that the lead's session names.
+    pub fn list_of_lead(&self) -> Option<&str> {
+        self.lists.of(self.lead_session.as_deref()?)
     }
 
     /// The task lists that count for the team now, as `session` calls their tasks; without a session, as its lead does.

@@ -5,6 +5,7 @@ use super::look::Look;
 use super::run::RunRecord;
 use super::store::{Archive, Subject};
 use crate::clock;
+use crate::team::is_of;
 
 impl Archive {
     /// What a run is, when its record is missing or damaged. What is left of that stays beside it.
@@ -52,7 +53,10 @@ impl Look<'_> {
                     self.index.more_tasks.push(list.to_owned());
                 }
             } else if let Some((dir, _)) = beside.and_then(|path| path.split_once('/')) {
-                self.index.mail_dir = Some(dir.to_owned());
+                // Those of a task list that a session names are scanned again when it names it again.
+                if is_of(dir, subject.name().as_str()) {
+                    self.index.mail_dir = Some(dir.to_owned());
+                }
             } else if state.gone_at.is_none() {
                 // No stamp: whatever is there now is read again.
                 self.index.files.insert(

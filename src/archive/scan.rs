@@ -42,7 +42,7 @@ pub struct Scan {
 
 /// What is kept of a task list beside its tasks: the highest number that was given, and, after `/clear`, whose list
 /// the session goes on with.
-const KEPT_BESIDE: [&str; 2] = [".highwatermark", ".session-list"];
+const KEPT_BESIDE: [&str; 2] = [team::HIGHEST_NUMBER, ".session-list"];
 
 /// The directories that a run's files lie in, by name.
 #[derive(Debug)]
@@ -51,6 +51,8 @@ pub struct Directories<'a> {
     pub team: Option<&'a SafeName>,
     /// Another one there, which its inboxes lie in.
     pub mail: Option<SafeName>,
+    /// The task lists that sessions name: before 2.1.178 notices lie in inboxes below `teams/` under such a name.
+    pub named: Vec<SafeName>,
     /// The task lists, below `tasks/`.
     pub tasks: Vec<SafeName>,
 }
@@ -105,6 +107,13 @@ impl Scan {
     fn beside(&mut self, client: &Path, directories: &Directories<'_>) {
         if let Some(mail) = &directories.mail {
             self.inboxes(client, &format!("teams/{mail}"));
+        }
+        for list in &directories.named {
+            let root = format!("teams/{list}");
+            // Those of a team with that name are its own.
+            if client.join(&root).join("config.json").symlink_metadata().is_err() {
+                self.inboxes(client, &root);
+            }
         }
         for dir in &directories.tasks {
             let root = format!("tasks/{dir}");

@@ -51,6 +51,7 @@ codes! {
     LastEvent "last-event" "When the last event was recorded, and that the client was not used since without one.",
     NewestRun "newest-run" "The newest run on record is whole, as `teamkeep verify` sees it.",
     OwnFailures "own-failures" "Hook calls had nothing to complain of in the last 24 hours.",
+    TaskLists "task-lists" "Every task that a running team works on is in a task list that the hooks know; where it is not, no gate sees the work there.",
     StaleTeams "stale-teams" "No team directory is left of a client that is gone. It is told, and never deleted.",
 }
 

@@ -3,8 +3,8 @@
 use super::facts::Facts;
 use super::finding::{Finding, Health};
 use super::{
-    answer, client, enabled, events, hooks, matcher, policy, program, record, store, switches, teams, twice,
-    versions,
+    answer, client, enabled, events, hooks, lists, matcher, policy, program, record, store, switches, teams,
+    twice, versions,
 };
 use crate::config::Problem;
 use crate::error::Result;
@@ -40,6 +40,7 @@ pub fn examine(facts: &Facts<'_>, misnamed: Option<&Problem>) -> Result<Health> 
     findings.push(record::last_event(facts));
     findings.push(record::newest_run(facts));
     findings.push(record::failures(facts));
+    findings.push(lists::check(facts));
     findings.push(teams::check(facts));
     Ok(Health { findings })
 }

@@ -12,6 +12,7 @@ mod examine;
 mod facts;
 mod finding;
 mod hooks;
+mod lists;
 mod matcher;
 pub mod mend;
 mod plugin;

@@ -8,4 +8,4 @@ mod tool;
 pub use kind::{JUDGED, KNOWN, Kind};
 pub use parse::{Malformed, Payload, parse};
 pub use read::{Input, read};
-pub use tool::{Message, MessageKind, Spawn, TaskUpdate};
+pub use tool::{Message, MessageKind, Spawn, TaskUpdate, shown_task};

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Payload;
+use super::{Kind, Payload};
 
 /// What kind of message a SendMessage call sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,6 +139,22 @@ impl TaskUpdate {
             change: change.and_then(|change| Some((text(change, "from")?, text(change, "to")?))),
             success: response.get("success").and_then(Value::as_bool),
         })
+    }
+}
+
+/// The task that an event shows to exist now: one that was made, or that a tool changed.
+pub fn shown_task(kind: Kind, payload: &Payload) -> Option<String> {
+    match (kind, payload.tool()) {
+        (Kind::TaskCreated, _) => payload.text("task_id").map(str::to_owned),
+        (Kind::PostToolUse, Some("TaskCreate")) => {
+            payload.tool_response().pointer("/task/id").and_then(Value::as_str).map(str::to_owned)
+        }
+        (Kind::PostToolUse, Some("TaskUpdate")) => {
+            let update = TaskUpdate::of(payload.tool_input(), payload.tool_response())?;
+            let exists = update.success == Some(true) && update.status.as_deref() != Some("deleted");
+            exists.then_some(update.task)
+        }
+        _ => None,
     }
 }
 

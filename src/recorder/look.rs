@@ -1,10 +1,8 @@
 //! Which files a call looks at, and what it finds there.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
-use super::outcome::Outcome;
 use super::record::{Recorder, Step};
 use crate::archive::{Archive, Call, Captured, Index, Loss, SessionRecord, SessionRole, Subject};
 use crate::event::{ActorKind, SafeName};
@@ -34,7 +32,7 @@ pub struct Found {
 }
 
 impl Found {
-    fn take(&mut self, subject: &Subject, captured: Captured) {
+    pub(super) fn take(&mut self, subject: &Subject, captured: Captured) {
         self.problems.extend(captured.problems.into_iter().map(|problem| (subject.clone(), problem)));
         self.losses.extend(captured.losses.into_iter().map(|loss| (subject.clone(), loss)));
         self.notes.extend(captured.notes);
@@ -93,39 +91,6 @@ impl Recorder {
             None => archive.begin(&subject, &call).ok()?,
         };
         Some((subject, index.run))
-    }
-
-    /// Takes over which task list the session names, and scans a new one at once: at the next call something of it may be
-    /// gone already.
-    pub(super) fn follow_list(
-        &self,
-        step: &Step,
-        archive: &Archive,
-        own: Option<&Subject>,
-        found: &mut Found,
-        outcome: &mut Outcome,
-    ) {
-        let (Some(own), Some(session)) = (own, &step.session) else { return };
-        let list = step.list.as_ref().filter(|list| *list != own.name()).map(SafeName::as_str);
-        let known = match own.team() {
-            Some(team) => found.teams.get(team).map(Cow::Borrowed),
-            None => list.and_then(|_| archive.index(own)).map(Cow::Owned),
-        };
-        if known.is_none_or(|known| known.lists.knows(session.as_str(), list)) {
-            return;
-        }
-        let mut is_new = false;
-        let amended = archive.amend(own, |index, _| {
-            is_new = index.learn_list(session.as_str(), list);
-            true
-        });
-        outcome.note("note the task list of the session", amended);
-        let call = Call { at: step.at, event: &step.id, durable: step.deletes, until: step.until };
-        if is_new {
-            found.take(own, archive.capture(own, &step.client, &call));
-        } else if let (Some(team), Some(index)) = (own.team(), archive.index(own)) {
-            found.teams.insert(team.clone(), index);
-        }
     }
 
     /// Notes the session's part in a run.

@@ -8,6 +8,7 @@ mod ends;
 mod finish;
 mod judge;
 mod learn;
+mod lists;
 mod look;
 mod outcome;
 mod record;

@@ -102,6 +102,7 @@ impl Recorder {
         let mut found = self.look(&step, &evidence, &archive);
         let mut voice = self.listen(&step, &evidence, &archive, &found);
         self.follow_list(&step, &archive, voice.own.as_ref(), &mut found, &mut outcome);
+        self.notice_missing(&step, &payload, &archive, voice.own.as_ref(), &mut found, &mut outcome);
         outcome.answer = self.answer(&step, &payload, &found, &mut voice, &mut outcome);
         outcome.lost = !(found.problems.is_empty() && found.losses.is_empty());
         outcome.notes.extend(found.problems.iter().map(|(_, problem)| problem.clone()));

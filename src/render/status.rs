@@ -53,6 +53,9 @@ pub fn brief(brief: Option<&Brief>) -> String {
     if brief.tasks > 0 {
         parts.push(format!("{}/{} tasks", brief.done, brief.tasks));
     }
+    if brief.blind {
+        parts.push("task list unknown".to_owned());
+    }
     if brief.unread > 0 {
         parts.push(format!("{} unread", brief.unread));
     }
@@ -155,6 +158,12 @@ impl Page {
                 (voice(owner), owner, 8),
                 (plain, &task.subject, 0),
             ]));
+        }
+        if let Some(task) = team.missing_tasks.first() {
+            let what = format!(
+                "  task list unknown: task {task} is in no list that the hooks name; gates do not see its work"
+            );
+            lines.push(self.line(&[(AnsiColor::Yellow.on_default(), &what, 0)]));
         }
         let policy = [(team.blocks, "block"), (team.warnings, "warning")];
         let mut policy: Vec<String> = policy

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::archive::Archive;
 use crate::fs::read_regular;
 use crate::json;
 use crate::process::is_gone;
@@ -13,7 +14,7 @@ use crate::team::{TeamConfig, is_uuid, mailbox};
 const LARGEST: u64 = 16 << 20;
 
 /// Who holds a list, as far as the client's files tell: the lead that its team names, or a running session that would
-/// use it. A client that was given the list by `CLAUDE_CODE_TASK_LIST_ID` notes that nowhere, and is not found.
+/// use it. A client that was given the list by `CLAUDE_CODE_TASK_LIST_ID` notes that nowhere: [`user`] finds it.
 pub fn holder(client: &Path, list: &str) -> Option<String> {
     let sessions = running(client);
     let own = |session: &Running| {
@@ -40,6 +41,20 @@ pub fn holder(client: &Path, list: &str) -> Option<String> {
     // A client before 2.1.328 names no process in the team, but 2.1.177 notes each session that runs.
     let known = client.join("sessions").is_dir() && is_uuid(&lead);
     (!known).then(|| "its team is there, and nothing tells whether its client runs".to_owned())
+}
+
+/// The session of a run on record that uses a list by `CLAUDE_CODE_TASK_LIST_ID`, and is not known to have ended.
+pub fn user(archive: &Archive, list: &str) -> Option<String> {
+    archive.open_subjects().into_iter().find_map(|subject| {
+        let index = archive.index(&subject).filter(|index| !index.ended)?;
+        let session = index.lists.session_of(list)?;
+        let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
+        match index.lead_pid {
+            Some(pid) if is_gone(pid, space, start) => None,
+            Some(pid) => Some(format!("session {session} uses it (process {pid})")),
+            None => Some(format!("session {session} uses it, and nothing tells whether its client runs")),
+        }
+    })
 }
 
 /// A session whose process is not gone for certain.

@@ -27,7 +27,7 @@ pub use board::Board;
 pub use files::{FilePlan, Planned, Unwritten};
 pub use folder::Folder;
 pub use guard::Guard;
-pub use holder::holder;
+pub use holder::{holder, user};
 pub use list::List;
 pub use plan::{Dropped, LeftOut, Options, Plan, Put, plan};
 pub use records::{Record, Records, Written};

@@ -42,6 +42,8 @@ pub struct Brief {
     pub blocks: usize,
     /// How often it let something through after that.
     pub escalations: usize,
+    /// Whether tasks are in a list that teamkeep does not know.
+    pub blind: bool,
     /// Whether a gate is paused for the team.
     pub paused: bool,
 }
@@ -72,6 +74,7 @@ impl Brief {
             unread: unread(&state).values().sum(),
             blocks,
             escalations,
+            blind: !state.missing.is_empty(),
             paused: overrides.pauses.iter().any(|pause| {
                 pause.is_in_force(now) && pause.team.as_deref().is_none_or(|paused| paused == team)
             }),

@@ -33,6 +33,9 @@ pub struct TeamStatus {
     pub blocks: usize,
     /// How often it let something through because it had held it back often enough.
     pub escalations: usize,
+    /// Tasks that tools named and that are in no task list that teamkeep knows: the gates do not see the work there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing_tasks: Vec<String>,
     /// How often it warned; what it said again is not counted.
     pub warnings: usize,
 }
@@ -94,6 +97,7 @@ impl TeamStatus {
         let verdicts = || timeline.entries.iter().filter(|entry| entry.kind == Kind::Verdict);
         let decided =
             |decision| verdicts().filter(|entry| entry.decision == Some(decision) && !entry.repeated).count();
+        let files = files(library, run.team.as_deref(), index.as_ref(), surroundings);
         TeamStatus {
             run: run.run.clone(),
             team: run.team.clone().unwrap_or_default(),
@@ -102,7 +106,8 @@ impl TeamStatus {
             heard_at: material.last_sign().map(str::to_owned),
             members,
             tasks,
-            unread: unread(&files(library, run.team.as_deref(), index.as_ref(), surroundings)),
+            unread: unread(&files),
+            missing_tasks: files.missing,
             blocks: verdicts().filter(|entry| entry.decision == Some(Decision::Block)).count(),
             escalations: verdicts().filter(|entry| entry.blocks.is_some()).count(),
             warnings: decided(Decision::Warn),

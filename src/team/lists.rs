@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::is_of;
 
+/// The file in a list that holds the highest number of a task that was removed from it.
+pub const HIGHEST_NUMBER: &str = ".highwatermark";
+
 /// The task list of each session that takes part in a run, as far as its hooks name one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -33,6 +36,17 @@ impl NamedLists {
     /// The list that a session names.
     pub fn of(&self, session: &str) -> Option<&str> {
         self.0.get(session)?.list.as_deref()
+    }
+
+    /// The lists that sessions name.
+    pub fn all(&self) -> impl Iterator<Item = &str> {
+        self.0.values().filter_map(|used| used.list.as_deref())
+    }
+
+    /// A session that names a list.
+    pub fn session_of(&self, list: &str) -> Option<&str> {
+        let mut using = self.0.iter().filter(|(_, used)| used.list.as_deref() == Some(list));
+        using.next().map(|(session, _)| session.as_str())
     }
 
     /// Whether this is already known of a session. Where no session ever named a list, it is not noted that another does not.
@@ -84,7 +98,7 @@ impl NamedLists {
         session: Option<&str>,
     ) -> Lists<'a> {
         let leads_elsewhere = lead.is_some_and(|lead| self.of(lead).is_some());
-        let mut named: Vec<&str> = self.0.values().filter_map(|used| used.list.as_deref()).collect();
+        let mut named: Vec<&str> = self.all().collect();
         named.sort_unstable();
         named.dedup();
         Lists {

@@ -12,7 +12,7 @@ mod transcript;
 pub use config::{LeadProcess, Member, TeamConfig};
 pub use erasing::erasing;
 pub use inbox::{Entry, Notice, entries, fresh_entries};
-pub use lists::{Lists, NamedLists};
+pub use lists::{HIGHEST_NUMBER, Lists, NamedLists};
 pub use names::{directory, is_of, is_uuid, mailbox, reached, spelled, without_reference};
 pub use task::Task;
 pub use tokens::{Spent, Tokens};

@@ -179,3 +179,92 @@ fn a_pane_that_names_another_list_is_judged_by_both() {
         (&json!("carol"), &json!("bob"))
     );
 }
+
+#[test]
+fn where_no_known_list_has_a_task_the_gates_status_and_doctor_say_so() {
+    let stage = Stage::judging();
+    team(&stage, TEAM, SESSION);
+    let update = |id: &str, more: Value| {
+        let response = json!({"success": true, "taskId": id});
+        let mut input = json!({"taskId": id});
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        call(
+            &stage,
+            SESSION,
+            None,
+            "PostToolUse",
+            json!({"tool_name": "TaskUpdate", "tool_input": input, "tool_response": response}),
+        )
+    };
+    let missing = || -> Value {
+        let status: Value = serde_json::from_str(&stage.told(&["status", "--json"])).unwrap();
+        status["teams"][0]["missing_tasks"].clone()
+    };
+    update("7", json!({"status": "deleted"}));
+    assert_eq!((missing(), shutdown(&stage, SESSION, None).out), (Value::Null, String::new()), "it is gone");
+    update("7", json!({"status": "in_progress"}));
+    assert_eq!(missing(), json!(["7"]));
+    let said = shutdown(&stage, SESSION, None);
+    assert!(said.code == Some(0) && said.out.contains("task 7 is in no task list"), "{said:?}");
+    assert!(shutdown(&stage, SESSION, None).out.is_empty(), "once in a state of the work");
+    assert!(stage.told(&["status"]).contains("task list unknown: task 7"));
+    assert!(stage.told(&["status", "--line"]).contains("task list unknown"));
+    let doctor = stage.run(&["doctor"]).out;
+    assert!(doctor.contains("warn    task-lists         team parser-team: task 7"), "{doctor}");
+    // A list that gave the number knows the task, also when its file is erased already.
+    stage.write(&format!("tasks/{TEAM}/.highwatermark"), "7");
+    update("7", json!({"owner": "bob"}));
+    assert_eq!(missing(), Value::Null);
+    update("8", json!({"owner": "bob"}));
+    assert_eq!(missing(), json!(["8"]));
+    task(&stage, TEAM, "8", "in_progress", Some("bob"));
+    update("8", json!({"status": "in_progress"}));
+    assert_eq!(missing(), Value::Null);
+    assert_eq!(shutdown(&stage, SESSION, None).code, Some(2));
+    assert!(stage.run(&["doctor"]).out.contains("ok      task-lists"));
+}
+
+#[test]
+fn tasks_go_back_into_the_list_that_the_team_uses() {
+    let stage = busy(SPELLED);
+    call(&stage, SESSION, Some(NAMED), "UserPromptSubmit", json!({"prompt": "go"}));
+    std::fs::remove_file(stage.client(&format!("tasks/{SPELLED}/2.json"))).unwrap();
+    let restore =
+        |more: &[&str]| stage.run(&[&["restore", "latest", "--tasks", TEAM, "--yes"], more].concat());
+    let held = restore(&[]);
+    assert_eq!(held.code, Some(1));
+    assert!(held.err.contains(&format!("session {SESSION} uses it")), "{}", held.err);
+    stage.remove_dir(&format!("teams/{TEAM}"));
+    call(&stage, SESSION, Some(NAMED), "SessionEnd", json!({"reason": "prompt_input_exit"}));
+    stage.finish();
+    let said = restore(&[]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let opens = format!("CLAUDE_CODE_TASK_LIST_ID={SPELLED} claude --session-id {SESSION}");
+    assert!(said.err.contains(&opens), "{}", said.err);
+    assert!(stage.client(&format!("tasks/{SPELLED}/2.json")).exists(), "under its own number");
+}
+
+#[test]
+fn a_list_is_followed_again_when_the_index_is_lost() {
+    let stage = busy(SPELLED);
+    call(&stage, SESSION, Some(NAMED), "UserPromptSubmit", json!({"prompt": "go"}));
+    std::fs::remove_file(stage.keep(&format!("archive/open/team-{TEAM}.json"))).unwrap();
+    assert_eq!(shutdown(&stage, SESSION, Some(NAMED)).code, Some(2));
+    call(&stage, SESSION, Some(NAMED), "Stop", json!({}));
+    let told = tasks(&stage.replay("latest"));
+    assert_eq!(told.len(), 1, "{told:?}");
+}
+
+#[test]
+fn notices_below_the_name_of_the_list_are_kept_unless_they_are_of_another_team() {
+    let stage = busy(SPELLED);
+    let mail = json!([{"from": "team-lead", "text": "for bob", "timestamp": "2026-02-03T04:05:06.000Z", "read": false}]);
+    stage.write(&format!("teams/{SPELLED}/inboxes/bob.json"), &mail);
+    call(&stage, SESSION, Some(NAMED), "UserPromptSubmit", json!({"prompt": "go"}));
+    assert_eq!(stage.show(&[TEAM])["inboxes"]["bob"], mail);
+    team(&stage, "lexer-team", "cccccccc-0000-4000-8000-000000000003");
+    stage.write("teams/lexer-team/inboxes/bob.json", &mail);
+    call(&stage, SESSION, Some("lexer-team"), "UserPromptSubmit", json!({"prompt": "go"}));
+    let kept = stage.archive().journal(&stage.library().find(TEAM).unwrap().run).last();
+    assert!(!kept.keys().any(|path| path.starts_with("teams/lexer-team")), "{kept:?}");
+}

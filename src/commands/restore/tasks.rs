@@ -5,13 +5,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::{Args, meant};
+use crate::archive::{Archive, Subject};
 use crate::clock;
 use crate::commands::reading;
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::event::SafeName;
 use crate::render;
 use crate::restore::{self, Board, Folder, Guard, List, Options, Plan, Record, Records, Source};
 use crate::settings::command::typed;
+use crate::team::mailbox;
 use crate::timeline::{Library, Opened};
 
 /// Plans, and with `--yes` writes.
@@ -27,10 +30,11 @@ pub fn run(
 ) -> Result<ExitCode> {
     let (archive, material, at) = meant(context, library, opened, args)?;
     let client = client(context)?;
-    let list = List::of(named, &client)?;
-    let own = material.run.subject().is_some_and(|subject| list.is(subject.name().as_str()));
+    let list = used(&library.archive, List::of(named, &client)?);
+    let own = material.history.ids.main().is_some_and(|main| list.is(main));
     let desk = Desk {
         context,
+        archive: &library.archive,
         source: Source::of(archive, material, at.as_deref()),
         options: Options { all: args.all, keep_owners: args.keep_owners, own },
         records: Records::at(context.paths.restores()),
@@ -79,9 +83,19 @@ fn client(context: &Context) -> Result<PathBuf> {
     })
 }
 
+/// The list that a team or a session uses: the one that `CLAUDE_CODE_TASK_LIST_ID` named for it last, where there is one.
+fn used(archive: &Archive, list: List) -> List {
+    let index = SafeName::new(&list.name).and_then(|team| archive.index(&Subject::Team(team)));
+    match index.as_ref().and_then(|index| Some((index.list_of_lead()?, index.lead_session.clone()))) {
+        Some((name, session)) => List { name: name.to_owned(), session },
+        None => list,
+    }
+}
+
 /// What a restore of tasks works with.
 struct Desk<'a> {
     context: &'a Context,
+    archive: &'a Archive,
     source: Source,
     options: Options,
     records: Records,
@@ -107,7 +121,8 @@ impl Desk<'_> {
             at: self.at.clone(),
             list: self.list.name.clone(),
             directory: self.directory().to_string_lossy().into_owned(),
-            held_by: restore::holder(&self.client, &self.list.name),
+            held_by: restore::holder(&self.client, &self.list.name)
+                .or_else(|| restore::user(self.archive, &self.list.name)),
             ..plan
         };
         Ok((plan, board))
@@ -192,15 +207,23 @@ impl Desk<'_> {
     }
 
     /// The command that opens a session with the list: from 2.1.178 on a session's id names its team, and any client
-    /// takes a list's name from its environment.
+    /// takes a list's name from its environment, which counts more.
     fn opening(&self) -> String {
-        let Some(session) = &self.session else {
-            return format!("CLAUDE_CODE_TASK_LIST_ID={} claude", self.list.name);
+        let name = &self.list.name;
+        let elsewhere = self.context.env.task_list.as_deref().is_some_and(|list| mailbox(list) != *name);
+        let of_session = |session: &String| {
+            name == session
+                || name.strip_prefix("session-").is_some_and(|head| session.get(..8) == Some(head))
         };
+        let by_name = match &self.session {
+            Some(session) if of_session(session) && !elsewhere => String::new(),
+            _ => format!("CLAUDE_CODE_TASK_LIST_ID={name} "),
+        };
+        let Some(session) = &self.session else { return format!("{by_name}claude") };
         let projects = std::fs::read_dir(self.client.join("projects")).into_iter().flatten().flatten();
         let known =
             projects.map(|project| project.path().join(format!("{session}.jsonl"))).any(|path| path.exists());
-        format!("claude {} {session}", if known { "--resume" } else { "--session-id" })
+        format!("{by_name}claude {} {session}", if known { "--resume" } else { "--session-id" })
     }
 
     /// Says what came of it, and what can be done now.

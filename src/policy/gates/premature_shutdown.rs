@@ -38,7 +38,19 @@ fn all(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
         let counted = is_to_all.then(|| format!("* from {}", actor(case)));
         Some(Finding { counted, ..objection(case, &act, (mode, name), &open) })
     };
-    whom.into_iter().filter_map(objects).collect()
+    let found: Vec<Finding> = whom.iter().copied().filter_map(objects).collect();
+    if found.is_empty() { unseen(case, &act, &whom).into_iter().collect() } else { found }
+}
+
+/// What there is to say where a task list is not known: nobody can tell whether these have finished.
+fn unseen(case: &Case<'_>, act: &Act<'_>, whom: &[&str]) -> Option<Finding> {
+    let (task, name) = (case.team.missing.first()?, whom.first()?);
+    let reason = reason_for(act, Mode::Warn, name)
+        .then("; teamkeep cannot check open tasks: task ")
+        .name(task)
+        .then(" is in no task list that its hooks name.")
+        .instead("Check TaskList for open work first.");
+    Some(finding(PREMATURE_SHUTDOWN, "task-list-unknown", Mode::Warn, name, reason))
 }
 
 fn objection(case: &Case<'_>, act: &Act<'_>, (mode, name): (Mode, &str), open: &Open<'_>) -> Finding {
@@ -103,15 +115,19 @@ fn unfinished<'a>(
     (without && deeds.owes_report()).then_some((settings.without_tasks, Open::Report))
 }
 
-fn reason(act: &Act<'_>, mode: Mode, name: &str, open: &Open<'_>) -> Reason {
+fn reason_for(act: &Act<'_>, mode: Mode, name: &str) -> Reason {
     let reason = Reason::of(mode);
-    let reason = match act {
+    match act {
         Act::Ask => reason.then("a shutdown request to ").name(name),
         Act::Stop => reason.then("stopping ").name(name),
         Act::StopOne(word, _) => reason.then("stopping ").name(word).then(", which may be ").name(name),
         Act::Delete => reason.then("deleting the team of ").name(name),
         Act::Agree => reason.then("approving your shutdown"),
-    };
+    }
+}
+
+fn reason(act: &Act<'_>, mode: Mode, name: &str, open: &Open<'_>) -> Reason {
+    let reason = reason_for(act, mode, name);
     let reason = match open {
         Open::Tasks(tasks) => {
             let still = if matches!(act, Act::Agree) { " while you still own " } else { ", who still owns " };

@@ -1,0 +1,118 @@
+//! The task list that a session uses: the one that it names, and the sign that there is one which teamkeep does not know.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use super::look::Found;
+use super::outcome::Outcome;
+use super::record::{Recorder, Step};
+use crate::archive::{Archive, Call, Index, Subject};
+use crate::event::SafeName;
+use crate::fs;
+use crate::payload::{Payload, shown_task};
+use crate::team::HIGHEST_NUMBER;
+
+/// The highest number of a list is a few digits.
+const LARGEST_NUMBER: u64 = 64;
+
+impl Recorder {
+    /// Takes over which task list the session names, and scans it at once: at the next call something of it may be
+    /// gone already.
+    pub(super) fn follow_list(
+        &self,
+        step: &Step,
+        archive: &Archive,
+        own: Option<&Subject>,
+        found: &mut Found,
+        outcome: &mut Outcome,
+    ) {
+        let (Some(own), Some(session)) = (own, &step.session) else { return };
+        let list = step.list.as_ref().filter(|list| *list != own.name()).map(SafeName::as_str);
+        let known = match own.team() {
+            Some(team) => found.teams.get(team).map(Cow::Borrowed),
+            None => list.and_then(|_| archive.index(own)).map(Cow::Owned),
+        };
+        if known.is_none_or(|known| known.lists.knows(session.as_str(), list)) {
+            return;
+        }
+        let amended = archive.amend(own, |index, _| {
+            index.learn_list(session.as_str(), list);
+            true
+        });
+        outcome.note("note the task list of the session", amended);
+        let call = Call { at: step.at, event: &step.id, durable: step.deletes, until: step.until };
+        if list.is_some() {
+            found.take(own, archive.capture(own, &step.client, &call));
+        } else {
+            refresh(archive, own, found);
+        }
+    }
+
+    /// Notes when a tool of the session shows that there is a task, and no known list has it: then the session uses a list
+    /// that its hooks do not name, and no gate sees its work.
+    pub(super) fn notice_missing(
+        &self,
+        step: &Step,
+        payload: &Payload,
+        archive: &Archive,
+        own: Option<&Subject>,
+        found: &mut Found,
+        outcome: &mut Outcome,
+    ) {
+        let Some(task) = shown_task(step.kind, payload).and_then(|id| SafeName::new(&id)) else { return };
+        let (Some(own), Some(session)) = (own, &step.session) else { return };
+        let Some(index) = own.team().and_then(|team| found.teams.get(team)) else { return };
+        let is_there = is_in_a_list(&step.client, own, index, session, &task);
+        let missing = (!is_there).then_some(task.as_str());
+        if index.lists.is_missing(session.as_str(), missing) {
+            return;
+        }
+        let amended = archive.amend(own, |index, _| index.lists.note_missing(session.as_str(), missing));
+        outcome.note("note the task that is missing", amended);
+        refresh(archive, own, found);
+    }
+}
+
+/// Takes over what the index of a team says now.
+fn refresh(archive: &Archive, own: &Subject, found: &mut Found) {
+    if let (Some(team), Some(index)) = (own.team(), archive.index(own)) {
+        found.teams.insert(team.clone(), index);
+    }
+}
+
+/// Whether a list that counts for the session has the task, or had it: the client erases files, and keeps the highest number.
+fn is_in_a_list(client: &Path, own: &Subject, index: &Index, session: &SafeName, task: &SafeName) -> bool {
+    let lists = index.lists(own.team().map(SafeName::as_str), Some(session.as_str()));
+    let known = index.more_tasks.iter().map(String::as_str).chain([own.name().as_str()]);
+    let mut dirs =
+        known.filter(|list| lists.prefix(list).is_some()).map(|list| client.join("tasks").join(list));
+    dirs.any(|dir| {
+        let highest =
+            || fs::read_regular(&dir.join(HIGHEST_NUMBER), LARGEST_NUMBER).ok().map(|(bytes, _)| bytes);
+        dir.join(format!("{task}.json")).symlink_metadata().is_ok()
+            || highest().is_some_and(|highest| was_given(&highest, task.as_str()))
+    })
+}
+
+/// Whether a list whose highest number this is has given a task its number.
+fn was_given(highest: &[u8], task: &str) -> bool {
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let highest = std::str::from_utf8(highest).ok().and_then(number);
+    number(task).zip(highest).is_some_and(|(task, highest)| task <= highest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_up_to_the_highest_was_given() {
+        assert!(was_given(b"7\n", "7") && was_given(b"12", "7"));
+        assert!(
+            !was_given(b"6", "7")
+                && !was_given(b"", "7")
+                && !was_given(b"7", "x")
+                && !was_given(b"\xff", "7")
+        );
+    }
+}
