@@ -1624,7 +1624,7 @@ _teamkeep() {
                     return 0
                     ;;
                 --kind)
-                    COMPREPLY=($(compgen -W "session-started team-created member-joined task-created task-changed task-completed task-deleted task-erased turn-started message message-refused shutdown-requested shutdown-approved shutdown-rejected turn-ended idle member-left session-ended team-erased verdict" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "session-started team-created member-joined task-created task-found task-changed task-completed task-deleted task-erased turn-started message message-refused shutdown-requested shutdown-approved shutdown-rejected turn-ended idle member-left session-ended team-erased verdict" -- "${cur}"))
                     return 0
                     ;;
                 --format)

@@ -67,6 +67,7 @@ complete -c teamkeep -n "__fish_teamkeep_using_subcommand replay" -l kind -d 'On
 team-created\t''
 member-joined\t''
 task-created\t''
+task-found\t''
 task-changed\t''
 task-completed\t''
 task-deleted\t''

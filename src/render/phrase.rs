@@ -32,6 +32,7 @@ pub fn phrase(entry: &Entry, idle: bool) -> (Style, String) {
         }
         Kind::MemberLeft => (plain.bold(), "left the team".to_owned()),
         Kind::TaskCreated => (plain, with(&format!("made {task}"), summary)),
+        Kind::TaskFound => (dim, found(entry, &task, summary)),
         Kind::TaskChanged => (AnsiColor::Blue.on_default(), changed(entry, &task, summary)),
         Kind::TaskCompleted => (AnsiColor::Green.on_default(), with(&format!("completed {task}"), summary)),
         Kind::TaskDeleted => (AnsiColor::Red.on_default(), with(&format!("deleted {task}"), summary)),
@@ -122,11 +123,15 @@ fn refused(entry: &Entry, to: &str) -> String {
 }
 
 /// What a task's change means.
+fn found(entry: &Entry, task: &str, summary: &str) -> String {
+    let what = format!("had {task} already, {}", entry.to_status.as_deref().unwrap_or("unknown"));
+    if summary.is_empty() { what } else { format!("{what}: {}", first_line(summary)) }
+}
+
 fn changed(entry: &Entry, task: &str, summary: &str) -> String {
     let owner = entry.owner.as_ref().and_then(Option::as_deref);
     let what = match (entry.from_status.as_deref(), entry.to_status.as_deref(), owner) {
         (Some(_), _, _) if entry.renamed => format!("renamed {task}"),
-        (None, Some(status), _) => format!("had {task} already, {status}"),
         (from, to, Some(owner)) if from == to && owner == entry.actor => format!("took {task}"),
         (from, to, Some(owner)) if from == to => format!("gave {task} to {owner}"),
         (from, to, None) if from == to => format!("took {task} from its owner"),

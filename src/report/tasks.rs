@@ -36,7 +36,7 @@ pub struct Change {
     pub at: String,
     /// Who; `client` for the client itself, `unknown` where nothing tells.
     pub by: String,
-    /// `task-created`, `task-changed`, `task-completed`, `task-deleted` or `task-erased`.
+    /// `task-created`, `task-found`, `task-changed`, `task-completed`, `task-deleted` or `task-erased`.
     pub kind: String,
     /// The status before; `None` for a task that was not there.
     pub from: Option<String>,

@@ -16,6 +16,8 @@ pub enum Kind {
     MemberJoined,
     /// A task was written.
     TaskCreated,
+    /// A task was there when the run began.
+    TaskFound,
     /// A task's status, owner or subject changed.
     TaskChanged,
     /// A task's status became `completed`.
@@ -57,6 +59,7 @@ impl Kind {
         Kind::TeamCreated,
         Kind::MemberJoined,
         Kind::TaskCreated,
+        Kind::TaskFound,
         Kind::TaskChanged,
         Kind::TaskCompleted,
         Kind::TaskDeleted,
@@ -80,6 +83,7 @@ impl Kind {
         matches!(
             self,
             Kind::TaskCreated
+                | Kind::TaskFound
                 | Kind::TaskChanged
                 | Kind::TaskCompleted
                 | Kind::TaskDeleted

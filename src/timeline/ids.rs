@@ -58,6 +58,12 @@ impl TaskIds {
         }
     }
 
+    /// Whether a task that is called so is in a list that `CLAUDE_CODE_TASK_LIST_ID` named.
+    pub fn is_named(&self, called: &str) -> bool {
+        let list = called.rsplit_once('/').map(|(list, _)| list).or(self.main.as_deref());
+        list.is_some_and(|list| self.named.contains(list))
+    }
+
     /// The list whose tasks are called by their numbers.
     pub fn main(&self) -> Option<&str> {
         self.main.as_deref().or(self.own.as_deref())

@@ -224,14 +224,14 @@ fn tell(id: &str, changes: &[Change], material: &Material) -> Vec<Entry> {
         });
         let erased_with_team =
             change.status.is_none() && !change.deleted && vanished_at(material, &change.at);
-        // A session that is resumed finds the tasks that were made before.
-        let is_found = material.run.continues.is_some()
+        // A session that is resumed finds the tasks that were made before, and so does one that names its list.
+        let is_found = (material.run.continues.is_some() || material.history.ids.is_named(id))
             && before.is_none()
             && change.actor.is_none()
             && change.sources == [Source::Snapshot]
             && change.at == material.run.started_at;
         let kind = match (&was, change.status.as_deref()) {
-            (None, Some(_)) if is_found => Kind::TaskChanged,
+            (None, Some(_)) if is_found => Kind::TaskFound,
             (None, Some(_)) => Kind::TaskCreated,
             (_, None) if change.deleted => Kind::TaskDeleted,
             (_, None) => Kind::TaskErased,

@@ -48,13 +48,41 @@ fn tasks_that_a_resumed_session_finds_are_not_told_as_made_or_completed_again() 
     let _client = resumed(&stage);
     let entries = stage.replay("latest");
     assert_eq!((count(&entries, "task-created"), count(&entries, "task-completed")), (0, 0));
-    let found: Vec<Value> = (entries.iter().filter(|entry| entry["kind"] == "task-changed"))
+    let found: Vec<Value> = (entries.iter().filter(|entry| entry["kind"] == "task-found"))
         .map(|entry| json!([entry["actor"], entry["task"], entry.get("from_status"), entry["to_status"]]))
         .collect();
     assert_eq!(found, [json!(["client", "1", null, "pending"]), json!(["client", "2", null, "completed"])]);
     let told = stage.told(&["replay"]);
     assert!(told.contains("client    had task 2 already, completed: Task 2\n"), "{told}");
     assert_eq!(stage.teams()[1]["tasks"], 2);
+}
+
+#[test]
+fn a_task_in_progress_is_started_once_in_two_runs_of_a_session() {
+    let stage = Stage::new();
+    let lead = Lead::of(&stage, ONE);
+    let started =
+        json!({"success": true, "taskId": "1", "statusChange": {"from": "pending", "to": "in_progress"}});
+    lead.roster(1_000, &["alice"]);
+    lead.start("startup");
+    lead.task("1", "pending", None);
+    lead.hook("TaskCreated", json!({"task_id": "1", "task_subject": "Task 1"}));
+    let update = json!({"taskId": "1", "status": "in_progress", "owner": "alice"});
+    lead.before("t1", "TaskUpdate", &update, json!({"agent_id": "aalice-1", "agent_type": "alice"}));
+    lead.task("1", "in_progress", Some("alice"));
+    lead.after("t1", "TaskUpdate", &update, started, json!({"agent_id": "aalice-1", "agent_type": "alice"}));
+    lead.erase();
+    lead.end("prompt_input_exit");
+    lead.roster(2_000, &[]);
+    lead.start("resume");
+    lead.hook("UserPromptSubmit", json!({"prompt": "go on"}));
+    let runs: Vec<Vec<Value>> =
+        stage.teams().iter().map(|run| stage.replay(run["run"].as_str().unwrap())).collect();
+    let kinds = |kind: &str| runs.iter().map(|run| count(run, kind)).collect::<Vec<_>>();
+    assert_eq!((kinds("task-changed"), kinds("task-found")), (vec![1, 0], vec![0, 1]), "{runs:#?}");
+    let found = only(&runs[1], "task-found");
+    assert_eq!([&found["actor"], &found["to_status"], &found["owner"]], ["client", "in_progress", "alice"]);
+    assert!(stage.told(&["replay"]).contains("client    had task 1 already, in_progress: Task 1"));
 }
 
 #[test]
