@@ -100,7 +100,8 @@ fn told(entry: &Entry, to: &str, text: &str) -> String {
         None => first_line(text),
     };
     let said = if said.is_empty() { said } else { format!(": {said}") };
-    format!("told {to}{word}{said}{long}{doubt}")
+    let name = entry.signed_as.as_ref().map(|name| format!(" as {name}")).unwrap_or_default();
+    format!("told {to}{name}{word}{said}{long}{doubt}")
 }
 
 fn refused(entry: &Entry, to: &str) -> String {

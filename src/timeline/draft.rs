@@ -180,7 +180,7 @@ impl Draft {
     }
 
     pub fn is_from(&self, sender: &str) -> bool {
-        !self.signed || self.entry.actor == sender
+        !self.signed || self.entry.actor == sender || self.entry.signed_as.as_deref() == Some(sender)
     }
 
     pub fn take(&mut self, copy: &Copy<'_>) {

@@ -115,6 +115,9 @@ pub struct Entry {
     pub kind: Kind,
     /// Who: a name, `client` for the client itself, `unknown` where nothing tells.
     pub actor: String,
+    /// The teammate in whose name the client sent a message of a plain subagent (2.1.177).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signed_as: Option<String>,
     /// To whom; `*` for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
@@ -192,6 +195,7 @@ impl Entry {
             at: at.into(),
             kind,
             actor: actor.into(),
+            signed_as: None,
             to: None,
             task: None,
             summary: None,

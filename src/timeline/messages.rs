@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::Told;
 use super::draft::{Copy, Draft, NOBODY};
 use super::drafts::Drafts;
 use super::entry::{Entry, Source};
@@ -12,6 +13,7 @@ use super::owner::agents;
 use super::voice::Use;
 use super::voices::lead;
 use super::when::When;
+use crate::event::ActorKind;
 use crate::payload::Message;
 use crate::policy::Decision;
 use crate::team::Notice;
@@ -94,6 +96,7 @@ fn sent(material: &Material, when: &When, names: &HashMap<String, String>) -> Ve
         let mut draft = Draft::of_call(first.at.clone(), from, message, Source::Hook);
         draft.id = told.payload.tool_response().get("msg_id").and_then(Value::as_str).map(str::to_owned);
         draft.entry.unconfirmed = call.after.is_none();
+        draft.entry.signed_as = call.after.and_then(|after| signature(after, material));
         if let Some(used) = used {
             draft.entry.seen_in(Source::Transcript);
             draft.entry.unconfirmed &= used.result.is_none();
@@ -134,6 +137,13 @@ fn sent(material: &Material, when: &When, names: &HashMap<String, String>) -> Ve
     }
     drafts.sort_by(|a, b| a.entry.at.cmp(&b.entry.at));
     drafts
+}
+
+/// The teammate in whose name the client sends what a plain subagent of it says (2.1.177). 2.1.328 names the subagent.
+fn signature(after: &Told, material: &Material) -> Option<String> {
+    let sender = after.payload.tool_response().pointer("/routing/sender").and_then(Value::as_str)?;
+    let is_other = after.actor.kind == ActorKind::Subagent && after.who() != Some(sender);
+    (is_other && material.is_member(sender)).then(|| sender.to_owned())
 }
 
 /// The agents' names by their ids: who has no name in the team is known to others by its id alone, and anybody may be

@@ -42,6 +42,7 @@ mod log;
 mod man;
 mod many;
 mod messages;
+mod nested;
 mod old_panes;
 mod origin;
 mod outlast;
