@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::fs::Stamp;
-use crate::team::{Lists, NamedLists, TeamConfig, is_of, mailbox};
+use crate::team::{Lists, NamedLists, TeamConfig, is_of, mailbox, spelled};
 
 /// The last capture of one team, or of one session without a team.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -212,6 +212,11 @@ impl Index {
     /// The task lists that count for the team now, as `session` calls their tasks; without a session, as its lead does.
     pub fn lists<'a>(&'a self, team: Option<&'a str>, session: Option<&str>) -> Lists<'a> {
         self.lists.in_force(team, self.lead_session.as_deref(), session)
+    }
+
+    /// Whoever was ever in the team and is meant by this word.
+    pub fn member(&self, word: &str) -> Option<&str> {
+        spelled(word, || self.members.iter().map(|seat| seat.name.as_str()))
     }
 
     /// Whether somebody of this name was ever in the team.

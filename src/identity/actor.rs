@@ -30,7 +30,7 @@ pub fn resolve_by(
     if let Some(id) = evidence.payload.agent_id() {
         return by_agent(evidence, team, id);
     }
-    by_words(evidence)
+    by_words(evidence, team)
         .map(|actor| (actor, "the payload names the speaker"))
         .or_else(|| name.map(|name| (Actor::teammate(name, None), "the session is this teammate's own")))
         .or_else(|| {
@@ -73,7 +73,7 @@ fn is_of_another(evidence: &Evidence<'_>, name: &str, id: &str) -> bool {
 }
 
 /// What the payload says of the speaker itself: on clients before 2.1.69 nothing else tells teammates apart.
-fn by_words(evidence: &Evidence<'_>) -> Option<Actor> {
+fn by_words(evidence: &Evidence<'_>, team: Option<&Index>) -> Option<Actor> {
     let payload = evidence.payload;
     if let Some(name) = payload.text("teammate_name").filter(|name| !name.is_empty()) {
         return Some(named(name));
@@ -88,7 +88,9 @@ fn by_words(evidence: &Evidence<'_>) -> Option<Actor> {
     // Only the one who was asked can answer: `shutdown-<ms>@<name>`.
     let message = Message::of(payload.tool_input(), payload.tool_response())?;
     let answers = matches!(message.kind, MessageKind::ShutdownResponse { .. });
-    answers.then(|| message.asked().map(named)).flatten()
+    // The model writes it, in whatever spelling.
+    let member = |name| named(team.and_then(|team| team.member(name)).unwrap_or(name));
+    answers.then(|| message.asked().map(member)).flatten()
 }
 
 fn named(name: &str) -> Actor {

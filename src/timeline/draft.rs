@@ -3,6 +3,7 @@
 use super::entry::{Entry, Kind, Source};
 use crate::payload::{Message, MessageKind};
 use crate::team::{Notice, mailbox};
+use crate::unicode::fold;
 
 /// Who is named where nothing names anybody.
 pub(super) const NOBODY: &str = "unknown";
@@ -162,13 +163,13 @@ impl Draft {
         self.entry.text.as_deref().unwrap_or_default().trim() == text.unwrap_or_default().trim()
     }
 
-    /// A teammate's name may be written with its team, `bob@parser-team`, and in another case (2.1.328). Nobody's
-    /// transcript may be anybody's.
+    /// A teammate's name may be written with its team, `bob@parser-team`, and in any spelling that folds to it (2.1.328).
+    /// Nobody's transcript may be anybody's.
     pub fn is_for(&self, recipient: &str) -> bool {
         let to = self.entry.to.as_deref();
         let is_its = |to: &str| {
             let name = to.split('@').next().unwrap_or_default();
-            to == "*" || to == recipient || name.eq_ignore_ascii_case(recipient)
+            to == "*" || to == recipient || fold(name) == fold(recipient)
         };
         recipient == NOBODY || to.is_some_and(is_its)
     }

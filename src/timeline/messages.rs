@@ -16,7 +16,7 @@ use super::when::When;
 use crate::event::ActorKind;
 use crate::payload::Message;
 use crate::policy::Decision;
-use crate::team::Notice;
+use crate::team::{Notice, reached, without_reference};
 
 /// Tells each message once.
 pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
@@ -128,9 +128,13 @@ fn sent(material: &Material, when: &When, names: &HashMap<String, String>) -> Ve
         }
     }
     let lead = lead(&material.run);
+    let members = || material.members.iter().map(String::as_str).chain([lead]);
     for draft in &mut drafts {
         if let Some(to) = &mut draft.entry.to {
-            *to = named(names, to).to_owned();
+            let name = named(names, to);
+            // Whoever is written with a team is told so.
+            let member = reached(without_reference(name), members).filter(|_| !name.contains(['*', '@']));
+            *to = member.unwrap_or(name).to_owned();
         }
         // 2.1.47 answers a request without saying whom: it is the one who asked.
         draft.entry.to.get_or_insert_with(|| lead.to_owned());

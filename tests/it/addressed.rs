@@ -62,6 +62,17 @@ fn a_message_is_told_once_and_to_whom_it_reached_however_he_is_spelled() {
 }
 
 #[test]
+fn a_message_that_the_client_tells_nothing_of_is_told_to_whom_its_word_means() {
+    for to in ["bob\u{200b}", "\u{2066}Bob", "ｂｏｂ", "bob [d19019]"] {
+        let stage = Stage::new();
+        let lead = team(&stage);
+        lead.before("u1", "SendMessage", &json!({"to": to, "message": "Go on"}), json!({}));
+        let entries = stage.replay("latest");
+        assert_eq!(only(&entries, "message")["to"], "bob", "{to}");
+    }
+}
+
+#[test]
 fn a_request_to_stop_is_told_to_whom_it_reached() {
     let stage = Stage::new();
     let lead = team(&stage);

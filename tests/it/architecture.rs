@@ -66,7 +66,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         "timeline",
         &[
             "archive", "clock", "error", "event", "fs", "json", "log", "near", "payload", "policy",
-            "process", "team",
+            "process", "team", "unicode",
         ],
     ),
     ("verify", &["archive", "clock", "error", "event", "fs", "log"]),
