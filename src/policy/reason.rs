@@ -8,6 +8,8 @@ use crate::unicode::is_invisible;
 const LONGEST: usize = 600;
 /// The most characters of one quoted part.
 const QUOTED: usize = 60;
+/// How many names are listed before the rest is counted.
+const LISTED: usize = 10;
 /// How many tasks are named before the rest is counted.
 const NAMED: usize = 3;
 
@@ -66,6 +68,18 @@ impl Reason {
             return self;
         }
         self.quote(text)
+    }
+
+    /// Adds names from outside: the first few, and how many more there are.
+    #[must_use]
+    pub fn names(mut self, names: &[&str]) -> Reason {
+        for (place, name) in names.iter().take(LISTED).enumerate() {
+            self = self.then(if place > 0 { ", " } else { "" }).name(name);
+        }
+        match names.len().saturating_sub(LISTED) {
+            0 => self,
+            more => self.then(&format!(" and {more} more")),
+        }
     }
 
     /// Adds tasks, each by number, subject, owner and status: the first few, and how many more there are.

@@ -48,6 +48,17 @@ pub fn act<'a>(case: &Case<'a>) -> Option<(Act<'a>, Vec<&'a str>)> {
     Some((act, whom.into_iter().filter(|name| *name != LEAD).collect()))
 }
 
+/// Whom a request to stop is for, as the payload spells it; nobody for one to everybody.
+pub fn asked_to_stop(facts: &Facts<'_>) -> Option<String> {
+    let payload = facts.event.payload;
+    if facts.event.kind != Kind::PreToolUse || payload.tool() != Some("SendMessage") {
+        return None;
+    }
+    let message = Message::of(payload.tool_input(), payload.tool_response())?;
+    let asks = message.kind == MessageKind::ShutdownRequest;
+    message.to.filter(|to| asks && to != "*" && !to.trim().is_empty())
+}
+
 /// Whether a message is to everybody.
 pub fn is_to_all(facts: &Facts<'_>) -> bool {
     let payload = facts.event.payload;

@@ -1,9 +1,9 @@
 //! Stopping a teammate that has not finished.
 
-use super::ending::{Act, act, is_to_all};
+use super::ending::{Act, act, asked_to_stop, is_to_all};
 use super::{PREMATURE_SHUTDOWN, actor, finding};
 use crate::config::{Mode, Policy, PrematureShutdown};
-use crate::policy::{Case, Decision, Finding, Reason};
+use crate::policy::{Began, Case, Decision, Finding, Reason};
 use crate::team::Task;
 
 /// Why a member has not finished.
@@ -28,7 +28,7 @@ pub fn others(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
 
 fn all(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
     let settings = &policy.premature_shutdown;
-    let Some((act, whom)) = act(case) else { return Vec::new() };
+    let Some((act, whom)) = act(case) else { return absent(case).into_iter().collect() };
     if let Act::StopOne(word, certainly) = act {
         return one_of(settings, case, (word, certainly), &whom).into_iter().collect();
     }
@@ -83,6 +83,25 @@ fn one_of(
     let (name, (mode, left)) = open.iter().max_by_key(|(_, (mode, _))| Decision::from(*mode))?;
     let mode = if certainly && all_block { *mode } else { Mode::Warn };
     Some(objection(case, &act, (mode, name), left))
+}
+
+/// A request to somebody who is not in the team: it has left, or was never there. It is told who is.
+fn absent(case: &Case<'_>) -> Option<Finding> {
+    let word = asked_to_stop(case).filter(|_| !case.team.members.is_empty())?;
+    let is_coming =
+        |began: &Began| began.spawns.as_ref().is_some_and(|(name, _)| case.names.is_meant(&word, name));
+    if case.team.ledger.begun.values().any(is_coming) {
+        return None;
+    }
+    let reason = Reason::of(Mode::Warn).then("a shutdown request to ").name(&word);
+    let has_left = case.team.ledger.left.contains(case.team.ledger.bare(&word));
+    let reason = reason.then(if has_left { ", who has left the team." } else { ", who is not in the team." });
+    let there = case.names.teammates();
+    let reason = match there {
+        [] => reason.then(" It has no teammates."),
+        _ => reason.then(" Its teammates are ").names(there).then("."),
+    };
+    Some(finding(PREMATURE_SHUTDOWN, "shutdown-of-absent-teammate", Mode::Warn, &word, reason))
 }
 
 fn unfinished<'a>(

@@ -196,3 +196,26 @@ fn a_request_id_does_not_make_the_lead_a_teammate() {
     pane["agent_type"] = json!("general-purpose");
     assert!(scene.codes(&voice, &pane).is_empty());
 }
+
+#[test]
+fn a_request_to_somebody_who_is_not_there_is_told_who_is() {
+    let mut scene = busy();
+    let found = scene.judge(&lead(), &before("SendMessage", ask("bobby")));
+    assert_eq!((found[0].code, found[0].decision), ("shutdown-of-absent-teammate", WARN));
+    assert_eq!(
+        found[0].reason,
+        "Warning: a shutdown request to bobby, who is not in the team. Its teammates are alice, bob, carol."
+    );
+    scene.happens(&lead(), &after("TaskStop", json!({"task_id": "alice"})));
+    scene.team.members.retain(|name| name != "alice");
+    scene.team.tasks.remove("1");
+    let found = scene.judge(&lead(), &before("SendMessage", ask("alice")));
+    assert!(found[0].reason.contains("alice, who has left the team. Its teammates are bob, carol."));
+    // One that is being spawned is in no roster yet, and where none is known nobody can tell.
+    scene.happens(&lead(), &before("Agent", json!({"name": "dave"})));
+    assert!(asked(&mut scene, "dave").is_empty());
+    scene.team.members.clear();
+    assert!(asked(&mut scene, "bobby").is_empty());
+    scene.policy.premature_shutdown.mode = Mode::Off;
+    assert!(asked(&mut scene, "alice").is_empty());
+}
