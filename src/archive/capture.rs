@@ -62,6 +62,8 @@ pub struct Captured {
     pub notes: Vec<String>,
     /// What comes of many writers at once, and costs nothing: half-written files, locks that others kept.
     pub usual: Vec<String>,
+    /// How many files there was no time for.
+    pub left: usize,
 }
 
 impl Captured {
@@ -205,9 +207,8 @@ impl Archive {
             }
         };
         let changes = snapshot.map_or(0, |snapshot| snapshot.changed.len() + snapshot.gone.len());
-        let (disappeared, notes, usual) = (look.disappeared, look.notes, look.usual);
-        let (index, losses) = (Some(look.index), look.losses);
-        Captured { index, changes, disappeared, problems, losses, notes, usual }
+        let Look { disappeared, losses, notes, usual, left, index, .. } = look;
+        Captured { index: Some(index), changes, disappeared, problems, losses, notes, usual, left }
     }
 
     /// Writes what a look found: objects are there already, so the manifest comes now and the index last.

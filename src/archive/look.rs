@@ -42,6 +42,8 @@ pub(super) struct Look<'a> {
     pub losses: Vec<Loss>,
     pub notes: Vec<String>,
     pub usual: Vec<String>,
+    /// How many files there was no time for.
+    pub left: usize,
     pub run_changed: bool,
     pub index_changed: bool,
     pub disappeared: bool,
@@ -74,6 +76,7 @@ impl<'a> Look<'a> {
             losses: Vec::new(),
             notes: Vec::new(),
             usual: Vec::new(),
+            left: 0,
             run_changed: false,
             index_changed: false,
             was_present,

@@ -25,7 +25,7 @@ mod transcripts;
 
 pub use capture::{Call, Captured, Loss};
 pub use claims::Claims;
-pub use index::{Index, Seat};
+pub use index::{Index, Seat, Seen};
 pub use inspect::Stored;
 pub use maintenance::{Maintenance, Staging};
 pub use object::{Care, Objects, Reading};

@@ -3,14 +3,14 @@
 use std::cmp::Reverse;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::carry::go_on;
 use super::completion;
 use super::desk::{Desk, Notebook};
 use super::overrides::{OverrideFile, Overrides};
 use super::remember::{asks_the_team, remember};
-use super::state::team_state;
+use super::state::Reading;
 use super::weigh::{Judgement, uncounted, weigh};
 use crate::archive::{Archive, Index};
 use crate::clock::Time;
@@ -19,10 +19,13 @@ use crate::event::SafeName;
 use crate::payload::Kind;
 use crate::policy::failure::decision;
 use crate::policy::gates::{COMPLETION_CHECK, PREMATURE_SHUTDOWN, completion_check};
-use crate::policy::{Decision, Facts, Finding, Judged, Rules, judge};
+use crate::policy::{Decision, Facts, Finding, Judged, Rules, TeamState, judge};
 
 /// The notebook of calls that name no session.
 const NAMELESS: &str = "no-session";
+
+/// How long a team's files are read for a judgement. Claude Code waits ten seconds for a hook before a tool.
+const READING: Duration = Duration::from_secs(3);
 
 /// An event on its way before the gates.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +52,8 @@ pub struct Call<'a> {
     pub team: Option<&'a str>,
     /// What was last kept of the team.
     pub index: Option<&'a Index>,
+    /// How many of its files there was no time to keep.
+    pub left: usize,
     /// The client's directory, where what is kept of its files is not what they say.
     pub client: Option<&'a Path>,
 }
@@ -63,6 +68,10 @@ impl Call<'_> {
         let Some(key) = own.or_else(|| SafeName::new(NAMELESS)) else { return Judgement::default() };
         let desk = Desk::new(self.dir.to_owned(), self.patience);
         let mut failed = None;
+        // Before the notebook is opened: others wait for that.
+        let index = self.index.filter(|_| asks_the_team(&self.event));
+        let until = Instant::now().checked_add(READING);
+        let mut team = self.team(index, until);
         let checked = noted(self.check_completion(&desk, &key), &mut failed).flatten();
         let mut open = noted(desk.open(&key), &mut failed);
         let mut notebook = match &mut open {
@@ -70,20 +79,17 @@ impl Call<'_> {
             None => desk.read(&key),
         };
         go_on(&desk, self.archive, self.event.session, &key, &mut notebook);
-        let ledger = std::mem::take(&mut notebook.ledger);
-        let index = self.index.filter(|_| asks_the_team(&self.event));
-        let mut team = team_state(self.archive, self.client, (self.team, self.event.session), index, ledger);
+        team.ledger = std::mem::take(&mut notebook.ledger);
         let mut findings = judge(self.policy, self.rules, &Facts { event: self.event, team: &team });
         findings.extend(checked);
         if !findings.is_empty() && index.is_none() {
             // The guard counts by the state of the work.
-            team = team_state(
-                self.archive,
-                self.client,
-                (self.team, self.event.session),
-                self.index,
-                team.ledger,
-            );
+            team = TeamState { ledger: team.ledger, ..self.team(self.index, until) };
+        }
+        let unread = team.unread + index.map_or(0, |_| self.left);
+        if unread > 0 {
+            let why = format!("there was no time to read {unread} of the team's files");
+            failed.get_or_insert(why);
         }
         findings.sort_by_key(|finding| Reverse(finding.decision));
         notebook.guard.look(&team);
@@ -102,6 +108,12 @@ impl Call<'_> {
         Judgement { failed, ..judgement }
     }
 
+    /// The team, without a ledger, as far as there is time to read it.
+    fn team(&self, index: Option<&Index>, until: Option<Instant>) -> TeamState {
+        let reading = Reading { archive: self.archive, client: self.client, until };
+        reading.team((self.team, self.event.session), index)
+    }
+
     /// Runs the checks of a task that is really completed. They may take minutes: the notebook is not kept open for them.
     fn check_completion(&self, desk: &Desk, key: &SafeName) -> io::Result<Option<Finding>> {
         let settings = &self.policy.completion_check;
@@ -114,8 +126,7 @@ impl Call<'_> {
         }
         let mut notebook = desk.open(key)?.notebook;
         go_on(desk, self.archive, self.event.session, key, &mut notebook);
-        let ledger = notebook.ledger;
-        let team = team_state(self.archive, self.client, (self.team, self.event.session), self.index, ledger);
+        let team = TeamState { ledger: notebook.ledger, ..self.team(self.index, None) };
         let due = completion_check::due(self.policy, &Facts { event: self.event, team: &team });
         let payload = self.event.payload;
         let (Some(id), false) = (payload.text("task_id"), due.is_empty()) else { return Ok(None) };

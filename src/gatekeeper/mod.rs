@@ -16,5 +16,5 @@ pub use desk::{Desk, Notebook};
 pub use line::{VERDICT, line};
 pub use overrides::{GATES, LONGEST_PAUSE, OverrideFile, Overrides, Pause};
 pub use remember::{asks_the_team, remember};
-pub use state::{File, Piece, team_state};
+pub use state::{File, Piece, Reading, team_state};
 pub use weigh::{Judgement, weigh};

@@ -1,5 +1,7 @@
 //! What an event leaves behind: the same at a hook and in a back-test.
 
+use std::collections::BTreeSet;
+
 use crate::payload::{Kind, Message, MessageKind};
 use crate::policy::gates::PREMATURE_SHUTDOWN;
 use crate::policy::{Decision, Finding, Judged, TeamState, Verdict};
@@ -27,9 +29,9 @@ pub fn remember(
                 || free.any(|verdict| verdict.code == finding.code && verdict.reason == finding.reason))
     };
     let known = |finding: &Finding| team.ledger.named(&finding.about).to_owned();
-    let meant: Vec<String> = findings.iter().filter(is_free).map(known).collect();
+    let meant: BTreeSet<String> = findings.iter().filter(is_free).map(known).collect();
     if !meant.is_empty() {
-        team.ledger.let_go(event, |name| meant.iter().any(|known| known == name));
+        team.ledger.let_go(event, |name| meant.contains(name));
     }
 }
 

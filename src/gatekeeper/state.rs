@@ -1,41 +1,97 @@
 //! The team at the moment of a call, out of what the call's look has just kept.
 
 use std::path::Path;
+use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::archive::{Archive, Index};
+use crate::archive::{Archive, Index, Seen};
 use crate::fs;
 use crate::json;
 use crate::policy::{Ledger, TeamState};
 use crate::team::{Lists, Task, TeamConfig};
 
+/// A list with more files than this is read by several threads.
+const MANY: usize = 1_000;
+/// How many threads read then.
+const THREADS: usize = 4;
+
+/// Where a team's files are read, and until when.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading<'a> {
+    /// Where states are kept.
+    pub archive: &'a Archive,
+    /// The client's directory, where what is kept of its files is not what they say: a gate looks at subjects and marks,
+    /// where only sizes and hashes of them are kept.
+    pub client: Option<&'a Path>,
+    /// When there is no more time to read. What is not read by then is counted ([`TeamState::unread`]).
+    pub until: Option<Instant>,
+}
+
 /// Gathers it. What cannot be read is left out: a gate judges by what is known.
-/// With `client`, the client's directory, they are read there: a gate looks at subjects and marks, where only sizes and
-/// hashes of them are kept. The tasks are called as `session` calls them; without one, as the lead does.
+/// With `client`, the client's directory, the files are read there. The tasks are called as `session` calls them; without
+/// one, as the lead does.
 pub fn team_state(
     archive: &Archive,
     client: Option<&Path>,
-    (team, session): (Option<&str>, Option<&str>),
+    whose: (Option<&str>, Option<&str>),
     index: Option<&Index>,
     ledger: Ledger,
 ) -> TeamState {
-    let mut state = TeamState { name: team.map(str::to_owned), ledger, ..TeamState::default() };
-    let Some(index) = index else { return state };
-    let lists = index.lists(team, session);
-    state.missing = index.lists.missing().map(str::to_owned).collect();
-    for (path, seen) in &index.files {
-        let Some(file) = File::of(path, &lists) else { continue };
-        let there = client.and_then(|client| fs::read_regular(&client.join(path), archive.largest).ok());
+    TeamState { ledger, ..(Reading { archive, client, until: None }).team(whose, index) }
+}
+
+impl Reading<'_> {
+    /// Gathers the team and its session's tasks, without a ledger.
+    pub fn team(&self, (team, session): (Option<&str>, Option<&str>), index: Option<&Index>) -> TeamState {
+        let mut state = TeamState { name: team.map(str::to_owned), ..TeamState::default() };
+        let Some(index) = index else { return state };
+        let lists = index.lists(team, session);
+        state.missing = index.lists.missing().map(str::to_owned).collect();
+        let files: Vec<(&str, File<'_>, &Seen)> = index
+            .files
+            .iter()
+            .filter_map(|(path, seen)| Some((path.as_str(), File::of(path, &lists)?, seen)))
+            .collect();
+        let read = |files: &[(&str, File<'_>, &Seen)]| -> Vec<Result<Piece, Late>> {
+            files.iter().filter_map(|(path, file, seen)| self.piece(path, *file, seen).transpose()).collect()
+        };
+        let pieces = if files.len() > MANY {
+            std::thread::scope(|scope| {
+                let parts = files.chunks(files.len().div_ceil(THREADS));
+                let threads: Vec<_> = parts.map(|part| scope.spawn(move || read(part))).collect();
+                threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+            })
+        } else {
+            read(&files)
+        };
+        for piece in pieces {
+            match piece {
+                Ok(piece) => piece.put(&mut state),
+                Err(Late) => state.unread += 1,
+            }
+        }
+        state
+    }
+
+    /// What a file says, if it can be read.
+    fn piece(&self, path: &str, file: File<'_>, seen: &Seen) -> Result<Option<Piece>, Late> {
+        if self.until.is_some_and(|until| Instant::now() >= until) {
+            return Err(Late);
+        }
+        let largest = self.archive.largest;
+        let there = self.client.and_then(|client| fs::read_regular(&client.join(path), largest).ok());
         let there = there.map(|(bytes, _)| bytes).filter(|bytes| json::lenient(bytes).is_some());
         // Before a TeamDelete larger files are archived as well; no call has the time to read them.
-        let content = seen.content().filter(|_| seen.stamp.0 <= archive.largest);
-        let kept = || content.and_then(|hash| archive.objects.get(hash).ok());
-        let Some(bytes) = there.or_else(kept) else { continue };
-        file.says(&bytes).put(&mut state);
+        let content = seen.content().filter(|_| seen.stamp.0 <= largest);
+        let kept = || content.and_then(|hash| self.archive.objects.get(hash).ok());
+        Ok(there.or_else(kept).map(|bytes| file.says(&bytes)))
     }
-    state
 }
+
+/// There was no time to read a file.
+#[derive(Debug)]
+struct Late;
 
 /// A file that a gate may know of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,6 +209,28 @@ mod tests {
         assert_eq!((state.tasks.len(), state.mail["bob"], state.members.len()), (1, 1, 1));
         files.iter().for_each(|(path, _)| File::of(path, &Lists::of_team(None)).unwrap().take(&mut state));
         assert!(state.tasks.is_empty() && state.mail.is_empty() && state.members.is_empty());
+    }
+
+    #[test]
+    fn what_there_is_no_time_to_read_is_counted_and_many_files_are_read_as_few_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let archive = Archive::new(dir.path().to_owned(), 1 << 20, std::time::Duration::ZERO);
+        let mut index = Index::default();
+        for number in 1..=MANY + 10 {
+            let text = format!("{{\"status\":\"pending\",\"owner\":\"worker-{number}\"}}");
+            let seen = Seen {
+                object: Some(archive.objects.put_compressed(text.as_bytes()).unwrap()),
+                ..Seen::default()
+            };
+            index.files.insert(format!("tasks/t/{number}.json"), seen);
+        }
+        let read =
+            |until| Reading { archive: &archive, client: None, until }.team((Some("t"), None), Some(&index));
+        let all = read(None);
+        assert_eq!((all.tasks.len(), all.unread), (MANY + 10, 0));
+        assert_eq!(all.tasks["77"].owner.as_deref(), Some("worker-77"));
+        let none = read(Some(Instant::now()));
+        assert_eq!((none.tasks.len(), none.unread), (0, MANY + 10));
     }
 
     #[test]

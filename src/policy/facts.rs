@@ -38,6 +38,8 @@ pub struct TeamState {
     pub missing: Vec<String>,
     /// How many messages wait unread in each inbox.
     pub mail: BTreeMap<String, usize>,
+    /// How many of its files there was no time to read.
+    pub unread: usize,
     /// What the team did so far.
     pub ledger: Ledger,
 }

@@ -118,6 +118,7 @@ impl Recorder {
             run: event.run,
             team: event.team,
             index: team.and_then(|team| found.teams.get(team)),
+            left: team.and_then(|team| found.left.get(team)).copied().unwrap_or_default(),
             client: self.is_veiled().then_some(step.client.as_path()),
         };
         // A bug among the gates is a failure of the policy like any other.

@@ -15,6 +15,8 @@ use crate::process;
 pub struct Found {
     /// What is known of each team.
     pub teams: BTreeMap<SafeName, Index>,
+    /// How many files of a team there was no time for.
+    pub left: BTreeMap<SafeName, usize>,
     /// Teams whose directory was there at the last look and is no longer.
     pub vanished: Vec<Subject>,
     /// What the store could not do, by team.
@@ -39,6 +41,7 @@ impl Found {
         self.usual.extend(captured.usual);
         if let (Some(team), Some(index)) = (subject.team(), captured.index) {
             self.teams.insert(team.clone(), index);
+            self.left.insert(team.clone(), captured.left);
         }
         if captured.disappeared {
             self.vanished.push(subject.clone());

@@ -50,3 +50,19 @@ fn a_task_whose_file_is_half_written_is_what_it_was_before() {
     std::fs::write(&path, "{\"id\": \"2\", \"sta").unwrap();
     assert_eq!(ask(&stage, "bob").code, Some(0), "it was completed");
 }
+
+#[test]
+fn a_team_that_there_was_no_time_to_look_at_is_a_failure_of_the_policy() {
+    for (on_error, code, decision) in [("block", 2, "block"), ("allow", 0, "allow")] {
+        let stage =
+            busy(&format!("[archive]\nlongest-look = \"1ms\"\n[policy]\non-error = \"{on_error}\"\n"));
+        // Reading all of them takes longer than that, whatever the machine.
+        for number in 10..500 {
+            let task = json!({"id": number.to_string(), "subject": "x", "status": "pending"});
+            stage.write(&format!("tasks/{TEAM}/{number}.json"), task);
+        }
+        write_task(&stage, &json!({"id": "2", "subject": "Review", "status": "completed", "owner": "bob"}));
+        assert_eq!(ask(&stage, "bob").code, Some(code), "{on_error}");
+        assert_eq!(pairs(&verdicts(&stage)), [("policy-failed", decision)]);
+    }
+}

@@ -25,7 +25,6 @@ impl Look<'_> {
     /// Keeps every file whose stamp is new, or was too fresh to be trusted: the team's own first, then its tasks,
     /// as many as there is time for.
     pub(in crate::archive) fn keep_files(&mut self, subject: &Subject, client: &Path) {
-        let mut left = 0;
         let scan = self.scan;
         let (team, tasks): (Vec<_>, Vec<_>) =
             scan.found.iter().partition(|(path, _)| path.starts_with("teams/"));
@@ -38,7 +37,9 @@ impl Look<'_> {
                 Found::File(_) if trusted && !self.call.durable && same() => {}
                 Found::Other(..) if trusted => {}
                 // However short the time is, each look gets on by one file.
-                Found::File(_) if (self.news > 0 || self.call.durable) && self.call.is_over() => left += 1,
+                Found::File(_) if (self.news > 0 || self.call.durable) && self.call.is_over() => {
+                    self.left += 1
+                }
                 Found::File(stamp) => {
                     self.news += usize::from(known.is_none_or(|seen| !seen.matches(stamp)));
                     self.keep_file(client, path);
@@ -57,7 +58,8 @@ impl Look<'_> {
                 }
             }
         }
-        if left > 0 {
+        if self.left > 0 {
+            let left = self.left;
             let what =
                 format!("there was no time for {left} files of {}; the next call goes on", subject.name());
             match self.call.durable {
