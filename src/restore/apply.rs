@@ -8,7 +8,8 @@ use super::records::{Record, Records, Written, hash};
 use crate::error::{Error, Result};
 
 /// Writes a plan that was made under this lock, and remembers it as `record`, whose `tasks` and marks it fills in. The
-/// record comes first: whatever ends this process, what it wrote can be taken back.
+/// record comes first: whatever ends this process, what it wrote can be taken back. The mark comes second: the numbers
+/// are taken then, and the client can have the lock between two tasks.
 ///
 /// # Errors
 /// When the disk refuses or the lock is lost; the list is as it was then.
@@ -37,7 +38,7 @@ pub fn apply(
     let done = put_all(folder, guard, plan, &record, &mut written);
     if let Err(error) = done {
         let left = record.tasks.iter().take(written).filter(|task| !take_back(folder, task)).count();
-        if left > 0 {
+        if left > 0 || give_mark_back(folder, &record).is_err() {
             let hint =
                 format!("{left} file(s) could not be removed again: teamkeep restore --undo {}", record.id);
             return Err(error.hint(hint));
@@ -55,22 +56,40 @@ fn put_all(
     record: &Record,
     written: &mut usize,
 ) -> Result<()> {
+    guard.renew()?;
+    // The client raises the mark without the list's lock when it removes a task: what is higher now stays.
+    if !is_marked(folder, record)? {
+        folder.replace(MARK, record.highwatermark_after.as_bytes())?;
+    }
     for put in &plan.tasks {
-        guard.renew()?;
+        if guard.share()? && !is_marked(folder, record)? {
+            return Err(Error::new("cannot go on: the list was emptied by somebody else meanwhile"));
+        }
         folder
             .create(&file(&put.id), &put.text)
             .map_err(|error| Error::caused(format!("cannot restore task {}", put.was), error))?;
         *written += 1;
     }
-    guard.renew()?;
-    // The client raises the mark without the list's lock when it removes a task: what is higher now stays.
+    guard.renew()
+}
+
+/// Whether the list's mark takes the numbers of a restore.
+fn is_marked(folder: &Folder, record: &Record) -> Result<bool> {
     let now = folder.read(MARK, LARGEST)?;
-    let is_higher =
-        now.as_deref().is_some_and(|now| number(now) >= number(record.highwatermark_after.as_bytes()));
-    if !is_higher {
-        folder.replace(MARK, record.highwatermark_after.as_bytes())?;
+    Ok(now.is_some_and(|now| number(&now) >= number(record.highwatermark_after.as_bytes())))
+}
+
+/// Sets the mark to what it was before a restore, where it still is what the restore made of it.
+pub(super) fn give_mark_back(folder: &Folder, record: &Record) -> Result<bool> {
+    let before = record.highwatermark_before.as_deref();
+    let ours = folder.read(MARK, LARGEST)?.as_deref() == Some(record.highwatermark_after.as_bytes());
+    if ours && before != Some(record.highwatermark_after.as_str()) {
+        match before {
+            Some(before) => folder.replace(MARK, before.as_bytes())?,
+            None => folder.remove(MARK)?,
+        }
     }
-    Ok(())
+    Ok(ours)
 }
 
 /// Removes a file that is still what was written; says whether nothing of it is left.

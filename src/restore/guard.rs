@@ -19,6 +19,10 @@ const STALE: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_secs(15);
 /// How soon the time is renewed.
 const RENEWAL: Duration = Duration::from_secs(2);
+/// How long the lock is kept at a time: the client waits no longer than three seconds for it (seen 2.1.177, 2.1.328).
+const TURN: Duration = Duration::from_millis(500);
+/// How long it is free between two turns: the client tries again at least every 100 ms.
+const GAP: Duration = Duration::from_millis(150);
 
 /// The lock on a list, given back when it goes out of scope.
 #[derive(Debug)]
@@ -28,6 +32,7 @@ pub struct Guard<'a> {
     inode: u64,
     /// Held open, so that no other directory gets its number.
     _held: Option<Folder>,
+    taken: Instant,
     renewed: Instant,
 }
 
@@ -75,8 +80,24 @@ impl<'a> Guard<'a> {
         }
         let stat = folder.look(name)?.ok_or_else(|| lost(folder, name))?;
         let held = folder.child(name)?;
-        let (inode, renewed) = (stat.st_ino, Instant::now());
-        Ok(Guard { folder, name: name.to_owned(), inode, _held: held, renewed })
+        let (inode, now) = (stat.st_ino, Instant::now());
+        Ok(Guard { folder, name: name.to_owned(), inode, _held: held, taken: now, renewed: now })
+    }
+
+    /// Gives the lock to others for a moment when it was kept for a turn, and says whether it did; else renews it. What
+    /// must not change meanwhile has to be safe without the lock.
+    ///
+    /// # Errors
+    /// When another process took it over, or does not give it back.
+    pub fn share(&mut self) -> Result<bool> {
+        self.renew()?;
+        if self.taken.elapsed() < TURN {
+            return Ok(false);
+        }
+        self.folder.remove_dir(&self.name)?;
+        std::thread::sleep(GAP);
+        *self = Guard::take(self.folder, &self.name)?;
+        Ok(true)
     }
 
     /// Shows that the lock is still ours, and renews its time when that is due.
@@ -128,6 +149,26 @@ mod tests {
         let mut guard = Guard::list(&folder).unwrap();
         guard.renew().unwrap();
         assert_eq!(folder.claim(LOCK).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        drop(guard);
+        assert_eq!(folder.names().unwrap(), [FILE]);
+    }
+
+    #[test]
+    fn after_a_turn_others_get_the_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::open(dir.path()).unwrap();
+        let mut guard = Guard::list(&folder).unwrap();
+        assert!(!guard.share().unwrap());
+        guard.taken = Instant::now().checked_sub(TURN).unwrap();
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let other = Folder::open(dir.path()).unwrap();
+                Guard::list(&other).map(drop)
+            });
+            assert!(guard.share().unwrap());
+            other.join().unwrap().unwrap();
+        });
+        guard.renew().unwrap();
         drop(guard);
         assert_eq!(folder.names().unwrap(), [FILE]);
     }

@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
-use super::apply::file;
-use super::board::{Board, LARGEST, MARK};
+use std::collections::HashSet;
+
+use super::apply::{file, give_mark_back};
+use super::board::{Board, LARGEST};
 use super::folder::Folder;
 use super::guard::{FILE, Guard};
 use super::records::{Record, hash};
@@ -47,7 +49,8 @@ pub fn undo(folder: &Folder, record: &Record, apply: bool) -> Result<Undone> {
     for task in &record.tasks {
         let name = file(&task.id);
         if let Some(guard) = &mut guard {
-            guard.renew()?;
+            // A number stays taken by the mark until the end.
+            guard.share()?;
         }
         if folder.look(&name)?.is_none() {
             undone.gone.push(task.id.clone());
@@ -63,23 +66,18 @@ pub fn undo(folder: &Folder, record: &Record, apply: bool) -> Result<Undone> {
         if same { &mut undone.removed } else { &mut undone.kept }.push(task.id.clone());
     }
     let board = Board::read(Some(folder))?;
+    let removed: HashSet<&str> = undone.removed.iter().map(String::as_str).collect();
     let names_removed = board.tasks.values().flatten().any(|task| {
-        let own = undone.removed.contains(&task.id);
+        let own = removed.contains(task.id.as_str());
         !own && ["blocks", "blockedBy"].iter().any(|field| {
             let ids = task.raw.get(field).and_then(serde_json::Value::as_array);
-            ids.into_iter()
-                .flatten()
-                .filter_map(|id| id.as_str())
-                .any(|id| undone.removed.iter().any(|one| one == id))
+            ids.into_iter().flatten().filter_map(|id| id.as_str()).any(|id| removed.contains(id))
         })
     });
     let untouched = board.mark.as_deref() == Some(record.highwatermark_after.as_bytes());
     undone.highwatermark_restored = untouched && !names_removed;
     if undone.highwatermark_restored && apply {
-        match &record.highwatermark_before {
-            Some(before) => folder.replace(MARK, before.as_bytes())?,
-            None => folder.remove(MARK)?,
-        }
+        give_mark_back(folder, record)?;
     }
     Ok(undone)
 }
