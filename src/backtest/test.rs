@@ -7,12 +7,13 @@ use serde::Serialize;
 use super::past::Past;
 use super::record::Record;
 use crate::archive::Archive;
+use crate::clock;
 use crate::config::{Policy, Rule};
 use crate::event::Recorded;
 use crate::gatekeeper::{Judgement, asks_the_team, remember, weigh};
 use crate::payload::{Kind, Payload};
 use crate::policy::gates::completion_check;
-use crate::policy::{Decision, Facts, Guard, Judged, Rules, TeamState, Verdict, judge};
+use crate::policy::{Attempt, Decision, Facts, Guard, Judged, Origin, Rules, TeamState, Verdict, judge};
 
 /// What was found in a run.
 #[derive(Debug, Default)]
@@ -114,12 +115,20 @@ impl Course<'_> {
         }
         let judgement = match findings.as_slice() {
             [] => Judgement::default(),
-            findings => weigh(findings, &team.key(), guard, self.policy.max_blocks, |_| false),
+            findings => {
+                weigh(findings, &team.key(), guard, self.policy.max_blocks, &attempt(&event), |_| false)
+            }
         };
         let held_back = is_held_back(self.record, recorded);
         remember(&event, held_back, &judgement.verdicts, &findings, team);
         (judgement, not_judged)
     }
+}
+
+/// What the log knows of an attempt: of a tool call no more than its time.
+fn attempt(event: &Judged<'_>) -> Attempt {
+    let origin = if event.kind == Kind::PreToolUse { Origin::Unknown } else { Origin::Turn };
+    Attempt { origin, at: clock::parse(event.at).map_or(0, |time| time.timestamp_millis()) }
 }
 
 /// Whether the client was kept from going on, as the record says.

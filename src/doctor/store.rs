@@ -120,7 +120,7 @@ pub fn writable(facts: &Facts<'_>) -> Finding {
         let what = format!("{} is not a directory: nothing can be recorded in it", part.display());
         return Finding::bad(code, what).mend(format!("mv -n {shown} {shown}.aside"));
     }
-    let parts = ["log", "archive", "sessions"].map(|part| store.join(part));
+    let parts = ["log", "archive", "sessions", "policy"].map(|part| store.join(part));
     let shut = parts.iter().filter(|part| part.exists()).find_map(|part| {
         let error = access(part, Access::WRITE_OK | Access::EXEC_OK).err()?;
         Some((part, std::io::Error::from(error)))

@@ -2,12 +2,13 @@
 
 use std::cmp::Reverse;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::carry::go_on;
 use super::completion;
-use super::desk::{Desk, Notebook};
+use super::desk::{Desk, Notebook, Open};
+use super::origin::{ToolCall, origin};
 use super::overrides::{OverrideFile, Overrides};
 use super::remember::{asks_the_team, remember};
 use super::state::Reading;
@@ -19,7 +20,7 @@ use crate::event::SafeName;
 use crate::payload::Kind;
 use crate::policy::failure::decision;
 use crate::policy::gates::{COMPLETION_CHECK, PREMATURE_SHUTDOWN, completion_check};
-use crate::policy::{Decision, Facts, Finding, Judged, Rules, TeamState, judge};
+use crate::policy::{Attempt, Decision, Facts, Finding, Judged, Ledger, Origin, Rules, TeamState, judge};
 
 /// The notebook of calls that name no session.
 const NAMELESS: &str = "no-session";
@@ -54,6 +55,8 @@ pub struct Call<'a> {
     pub index: Option<&'a Index>,
     /// How many of its files there was no time to keep.
     pub left: usize,
+    /// The session's transcript, where the payload names one that is the client's.
+    pub transcript: Option<&'a Path>,
     /// The client's directory, where what is kept of its files is not what they say.
     pub client: Option<&'a Path>,
 }
@@ -61,7 +64,8 @@ pub struct Call<'a> {
 impl Call<'_> {
     /// Judges the event and keeps what is to be remembered of it. A notebook that cannot be opened or written is a
     /// failure of the policy, and takes nothing of what was found away: the event is judged by what can be read of it.
-    /// What blocks and cannot be counted goes on, unless `on-error` says otherwise.
+    /// What blocks and can never be counted goes on, unless `on-error` says otherwise; what blocks while others count stays
+    /// blocked.
     pub fn judge(&self) -> Judgement {
         let own = self.run.or(self.event.session).and_then(SafeName::new);
         // Some name must be there to count under.
@@ -73,12 +77,7 @@ impl Call<'_> {
         let until = Instant::now().checked_add(READING);
         let mut team = self.team(index, until);
         let checked = noted(self.check_completion(&desk, &key), &mut failed).flatten();
-        let mut open = noted(desk.open(&key), &mut failed);
-        let mut notebook = match &mut open {
-            Some(open) => std::mem::take(&mut open.notebook),
-            None => desk.read(&key),
-        };
-        go_on(&desk, self.archive, self.event.session, &key, &mut notebook);
+        let (mut open, mut notebook) = self.open(&desk, &key);
         team.ledger = std::mem::take(&mut notebook.ledger);
         let mut findings = judge(self.policy, self.rules, &Facts { event: self.event, team: &team });
         findings.extend(checked);
@@ -92,18 +91,32 @@ impl Call<'_> {
             failed.get_or_insert(why);
         }
         findings.sort_by_key(|finding| Reverse(finding.decision));
+        let mut attempt = Attempt { origin: Origin::Turn, at: self.now.timestamp_millis() };
+        if let Some(id) = self.tool_call(&findings, &team.ledger) {
+            // Others do not wait while this call waits for the transcript.
+            drop(open);
+            attempt.origin = self.origin(id.as_deref());
+            (open, notebook) = self.open(&desk, &key);
+            team.ledger = std::mem::take(&mut notebook.ledger);
+        }
         notebook.guard.look(&team);
         let state = if findings.is_empty() { String::new() } else { team.key() };
-        let mut judgement = self.weigh(&findings, &state, &mut notebook, &team.members);
+        let mut judgement = self.weigh(&findings, &state, &attempt, &mut notebook, &team.members);
         remember(&self.event, judgement.holds_back(), &judgement.verdicts, &findings, &mut team);
         let members = team.members;
         notebook.ledger = team.ledger;
         let counted = open.and_then(|mut open| {
             open.notebook = notebook;
-            noted(open.close(), &mut failed)
+            open.close()
         });
-        if counted.is_none() && decision(self.policy.on_error, self.event.kind) == Decision::Allow {
-            self.let_go_on(&mut judgement, findings, &state, &members);
+        if let Err(error) = counted {
+            if is_busy(&error) && judgement.holds_back() {
+                return judgement;
+            }
+            failed = Some(error.to_string());
+            if decision(self.policy.on_error, self.event.kind) == Decision::Allow {
+                self.let_go_on(&mut judgement, findings, &state, &members);
+            }
         }
         Judgement { failed, ..judgement }
     }
@@ -112,6 +125,49 @@ impl Call<'_> {
     fn team(&self, index: Option<&Index>, until: Option<Instant>) -> TeamState {
         let reading = Reading { archive: self.archive, client: self.client, until };
         reading.team((self.team, self.event.session), index)
+    }
+
+    /// Opens the run's notebook, or reads it where it cannot be opened.
+    fn open(&self, desk: &Desk, key: &SafeName) -> (io::Result<Open>, Notebook) {
+        let mut open = desk.open(key);
+        let mut notebook = match &mut open {
+            Ok(open) => std::mem::take(&mut open.notebook),
+            Err(_) => desk.read(key),
+        };
+        go_on(desk, self.archive, self.event.session, key, &mut notebook);
+        (open, notebook)
+    }
+
+    /// The tool call that these findings block, if there is one and blocks of it are counted: its id, where the payload or
+    /// the ledger has one.
+    fn tool_call(&self, findings: &[Finding], ledger: &Ledger) -> Option<Option<String>> {
+        let counts = |finding: &&Finding| finding.decision == Decision::Block && !finding.lasting;
+        findings.iter().find(counts)?;
+        match self.event.kind {
+            Kind::PreToolUse => Some(self.event.payload.tool_use_id().map(str::to_owned)),
+            // At the end of a turn no tool completes the task.
+            Kind::TaskCompleted => {
+                let task = self.event.payload.text("task_id")?;
+                let completing = ledger.completing.iter().find(|(_, completing)| *completing == task)?;
+                Some(Some(completing.0.clone()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The message of the model that a tool call is in. A call that names no transcript, or one that is not there, is
+    /// looked for in the one that the run has for its session: who makes calls by hand leaves it out.
+    fn origin(&self, id: Option<&str>) -> Origin {
+        let payload = self.event.payload;
+        let call = ToolCall { id, agent: payload.agent_id(), size: payload.raw.get().len() };
+        let known = || {
+            let record = self.archive.run(self.run?)?;
+            let session =
+                record.sessions.into_iter().find(|one| Some(one.id.as_str()) == self.event.session)?;
+            session.transcript.map(PathBuf::from)
+        };
+        let named = self.transcript.filter(|path| path.is_file()).map(Path::to_owned);
+        named.or_else(known).map_or(Origin::Unknown, |path| origin(&path, &call))
     }
 
     /// Runs the checks of a task that is really completed. They may take minutes: the notebook is not kept open for them.
@@ -124,8 +180,9 @@ impl Call<'_> {
         if overrides.is_paused(COMPLETION_CHECK, self.team, self.now) {
             return Ok(None);
         }
-        let mut notebook = desk.open(key)?.notebook;
-        go_on(desk, self.archive, self.event.session, key, &mut notebook);
+        let (open, notebook) = self.open(desk, key);
+        // A busy notebook can be read.
+        open.map(drop).or_else(|error| if is_busy(&error) { Ok(()) } else { Err(error) })?;
         let team = TeamState { ledger: notebook.ledger, ..self.team(self.index, None) };
         let due = completion_check::due(self.policy, &Facts { event: self.event, team: &team });
         let payload = self.event.payload;
@@ -143,6 +200,7 @@ impl Call<'_> {
         &self,
         findings: &[Finding],
         state: &str,
+        attempt: &Attempt,
         notebook: &mut Notebook,
         members: &[String],
     ) -> Judgement {
@@ -166,7 +224,7 @@ impl Call<'_> {
             taken.extend(word);
             word.is_some()
         };
-        let judgement = weigh(findings, state, &mut notebook.guard, self.policy.max_blocks, paused);
+        let judgement = weigh(findings, state, &mut notebook.guard, self.policy.max_blocks, attempt, paused);
         if judgement.holds_back() && !taken.is_empty() {
             // The occasion did not come: somebody else is kept back. A word that is lost must be given again.
             let back = |overrides: &mut Overrides| {
@@ -194,9 +252,16 @@ impl Call<'_> {
         let mut rest: Vec<Finding> = findings.drain(judgement.verdicts.len() - 1..).map(uncounted).collect();
         rest.sort_by_key(|finding| Reverse(finding.decision));
         judgement.verdicts.retain(|verdict| verdict.decision != Decision::Block);
-        judgement.verdicts.extend(self.weigh(&rest, state, &mut Notebook::default(), members).verdicts);
+        judgement
+            .verdicts
+            .extend(self.weigh(&rest, state, &Attempt::single(), &mut Notebook::default(), members).verdicts);
         judgement.verdicts.sort_by_key(|verdict| Reverse(verdict.decision));
     }
+}
+
+/// Whether a notebook could not be opened as other calls are at work on it.
+fn is_busy(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
 }
 
 /// What came of it, or nothing and why.

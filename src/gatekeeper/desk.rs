@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,9 @@ use crate::policy::{Guard, Ledger};
 
 /// A notebook larger than this is none of ours.
 const LARGEST: u64 = 8 << 20;
+
+/// A lock that nobody has taken for so long is not busy: whoever has it does not give it back.
+const STUCK: Duration = Duration::from_secs(30);
 
 /// Where notebooks lie. Opening it touches nothing.
 #[derive(Debug, Clone)]
@@ -53,22 +56,27 @@ impl Desk {
 
     /// What a run's notebook says at present, for looking only.
     pub fn read(&self, run: &SafeName) -> Notebook {
-        read(&path(&self.dir, run)).unwrap_or_default()
+        check(&self.dir).and_then(|()| read(&path(&self.dir, run))).unwrap_or_default()
     }
 
     /// Opens a run's notebook, for this call alone: counts stay right under concurrent hooks.
     ///
     /// # Errors
-    /// When the disk refuses, something else than a file stands in the notebook's place, or the lock is kept by somebody
-    /// else for too long.
+    /// `WouldBlock` when other hook calls are at work on the notebook, so that there was no turn for this one: its block
+    /// stays a block, although it is not counted. This cannot end in a live-lock: each call that takes the lock writes the
+    /// time of that at the lock, and holds it no longer than it takes to judge, so that this error needs others that
+    /// keep coming; when they end, the next attempt is counted. A lock that one process keeps, because it hangs or means
+    /// to, is not busy after [`STUCK`], but a failure like the others: the disk refuses, something else is in the place
+    /// of the directory or the notebook, or the lock is kept for too long.
     pub fn open(&self, run: &SafeName) -> io::Result<Open> {
-        let lock = fs::lock(&self.dir.join(format!(".{run}.lock")), self.patience)?;
-        let Some(lock) = lock else {
-            return Err(io::Error::new(
-                io::ErrorKind::TimedOut,
-                "the policy's lock is kept by another process",
-            ));
+        check(&self.dir)?;
+        let place = self.dir.join(format!(".{run}.lock"));
+        let Some(lock) = fs::lock(&place, self.patience)? else {
+            let kind = if is_busy(&place) { io::ErrorKind::WouldBlock } else { io::ErrorKind::TimedOut };
+            return Err(io::Error::new(kind, "the policy's lock is kept by another process"));
         };
+        // Only a lock that cannot be busy any more suffers where this fails.
+        let _ = lock.file.set_modified(SystemTime::now());
         let path = path(&self.dir, run);
         let notebook = read(&path)?;
         Ok(Open { before: notebook.clone(), notebook, path, _lock: lock })
@@ -103,6 +111,30 @@ impl Open {
     }
 }
 
+/// Shows that the gatekeeper's directory is one, or not there yet. What a link leads to is somebody else's: counts and
+/// pauses there are not this store's.
+///
+/// # Errors
+/// When something else is in its place.
+pub fn check(dir: &Path) -> io::Result<()> {
+    match dir.symlink_metadata() {
+        Ok(metadata) if !metadata.is_dir() => {
+            let what = if metadata.is_symlink() { "a symlink" } else { "not a directory" };
+            Err(io::Error::new(io::ErrorKind::NotADirectory, format!("{} is {what}", dir.display())))
+        }
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a call took this lock a moment ago.
+fn is_busy(lock: &Path) -> bool {
+    let Ok(taken) = lock.symlink_metadata().and_then(|metadata| metadata.modified()) else { return false };
+    // A clock that was set back is no reason to wait for the time it had.
+    let age = taken.elapsed().unwrap_or_else(|error| error.duration());
+    age < STUCK
+}
+
 /// What stands at a path: a new notebook where there is none, or a damaged one.
 fn read(path: &Path) -> io::Result<Notebook> {
     match fs::read_regular(path, LARGEST) {
@@ -122,7 +154,11 @@ mod tests {
         let desk = Desk::new(dir.path().to_owned(), Duration::from_millis(5));
         let run = SafeName::new("r1").unwrap();
         let mut open = desk.open(&run).unwrap();
-        assert!(desk.open(&run).is_err(), "somebody else has it");
+        let refused = || desk.open(&run).unwrap_err().kind();
+        assert_eq!(refused(), io::ErrorKind::WouldBlock, "another call has it");
+        let long_ago = SystemTime::now() - STUCK;
+        open._lock.file.set_modified(long_ago).unwrap();
+        assert_eq!(refused(), io::ErrorKind::TimedOut, "and does not give it back");
         open.notebook.guard.blocks.insert("gate".to_owned(), 2);
         open.close().unwrap();
         assert_eq!(desk.open(&run).unwrap().notebook.guard.blocks["gate"], 2);

@@ -61,6 +61,7 @@ mod tests {
             rule: None,
             file_line: None,
             escalated: false,
+            blocks: None,
             paused: false,
             repeated: false,
         };

@@ -5,6 +5,7 @@ mod carry;
 pub mod completion;
 mod desk;
 mod line;
+mod origin;
 mod overrides;
 mod remember;
 mod state;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::desk::check;
 use crate::clock::{self, Time};
 use crate::fs;
 use crate::unicode::fold;
@@ -80,6 +81,7 @@ impl OverrideFile {
     /// # Errors
     /// When it is there and says nothing that can be understood.
     pub fn look(&self) -> io::Result<Overrides> {
+        self.path.parent().map_or(Ok(()), check)?;
         let bytes = match fs::read_regular(&self.path, LARGEST) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Overrides::default()),
             other => other?.0,

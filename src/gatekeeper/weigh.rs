@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::config::Mode;
-use crate::policy::{Decision, Finding, Guard, Reason, Verdict, bare, settle};
+use crate::policy::{Attempt, Decision, Finding, Guard, Reason, Verdict, bare, settle};
 
 /// What came of an event before the gates.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -57,11 +57,12 @@ pub fn weigh(
     state: &str,
     guard: &mut Guard,
     max_blocks: u32,
+    attempt: &Attempt,
     mut paused: impl FnMut(&Finding) -> bool,
 ) -> Judgement {
     let mut verdicts: Vec<Verdict> = Vec::new();
     for finding in findings {
-        let verdict = settle(finding, state, guard, max_blocks, paused(finding));
+        let verdict = settle(finding, state, guard, max_blocks, attempt, paused(finding));
         let blocks = verdict.decision == Decision::Block;
         verdicts.push(verdict);
         if blocks {

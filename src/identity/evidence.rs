@@ -87,9 +87,14 @@ impl Evidence<'_> {
 
     /// The transcript, if it lies where the client keeps transcripts.
     pub fn transcript(&self) -> Option<&Path> {
-        let path = self.payload.transcript()?;
-        let below = path.strip_prefix(self.client.join("projects")).ok()?;
-        let plain = below.components().all(|part| matches!(part, std::path::Component::Normal(_)));
-        (plain && path.extension().is_some_and(|extension| extension == "jsonl")).then_some(path)
+        transcript(self.payload, self.client)
     }
+}
+
+/// The transcript that a payload names, if it is where the client keeps transcripts.
+pub fn transcript<'a>(payload: &'a Payload, client: &Path) -> Option<&'a Path> {
+    let path = payload.transcript()?;
+    let below = path.strip_prefix(client.join("projects")).ok()?;
+    let plain = below.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    (plain && path.extension().is_some_and(|extension| extension == "jsonl")).then_some(path)
 }

@@ -9,7 +9,7 @@ mod team;
 
 pub use actor::{resolve as actor, resolve_by as actor_by, version};
 pub use agents::Agents;
-pub use evidence::Evidence;
+pub use evidence::{Evidence, transcript};
 pub use memory::{Memory, Refused};
 pub use pane::is_undecided;
 pub use team::{Concerned, Resolved, concerned, resolve as team, resolve_by as team_by};

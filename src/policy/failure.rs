@@ -34,6 +34,7 @@ pub fn verdict(on_error: OnError, kind: Kind, code: &str, reason: String) -> Ver
         rule: None,
         file_line: None,
         escalated: false,
+        blocks: None,
         paused: false,
         repeated: false,
     }

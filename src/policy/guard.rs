@@ -1,11 +1,13 @@
 //! Never a live-lock: a gate that has blocked the same actor in the same state of the work often enough lets through.
 //! Only a rule that the user made `lasting` stands, and only at a tool: that is no lock.
 //! States may alternate for ever, so there is a ceiling over all of them, until more of the work is done.
+//! Only a refusal that the model has read counts ([`Refusals`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::attempt::{Attempt, Origin, Refusals};
 use super::ledger::{fits, mark};
 use super::{Decision, Finding, TeamState, Verdict};
 
@@ -29,14 +31,31 @@ pub struct Guard {
     /// The tasks that were ever seen completed, by id: the client erases their files, and no id comes twice. Only when
     /// another joins them are the blocks forgotten; who completes the same task again does no more work.
     pub completed: BTreeSet<String>,
+    /// What was refused by one gate to one actor: `gate\0about`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub refusals: BTreeMap<String, Refusals>,
 }
 
-/// Makes a verdict of a finding: counts it, lets it through when it was blocked `max_blocks` times in this state, or
+/// What becomes of an attempt that a gate blocks.
+enum Outcome {
+    Blocked,
+    /// It was blocked so often before.
+    LetThrough(u32),
+}
+
+/// Makes a verdict of a finding: counts it if the `attempt` counts, lets it through when it was blocked `max_blocks` times in this state, or
 /// `STATES` times as often in all states since more tasks were completed (unless it is lasting), or when a human let it
 /// through (`paused`), and marks a warning that was already told in this state.
 ///
 /// Of several findings only those are to be settled that are answered with: the first that blocks, and those before it.
-pub fn settle(finding: &Finding, state: &str, guard: &mut Guard, max_blocks: u32, paused: bool) -> Verdict {
+pub fn settle(
+    finding: &Finding,
+    state: &str,
+    guard: &mut Guard,
+    max_blocks: u32,
+    attempt: &Attempt,
+    paused: bool,
+) -> Verdict {
     let mut verdict = Verdict {
         decision: finding.decision,
         gate: finding.gate.to_owned(),
@@ -45,6 +64,7 @@ pub fn settle(finding: &Finding, state: &str, guard: &mut Guard, max_blocks: u32
         rule: finding.rule.clone(),
         file_line: finding.place.clone(),
         escalated: false,
+        blocks: None,
         paused,
         repeated: false,
     };
@@ -61,9 +81,11 @@ pub fn settle(finding: &Finding, state: &str, guard: &mut Guard, max_blocks: u32
             verdict.repeated = is_told(&mut guard.warned, &subject, &format!("{state}\0{}", &what[..8]));
         }
         Decision::Block => {
-            if !guard.blocks_again(&subject, state, most(finding.gate, max_blocks)) {
+            let most = most(finding.gate, max_blocks);
+            if let Outcome::LetThrough(blocks) = guard.refuse(&subject, state, most, attempt) {
                 verdict.decision = Decision::Allow;
                 verdict.escalated = true;
+                verdict.blocks = Some(blocks);
             }
         }
     }
@@ -71,7 +93,7 @@ pub fn settle(finding: &Finding, state: &str, guard: &mut Guard, max_blocks: u32
 }
 
 /// How often a gate blocks in one state.
-pub fn most(gate: &str, max_blocks: u32) -> u32 {
+fn most(gate: &str, max_blocks: u32) -> u32 {
     // An idle that is refused again while nothing changed only burns tokens: mail is delivered at idle alone.
     if gate == "idle-with-work" { max_blocks.min(1) } else { max_blocks }
 }
@@ -101,20 +123,44 @@ impl Guard {
             }
         }
         self.completed.extend(other.completed.iter().cloned());
+        for (key, theirs) in &other.refusals {
+            self.refusals.entry(key.clone()).or_default().take_over(theirs);
+        }
     }
 
-    /// Counts one more block of a subject, unless it was blocked often enough in this state or in all, or the book is full.
-    fn blocks_again(&mut self, subject: &str, state: &str, most: u32) -> bool {
-        let all = self.blocks.iter().filter(|(key, _)| whose(key) == whose(subject));
+    /// Refuses a subject once more, unless it was blocked often enough in this state or in all, or the book is full.
+    fn refuse(&mut self, subject: &str, state: &str, most: u32, attempt: &Attempt) -> Outcome {
+        let whose = whose(subject);
+        let own = format!("{}\0{}", whose.0, whose.1.unwrap_or_default());
+        if !Refusals::counts(self.refusals.get(&own), attempt) {
+            self.note(own, attempt, false);
+            return Outcome::Blocked;
+        }
+        let all = self.blocks.iter().filter(|(key, _)| self::whose(key) == whose);
         let all = all.fold(0u32, |sum, (_, times)| sum.saturating_add(*times));
         let key = format!("{subject}{state}");
         let is_full = self.blocks.len() >= MOST && !self.blocks.contains_key(&key);
         let here = self.blocks.get(&key).copied().unwrap_or_default();
-        let again = here < most && all < most.saturating_mul(STATES) && !is_full;
-        if again {
-            self.blocks.insert(key, here + 1);
+        if here >= most || is_full {
+            return Outcome::LetThrough(here);
         }
-        again
+        if all >= most.saturating_mul(STATES) {
+            return Outcome::LetThrough(all);
+        }
+        self.blocks.insert(key, here + 1);
+        self.note(own, attempt, true);
+        Outcome::Blocked
+    }
+
+    fn note(&mut self, own: String, attempt: &Attempt, counts: bool) {
+        if attempt.origin == Origin::Turn {
+            return;
+        }
+        if self.refusals.len() >= MOST && !self.refusals.contains_key(&own) {
+            let oldest = self.refusals.iter().min_by_key(|(_, refusals)| refusals.last);
+            oldest.map(|(key, _)| key.clone()).map(|key| self.refusals.remove(&key));
+        }
+        self.refusals.entry(own).or_default().note(attempt, counts);
     }
 }
 

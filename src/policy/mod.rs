@@ -1,5 +1,6 @@
 //! Whether the client may go on. Pure: policy, event and state of the team in, verdict out.
 
+mod attempt;
 mod background;
 mod begun;
 mod facts;
@@ -18,9 +19,10 @@ mod ruling;
 mod tests;
 mod verdict;
 
+pub use attempt::{Attempt, Origin};
 pub use background::Whose;
 pub use facts::{Facts, Judged, TeamState};
-pub use guard::{Guard, most, settle};
+pub use guard::{Guard, settle};
 pub use judge::judge;
 pub use ledger::{Began, Deeds, Ledger};
 pub use names::{Case, Names};

@@ -69,6 +69,9 @@ pub struct Verdict {
     /// Whether it was let through because it had been blocked often enough.
     #[serde(default)]
     pub escalated: bool,
+    /// How often it had been blocked before it was let through for that; records of older versions do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<u32>,
     /// Whether it was let through because a human paused the gate or allowed the occasion.
     #[serde(default)]
     pub paused: bool,

@@ -11,6 +11,7 @@ use crate::clock;
 use crate::config::OnError;
 use crate::event::{Event, SafeName};
 use crate::gatekeeper::{Call, Judgement};
+use crate::identity;
 use crate::panics;
 use crate::payload::Payload;
 use crate::policy::failure::is_held;
@@ -119,6 +120,7 @@ impl Recorder {
             team: event.team,
             index: team.and_then(|team| found.teams.get(team)),
             left: team.and_then(|team| found.left.get(team)).copied().unwrap_or_default(),
+            transcript: identity::transcript(payload, &step.client),
             client: self.is_veiled().then_some(step.client.as_path()),
         };
         // A bug among the gates is a failure of the policy like any other.

@@ -7,7 +7,7 @@ use crate::event::{Actor, Event, Id};
 use crate::gatekeeper::{self, Judgement};
 use crate::log::Log;
 use crate::payload::Kind;
-use crate::policy::{Decision, Reason, Verdict, bare, escaped, failure, most};
+use crate::policy::{Decision, Reason, Verdict, bare, escaped, failure};
 use crate::response::Answer;
 use crate::veil;
 
@@ -53,7 +53,14 @@ impl Recorder {
                     Kind::TeammateIdle => Reason::default().name(actor.shown()).then(" go idle").finish(),
                     _ => "this through".to_owned(),
                 };
-                let times = match most(&verdict.gate, self.config.policy.max_blocks) {
+                let times = match verdict.blocks.unwrap_or_default() {
+                    0 => {
+                        return Some(format!(
+                            "teamkeep let {what}: it can count no more blocks ({}: {})",
+                            verdict.source(),
+                            bare(&verdict.reason)
+                        ));
+                    }
                     1 => "once".to_owned(),
                     times => format!("{times} times"),
                 };

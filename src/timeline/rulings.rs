@@ -26,7 +26,10 @@ pub fn rulings(material: &Material) -> Vec<Entry> {
         entry.of = Some((*of).to_owned());
         entry.paused = verdict.paused;
         entry.repeated = verdict.repeated;
-        entry.blocks = verdict.escalated.then(|| blocks(&spoken[..place], event, verdict));
+        entry.blocks = verdict.escalated.then(|| match verdict.blocks {
+            Some(blocks) => blocks as usize,
+            None => blocks(&spoken[..place], event, verdict),
+        });
         entry
     };
     spoken.iter().enumerate().map(tell).collect()
@@ -42,8 +45,8 @@ fn users(material: &Material) -> HashMap<&str, &str> {
     used.collect()
 }
 
-/// How often the same had been blocked before it was let through. As the guard counts: what a pause let through in
-/// between neither counts nor begins anew.
+/// How often the same had been blocked before it was let through, where the verdict does not have the count: in records of
+/// older versions. What a pause let through in between neither counts nor begins anew.
 fn blocks(before: &[(&Told, &Verdict, &str)], event: &Told, verdict: &Verdict) -> usize {
     let same = before.iter().rev().filter(|(told, earlier, _)| {
         told.actor.name == event.actor.name && earlier.gate == verdict.gate && earlier.rule == verdict.rule

@@ -52,6 +52,7 @@ mod places;
 mod play;
 mod plugin;
 mod plugin_twice;
+mod policy_batches;
 mod policy_commands;
 mod policy_explain;
 mod policy_files;

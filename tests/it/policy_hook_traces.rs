@@ -101,8 +101,19 @@ fn until_bob_is_asked(stage: &Stage) -> String {
 fn the_fourth_try_goes_through_and_is_told() {
     let stage = Stage::judging();
     let request = until_bob_is_asked(&stage);
-    let tries: Vec<Said> =
-        (0..5).map(|_| stage.feed("pre-tool-use", local(&stage, &request).as_bytes(), &[])).collect();
+    // Each try is a message of its own.
+    let again = |number: usize| {
+        let mut payload: Value = serde_json::from_str(&local(&stage, &request)).unwrap();
+        let id = format!("toolu_{number}");
+        let path = payload["transcript_path"].as_str().unwrap().to_owned();
+        let message = json!({"id": format!("msg_{number}"), "content": [{"type": "tool_use", "id": id}]});
+        let record = json!({"type": "assistant", "message": message});
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, format!("{text}{record}\n")).unwrap();
+        payload["tool_use_id"] = json!(id);
+        stage.feed("pre-tool-use", payload.to_string().as_bytes(), &[])
+    };
+    let tries: Vec<Said> = (0..5).map(again).collect();
     let codes: Vec<_> = tries.iter().map(|said| said.code).collect();
     assert_eq!(codes, [Some(2), Some(2), Some(2), Some(0), Some(0)]);
     let told: Value = serde_json::from_str(&tries[3].out).unwrap();

@@ -30,6 +30,7 @@ fn verdicts_on_record_are_told_beside_what_happened() {
             rule: None,
             file_line: None,
             escalated,
+            blocks: None,
             paused: false,
             repeated: false,
         };

@@ -19,7 +19,7 @@ use crate::gatekeeper::{Desk, Notebook, OverrideFile, go_on, remember, run_alone
 use crate::identity::{self, Evidence, Memory};
 use crate::payload::{self, Kind, Payload};
 use crate::policy::gates::completion_check;
-use crate::policy::{Decision, Facts, Guard, Judged, Rules, TeamState, Verdict, judge};
+use crate::policy::{Attempt, Decision, Facts, Guard, Judged, Rules, TeamState, Verdict, judge};
 use crate::response::Answer;
 use crate::ui::escape;
 
@@ -232,10 +232,18 @@ fn decide(context: &Context, source: &Source, scene: &Scene, event: Judged<'_>, 
     let findings = judge(&source.policy, &Rules::of(&source.rules), &facts);
     let mut guard = scene.guard.clone();
     guard.look(&scene.state);
-    let judgement = weigh(&findings, &scene.state.key(), &mut guard, source.policy.max_blocks, |finding| {
-        let allowed = || overrides.shutdown_of(&finding.about, &scene.state.members).is_some();
-        (finding.gate == "premature-shutdown" && allowed()) || overrides.is_paused(finding.gate, team, now)
-    });
+    let judgement = weigh(
+        &findings,
+        &scene.state.key(),
+        &mut guard,
+        source.policy.max_blocks,
+        &Attempt::single(),
+        |finding| {
+            let allowed = || overrides.shutdown_of(&finding.about, &scene.state.members).is_some();
+            (finding.gate == "premature-shutdown" && allowed())
+                || overrides.is_paused(finding.gate, team, now)
+        },
+    );
     for verdict in &judgement.verdicts {
         let _ = writeln!(told, "guard     {}: {}", escape(&verdict.source()), guarded(verdict, source));
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::scene::{Scene, after, approve, ask, before, lead, mate, payload};
 use crate::config::Mode;
 use crate::event::{Actor, ActorKind};
-use crate::policy::{Decision, Finding, Guard, Judged, Verdict, settle};
+use crate::policy::{Attempt, Decision, Finding, Guard, Judged, Verdict, settle};
 
 const BLOCK: Decision = Decision::Block;
 const WARN: Decision = Decision::Warn;
@@ -125,7 +125,7 @@ fn request(scene: &mut Scene, guard: &mut Guard, paused: bool) -> Option<Verdict
     let fields = before("SendMessage", ask("bob"));
     let found = scene.judge(&lead(), &fields);
     let finding: &Finding = found.first()?;
-    let verdict = settle(finding, &scene.team.key(), guard, 2, paused);
+    let verdict = settle(finding, &scene.team.key(), guard, 2, &Attempt::single(), paused);
     let (payload, actor) = (payload(&fields), lead());
     let kind = payload.kind();
     let event = Judged {

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::scene::{Scene, after, ask, idle, lead, mate};
 use crate::config::Mode;
 use crate::policy::ledger::mark;
-use crate::policy::{Decision, Guard, settle};
+use crate::policy::{Attempt, Decision, Guard, settle};
 
 const WARN: Decision = Decision::Warn;
 
@@ -44,7 +44,7 @@ fn a_task_that_goes_to_and_fro_does_not_keep_its_owner_for_ever() {
             scene.task(json!({"id": "1", "status": status, "owner": owner}));
             guard.look(&scene.team);
             for finding in scene.judge(&mate("bob"), &idle("bob")) {
-                let verdict = settle(&finding, &scene.team.key(), &mut guard, 3, false);
+                let verdict = settle(&finding, &scene.team.key(), &mut guard, 3, &Attempt::single(), false);
                 blocks += usize::from(verdict.decision == Decision::Block);
             }
         }

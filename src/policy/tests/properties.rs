@@ -10,7 +10,7 @@ use crate::config::{Mode, Policy, Rule};
 use crate::event::{Actor, ActorKind};
 use crate::payload::Kind;
 use crate::policy::gates::PREMATURE_SHUTDOWN;
-use crate::policy::{Decision, Facts, Guard, Judged, Rules, TeamState, judge, settle};
+use crate::policy::{Attempt, Decision, Facts, Guard, Judged, Rules, TeamState, judge, settle};
 use crate::team::Task;
 
 const NAMES: [&str; 4] = ["team-lead", "alice", "bob", "carol"];
@@ -150,7 +150,7 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             prop_assert!(finding.reason.chars().count() <= 600, "{}", finding.reason);
             prop_assert!(!finding.reason.chars().any(char::is_control), "{:?}", finding.reason);
             prop_assert!(finding.decision != Decision::Allow);
-            let verdict = settle(finding, &state, &mut guard, most, false);
+            let verdict = settle(finding, &state, &mut guard, most, &Attempt::single(), false);
             if verdict.gate == PREMATURE_SHUTDOWN && verdict.decision != Decision::Block {
                 team.ledger.let_go(&event, |_| true);
             }
@@ -197,10 +197,9 @@ fn ends(step: &Step, tasks: &[Value], most: u32) -> Result<(), TestCaseError> {
     };
     let found = judge(&policy, &Rules::of(&rules), &Facts { event, team: &team });
     let mut blocked = || {
-        found
-            .iter()
-            .filter(|finding| !finding.lasting)
-            .any(|finding| settle(finding, &state, &mut guard, most, false).decision == Decision::Block)
+        found.iter().filter(|finding| !finding.lasting).any(|finding| {
+            settle(finding, &state, &mut guard, most, &Attempt::single(), false).decision == Decision::Block
+        })
     };
     let blocks = (0..100).take_while(|_| blocked()).count();
     prop_assert!(blocks <= found.len() * most as usize);

@@ -1,6 +1,6 @@
 //! What becomes of a finding.
 
-use crate::policy::{Decision, Finding, Guard, TeamState, Verdict, settle};
+use crate::policy::{Attempt, Decision, Finding, Guard, TeamState, Verdict, settle};
 use crate::team::Task;
 
 fn finding(gate: &'static str, about: &str, decision: Decision) -> Finding {
@@ -19,7 +19,7 @@ fn finding(gate: &'static str, about: &str, decision: Decision) -> Finding {
 }
 
 fn block(guard: &mut Guard, about: &str, state: &str) -> Verdict {
-    settle(&finding("premature-shutdown", about, Decision::Block), state, guard, 3, false)
+    settle(&finding("premature-shutdown", about, Decision::Block), state, guard, 3, &Attempt::single(), false)
 }
 
 #[test]
@@ -40,14 +40,16 @@ fn another_state_actor_or_rule_counts_for_itself() {
     assert_eq!(block(&mut guard, "bob", "s2").decision, Decision::Block);
     for rule in ["a", "b"] {
         let rule = Finding { rule: Some(rule.to_owned()), ..finding("rule", "bob", Decision::Block) };
-        let blocks = (0..9).filter(|_| settle(&rule, "s", &mut guard, 2, false).decision == Decision::Block);
+        let blocks = (0..9).filter(|_| {
+            settle(&rule, "s", &mut guard, 2, &Attempt::single(), false).decision == Decision::Block
+        });
         assert_eq!(blocks.count(), 2);
     }
 }
 
 /// How often bob is blocked in these states.
 fn blocked<'a>(finding: &Finding, guard: &mut Guard, states: impl IntoIterator<Item = &'a str>) -> usize {
-    let decide = |state| settle(finding, state, guard, 2, false).decision;
+    let decide = |state| settle(finding, state, guard, 2, &Attempt::single(), false).decision;
     states.into_iter().map(decide).filter(|decision| *decision == Decision::Block).count()
 }
 
@@ -115,7 +117,9 @@ fn any_number_of_rules_has_one_ceiling_for_each_actor() {
         })
         .collect();
     let mut stop = |state: &str| {
-        rules.iter().any(|rule| settle(rule, state, &mut guard, 1, false).decision == Decision::Block)
+        rules.iter().any(|rule| {
+            settle(rule, state, &mut guard, 1, &Attempt::single(), false).decision == Decision::Block
+        })
     };
     assert_eq!((0..99).filter(|_| stop("0-a")).count(), 3);
     assert!(!stop("0-b"));
@@ -134,7 +138,7 @@ fn a_full_book_lets_through() {
 fn what_lasts_is_blocked_however_often_it_is_tried_and_a_human_can_pause_it() {
     let mut guard = Guard::default();
     let rule = Finding { lasting: true, ..finding("rule", "bob", Decision::Block) };
-    let mut decide = |paused| settle(&rule, "s", &mut guard, 1, paused).decision;
+    let mut decide = |paused| settle(&rule, "s", &mut guard, 1, &Attempt::single(), paused).decision;
     assert!((0..9).all(|_| decide(false) == Decision::Block));
     assert_eq!(decide(true), Decision::Allow);
 }
@@ -143,7 +147,7 @@ fn what_lasts_is_blocked_however_often_it_is_tried_and_a_human_can_pause_it() {
 fn an_idle_is_blocked_once_in_a_state() {
     let mut guard = Guard::default();
     let idle = finding("idle-with-work", "bob", Decision::Block);
-    let mut decide = |state| settle(&idle, state, &mut guard, 3, false).decision;
+    let mut decide = |state| settle(&idle, state, &mut guard, 3, &Attempt::single(), false).decision;
     assert_eq!(
         [decide("s1"), decide("s1"), decide("s2")],
         [Decision::Block, Decision::Allow, Decision::Block]
@@ -154,7 +158,7 @@ fn an_idle_is_blocked_once_in_a_state() {
 fn what_a_human_lets_through_is_recorded_and_not_counted() {
     let mut guard = Guard::default();
     for decision in [Decision::Block, Decision::Warn] {
-        let verdict = settle(&finding("g", "bob", decision), "s", &mut guard, 3, true);
+        let verdict = settle(&finding("g", "bob", decision), "s", &mut guard, 3, &Attempt::single(), true);
         assert_eq!((verdict.decision, verdict.paused, verdict.escalated), (Decision::Allow, true, false));
     }
     assert_eq!(guard, Guard::default());
@@ -165,7 +169,7 @@ fn a_warning_is_told_once_in_a_state() {
     let mut guard = Guard::default();
     let mut warn = |reason: &str, state: &str| {
         let finding = Finding { reason: reason.to_owned(), ..finding("g", "bob", Decision::Warn) };
-        let verdict = settle(&finding, state, &mut guard, 3, false);
+        let verdict = settle(&finding, state, &mut guard, 3, &Attempt::single(), false);
         assert_eq!(verdict.decision, Decision::Warn);
         verdict.repeated
     };
@@ -182,7 +186,8 @@ fn a_warning_is_told_once_in_a_state() {
 fn what_was_told_in_a_state_is_not_told_again_when_that_comes_back() {
     let mut guard = Guard::default();
     let mut told = |about: &str, state: &str| {
-        !settle(&finding("g", about, Decision::Warn), state, &mut guard, 3, false).repeated
+        !settle(&finding("g", about, Decision::Warn), state, &mut guard, 3, &Attempt::single(), false)
+            .repeated
     };
     let alternating = ["a", "b"].into_iter().cycle().take(8);
     assert_eq!(alternating.filter(|state| told("bob", state)).count(), 2);
@@ -200,7 +205,14 @@ fn what_was_told_in_a_state_is_not_told_again_when_that_comes_back() {
 
 #[test]
 fn with_no_blocks_allowed_nothing_blocks() {
-    let verdict = settle(&finding("g", "bob", Decision::Block), "s", &mut Guard::default(), 0, false);
+    let verdict = settle(
+        &finding("g", "bob", Decision::Block),
+        "s",
+        &mut Guard::default(),
+        0,
+        &Attempt::single(),
+        false,
+    );
     assert!(verdict.escalated && verdict.decision == Decision::Allow);
 }
 

@@ -1,0 +1,161 @@
+//! Which refusals count: those that the model has read before it tries again.
+//!
+//! The tool calls of one message run one after the other, and the model reads all their results together. So a refusal
+//! counts once in a message, as the transcript shows it. A call that the transcript does not show was made by hand, from
+//! an agent's Bash for instance, and does not count. Where nothing shows which message a call belongs to, time decides.
+//!
+//! This cannot end in a live-lock. An attempt that does not count is blocked, but in each case one that counts must come:
+//! the model's next message, or the first attempt after [`WAIT`], or, if the transcript never shows the calls,
+//! after [`LONG_WAIT`]. Each of these moves the guard on by one.
+
+use serde::{Deserialize, Serialize};
+
+use super::ledger::mark;
+
+/// Two attempts that are further apart are not of one message, where nothing else is known. In milliseconds.
+const GAP: i64 = 1_000;
+
+/// So long after the last count an attempt counts whatever was refused meanwhile, where nothing else is known.
+const WAIT: i64 = 30_000;
+
+/// The same for a call that a transcript does not show, although it shows others.
+const LONG_WAIT: i64 = 600_000;
+
+/// How many messages are remembered. Only those of calls that run at the same time are looked for.
+const MAX_MESSAGES: usize = 16;
+
+/// What is known of where an attempt comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// It ends a turn: the refusal is what the next turn begins with.
+    Turn,
+    /// A message of the model with this id.
+    Message(String),
+    /// A tool call that the session's transcript does not show, although it shows others.
+    NotInTranscript,
+    /// There is nothing to tell it by.
+    Unknown,
+}
+
+/// Something that a gate may refuse.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// Where it comes from.
+    pub origin: Origin,
+    /// When, in milliseconds since 1970.
+    pub at: i64,
+}
+
+impl Attempt {
+    /// An attempt that counts for itself.
+    pub fn single() -> Attempt {
+        Attempt { origin: Origin::Turn, at: 0 }
+    }
+}
+
+/// What was refused to one actor by one gate.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Refusals {
+    /// The messages in which a refusal counted, as marks, the last one last.
+    pub messages: Vec<String>,
+    /// When something was last refused.
+    pub last: i64,
+    /// When a refusal last counted; before the first one, when something was first refused.
+    pub since: i64,
+}
+
+impl Refusals {
+    /// Whether the model can have read what was refused before.
+    pub fn counts(before: Option<&Refusals>, attempt: &Attempt) -> bool {
+        // A clock that was set back must not make anybody wait for the time it had.
+        let over = |from: i64, least: i64| attempt.at.abs_diff(from) >= least.unsigned_abs();
+        match (&attempt.origin, before) {
+            (Origin::Turn, _) | (Origin::Message(_) | Origin::Unknown, None) => true,
+            (Origin::Message(id), Some(before)) => !before.messages.contains(&mark(id)),
+            (Origin::NotInTranscript, before) => before.is_some_and(|before| over(before.since, LONG_WAIT)),
+            (Origin::Unknown, Some(before)) => over(before.last, GAP) || over(before.since, WAIT),
+        }
+    }
+
+    /// Notes a refusal.
+    pub fn note(&mut self, attempt: &Attempt, counts: bool) {
+        if counts || self.last == 0 {
+            self.since = attempt.at;
+        }
+        self.last = attempt.at;
+        if let Origin::Message(id) = &attempt.origin
+            && counts
+        {
+            self.messages.push(mark(id));
+            if self.messages.len() > MAX_MESSAGES {
+                self.messages.remove(0);
+            }
+        }
+    }
+
+    /// Takes over what was noted elsewhere.
+    pub fn take_over(&mut self, other: &Refusals) {
+        let new = other.messages.iter().filter(|message| !self.messages.contains(message));
+        let new: Vec<String> = new.cloned().collect();
+        self.messages.extend(new);
+        let surplus = self.messages.len().saturating_sub(MAX_MESSAGES);
+        self.messages.drain(..surplus);
+        (self.last, self.since) = (self.last.max(other.last), self.since.max(other.since));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which of these attempts count, by origin and time.
+    fn counted(attempts: &[(Origin, i64)]) -> Vec<bool> {
+        let mut refusals: Option<Refusals> = None;
+        let attempts = attempts.iter().map(|(origin, at)| {
+            let attempt = Attempt { origin: origin.clone(), at: *at };
+            let counts = Refusals::counts(refusals.as_ref(), &attempt);
+            refusals.get_or_insert_with(Refusals::default).note(&attempt, counts);
+            counts
+        });
+        attempts.collect()
+    }
+
+    fn message(id: &str) -> Origin {
+        Origin::Message(id.to_owned())
+    }
+
+    #[test]
+    fn the_calls_of_one_message_count_once_also_beside_another_agent_s() {
+        let attempts = ["a", "a", "b", "a", "b", "c"].map(|id| (message(id), 1));
+        assert_eq!(counted(&attempts), [true, false, true, false, false, true]);
+        let many: Vec<(Origin, i64)> = (0..99).map(|id| (message(&id.to_string()), 1)).collect();
+        assert!(counted(&many).into_iter().all(|counts| counts));
+    }
+
+    #[test]
+    fn a_call_that_the_transcript_does_not_show_counts_after_a_long_time_alone() {
+        let at = |at| (Origin::NotInTranscript, at);
+        let hour = 3_600_000;
+        let attempts = [at(1), at(60_000), at(599_999), at(hour), at(hour + 1), at(2 * hour)];
+        assert_eq!(counted(&attempts), [false, false, false, true, false, true]);
+        assert_eq!(counted(&[at(1), (message("a"), 2), (message("b"), 3)]), [false, true, true]);
+    }
+
+    #[test]
+    fn where_nothing_is_known_a_pause_counts_and_so_does_whatever_comes_after_half_a_minute() {
+        let at = |at| (Origin::Unknown, at);
+        assert_eq!(
+            counted(&[at(1), at(76), at(400), at(1_500), at(2_000)]),
+            [true, false, false, true, false]
+        );
+        let hammering: Vec<(Origin, i64)> = (0..200).map(|number| at(1 + number * 500)).collect();
+        assert_eq!(counted(&hammering).into_iter().filter(|counts| *counts).count(), 4);
+        assert_eq!(counted(&[at(3_600_000), at(5_000)]), [true, true], "the clock was set back");
+    }
+
+    #[test]
+    fn each_end_of_a_turn_counts() {
+        assert_eq!(counted(&[(Origin::Turn, 1), (Origin::Turn, 1)]), [true, true]);
+    }
+}

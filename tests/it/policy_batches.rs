@@ -1,0 +1,163 @@
+//! The loop guard counts refusals that the model could read: once in a message, and none that were made by hand.
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use super::policy_stage::{SESSION, TEAM, busy, pairs, verdicts};
+use super::stage::{Said, Stage};
+
+fn transcript(stage: &Stage) -> String {
+    stage.client(&format!("projects/p/{SESSION}.jsonl")).display().to_string()
+}
+
+/// The client writes a message with these tool calls.
+fn says(stage: &Stage, message: &str, calls: &[&str]) {
+    let path = transcript(stage);
+    let mut text = std::fs::read_to_string(&path).unwrap_or_default();
+    for id in calls {
+        let block = json!({"type": "tool_use", "id": id, "name": "SendMessage", "input": {}});
+        let record = json!({"type": "assistant", "message": {"id": message, "content": [block]}});
+        text.push_str(&format!("{record}\n"));
+    }
+    std::fs::create_dir_all(stage.client("projects/p")).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// Somebody asks for bob's shutdown.
+fn request(stage: &Stage, id: Option<&str>, transcript: Option<&str>) -> Value {
+    json!({"session_id": SESSION, "cwd": stage.home().join("parser"), "hook_event_name": "PreToolUse", "tool_name": "SendMessage",
+        "tool_use_id": id, "transcript_path": transcript, "tool_input": {"to": "bob", "message": {"type": "shutdown_request"}}})
+}
+
+fn ask(stage: &Stage, id: &str) -> Said {
+    let path = transcript(stage);
+    stage.feed("", request(stage, Some(id), Some(&path)).to_string().as_bytes(), &[])
+}
+
+#[test]
+fn the_calls_of_one_message_are_refused_together_and_count_once() {
+    let stage = busy("");
+    says(&stage, "m1", &["a", "b", "c", "d", "e"]);
+    let codes: Vec<_> = ["a", "b", "c", "d", "e"].map(|id| ask(&stage, id).code).into();
+    assert_eq!(codes, [Some(2); 5], "no answer was read yet");
+    says(&stage, "m2", &["f", "g"]);
+    says(&stage, "m3", &["h"]);
+    assert_eq!(["f", "g", "h"].map(|id| ask(&stage, id).code), [Some(2); 3]);
+    says(&stage, "m4", &["i", "j"]);
+    let said = ["i", "j"].map(|id| ask(&stage, id));
+    assert_eq!([said[0].code, said[1].code], [Some(0); 2], "{said:?}");
+    assert!(said[0].out.contains("let this through after blocking it 3 times"), "{said:?}");
+    let log = stage.log();
+    let counts = log.iter().filter(|line| line["verdict"]["escalated"] == true);
+    assert!(counts.map(|line| &line["verdict"]["blocks"]).all(|blocks| *blocks == 3));
+    let replay = stage.replay(TEAM);
+    let told: Vec<&Value> = replay.iter().filter_map(|entry| entry.get("blocks")).collect();
+    assert_eq!(told, [&json!(3), &json!(3)]);
+}
+
+#[test]
+fn calls_that_are_made_by_hand_are_refused_and_use_nothing_up() {
+    let stage = busy("");
+    says(&stage, "m1", &["a"]);
+    assert_eq!(ask(&stage, "a").code, Some(2));
+    let path = transcript(&stage);
+    for (id, named) in [
+        (Some("x"), Some(path.as_str())),
+        (Some("y"), None),
+        (None, Some(&path)),
+        (None, None),
+        (None, Some("/none")),
+    ] {
+        let by_hand = request(&stage, id, named).to_string();
+        assert_eq!(stage.feed("", by_hand.as_bytes(), &[]).code, Some(2), "{id:?} {named:?}");
+    }
+    for (message, code) in [("b", 2), ("c", 2), ("d", 0)] {
+        says(&stage, message, &[message]);
+        assert_eq!(ask(&stage, message).code, Some(code), "{message}");
+    }
+    stage.set_clock(3_600_000);
+    assert_eq!(
+        ask(&stage, "z").code,
+        Some(0),
+        "a client that stopped writing transcripts comes to an end as well"
+    );
+}
+
+#[test]
+fn sixteen_requests_at_once_are_all_refused() {
+    for shown in [true, false] {
+        let stage = busy("");
+        let ids: Vec<String> = (0..16).map(|number| format!("u{number}")).collect();
+        if shown {
+            says(&stage, "m1", &ids.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+        let codes: Vec<Option<i32>> = std::thread::scope(|scope| {
+            let calls: Vec<_> = ids
+                .iter()
+                .map(|id| {
+                    let (path, now) = (transcript(&stage), super::stage::START);
+                    let payload = request(&stage, Some(id), Some(&path)).to_string();
+                    let mut command = stage.command(&["hook"]);
+                    command.env("TEAMKEEP_NOW", now);
+                    scope.spawn(move || super::stage::feed(&mut command, payload.as_bytes()).code)
+                })
+                .collect();
+            calls.into_iter().map(|call| call.join().unwrap()).collect()
+        });
+        assert_eq!(codes, [Some(2); 16], "shown: {shown}");
+    }
+}
+
+#[test]
+fn a_block_stays_one_while_others_count_and_not_for_ever() {
+    let stage = busy("[log]\nlock-patience = \"20ms\"\n");
+    says(&stage, "m1", &["a", "b", "c"]);
+    assert_eq!(ask(&stage, "a").code, Some(2));
+    let run = stage.library().find(TEAM).unwrap().run.clone();
+    let lock = std::fs::File::options().write(true).open(stage.keep(&format!("policy/.{run}.lock"))).unwrap();
+    lock.lock().unwrap();
+    assert_eq!(ask(&stage, "b").code, Some(2), "another call took it a moment ago");
+    lock.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
+    let said = ask(&stage, "c");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("cannot count its blocks"), "{said:?}");
+    let decisions = verdicts(&stage);
+    let busy = "shutdown-of-busy-teammate";
+    assert_eq!(
+        pairs(&decisions),
+        [(busy, "block"), (busy, "block"), (busy, "warn"), ("policy-failed", "allow")]
+    );
+}
+
+#[test]
+fn a_directory_of_the_policy_s_that_is_none_is_a_failure_of_the_policy() {
+    for (on_error, code) in [("allow", 0), ("block", 2)] {
+        for link in [false, true] {
+            let stage = busy(&format!("[policy]\non-error = \"{on_error}\"\n"));
+            says(&stage, "m1", &["a", "b"]);
+            assert_eq!(ask(&stage, "a").code, Some(2));
+            let (dir, other) = (stage.keep("policy"), stage.home().join("other"));
+            std::fs::rename(&dir, &other).unwrap();
+            let pause = json!({"v": 1, "pauses": [{"gate": null, "team": null, "until": "2026-02-03T05:00:00Z"}], "shutdowns": []});
+            std::fs::write(other.join("overrides.json"), pause.to_string()).unwrap();
+            match link {
+                true => std::os::unix::fs::symlink(&other, &dir).unwrap(),
+                false => std::fs::write(&dir, "in the way").unwrap(),
+            }
+            let said = ask(&stage, "b");
+            assert_eq!(said.code, Some(code), "{said:?}");
+            let what = if link { "is a symlink" } else { "is not a directory" };
+            assert!(stage.diagnostics().contains(what), "{}", stage.diagnostics());
+            let told = verdicts(&stage);
+            let expected = if code == 0 { ("warn", "allow") } else { ("block", "block") };
+            assert_eq!(
+                pairs(&told)[1..],
+                [("shutdown-of-busy-teammate", expected.0), ("policy-failed", expected.1)]
+            );
+            let doctor = stage.run(&["doctor"]).out;
+            let line = doctor.lines().find(|line| line.contains("store-writable")).unwrap_or_default();
+            assert!(line.starts_with("bad") && line.contains(what), "{doctor}");
+        }
+    }
+}
