@@ -142,8 +142,10 @@ pub fn writable(facts: &Facts<'_>) -> Finding {
 /// What is in the place of one of the store's directories and is not a directory.
 fn misplaced(store: &Path) -> Option<PathBuf> {
     let dirs = PARTS.iter().filter(|part| !part.contains('.')).map(|part| store.join(part));
-    // A link to a directory is the user's choice; one that leads nowhere is not a directory.
-    dirs.into_iter().find(|dir| dir.symlink_metadata().is_ok() && !dir.is_dir())
+    // A link to a directory is the user's choice, but that of the policy: nobody else is to count its blocks. A link that
+    // leads nowhere is not a directory.
+    let linked = |dir: &Path| dir.is_symlink() && dir.ends_with("policy");
+    dirs.into_iter().find(|dir| dir.symlink_metadata().is_ok() && (!dir.is_dir() || linked(dir)))
 }
 
 /// Looks how much room there is.

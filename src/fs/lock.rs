@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
 
 use super::read::regular;
 use super::{named, open_private};
@@ -16,6 +16,18 @@ use super::{named, open_private};
 pub struct Lock {
     /// The locked file, open for reading and writing: small state may stand in it.
     pub file: File,
+}
+
+impl Lock {
+    /// Writes the present as the file's time, so that others see when it was last taken.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn touch(&self) -> io::Result<()> {
+        let at = |nanoseconds| Timespec { tv_sec: 0, tv_nsec: nanoseconds };
+        let times = Timestamps { last_access: at(UTIME_OMIT), last_modification: at(UTIME_NOW) };
+        Ok(futimens(&self.file, &times)?)
+    }
 }
 
 /// Takes the exclusive lock on a file (made when missing), waiting at most `patience`; `None` when that is over.

@@ -20,7 +20,9 @@ use crate::event::SafeName;
 use crate::payload::Kind;
 use crate::policy::failure::decision;
 use crate::policy::gates::{COMPLETION_CHECK, PREMATURE_SHUTDOWN, completion_check};
-use crate::policy::{Attempt, Decision, Facts, Finding, Judged, Ledger, Origin, Rules, TeamState, judge};
+use crate::policy::{
+    Attempt, Decision, Facts, Finding, Judged, Ledger, Origin, Rules, TeamState, Verdict, judge,
+};
 
 /// The notebook of calls that name no session.
 const NAMELESS: &str = "no-session";
@@ -55,6 +57,8 @@ pub struct Call<'a> {
     pub index: Option<&'a Index>,
     /// How many of its files there was no time to keep.
     pub left: usize,
+    /// What was settled when the same tool call was announced before, if it was.
+    pub settled: Option<&'a [Verdict]>,
     /// The session's transcript, where the payload names one that is the client's.
     pub transcript: Option<&'a Path>,
     /// The client's directory, where what is kept of its files is not what they say.
@@ -90,6 +94,7 @@ impl Call<'_> {
             let why = format!("there was no time to read {unread} of the team's files");
             failed.get_or_insert(why);
         }
+        let settled = self.take_settled(&mut findings);
         findings.sort_by_key(|finding| Reverse(finding.decision));
         let mut attempt = Attempt { origin: Origin::Turn, at: self.now.timestamp_millis() };
         if let Some(id) = self.tool_call(&findings, &team.ledger) {
@@ -102,22 +107,25 @@ impl Call<'_> {
         notebook.guard.look(&team);
         let state = if findings.is_empty() { String::new() } else { team.key() };
         let mut judgement = self.weigh(&findings, &state, &attempt, &mut notebook, &team.members);
-        remember(&self.event, judgement.holds_back(), &judgement.verdicts, &findings, &mut team);
+        if self.settled.is_none() {
+            remember(&self.event, judgement.holds_back(), &judgement.verdicts, &findings, &mut team);
+        }
         let members = team.members;
         notebook.ledger = team.ledger;
         let counted = open.and_then(|mut open| {
             open.notebook = notebook;
             open.close()
         });
-        if let Err(error) = counted {
-            if is_busy(&error) && judgement.holds_back() {
-                return judgement;
-            }
+        if let Err(error) = counted
+            && !(is_busy(&error) && judgement.holds_back())
+        {
             failed = Some(error.to_string());
             if decision(self.policy.on_error, self.event.kind) == Decision::Allow {
                 self.let_go_on(&mut judgement, findings, &state, &members);
             }
         }
+        judgement.verdicts.extend(settled);
+        judgement.verdicts.sort_by_key(|verdict| Reverse(verdict.decision));
         Judgement { failed, ..judgement }
     }
 
@@ -136,6 +144,18 @@ impl Call<'_> {
         };
         go_on(desk, self.archive, self.event.session, key, &mut notebook);
         (open, notebook)
+    }
+
+    /// Takes out what was settled when the call was announced before: it is answered as it was then.
+    fn take_settled(&self, findings: &mut Vec<Finding>) -> Vec<Verdict> {
+        let mut verdicts = Vec::new();
+        findings.retain(|finding| {
+            let settled = self.settled.into_iter().flatten().find(|verdict| finding.is_of(verdict));
+            verdicts
+                .extend(settled.map(|settled| Verdict { reason: finding.reason.clone(), ..settled.clone() }));
+            settled.is_none()
+        });
+        verdicts
     }
 
     /// The tool call that these findings block, if there is one and blocks of it are counted: its id, where the payload or

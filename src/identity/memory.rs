@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Agents;
+use super::{Agents, Announced};
 use crate::event::SafeName;
 use crate::fs;
 
@@ -40,6 +40,9 @@ pub struct Memory {
     /// The last refusals of a TeamDelete for files that could not be archived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
+    /// The last tool calls that the client may announce again.
+    #[serde(skip_serializing_if = "Announced::is_empty")]
+    pub announced: Announced,
 }
 
 /// How often a TeamDelete was refused with as many files not archived.
@@ -102,6 +105,9 @@ impl Memory {
         newer(&self.changed, &before.changed, &mut merged.changed);
         if self.refused != before.refused {
             merged.refused = self.refused;
+        }
+        if self.announced != before.announced {
+            merged.announced.merge(&self.announced);
         }
         if self.teamless != before.teamless {
             merged.teamless = self.teamless;

@@ -2,6 +2,7 @@
 
 mod actor;
 mod agents;
+mod calls;
 mod evidence;
 mod memory;
 mod pane;
@@ -9,6 +10,7 @@ mod team;
 
 pub use actor::{resolve as actor, resolve_by as actor_by, version};
 pub use agents::Agents;
+pub use calls::{Announced, Announcement};
 pub use evidence::{Evidence, transcript};
 pub use memory::{Memory, Refused};
 pub use pane::is_undecided;

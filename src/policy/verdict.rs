@@ -49,6 +49,20 @@ pub struct Finding {
     pub lasting: bool,
 }
 
+impl Finding {
+    /// Whether a verdict is of this objection, whatever the words.
+    pub fn is_of(&self, verdict: &Verdict) -> bool {
+        (self.gate, self.code) == (&verdict.gate, &verdict.code) && self.rule == verdict.rule
+    }
+}
+
+impl Verdict {
+    /// Whether it is of the same objection as another, whatever the words.
+    pub fn is_same(&self, other: &Verdict) -> bool {
+        (&self.gate, &self.code, &self.rule) == (&other.gate, &other.code, &other.rule)
+    }
+}
+
 /// What is recorded of a judgement, and what the client is answered by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {

@@ -45,7 +45,8 @@ impl Voice {
 }
 
 impl Recorder {
-    /// Asks the policy, records what it says, and spells it for the client.
+    /// Asks the policy, records what it says, and spells it for the client. What was settled when the same call was
+    /// announced before is answered again, and not recorded.
     pub(super) fn judge(
         &self,
         step: &Step,
@@ -54,7 +55,7 @@ impl Recorder {
         found: &Found,
         voice: &Voice,
         outcome: &mut Outcome,
-    ) {
+    ) -> Judgement {
         let at = clock::stamp(step.at);
         let event = voice.event(step, payload, &at);
         let mut judgement = Judgement::default();
@@ -87,6 +88,7 @@ impl Recorder {
         if !held {
             self.tell(step, &judgement, &event, outcome);
         }
+        judgement
     }
 
     /// Leads the event before the gates and the rules.
@@ -120,6 +122,7 @@ impl Recorder {
             team: event.team,
             index: team.and_then(|team| found.teams.get(team)),
             left: team.and_then(|team| found.left.get(team)).copied().unwrap_or_default(),
+            settled: step.again.as_ref().map(|_| step.settled.as_slice()),
             transcript: identity::transcript(payload, &step.client),
             client: self.is_veiled().then_some(step.client.as_path()),
         };

@@ -1,8 +1,11 @@
 //! What a call teaches about its session, for the calls to come.
 
+use super::record::Step;
 use crate::event::{Actor, ActorKind};
-use crate::identity::{self, Evidence, Memory, Resolved};
-use crate::payload::{Kind, Spawn};
+use crate::gatekeeper::Judgement;
+use crate::identity::{self, Announcement, Evidence, Memory, Resolved};
+use crate::payload::{Kind, Payload, Spawn};
+use crate::policy::Verdict;
 
 /// The memory after this call.
 pub fn learn(evidence: &Evidence<'_>, resolved: &Resolved, actor: &Actor) -> Memory {
@@ -28,4 +31,19 @@ pub fn learn(evidence: &Evidence<'_>, resolved: &Resolved, actor: &Actor) -> Mem
         memory.version = identity::version(evidence);
     }
     memory
+}
+
+/// Remembers a tool call that went through and may be announced again, with all that was said of it.
+pub(super) fn announced(payload: &Payload, step: &Step, judgement: &Judgement, memory: &mut Memory) {
+    let earlier = step.again.clone();
+    let Some(mut announcement) = earlier.or_else(|| Announcement::of(payload, step.kind, step.id.as_str()))
+    else {
+        return;
+    };
+    let is_new = |verdict: &&Verdict| !step.settled.iter().any(|settled| settled.is_same(verdict));
+    let verdicts = judgement.verdicts.iter().filter(is_new);
+    // The words stay where they belong: in the log, or nowhere.
+    let verdicts = verdicts.map(|verdict| Verdict { reason: String::new(), ..verdict.clone() });
+    announcement.verdicts.extend(verdicts.filter_map(|verdict| serde_json::to_value(verdict).ok()));
+    memory.announced.note(announcement);
 }

@@ -13,10 +13,11 @@ use crate::config::{self, Config, Problem};
 use crate::env::Env;
 use crate::error::Error;
 use crate::event::{Actor, Event, Id, SafeName};
-use crate::identity::{self, Evidence, Memory, Resolved};
+use crate::identity::{self, Announcement, Evidence, Memory, Resolved};
 use crate::log::Log;
 use crate::paths::Paths;
 use crate::payload::{Input, Kind, Payload, parse};
+use crate::policy::Verdict;
 use crate::process::outlast;
 use crate::response::Answer;
 use crate::team::mailbox;
@@ -56,6 +57,10 @@ pub(super) struct Step {
     /// When it must be done with looking, so that the event is on record before the client loses its patience.
     pub until: Option<Instant>,
     pub before: Memory,
+    /// The event that this one repeats: the client announces some tool calls twice.
+    pub again: Option<Announcement>,
+    /// What the policy said at that one.
+    pub settled: Vec<Verdict>,
 }
 
 /// Who spoke, and to which run that belongs.
@@ -123,10 +128,15 @@ impl Recorder {
         let tells = matches!(step.kind, Kind::SessionStart | Kind::SessionEnd)
             || matches!(payload.tool(), Some("TeamCreate" | "TeamDelete"));
         outcome.notes.extend(found.unseen.iter().filter(|_| tells).cloned());
-        self.append(&step, &payload, asked, &archive, &voice, &mut outcome);
+        // It is on record already, with all that this announcement says.
+        let recorded =
+            step.again.is_some() || self.append(&step, &payload, asked, &archive, &voice, &mut outcome);
         // A client that has gone hears no answer.
         if !outlast::was_told_to_end() {
-            self.judge(&step, &payload, &archive, &found, &voice, &mut outcome);
+            let judgement = self.judge(&step, &payload, &archive, &found, &voice, &mut outcome);
+            if recorded && outcome.answer.exit != 2 {
+                learn::announced(&payload, &step, &judgement, &mut voice.memory);
+            }
             self.tell_changed(&step, &payload, &mut voice, &mut outcome);
         }
         self.conclude(&step, &evidence, &archive, found, &mut voice, &mut outcome);
@@ -141,12 +151,19 @@ impl Recorder {
         let deletes = kind == Kind::PreToolUse && payload.tool() == Some("TeamDelete");
         let patience =
             self.config.archive.longest_look.saturating_mul(if deletes { BEFORE_DELETE } else { 1 });
+        let before = session.as_ref().map(|session| Memory::load(&sessions, session)).unwrap_or_default();
+        let again = before.announced.earlier(payload, kind).cloned();
+        let known = again.as_ref().and_then(|again| Id::known(&again.event));
+        let again = again.filter(|_| known.is_some());
+        let verdicts = again.iter().flat_map(|again| again.verdicts.iter().cloned());
         Step {
             kind,
             at,
-            id: Id::new(at),
+            settled: verdicts.filter_map(|verdict| serde_json::from_value(verdict).ok()).collect(),
+            again,
+            id: known.unwrap_or_else(|| Id::new(at)),
             client: self.paths.client_for(payload.transcript()).unwrap_or_default(),
-            before: session.as_ref().map(|session| Memory::load(&sessions, session)).unwrap_or_default(),
+            before,
             session,
             list: self.env.task_list.as_deref().and_then(|list| SafeName::new(&mailbox(list))),
             deletes,
@@ -190,6 +207,7 @@ impl Recorder {
         held.or_else(|| self.watch(step, payload)).unwrap_or_default()
     }
 
+    /// Appends the event; gives whether it is on record.
     fn append(
         &self,
         step: &Step,
@@ -198,7 +216,7 @@ impl Recorder {
         archive: &Archive,
         voice: &Voice,
         outcome: &mut Outcome,
-    ) {
+    ) -> bool {
         let warning = odd(payload, asked);
         outcome.warnings.extend(warning.clone());
         let warning =
@@ -227,6 +245,7 @@ impl Recorder {
         let log = Log::open(self.paths.log(), &limits).durable(step.deletes);
         let start = Instant::now();
         let appended = event.line().map_err(Error::from_json).and_then(|line| log.append(&line, step.at));
+        let recorded = appended.is_ok();
         match appended {
             Ok(appended) => {
                 if appended.segment.is_solo() {
@@ -242,5 +261,6 @@ impl Recorder {
                 }
             }
         }
+        recorded
     }
 }

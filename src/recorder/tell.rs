@@ -18,7 +18,8 @@ impl Recorder {
     /// Records each verdict, and answers by the one that decides.
     pub(super) fn tell(&self, step: &Step, judgement: &Judgement, event: &Event<'_>, outcome: &mut Outcome) {
         let log = Log::open(self.paths.log(), &self.config.log);
-        for verdict in &judgement.verdicts {
+        let is_new = |verdict: &&Verdict| !step.settled.iter().any(|settled| settled.is_same(verdict));
+        for verdict in judgement.verdicts.iter().filter(is_new) {
             let veiled = self
                 .is_veiled()
                 .then(|| Verdict { reason: veil::stand_in(verdict.reason.as_bytes()), ..verdict.clone() });

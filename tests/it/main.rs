@@ -4,6 +4,7 @@
 
 mod addressed;
 mod altered;
+mod announced_twice;
 mod architecture;
 mod asked;
 mod bad_input;

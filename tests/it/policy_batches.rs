@@ -1,6 +1,6 @@
 //! The loop guard counts refusals that the model could read: once in a message, and none that were made by hand.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
@@ -118,7 +118,7 @@ fn a_block_stays_one_while_others_count_and_not_for_ever() {
     let lock = std::fs::File::options().write(true).open(stage.keep(&format!("policy/.{run}.lock"))).unwrap();
     lock.lock().unwrap();
     assert_eq!(ask(&stage, "b").code, Some(2), "another call took it a moment ago");
-    lock.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
+    lock.set_modified(SystemTime::UNIX_EPOCH).unwrap();
     let said = ask(&stage, "c");
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.contains("cannot count its blocks"), "{said:?}");
@@ -157,7 +157,7 @@ fn a_directory_of_the_policy_s_that_is_none_is_a_failure_of_the_policy() {
             );
             let doctor = stage.run(&["doctor"]).out;
             let line = doctor.lines().find(|line| line.contains("store-writable")).unwrap_or_default();
-            assert!(line.starts_with("bad") && line.contains(what), "{doctor}");
+            assert!(line.starts_with("bad") && line.contains("is not a directory"), "{doctor}");
         }
     }
 }

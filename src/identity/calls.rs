@@ -1,0 +1,158 @@
+//! Tool calls that the client may announce twice.
+//!
+//! For SendMessage and Agent, 2.1.330 calls a PreToolUse hook of managed settings twice, one after the other and with the
+//! same `tool_use_id`: with the input that the model wrote, then with the one that it made of it, which has further keys
+//! (`recipient`, `type`, `content`) or lacks some (`run_in_background`). Nothing in either call says that there are two. A
+//! block in the first call ends the matter; else only the answer to the second reaches the model and the user.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::payload::{Kind, Payload};
+
+/// How many calls are remembered. The second comes right after the first, or not at all.
+const MAX_CALLS: usize = 8;
+
+/// The last tool calls that may be announced again, the newest last.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Announced(Vec<Announcement>);
+
+/// One of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Announcement {
+    /// The `tool_use_id`.
+    pub call: String,
+    /// The event that has it in the log.
+    pub event: String,
+    /// The tool.
+    pub tool: String,
+    /// Marks of the input's values, by key.
+    pub input: BTreeMap<String, String>,
+    /// What the policy said of it: each verdict, without the words.
+    pub verdicts: Vec<Value>,
+}
+
+impl Announcement {
+    /// What is to be remembered of an event, if its tool may be announced again.
+    pub fn of(payload: &Payload, kind: Kind, event: &str) -> Option<Announcement> {
+        let (tool, input) = (payload.tool()?, payload.tool_input().as_object()?);
+        let again = match tool {
+            // The second input has it, and so has the only one of 2.1.47 and of hooks of other settings.
+            "SendMessage" => !input.contains_key("recipient"),
+            "Agent" | "Task" => true,
+            _ => false,
+        };
+        if kind != Kind::PreToolUse || !again || payload.cut || payload.malformed.is_some() {
+            return None;
+        }
+        Some(Announcement {
+            call: payload.tool_use_id().filter(|id| !id.is_empty())?.to_owned(),
+            event: event.to_owned(),
+            tool: tool.to_owned(),
+            input: marks(payload),
+            verdicts: Vec::new(),
+        })
+    }
+
+    /// Whether an event is this one again: what both inputs have is the same.
+    fn is_again(&self, payload: &Payload) -> bool {
+        let same = |input: BTreeMap<String, String>| {
+            let mut shared =
+                self.input.iter().filter_map(|(key, mark)| Some((mark, input.get(key)?))).peekable();
+            shared.peek().is_some() && shared.all(|(one, other)| one == other)
+        };
+        payload.tool_use_id() == Some(&self.call)
+            && payload.tool() == Some(&self.tool)
+            && same(marks(payload))
+    }
+}
+
+impl Announced {
+    /// The earlier event that this one repeats.
+    pub fn earlier(&self, payload: &Payload, kind: Kind) -> Option<&Announcement> {
+        if kind != Kind::PreToolUse || self.0.is_empty() || payload.cut {
+            return None;
+        }
+        self.0.iter().rev().find(|announcement| announcement.is_again(payload))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Remembers another.
+    pub fn note(&mut self, announcement: Announcement) {
+        self.0.retain(|known| known.call != announcement.call);
+        self.0.push(announcement);
+        let surplus = self.0.len().saturating_sub(MAX_CALLS);
+        self.0.drain(..surplus);
+    }
+
+    /// Takes over what another call remembered.
+    pub fn merge(&mut self, other: &Announced) {
+        for announcement in other.0.iter().filter(|one| !self.0.contains(one)).cloned().collect::<Vec<_>>() {
+            self.note(announcement);
+        }
+    }
+}
+
+fn marks(payload: &Payload) -> BTreeMap<String, String> {
+    let input = payload.tool_input().as_object();
+    let mark = |text: String| blake3::hash(text.as_bytes()).to_hex()[..16].to_owned();
+    input.into_iter().flatten().map(|(key, value)| (key.clone(), mark(value.to_string()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn payload(tool: &str, id: &str, input: Value) -> Payload {
+        let fields = json!({"hook_event_name": "PreToolUse", "tool_name": tool, "tool_use_id": id, "tool_input": input});
+        Payload::from_raw(&serde_json::value::to_raw_value(&fields).unwrap())
+    }
+
+    #[test]
+    fn the_second_announcement_is_known_by_its_id_and_by_what_both_inputs_have() {
+        let raw = json!({"to": "bob", "message": "hello"});
+        let full = json!({"to": "bob", "message": "hello", "recipient": "bob", "type": "message", "content": "hello"});
+        let other =
+            json!({"to": "bob", "message": "bye", "recipient": "bob", "type": "message", "content": "bye"});
+        let mut announced = Announced::default();
+        let first = payload("SendMessage", "u1", raw);
+        announced.note(Announcement::of(&first, Kind::PreToolUse, "e1").unwrap());
+        let earlier = |payload: Payload| {
+            announced.earlier(&payload, Kind::PreToolUse).map(|earlier| earlier.event.as_str())
+        };
+        assert_eq!(earlier(payload("SendMessage", "u1", full.clone())), Some("e1"));
+        assert_eq!(earlier(payload("SendMessage", "u2", full.clone())), None);
+        assert_eq!(
+            earlier(payload("SendMessage", "u1", other)),
+            None,
+            "an id says nothing about another input"
+        );
+        assert_eq!(earlier(payload("Agent", "u1", full.clone())), None);
+        assert_eq!(earlier(payload("SendMessage", "u1", json!({}))), None);
+        assert!(Announcement::of(&payload("SendMessage", "u1", full), Kind::PreToolUse, "e1").is_none());
+        assert!(Announcement::of(&first, Kind::PostToolUse, "e1").is_none());
+    }
+
+    #[test]
+    fn an_input_that_lacks_a_key_is_the_same_and_only_the_last_calls_are_remembered() {
+        let mut announced = Announced::default();
+        for number in 0..20 {
+            let input = json!({"name": "bob", "run_in_background": true});
+            let first = payload("Agent", &number.to_string(), input);
+            announced.note(Announcement::of(&first, Kind::PreToolUse, "e").unwrap());
+        }
+        let second = |id: &str| payload("Agent", id, json!({"name": "bob"}));
+        assert!(announced.earlier(&second("19"), Kind::PreToolUse).is_some());
+        assert!(announced.earlier(&second("2"), Kind::PreToolUse).is_none());
+    }
+}
