@@ -36,6 +36,9 @@ impl<'a> Deref for Case<'a> {
     }
 }
 
+/// Tasks by the folded name of their owner, each with the owner as it is spelled.
+type Owned<'a> = HashMap<Cow<'a, str>, Vec<(&'a str, &'a Task)>>;
+
 /// The names of a team. Each part is made when a gate first asks for it.
 #[derive(Debug)]
 pub struct Names<'a> {
@@ -44,7 +47,7 @@ pub struct Names<'a> {
     doers: OnceCell<Known<'a>>,
     owners: OnceCell<Known<'a>>,
     /// The tasks by their owner's folded name, each with its owner.
-    owned: OnceCell<HashMap<Cow<'a, str>, Vec<(&'a str, &'a Task)>>>,
+    owned: OnceCell<Owned<'a>>,
     teammates: OnceCell<Vec<&'a str>>,
 }
 

@@ -77,7 +77,7 @@ fn nothing_is_asked_of_a_log_within_its_bounds() {
 
 /// What the proptest's segments are to runs, by their sizes.
 fn facts(segment: &Segment) -> Facts {
-    Facts { is_held: segment.size % 5 == 0, ..loose("s", segment.size % 3) }
+    Facts { is_held: segment.size.is_multiple_of(5), ..loose("s", segment.size % 3) }
 }
 
 proptest! {
