@@ -7,11 +7,8 @@ use std::ops::Deref;
 
 use super::{Facts, TeamState};
 use crate::event::LEAD;
-use crate::team::{Task, mailbox, without_reference};
+use crate::team::{Task, mailbox};
 use crate::unicode::fold;
-
-/// Letters of a name that may stand for it, where no other begins with them.
-const SHORTEST_PREFIX: usize = 3;
 
 /// The facts of one judgement, and the names in them.
 #[derive(Debug)]
@@ -79,27 +76,16 @@ impl<'a> Names<'a> {
         self.roster().get(name).or_else(|| self.owners().get(name)).or_else(|| self.doers().get(name))
     }
 
-    /// The member that a message to this word comes to, or the lead. 2.1.330 looks up the name, with or without the
-    /// reference that it lists behind it, or the beginning of a name that no other begins with. Clients before 2.1.178
-    /// look nobody up, and write to the inbox that is spelled so.
-    pub fn recipient(&self, word: &str) -> Option<&'a str> {
-        let word = without_reference(word);
-        let by_name = self.member(word).or_else(|| (fold(word) == LEAD).then_some(LEAD));
-        by_name.or_else(|| {
-            let name = self.team.ledger.bare(word);
-            let inbox = mailbox(name);
-            let mut all = self.team.members.iter().map(String::as_str).chain([LEAD]);
-            all.find(|member| mailbox(member) == inbox).or_else(|| self.begun_with(&fold(name)))
-        })
-    }
-
-    /// The one name that begins so.
-    fn begun_with(&self, prefix: &str) -> Option<&'a str> {
-        let is_long = prefix.encode_utf16().take(SHORTEST_PREFIX).count() == SHORTEST_PREFIX;
-        let all = self.roster().folded.iter().filter(|(folded, _)| is_long && folded.starts_with(prefix));
-        let lead = (is_long && !self.is_listed(LEAD) && LEAD.starts_with(prefix)).then_some(LEAD);
-        let mut all = all.map(|(_, name)| *name).chain(lead);
-        all.next().filter(|_| all.next().is_none())
+    /// The members that a request to stop comes to by this word, or the lead: whoever it means to 2.1.330, and whoever's
+    /// inbox is spelled so. Clients before 2.1.178 look nobody up, and write to that.
+    pub fn recipients(&self, word: &str) -> Vec<&'a str> {
+        let name = self.team.ledger.bare(word);
+        let by_name = self.member(word).or_else(|| (fold(name) == LEAD).then_some(LEAD));
+        let inbox = mailbox(name);
+        let is_its = |member: &&str| Some(*member) != by_name && mailbox(member) == inbox;
+        let mut others = self.team.members.iter().map(String::as_str).chain([LEAD]);
+        let by_inbox = if by_name == Some(name) { None } else { others.find(is_its) };
+        by_name.into_iter().chain(by_inbox).collect()
     }
 
     /// The member that owns a task, as the team spells it: a file may say `@bob`, `bob@team` or bob's agent id. An owner

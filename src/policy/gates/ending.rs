@@ -34,7 +34,13 @@ pub fn act<'a>(case: &Case<'a>) -> Option<(Act<'a>, Vec<&'a str>)> {
             let message = Message::of(payload.tool_input(), payload.tool_response())?;
             match (&message.kind, message.to.as_deref()) {
                 (MessageKind::ShutdownRequest, Some("*")) => (Act::Ask, case.names.teammates().to_vec()),
-                (MessageKind::ShutdownRequest, Some(to)) => (Act::Ask, vec![case.names.recipient(to)?]),
+                (MessageKind::ShutdownRequest, Some(to)) => {
+                    let whom = case.names.recipients(to);
+                    if whom.is_empty() {
+                        return None;
+                    }
+                    (Act::Ask, whom)
+                }
                 (MessageKind::ShutdownResponse { approve: true }, _) => {
                     let own = case.event.actor.name.as_deref().and_then(|name| case.names.member(name));
                     let name = own.or_else(|| case.names.member(message.asked()?))?;

@@ -35,7 +35,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
 }
 
 fn asks_lead(case: &Case<'_>, message: &Message) -> bool {
-    let is_reached = |word: &str| case.names.recipient(word) == Some(LEAD);
+    let is_reached = |word: &str| case.names.recipients(word).contains(&LEAD);
     match message.to.as_deref() {
         Some("*") => case.event.actor.kind == ActorKind::Teammate,
         to => to.is_some_and(is_reached) || message.asked().is_some_and(is_named),

@@ -55,25 +55,22 @@ fn whoever_is_busy_is_stopped_by_no_spelling_of_the_name() {
 }
 
 #[test]
-fn a_message_also_comes_by_a_reference_a_beginning_or_the_name_of_the_inbox() {
+fn a_request_also_comes_by_the_name_of_the_inbox_and_by_nothing_less() {
     let mut scene = scene();
-    for word in [
-        "bob [d19019]",
-        "my-",
-        "MY-AG",
-        "my-a\u{200b}",
-        "my.agent",
-        "my/agent",
-        "my.agent@parser-team",
-        "my agent [0123456789ab]",
-    ] {
+    for word in ["my.agent", "my/agent", "my.agent@parser-team"] {
         assert_eq!(asked(&mut scene, word), [("shutdown-of-busy-teammate", Block)], "{word:?}");
     }
-    for word in ["bo", "my", "bob.", "bоb", "b-b", "bobby", "bob [d1]"] {
-        assert!(asked(&mut scene, word).iter().all(|(_, decision)| *decision != Block), "{word:?}");
+    for word in ["my-", "my-a", "my", "bob.", "bоb", "b-b", "bobby", "bob [d19019]"] {
+        assert_eq!(asked(&mut scene, word), [("shutdown-of-absent-teammate", Decision::Warn)], "{word:?}");
     }
-    scene.team.members.push("my-aunt".to_owned());
-    assert!(asked(&mut scene, "my-a").iter().all(|(_, decision)| *decision != Block), "two begin so");
+}
+
+#[test]
+fn one_word_may_fold_to_a_name_and_be_spelled_like_another_s_inbox() {
+    let mut scene = scene();
+    scene.team.members.push("myagent".to_owned());
+    assert_eq!(asked(&mut scene, "my\u{ad}agent"), [("shutdown-of-busy-teammate", Block)]);
+    assert!(asked(&mut scene, "myagent").is_empty());
 }
 
 #[test]
@@ -109,10 +106,7 @@ fn the_lead_is_protected_in_every_spelling() {
         "Team\u{a0}Lead",
         "ｔｅａｍ-lead",
         "team.lead",
-        "tea",
-        "team-l",
         "team-lead@parser-team",
-        "team-lead [d19019]",
         "@team-lead",
     ] {
         assert_eq!(asked(&mut scene, word), [("shutdown-of-lead", Block)], "{word:?}");
