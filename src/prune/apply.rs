@@ -1,6 +1,6 @@
 //! The plan's execution, in an order in which it can be stopped anywhere.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -159,7 +159,7 @@ fn segments(survey: &Survey, plan: &Plan, ground: &Ground<'_>, pruned: &mut Prun
     };
     let removals = plan.segments.iter().map(|place| {
         let segment = survey.segments[*place].segment.clone();
-        Removal { segment, why: Why::Unneeded }
+        Removal { segment, why: Why::Unneeded, only: BTreeSet::new() }
     });
     let removals = retention::Plan { removals: removals.collect(), ..retention::Plan::default() };
     let archive = ground.right.archive();

@@ -167,7 +167,13 @@ impl Plan {
         };
         let bounded = retention::plan(&survey.log, survey.current.as_ref(), limits, now, &mut facts);
         let bounded: BTreeSet<&str> =
-            bounded.removals.iter().map(|removal| removal.segment.name.as_str()).collect();
+            // Of what a session floods the log with some lines go in the background.
+            bounded
+                .removals
+                .iter()
+                .filter(|removal| removal.only.is_empty())
+                .map(|removal| removal.segment.name.as_str())
+                .collect();
         let mut runs: BTreeSet<&str> = staying.iter().map(|run| run.run.as_str()).collect();
         runs.extend(survey.damaged.iter().map(String::as_str));
         let sessions = survey.sessions(|place| !going.contains(&place));

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::close::close;
 use super::needs::Needs;
-use super::plan::Plan;
+use super::plan::{Plan, Removal};
+use super::thin::thin;
 use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::fs;
@@ -62,7 +63,18 @@ pub fn apply(
 ) -> Result<Pruned> {
     let mut pruned = Pruned::default();
     let mut closed: Vec<&Segment> = Vec::new();
-    for segment in plan.removals.iter().map(|removal| &removal.segment) {
+    let (whole, thinned): (Vec<&Removal>, Vec<&Removal>) =
+        plan.removals.iter().partition(|removal| removal.only.is_empty());
+    for Removal { segment, only, .. } in thinned {
+        match thin(&right.log, segment, only) {
+            Ok(bytes) => pruned.bytes += bytes,
+            Err(error) => {
+                let what = format!("segment {} stays as it is", segment.name);
+                pruned.failures.push(Error::caused(what, error));
+            }
+        }
+    }
+    for segment in whole.into_iter().map(|removal| &removal.segment) {
         match close(&right.log, &segment.name, archive, needs, None) {
             Ok(()) => closed.push(segment),
             // Deleted by hand.

@@ -7,6 +7,7 @@ mod apply;
 mod close;
 mod needs;
 mod plan;
+mod thin;
 
 pub use apply::{Pruned, Right, apply};
 pub use close::close;

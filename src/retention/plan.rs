@@ -28,6 +28,8 @@ pub struct Removal {
     pub segment: Segment,
     /// Why.
     pub why: Why,
+    /// The sessions whose lines go, where the others stay; empty when all of it goes.
+    pub only: BTreeSet<String>,
 }
 
 /// Why a segment is deleted.
@@ -66,8 +68,8 @@ pub fn closed<'a>(segments: &'a [Segment], current: Option<&Name>, now: Time) ->
 /// of segments that the bounds may remove: they cost a reading of the segment.
 ///
 /// Segments that a running run needs stay, and do not count. By size those go first from which nothing is lost, because
-/// all of it is closed into runs; then those of a session without a run that takes more than half of the room; then the
-/// oldest.
+/// all of it is closed into runs; then the lines of a session without a run that takes more than half of the room by
+/// itself: it takes nothing from others; then the oldest segments.
 pub fn plan(
     segments: &[Segment],
     current: Option<&Name>,
@@ -85,55 +87,71 @@ pub fn plan(
     for segment in over {
         match facts(segment).is_held {
             true => plan.held_bytes += segment.size,
-            false => plan.remove(segment, Why::Age),
+            false => plan.remove(segment, Why::Age, segment.size),
         }
     }
     if plan.kept_bytes - plan.held_bytes > limits.keep_size {
         let known = young.into_iter().map(|segment| (segment, facts(segment)));
         let (held, free): (Vec<_>, Vec<_>) = known.partition(|(_, facts)| facts.is_held);
         plan.held_bytes += held.iter().map(|(segment, _)| segment.size).sum::<u64>();
-        for segment in by_loss(&free, limits.keep_size) {
-            if plan.kept_bytes - plan.held_bytes > limits.keep_size {
-                plan.remove(segment, Why::Size);
-            }
-        }
+        plan.by_size(&free, limits.keep_size);
     }
     plan.removals.sort_by(|one, other| one.segment.name.cmp(&other.segment.name));
     plan
 }
 
-/// The segments in the order in which they go by size.
-fn by_loss<'a>(free: &[(&'a Segment, Facts)], keep_size: u64) -> Vec<&'a Segment> {
-    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+/// The sessions that take more than half of the room by themselves.
+fn floods(free: &[(&Segment, Facts)], keep_size: u64) -> BTreeSet<String> {
+    let mut sums: BTreeMap<&String, u64> = BTreeMap::new();
     for (session, bytes) in free.iter().flat_map(|(_, facts)| &facts.loose) {
         *sums.entry(session).or_default() += bytes;
     }
-    sums.retain(|_, bytes| *bytes > keep_size / 2);
-    let floods: BTreeSet<&str> = sums.into_keys().collect();
-    let rank = |(segment, facts): &(&Segment, Facts)| {
-        let flood: u64 = facts
-            .loose
-            .iter()
-            .filter(|(session, _)| floods.contains(session.as_str()))
-            .map(|(_, bytes)| bytes)
-            .sum();
-        match () {
-            () if facts.loose.is_empty() => 0,
-            () if flood > segment.size / 2 => 1,
-            () => 2,
-        }
-    };
-    let mut order: Vec<(u8, &Segment)> = free.iter().map(|one| (rank(one), one.0)).collect();
-    // Stable: the oldest first.
-    order.sort_by_key(|(rank, _)| *rank);
-    order.into_iter().map(|(_, segment)| segment).collect()
+    sums.into_iter().filter(|(_, bytes)| *bytes > keep_size / 2).map(|(session, _)| session.clone()).collect()
 }
 
 impl Plan {
-    fn remove(&mut self, segment: &Segment, why: Why) {
+    /// Removes of these segments, oldest first, until the rest is small enough.
+    fn by_size(&mut self, free: &[(&Segment, Facts)], keep_size: u64) {
+        let (lossless, others): (Vec<_>, Vec<_>) = free.iter().partition(|(_, facts)| facts.loose.is_empty());
+        for (segment, _) in lossless {
+            if self.is_over(keep_size) {
+                self.remove(segment, Why::Size, segment.size);
+            }
+        }
+        let floods = floods(free, keep_size);
+        let mut taken: BTreeMap<&Name, u64> = BTreeMap::new();
+        for (segment, facts) in &others {
+            let own = facts.loose.iter().filter(|(session, _)| floods.contains(*session));
+            let (only, bytes): (BTreeSet<String>, Vec<u64>) =
+                own.map(|(session, bytes)| (session.clone(), *bytes)).unzip();
+            let bytes = bytes.into_iter().sum();
+            if bytes > 0 && self.is_over(keep_size) {
+                taken.insert(&segment.name, bytes);
+                self.remove(segment, Why::Size, bytes);
+                if let Some(last) = self.removals.last_mut().filter(|_| bytes < segment.size) {
+                    last.only = only;
+                    self.kept += 1;
+                }
+            }
+        }
+        for (segment, _) in others {
+            let before = taken.get(&segment.name).copied().unwrap_or_default();
+            if before < segment.size && self.is_over(keep_size) {
+                self.removals.retain(|removal| removal.segment.name != segment.name);
+                self.remove(segment, Why::Size, segment.size - before);
+            }
+        }
+    }
+
+    /// Whether more bytes stay than may, those that a running run needs not counted.
+    fn is_over(&self, keep_size: u64) -> bool {
+        self.kept_bytes - self.held_bytes > keep_size
+    }
+
+    fn remove(&mut self, segment: &Segment, why: Why, bytes: u64) {
         self.kept -= 1;
-        self.kept_bytes -= segment.size;
-        self.removals.push(Removal { segment: segment.clone(), why });
+        self.kept_bytes -= bytes;
+        self.removals.push(Removal { segment: segment.clone(), why, only: BTreeSet::new() });
     }
 }
 

@@ -207,17 +207,22 @@ fn a_run_that_is_opened_again_has_all_its_events() {
 #[test]
 fn a_session_that_floods_the_log_takes_nothing_from_others() {
     let stage = three();
-    stage.configure(&TIGHT.replace("1 B\"", "100 KiB\""));
+    let large = TIGHT.replace("4 KiB", "40 KiB");
+    stage.configure(&large.replace("1 B\"", "100 KiB\""));
     let quiet = Lead::of(&stage, &session(8));
     quiet.hook("UserPromptSubmit", json!({"prompt": "quiet ".repeat(900)}));
-    let (before, own) = (told(&stage), needed(&stage));
+    let before = told(&stage);
     for _ in 0..8 {
         Lead::of(&stage, &session(9)).hook("UserPromptSubmit", json!({"prompt": "x".repeat(30_000)}));
+        quiet.hook("UserPromptSubmit", json!({"prompt": "between"}));
     }
+    let (all, own) = (ids(&stage), needed(&stage));
     retain(&stage);
     assert!(teamkeep::log::size(&stage.keep("log")) <= 100 << 10);
     assert_eq!(told(&stage), before);
-    assert!(ids(&stage).is_superset(&own), "the session without a run that was there before is whole, too");
+    let left = ids(&stage);
+    assert!(left.is_superset(&own), "a session without a run loses nothing to another");
+    assert!(left.len() < all.len(), "and that one loses its oldest");
 }
 
 #[test]

@@ -57,15 +57,21 @@ fn by_size_goes_first_what_is_closed_into_runs_then_what_a_flood_left_then_the_o
         Some(3 | 4) => Facts { loose: [("flood".to_owned(), 9), ("s".to_owned(), 1)].into(), is_held: false },
         _ => loose("s", 1),
     };
-    let order = |keep, facts: &mut dyn FnMut(&Segment) -> Facts| -> Vec<usize> {
-        let plan = plan(&all, None, &limits(90, keep), noon(), facts);
+    let mut order = |keep| -> Vec<(usize, usize)> {
+        let plan = plan(&all, None, &limits(90, keep), noon(), &mut facts);
         let place = |gone: &Removal| all.iter().position(|one| *one == gone.segment).unwrap();
-        plan.removals.iter().map(place).collect()
+        let order = plan.removals.iter().map(|gone| (place(gone), gone.only.len())).collect();
+        assert!(plan.kept_bytes <= keep);
+        order
     };
-    assert_eq!(order(60, &mut facts), [2]);
-    let mut small = |segment: &Segment| facts(segment);
-    assert_eq!(order(35, &mut small), [0, 2, 3, 4], "of more than half of 35 bytes the flood has 18");
-    assert_eq!(order(40, &mut facts), [0, 1, 2], "who has no more than half floods nothing");
+    assert_eq!(order(60), [(2, 0)]);
+    assert_eq!(order(35), [(0, 0), (2, 0), (3, 1), (4, 1)], "of more than half of 35 bytes the flood has 18");
+    assert_eq!(order(40), [(0, 0), (1, 0), (2, 0)], "who has no more than half floods nothing");
+    assert_eq!(
+        order(5),
+        [0, 1, 2, 3, 4, 5].map(|place| (place, 0)),
+        "what is thinned goes as a whole at last"
+    );
 }
 
 #[test]

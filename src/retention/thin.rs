@@ -1,0 +1,58 @@
+//! Taking the lines of sessions without a run out of a closed segment: the others' stay where they are.
+
+use std::collections::BTreeSet;
+use std::fs::OpenOptions;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use crate::fs;
+use crate::log::{Contents, Glance, Lines, Position, Segment};
+
+/// Writes the segment again without the lines of these sessions that name no run, and gives how many bytes it has lost.
+/// It is there whole at every moment, as it was or as it will be. Lines that cannot be read stay.
+///
+/// # Errors
+/// When the segment cannot be read, or the disk refuses: then it is as it was.
+pub(super) fn thin(log: &Path, segment: &Segment, sessions: &BTreeSet<String>) -> io::Result<u64> {
+    let path = segment.path(log);
+    let temporary = fs::beside(&path);
+    let written = rewrite(&path, &temporary, sessions).and_then(|left| {
+        std::fs::rename(&temporary, &path).map_err(|error| fs::named(error, "rename to", &path))?;
+        fs::sync_dir(log)?;
+        Contents::forget(log, &segment.name);
+        Ok(segment.size.saturating_sub(left))
+    });
+    written.inspect_err(|_| {
+        let _ = std::fs::remove_file(&temporary);
+    })
+}
+
+fn rewrite(path: &Path, temporary: &Path, sessions: &BTreeSet<String>) -> io::Result<u64> {
+    let mut lines = Lines::open(path, Position::default())?;
+    let mut source = fs::open_regular(path)?;
+    let file = fs::open_private(OpenOptions::new().write(true).create_new(true), temporary)?;
+    let mut to = BufWriter::new(file);
+    let mut left = 0;
+    loop {
+        let before = lines.position.offset;
+        let Some(raw) = lines.next().map_err(|error| fs::named(error, "read", path))? else { break };
+        let size = lines.position.offset - before;
+        let goes = raw.bytes.as_deref().is_some_and(|bytes| {
+            let glance = serde_json::from_slice::<Glance<'_>>(bytes);
+            glance.is_ok_and(|glance| {
+                glance.run.is_none() && sessions.contains(glance.session.as_deref().unwrap_or_default())
+            })
+        });
+        let copied = if goes {
+            io::copy(&mut io::Read::take(&mut source, size), &mut io::sink())
+        } else {
+            left += size;
+            io::copy(&mut io::Read::take(&mut source, size), &mut to)
+        };
+        copied.map_err(|error| fs::named(error, "write", temporary))?;
+    }
+    to.flush()
+        .and_then(|()| to.get_ref().sync_all())
+        .map_err(|error| fs::named(error, "write", temporary))?;
+    Ok(left)
+}
