@@ -38,6 +38,7 @@ impl Home {
         version: Version,
         client: &[String],
         port: u16,
+        tool: Option<&str>,
         more: &[(&str, &str)],
     ) -> io::Result<Self> {
         if root.exists() {
@@ -61,7 +62,7 @@ impl Home {
         fs::write(root.join("home/.claude.json"), account.to_string())?;
         witness::place(&root)?;
         let settings = SETTINGS
-            .replace("HOOKS", &witness::hooks(&root, version).to_string().replace("\":[{", "\" : [ {"));
+            .replace("HOOKS", &witness::hooks(&root, version, tool).to_string().replace("\":[{", "\" : [ {"));
         fs::write(root.join("home/.claude/settings.json"), &settings)?;
         let path = std::env::var("PATH").unwrap_or_default();
         let mut env: Vec<(String, String)> = [
@@ -86,6 +87,13 @@ impl Home {
         // A repository of its own: else the client finds the one that the target directory lies in.
         home.command("git").args(["init", "--quiet"]).status()?;
         Ok(home)
+    }
+
+    /// Writes the user's policy file.
+    pub fn write_policy(&self, text: &str) -> io::Result<()> {
+        let directory = self.root.join("home/.config/teamkeep");
+        fs::create_dir_all(&directory)?;
+        fs::write(directory.join("teamkeep.toml"), text)
     }
 
     /// A command in the project, with the run's environment and no other.

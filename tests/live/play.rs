@@ -31,8 +31,12 @@ pub fn play(version: Version, client: &[String], scenario: &Scenario, root: &Pat
     let script: server::Script = Arc::new(move |cue| reply(generation, cue));
     let port = server::start(script, ledger.clone()).map_err(|error| format!("cannot listen: {error}"))?;
     let tasks = [("CLAUDE_CODE_ENABLE_TODO_TOOLS", if scenario.tasks { "1" } else { "0" })];
-    let home = Home::new(root.to_owned(), version, client, port, &tasks)
+    let tool = scenario.rule.map(|rule| rule.tool);
+    let home = Home::new(root.to_owned(), version, client, port, tool, &tasks)
         .map_err(|error| format!("cannot make {}: {error}", root.display()))?;
+    if let Some(rule) = scenario.rule {
+        home.write_policy(rule.policy).map_err(|error| format!("cannot write the policy file: {error}"))?;
+    }
     scenario.hooks.bring(&home)?;
     let mut played = Played { home, ledger, printed: String::new() };
     let done = match scenario.topology {

@@ -93,6 +93,9 @@ fn left(played: &Played, record: &Record) -> String {
 fn besides(scenario: &Scenario, sent: &Sent) -> String {
     let refused = sent.messages.iter().filter(|message| message.kind == "message-refused").count();
     let mut told = vec![scenario.hooks.told().to_owned()];
+    if let Some(rule) = &scenario.rule {
+        told.push(format!("the rule refused {} twice, and the model read why", rule.tool));
+    }
     if scenario.restored {
         told.push("a new session lists the restored tasks".to_owned());
     }

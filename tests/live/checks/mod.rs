@@ -4,6 +4,7 @@ mod events;
 mod members;
 mod messages;
 mod policy;
+pub mod rule;
 mod store;
 mod tasks;
 
@@ -27,7 +28,8 @@ pub fn differences(
     let mut found = messages::differences(sent, record);
     found.extend(tasks::differences(sent, record));
     found.extend(members::differences(version, scenario, sent, record));
-    found.extend(policy::differences(scenario, record));
+    found.extend(policy::differences(scenario, &played.ledger, record));
+    found.extend(scenario.rule.iter().flat_map(|rule| rule::differences(rule, &played.ledger)));
     found.extend(events::differences(scenario, &played.home, record));
     found.extend(store::differences(&played.home, record));
     if scenario.topology == Topology::Headless {

@@ -1,10 +1,12 @@
 //! What the default policy held back, and that it let go in the end.
 
+use super::super::ledger::Ledger;
 use super::super::record::{Record, text};
 use super::super::scenarios::Scenario;
 use super::differ;
+use super::rule::refusals;
 
-pub fn differences(scenario: &Scenario, record: &Record) -> Vec<String> {
+pub fn differences(scenario: &Scenario, ledger: &Ledger, record: &Record) -> Vec<String> {
     // Warnings hold nothing back; which of them come depends on who was quicker.
     let told = record.of(&["verdict"]).filter(|entry| entry["decision"] != "warn");
     let told = told.map(|entry| (text(entry, "decision"), text(entry, "summary"), entry["blocks"].as_u64()));
@@ -12,6 +14,10 @@ pub fn differences(scenario: &Scenario, record: &Record) -> Vec<String> {
     let mut expected = vec![("block".to_owned(), gate(), None); scenario.refusals];
     if scenario.refusals > 0 {
         expected.push(("allow".to_owned(), gate(), Some(scenario.refusals as u64)));
+    }
+    if let Some(rule) = &scenario.rule {
+        let refused = ("block".to_owned(), format!("rule {}", rule.name), None);
+        expected.extend(vec![refused; refusals(rule, ledger)]);
     }
     differ("replay, verdicts", expected, told)
 }

@@ -1,6 +1,7 @@
 //! The plays: what the user types, and what each part answers.
 
 mod delegate;
+mod forbidden;
 mod halfway;
 mod parser;
 
@@ -30,6 +31,21 @@ pub struct Step {
     pub until: Vec<(&'static str, &'static str)>,
 }
 
+/// A rule that forbids something.
+#[derive(Clone, Copy)]
+pub struct Rule {
+    /// Its name.
+    pub name: &'static str,
+    /// The policy file with it.
+    pub policy: &'static str,
+    /// The tool that it looks at.
+    pub tool: &'static str,
+    /// A piece of every input that it forbids.
+    pub forbidden: &'static str,
+    /// A piece of what the model reads.
+    pub reason: &'static str,
+}
+
 /// One play.
 pub struct Scenario {
     /// Its name: a word of the command line, and a row of the table.
@@ -46,6 +62,8 @@ pub struct Scenario {
     pub reply: fn(Generation, &Cue) -> Vec<Move>,
     /// How often the default policy refuses the lead to stop a teammate before it lets it through.
     pub refusals: usize,
+    /// A rule of the user's policy file, written before the hooks are installed.
+    pub rule: Option<Rule>,
     /// Whether the tasks are restored into a list for a second session.
     pub restored: bool,
 }
@@ -59,6 +77,7 @@ const TEAM: Scenario = Scenario {
     steps: parser::steps,
     reply: parser::reply,
     refusals: 0,
+    rule: None,
     restored: false,
 };
 
@@ -72,6 +91,14 @@ pub const ALL: &[Scenario] = &[
         topology: Topology::Headless,
         steps: delegate::steps,
         reply: delegate::reply,
+        ..TEAM
+    },
+    Scenario {
+        name: "rule",
+        topology: Topology::Headless,
+        steps: forbidden::steps,
+        reply: forbidden::reply,
+        rule: Some(forbidden::RULE),
         ..TEAM
     },
     Scenario {
