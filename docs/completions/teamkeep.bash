@@ -973,7 +973,7 @@ _teamkeep() {
             return 0
             ;;
         teamkeep__subcmd__hook)
-            opts="-h --plugin --help subagent-start subagent-stop teammate-idle task-completed task-created pre-tool-use post-tool-use session-start session-end stop stop-failure user-prompt-submit pre-compact file-changed notification"
+            opts="-h --plugin --help subagent-start subagent-stop teammate-idle task-completed task-created pre-tool-use post-tool-use session-start session-end stop stop-failure user-prompt-submit pre-compact file-changed notification post-tool-use-failure post-tool-batch permission-request permission-denied user-prompt-expansion post-compact pre-model-switch post-model-switch setup elicitation elicitation-result config-change instructions-loaded cwd-changed directory-added worktree-remove"
             compopt +o default +o bashdefault 2>/dev/null
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1068,7 +1068,7 @@ _teamkeep() {
                     return 0
                     ;;
                 --event)
-                    COMPREPLY=($(compgen -W "subagent-start subagent-stop teammate-idle task-completed task-created pre-tool-use post-tool-use session-start session-end stop stop-failure user-prompt-submit pre-compact file-changed notification verdict" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "subagent-start subagent-stop teammate-idle task-completed task-created pre-tool-use post-tool-use session-start session-end stop stop-failure user-prompt-submit pre-compact file-changed notification post-tool-use-failure post-tool-batch permission-request permission-denied user-prompt-expansion post-compact pre-model-switch post-model-switch setup elicitation elicitation-result config-change instructions-loaded cwd-changed directory-added worktree-remove verdict" -- "${cur}"))
                     return 0
                     ;;
                 --actor)

@@ -55,7 +55,7 @@ pub struct Counts {
 /// Leads each event of a run before a policy. What is found in an event changes nothing of those behind it but what is
 /// counted: it happened. Only a tool that was held back then, as the record says, did not.
 pub fn test(archive: &Archive, record: &Record, policy: &Policy, rules: &[Rule]) -> Tested {
-    let course = Course { record, policy, rules: &Rules::of(rules), by_rule: !rules.is_empty() };
+    let course = Course { record, policy, rules: &Rules::of(rules) };
     let lead = archive.run(&record.run).and_then(|run| run.lead_session);
     let mut past = Past::new(archive, &record.journal, record.team.as_deref(), lead);
     let (mut guard, mut known) = (Guard::default(), HashSet::new());
@@ -86,8 +86,6 @@ struct Course<'a> {
     record: &'a Record,
     policy: &'a Policy,
     rules: &'a Rules<'a>,
-    /// Whether there are rules: without a team, nothing else is asked.
-    by_rule: bool,
 }
 
 impl Course<'_> {
@@ -104,7 +102,8 @@ impl Course<'_> {
     fn step(&self, recorded: &Recorded, team: &mut TeamState, guard: &mut Guard) -> (Judgement, bool) {
         let payload = Payload::from_raw(&recorded.payload);
         let event = judged(recorded, &payload);
-        if team.name.is_none() && !(self.by_rule && event.kind.is_judged()) {
+        // Without a team, nothing but a rule is asked.
+        if team.name.is_none() && !self.rules.are_asked(event.kind) {
             return (Judgement::default(), false);
         }
         let facts = Facts { event, team };

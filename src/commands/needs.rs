@@ -68,9 +68,10 @@ pub fn unasked(context: &Context, rules: &[Rule]) -> Result<Vec<Problem>> {
             true => "no hooks are installed".to_owned(),
             false => format!("the installed hooks do not cover {unasked}"),
         };
+        let hint = installed.remedy(&unasked);
         let (path, at) = place(&unasked.place);
         let message = format!("rule {:?} cannot be asked: {why}", unasked.rule);
-        Problem { code: Code::RuleNotAsked, path, at, message, hint: Some(installed.command.clone()) }
+        Problem { code: Code::RuleNotAsked, path, at, message, hint: Some(hint) }
     };
     Ok(installed.coverage.unasked(rules).into_iter().map(problem).collect())
 }

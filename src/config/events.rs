@@ -13,13 +13,9 @@ pub(super) fn check(text: &str, at: usize, flaws: &mut Vec<Flaw>) {
         let known: Vec<&str> = KNOWN.iter().flat_map(|row| [row.1, row.2]).collect();
         let hint = match nearest(text, &known, 1) {
             Some(close) => format!("did you mean \"{close}\"?"),
-            None => format!("the events that can be judged are {}", judged()),
+            None => format!("the events that can be blocked are {}", judged()),
         };
         let message = format!("there is no event {}", quoted(text));
         flaws.push(Flaw { code: Code::UnknownEvent, at, message, hint: Some(hint) });
-    } else if !kind.is_judged() {
-        let message = format!("{} cannot be judged, the rule never matches there", kind.name());
-        let hint = format!("the events that can be judged are {}", judged());
-        flaws.push(Flaw { code: Code::NeverMatches, at, message, hint: Some(hint) });
     }
 }

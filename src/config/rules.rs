@@ -7,7 +7,7 @@ use super::keys::REDACTABLE;
 use super::problem::Code;
 use super::value::parse_duration;
 use super::written::quoted;
-use crate::payload::Kind;
+use crate::payload::{JUDGED, Kind};
 
 /// Checks each rule and check of the file.
 pub(super) fn check(walk: &mut Walk<'_>) {
@@ -34,14 +34,25 @@ pub(super) fn check(walk: &mut Walk<'_>) {
             found.push((Code::MissingReason, action.at, message, Some(hint)));
         }
         let events = entry("events").and_then(|events| events.value.as_array());
-        let tool = |event: &serde_json::Value| {
-            event.as_str().is_some_and(|name| Kind::named(name) == Kind::PreToolUse)
-        };
+        let kind = |event: &serde_json::Value| event.as_str().map_or(Kind::Unknown, Kind::named);
+        let tool = |event: &serde_json::Value| kind(event) == Kind::PreToolUse;
+        let has_tool = |event: &serde_json::Value| kind(event).has_tool();
+        let known = events.into_iter().flatten().map(kind).filter(|kind| *kind != Kind::Unknown);
+        let unblocked: Vec<&str> = known.filter(|kind| !kind.is_judged()).map(Kind::name).collect();
+        if let Some(action) =
+            entry("action").filter(|action| action.value == "block" && !unblocked.is_empty())
+        {
+            let message =
+                format!("the rule only warns at {}: nothing can be blocked there", unblocked.join(", "));
+            let judged: Vec<&str> = JUDGED.iter().map(|kind| kind.name()).collect();
+            let hint = format!("the events that can be blocked are {}", judged.join(", "));
+            found.push((Code::OnlyWarns, action.at, message, Some(hint)));
+        }
         if let Some(tools) = entry("tools").filter(|tools| tools.value != serde_json::json!([]))
-            && events.is_some_and(|events| !events.is_empty() && !events.iter().any(tool))
+            && events.is_some_and(|events| !events.is_empty() && !events.iter().any(has_tool))
         {
             let message = "the rule names tools, and none of its events has a tool".to_owned();
-            let hint = "only PreToolUse can be judged by its tool".to_owned();
+            let hint = "name PreToolUse, or another event of a tool".to_owned();
             found.push((Code::NeverMatches, tools.at, message, Some(hint)));
         }
         let warns = entry("action").is_some_and(|action| action.value == "warn");

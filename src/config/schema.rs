@@ -74,8 +74,8 @@ fn of_kind(kind: Kind) -> Json {
         Kind::Names => texts(json!({"type": "string"})),
         Kind::Globs => texts(json!({"type": "string", "minLength": 1})),
         Kind::Events => {
-            let judged = KNOWN.iter().filter(|row| row.0.is_judged());
-            texts(json!({"enum": judged.flat_map(|row| [row.1, row.2]).collect::<Vec<_>>()}))
+            let known = KNOWN.iter();
+            texts(json!({"enum": known.flat_map(|row| [row.1, row.2]).collect::<Vec<_>>()}))
         }
         Kind::Patterns => json!({
             "type": "object",

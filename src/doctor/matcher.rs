@@ -9,6 +9,7 @@ use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
 use super::hooks::matcher_of;
+use crate::payload::Kind;
 
 /// Events whose matcher the client does not look at.
 const UNMATCHED: &[&str] = &["UserPromptSubmit", "Stop", "TeammateIdle", "TaskCreated", "TaskCompleted"];
@@ -44,7 +45,12 @@ pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
 
 /// What is wrong with the matchers of an event, if anything is.
 fn of(event: &str, matchers: &[&str]) -> Option<Finding> {
-    if UNMATCHED.contains(&event) || matchers.iter().any(|matcher| matches!(*matcher, "" | "*")) {
+    // A hook that is there for a rule is looked at with the rules.
+    let is_for_rule = Kind::named(event).is_for_rules();
+    if is_for_rule
+        || UNMATCHED.contains(&event)
+        || matchers.iter().any(|matcher| matches!(*matcher, "" | "*"))
+    {
         return None;
     }
     let all = matchers.iter().take(TOLD).copied().collect::<Vec<_>>().join(", ");

@@ -7,7 +7,7 @@ use crate::config::{Code as Kind, Problem, Standing};
 use crate::error::Result;
 use crate::settings::command::quoted;
 use crate::settings::coverage::{Coverage, Unasked};
-use crate::settings::installed::again;
+use crate::settings::installed::{again, remedy};
 
 /// So many rules are named.
 const MAX_RULES: usize = 8;
@@ -63,7 +63,7 @@ pub fn asked(facts: &Facts<'_>) -> Result<Vec<Finding>> {
     }
     let of = |unasked: Unasked| {
         let what = format!("rule {:?} cannot be asked: the hooks do not cover {unasked}", unasked.rule);
-        Finding::bad(code, what).mend(again(facts.env, &facts.layers))
+        Finding::bad(code, what).mend(remedy(&again(facts.env, &facts.layers), facts.version(), &unasked))
     };
     let found: Vec<Finding> = coverage.unasked(rules).into_iter().take(MAX_RULES).map(of).collect();
     Ok(match found.is_empty() {

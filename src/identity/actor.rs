@@ -113,7 +113,7 @@ fn by_session(evidence: &Evidence<'_>, in_team: bool) -> Option<Actor> {
     );
     let alone =
         || !evidence.memory.company || version(evidence).is_some_and(|version| names_agents(&version));
-    let speaks = own || (evidence.kind != Kind::Unknown && evidence.kind != Kind::Notification && alone());
+    let speaks = own || (evidence.kind != Kind::Unknown && !evidence.kind.is_for_rules() && alone());
     let name = if in_team { LEAD } else { "lead" };
     speaks.then(|| Actor { name: Some(name.to_owned()), id: None, kind: ActorKind::Lead })
 }

@@ -19,6 +19,22 @@ pub enum Kind {
     PreCompact,
     FileChanged,
     Notification,
+    PostToolUseFailure,
+    PostToolBatch,
+    PermissionRequest,
+    PermissionDenied,
+    UserPromptExpansion,
+    PostCompact,
+    PreModelSwitch,
+    PostModelSwitch,
+    Setup,
+    Elicitation,
+    ElicitationResult,
+    ConfigChange,
+    InstructionsLoaded,
+    CwdChanged,
+    DirectoryAdded,
+    WorktreeRemove,
     /// An event that this version does not know: recorded and let through.
     Unknown,
 }
@@ -40,6 +56,53 @@ pub const KNOWN: &[(Kind, &str, &str)] = &[
     (Kind::PreCompact, "PreCompact", "pre-compact"),
     (Kind::FileChanged, "FileChanged", "file-changed"),
     (Kind::Notification, "Notification", "notification"),
+    (Kind::PostToolUseFailure, "PostToolUseFailure", "post-tool-use-failure"),
+    (Kind::PostToolBatch, "PostToolBatch", "post-tool-batch"),
+    (Kind::PermissionRequest, "PermissionRequest", "permission-request"),
+    (Kind::PermissionDenied, "PermissionDenied", "permission-denied"),
+    (Kind::UserPromptExpansion, "UserPromptExpansion", "user-prompt-expansion"),
+    (Kind::PostCompact, "PostCompact", "post-compact"),
+    (Kind::PreModelSwitch, "PreModelSwitch", "pre-model-switch"),
+    (Kind::PostModelSwitch, "PostModelSwitch", "post-model-switch"),
+    (Kind::Setup, "Setup", "setup"),
+    (Kind::Elicitation, "Elicitation", "elicitation"),
+    (Kind::ElicitationResult, "ElicitationResult", "elicitation-result"),
+    (Kind::ConfigChange, "ConfigChange", "config-change"),
+    (Kind::InstructionsLoaded, "InstructionsLoaded", "instructions-loaded"),
+    (Kind::CwdChanged, "CwdChanged", "cwd-changed"),
+    (Kind::DirectoryAdded, "DirectoryAdded", "directory-added"),
+    (Kind::WorktreeRemove, "WorktreeRemove", "worktree-remove"),
+];
+
+/// The events at which a hook is of use to a rule only. WorktreeCreate and MessageDisplay are not among them: a hook there
+/// does the client's work in its place.
+pub const FOR_RULES: &[Kind] = &[
+    Kind::Notification,
+    Kind::PostToolUseFailure,
+    Kind::PostToolBatch,
+    Kind::PermissionRequest,
+    Kind::PermissionDenied,
+    Kind::UserPromptExpansion,
+    Kind::PostCompact,
+    Kind::PreModelSwitch,
+    Kind::PostModelSwitch,
+    Kind::Setup,
+    Kind::Elicitation,
+    Kind::ElicitationResult,
+    Kind::ConfigChange,
+    Kind::InstructionsLoaded,
+    Kind::CwdChanged,
+    Kind::DirectoryAdded,
+    Kind::WorktreeRemove,
+];
+
+/// The events of a tool, whose matcher is compared with its name.
+const OF_TOOLS: &[Kind] = &[
+    Kind::PreToolUse,
+    Kind::PostToolUse,
+    Kind::PostToolUseFailure,
+    Kind::PermissionRequest,
+    Kind::PermissionDenied,
 ];
 
 /// The events at which the client can be kept from going on: those that a policy may say no to.
@@ -56,6 +119,16 @@ impl Kind {
     /// Whether the client can be kept from going on here.
     pub fn is_judged(self) -> bool {
         JUDGED.contains(&self)
+    }
+
+    /// Whether a hook at it is of use to a rule only.
+    pub fn is_for_rules(self) -> bool {
+        FOR_RULES.contains(&self)
+    }
+
+    /// Whether it is about one tool.
+    pub fn has_tool(self) -> bool {
+        OF_TOOLS.contains(&self)
     }
 
     /// The event of this name, in the client's spelling or the subcommand's.

@@ -5,7 +5,7 @@ mod parse;
 mod read;
 mod tool;
 
-pub use kind::{JUDGED, KNOWN, Kind};
+pub use kind::{FOR_RULES, JUDGED, KNOWN, Kind};
 pub use parse::{Malformed, Payload, parse};
 pub use read::{Input, read};
 pub use tool::{Message, MessageKind, Spawn, TaskUpdate, shown_task};

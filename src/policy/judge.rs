@@ -3,10 +3,13 @@
 use super::{Case, Decision, Facts, Finding, Rules, gates};
 use crate::config::{Mode, Policy};
 
-/// What the policy finds in an event (nothing where the client cannot be kept from going on), the strictest first, then in the order of the gates and of the file.
+/// What the policy finds in an event, the strictest first, then in the order of the gates and of the file. Where the client
+/// cannot be kept from going on, only the rules that name the event are asked, and none of them blocks.
 pub fn judge(policy: &Policy, rules: &Rules<'_>, facts: &Facts<'_>) -> Vec<Finding> {
     if !facts.event.kind.is_judged() {
-        return Vec::new();
+        let mut found = rules.judge(policy.on_error, facts);
+        found.iter_mut().for_each(|finding| finding.decision = finding.decision.min(Decision::Warn));
+        return found;
     }
     let case = Case::of(facts);
     let on = gates::ALL.iter().filter(|(mode, _)| mode(policy) != Mode::Off);

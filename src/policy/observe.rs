@@ -40,9 +40,7 @@ impl Ledger {
                     self.turn_begins(name);
                 }
             }
-            Kind::Unknown
-                if matches!(event.payload.event_name(), Some("PostToolUseFailure" | "PermissionDenied")) =>
-            {
+            Kind::PostToolUseFailure | Kind::PermissionDenied => {
                 self.fails(event.payload.tool_use_id().unwrap_or_default());
             }
             Kind::SubagentStop | Kind::Stop => {

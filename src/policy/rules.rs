@@ -7,6 +7,7 @@ use super::gates::rules::{Asked, Said};
 use super::gates::undecided::undecided;
 use super::{Decision, Facts, Finding};
 use crate::config::{OnError, Rule};
+use crate::payload::Kind;
 
 /// The rules as they are asked: each pattern is compiled once, when it is first needed.
 #[derive(Debug)]
@@ -19,6 +20,11 @@ impl<'a> Rules<'a> {
     /// These rules, with all the time in the world.
     pub fn of(rules: &'a [Rule]) -> Rules<'a> {
         Rules { rules: rules.iter().map(Asked::of).collect(), patience: None }
+    }
+
+    /// Whether they are asked at an event: where the client can be kept from going on, and where one of them looks.
+    pub fn are_asked(&self, kind: Kind) -> bool {
+        self.rules.iter().any(|asked| kind.is_judged() || asked.rule.looks_at(kind))
     }
 
     /// The same, all of them together no longer than this: it is looked at between two patterns.

@@ -70,7 +70,7 @@ impl Recorder {
             "teamkeep: rule {rule} cannot be asked, the installed hooks do not cover {gaps}{more}. To fix it, run in a \
              terminal, and start the session again: {}{}",
             there.unwrap_or_default(),
-            installed.command
+            installed.remedy(first)
         ))
     }
 

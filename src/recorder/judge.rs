@@ -60,7 +60,7 @@ impl Recorder {
         let event = voice.event(step, payload, &at);
         let mut judgement = Judgement::default();
         let in_team = voice.resolved.member && voice.run.is_some();
-        let by_rule = step.kind.is_judged() && !self.config.rule.is_empty();
+        let by_rule = Rules::of(&self.config.rule).are_asked(step.kind);
         let held = outcome.answer.exit == HELD;
         let unusable = self.unusable(step, in_team || by_rule);
         let nothing = found.problems.first().filter(|_| outcome.answer.exit != 0);

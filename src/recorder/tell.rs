@@ -40,7 +40,8 @@ impl Recorder {
         if !words.is_empty() {
             // A failure of our own is still told.
             words.extend(Some(outcome.answer.stderr.clone()).filter(|failure| !failure.is_empty()));
-            outcome.answer = Answer::warn(step.kind, &words.join("\n"));
+            let answer = std::mem::take(&mut outcome.answer);
+            outcome.answer = answer.and_warn(step.kind, &words.join("\n"));
         }
     }
 

@@ -1,6 +1,6 @@
 //! How an answer is spelled for the client: the one place to touch when the client changes.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::payload::Kind;
 
@@ -54,6 +54,16 @@ impl Answer {
         Answer { stdout: format!("{output}\n"), ..Answer::default() }
     }
 
+    /// Goes on and warns, and says besides what this answer says to the client.
+    pub fn and_warn(self, kind: Kind, reason: &str) -> Answer {
+        let Ok(mut output) = serde_json::from_str::<Value>(&self.stdout) else {
+            return Answer::warn(kind, reason);
+        };
+        let told = output.get("systemMessage").and_then(Value::as_str);
+        output["systemMessage"] = json!(told.map_or(reason.to_owned(), |told| format!("{told}\n{reason}")));
+        Answer { stdout: format!("{output}\n"), ..Answer::default() }
+    }
+
     /// Goes on, and tells the user alone.
     pub fn tell(what: &str) -> Answer {
         Answer { stdout: format!("{}\n", json!({"systemMessage": what})), ..Answer::default() }
@@ -86,6 +96,11 @@ mod tests {
     #[test]
     fn an_event_that_cannot_block_is_never_answered_with_2() {
         assert_eq!(Answer::block(Kind::PreToolUse, "no").exit, 2);
+        let begun =
+            Answer::begin(&["/teams".to_owned()], None, Some("one")).and_warn(Kind::SessionStart, "two");
+        let said: Value = serde_json::from_str(&begun.stdout).unwrap();
+        assert_eq!(said["systemMessage"], "one\ntwo");
+        assert_eq!(said["hookSpecificOutput"]["watchPaths"], json!(["/teams"]));
         for kind in
             [Kind::SubagentStart, Kind::SessionStart, Kind::SessionEnd, Kind::PostToolUse, Kind::Unknown]
         {

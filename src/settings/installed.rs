@@ -6,9 +6,11 @@ use crate::env::Env;
 use crate::error::Result;
 use crate::paths::Paths;
 use crate::settings::command::{NAME, Program, is_executable, quoted, typed_to_install};
-use crate::settings::coverage::Coverage;
+use crate::settings::coverage::{Coverage, Unasked};
+use crate::settings::known::knows;
 use crate::settings::layer::{Kind, Layer, Ours, layers};
 use crate::settings::record::Records;
+use crate::settings::version::Version;
 
 /// The hooks of a session.
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub struct Installed {
     pub coverage: Coverage,
     /// The command that makes them cover the policy in force.
     pub command: String,
+    /// The client that they were made for, where that is remembered.
+    client: Option<Version>,
 }
 
 impl Installed {
@@ -28,10 +32,13 @@ impl Installed {
     pub fn find(env: &Env, paths: &Paths, runs: bool) -> Result<Installed> {
         let layers = layers(env, paths);
         let (mut coverage, mut command) = (Coverage::of(&layers)?, again(env, &layers));
+        let records = Records::at(paths.installs());
+        let client = |layer: &Layer| records.find(&layer.path.canonicalize().ok()?)?.client?.parse().ok();
         if !coverage.is_empty() {
-            return Ok(Installed { coverage, command });
+            let client = most(&layers).and_then(client);
+            return Ok(Installed { coverage, command, client });
         }
-        let elsewhere = Records::at(paths.installs()).files();
+        let elsewhere = records.files();
         let elsewhere = elsewhere.iter().map(|file| Layer::read(Kind::User, file));
         let elsewhere: Vec<Layer> = elsewhere.filter(|layer| !layer.ours().is_empty()).collect();
         elsewhere.iter().for_each(|layer| coverage.add(layer));
@@ -41,17 +48,39 @@ impl Installed {
         } else if runs {
             coverage = coverage.with_builtin()?;
         }
-        Ok(Installed { coverage, command })
+        Ok(Installed { coverage, command, client: elsewhere.last().and_then(client) })
     }
+
+    /// The command for a rule, with what has to come before it where the client has no such event.
+    pub fn remedy(&self, unasked: &Unasked) -> String {
+        remedy(&self.command, self.client, unasked)
+    }
+}
+
+/// The command for a rule: where this client has no such event, with the reason that it is not enough.
+pub fn remedy(command: &str, client: Option<Version>, unasked: &Unasked) -> String {
+    let lacking = client.and_then(|version| {
+        let events = unasked.gaps.iter().map(|gap| gap.event.name());
+        Some((version, events.into_iter().find(|event| knows(version, event) == Some(false))?))
+    });
+    match lacking {
+        Some((version, event)) => format!("{command}  # after an upgrade: client {version} has no {event}"),
+        None => command.to_owned(),
+    }
+}
+
+/// The file that has most of the hooks, of those that may be changed.
+fn most(layers: &[Layer]) -> Option<&Layer> {
+    let own = layers.iter().filter(|layer| layer.kind != Kind::Managed && !layer.ours().is_empty());
+    own.max_by_key(|layer| layer.ours().len())
 }
 
 /// The command that installs again into the file that has most of the hooks, as it was installed there; into the user's
 /// where none has any.
 pub fn again(env: &Env, layers: &[Layer]) -> String {
     let call = typed_to_install(env);
-    let most = layers.iter().filter(|layer| layer.kind != Kind::Managed && !layer.ours().is_empty());
-    let most = most.max_by_key(|layer| layer.ours().len());
-    let again = most.and_then(|layer| Some(format!("{}{}", layer.install(&call)?, program(env, layer))));
+    let again =
+        most(layers).and_then(|layer| Some(format!("{}{}", layer.install(&call)?, program(env, layer))));
     again.unwrap_or_else(|| match layers.iter().find(|layer| !layer.ours().is_empty()) {
         // Another copy beside it would run as well.
         Some(managed) => format!("ask whoever manages {} to widen the matchers", managed.path.display()),

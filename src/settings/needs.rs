@@ -11,9 +11,6 @@ use crate::payload::{KNOWN, Kind};
 use crate::settings::entries::{Entry, embedded};
 use crate::settings::tools::Tools;
 
-/// Events whose matcher is compared with the name of a tool.
-const OF_TOOLS: &[Kind] = &[Kind::PreToolUse, Kind::PostToolUse];
-
 /// Each event, with the tools for which its hook is to run where it has any.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Needs {
@@ -75,14 +72,14 @@ impl Needs {
 /// What a rule looks at. One that names tools looks at no event without.
 pub fn of_rule(rule: &Rule) -> impl Iterator<Item = (Kind, Tools)> {
     let looks_at = |kind: &Kind| {
-        rule.action != Mode::Off && rule.looks_at(*kind) && (rule.tools.is_empty() || OF_TOOLS.contains(kind))
+        rule.action != Mode::Off && rule.looks_at(*kind) && (rule.tools.is_empty() || kind.has_tool())
     };
     KNOWN.iter().map(|row| row.0).filter(looks_at).map(|kind| (kind, Tools::of_globs(&rule.tools)))
 }
 
 /// Whether the matcher of an event is compared with the name of a tool.
 pub fn has_tools(event: &str) -> bool {
-    OF_TOOLS.contains(&Kind::named(event))
+    Kind::named(event).has_tool()
 }
 
 fn name(event: &str) -> Option<&'static str> {

@@ -82,8 +82,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "doctor",
         &[
-            "archive", "clock", "config", "env", "error", "event", "fs", "log", "paths", "process",
-            "restore", "settings", "team", "verify",
+            "archive", "clock", "config", "env", "error", "event", "fs", "log", "paths", "payload",
+            "process", "restore", "settings", "team", "verify",
         ],
     ),
     (

@@ -225,3 +225,68 @@ fn hooks_are_what_claude_code_finds_and_what_the_administrator_allows() {
     ok(&home, "install");
     is_silent(&home);
 }
+
+#[test]
+fn a_rule_may_look_at_any_event_that_the_client_has_and_the_install_adds_its_hook() {
+    let events = ["Notification", "PostToolUse", "PermissionRequest", "PostCompact", "UserPromptSubmit"];
+    for event in events {
+        let tools =
+            if ["PostToolUse", "PermissionRequest"].contains(&event) { "tools = [\"Bash\"]\n" } else { "" };
+        let rule = format!(
+            "[[rule]]\nname = \"mine\"\nevents = [\"{event}\"]\n{tools}action = \"warn\"\nreason = \"seen\"\n"
+        );
+        let home = home(&rule);
+        ok(&home, "install");
+        is_silent(&home);
+        let groups = home.json()["hooks"][event].as_array().unwrap().clone();
+        assert_eq!(groups.len(), 1, "{event}");
+        let matcher = groups[0].get("matcher").map(|matcher| matcher.as_str().unwrap().to_owned());
+        assert_eq!(matcher.is_some(), !tools.is_empty(), "{event}");
+        assert!(matcher.is_none_or(|matcher| matcher.split('|').any(|tool| tool == "Bash")), "{event}");
+        let hook = &groups[0]["hooks"][0];
+        let line: Vec<&str> =
+            hook["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
+        let payload =
+            json!({"session_id": "s", "hook_event_name": event, "tool_name": "Bash", "message": "m"});
+        let said = feed(&mut home.command(&line.join(" ")), payload.to_string().as_bytes());
+        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{event}");
+        assert!(
+            said.out.contains("\"systemMessage\":") && said.out.contains("seen"),
+            "{event}: {}",
+            said.out
+        );
+        ok(&home, "uninstall");
+        assert_eq!(home.read(), TEAMS);
+    }
+}
+
+#[test]
+fn a_warning_at_the_start_of_a_session_leaves_what_is_watched_in_place() {
+    let home = home(
+        "[[rule]]\nname = \"mine\"\nevents = [\"SessionStart\"]\naction = \"warn\"\nreason = \"seen\"\n",
+    );
+    ok(&home, "install");
+    assert!(notice(&home).unwrap().contains("seen"));
+    let start =
+        json!({"session_id": "t", "hook_event_name": "SessionStart", "source": "startup"}).to_string();
+    assert!(feed(&mut home.command("hook session-start"), start.as_bytes()).out.contains("watchPaths"));
+}
+
+#[test]
+fn an_event_that_an_older_client_lacks_is_not_installed_and_it_is_told() {
+    let home =
+        home("[[rule]]\nname = \"mine\"\nevents = [\"PostCompact\"]\naction = \"block\"\nreason = \"no\"\n");
+    let said = ok(&home, "install --client-version 2.1.47");
+    assert!(
+        said.err.contains("note: the client does not know PostCompact, which a rule looks at"),
+        "{}",
+        said.err
+    );
+    assert_eq!(home.json()["hooks"].get("PostCompact"), None, "it would cost this client the whole file");
+    let check = ok(&home, "policy check").out;
+    assert!(check.contains("warning[only-warns]: the rule only warns at PostCompact"), "{check}");
+    assert!(
+        check.contains("hint: teamkeep install  # after an upgrade: client 2.1.47 has no PostCompact\n"),
+        "{check}"
+    );
+}

@@ -90,7 +90,7 @@ pub fn ask(policy: &Policy, rules: &[Rule], facts: &Facts<'_>) -> Vec<(String, A
         asked.push((gate.name.to_owned(), answer));
     }
     for rule in rules {
-        let answer = match event.kind.is_judged() {
+        let answer = match event.kind.is_judged() || rule.looks_at(event.kind) {
             true => one(judge(&silent, &Rules::of(std::slice::from_ref(rule)), facts)),
             false => Answer::Nothing("not this event"),
         };

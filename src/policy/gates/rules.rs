@@ -101,7 +101,9 @@ impl<'a> Asked<'a> {
 }
 
 fn objection(rule: &Rule, facts: &Facts<'_>) -> Finding {
-    let mut reason = Reason::of(rule.action);
+    // What cannot be held back is warned of.
+    let mode = if facts.event.kind.is_judged() { rule.action } else { Mode::Warn };
+    let mut reason = Reason::of(mode);
     if facts.event.kind == Kind::TeammateIdle && rule.action == Mode::Warn {
         // The user reads it, and not who goes idle.
         reason = reason.name(actor(facts)).then(" goes idle: ");
@@ -110,7 +112,7 @@ fn objection(rule: &Rule, facts: &Facts<'_>) -> Finding {
         "" => reason.then("the user's rule ").quote(&rule.name).then(" objects."),
         said => reason.then(said),
     };
-    finding(rule, "rule", rule.action.into(), facts, reason)
+    finding(rule, "rule", mode.into(), facts, reason)
 }
 
 pub(super) fn finding(

@@ -71,10 +71,16 @@ fn a_rule_looks_at_its_events_in_either_spelling() {
         );
     }
     let after = json!({"hook_event_name": "PostToolUse", "tool_name": "Bash"});
-    for events in [Vec::new(), vec!["PostToolUse".to_owned()]] {
-        let rule = Rule { events, ..rule("r", Mode::Block) };
-        assert!(!matches(rule, &mate("bob"), &after), "what has happened is not judged");
-    }
+    let blocks = rule("r", Mode::Block);
+    assert!(
+        !matches(blocks.clone(), &mate("bob"), &after),
+        "without events only what can be blocked is judged"
+    );
+    let mut scene = Scene::with(&[]);
+    scene.rules = vec![Rule { events: vec!["PostToolUse".to_owned()], ..blocks }];
+    let found = scene.judge(&mate("bob"), &after);
+    assert_eq!((found.len(), found[0].decision), (1, Decision::Warn), "what has happened is not blocked");
+    assert_eq!(found[0].reason, "Warning: Do not, says r.");
 }
 
 #[test]
