@@ -80,6 +80,11 @@ impl Call<'_> {
         let index = self.index.filter(|_| asks_the_team(&self.event));
         let until = Instant::now().checked_add(READING);
         let mut team = self.team(index, until);
+        let mut found = None;
+        let look = || OverrideFile::new(self.dir, self.patience).found(self.now);
+        if self.event.kind == Kind::TaskCompleted {
+            found = look();
+        }
         let checked = noted(self.check_completion(&desk, &key), &mut failed).flatten();
         let (mut open, mut notebook) = self.open(&desk, &key);
         team.ledger = std::mem::take(&mut notebook.ledger);
@@ -95,6 +100,9 @@ impl Call<'_> {
             failed.get_or_insert(why);
         }
         let settled = self.take_settled(&mut findings);
+        if !findings.is_empty() {
+            found = found.or_else(look);
+        }
         findings.sort_by_key(|finding| Reverse(finding.decision));
         let mut attempt = Attempt { origin: Origin::Turn, at: self.now.timestamp_millis() };
         if let Some(id) = self.tool_call(&findings, &team.ledger) {
@@ -126,7 +134,7 @@ impl Call<'_> {
         }
         judgement.verdicts.extend(settled);
         judgement.verdicts.sort_by_key(|verdict| Reverse(verdict.decision));
-        Judgement { failed, ..judgement }
+        Judgement { failed, found, ..judgement }
     }
 
     /// The team, without a ledger, as far as there is time to read it.

@@ -15,7 +15,7 @@ pub use call::Call;
 pub use carry::{go_on, run_alone};
 pub use desk::{Desk, Notebook};
 pub use line::{VERDICT, line};
-pub use overrides::{GATES, LONGEST_PAUSE, OverrideFile, Overrides, Pause};
+pub use overrides::{Found, GATES, LONGEST_PAUSE, OverrideFile, Overrides, Pause};
 pub use remember::{asks_the_team, remember};
 pub use state::{File, Piece, Reading, team_state};
 pub use weigh::{Judgement, weigh};

@@ -43,6 +43,15 @@ pub struct Overrides {
     pub shutdowns: Vec<String>,
 }
 
+/// Overrides that no command wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// What is in the file.
+    pub overrides: Overrides,
+    /// What the file is known by, once it is on record.
+    mark: String,
+}
+
 /// A gate that is paused for a time. A key that is missing or misspelled spoils the file: it must not turn the pause of
 /// one gate into that of all.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,16 +116,58 @@ impl OverrideFile {
                 "the policy's lock is kept by another process",
             ));
         };
+        let was_known = self.is_known();
         let before = self.look();
         let mut overrides = before.as_ref().map(Overrides::clone).unwrap_or_default();
         overrides.pauses.retain(|pause| pause.is_in_force(now));
         let result = change(&mut overrides);
         if !before.is_ok_and(|before| before == overrides) {
             overrides.v = V;
-            fs::write_atomic(&self.path, &serde_json::to_vec(&overrides)?, false)?;
+            let bytes = serde_json::to_vec(&overrides)?;
+            fs::write_atomic(&self.path, &bytes, false)?;
+            if was_known {
+                fs::write_atomic(&self.known(), mark(&bytes).as_bytes(), false)?;
+            }
         }
         Ok(result)
     }
+
+    /// What is in force and is not in the log: somebody else than the commands wrote the file. Each content is found once.
+    pub fn found(&self, now: Time) -> Option<Found> {
+        let mut overrides = self.look().ok()?;
+        overrides.pauses.retain(|pause| pause.is_in_force(now));
+        if (overrides.pauses.is_empty() && overrides.shutdowns.is_empty()) || self.is_known() {
+            return None;
+        }
+        let (bytes, _) = fs::read_regular(&self.path, LARGEST).ok()?;
+        Some(Found { overrides, mark: mark(&bytes) })
+    }
+
+    /// Remembers that what was found is in the log.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn is_recorded(&self, found: &Found) -> io::Result<()> {
+        fs::write_atomic(&self.known(), found.mark.as_bytes(), false)
+    }
+
+    /// Whether the file is as a command left it, or on record as it was found; one that is not there is.
+    fn is_known(&self) -> bool {
+        match fs::read_regular(&self.path, LARGEST) {
+            Ok((bytes, _)) => fs::read_regular(&self.known(), 1 << 10)
+                .is_ok_and(|(known, _)| known == mark(&bytes).as_bytes()),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        }
+    }
+
+    /// The file that says what the other is known by.
+    fn known(&self) -> PathBuf {
+        self.path.with_file_name(".overrides.known")
+    }
+}
+
+fn mark(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
 }
 
 impl Overrides {

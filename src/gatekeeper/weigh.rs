@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::overrides::Found;
 use crate::config::Mode;
 use crate::policy::{Attempt, Decision, Finding, Guard, Reason, Verdict, bare, settle};
 
@@ -13,6 +14,9 @@ pub struct Judgement {
     /// What kept the gatekeeper from its work, if anything did: `on-error` says what that means.
     #[serde(skip)]
     pub failed: Option<String>,
+    /// Overrides that were looked at and are not in the log.
+    #[serde(skip)]
+    pub found: Option<Found>,
 }
 
 impl Judgement {
@@ -71,5 +75,5 @@ pub fn weigh(
     }
     // Stable: the strictest first, then as the gates stand.
     verdicts.sort_by_key(|verdict| std::cmp::Reverse(verdict.decision));
-    Judgement { verdicts, failed: None }
+    Judgement { verdicts, failed: None, found: None }
 }

@@ -1,12 +1,16 @@
 //! What the policy said, for the record and for the client; and what it means when the policy itself fails.
 
+use serde_json::json;
+use serde_json::value::to_raw_value;
+
 use super::outcome::Outcome;
 use super::record::{Recorder, Step};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::event::{Actor, Event, Id};
-use crate::gatekeeper::{self, Judgement};
+use crate::gatekeeper::{self, Found, Judgement, OverrideFile, Overrides};
 use crate::log::Log;
 use crate::payload::Kind;
+use crate::policy::gates::PREMATURE_SHUTDOWN;
 use crate::policy::{Decision, Reason, Verdict, bare, escaped, failure};
 use crate::response::Answer;
 use crate::veil;
@@ -18,6 +22,10 @@ impl Recorder {
     /// Records each verdict, and answers by the one that decides.
     pub(super) fn tell(&self, step: &Step, judgement: &Judgement, event: &Event<'_>, outcome: &mut Outcome) {
         let log = Log::open(self.paths.log(), &self.config.log);
+        if let Some(found) = &judgement.found {
+            let recorded = self.record_found(step, found, event, &log);
+            outcome.note("record an override that was found", recorded);
+        }
         let is_new = |verdict: &&Verdict| !step.settled.iter().any(|settled| settled.is_same(verdict));
         for verdict in judgement.verdicts.iter().filter(is_new) {
             let veiled = self
@@ -43,6 +51,31 @@ impl Recorder {
             let answer = std::mem::take(&mut outcome.answer);
             outcome.answer = answer.and_warn(step.kind, &words.join("\n"));
         }
+    }
+
+    /// Records overrides that no command wrote, as the commands do.
+    fn record_found(&self, step: &Step, found: &Found, event: &Event<'_>, log: &Log) -> Result<()> {
+        let Overrides { pauses, shutdowns, .. } = &found.overrides;
+        let pauses = pauses.iter().map(|pause| {
+            json!({"override": "pause", "gate": pause.gate, "team": pause.team, "until": pause.until, "found": true})
+        });
+        let shutdowns = shutdowns.iter().map(|name| {
+            json!({"override": "allow-shutdown", "gate": PREMATURE_SHUTDOWN, "team": null, "name": name, "found": true})
+        });
+        for payload in pauses.chain(shutdowns) {
+            let payload = to_raw_value(&payload).map_err(Error::from_json)?;
+            let (id, actor) = (Id::new(step.at), Actor { name: Some("user".to_owned()), ..Actor::unknown() });
+            let event = Event {
+                id: id.as_str(),
+                event: "PolicyOverride",
+                actor: &actor,
+                payload: &payload,
+                ..*event
+            };
+            log.append(&event.line().map_err(Error::from_json)?, step.at)?;
+        }
+        let file = OverrideFile::new(&self.paths.policy(), self.config.log.lock_patience);
+        file.is_recorded(found).map_err(|error| Error::caused("cannot remember it", error))
     }
 
     /// What is said of a verdict that lets the action go on.

@@ -97,7 +97,9 @@ fn overridden(payload: &Payload) -> String {
     // Where nobody can type, it need not have been a human.
     let typed = payload.field("terminal").and_then(Value::as_bool);
     let untyped = (typed == Some(false)).then_some("(no terminal)");
-    joined([payload.text("override"), Some(gate), payload.text("name"), until.as_deref(), untyped])
+    let found =
+        (payload.field("found").and_then(Value::as_bool) == Some(true)).then_some("(found in the file)");
+    joined([payload.text("override"), Some(gate), payload.text("name"), until.as_deref(), untyped, found])
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {

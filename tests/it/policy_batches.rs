@@ -161,3 +161,34 @@ fn a_directory_of_the_policy_s_that_is_none_is_a_failure_of_the_policy() {
         }
     }
 }
+
+#[test]
+fn an_override_that_no_command_wrote_is_recorded_once_for_each_content() {
+    let stage = busy("");
+    let write = |until: &str| {
+        let pause =
+            json!({"v": 1, "pauses": [{"gate": null, "team": TEAM, "until": until}], "shutdowns": []});
+        std::fs::create_dir_all(stage.keep("policy")).unwrap();
+        std::fs::write(stage.keep("policy/overrides.json"), pause.to_string()).unwrap();
+    };
+    let found = || {
+        let log = stage.log();
+        let overrides = log.into_iter().filter(|line| line["event"] == "PolicyOverride");
+        overrides.map(|line| line["payload"].clone()).collect::<Vec<_>>()
+    };
+    write("2026-02-03T05:00:00Z");
+    assert_eq!(["a", "b"].map(|id| ask(&stage, id).code), [Some(0); 2]);
+    let first = json!({"override": "pause", "gate": null, "team": TEAM, "until": "2026-02-03T05:00:00Z", "found": true});
+    assert_eq!(found(), [first.clone()]);
+    write("2026-02-03T06:00:00Z");
+    assert_eq!(ask(&stage, "c").code, Some(0));
+    assert_eq!(found().len(), 2, "another content");
+    let log = stage.told(&["log"]);
+    assert!(log.contains("pause every gate until 2026-02-03T05:00:00Z (found in the file)"), "{log}");
+    for args in [["policy", "resume"].as_slice(), &["policy", "pause", "15m"]] {
+        assert_eq!(stage.run(args).code, Some(0));
+    }
+    assert_eq!(ask(&stage, "d").code, Some(0));
+    let commands = found().into_iter().filter(|payload| payload.get("found").is_none());
+    assert_eq!((commands.count(), found().len()), (2, 4), "what a command writes is on record by that");
+}
