@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::index::Index;
 use super::look::Look;
+use super::pack::Pack;
 use super::run::EndedBy;
 use super::scan::{Directories, Found, Scan, scan, scan_erasing};
 use super::snapshot::Snapshot;
@@ -194,6 +195,7 @@ impl Archive {
         seen: &Scan,
     ) -> Captured {
         let mut look = Look::new(self, known, seen, call);
+        look.locked = lock.is_some();
         look.settle_run(subject, client);
         look.reconcile(lock.is_some());
         look.keep_files(subject, client);
@@ -249,6 +251,7 @@ impl Archive {
         }
         if look.call.durable {
             self.objects.sync_names()?;
+            Pack::new(dir.clone()).sync()?;
             if dir.join(MAIN).exists() {
                 fs::sync_file(&dir.join(MAIN))?;
             }

@@ -85,6 +85,10 @@ pub struct Seen {
     /// Whether the content was brought to the disk: a TeamDelete that was held back goes on where it stopped.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub synced: bool,
+    /// The place of the recipe that the next content of the file is written as a change of: its own, or that of the last
+    /// one that was large and whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<u64>,
 }
 
 fn is_zero(number: &usize) -> bool {

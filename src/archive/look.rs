@@ -36,6 +36,10 @@ pub(super) struct Look<'a> {
     on_record: Option<Held>,
     pauses: Duration,
     news: usize,
+    /// Whether the run's lock is held.
+    pub locked: bool,
+    /// Whether a content was kept by what is new of it.
+    packed: bool,
     changed: Vec<Change>,
     gone: Vec<String>,
     pub problems: Vec<String>,
@@ -70,6 +74,8 @@ impl<'a> Look<'a> {
             on_record: None,
             pauses: ALL_PAUSES,
             news: 0,
+            locked: false,
+            packed: false,
             changed: Vec::new(),
             gone: Vec::new(),
             problems: scan.problems.clone(),
@@ -222,7 +228,7 @@ impl<'a> Look<'a> {
             self.index.at = clock::stamp(last + TimeDelta::milliseconds(1));
         }
         Some(Snapshot {
-            v: 1,
+            v: if self.packed { 2 } else { 1 },
             at: self.index.at.clone(),
             event: self.call.event.to_string(),
             changed: std::mem::take(&mut self.changed),

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::inspect::Stored;
+use super::pack::Packs;
 use crate::error::{Error, Result};
 use crate::fs;
 
@@ -13,6 +14,7 @@ use crate::fs;
 #[derive(Debug, Clone)]
 pub struct Objects {
     root: PathBuf,
+    packs: Packs,
 }
 
 /// How much is done to be sure that a content is kept.
@@ -29,7 +31,8 @@ pub enum Care {
 impl Objects {
     /// The contents below this directory.
     pub fn new(root: PathBuf) -> Objects {
-        Objects { root }
+        let packs = Packs::new(root.with_file_name("runs"));
+        Objects { root, packs }
     }
 
     /// Keeps a content and gives its hash. One that is there already is not written again, unless it was cut or,
@@ -95,13 +98,47 @@ impl Objects {
     pub fn get(&self, hash: &str) -> Result<Vec<u8>> {
         let path = self.path(hash).ok_or_else(|| Error::new(format!("{hash:?} is no hash of an object")))?;
         let bytes = match fs::read_regular(&path, LARGEST) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => unpack(&path.with_extension("gz"))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match unpack(&path.with_extension("gz"))
+            {
+                Err(missing) => return self.get_packed(hash, missing),
+                bytes => bytes?,
+            },
             other => other?.0,
         };
         if self::hash(&bytes) != hash {
             return Err(damaged(&path));
         }
         Ok(bytes)
+    }
+
+    /// Reads a content that a run keeps by what was new of it; where no run does, it is `missing`.
+    fn get_packed(&self, hash: &str, missing: Error) -> Result<Vec<u8>> {
+        self.packs.get(hash).map_or(Err(missing), |read| Ok(read?))
+    }
+
+    /// Whether a content is there, by itself or in a run.
+    pub fn is_there(&self, hash: &str) -> bool {
+        !self.stored(hash).is_empty() || self.packs.has(hash)
+    }
+
+    /// Shows that a run keeps a content by what was new of it, and gives its size; `None` when none does.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is damaged.
+    pub fn check_packed(&self, hash: &str) -> Option<Result<u64>> {
+        let read = self.packs.get(hash)?;
+        Some(read.map(|bytes| bytes.len() as u64).map_err(Into::into))
+    }
+
+    /// Notes that contents of this run will be asked for.
+    pub(super) fn expect(&self, run: &str) {
+        self.packs.expect(run);
+    }
+
+    /// Whether a content is here by itself, as far as its size tells.
+    pub(super) fn has(&self, hash: &str, size: usize) -> bool {
+        let found = self.path(hash).and_then(|path| path.symlink_metadata().ok());
+        found.is_some_and(|found| found.is_file() && found.len() == size as u64)
     }
 
     /// Opens a content to be read bit by bit. Only at its end does [`Reading::verify`] show that it is whole.
@@ -112,7 +149,10 @@ impl Objects {
         let path = self.path(hash).ok_or_else(|| Error::new(format!("{hash:?} is no hash of an object")))?;
         let from: Box<dyn Read> = match fs::open_regular(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Box::new(unpacker(&path.with_extension("gz"))?)
+                match unpacker(&path.with_extension("gz")) {
+                    Err(missing) => Box::new(io::Cursor::new(self.get_packed(hash, missing)?)),
+                    gzip => Box::new(gzip?),
+                }
             }
             other => Box::new(other?),
         };
@@ -131,12 +171,12 @@ impl Objects {
 
     /// The path of a hash; `None` for what is no hash.
     pub(super) fn path(&self, hash: &str) -> Option<PathBuf> {
-        Objects::is_hash(hash).then(|| self.root.join(&hash[..1]).join(&hash[1..]))
+        is_hash(hash).then(|| self.root.join(&hash[..1]).join(&hash[1..]))
     }
 
     /// Whether a text is the name of a content: 64 hexadecimal digits, lower case.
     pub fn is_hash(text: &str) -> bool {
-        text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        is_hash(text)
     }
 
     /// Where the contents are.
@@ -184,12 +224,17 @@ fn damaged(path: &Path) -> Error {
     Error::new(format!("{} is damaged: its content has another hash", path.display()))
 }
 
-fn hash(bytes: &[u8]) -> String {
+/// The name of a content.
+pub(super) fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
+pub(super) fn is_hash(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// The most that an object may hold.
-const LARGEST: u64 = 2 << 30;
+pub(super) const LARGEST: u64 = 2 << 30;
 
 fn unpack(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();

@@ -120,14 +120,18 @@ fn name_of(stored: &Stored) -> String {
     if stored.packed { format!("{}.gz", stored.hash) } else { stored.hash.clone() }
 }
 
-/// The bytes of the files in a directory.
+/// The bytes of the files below a directory.
 fn bytes_below(dir: &Path) -> u64 {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
+    let size = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => bytes_below(&entry.path()),
+        metadata => metadata.map_or(0, |metadata| metadata.len()),
+    };
+    entries.map(size).sum()
 }
 
 impl Archive {
-    /// The bytes that a run's own files have on disk, its contents not counted.
+    /// The bytes that a run's own files have on disk, its objects not counted.
     pub fn run_size(&self, run: &str) -> u64 {
         self.run_dir(run).map_or(0, |dir| bytes_below(&dir))
     }

@@ -9,7 +9,7 @@ use crate::clock;
 #[serde(default)]
 #[derive(Default)]
 pub struct Snapshot {
-    /// Version of the format: 1.
+    /// Version of the format: 1, or 2 where contents are named that `contents.jsonl` has.
     pub v: u8,
     /// The hook call's moment, RFC 3339; never before the line above it.
     pub at: String,

@@ -43,6 +43,7 @@ impl Archive {
     pub fn journal(&self, run: &str) -> Journal {
         let mut journal = Journal::default();
         let Some(dir) = self.run_dir(run) else { return journal };
+        self.objects.expect(run);
         let mut names = journals(&dir);
         // Of the same moment, a line of the main journal was raised to the one that was written without the lock.
         names.sort_by_key(|name| (name == MAIN, name.clone()));

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::index::Index;
-use super::object::Objects;
+use super::index::{Index, Seen};
+use super::object::{self, Objects};
+use super::pack::Pack;
 use super::run::RunRecord;
 use crate::event::SafeName;
 use crate::fs::{self, Lock};
@@ -103,6 +104,15 @@ impl Archive {
     /// What was last captured: of the run under way, else of the last one of that name.
     pub fn index(&self, subject: &Subject) -> Option<Index> {
         read_index(&self.index_path(subject, false)).or_else(|| read_index(&self.index_path(subject, true)))
+    }
+
+    /// What a file of a run said when it was last captured whole, as far as that can be read.
+    pub fn content(&self, run: &str, seen: &Seen) -> Option<Vec<u8>> {
+        let hash = seen.content()?;
+        let pack = self.run_dir(run).zip(seen.recipe);
+        let latest = pack.and_then(|(dir, recipe)| Pack::new(dir).get(recipe).ok());
+        // The recipe may be that of a content before it.
+        latest.filter(|bytes| object::hash(bytes) == hash).or_else(|| self.objects.get(hash).ok())
     }
 
     /// Whether anything of it was ever captured.

@@ -85,7 +85,9 @@ pub fn gather(
     parts.add(RUN.to_owned(), |out| json_to(out, &record))?;
     parts.add(SNAPSHOTS.to_owned(), |out| -> Result<()> {
         for snapshot in &journal.snapshots {
-            let snapshot = gathering.renamed_in(snapshot);
+            let mut snapshot = gathering.renamed_in(snapshot);
+            // In a bundle each content is there by itself.
+            snapshot.v = 1;
             json_to(&mut *out, &snapshot)?;
             out.write_all(b"\n")?;
         }

@@ -54,7 +54,10 @@ impl Reading<'_> {
             .filter_map(|(path, seen)| Some((path.as_str(), File::of(path, &lists)?, seen)))
             .collect();
         let read = |files: &[(&str, File<'_>, &Seen)]| -> Vec<Result<Piece, Late>> {
-            files.iter().filter_map(|(path, file, seen)| self.piece(path, *file, seen).transpose()).collect()
+            files
+                .iter()
+                .filter_map(|(path, file, seen)| self.piece(&index.run, path, *file, seen).transpose())
+                .collect()
         };
         let pieces = if files.len() > MANY {
             std::thread::scope(|scope| {
@@ -75,7 +78,7 @@ impl Reading<'_> {
     }
 
     /// What a file says, if it can be read.
-    fn piece(&self, path: &str, file: File<'_>, seen: &Seen) -> Result<Option<Piece>, Late> {
+    fn piece(&self, run: &str, path: &str, file: File<'_>, seen: &Seen) -> Result<Option<Piece>, Late> {
         if self.until.is_some_and(|until| Instant::now() >= until) {
             return Err(Late);
         }
@@ -83,8 +86,8 @@ impl Reading<'_> {
         let there = self.client.and_then(|client| fs::read_regular(&client.join(path), largest).ok());
         let there = there.map(|(bytes, _)| bytes).filter(|bytes| json::lenient(bytes).is_some());
         // Before a TeamDelete larger files are archived as well; no call has the time to read them.
-        let content = seen.content().filter(|_| seen.stamp.0 <= largest);
-        let kept = || content.and_then(|hash| self.archive.objects.get(hash).ok());
+        let is_short = seen.stamp.0 <= largest;
+        let kept = || if is_short { self.archive.content(run, seen) } else { None };
         Ok(there.or_else(kept).map(|bytes| file.says(&bytes)))
     }
 }

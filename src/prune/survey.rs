@@ -124,8 +124,7 @@ pub fn survey(library: &Library, log: &Path, now: Time, done: &mut dyn FnMut(u64
             survey.obstacle.get_or_insert(why);
         }
         // A hook may have written since the contents were listed.
-        let is_missing =
-            |hash: &String| !places.contains_key(hash) && archive.objects.stored(hash).is_empty();
+        let is_missing = |hash: &String| !places.contains_key(hash) && !archive.objects.is_there(hash);
         if needs.hashes.iter().any(is_missing) {
             survey.missing.get_or_insert_with(|| run.run.clone());
         }

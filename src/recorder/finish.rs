@@ -126,6 +126,9 @@ fn keep(archive: &Archive, last: impl Fn(&RunRecord) -> bool) -> (Vec<String>, B
             }
         }
         if last(&run) {
+            if let Err(error) = archive.compress(&run) {
+                notes.push(format!("cannot compress the contents of run {}: {error}", run.run));
+            }
             match archive.mark_finished(&run) {
                 Ok(()) => drop(finished.insert(run.run)),
                 Err(error) => notes.push(format!("cannot finish run {}: {error}", run.run)),

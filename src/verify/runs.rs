@@ -8,8 +8,9 @@ use super::verifier::{Place, Verifier, Way};
 use crate::archive::Snapshot;
 use crate::log;
 
-/// The version that this program writes and reads.
+/// The versions that this program writes and reads: of a run's record, and of a line of its journal.
 const VERSION: u8 = 1;
+const SNAPSHOT_VERSION: u8 = 2;
 
 const UPGRADE: &str = "a newer teamkeep wrote it, and is needed to read it";
 const RECORD: &str =
@@ -87,7 +88,7 @@ fn journal(verifier: &Verifier<'_>, run: &str, file: &PathBuf, way: &mut Way, do
                 return;
             }
         };
-        if snapshot.v > VERSION {
+        if snapshot.v > SNAPSHOT_VERSION {
             let what = format!("format version {}", snapshot.v);
             way.findings.add(Finding::new(Kind::NewerVersion, file, what, UPGRADE).of_run(run).at(number));
         } else if let Some(what) = snapshot.flaw() {

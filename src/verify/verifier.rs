@@ -179,6 +179,22 @@ impl Way {
         }
     }
 
+    /// Notes what became of a content that a run keeps by what was new of it.
+    fn look_packed(&mut self, checked: Result<u64>, hash: &str, place: &Place<'_>) -> Found {
+        self.findings.checked.objects += 1;
+        match checked {
+            Ok(size) => {
+                self.findings.checked.bytes += size;
+                Found::Whole
+            }
+            Err(error) => {
+                let what = format!("object {hash} is damaged: {error}");
+                let finding = Finding::new(Kind::DamagedObject, place.file, what, LOST).of_run(place.run);
+                Found::Damaged(self.findings.add(Finding { line: place.line, ..finding }))
+            }
+        }
+    }
+
     /// Looks for a content that was not looked at yet.
     fn fetch(
         &mut self,
@@ -196,7 +212,8 @@ impl Way {
             let state = self.look(objects, &stored);
             found.get_or_insert(state);
         }
-        let found = found.unwrap_or_else(|| {
+        let packed = || Some(self.look_packed(objects.check_packed(hash)?, hash, place));
+        let found = found.or_else(packed).unwrap_or_else(|| {
             let what = format!("object {hash} is missing");
             let finding = Finding::new(Kind::MissingObject, place.file, what, LOST).of_run(place.run);
             Found::Missing(self.findings.add(Finding { line: place.line, ..finding }))

@@ -9,7 +9,8 @@ use super::content::Content;
 use crate::archive::capture::Loss;
 use crate::archive::index::Seen;
 use crate::archive::large;
-use crate::archive::object::Care;
+use crate::archive::object::{self, Care};
+use crate::archive::pack::{Pack, SMALL};
 use crate::archive::scan::Found;
 use crate::archive::snapshot::Change;
 use crate::archive::store::Subject;
@@ -88,11 +89,11 @@ impl Look<'_> {
                     true => veil::file(path, &bytes),
                     false => Cow::Borrowed(bytes.as_slice()),
                 };
-                let object = match self.archive.objects.put(&bytes, care) {
-                    Ok(object) => object,
+                let kept = match self.put(path, &bytes, care) {
+                    Ok(kept) => kept,
                     Err(error) => return self.problems.push(format!("cannot keep {path}: {error}")),
                 };
-                self.note_kept(path, object, &stamp, torn, read_at, care != Care::Usual);
+                self.note_kept(path, kept, &stamp, torn, read_at, care != Care::Usual);
             }
             // What the next calls do not keep is lost with the team.
             Err(error) if error.kind() == io::ErrorKind::FileTooLarge && self.call.durable => {
@@ -108,11 +109,11 @@ impl Look<'_> {
         }
     }
 
-    /// Notes which content is kept of a file.
+    /// Notes which content is kept of a file, and where the recipe of that is.
     fn note_kept(
         &mut self,
         path: &str,
-        object: String,
+        (object, recipe): (String, Option<u64>),
         stamp: &Stamp,
         torn: bool,
         read_at: i64,
@@ -120,6 +121,7 @@ impl Look<'_> {
     ) {
         let new = self.known(path) != Some(object.as_str());
         if new {
+            self.packed |= recipe.is_some();
             self.changed.push(Change {
                 path: path.to_owned(),
                 object: Some(object.clone()),
@@ -135,7 +137,10 @@ impl Look<'_> {
         let fresh = read_at.saturating_sub(stamp.changed) < FRESH || (torn && new);
         let before = self.index.files.get(path).filter(|_| torn);
         let whole = before.and_then(Seen::content).filter(|whole| *whole != object).map(str::to_owned);
-        let seen = Seen { whole, synced, ..Seen::new(stamp, Some(object), fresh) };
+        let former = self.former(path);
+        // What is torn is not what the next content is a change of.
+        let recipe = if torn { former.or(recipe) } else { recipe.or(former) };
+        let seen = Seen { whole, synced, recipe, ..Seen::new(stamp, Some(object), fresh) };
         self.index.files.insert(path.to_owned(), seen);
         self.index_changed = true;
     }
@@ -156,10 +161,39 @@ impl Look<'_> {
         };
         match kept {
             Ok((object, copied)) => {
-                self.note_kept(path, object, &copied.stamp, !copied.steady, read_at, true);
+                self.note_kept(path, (object, None), &copied.stamp, !copied.steady, read_at, true);
             }
             Err(error) => self.skip(path, &error),
         }
+    }
+
+    /// Keeps a content and gives its hash and, where only what is new of it was written, the place of its recipe.
+    fn put(&mut self, path: &str, bytes: &[u8], care: Care) -> io::Result<(String, Option<u64>)> {
+        let objects = &self.archive.objects;
+        let dir = self.archive.run_dir(&self.index.run).filter(|_| self.locked && bytes.len() >= SMALL);
+        let Some(dir) = dir else { return Ok((objects.put(bytes, care)?, None)) };
+        let (hash, former) = (object::hash(bytes), self.former(path));
+        if former.is_none() && objects.has(&hash, bytes.len()) {
+            return Ok((objects.put(bytes, care)?, None));
+        }
+        match Pack::new(dir).put(bytes, &hash, former, care) {
+            Ok(recipe) => Ok((hash, Some(recipe))),
+            Err(error) => {
+                let object = objects.put(bytes, care)?;
+                self.notes.push(format!("{path} is kept whole, and not what is new of it: {error}"));
+                Ok((object, None))
+            }
+        }
+    }
+
+    /// The place of the recipe of a content that the file's is much like. A file that is written beside its place, to be
+    /// renamed, is much like the one in that place.
+    fn former(&self, path: &str) -> Option<u64> {
+        let recipe = |path: &str| self.index.files.get(path)?.recipe;
+        recipe(path).or_else(|| {
+            let (stem, _) = path.split_once(".json.")?;
+            recipe(&format!("{stem}.json"))
+        })
     }
 
     /// Notes that a file is there that could not be read. It is tried again when its stamp changes, and at the next

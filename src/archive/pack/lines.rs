@@ -1,0 +1,66 @@
+//! Lines of the file of recipes, by where they begin. A chain leads back line by line, so that a part of the file that was
+//! read has the next ones, too.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::fs;
+
+/// How much is read before a line, and how much after its beginning.
+const BEFORE: u64 = 28 << 10;
+const AFTER: usize = 4 << 10;
+/// The longest line.
+const LONGEST: usize = 64 << 20;
+
+/// The file, and the part of it that was read last.
+pub(super) struct Lines {
+    file: File,
+    start: u64,
+    part: Vec<u8>,
+}
+
+impl Lines {
+    /// Opens the file of recipes at this path, or the compressed one beside it.
+    pub fn open(path: &Path) -> io::Result<Lines> {
+        let file = fs::open_regular(path)?;
+        Ok(Lines { file, start: 0, part: Vec::new() })
+    }
+
+    /// The line that begins there, without its end; `None` when it is not whole.
+    pub fn at(&mut self, place: u64) -> io::Result<Option<&[u8]>> {
+        let mut length = AFTER;
+        loop {
+            let is_there = place >= self.start && place < self.start + self.part.len() as u64;
+            if is_there {
+                let from = (place - self.start) as usize;
+                if let Some(end) = self.part[from..].iter().position(|byte| *byte == b'\n') {
+                    return Ok(Some(&self.part[from..from + end]));
+                }
+            }
+            if length > LONGEST || !self.read(place, length)? {
+                return Ok(None);
+            }
+            length *= 8;
+        }
+    }
+
+    /// Reads a part of the file; false when it ends before all of that.
+    fn read(&mut self, place: u64, length: usize) -> io::Result<bool> {
+        let start = place.saturating_sub(BEFORE);
+        let size = (place - start) as usize + length;
+        self.part.resize(size, 0);
+        self.start = start;
+        let mut read = 0;
+        while read < size {
+            match self.file.read_at(&mut self.part[read..], start + read as u64)? {
+                0 => break,
+                count => read += count,
+            }
+        }
+        self.part.truncate(read);
+        let from = (place - start) as usize;
+        Ok(self.part.get(from..).is_some_and(|part| part.contains(&b'\n')) || read == size)
+    }
+}

@@ -1,0 +1,223 @@
+//! Large contents of a run, kept by what is new of each: a mailbox that grows by a message costs that message.
+//!
+//! `contents/<n>` are data files, which only grow. Each line of `contents.jsonl` is the recipe of one content: ranges of
+//! a data file, and most often the beginning and the end of a content before it. All of it is written under the run's
+//! lock, the data first, then the recipe, then the manifest that names the content by its hash. What is written without
+//! the lock, and what is small, is an object of its own.
+
+mod compress;
+mod data;
+mod difference;
+mod extents;
+mod lines;
+mod reader;
+mod recipe;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::object::{Care, LARGEST, is_hash};
+use crate::fs;
+use data::Data;
+use difference::{Part, difference};
+use extents::Extents;
+use lines::Lines;
+use recipe::{MAX_CHAIN, Recipe};
+
+pub(super) use reader::Packs;
+
+/// What is smaller is an object of its own: a recipe would save little.
+pub(super) const SMALL: usize = 1 << 10;
+
+/// The name of the file of recipes.
+const RECIPES: &str = "contents.jsonl";
+
+/// The large contents of one run, while its lock is held.
+#[derive(Debug)]
+pub(super) struct Pack {
+    run: PathBuf,
+}
+
+/// A content that others are made of.
+struct Former {
+    chain: Vec<Recipe>,
+    extents: Extents,
+    bytes: Vec<u8>,
+}
+
+impl Pack {
+    /// The contents of the run in this directory.
+    pub fn new(run: PathBuf) -> Pack {
+        Pack { run }
+    }
+
+    /// Keeps a content and gives the place of its recipe. `former` is that of one that it may be much like.
+    ///
+    /// # Errors
+    /// When the disk refuses, or something else is in the place of a file.
+    pub fn put(&self, bytes: &[u8], hash: &str, former: Option<u64>, care: Care) -> io::Result<u64> {
+        let known = former.and_then(|place| Some((place, self.former(place).ok()?)));
+        if let Some((place, former)) = &known
+            && former.bytes == bytes
+            && former.chain.first().is_some_and(|recipe| recipe.hash == hash)
+        {
+            if care == Care::Durable {
+                fs::sync_file(&self.data(former.chain.first().map_or(0, |recipe| recipe.file)))?;
+            }
+            return Ok(*place);
+        }
+        let (place, former) = known.map_or((None, None), |(place, former)| (Some(place), Some(former)));
+        data::thaw(&self.run.join(RECIPES))?;
+        let recipe = self.append(bytes, hash, place, former, care != Care::Usual)?;
+        let path = self.run.join(RECIPES);
+        let start = path.symlink_metadata().map_or(0, |metadata| metadata.len());
+        // A line that a killed writer left is ended first.
+        let whole = fs::append_line(&path, &recipe.line(), false)?;
+        Ok(start + u64::from(!whole))
+    }
+
+    /// Writes what is new, and gives the recipe.
+    fn append(
+        &self,
+        bytes: &[u8],
+        hash: &str,
+        place: Option<u64>,
+        former: Option<Former>,
+        durable: bool,
+    ) -> io::Result<Recipe> {
+        let parts = match &former {
+            Some(former) => difference(&former.bytes, bytes),
+            None => vec![Part::New(0..bytes.len())],
+        };
+        let new: Vec<&[u8]> = parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::New(range) => Some(&bytes[range.clone()]),
+                Part::Old(_) => None,
+            })
+            .collect();
+        let last = former.as_ref().and_then(|former| former.chain.first());
+        let (file, number) = match last {
+            Some(last) => (last.file, last.number + 1),
+            None => (self.free_file()?, 0),
+        };
+        let path = self.data(file);
+        data::thaw(&path)?;
+        let mut end = data::append(&path, &new, last.is_none(), durable)?;
+        let mut all = Extents::default();
+        for part in parts {
+            match (part, &former) {
+                (Part::Old(range), Some(former)) => {
+                    all.push_slice(&former.extents, range.start as u64..range.end as u64);
+                }
+                (Part::Old(_), None) => {}
+                (Part::New(range), _) => {
+                    all.push(end..end + range.len() as u64);
+                    end += range.len() as u64;
+                }
+            }
+        }
+        let mut recipe = Recipe {
+            hash: hash.to_owned(),
+            size: bytes.len() as u64,
+            file,
+            number,
+            base: None,
+            front: 0,
+            back: 0,
+            between: all,
+        };
+        if let (Some(former), Some(place)) = (former, place) {
+            recipe.relate(&former.chain, place, former.extents);
+        }
+        Ok(recipe)
+    }
+
+    /// Brings the recipes and the names of the files to the disk.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn sync(&self) -> io::Result<()> {
+        for path in [self.run.join(RECIPES), self.run.join("contents")] {
+            if path.symlink_metadata().is_ok() {
+                fs::sync_file(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the content whose recipe is at this place.
+    ///
+    /// # Errors
+    /// When it is not there, or cannot be read.
+    pub fn get(&self, place: u64) -> io::Result<Vec<u8>> {
+        self.former(place).map(|former| former.bytes)
+    }
+
+    fn former(&self, place: u64) -> io::Result<Former> {
+        let chain = self.chain(place)?;
+        let extents = recipe::extents(&chain.iter().collect::<Vec<_>>()).ok_or(io::ErrorKind::InvalidData)?;
+        let file = chain.first().map_or(0, |recipe| recipe.file);
+        let bytes = Data::open(&self.data(file))?.read(&extents)?;
+        Ok(Former { chain, extents, bytes })
+    }
+
+    /// A recipe and all that it is made of.
+    fn chain(&self, place: u64) -> io::Result<Vec<Recipe>> {
+        let mut lines = Lines::open(&self.run.join(RECIPES))?;
+        let mut chain: Vec<Recipe> = Vec::new();
+        let mut next = Some(place);
+        while let Some(place) = next {
+            let recipe = lines.at(place)?.and_then(Recipe::parse).ok_or(io::ErrorKind::InvalidData)?;
+            let follows = chain.last().is_none_or(|last| last.file == recipe.file);
+            next = recipe.base.filter(|base| *base < place);
+            if !follows || chain.len() >= MAX_CHAIN || next != recipe.base {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            chain.push(recipe);
+        }
+        Ok(chain)
+    }
+
+    /// The number of a data file that is not there yet.
+    fn free_file(&self) -> io::Result<u32> {
+        let dir = self.run.join("contents");
+        let listing = match std::fs::read_dir(&dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(1),
+            other => other.map_err(|error| fs::named(error, "list", &dir))?,
+        };
+        let names = listing.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let last =
+            names.filter_map(|name| name.strip_suffix(".gz").unwrap_or(&name).parse::<u32>().ok()).max();
+        Ok(last.map_or(1, |last| last.saturating_add(1)))
+    }
+
+    fn data(&self, number: u32) -> PathBuf {
+        data_path(&self.run, number)
+    }
+}
+
+fn data_path(run: &Path, number: u32) -> PathBuf {
+    run.join("contents").join(number.to_string())
+}
+
+impl Recipe {
+    /// Writes it as a change of another content: of the one before it, whose recipe is at `place`, or of one that that one
+    /// is made of.
+    fn relate(&mut self, chain: &[Recipe], place: u64, former: Extents) {
+        let Some(wanted) = self.number.checked_sub(Recipe::step(self.number)) else { return };
+        let Some(at) = chain.iter().position(|recipe| recipe.number == wanted) else { return };
+        let base = match at.checked_sub(1) {
+            None => Some((place, former)),
+            Some(after) => chain[after].base.zip(recipe::extents(&chain[at..].iter().collect::<Vec<_>>())),
+        };
+        let Some((base, extents)) = base else { return };
+        let (front, back) = extents.common(&self.between);
+        let mut between = Extents::default();
+        between.push_slice(&self.between, front..self.size - back);
+        (self.base, self.front, self.back, self.between) = (Some(base), front, back, between);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! Large contents of all runs, found by their hash.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::data::{self, Data};
+use super::recipe::{MAX_CHAIN, Recipe, extents};
+use super::{LARGEST, RECIPES, data_path};
+use crate::fs;
+
+/// The large contents of the runs in a directory. What was read of their recipes is remembered.
+#[derive(Debug, Clone)]
+pub(in crate::archive) struct Packs {
+    runs: PathBuf,
+    known: Arc<Mutex<Known>>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// The runs whose contents are asked for, the latest last.
+    wanted: Vec<String>,
+    opened: HashMap<String, Opened>,
+}
+
+impl Packs {
+    /// The contents of the runs below this directory.
+    pub fn new(runs: PathBuf) -> Packs {
+        Packs { runs, known: Arc::default() }
+    }
+
+    /// Notes that contents of this run will be asked for: they are looked for there first.
+    pub fn expect(&self, run: &str) {
+        let mut known = self.known();
+        if known.wanted.last().is_none_or(|last| last != run) {
+            known.wanted.retain(|other| other != run);
+            known.wanted.push(run.to_owned());
+        }
+    }
+
+    /// Reads a content; `None` when no run has it, an error when what a run has is damaged.
+    pub fn get(&self, hash: &str) -> Option<io::Result<Vec<u8>>> {
+        let mut damaged = None;
+        let found = self.each(|opened| match opened.get(hash)? {
+            Err(error) => {
+                damaged = Some(error);
+                None
+            }
+            read => Some(read),
+        });
+        found.or(damaged.map(Err))
+    }
+
+    /// Whether a run has a content.
+    pub fn has(&self, hash: &str) -> bool {
+        self.each(|opened| opened.places.contains_key(hash).then_some(())).is_some()
+    }
+
+    /// Asks the runs for something, those first that it is expected of.
+    fn each<T>(&self, mut ask: impl FnMut(&mut Opened) -> Option<T>) -> Option<T> {
+        let mut known = self.known();
+        let known = &mut *known;
+        // A hook may have written since, and a run that was not expected may have it.
+        for thorough in [false, true] {
+            let mut runs = known.wanted.clone();
+            if thorough {
+                let listing = std::fs::read_dir(&self.runs).into_iter().flatten().flatten();
+                runs.extend(listing.filter_map(|entry| entry.file_name().into_string().ok()));
+            }
+            for run in runs.iter().rev() {
+                if !known.opened.contains_key(run) || thorough {
+                    let dir = self.runs.join(run);
+                    match known.opened.get_mut(run) {
+                        Some(opened) => opened.refresh(),
+                        None if Opened::is_there(&dir) => {
+                            known.opened.insert(run.clone(), Opened::new(dir));
+                        }
+                        None => continue,
+                    }
+                }
+                let answer = known.opened.get_mut(run).and_then(&mut ask);
+                if answer.is_some() {
+                    return answer;
+                }
+            }
+        }
+        None
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The recipes of one run, as far as they were read.
+#[derive(Debug)]
+struct Opened {
+    run: PathBuf,
+    /// So many bytes of their file were read.
+    read: u64,
+    recipes: HashMap<u64, Recipe>,
+    places: HashMap<String, Vec<u64>>,
+    files: HashMap<u32, Data>,
+}
+
+impl Opened {
+    fn is_there(run: &Path) -> bool {
+        let path = run.join(RECIPES);
+        path.symlink_metadata().is_ok() || data::packed(&path).symlink_metadata().is_ok()
+    }
+
+    fn new(run: PathBuf) -> Opened {
+        let mut opened =
+            Opened { run, read: 0, recipes: HashMap::new(), places: HashMap::new(), files: HashMap::new() };
+        opened.refresh();
+        opened
+    }
+
+    /// Reads the recipes that were written since.
+    fn refresh(&mut self) {
+        let path = self.run.join(RECIPES);
+        let bytes = match read_from(&path, self.read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let all = data::unpack(&path).unwrap_or_default();
+                all.get(self.read as usize..).unwrap_or_default().to_vec()
+            }
+            other => other.unwrap_or_default(),
+        };
+        for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
+            if let Some(recipe) = Recipe::parse(line) {
+                self.places.entry(recipe.hash.clone()).or_default().push(self.read);
+                self.recipes.insert(self.read, recipe);
+            }
+            self.read += line.len() as u64;
+        }
+    }
+
+    /// Reads a content; `None` when it is not here. Of several recipes for it, one that is not damaged is enough.
+    fn get(&mut self, hash: &str) -> Option<io::Result<Vec<u8>>> {
+        let mut last = None;
+        for place in self.places.get(hash)?.clone() {
+            let made = self.make(place);
+            match made {
+                Ok(bytes) if blake3::hash(&bytes).to_hex().as_str() == hash => return Some(Ok(bytes)),
+                Ok(_) => last = Some(io::ErrorKind::InvalidData.into()),
+                Err(error) => last = Some(error),
+            }
+        }
+        last.map(|error| Err(fs::named(error, "read a content of", &self.run.join(RECIPES))))
+    }
+
+    fn make(&mut self, place: u64) -> io::Result<Vec<u8>> {
+        let mut chain: Vec<&Recipe> = Vec::new();
+        let mut next = Some(place);
+        while let Some(place) = next {
+            let recipe = self.recipes.get(&place).ok_or(io::ErrorKind::InvalidData)?;
+            let follows = chain.last().is_none_or(|last| last.file == recipe.file);
+            next = recipe.base.filter(|base| *base < place);
+            if !follows || chain.len() >= MAX_CHAIN || next != recipe.base {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            chain.push(recipe);
+        }
+        let extents = extents(&chain).ok_or(io::ErrorKind::InvalidData)?;
+        let number = chain.first().map_or(0, |recipe| recipe.file);
+        let file = match self.files.entry(number) {
+            std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
+            std::collections::hash_map::Entry::Vacant(entry) => {
+                entry.insert(Data::open(&data_path(&self.run, number))?)
+            }
+        };
+        file.read(&extents)
+    }
+}
+
+/// Reads a file from a place on.
+fn read_from(path: &Path, start: u64) -> io::Result<Vec<u8>> {
+    let mut file = fs::open_regular(path)?;
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
