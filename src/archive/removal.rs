@@ -136,6 +136,11 @@ impl Archive {
         self.run_dir(run).map_or(0, |dir| bytes_below(&dir))
     }
 
+    /// The bytes of a run's large contents on disk, without their recipes.
+    pub fn contents_size(&self, run: &str) -> u64 {
+        self.run_dir(run).map_or(0, |dir| bytes_below(&dir.join("contents")))
+    }
+
     /// The contents that the caches of each run name: a hook may go by them.
     pub fn cached_objects(&self) -> BTreeMap<String, BTreeSet<String>> {
         let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

@@ -42,7 +42,15 @@ impl OnRecord {
             bytes += stored.size;
             if Instant::now() < until { Ok(()) } else { Err(ErrorKind::TimedOut.into()) }
         });
-        OnRecord { runs: library.runs.len(), events, events_counted, bytes, bytes_counted: walked.is_ok() }
+        let mut bytes_counted = walked.is_ok();
+        for run in &library.runs {
+            bytes_counted &= Instant::now() < until;
+            if !bytes_counted {
+                break;
+            }
+            bytes += library.archive.contents_size(&run.run);
+        }
+        OnRecord { runs: library.runs.len(), events, events_counted, bytes, bytes_counted }
     }
 }
 

@@ -15,6 +15,7 @@ mod bundle_stage;
 mod bundle_traces;
 mod captures;
 mod completion;
+mod contents;
 mod copies;
 mod crashes;
 mod crashes_old;

@@ -56,6 +56,7 @@ impl Pack {
     /// # Errors
     /// When the disk refuses, or something else is in the place of a file.
     pub fn put(&self, bytes: &[u8], hash: &str, former: Option<u64>, care: Care) -> io::Result<u64> {
+        data::thaw(&self.run.join(RECIPES))?;
         let known = former.and_then(|place| Some((place, self.former(place).ok()?)));
         if let Some((place, former)) = &known
             && former.bytes == bytes
@@ -67,7 +68,6 @@ impl Pack {
             return Ok(*place);
         }
         let (place, former) = known.map_or((None, None), |(place, former)| (Some(place), Some(former)));
-        data::thaw(&self.run.join(RECIPES))?;
         let recipe = self.append(bytes, hash, place, former, care != Care::Usual)?;
         let path = self.run.join(RECIPES);
         let start = path.symlink_metadata().map_or(0, |metadata| metadata.len());

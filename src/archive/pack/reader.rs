@@ -24,6 +24,9 @@ struct Known {
     opened: HashMap<String, Opened>,
 }
 
+/// So many runs stay open: each of them has files open, or in memory.
+const OPEN: usize = 2;
+
 impl Packs {
     /// The contents of the runs below this directory.
     pub fn new(runs: PathBuf) -> Packs {
@@ -32,11 +35,7 @@ impl Packs {
 
     /// Notes that contents of this run will be asked for: they are looked for there first.
     pub fn expect(&self, run: &str) {
-        let mut known = self.known();
-        if known.wanted.last().is_none_or(|last| last != run) {
-            known.wanted.retain(|other| other != run);
-            known.wanted.push(run.to_owned());
-        }
+        self.known().expect(run);
     }
 
     /// Reads a content; `None` when no run has it, an error when what a run has is damaged.
@@ -81,7 +80,11 @@ impl Packs {
                 }
                 let answer = known.opened.get_mut(run).and_then(&mut ask);
                 if answer.is_some() {
+                    known.expect(run);
                     return answer;
+                }
+                if !known.wanted.contains(run) {
+                    known.opened.remove(run);
                 }
             }
         }
@@ -90,6 +93,20 @@ impl Packs {
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn expect(&mut self, run: &str) {
+        if self.wanted.last().is_some_and(|last| last == run) {
+            return;
+        }
+        self.wanted.retain(|other| other != run);
+        self.wanted.push(run.to_owned());
+        while self.wanted.len() > OPEN {
+            let last = self.wanted.remove(0);
+            self.opened.remove(&last);
+        }
     }
 }
 

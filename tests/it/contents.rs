@@ -1,0 +1,214 @@
+//! Large contents: a mailbox that keeps its messages costs what is new of it, and every state of it comes back.
+
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::bundle_stage::{export, import};
+use super::play::Lead;
+use super::prune::{is_whole, quick};
+use super::stage::{Stage, below, feed};
+
+const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+const TEAM: &str = "parser-team";
+const INBOX: &str = "teams/parser-team/inboxes/alice.json";
+
+/// Words of which no two messages have the same.
+fn words(number: usize) -> String {
+    let word = |place: usize| format!("w{:x}", (number * 7_919 + place).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    (0..120).map(word).collect::<Vec<_>>().join(" ")
+}
+
+fn message(number: usize, read: bool) -> Value {
+    json!({"from": "team-lead", "text": words(number), "timestamp": "2026-02-03T04:05:06.000Z", "read": read,
+        "summary": format!("message {number}")})
+}
+
+/// A mailbox as 2.1.47 has it: what was delivered stays, and is marked as read.
+fn mailbox(messages: usize, read: usize) -> String {
+    let messages: Vec<Value> = (0..messages).map(|number| message(number, number < read)).collect();
+    serde_json::to_string_pretty(&messages).unwrap()
+}
+
+fn team<'a>(stage: &'a Stage, session: &str) -> Lead<'a> {
+    let lead = Lead::named(stage, session, TEAM);
+    lead.roster(1_000, &["alice"]);
+    lead.start("startup");
+    lead
+}
+
+/// Has messages come, three of which are read at once, and gives each moment and the mailbox then.
+fn grow(lead: &Lead<'_>, messages: std::ops::Range<usize>) -> Vec<(String, String)> {
+    let grown = messages.map(|number| {
+        let text = mailbox(number + 1, number / 3 * 3);
+        lead.stage.write(INBOX, &text);
+        lead.hook("Stop", json!({}));
+        (lead.stage.last(), text)
+    });
+    grown.collect()
+}
+
+fn every_state_is_there(stage: &Stage, states: &[(String, String)]) {
+    let library = stage.library();
+    let journal = library.archive.journal(&library.find(TEAM).unwrap().run);
+    for (at, text) in states {
+        let held = journal.at(at);
+        let bytes = library.archive.objects.get(held[INBOX].object.as_deref().unwrap()).unwrap();
+        assert!(bytes == text.as_bytes(), "{at}");
+    }
+}
+
+/// The bytes of the archive's files.
+fn size(stage: &Stage) -> u64 {
+    let files = below(&stage.keep("archive"));
+    files
+        .iter()
+        .map(|path| path.metadata().unwrap())
+        .filter(|file| file.is_file())
+        .map(|file| file.len())
+        .sum()
+}
+
+fn has_plain(stage: &Stage) -> bool {
+    let run = stage.library().find(TEAM).unwrap().run.clone();
+    stage.keep(&format!("archive/runs/{run}/contents/1")).exists()
+}
+
+fn end(lead: &Lead<'_>) {
+    lead.end("other");
+    lead.stage.finish();
+}
+
+#[test]
+fn a_mailbox_that_grows_is_kept_in_twice_its_size_and_in_less_when_the_run_has_ended() {
+    let stage = Stage::new();
+    let lead = team(&stage, SESSION);
+    let states = grow(&lead, 0..60);
+    let text = states.last().unwrap().1.len() as u64;
+    assert!(size(&stage) < 2 * text, "{} of {text}", size(&stage));
+    every_state_is_there(&stage, &states);
+    let seen = stage.show(&[TEAM, "--at", &states[20].0]);
+    assert_eq!(seen["inboxes"]["alice"].as_array().unwrap().len(), 21);
+    end(&lead);
+    assert!(!has_plain(&stage) && size(&stage) < text, "{} of {text}", size(&stage));
+    every_state_is_there(&stage, &states);
+    let told = stage.replay(TEAM).into_iter().filter(|entry| entry["kind"] == "message");
+    let told: Vec<String> = told.map(|entry| entry["text"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(told, (0..60).map(words).collect::<Vec<_>>());
+    is_whole(&stage);
+}
+
+#[test]
+fn a_run_that_goes_on_after_its_end_goes_on_with_its_contents() {
+    let stage = Stage::new();
+    let lead = team(&stage, SESSION);
+    let mut states = grow(&lead, 0..20);
+    for round in 1..4 {
+        end(&lead);
+        assert!(!has_plain(&stage));
+        lead.start("resume");
+        states.extend(grow(&lead, round * 20..round * 20 + 20));
+        assert!(has_plain(&stage));
+        every_state_is_there(&stage, &states);
+    }
+    assert!(size(&stage) < 3 * states.last().unwrap().1.len() as u64);
+    is_whole(&stage);
+}
+
+#[test]
+fn a_half_written_state_does_not_make_the_next_one_cost_all_of_it() {
+    let stage = Stage::new();
+    let lead = team(&stage, SESSION);
+    let mut states = Vec::new();
+    for number in 0..30 {
+        let text = mailbox(number + 10, number);
+        for part in [text.len() / 3, 0, text.len()] {
+            stage.write(INBOX, &text[..part]);
+            lead.hook("Stop", json!({}));
+            states.push((stage.last(), text[..part].to_owned()));
+        }
+    }
+    every_state_is_there(&stage, &states);
+    let text = states.last().unwrap().1.len() as u64;
+    assert!(size(&stage) < 2 * text, "{} of {text}", size(&stage));
+}
+
+#[test]
+fn each_run_has_its_own_and_prune_takes_no_other() {
+    let stage = Stage::new();
+    quick(&stage);
+    let one = team(&stage, SESSION);
+    grow(&one, 0..10);
+    end(&one);
+    let two = Lead::named(&stage, "bbbbbbbb-0000-4000-8000-000000000002", TEAM);
+    two.roster(2_000, &["alice"]);
+    two.start("startup");
+    let states = grow(&two, 8..12);
+    end(&two);
+    let before = size(&stage);
+    let said = stage.run(&["prune", "--keep", "1", "--yes"]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert_eq!(stage.library().runs.len(), 1);
+    assert!(size(&stage) < before);
+    every_state_is_there(&stage, &states);
+    is_whole(&stage);
+}
+
+#[test]
+fn an_export_has_every_state_and_an_import_brings_them_back() {
+    let stage = Stage::new();
+    quick(&stage);
+    let lead = team(&stage, SESSION);
+    let states = grow(&lead, 0..10);
+    end(&lead);
+    let bundle = export(&stage, TEAM, "bundle.tgz", &[]);
+    let other = Stage::new();
+    let said = import(&other, &bundle);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    every_state_is_there(&other, &states);
+    is_whole(&other);
+    let again = export(&other, TEAM, "again.tgz", &[]);
+    assert!(std::fs::read(bundle).unwrap() == std::fs::read(again).unwrap(), "the same bytes");
+}
+
+#[test]
+fn damage_is_found_and_what_is_still_on_disk_is_kept_again() {
+    let stage = Stage::new();
+    let lead = team(&stage, SESSION);
+    grow(&lead, 0..10);
+    let run = stage.library().find(TEAM).unwrap().run.clone();
+    let path = stage.keep(&format!("archive/runs/{run}/contents/1"));
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[500] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let said = stage.run(&["verify"]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.out.contains("is damaged"), "{}", said.out);
+    let states = grow(&lead, 10..12);
+    every_state_is_there(&stage, &states);
+}
+
+#[test]
+fn a_full_disk_and_a_kept_lock_lose_nothing() {
+    let stage = Stage::new();
+    stage.configure("[log]\nlock-patience = \"20ms\"\n");
+    let lead = team(&stage, SESSION);
+    let mut states = grow(&lead, 0..5);
+    // The data file cannot grow, nor can an object be written.
+    stage.write(INBOX, mailbox(6, 3));
+    let mut shell = Command::new("/bin/sh");
+    stage.dress(&mut shell);
+    shell.args(["-c", "ulimit -f 4; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_teamkeep"), "hook", "stop"]);
+    let said = feed(&mut shell, lead.payload("Stop", json!({})).to_string().as_bytes());
+    assert!(said.err.contains("File too large"), "{said:?}");
+    every_state_is_there(&stage, &states);
+    states.extend(grow(&lead, 5..7));
+    let held =
+        teamkeep::fs::lock(&stage.keep(&format!("archive/locks/team-{TEAM}")), Duration::from_secs(60));
+    states.extend(grow(&lead, 7..9));
+    drop(held);
+    states.extend(grow(&lead, 9..11));
+    every_state_is_there(&stage, &states);
+    is_whole(&stage);
+}
