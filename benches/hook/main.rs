@@ -29,6 +29,10 @@ fn main() -> ExitCode {
     let changed = beside_true(CALLS, &mut quiet, Scene::change_one);
     rows.push(Row::ratio("one file changed", &changed, 2.0));
 
+    let mut mailbox = Scene::mailbox();
+    let grown = beside_true(CALLS, &mut mailbox, Scene::one_more_message);
+    rows.push(Row::limit("one more message in a mailbox of 1,000", &grown, 15.0));
+
     let new = repeated(15, Scene::large, |scene| scene.session_end(true));
     rows.push(Row::limit("SessionEnd, 20 members, 200 tasks, 2,000 messages, all new", &new, 150.0));
     let seen = repeated(15, Scene::large_and_seen, |scene| scene.session_end(true));

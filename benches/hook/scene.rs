@@ -43,6 +43,19 @@ impl Scene {
         scene
     }
 
+    /// A team whose one mailbox keeps its messages, a thousand by now, seen before.
+    pub fn mailbox() -> Scene {
+        let scene = Scene::of(1, 1, 1_000);
+        scene.see();
+        scene
+    }
+
+    /// Has one more message come before a call.
+    pub fn one_more_message(&mut self, call: usize) {
+        let mail: Vec<Value> = (0..=1_000 + call).map(|number| message(0, number)).collect();
+        self.write(&format!("teams/{TEAM}/inboxes/member0.json"), &json!(mail));
+    }
+
     fn of(members: usize, tasks: usize, messages: usize) -> Scene {
         let dir = tempfile::tempdir().unwrap();
         let mut payload = payload(dir.path(), "PostToolUse");

@@ -135,27 +135,6 @@ fn a_half_written_state_does_not_make_the_next_one_cost_all_of_it() {
 }
 
 #[test]
-fn each_run_has_its_own_and_prune_takes_no_other() {
-    let stage = Stage::new();
-    quick(&stage);
-    let one = team(&stage, SESSION);
-    grow(&one, 0..10);
-    end(&one);
-    let two = Lead::named(&stage, "bbbbbbbb-0000-4000-8000-000000000002", TEAM);
-    two.roster(2_000, &["alice"]);
-    two.start("startup");
-    let states = grow(&two, 8..12);
-    end(&two);
-    let before = size(&stage);
-    let said = stage.run(&["prune", "--keep", "1", "--yes"]);
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    assert_eq!(stage.library().runs.len(), 1);
-    assert!(size(&stage) < before);
-    every_state_is_there(&stage, &states);
-    is_whole(&stage);
-}
-
-#[test]
 fn an_export_has_every_state_and_an_import_brings_them_back() {
     let stage = Stage::new();
     quick(&stage);
