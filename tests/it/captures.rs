@@ -121,7 +121,14 @@ fn what_there_was_no_time_for_is_kept_by_the_next_calls() {
     assert_eq!(known(), [CONFIG, INBOX]);
     lead.hook("Stop", json!({}));
     assert_eq!(known(), [TASK, CONFIG, INBOX]);
-    assert_eq!(stage.log().len(), 3, "and every event is on record");
+    let log = stage.log();
+    let verdicts = log.iter().filter(|line| line["event"] == "Verdict").map(|line| &line["verdict"]["code"]);
+    assert_eq!(
+        verdicts.collect::<Vec<_>>(),
+        ["policy-failed"],
+        "the first Stop was judged by less than there is"
+    );
+    assert_eq!(log.len(), 4, "and every event is on record");
 }
 
 #[test]
