@@ -159,8 +159,14 @@ impl Call<'_> {
         let mut verdicts = Vec::new();
         findings.retain(|finding| {
             let settled = self.settled.into_iter().flatten().find(|verdict| finding.is_of(verdict));
-            verdicts
-                .extend(settled.map(|settled| Verdict { reason: finding.reason.clone(), ..settled.clone() }));
+            verdicts.extend(settled.map(|settled| {
+                // A block that could not be counted was told as a warning.
+                let finding = match settled.decision {
+                    Decision::Warn => uncounted(finding.clone()),
+                    _ => finding.clone(),
+                };
+                Verdict { reason: finding.reason, ..settled.clone() }
+            }));
             settled.is_none()
         });
         verdicts
