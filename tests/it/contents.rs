@@ -135,6 +135,31 @@ fn a_half_written_state_does_not_make_the_next_one_cost_all_of_it() {
 }
 
 #[test]
+fn each_run_has_its_own_and_prune_takes_no_other() {
+    let stage = Stage::new();
+    quick(&stage);
+    for session in ["00000001", "00000002"] {
+        let lead = Lead::of(&stage, &format!("{session}-0000-4000-8000-000000000001"));
+        lead.roster(1_000, &["alice"]);
+        lead.start("startup");
+        for number in 8..12 {
+            stage.write(&format!("teams/{}/inboxes/alice.json", lead.team), mailbox(number, 0));
+            lead.hook("Stop", json!({}));
+        }
+        end(&lead);
+    }
+    let before = size(&stage);
+    assert_eq!(stage.library().runs.len(), 2);
+    let said = stage.run(&["prune", "--keep", "1", "--yes"]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert_eq!(stage.library().runs.len(), 1);
+    assert!(size(&stage) < before * 2 / 3, "{before} {}", size(&stage));
+    let seen = stage.show(&["session-00000002"]);
+    assert_eq!(seen["inboxes"]["alice"].as_array().unwrap().len(), 11);
+    is_whole(&stage);
+}
+
+#[test]
 fn an_export_has_every_state_and_an_import_brings_them_back() {
     let stage = Stage::new();
     quick(&stage);

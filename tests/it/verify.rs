@@ -151,7 +151,7 @@ fn an_event_that_stands_twice_is_found() {
 
 #[test]
 fn what_a_newer_program_wrote_is_told_as_such() {
-    let newer = |text: String| text.replacen("\"v\":1", "\"v\":2", 1);
+    let newer = |text: String| text.replacen("\"v\":1", "\"v\":3", 1);
     let stage = ended();
     let run = run_of(&stage);
     for path in [
@@ -164,7 +164,7 @@ fn what_a_newer_program_wrote_is_told_as_such() {
         change(&path, newer);
         let (said, found) = only(&stage, &[]);
         assert_eq!((&found["kind"], &found["path"]), (&json!("newer-version"), &json!(path)));
-        assert!(said.out.contains("format version 2\n"), "{}", said.out);
+        assert!(said.out.contains("format version 3\n"), "{}", said.out);
         assert!(
             said.out.contains("hint: a newer teamkeep wrote it, and is needed to read it"),
             "{}",
