@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::payload::{Kind, Message, MessageKind};
+use crate::payload::{Kind, MessageKind};
 use crate::policy::gates::PREMATURE_SHUTDOWN;
-use crate::policy::{Decision, Finding, Judged, TeamState, Verdict};
+use crate::policy::{Decision, Finding, Judged, Sent, TeamState, Verdict};
 
 /// Takes the event into the ledger, unless it is a tool that was held back: such a one never ran.
 pub fn remember(
@@ -41,8 +41,9 @@ pub fn asks_the_team(event: &Judged<'_>) -> bool {
     let payload = event.payload;
     match (event.kind, payload.tool()) {
         (Kind::PreToolUse, Some("TaskUpdate" | "TaskStop" | "TeamDelete" | "Agent" | "Task")) => true,
-        (Kind::PreToolUse, Some("SendMessage")) => Message::of(payload.tool_input(), payload.tool_response())
-            .is_some_and(|message| message.kind != MessageKind::Plain),
+        (Kind::PreToolUse, Some("SendMessage")) => {
+            Sent::of(payload).is_some_and(|sent| sent.message.kind != MessageKind::Plain)
+        }
         (kind, _) => kind != Kind::PreToolUse && kind.is_judged(),
     }
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::Judged;
-use crate::payload::{Kind, Message, MessageKind};
+use super::{Judged, Sent};
+use crate::payload::{Kind, MessageKind};
 use crate::team::{reached, spelled, without_reference};
 use crate::unicode::{fold, is_invisible};
 
@@ -215,7 +215,7 @@ fn asked_to_stop(event: &Judged<'_>) -> Option<String> {
     if event.kind != Kind::PreToolUse || event.payload.tool() != Some("SendMessage") {
         return None;
     }
-    let message = Message::of(event.payload.tool_input(), event.payload.tool_response())?;
+    let message = Sent::of(event.payload)?.message;
     (message.kind == MessageKind::ShutdownRequest).then_some(message.to).flatten()
 }
 

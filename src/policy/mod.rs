@@ -15,6 +15,7 @@ pub mod pattern;
 mod reason;
 mod rules;
 mod ruling;
+mod sent;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -29,4 +30,5 @@ pub use names::{Case, Names};
 pub use reason::{Reason, bare, escaped};
 pub use rules::Rules;
 pub use ruling::Ruling;
+pub use sent::Sent;
 pub use verdict::{Decision, Finding, Verdict};

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::ledger::{Began, fits, mark};
-use super::{Deeds, Judged, Ledger, TeamState};
+use super::{Deeds, Judged, Ledger, Sent, TeamState};
 use crate::event::{ActorKind, LEAD};
-use crate::payload::{Kind, Message, MessageKind, Spawn, TaskUpdate};
+use crate::payload::{Kind, MessageKind, Spawn, TaskUpdate};
 
 /// How many are remembered that have left.
 const MOST_LEFT: usize = 256;
@@ -121,8 +121,8 @@ impl Ledger {
         let at = began.map_or_else(|| self.next(), |began| began.order);
         match event.payload.tool() {
             Some("SendMessage") => {
-                if let Some(message) = Message::of(input, response) {
-                    self.message(event, &message, at);
+                if let Some(sent) = Sent::of(event.payload) {
+                    self.message(event, &sent, at);
                 }
             }
             Some("TaskCreate") => self.tasked = true,
@@ -181,10 +181,12 @@ impl Ledger {
         }
     }
 
-    fn message(&mut self, event: &Judged<'_>, message: &Message, at: u64) {
+    fn message(&mut self, event: &Judged<'_>, sent: &Sent, at: u64) {
+        let message = &sent.message;
         let routed = event.payload.tool_response().pointer("/routing/sender").and_then(Value::as_str);
         let answers = matches!(message.kind, MessageKind::ShutdownResponse { .. });
-        let sender = member(event)
+        let sender = (sent.from.as_deref())
+            .or_else(|| member(event))
             .or(routed)
             .or_else(|| message.asked().filter(|_| answers))
             .filter(|name| fits(name))

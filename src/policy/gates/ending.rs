@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use crate::event::LEAD;
+use crate::event::{ActorKind, LEAD};
 use crate::payload::{Kind, Message, MessageKind};
 use crate::policy::observe::stopped;
-use crate::policy::{Case, Facts, Whose};
+use crate::policy::{Case, Facts, Sent, Whose};
 
 /// An act that ends members.
 pub enum Act<'a> {
@@ -19,6 +19,8 @@ pub enum Act<'a> {
     Delete,
     /// A teammate agrees to stop.
     Agree,
+    /// Somebody agrees to stop, in answer to a request that nobody sent: perhaps whom the request names.
+    AgreeOne(Option<&'a str>),
 }
 
 /// What is done to whom, if it is anything that ends a member. The lead is another gate's concern.
@@ -31,8 +33,8 @@ pub fn act<'a>(case: &Case<'a>) -> Option<(Act<'a>, Vec<&'a str>)> {
         "TeamDelete" => (Act::Delete, workers(case)),
         "TaskStop" => stop(case, stopped(payload.tool_input()).next()?),
         "SendMessage" => {
-            let message = Message::of(payload.tool_input(), payload.tool_response())?;
-            match (&message.kind, message.to.as_deref()) {
+            let sent = Sent::of(payload)?;
+            match (&sent.message.kind, sent.message.to.as_deref()) {
                 (MessageKind::ShutdownRequest, Some("*")) => (Act::Ask, case.names.teammates().to_vec()),
                 (MessageKind::ShutdownRequest, Some(to)) => {
                     let whom = case.names.recipients(to);
@@ -41,11 +43,7 @@ pub fn act<'a>(case: &Case<'a>) -> Option<(Act<'a>, Vec<&'a str>)> {
                     }
                     (Act::Ask, whom)
                 }
-                (MessageKind::ShutdownResponse { approve: true }, _) => {
-                    let own = case.event.actor.name.as_deref().and_then(|name| case.names.member(name));
-                    let name = own.or_else(|| case.names.member(message.asked()?))?;
-                    (Act::Agree, vec![name])
-                }
+                (MessageKind::ShutdownResponse { approve: true }, _) => agree(case, &sent)?,
                 _ => return None,
             }
         }
@@ -54,13 +52,32 @@ pub fn act<'a>(case: &Case<'a>) -> Option<(Act<'a>, Vec<&'a str>)> {
     Some((act, whom.into_iter().filter(|name| *name != LEAD).collect()))
 }
 
+/// Who agrees to stop. 2.1.47 names no agent on the events of tools, and lets go whoever answers, also to a request that
+/// nobody sent: what the request is called says nothing then.
+fn agree<'a>(case: &Case<'a>, sent: &Sent) -> Option<(Act<'a>, Vec<&'a str>)> {
+    let (payload, actor, asked) = (case.event.payload, case.event.actor, sent.message.asked());
+    let nameless = payload.agent_id().is_none() && payload.text("agent_type").is_none_or(str::is_empty);
+    let own = actor.name.as_deref().filter(|name| !nameless || asked != Some(*name));
+    if let Some(name) = sent.from.as_deref().or(own).and_then(|name| case.names.member(name)) {
+        return Some((Act::Agree, vec![name]));
+    }
+    if asked == Some(LEAD) || actor.kind == ActorKind::Lead {
+        return None;
+    }
+    let named = asked.and_then(|name| case.names.member(name));
+    match named.filter(|name| case.team.ledger.of(name).stopping) {
+        Some(name) => Some((Act::Agree, vec![name])),
+        None => Some((Act::AgreeOne(named), case.names.teammates().to_vec())),
+    }
+}
+
 /// Whom a request to stop is for, as the payload spells it; nobody for one to everybody.
 pub fn asked_to_stop(facts: &Facts<'_>) -> Option<String> {
     let payload = facts.event.payload;
     if facts.event.kind != Kind::PreToolUse || payload.tool() != Some("SendMessage") {
         return None;
     }
-    let message = Message::of(payload.tool_input(), payload.tool_response())?;
+    let message = Sent::of(payload)?.message;
     let asks = message.kind == MessageKind::ShutdownRequest;
     message.to.filter(|to| asks && to != "*" && !to.trim().is_empty())
 }

@@ -29,8 +29,16 @@ pub fn others(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
 fn all(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
     let settings = &policy.premature_shutdown;
     let Some((act, whom)) = act(case) else { return absent(case).into_iter().collect() };
-    if let Act::StopOne(word, certainly) = act {
-        return one_of(settings, case, (word, certainly), &whom).into_iter().collect();
+    match act {
+        Act::StopOne(_, certainly) => {
+            return one_of(settings, case, (&act, certainly), &whom).into_iter().collect();
+        }
+        Act::AgreeOne(named) => {
+            let open = named.and_then(|name| Some((name, unfinished(settings, case, &act, name)?)));
+            let certain = open.map(|(name, (mode, open))| objection(case, &act, (mode, name), &open));
+            return certain.or_else(|| one_of(settings, case, (&act, true), &whom)).into_iter().collect();
+        }
+        _ => {}
     }
     let is_to_all = matches!(act, Act::Ask) && is_to_all(case);
     let objects = |name| {
@@ -55,7 +63,7 @@ fn unseen(case: &Case<'_>, act: &Act<'_>, whom: &[&str]) -> Option<Finding> {
 
 fn objection(case: &Case<'_>, act: &Act<'_>, (mode, name): (Mode, &str), open: &Open<'_>) -> Finding {
     let code = match (act, open) {
-        (Act::Agree, _) => "approval-with-open-work",
+        (Act::Agree | Act::AgreeOne(_), _) => "approval-with-open-work",
         (Act::Ask, Open::Report) => "shutdown-without-report",
         (Act::Ask, _) => "shutdown-of-busy-teammate",
         (Act::Stop | Act::StopOne(..), Open::Report) => "stop-without-report",
@@ -72,17 +80,16 @@ fn objection(case: &Case<'_>, act: &Act<'_>, (mode, name): (Mode, &str), open: &
 fn one_of(
     settings: &PrematureShutdown,
     case: &Case<'_>,
-    (word, certainly): (&str, bool),
+    (act, certainly): (&Act<'_>, bool),
     whom: &[&str],
 ) -> Option<Finding> {
-    let act = Act::StopOne(word, certainly);
     let there = whom.iter().filter(|name| !case.team.ledger.left.contains(**name));
-    let open = there.filter_map(|name| Some((*name, unfinished(settings, case, &act, name)?)));
+    let open = there.filter_map(|name| Some((*name, unfinished(settings, case, act, name)?)));
     let open: Vec<_> = open.collect();
     let all_block = open.len() == whom.len() && open.iter().all(|(_, (mode, _))| *mode == Mode::Block);
     let (name, (mode, left)) = open.iter().max_by_key(|(_, (mode, _))| Decision::from(*mode))?;
     let mode = if certainly && all_block { *mode } else { Mode::Warn };
-    Some(objection(case, &act, (mode, name), left))
+    Some(objection(case, act, (mode, name), left))
 }
 
 /// A request to somebody who is not in the team: it has left, or was never there. It is told who is.
@@ -112,7 +119,7 @@ fn unfinished<'a>(
 ) -> Option<(Mode, Open<'a>)> {
     let team = case.team;
     let deeds = team.ledger.of(name);
-    let own = matches!(act, Act::Agree);
+    let own = matches!(act, Act::Agree | Act::AgreeOne(_));
     if settings.exempt.iter().any(|exempt| case.names.is_meant(exempt, name)) || (own && deeds.let_go) {
         return None;
     }
@@ -142,6 +149,7 @@ fn reason_for(act: &Act<'_>, mode: Mode, name: &str) -> Reason {
         Act::StopOne(word, _) => reason.then("stopping ").name(word).then(", which may be ").name(name),
         Act::Delete => reason.then("deleting the team of ").name(name),
         Act::Agree => reason.then("approving your shutdown"),
+        Act::AgreeOne(_) => reason.then("approving a shutdown that nobody requested, perhaps of ").name(name),
     }
 }
 
@@ -156,7 +164,7 @@ fn reason(act: &Act<'_>, mode: Mode, name: &str, open: &Open<'_>) -> Reason {
         Open::Report => reason.then(", who has sent no report since the last instruction."),
     };
     reason.instead(match (act, open) {
-        (Act::Agree, _) => {
+        (Act::Agree | Act::AgreeOne(_), _) => {
             "Complete the work, or give it back (TaskUpdate: status pending, another owner), or answer with approve false and say what is left."
         }
         (_, Open::Tasks(_)) => {

@@ -4,7 +4,7 @@ use super::{actor, finding};
 use crate::config::Policy;
 use crate::event::{ActorKind, LEAD};
 use crate::payload::{Kind, Message, MessageKind};
-use crate::policy::{Case, Finding, Reason};
+use crate::policy::{Case, Finding, Reason, Sent};
 use crate::unicode::fold;
 
 const GATE: &str = "protect-lead";
@@ -14,7 +14,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     if case.event.kind != Kind::PreToolUse || payload.tool() != Some("SendMessage") {
         return None;
     }
-    let message = Message::of(payload.tool_input(), payload.tool_response())?;
+    let message = Sent::of(payload)?.message;
     let reason = Reason::of(policy.protect_lead.mode);
     let (code, reason) = match message.kind {
         MessageKind::ShutdownRequest if asks_lead(case, &message) => (
