@@ -57,6 +57,7 @@ mod plugin_twice;
 mod policy_batches;
 mod policy_commands;
 mod policy_crew;
+mod policy_due;
 mod policy_explain;
 mod policy_files;
 mod policy_gates;
