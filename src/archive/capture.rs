@@ -222,6 +222,10 @@ impl Archive {
         lock: Option<&Lock>,
     ) -> io::Result<()> {
         let dir = self.run_dir(&look.index.run).ok_or(io::ErrorKind::InvalidInput)?;
+        // The contents before the manifest that names them.
+        if std::mem::take(&mut look.unsynced) {
+            fs::sync_all(self.root())?;
+        }
         if let (Some(lock), Some(old)) = (lock, &look.replaced)
             && let Some(mut record) = self.run(old)
             && record.end(EndedBy::Replaced, None, look.call.at)

@@ -40,6 +40,8 @@ pub(super) struct Look<'a> {
     pub locked: bool,
     /// Whether a content was kept by what is new of it.
     packed: bool,
+    /// Whether contents were written that are still to be synced, all at once.
+    pub unsynced: bool,
     changed: Vec<Change>,
     gone: Vec<String>,
     pub problems: Vec<String>,
@@ -76,6 +78,7 @@ impl<'a> Look<'a> {
             news: 0,
             locked: false,
             packed: false,
+            unsynced: false,
             changed: Vec::new(),
             gone: Vec::new(),
             problems: scan.problems.clone(),

@@ -26,6 +26,15 @@ pub enum Care {
     Compared,
     /// It is compared, and on the disk (fsync) afterwards; its name is, after [`Objects::sync_names`].
     Durable,
+    /// It is compared. The caller brings it to the disk, with all others at once.
+    Bulk,
+}
+
+impl Care {
+    /// Whether what is written is synced file by file.
+    pub(super) fn syncs_each(self) -> bool {
+        matches!(self, Care::Compared | Care::Durable)
+    }
 }
 
 impl Objects {
@@ -53,7 +62,7 @@ impl Objects {
                     fs::sync_file(&path)?;
                 }
             }
-            _ => fs::write_atomic(&path, bytes, care != Care::Usual)?,
+            _ => fs::write_atomic(&path, bytes, care.syncs_each())?,
         }
         Ok(hash)
     }

@@ -22,4 +22,4 @@ pub use private::{PRIVATE_DIR, PRIVATE_FILE, keep_own_rights, make_private_dir, 
 pub use read::{Read, open_regular, read_beginning, read_linked, read_regular, read_steady};
 pub use stamp::Stamp;
 pub use sweep::{sweep, sweep_beside};
-pub use sync::{sync_dir, sync_file};
+pub use sync::{CAN_SYNC_ALL, sync_all, sync_dir, sync_file};

@@ -28,3 +28,25 @@ pub fn sync_file(path: &Path) -> io::Result<()> {
 pub fn sync_dir(path: &Path) -> io::Result<()> {
     sync_file(path)
 }
+
+/// Whether [`sync_all`] is there on this system.
+pub const CAN_SYNC_ALL: bool = cfg!(target_os = "linux");
+
+/// Brings the whole file system of a directory to the disk: for thousands of files much faster than one by one.
+///
+/// # Errors
+/// When the directory cannot be opened, the disk refuses, or the system has no such call.
+#[cfg(target_os = "linux")]
+pub fn sync_all(dir: &Path) -> io::Result<()> {
+    let file = open(dir, OFlags::empty())?;
+    rustix::fs::syncfs(&file).map_err(|error| named(error.into(), "sync the file system of", dir))
+}
+
+/// Elsewhere than on Linux there is no such call.
+///
+/// # Errors
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn sync_all(_: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}

@@ -15,12 +15,16 @@ use crate::archive::scan::Found;
 use crate::archive::snapshot::Change;
 use crate::archive::store::Subject;
 use crate::clock;
-use crate::fs::Stamp;
+use crate::fs::{self, Stamp};
 use crate::veil;
 
 /// A file that changed so shortly before it was read may change again without a new stamp: the kernel's clock
 /// for files is that coarse.
 const FRESH: i64 = 50_000_000;
+
+/// More files than this are synced with the whole file system, where that can be done, and not one by one: 5,000 files
+/// took 6 s one by one, and Claude Code waits 10 s for a hook.
+const MAX_SINGLE_SYNCS: usize = 256;
 
 impl Look<'_> {
     /// Keeps every file whose stamp is new, or was too fresh to be trusted: the team's own first, then its tasks,
@@ -29,6 +33,7 @@ impl Look<'_> {
         let scan = self.scan;
         let (team, tasks): (Vec<_>, Vec<_>) =
             scan.found.iter().partition(|(path, _)| path.starts_with("teams/"));
+        self.unsynced = self.is_synced_at_once();
         for (path, found) in team.into_iter().chain(tasks) {
             let known = self.index.files.get(path);
             let trusted = known.is_some_and(|seen| !seen.fresh && seen.matches(found.stamp()));
@@ -70,6 +75,15 @@ impl Look<'_> {
         }
     }
 
+    /// Whether so many files are to be synced that it is done for all of them at once.
+    fn is_synced_at_once(&self) -> bool {
+        let is_synced = |path: &String, found: &Found| {
+            self.index.files.get(path).is_some_and(|seen| seen.synced && seen.matches(found.stamp()))
+        };
+        let unsynced = || self.scan.found.iter().filter(|(path, found)| !is_synced(path, found)).count();
+        self.call.durable && fs::CAN_SYNC_ALL && unsynced() > MAX_SINGLE_SYNCS
+    }
+
     fn keep_file(&mut self, client: &Path, path: &str) {
         let is_config = path.ends_with("/config.json");
         let read = match self.config.take_if(|_| is_config) {
@@ -83,6 +97,7 @@ impl Look<'_> {
                 let care = match (self.call.durable, before.is_some_and(|seen| seen.synced)) {
                     (false, _) => Care::Usual,
                     (true, true) if before.is_some_and(|seen| seen.matches(&stamp)) => Care::Compared,
+                    (true, _) if self.unsynced => Care::Bulk,
                     (true, _) => Care::Durable,
                 };
                 let bytes = match self.archive.veiled {

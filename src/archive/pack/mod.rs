@@ -68,7 +68,7 @@ impl Pack {
             return Ok(*place);
         }
         let (place, former) = known.map_or((None, None), |(place, former)| (Some(place), Some(former)));
-        let recipe = self.append(bytes, hash, place, former, care != Care::Usual)?;
+        let recipe = self.append(bytes, hash, place, former, care.syncs_each())?;
         let path = self.run.join(RECIPES);
         let start = path.symlink_metadata().map_or(0, |metadata| metadata.len());
         // A line that a killed writer left is ended first.
