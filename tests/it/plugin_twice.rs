@@ -65,8 +65,21 @@ fn with_settings_and_plugin_each_event_is_recorded_and_judged_once() {
     assert_eq!(stage.log().len(), made);
     stage.unconfigure();
     let input = json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "done"}});
-    let payload = lead.payload("PreToolUse", json!({"tool_name": "SendMessage", "tool_input": input}));
-    let answers: Vec<_> = (0..4).map(|_| both(&stage, &plugin, &payload).map(|said| said.code)).collect();
+    let fields = json!({"tool_name": "SendMessage", "tool_input": input});
+    let transcript = stage.client(&lead.transcript());
+    std::fs::create_dir_all(transcript.parent().unwrap()).unwrap();
+    // Each try is a message of its own: refusals of one message count once.
+    let mut text = String::new();
+    let tries = (0..4).map(|number| {
+        let id = format!("toolu_{number}");
+        let message = json!({"id": format!("msg_{number}"), "content": [{"type": "tool_use", "id": id}]});
+        text.push_str(&format!("{}\n", json!({"type": "assistant", "message": message})));
+        std::fs::write(&transcript, &text).unwrap();
+        let mut payload = lead.payload("PreToolUse", fields.clone());
+        payload["tool_use_id"] = json!(id);
+        both(&stage, &plugin, &payload).map(|said| said.code)
+    });
+    let answers: Vec<_> = tries.collect();
     let no = [Some(2), Some(0)];
     assert_eq!(answers, [no, no, no, [Some(0), Some(0)]], "three blocks, and then it is let through");
 }

@@ -61,7 +61,8 @@ fn by_size_goes_first_what_is_closed_into_runs_then_what_a_flood_left_then_the_o
         let plan = plan(&all, None, &limits(90, keep), noon(), &mut facts);
         let place = |gone: &Removal| all.iter().position(|one| *one == gone.segment).unwrap();
         let order = plan.removals.iter().map(|gone| (place(gone), gone.only.len())).collect();
-        assert!(plan.kept_bytes <= keep);
+        // The newest segment, of 10 bytes, always stays.
+        assert!(plan.kept_bytes <= keep.max(10));
         order
     };
     assert_eq!(order(60), [(2, 0)]);
