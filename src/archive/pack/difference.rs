@@ -18,9 +18,9 @@ pub(super) fn difference(old: &[u8], new: &[u8]) -> Vec<Part> {
     let back = common_suffix(&old[front..], &new[front..]);
     let (old_end, new_end) = (old.len() - back, new.len() - back);
     let mut parts = Parts::default();
-    parts.old(0..front);
+    parts.push_old(0..front);
     blocks(old, front..old_end, new, front..new_end, &mut parts);
-    parts.old(old_end..old.len());
+    parts.push_old(old_end..old.len());
     parts.0
 }
 
@@ -28,7 +28,7 @@ pub(super) fn difference(old: &[u8], new: &[u8]) -> Vec<Part> {
 struct Parts(Vec<Part>);
 
 impl Parts {
-    fn old(&mut self, range: Range<usize>) {
+    fn push_old(&mut self, range: Range<usize>) {
         match self.0.last_mut() {
             _ if range.is_empty() => {}
             Some(Part::Old(last)) if last.end == range.start => last.end = range.end,
@@ -36,7 +36,7 @@ impl Parts {
         }
     }
 
-    fn new(&mut self, range: Range<usize>) {
+    fn push_new(&mut self, range: Range<usize>) {
         if !range.is_empty() {
             self.0.push(Part::New(range));
         }
@@ -50,7 +50,7 @@ const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Finds blocks of the old range anywhere in the new one.
 fn blocks(old: &[u8], old_range: Range<usize>, new: &[u8], new_range: Range<usize>, parts: &mut Parts) {
     if old_range.len() < BLOCK || new_range.len() < BLOCK {
-        return parts.new(new_range);
+        return parts.push_new(new_range);
     }
     let table = Table::of(old, old_range.clone());
     let (mut done, mut at) = (new_range.start, new_range.start);
@@ -61,8 +61,8 @@ fn blocks(old: &[u8], old_range: Range<usize>, new: &[u8], new_range: Range<usiz
         if let Some(place) = found {
             let before = common_suffix(&old[old_range.start..place], &new[done..at]);
             let after = common_prefix(&old[place + BLOCK..old_range.end], &new[at + BLOCK..new_range.end]);
-            parts.new(done..at - before);
-            parts.old(place - before..place + BLOCK + after);
+            parts.push_new(done..at - before);
+            parts.push_old(place - before..place + BLOCK + after);
             at += BLOCK + after;
             done = at;
             if new_range.end - at < BLOCK {
@@ -77,7 +77,7 @@ fn blocks(old: &[u8], old_range: Range<usize>, new: &[u8], new_range: Range<usiz
             at += 1;
         }
     }
-    parts.new(done..new_range.end);
+    parts.push_new(done..new_range.end);
 }
 
 /// A hash of a block that moves on by a byte.

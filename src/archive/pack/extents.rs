@@ -73,31 +73,31 @@ impl Extents {
 mod tests {
     use super::*;
 
-    fn extents(ranges: &[Range<u64>]) -> Extents {
+    fn extents(ranges: &[(u64, u64)]) -> Extents {
         let mut extents = Extents::default();
-        ranges.iter().for_each(|range| extents.push(range.clone()));
+        ranges.iter().for_each(|(start, end)| extents.push(*start..*end));
         extents
     }
 
     #[test]
     fn neighbours_become_one_and_slices_cut_them() {
-        let all = extents(&[0..10, 10..20, 5..5, 40..50]);
-        assert_eq!(all, extents(&[0..20, 40..50]));
+        let all = extents(&[(0, 10), (10, 20), (5, 5), (40, 50)]);
+        assert_eq!(all, extents(&[(0, 20), (40, 50)]));
         assert_eq!(all.size(), 30);
         let mut slice = Extents::default();
         slice.push_slice(&all, 5..25);
         slice.push_slice(&all, 25..25);
-        assert_eq!(slice, extents(&[5..20, 40..45]));
+        assert_eq!(slice, extents(&[(5, 20), (40, 45)]));
     }
 
     #[test]
     fn what_two_contents_have_in_common_does_not_overlap() {
-        let old = extents(&[0..100, 120..130]);
-        assert_eq!(old.common(&extents(&[0..100, 200..230, 120..130])), (100, 10));
-        assert_eq!(old.common(&extents(&[0..90, 300..304, 94..100, 120..130])), (90, 16));
+        let old = extents(&[(0, 100), (120, 130)]);
+        assert_eq!(old.common(&extents(&[(0, 100), (200, 230), (120, 130)])), (100, 10));
+        assert_eq!(old.common(&extents(&[(0, 90), (300, 304), (94, 100), (120, 130)])), (90, 16));
         assert_eq!(old.common(&old), (110, 0));
-        assert_eq!(old.common(&extents(&[1..100])), (0, 0));
-        assert_eq!(old.common(&extents(&[0..50])), (50, 0));
-        assert_eq!(extents(&[0..10]).common(&extents(&[0..20])), (10, 0));
+        assert_eq!(old.common(&extents(&[(1, 100)])), (0, 0));
+        assert_eq!(old.common(&extents(&[(0, 50)])), (50, 0));
+        assert_eq!(extents(&[(0, 10)]).common(&extents(&[(0, 20)])), (10, 0));
     }
 }

@@ -104,15 +104,15 @@ fn resolve(recipes: &[&Recipe], part: Range<u64>, into: &mut Extents) -> Option<
 mod tests {
     use super::*;
 
-    fn recipe(size: u64, front: u64, back: u64, ranges: &[Range<u64>]) -> Recipe {
+    fn recipe(size: u64, front: u64, back: u64, ranges: &[(u64, u64)]) -> Recipe {
         let mut between = Extents::default();
-        ranges.iter().for_each(|range| between.push(range.clone()));
+        ranges.iter().for_each(|(start, end)| between.push(*start..*end));
         Recipe { hash: "a".repeat(64), size, file: 1, number: 0, base: None, front, back, between }
     }
 
     #[test]
     fn a_line_comes_back_and_one_that_makes_no_sense_is_none() {
-        let one = Recipe { base: Some(77), number: 3, ..recipe(20, 5, 5, &[100..107, 200..203]) };
+        let one = Recipe { base: Some(77), number: 3, ..recipe(20, 5, 5, &[(100, 107), (200, 203)]) };
         let line = one.line();
         assert_eq!(Recipe::parse(&line).as_ref(), Some(&one));
         let text = String::from_utf8(line).unwrap();
@@ -127,9 +127,9 @@ mod tests {
     #[test]
     fn a_chain_leads_to_the_ranges_of_its_first_content() {
         // 0123456789 -> 01234AB789 -> 01234AxB789
-        let first = recipe(10, 0, 0, &[0..10]);
-        let second = recipe(10, 5, 3, &[20..22]);
-        let third = recipe(11, 6, 4, &[30..31]);
+        let first = recipe(10, 0, 0, &[(0, 10)]);
+        let second = recipe(10, 5, 3, &[(20, 22)]);
+        let third = recipe(11, 6, 4, &[(30, 31)]);
         let ranges: Vec<Range<u64>> = extents(&[&third, &second, &first]).unwrap().iter().cloned().collect();
         assert_eq!(ranges, [0..5, 20..21, 30..31, 21..22, 7..10]);
         assert_eq!(extents(&[&third, &second]), None, "a chain that was cut");
