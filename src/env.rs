@@ -1,4 +1,4 @@
-//! The environment, read in one place. Of the client's variables the log gets one value, `CLAUDE_CODE_TASK_LIST_ID`.
+//! The environment, read in one place. The log records only one of its values: `CLAUDE_CODE_TASK_LIST_ID`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 //! stdin → [`payload`] → [`identity`] → [`event`] → [`log`] and [`archive`] → [`response`]: [`recorder`] leads one hook
 //! call along that way, and asks [`gatekeeper`] whether what is about to happen may; that gathers what is known, and
 //! [`policy`] decides, as [`config`] says;
-//! When a run has ended, [`retention`] closes its events into it, so that the log can forget them;
+//! When a run has ended, [`retention`] copies its events into the run, so that the log can drop them;
 //! later [`timeline`] merges what was kept, [`backtest`] leads it before a policy, [`report`] draws up what it amounts
 //! to, [`status`] says how the teams stand that are alive, [`restore`] gives it back, and [`render`] tells it.
 //! [`settings`] puts the hooks into the client's settings, and [`doctor`] looks whether all of that is set up.

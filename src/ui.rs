@@ -24,7 +24,7 @@ impl Ui {
         io::BufWriter::new(anstream::AutoStream::auto(io::stdout()))
     }
 
-    /// A writer to stdout for JSON, the same in a pipe as on a terminal: what a reader passes on may reach one.
+    /// A writer to stdout for JSON. It escapes in a pipe as on a terminal, because a reader may pass the text on to one.
     pub fn json(&self) -> impl Write + use<> {
         io::BufWriter::with_capacity(64 * 1024, Escaped::new(io::stdout()))
     }

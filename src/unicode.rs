@@ -1,4 +1,4 @@
-//! Characters that cannot be seen, and names folded as Claude Code folds them.
+//! Invisible characters, and names normalized as Claude Code does it.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use unicode_normalization::UnicodeNormalization;
 
 /// Folds a name as Claude Code (2.1.330) does before it looks an agent up: compatibility forms become the plain letters
 /// (NFKC), control and format characters go, the case is lower, and each run of white space inside becomes one dash.
-/// Two things go further than it, as they look the same to a reader: characters without a glyph that are not format
-/// characters (variation selectors, fillers), and a replacement character, which stands for half a surrogate pair here.
+/// This removes two more kinds of characters, because names with them look the same to a reader: invisible characters that
+/// are not format characters (variation selectors, fillers), and the replacement character, which replaces lone surrogates.
 ///
 /// A plain name in lower case is not copied.
 pub fn fold(name: &str) -> Cow<'_, str> {
@@ -34,8 +34,8 @@ fn is_space(c: char) -> bool {
     c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}')
 }
 
-/// Whether a character turns or hides what is beside it: line separators, directions, tags, and all that Unicode shows
-/// as nothing (`Default_Ignorable_Code_Point`).
+/// Whether a character is invisible or changes how its neighbors are shown: line separators, bidirectional controls, tags,
+/// and all of `Default_Ignorable_Code_Point`.
 pub fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
@@ -43,7 +43,7 @@ pub fn is_invisible(c: char) -> bool {
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Whether emoji and letters are made with an invisible character: the joiners and the variation selectors.
+/// Whether it is an invisible character that emoji and letters need: the joiners and the variation selectors.
 pub fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{fe00}'..='\u{fe0f}'
         | '\u{e0100}'..='\u{e01ef}')

@@ -40,7 +40,7 @@ impl Call<'_> {
 /// Files that could not be kept, although the store works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
-    /// Which, and why.
+    /// Which files, and why.
     pub what: String,
     /// How many.
     pub files: usize,
@@ -55,7 +55,7 @@ pub struct Captured {
     pub changes: usize,
     /// Whether the team's directory was there before and is no longer.
     pub disappeared: bool,
-    /// What the store could not do.
+    /// Failures of the store.
     pub problems: Vec<String>,
     /// Files that could not be kept by a store that works, and why.
     pub losses: Vec<Loss>,
@@ -63,7 +63,7 @@ pub struct Captured {
     pub notes: Vec<String>,
     /// What comes of many writers at once, and costs nothing: half-written files, locks that others kept.
     pub usual: Vec<String>,
-    /// How many files there was no time for.
+    /// The number of files that were not read in time.
     pub left: usize,
 }
 

@@ -12,7 +12,7 @@ pub struct Claims<'a> {
 }
 
 impl<'a> Claims<'a> {
-    /// Those of all recorded runs.
+    /// Collects the sessions of all runs that were recorded here.
     pub fn new(all: &'a [RunRecord]) -> Claims<'a> {
         let mut runs_of: HashMap<&str, Vec<&RunRecord>> = HashMap::new();
         for run in all.iter().filter(|run| run.imported.is_none()) {
@@ -23,7 +23,7 @@ impl<'a> Claims<'a> {
         Claims { runs_of }
     }
 
-    /// The run of an event: the one that it names, else the next that its session had, else the last.
+    /// The run of an event: the one that it names, else the next run of its session, else the last one.
     pub fn run_of(&self, run: Option<&str>, session: Option<&str>, at: &str) -> Option<String> {
         run.map(str::to_owned).or_else(|| claim(self.runs_of(session?), at))
     }
@@ -33,7 +33,7 @@ impl<'a> Claims<'a> {
         self.runs_of.get(session).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The runs that share a session with this one, it included: an event of such a session may be kept with any of them.
+    /// This run and the runs that share a session with it: an event of such a session may be stored with any of them.
     pub fn related(&self, run: &'a RunRecord) -> Vec<&'a RunRecord> {
         let mut related = vec![run];
         for other in run.sessions.iter().flat_map(|session| self.runs_of(&session.id)) {
@@ -45,7 +45,7 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// The run that an event without one belongs to: the next that its session had, else the last.
+/// The run of an event that names none: the next run of its session, else the last one.
 fn claim(runs: &[&RunRecord], at: &str) -> Option<String> {
     let next = runs.iter().filter(|run| run.started_at.as_str() >= at).min_by_key(|run| &run.started_at);
     let last = || runs.iter().max_by_key(|run| &run.started_at);

@@ -76,7 +76,7 @@ pub struct Seen {
     /// The content's hash; `None` when it could not be kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
-    /// The hash of its last content that was whole JSON, where this one is not: its writer was half done.
+    /// The hash of its last content that was complete JSON, if this content is half-written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub whole: Option<String>,
     /// Whether it was written so shortly before the capture that the same stamp may hide a later write.
@@ -85,8 +85,8 @@ pub struct Seen {
     /// Whether the content was brought to the disk: a TeamDelete that was held back goes on where it stopped.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub synced: bool,
-    /// The place of the recipe that the next content of the file is written as a change of: its own, or that of the last
-    /// one that was large and whole.
+    /// The offset of the recipe of the content that the next one is stored as a change of: this content, or the last one
+    /// that was large and complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recipe: Option<u64>,
 }
@@ -107,7 +107,7 @@ impl Seen {
         Seen { stamp, object, fresh, ..Seen::default() }
     }
 
-    /// The content that says what the file meant: the last one that was whole, where there is one.
+    /// The hash of the last complete content, if there is one, else of the last content.
     pub fn content(&self) -> Option<&str> {
         self.whole.as_deref().or(self.object.as_deref())
     }
@@ -201,7 +201,7 @@ impl Index {
         !new.is_empty()
     }
 
-    /// Takes over which task list a session names.
+    /// Remembers which task list a session names.
     pub fn learn_list(&mut self, session: &str, list: Option<&str>) {
         self.lists.note(session, list);
         let new = list.filter(|list| !self.more_tasks.iter().any(|known| known == list));
@@ -213,12 +213,12 @@ impl Index {
         self.lists.of(self.lead_session.as_deref()?)
     }
 
-    /// The task lists that count for the team now, as `session` calls their tasks; without a session, as its lead does.
+    /// The task lists in use by the team, with task ids as `session` sees them; without a session, as the lead does.
     pub fn lists<'a>(&'a self, team: Option<&'a str>, session: Option<&str>) -> Lists<'a> {
         self.lists.in_force(team, self.lead_session.as_deref(), session)
     }
 
-    /// Whoever was ever in the team and is meant by this word.
+    /// The current or former member that this word names.
     pub fn member(&self, word: &str) -> Option<&str> {
         spelled(word, || self.members.iter().map(|seat| seat.name.as_str()))
     }

@@ -5,16 +5,13 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::Instant;
 
-use super::object::Objects;
+use super::object::{LARGEST, Objects};
 use crate::fs::{self, Draft, Stamp};
 
 /// Bytes of a piece.
 const PIECE: usize = 1 << 18;
 
-/// The largest file that is copied: no larger object can be read again.
-const LARGEST: u64 = 2 << 30;
-
-/// Bytes of disk space that a copy leaves free: the session that is recorded needs some, too.
+/// Bytes of disk space that a copy leaves free: the recorded session needs some, too.
 const LEFT_FREE: u64 = 64 << 20;
 
 /// A file that was read to its end.
@@ -31,11 +28,11 @@ pub(super) struct Copied {
 }
 
 impl Objects {
-    /// Keeps what a file says, and brings it to the disk (fsync).
+    /// Stores the content of a file as an object, and syncs it to the disk.
     ///
     /// # Errors
     /// `TimedOut` when it takes longer than `until`, `StorageFull` when the disk has no room for it, `FileTooLarge` when
-    /// no object may be so large, else as reading and writing do.
+    /// it is larger than an object may be, and the errors of reading and writing.
     pub(super) fn copy(&self, from: &Path, until: Option<Instant>) -> io::Result<Copied> {
         let file = open(from)?;
         let mut draft = Draft::beside(&self.root().join("large"))?;
@@ -53,7 +50,7 @@ impl Objects {
 /// Reads a file to its end for its hash and size only.
 ///
 /// # Errors
-/// As [`Objects::copy`], but for the room on the disk.
+/// As [`Objects::copy`], except `StorageFull`.
 pub(super) fn measure(from: &Path, until: Option<Instant>) -> io::Result<Copied> {
     read(&open(from)?, from, until, |_| Ok(()))
 }

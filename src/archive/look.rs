@@ -38,7 +38,7 @@ pub(super) struct Look<'a> {
     news: usize,
     /// Whether the run's lock is held.
     pub locked: bool,
-    /// Whether a content was kept by what is new of it.
+    /// Whether a content was stored as a change of another one.
     packed: bool,
     /// Whether contents were written that are still to be synced, all at once.
     pub unsynced: bool,
@@ -48,7 +48,7 @@ pub(super) struct Look<'a> {
     pub losses: Vec<Loss>,
     pub notes: Vec<String>,
     pub usual: Vec<String>,
-    /// How many files there was no time for.
+    /// The number of files that were not read in time.
     pub left: usize,
     pub run_changed: bool,
     pub index_changed: bool,

@@ -1,8 +1,9 @@
 //! Every state of a team's files, kept before the client erases them.
 //!
 //! `objects/` holds contents by their hash; `runs/<run>/snapshots.jsonl` says what changed when, one small manifest
-//! a line, written after its objects; of large contents `runs/<run>/contents/` holds what is new of each; `runs/<run>/run.json` says what the run is; `open/` and `closed/` remember what
-//! was last captured of each team, so that an unchanged file costs a `stat` and nothing else.
+//! a line, written after its objects; `runs/<run>/contents/` holds the changed bytes of large contents;
+//! `runs/<run>/run.json` says what the run is; `open/` and `closed/` remember what was last captured of each team, so that
+//! an unchanged file costs a `stat` and nothing else.
 
 mod capture;
 mod claims;

@@ -26,7 +26,7 @@ pub enum Care {
     Compared,
     /// It is compared, and on the disk (fsync) afterwards; its name is, after [`Objects::sync_names`].
     Durable,
-    /// It is compared. The caller brings it to the disk, with all others at once.
+    /// It is compared. The caller syncs it together with the others.
     Bulk,
 }
 
@@ -120,17 +120,17 @@ impl Objects {
         Ok(bytes)
     }
 
-    /// Reads a content that a run keeps by what was new of it; where no run does, it is `missing`.
+    /// Reads a content that a run stores as a change of another one; returns `missing` if no run has it.
     fn get_packed(&self, hash: &str, missing: Error) -> Result<Vec<u8>> {
         self.packs.get(hash).map_or(Err(missing), |read| Ok(read?))
     }
 
-    /// Whether a content is there, by itself or in a run.
+    /// Whether a content is stored, as an object or in a run.
     pub fn is_there(&self, hash: &str) -> bool {
         !self.stored(hash).is_empty() || self.packs.has(hash)
     }
 
-    /// Shows that a run keeps a content by what was new of it, and gives its size; `None` when none does.
+    /// Reads a content that a run stores as a change of another one, and returns its size; `None` if no run has it.
     ///
     /// # Errors
     /// When it cannot be read, or is damaged.
@@ -139,12 +139,12 @@ impl Objects {
         Some(read.map(|bytes| bytes.len() as u64).map_err(Into::into))
     }
 
-    /// Notes that contents of this run will be asked for.
+    /// Notes that contents of this run will be read next.
     pub(super) fn expect(&self, run: &str) {
         self.packs.expect(run);
     }
 
-    /// Whether a content is here by itself, as far as its size tells.
+    /// Whether an object of this hash and size is stored. The content is not checked.
     pub(super) fn has(&self, hash: &str, size: usize) -> bool {
         let found = self.path(hash).and_then(|path| path.symlink_metadata().ok());
         found.is_some_and(|found| found.is_file() && found.len() == size as u64)

@@ -20,7 +20,7 @@ pub struct Past<'a> {
     /// The session of the event, and the list that it names.
     session: Option<String>,
     list: Option<String>,
-    /// Each file that is there, by path, with its content.
+    /// The hash of each existing file's content, by path.
     held: BTreeMap<&'a str, &'a str>,
     /// Paths that changed since the state was last asked for, each with its content; `None` when it is gone.
     pending: BTreeMap<&'a str, Option<&'a str>>,
@@ -57,7 +57,8 @@ impl<'a> Past<'a> {
         }
     }
 
-    /// Takes over the task list that the session of an event named. Where another list counts now, the tasks are read again.
+    /// Switches to the task list that the session of an event named. If that changes the lists in use, the tasks are read
+    /// again.
     pub fn use_list(&mut self, session: Option<&str>, list: Option<&str>) {
         let list = list.filter(|list| self.team.name.as_deref() != Some(list));
         self.session = session.map(str::to_owned);
@@ -100,7 +101,7 @@ impl<'a> Past<'a> {
         let Some(look) = self.snapshots.get(self.next) else { return };
         self.next += 1;
         for change in &look.changed {
-            // A state that could not be kept takes nothing away from the one before, nor does one whose writer was half done.
+            // A content that could not be stored, or was half-written, does not replace the one before.
             let torn = change.torn && self.held.contains_key(change.path.as_str());
             if let Some(object) = change.object.as_ref().filter(|_| !torn) {
                 self.pending.insert(&change.path, Some(object));

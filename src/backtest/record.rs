@@ -49,7 +49,7 @@ pub fn records(
         wanted.is_none_or(|runs| runs.iter().any(of))
     };
     let mut alone: HashMap<String, Vec<Recorded>> = HashMap::new();
-    // What an event of a session is kept with is any of the runs that it was in.
+    // An event of a session may be stored with any run of that session.
     let (all, _) = archive.runs();
     let claims = Claims::new(&all);
     let is_wanted =

@@ -102,7 +102,7 @@ impl Course<'_> {
     fn step(&self, recorded: &Recorded, team: &mut TeamState, guard: &mut Guard) -> (Judgement, bool) {
         let payload = Payload::from_raw(&recorded.payload);
         let event = judged(recorded, &payload);
-        // Without a team, nothing but a rule is asked.
+        // Without a team, only rules are evaluated.
         if team.name.is_none() && !self.rules.are_asked(event.kind) {
             return (Judgement::default(), false);
         }
@@ -124,7 +124,7 @@ impl Course<'_> {
     }
 }
 
-/// What the log knows of an attempt: of a tool call no more than its time.
+/// An attempt as the log has it: of a tool call, only the time is known.
 fn attempt(event: &Judged<'_>) -> Attempt {
     let origin = if event.kind == Kind::PreToolUse { Origin::Unknown } else { Origin::Turn };
     Attempt { origin, at: clock::parse(event.at).map_or(0, |time| time.timestamp_millis()) }

@@ -86,7 +86,7 @@ pub fn gather(
     parts.add(SNAPSHOTS.to_owned(), |out| -> Result<()> {
         for snapshot in &journal.snapshots {
             let mut snapshot = gathering.renamed_in(snapshot);
-            // In a bundle each content is there by itself.
+            // A bundle stores each content as an object.
             snapshot.v = 1;
             json_to(&mut *out, &snapshot)?;
             out.write_all(b"\n")?;

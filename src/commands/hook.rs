@@ -17,7 +17,8 @@ use crate::process::outlast;
 pub struct Args {
     /// The event: subagent-start, subagent-stop, teammate-idle, task-created, task-completed, pre-tool-use,
     /// post-tool-use, session-start, session-end, stop, stop-failure, user-prompt-submit, pre-compact, file-changed;
-    /// for rules also notification and every other event of the client but WorktreeCreate and MessageDisplay. Where the payload names another one, or this one is not known, the payload decides
+    /// for rules, also notification and every other event of Claude Code except WorktreeCreate and MessageDisplay. Where
+    /// the payload names another one, or this one is not known, the payload decides
     #[arg(value_name = "EVENT")]
     pub event: Option<String>,
     /// The call is the plugin's: an event that the settings' own hooks record is left to them

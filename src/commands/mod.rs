@@ -1,4 +1,5 @@
-//! One file a subcommand, named as the user types it; [`place`], `needs`, `output`, `reading` and `unmatched` are what some of them share.
+//! One file a subcommand, named as the user types it. Some of them share [`place`], `needs`, `output`, `reading` and
+//! `unmatched`.
 
 pub mod config;
 pub mod demo;

@@ -1,4 +1,4 @@
-//! What the policy in force needs of the hooks: `install` provides it, and other commands compare it with what is there.
+//! The hooks that the policy in force needs: `install` adds them, and other commands compare them with the installed ones.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,8 @@ use crate::settings::installed::Installed;
 use crate::settings::needs::Needs;
 use crate::settings::tools::Tools;
 
-/// What the policy needs in any session of this user. Where not all rules are known, what is there stays needed.
+/// The hooks that the policy needs in any session of this user. If not all rules can be read, the hooks that are `there`
+/// are kept.
 ///
 /// # Errors
 /// When the embedded table of hooks is not what it should be, which a test rules out.
@@ -21,13 +22,13 @@ pub fn of_policy(context: &Context, there: &[Entry]) -> Result<Needs> {
     if all.is_partial || misnamed_config(&context.env).is_some() {
         context
             .ui
-            .say("note: not every policy file can be used, so no hook is taken away: teamkeep policy check");
+            .say("note: some policy files cannot be used, so no hook is removed; see: teamkeep policy check");
         needs.keep(there);
     }
     Ok(needs)
 }
 
-/// Prints what the rules need beyond what every install has.
+/// Prints which hooks the rules need in addition to those of every install.
 ///
 /// # Errors
 /// As [`of_policy`].
@@ -37,7 +38,9 @@ pub fn tell(context: &Context, needs: &Needs, wanted: &[Entry]) -> Result<()> {
         let Some(tools) = needs.tools(event) else { continue };
         if !wanted.iter().any(|entry| entry.event == event) {
             if builtin.tools(event).is_none() {
-                context.ui.say(&format!("note: the client does not know {event}, which a rule looks at"));
+                context.ui.say(&format!(
+                    "note: this version of Claude Code does not have {event}, which a rule names"
+                ));
             }
             continue;
         }
@@ -45,7 +48,7 @@ pub fn tell(context: &Context, needs: &Needs, wanted: &[Entry]) -> Result<()> {
         let more = tools.beyond(builtin.tools(event).unwrap_or(&none));
         if !more.is_empty() {
             context.ui.say(&format!(
-                "note: the {event} hook also runs for {}: a rule looks there",
+                "note: the {event} hook also runs for {}, which a rule names",
                 more.join(", ")
             ));
         }
@@ -53,7 +56,7 @@ pub fn tell(context: &Context, needs: &Needs, wanted: &[Entry]) -> Result<()> {
     Ok(())
 }
 
-/// The rules among these that the installed hooks cannot ask, each as a warning with the command that helps.
+/// The rules that the installed hooks do not cover, each as a warning with the command that fixes it.
 ///
 /// # Errors
 /// As [`of_policy`].
@@ -64,13 +67,12 @@ pub fn unasked(context: &Context, rules: &[Rule]) -> Result<Vec<Problem>> {
     let installed = Installed::find(&context.env, &context.paths, false)?;
     let none = installed.coverage.is_empty();
     let problem = |unasked: Unasked| {
-        let why = match none {
-            true => "no hooks are installed".to_owned(),
-            false => format!("the installed hooks do not cover {unasked}"),
-        };
         let hint = installed.remedy(&unasked);
         let (path, at) = place(&unasked.place);
-        let message = format!("rule {:?} cannot be asked: {why}", unasked.rule);
+        let message = match none {
+            true => format!("rule {:?} is not evaluated: no hooks are installed", unasked.rule),
+            false => unasked.message(),
+        };
         Problem { code: Code::RuleNotAsked, path, at, message, hint: Some(hint) }
     };
     Ok(installed.coverage.unasked(rules).into_iter().map(problem).collect())

@@ -81,7 +81,7 @@ pub fn show(context: &Context, file: &SettingsFile, after: &[u8]) -> Result<()> 
     let changes = diff::unified(&text(file.bytes()), &text(after));
     let path = file.path.display().to_string();
     let path = crate::ui::escape(&path);
-    // The settings are JSON, and may quote anything.
+    // The settings are JSON and may contain any text.
     reading::print_lines(context, &format!("--- {path}\n+++ {path}\n{changes}"))
 }
 

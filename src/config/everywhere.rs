@@ -1,4 +1,4 @@
-//! The rules that may be asked in some session of this user: the user's own and those of every trusted project.
+//! The rules that can apply in some session of this user: the user's own and those of every trusted project.
 
 use super::layers::{self, Files};
 use super::trust::Trust;
@@ -9,7 +9,7 @@ use super::{Code, Rule};
 pub struct Everywhere {
     /// The user's, then those of the projects; a rule may be there more than once.
     pub rules: Vec<Rule>,
-    /// Whether a file could not be used: there may be rules that are not known now.
+    /// Whether a file could not be used, so that rules may be missing.
     pub is_partial: bool,
 }
 
@@ -22,7 +22,7 @@ pub fn everywhere(files: &Files) -> Everywhere {
     for (file, _) in trust.iter().flat_map(Trust::files) {
         let effective = layers::load(&Files { project: Some(file.to_path_buf()), ..files.clone() });
         all.is_partial |= effective.problems.iter().any(|problem| problem.code == Code::Unreadable);
-        // With those of the user again: the hooks that they need are the same.
+        // This adds the user's rules again. They need the same hooks, so that does no harm.
         all.rules.extend(effective.config.rule);
     }
     all

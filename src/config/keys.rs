@@ -105,18 +105,18 @@ pub const KEYS: &[Key] = &[
         "A segment of the event log is closed, and a new one begun, when a line would make it larger than this. \
          Each day (UTC) begins a new segment, too."),
     key("log.keep", Duration, "\"90d\"", Never,
-        "Segments whose last day is longer ago than this are removed. Events of runs are kept with the runs first; \
-         segments of runs that have not ended stay."),
+        "Segments whose last day is longer ago than this are removed. Before that, events of ended runs are copied into \
+         the runs. Segments with events of running runs are kept."),
     key("log.keep-size", Size, "\"512 MiB\"", Never,
-        "The oldest segments are removed, in the same way, until the rest are no larger than this. Segments of runs that \
-         have not ended do not count."),
+        "The oldest segments are removed in the same way until the rest are no larger than this. Segments with events of \
+         running runs do not count."),
     key("log.lock-patience", Duration, "\"1s\"", Never,
         "How long a call waits for other calls that are writing. After that its line goes to a segment of its own."),
     key("archive.on-failure", Words(&["warn", "block"]), "\"block\"", Never,
         "What happens to a TeamDelete when the team's state could not be archived before it: \"block\" refuses it, \
-         \"warn\" lets it through and says so. Files that a working store cannot keep block it `max-blocks` times."),
+         \"warn\" allows it with a warning. If the store works and only some files cannot be archived, it is blocked `max-blocks` times at most."),
     key("archive.largest-file", Size, "\"32 MiB\"", Never,
-        "A file larger than this is archived before a TeamDelete only; else its size and time are noted instead."),
+        "A file larger than this is archived only before a TeamDelete; at other times only its size and time are recorded."),
     key("archive.longest-look", Duration, "\"1s\"", Never,
         "After so long a call leaves what it has not archived yet to the next one, so that its event is on record before the client loses its patience. Before a TeamDelete it is six times as long."),
     key("hook.watch", Switch, "true", Never,

@@ -201,7 +201,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Whether it looks at an event.
+    /// Whether it applies to an event.
     pub fn looks_at(&self, kind: Kind) -> bool {
         match self.events.is_empty() {
             true => kind.is_judged(),

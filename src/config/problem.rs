@@ -65,14 +65,14 @@ codes! {
     MissingReason "missing-reason" Error "A rule blocks and gives the model no reason.",
     DuplicateRule "duplicate-rule" Error "Two rules of one file have the same name.",
     NeverMatches "never-matches" Warning "The rule can never match: it names tools, and none of its events has one.",
-    OnlyWarns "only-warns" Warning "The rule blocks, and names an event at which nothing can be blocked: it warns there.",
+    OnlyWarns "only-warns" Warning "The rule blocks and names an event that cannot be blocked: there it only warns.",
     UselessKey "useless-key" Warning "The key does nothing here: `lasting` at a rule that blocks no tool.",
     NotInProject "not-in-project" Warning "The key cannot be set by a project's file; it is left out.",
     WouldLoosen "would-loosen" Warning "A project's file would loosen what the user's file or the default says; it is left out.",
     RuleNameTaken "rule-name-taken" Warning "A project's rule has the name of one of the user's rules; it is left out.",
     Untrusted "untrusted" Warning "A project's checks and rules do not run before `teamkeep policy trust`, nor after the file changed.",
     TrustGone "trust-gone" Warning "A project's file that was trusted is no longer there, or has no checks and rules any more.",
-    RuleNotAsked "rule-not-asked" Warning "The rule cannot be asked: no installed hook covers an event or a tool that it looks at. `teamkeep install` adds what is missing.",
+    RuleNotAsked "rule-not-asked" Warning "The rule is not evaluated for an event or tool that it names, because no installed hook covers it. `teamkeep install` adds the hook.",
     BadTrust "bad-trust" Warning "What was trusted cannot be read; so nothing is.",
 }
 

@@ -44,14 +44,14 @@ codes! {
     Versions "versions" "The hooks, the search path and this program are one version.",
     PolicyFiles "policy-files" "The configuration and policy files in force make sense.",
     PolicyTrust "policy-trust" "The project's checks and rules are trusted, as they are now.",
-    RulesAsked "rules-asked" "The installed hooks cover the events and tools of every rule in force, so that each is asked.",
+    RulesAsked "rules-asked" "The installed hooks cover the events and tools of every rule in force.",
     StorePrivate "store-private" "The record is the user's own, and nobody else can read it.",
-    StoreWritable "store-writable" "The record can be written, or made.",
+    StoreWritable "store-writable" "The record can be written, or made; no file is in the place of one of its directories.",
     StoreRoom "store-room" "There is room on the disk of the record.",
     LastEvent "last-event" "When the last event was recorded, and that the client was not used since without one.",
     NewestRun "newest-run" "The newest run on record is whole, as `teamkeep verify` sees it.",
     OwnFailures "own-failures" "Hook calls had nothing to complain of in the last 24 hours.",
-    TaskLists "task-lists" "Every task that a running team works on is in a task list that the hooks know; where it is not, no gate sees the work there.",
+    TaskLists "task-lists" "Every task of a running team is in a task list that the hooks know. The gates cannot see tasks in other lists.",
     StaleTeams "stale-teams" "No team directory is left of a client that is gone. It is told, and never deleted.",
 }
 

@@ -7,7 +7,7 @@ use crate::archive::Archive;
 use crate::event::SafeName;
 use crate::settings::command::operand;
 
-/// Looks for them among the teams that have not ended.
+/// Checks the teams that have not ended.
 pub fn check(facts: &Facts<'_>) -> Finding {
     let config = &facts.policy.config;
     let archive = Archive::new(facts.paths.archive(), config.archive.largest_file, config.log.lock_patience);
@@ -17,13 +17,17 @@ pub fn check(facts: &Facts<'_>) -> Finding {
         Some((subject.team().map(SafeName::to_string)?, task))
     });
     let Some((team, task)) = unknown else {
-        return Finding::ok(Code::TaskLists, "the tasks of every running team are in a known task list");
+        return Finding::ok(
+            Code::TaskLists,
+            "every task of the running teams is in a task list that the hooks know",
+        );
     };
     let what = format!(
-        "team {}: task {} is in no task list that the hooks name, so no gate sees the work there",
+        "team {}: task {} is not in any task list that the hooks know, so the gates cannot see it",
         operand(&team),
         operand(&task)
     );
-    let mend = "put CLAUDE_CODE_TASK_LIST_ID into \"env\" in ~/.claude/settings.json, or unset it, and start Claude Code again";
+    let mend = "set CLAUDE_CODE_TASK_LIST_ID under \"env\" in ~/.claude/settings.json, or unset it everywhere; then restart \
+                Claude Code";
     Finding::warn(Code::TaskLists, what).mend(mend)
 }

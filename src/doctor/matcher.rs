@@ -45,7 +45,7 @@ pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
 
 /// What is wrong with the matchers of an event, if anything is.
 fn of(event: &str, matchers: &[&str]) -> Option<Finding> {
-    // A hook that is there for a rule is looked at with the rules.
+    // `rules-asked` checks the hooks that only rules need.
     let is_for_rule = Kind::named(event).is_for_rules();
     if is_for_rule
         || UNMATCHED.contains(&event)

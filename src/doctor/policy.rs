@@ -9,7 +9,7 @@ use crate::settings::command::quoted;
 use crate::settings::coverage::{Coverage, Unasked};
 use crate::settings::installed::{again, remedy};
 
-/// So many rules are named.
+/// How many rules are listed.
 const MAX_RULES: usize = 8;
 
 /// Looks whether they make sense.
@@ -47,7 +47,7 @@ pub fn files(facts: &Facts<'_>, misnamed: Option<&Problem>) -> Finding {
     }
 }
 
-/// Looks whether the installed hooks ask every rule.
+/// Checks that the installed hooks cover every rule.
 ///
 /// # Errors
 /// As the embedded table of hooks fails, which a test rules out.
@@ -59,15 +59,18 @@ pub fn asked(facts: &Facts<'_>) -> Result<Vec<Finding>> {
         return Ok(vec![Finding::ok(code, "there are no rules")]);
     }
     if coverage.is_empty() {
-        return Ok(vec![Finding::unknown(code, "there are no hooks that could ask the rules")]);
+        return Ok(vec![Finding::unknown(code, "no hooks are installed, so no rule is evaluated")]);
     }
     let of = |unasked: Unasked| {
-        let what = format!("rule {:?} cannot be asked: the hooks do not cover {unasked}", unasked.rule);
-        Finding::bad(code, what).mend(remedy(&again(facts.env, &facts.layers), facts.version(), &unasked))
+        Finding::bad(code, unasked.message()).mend(remedy(
+            &again(facts.env, &facts.layers),
+            facts.version(),
+            &unasked,
+        ))
     };
     let found: Vec<Finding> = coverage.unasked(rules).into_iter().take(MAX_RULES).map(of).collect();
     Ok(match found.is_empty() {
-        true => vec![Finding::ok(code, format!("the hooks ask {}", count(rules.len(), "rule")))],
+        true => vec![Finding::ok(code, format!("the hooks cover {}", count(rules.len(), "rule")))],
         false => found,
     })
 }

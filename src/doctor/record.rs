@@ -65,7 +65,7 @@ fn when(time: Time, now: Time) -> String {
     format!("{} UTC ({age})", time.format("%Y-%m-%d %H:%M:%S"))
 }
 
-/// Looks whether the newest run is whole. A store that cannot be read is a finding: the other checks are still made.
+/// Checks that the newest run is complete. If the store cannot be read, that is a finding, and the other checks still run.
 pub fn newest_run(facts: &Facts<'_>) -> Finding {
     let mend = || format!("{} verify", facts.call);
     inspect(facts).unwrap_or_else(|error| Finding::bad(Code::NewestRun, error.to_string()).mend(mend()))

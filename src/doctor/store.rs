@@ -139,11 +139,11 @@ pub fn writable(facts: &Facts<'_>) -> Finding {
     }
 }
 
-/// What is in the place of one of the store's directories and is not a directory.
+/// A directory of the store that is not a directory.
 fn misplaced(store: &Path) -> Option<PathBuf> {
     let dirs = PARTS.iter().filter(|part| !part.contains('.')).map(|part| store.join(part));
-    // A link to a directory is the user's choice, but that of the policy: nobody else is to count its blocks. A link that
-    // leads nowhere is not a directory.
+    // A link to a directory is the user's choice, except for the policy: its counts must be in this store. A dangling link
+    // is not a directory.
     let linked = |dir: &Path| dir.is_symlink() && dir.ends_with("policy");
     dirs.into_iter().find(|dir| dir.symlink_metadata().is_ok() && (!dir.is_dir() || linked(dir)))
 }

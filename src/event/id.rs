@@ -30,7 +30,7 @@ impl Id {
         Id(text.collect())
     }
 
-    /// An id that was made before.
+    /// Parses the text of an id.
     pub fn known(text: &str) -> Option<Id> {
         let is_one = text.len() == 26 && text.bytes().all(|byte| ALPHABET.contains(&byte));
         is_one.then(|| Id(text.to_owned()))

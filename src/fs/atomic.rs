@@ -19,7 +19,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> 
     draft.place(path, durable)
 }
 
-/// A file that is written piece by piece, and gets its name when it is complete. It is removed if it never is.
+/// A file that is written piece by piece and gets its name when it is complete. Until then, dropping it removes it.
 pub struct Draft {
     file: File,
     temporary: PathBuf,
@@ -30,7 +30,7 @@ impl Draft {
     /// Creates it in the same directory as `path`.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When the file cannot be created.
     pub fn beside(path: &Path) -> io::Result<Draft> {
         let (temporary, file) = create_beside(path)?;
         Ok(Draft { file, temporary, is_placed: false })

@@ -19,7 +19,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Writes the present as the file's time, so that others see when it was last taken.
+    /// Sets the file's modification time to now, so that others see when the lock was last taken.
     ///
     /// # Errors
     /// When the file system refuses.

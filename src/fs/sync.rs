@@ -29,10 +29,10 @@ pub fn sync_dir(path: &Path) -> io::Result<()> {
     sync_file(path)
 }
 
-/// Whether [`sync_all`] is there on this system.
+/// Whether this system has [`sync_all`].
 pub const CAN_SYNC_ALL: bool = cfg!(target_os = "linux");
 
-/// Brings the whole file system of a directory to the disk: for thousands of files much faster than one by one.
+/// Syncs the whole file system of a directory: for thousands of files, this is much faster than one by one.
 ///
 /// # Errors
 /// When the directory cannot be opened, the disk refuses, or the system has no such call.
@@ -42,7 +42,7 @@ pub fn sync_all(dir: &Path) -> io::Result<()> {
     rustix::fs::syncfs(&file).map_err(|error| named(error.into(), "sync the file system of", dir))
 }
 
-/// Elsewhere than on Linux there is no such call.
+/// Only Linux has such a call.
 ///
 /// # Errors
 /// Always.

@@ -27,7 +27,7 @@ use crate::policy::{
 /// The notebook of calls that name no session.
 const NAMELESS: &str = "no-session";
 
-/// How long a team's files are read for a judgement. Claude Code waits ten seconds for a hook before a tool.
+/// How long a team's files are read for one hook call. Claude Code waits ten seconds for a hook before a tool.
 const READING: Duration = Duration::from_secs(3);
 
 /// An event on its way before the gates.
@@ -55,11 +55,11 @@ pub struct Call<'a> {
     pub team: Option<&'a str>,
     /// What was last kept of the team.
     pub index: Option<&'a Index>,
-    /// How many of its files there was no time to keep.
+    /// How many of its files were not archived in time.
     pub left: usize,
-    /// What was settled when the same tool call was announced before, if it was.
+    /// The verdicts on the same tool call, if an earlier hook call announced it.
     pub settled: Option<&'a [Verdict]>,
-    /// The session's transcript, where the payload names one that is the client's.
+    /// The session's transcript, if the payload names one in Claude Code's directory.
     pub transcript: Option<&'a Path>,
     /// The client's directory, where what is kept of its files is not what they say.
     pub client: Option<&'a Path>,
@@ -68,15 +68,15 @@ pub struct Call<'a> {
 impl Call<'_> {
     /// Judges the event and keeps what is to be remembered of it. A notebook that cannot be opened or written is a
     /// failure of the policy, and takes nothing of what was found away: the event is judged by what can be read of it.
-    /// What blocks and can never be counted goes on, unless `on-error` says otherwise; what blocks while others count stays
-    /// blocked.
+    /// A block that cannot be counted becomes a warning, unless `on-error` says otherwise; one that is not counted because
+    /// other calls hold the lock stays a block.
     pub fn judge(&self) -> Judgement {
         let own = self.run.or(self.event.session).and_then(SafeName::new);
         // Some name must be there to count under.
         let Some(key) = own.or_else(|| SafeName::new(NAMELESS)) else { return Judgement::default() };
         let desk = Desk::new(self.dir.to_owned(), self.patience);
         let mut failed = None;
-        // Before the notebook is opened: others wait for that.
+        // Before the notebook is opened, because other calls wait for its lock.
         let index = self.index.filter(|_| asks_the_team(&self.event));
         let until = Instant::now().checked_add(READING);
         let mut team = self.team(index, until);
@@ -96,7 +96,7 @@ impl Call<'_> {
         }
         let unread = team.unread + index.map_or(0, |_| self.left);
         if unread > 0 {
-            let why = format!("there was no time to read {unread} of the team's files");
+            let why = format!("{unread} of the team's files could not be read in time");
             failed.get_or_insert(why);
         }
         let settled = self.take_settled(&mut findings);
@@ -106,7 +106,7 @@ impl Call<'_> {
         findings.sort_by_key(|finding| Reverse(finding.decision));
         let mut attempt = Attempt { origin: Origin::Turn, at: self.now.timestamp_millis() };
         if let Some(id) = self.tool_call(&findings, &team.ledger) {
-            // Others do not wait while this call waits for the transcript.
+            // Release the lock while this call waits for the transcript.
             drop(open);
             attempt.origin = self.origin(id.as_deref());
             (open, notebook) = self.open(&desk, &key);
@@ -137,13 +137,13 @@ impl Call<'_> {
         Judgement { failed, found, ..judgement }
     }
 
-    /// The team, without a ledger, as far as there is time to read it.
+    /// The state of the team, without a ledger, as far as it can be read in time.
     fn team(&self, index: Option<&Index>, until: Option<Instant>) -> TeamState {
         let reading = Reading { archive: self.archive, client: self.client, until };
         reading.team((self.team, self.event.session), index)
     }
 
-    /// Opens the run's notebook, or reads it where it cannot be opened.
+    /// Opens the run's notebook, or only reads it if it cannot be opened.
     fn open(&self, desk: &Desk, key: &SafeName) -> (io::Result<Open>, Notebook) {
         let mut open = desk.open(key);
         let mut notebook = match &mut open {
@@ -154,13 +154,13 @@ impl Call<'_> {
         (open, notebook)
     }
 
-    /// Takes out what was settled when the call was announced before: it is answered as it was then.
+    /// Removes the findings that already have a verdict from the earlier announcement, and returns these verdicts.
     fn take_settled(&self, findings: &mut Vec<Finding>) -> Vec<Verdict> {
         let mut verdicts = Vec::new();
         findings.retain(|finding| {
             let settled = self.settled.into_iter().flatten().find(|verdict| finding.is_of(verdict));
             verdicts.extend(settled.map(|settled| {
-                // A block that could not be counted was told as a warning.
+                // The earlier call turned a block that could not be counted into a warning.
                 let finding = match settled.decision {
                     Decision::Warn => uncounted(finding.clone()),
                     _ => finding.clone(),
@@ -172,14 +172,14 @@ impl Call<'_> {
         verdicts
     }
 
-    /// The tool call that these findings block, if there is one and blocks of it are counted: its id, where the payload or
-    /// the ledger has one.
+    /// The tool call that these findings block, if the loop guard counts such blocks: its id, if the payload or the ledger
+    /// has one.
     fn tool_call(&self, findings: &[Finding], ledger: &Ledger) -> Option<Option<String>> {
         let counts = |finding: &&Finding| finding.decision == Decision::Block && !finding.lasting;
         findings.iter().find(counts)?;
         match self.event.kind {
             Kind::PreToolUse => Some(self.event.payload.tool_use_id().map(str::to_owned)),
-            // At the end of a turn no tool completes the task.
+            // At the end of a turn, no tool call completes the task.
             Kind::TaskCompleted => {
                 let task = self.event.payload.text("task_id")?;
                 let completing = ledger.completing.iter().find(|(_, completing)| *completing == task)?;
@@ -189,8 +189,8 @@ impl Call<'_> {
         }
     }
 
-    /// The message of the model that a tool call is in. A call that names no transcript, or one that is not there, is
-    /// looked for in the one that the run has for its session: who makes calls by hand leaves it out.
+    /// The message of the model that a tool call is in. If the payload names no transcript, or a missing one, the transcript
+    /// that the run has for the session is read: a call by hand may leave the path out.
     fn origin(&self, id: Option<&str>) -> Origin {
         let payload = self.event.payload;
         let call = ToolCall { id, agent: payload.agent_id(), size: payload.raw.get().len() };
@@ -215,7 +215,7 @@ impl Call<'_> {
             return Ok(None);
         }
         let (open, notebook) = self.open(desk, key);
-        // A busy notebook can be read.
+        // A busy notebook can still be read.
         open.map(drop).or_else(|error| if is_busy(&error) { Ok(()) } else { Err(error) })?;
         let team = TeamState { ledger: notebook.ledger, ..self.team(self.index, None) };
         let due = completion_check::due(self.policy, &Facts { event: self.event, team: &team });
@@ -293,7 +293,7 @@ impl Call<'_> {
     }
 }
 
-/// Whether a notebook could not be opened as other calls are at work on it.
+/// Whether a notebook could not be opened because other calls hold its lock.
 fn is_busy(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
 }

@@ -14,7 +14,7 @@ use crate::policy::{Guard, Ledger};
 /// A notebook larger than this is none of ours.
 const LARGEST: u64 = 8 << 20;
 
-/// A lock that nobody has taken for so long is not busy: whoever has it does not give it back.
+/// A lock that was last taken longer ago than this is not busy but stuck: its holder does not release it.
 const STUCK: Duration = Duration::from_secs(30);
 
 /// Where notebooks lie. Opening it touches nothing.
@@ -62,12 +62,11 @@ impl Desk {
     /// Opens a run's notebook, for this call alone: counts stay right under concurrent hooks.
     ///
     /// # Errors
-    /// `WouldBlock` when other hook calls are at work on the notebook, so that there was no turn for this one: its block
-    /// stays a block, although it is not counted. This cannot end in a live-lock: each call that takes the lock writes the
-    /// time of that at the lock, and holds it no longer than it takes to judge, so that this error needs others that
-    /// keep coming; when they end, the next attempt is counted. A lock that one process keeps, because it hangs or means
-    /// to, is not busy after [`STUCK`], but a failure like the others: the disk refuses, something else is in the place
-    /// of the directory or the notebook, or the lock is kept for too long.
+    /// `WouldBlock` when other hook calls hold the lock for too long: the block of this call stays a block, although it is
+    /// not counted. This cannot end in a live-lock: each call that takes the lock sets the modification time of the lock
+    /// file and holds the lock only while it judges, so this error needs new calls all the time. When they end, the next
+    /// attempt is counted. A lock that one process keeps for longer than [`STUCK`] is not busy but a failure like the
+    /// others: reading or writing fails, or the directory or the notebook is something else.
     pub fn open(&self, run: &SafeName) -> io::Result<Open> {
         check(&self.dir)?;
         let place = self.dir.join(format!(".{run}.lock"));
@@ -75,7 +74,7 @@ impl Desk {
             let kind = if is_busy(&place) { io::ErrorKind::WouldBlock } else { io::ErrorKind::TimedOut };
             return Err(io::Error::new(kind, "the policy's lock is kept by another process"));
         };
-        // Only a lock that cannot be busy any more suffers where this fails.
+        // If this fails, the lock merely does not count as busy.
         let _ = lock.touch();
         let path = path(&self.dir, run);
         let notebook = read(&path)?;
@@ -111,8 +110,8 @@ impl Open {
     }
 }
 
-/// Shows that the gatekeeper's directory is one, or not there yet. What a link leads to is somebody else's: counts and
-/// pauses there are not this store's.
+/// Checks that the gatekeeper's directory is a directory or does not exist yet. A link is refused: the counts and pauses
+/// behind it are not this store's.
 ///
 /// # Errors
 /// When something else is in its place.
@@ -130,7 +129,7 @@ pub fn check(dir: &Path) -> io::Result<()> {
 /// Whether a call took this lock a moment ago.
 fn is_busy(lock: &Path) -> bool {
     let Ok(taken) = lock.symlink_metadata().and_then(|metadata| metadata.modified()) else { return false };
-    // A clock that was set back is no reason to wait for the time it had.
+    // The time may be in the future, if the clock was set back.
     let age = taken.elapsed().unwrap_or_else(|error| error.duration());
     age < STUCK
 }

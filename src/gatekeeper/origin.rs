@@ -10,30 +10,30 @@ use crate::event::SafeName;
 use crate::fs;
 use crate::policy::Origin;
 
-/// How long a call is waited for: Claude Code writes a message within 0.11 s, seen at a load of 12 on 2 cores.
+/// How long to wait for a call in the transcript. Claude Code writes it within 0.11 s, seen at a load of 12 on 2 cores.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// How long before the transcript is read again.
+/// The pause before the transcript is read again.
 const PAUSE: Duration = Duration::from_millis(15);
-/// How much of the end of a transcript is read, besides room for the call itself.
+/// Bytes that are read from the end of a transcript, in addition to the size of the call.
 const TAIL: u64 = 256 << 10;
-/// No more than this, however large the call is.
+/// The most bytes that are read from the end of a transcript.
 const LARGEST_TAIL: u64 = 32 << 20;
 /// How many agents' transcripts are read where the call names no agent (before 2.1.69).
 const MAX_AGENTS: usize = 8;
 
-/// A tool call that is looked for.
+/// A tool call to find in a transcript.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolCall<'a> {
     /// The id of the tool use.
     pub id: Option<&'a str>,
-    /// The agent, where the client names one.
+    /// The agent, if the payload names one.
     pub agent: Option<&'a str>,
     /// The size of the payload.
     pub size: usize,
 }
 
-/// Finds the message that a call is in. `transcript` is the session's; those of its agents are beside it. Not to be
-/// called with a lock: it waits for the client to write.
+/// Finds the message that a call is in. `transcript` is the session's; those of its agents are beside it. Do not hold a lock
+/// during this call: it waits for Claude Code to write.
 pub fn origin(transcript: &Path, call: &ToolCall<'_>) -> Origin {
     let start = Instant::now();
     loop {
@@ -56,10 +56,10 @@ pub fn origin(transcript: &Path, call: &ToolCall<'_>) -> Origin {
     }
 }
 
-/// What a record with a tool call holds.
+/// The bytes that every record of a tool call contains.
 const TOOL_USE: &[u8] = b"\"tool_use\"";
 
-/// The files that can show the call, the likeliest first.
+/// The files that may contain the call, the likeliest first.
 fn transcripts(main: &Path, agent: Option<&str>) -> Vec<PathBuf> {
     let agents = main.with_extension("").join("subagents");
     if let Some(agent) = agent {
@@ -78,7 +78,7 @@ fn transcripts(main: &Path, agent: Option<&str>) -> Vec<PathBuf> {
 /// The end of a transcript.
 fn tail(path: &Path, size: usize) -> std::io::Result<Vec<u8>> {
     let mut file = fs::open_regular(path)?;
-    // In the transcript the call may be escaped once more.
+    // The transcript may have the call with another level of escapes.
     let most = TAIL.saturating_add((size as u64).saturating_mul(2)).min(LARGEST_TAIL);
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
@@ -100,7 +100,7 @@ fn message_of(tail: &[u8], id: &str) -> Option<String> {
     })
 }
 
-/// A record of the client's, as far as it matters. Another kind of content is no tool call.
+/// The parts of a transcript record that are needed here. Only a list of blocks can contain a tool call.
 #[derive(Deserialize)]
 struct Record {
     #[serde(rename = "type")]

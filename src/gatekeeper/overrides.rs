@@ -46,9 +46,9 @@ pub struct Overrides {
 /// Overrides that no command wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// What is in the file.
+    /// The content of the file.
     pub overrides: Overrides,
-    /// What the file is known by, once it is on record.
+    /// The hash of the file, stored once the overrides are recorded.
     mark: String,
 }
 
@@ -132,7 +132,7 @@ impl OverrideFile {
         Ok(result)
     }
 
-    /// What is in force and is not in the log: somebody else than the commands wrote the file. Each content is found once.
+    /// Overrides that are in force and not in the log, because no command wrote the file. Each content is found once.
     pub fn found(&self, now: Time) -> Option<Found> {
         let mut overrides = self.look().ok()?;
         overrides.pauses.retain(|pause| pause.is_in_force(now));
@@ -143,7 +143,7 @@ impl OverrideFile {
         Some(Found { overrides, mark: mark(&bytes) })
     }
 
-    /// Remembers that what was found is in the log.
+    /// Remembers that the overrides that were found are in the log.
     ///
     /// # Errors
     /// When the disk refuses.
@@ -151,7 +151,7 @@ impl OverrideFile {
         fs::write_atomic(&self.known(), found.mark.as_bytes(), false)
     }
 
-    /// Whether the file is as a command left it, or on record as it was found; one that is not there is.
+    /// Whether the file is as a command wrote it, or was recorded when it was found. True for a missing file.
     fn is_known(&self) -> bool {
         match fs::read_regular(&self.path, LARGEST) {
             Ok((bytes, _)) => fs::read_regular(&self.known(), 1 << 10)
@@ -160,7 +160,7 @@ impl OverrideFile {
         }
     }
 
-    /// The file that says what the other is known by.
+    /// The file with the hash of the last known content.
     fn known(&self) -> PathBuf {
         self.path.with_file_name(".overrides.known")
     }
@@ -171,8 +171,8 @@ fn mark(bytes: &[u8]) -> String {
 }
 
 impl Overrides {
-    /// The word by which a teammate's next shutdown is let through: its name, else one that folds to the same and is no
-    /// other member's.
+    /// The name under which a teammate's next shutdown is allowed: its own, else one that folds to the same and does not
+    /// belong to another member.
     pub fn shutdown_of(&self, name: &str, members: &[String]) -> Option<&str> {
         let words = || self.shutdowns.iter().map(String::as_str);
         words().find(|word| *word == name).or_else(|| {

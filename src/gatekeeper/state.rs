@@ -11,7 +11,7 @@ use crate::json;
 use crate::policy::{Ledger, TeamState};
 use crate::team::{Lists, Task, TeamConfig};
 
-/// A list with more files than this is read by several threads.
+/// If there are more files than this, several threads read them.
 const MANY: usize = 1_000;
 /// How many threads read then.
 const THREADS: usize = 4;
@@ -21,10 +21,10 @@ const THREADS: usize = 4;
 pub struct Reading<'a> {
     /// Where states are kept.
     pub archive: &'a Archive,
-    /// The client's directory, where what is kept of its files is not what they say: a gate looks at subjects and marks,
-    /// where only sizes and hashes of them are kept.
+    /// Claude Code's directory, if the store has no texts (metadata-only mode): the gates need subjects and marks, and the
+    /// store has only their sizes and hashes.
     pub client: Option<&'a Path>,
-    /// When there is no more time to read. What is not read by then is counted ([`TeamState::unread`]).
+    /// The deadline for reading. Files that are not read by then are counted ([`TeamState::unread`]).
     pub until: Option<Instant>,
 }
 
@@ -85,14 +85,14 @@ impl Reading<'_> {
         let largest = self.archive.largest;
         let there = self.client.and_then(|client| fs::read_regular(&client.join(path), largest).ok());
         let there = there.map(|(bytes, _)| bytes).filter(|bytes| json::lenient(bytes).is_some());
-        // Before a TeamDelete larger files are archived as well; no call has the time to read them.
+        // Before a TeamDelete, larger files are archived as well; a hook call does not have the time to read them.
         let is_short = seen.stamp.0 <= largest;
         let kept = || if is_short { self.archive.content(run, seen) } else { None };
         Ok(there.or_else(kept).map(|bytes| file.says(&bytes)))
     }
 }
 
-/// There was no time to read a file.
+/// The deadline had passed before a file was read.
 #[derive(Debug)]
 struct Late;
 
@@ -169,7 +169,7 @@ impl Piece {
     }
 }
 
-/// What a task is called by: its number, with the list where it is in another one than that of whoever asks.
+/// The id of a task: its number, with the list in front if that is not the list of the session.
 fn key(list: &str, id: &str) -> String {
     if list.is_empty() { id.to_owned() } else { format!("{list}/{id}") }
 }

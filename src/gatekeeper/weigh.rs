@@ -14,7 +14,7 @@ pub struct Judgement {
     /// What kept the gatekeeper from its work, if anything did: `on-error` says what that means.
     #[serde(skip)]
     pub failed: Option<String>,
-    /// Overrides that were looked at and are not in the log.
+    /// Overrides that were used and are not in the log.
     #[serde(skip)]
     pub found: Option<Found>,
 }

@@ -88,7 +88,7 @@ fn by_words(evidence: &Evidence<'_>, team: Option<&Index>) -> Option<Actor> {
     // Only the one who was asked can answer: `shutdown-<ms>@<name>`.
     let message = Message::of(payload.tool_input(), payload.tool_response())?;
     let answers = matches!(message.kind, MessageKind::ShutdownResponse { .. });
-    // The model writes it, in whatever spelling.
+    // The model may write the name in any spelling.
     let member = |name| named(team.and_then(|team| team.member(name)).unwrap_or(name));
     answers.then(|| message.asked().map(member)).flatten()
 }

@@ -1,4 +1,4 @@
-//! Which agent ids a session's calls came with, and whose they are.
+//! The agent ids in a session's hook calls, and the members they belong to.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// How many ids of one member are kept. Before 2.1.178 each turn has a new id, and none comes back once the next turn
-/// has begun; calls that ran at the same time may arrive late.
+/// How many ids of one member are kept. Before 2.1.178 each turn has a new id, and an old id is not used again once the
+/// next turn has begun; concurrent calls may arrive late.
 const MOST_OF_ONE: usize = 4;
 
 /// How many ids are kept in all.
@@ -16,7 +16,7 @@ const MOST: usize = 4_096;
 /// The longest id or name that is kept, in bytes.
 const LONGEST: usize = 256;
 
-/// Members' names by agent id, the ids that were noted first in front. In JSON it is an object in this order.
+/// Members' names by agent id, the oldest ids first. In JSON it is an object in this order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Agents(Vec<(String, String)>);
 
@@ -26,7 +26,7 @@ impl Agents {
         self.0.iter().find(|(known, _)| known == id).map(|(_, name)| name.as_str())
     }
 
-    /// Notes whose an id is. A known id keeps its place; the oldest ids of a member make room for its new ones.
+    /// Notes the member of an id. A known id keeps its place; new ids of a member replace its oldest ones.
     pub fn note(&mut self, id: &str, name: &str) {
         if id.len() > LONGEST || name.len() > LONGEST {
             return;

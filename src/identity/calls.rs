@@ -1,9 +1,9 @@
-//! Tool calls that the client may announce twice.
+//! Tool calls that Claude Code may announce twice.
 //!
 //! For SendMessage and Agent, 2.1.330 calls a PreToolUse hook of managed settings twice, one after the other and with the
-//! same `tool_use_id`: with the input that the model wrote, then with the one that it made of it, which has further keys
-//! (`recipient`, `type`, `content`) or lacks some (`run_in_background`). Nothing in either call says that there are two. A
-//! block in the first call ends the matter; else only the answer to the second reaches the model and the user.
+//! same `tool_use_id`: first with the input that the model wrote, then with the input that Claude Code made of it, which
+//! has more keys (`recipient`, `type`, `content`) or fewer (`run_in_background`). Nothing in either call shows that there
+//! are two. If the first call blocks, there is no second; otherwise only the second response reaches the model and the user.
 
 use std::collections::BTreeMap;
 
@@ -26,22 +26,22 @@ pub struct Announced(Vec<Announcement>);
 pub struct Announcement {
     /// The `tool_use_id`.
     pub call: String,
-    /// The event that has it in the log.
+    /// The id of its event in the log.
     pub event: String,
     /// The tool.
     pub tool: String,
-    /// Marks of the input's values, by key.
+    /// Hashes of the input's values, by key.
     pub input: BTreeMap<String, String>,
-    /// What the policy said of it: each verdict, without the words.
+    /// The policy's verdicts on it, without their reasons.
     pub verdicts: Vec<Value>,
 }
 
 impl Announcement {
-    /// What is to be remembered of an event, if its tool may be announced again.
+    /// Creates the announcement of an event, if its tool call may be announced again.
     pub fn of(payload: &Payload, kind: Kind, event: &str) -> Option<Announcement> {
         let (tool, input) = (payload.tool()?, payload.tool_input().as_object()?);
         let again = match tool {
-            // The second input has it, and so has the only one of 2.1.47 and of hooks of other settings.
+            // The second input has this key, and so has the only input of 2.1.47 and of hooks in other settings files.
             "SendMessage" => !input.contains_key("recipient"),
             "Agent" | "Task" => true,
             _ => false,
@@ -58,7 +58,7 @@ impl Announcement {
         })
     }
 
-    /// Whether an event is this one again: what both inputs have is the same.
+    /// Whether an event repeats this one: the keys that both inputs have are equal.
     fn is_again(&self, payload: &Payload) -> bool {
         let same = |input: BTreeMap<String, String>| {
             let mut shared =
@@ -93,7 +93,7 @@ impl Announced {
         self.0.drain(..surplus);
     }
 
-    /// Takes over what another call remembered.
+    /// Adds the announcements that another hook call stored.
     pub fn merge(&mut self, other: &Announced) {
         for announcement in other.0.iter().filter(|one| !self.0.contains(one)).cloned().collect::<Vec<_>>() {
             self.note(announcement);

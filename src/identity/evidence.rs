@@ -91,7 +91,7 @@ impl Evidence<'_> {
     }
 }
 
-/// The transcript that a payload names, if it is where the client keeps transcripts.
+/// The transcript that a payload names, if it is in Claude Code's directory of transcripts.
 pub fn transcript<'a>(payload: &'a Payload, client: &Path) -> Option<&'a Path> {
     let path = payload.transcript()?;
     let below = path.strip_prefix(client.join("projects")).ok()?;

@@ -37,15 +37,15 @@ pub struct Memory {
     /// The hash of the project's file when the user was last told that it changed since it was trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,
-    /// The last refusals of a TeamDelete for files that could not be archived.
+    /// How often TeamDelete was last blocked because of files that could not be archived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
-    /// The last tool calls that the client may announce again.
+    /// The last tool calls that Claude Code may announce again.
     #[serde(skip_serializing_if = "Announced::is_empty")]
     pub announced: Announced,
 }
 
-/// How often a TeamDelete was refused with as many files not archived.
+/// How often a TeamDelete was blocked with this many files not archived.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Refused {
@@ -88,7 +88,7 @@ impl Memory {
         };
         let mut merged = Memory::load(dir, session);
         merged.v = 1;
-        // Only what this call learned: other ids may have been forgotten meanwhile.
+        // Only the ids that this call added: others may have been dropped meanwhile.
         for (id, name) in self.agents.iter().filter(|(id, name)| before.agents.get(id) != Some(name)) {
             merged.agents.note(id, name);
         }

@@ -1,5 +1,5 @@
-//! Which runs and sessions the lines of a closed segment belong to: kept beside it, because a segment is read only once
-//! for that. It can be made again.
+//! A cache of which runs and sessions the lines of a closed segment belong to, stored beside the segment, so that the
+//! segment is read only once for that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,26 +10,26 @@ use super::{Lines, Name, Position, Segment, parse};
 use crate::clock::{self, Time};
 use crate::fs;
 
-/// Version of what is looked for.
+/// Version of the cache.
 const VERSION: u8 = 1;
 const SUFFIX: &str = ".contents";
 /// No file of contents is larger.
 const LARGEST: u64 = 1 << 24;
-/// Reading a smaller segment again costs less than a file beside it.
+/// A smaller segment is not cached: reading it again costs less.
 const SMALL: u64 = 64 << 10;
 
-/// What a closed segment holds.
+/// The runs and sessions in a closed segment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contents {
-    /// Version of what was looked for.
+    /// Version of the cache.
     pub v: u8,
-    /// The segment's size in bytes. One of another size was not closed, or is another.
+    /// The segment's size in bytes. If the size differs, the cache is out of date.
     pub size: u64,
     /// The runs that its lines belong to.
     pub runs: BTreeSet<String>,
-    /// The sessions of lines that belong to no run by themselves, and how many bytes each has here.
+    /// The sessions of lines that name no run, and how many bytes each has here.
     pub sessions: BTreeMap<String, u64>,
-    /// When the last line was that belongs to no run, RFC 3339.
+    /// The time of the last line that names no run, RFC 3339.
     pub loose: Option<String>,
     /// Whether a line of it cannot be read.
     pub unreadable: bool,
@@ -41,19 +41,19 @@ fn beside(dir: &Path, segment: &Name) -> PathBuf {
 }
 
 impl Contents {
-    /// What this segment holds: as it was kept, else as it is read. `done` is told of bytes as they are read.
+    /// The contents of this segment, from the cache or by reading it. `done` is called with the number of bytes read.
     pub fn of(dir: &Path, segment: &Segment, done: &mut dyn FnMut(u64)) -> Contents {
         Contents::kept(dir, segment).unwrap_or_else(|| Contents::read(dir, segment, done))
     }
 
-    /// What was kept of it.
+    /// The cached contents, if they are up to date.
     pub fn kept(dir: &Path, segment: &Segment) -> Option<Contents> {
         let (bytes, _) = fs::read_regular(&beside(dir, &segment.name), LARGEST).ok()?;
         let contents: Contents = serde_json::from_slice(&bytes).ok()?;
         (contents.v == VERSION && contents.size == segment.size).then_some(contents)
     }
 
-    /// Keeps it, unless the segment is so small that it is read as fast. That it could not be kept costs time only.
+    /// Writes the cache, unless the segment is too small. A failure costs only time.
     pub fn keep(&self, dir: &Path, segment: &Segment) {
         if self.size >= SMALL
             && !self.unreadable
@@ -63,12 +63,12 @@ impl Contents {
         }
     }
 
-    /// Removes what is kept of a segment that is gone.
+    /// Removes the cache of a segment.
     pub fn forget(dir: &Path, segment: &Name) {
         let _ = std::fs::remove_file(beside(dir, segment));
     }
 
-    /// Removes what is kept of segments that somebody else removed.
+    /// Removes the caches of segments that no longer exist.
     pub fn sweep(dir: &Path, segments: &[Segment]) {
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -81,7 +81,7 @@ impl Contents {
         }
     }
 
-    /// When the last line was that belongs to no run.
+    /// The time of the last line that names no run.
     pub fn last_loose(&self) -> Option<Time> {
         self.loose.as_deref().and_then(clock::parse)
     }

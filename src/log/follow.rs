@@ -94,8 +94,8 @@ pub struct Last {
     pub problems: Problems,
 }
 
-/// Reads the last `count` lines that are wanted, from the end: older segments, or the parts of those that are gone, are
-/// opened only when the newer ones have too few.
+/// Reads the last `count` lines that are wanted, from the end. Older segments, or the parts of removed ones, are opened
+/// only if the newer ones have too few.
 ///
 /// # Errors
 /// When the directory cannot be listed.

@@ -2,8 +2,8 @@
 //!
 //! A segment is named by the instant at which it began, so that names sort as time does, and a range of time
 //! can be read without opening the others. The lock file holds the name of the segment that is written to:
-//! an append costs the same however many segments there are. What runs on record need of a segment is kept with them, as
-//! [`Parts`], when the segment is removed.
+//! an append costs the same however many segments there are. When a segment is removed, its lines that recorded
+//! runs need are kept with these runs, as [`Parts`].
 
 mod contents;
 mod current;

@@ -1,5 +1,6 @@
-//! The events of runs that were closed: for each segment of the log and each run that has lines in it a compressed file
-//! in the run's directory. While the segment is there it is read, and its parts are not: each event is read once.
+//! Events that are stored with their runs: for each segment of the log and each ended run with lines in it, a compressed
+//! file (a part) in the run's directory. While the segment exists, it is read instead of its parts, so each event is read
+//! once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -13,13 +14,13 @@ use super::{Name, Problem, Segment, segments};
 const PREFIX: &str = "events-";
 const SUFFIX: &str = ".gz";
 
-/// Where parts of segments are: the directories of some runs.
+/// The parts of segments in the directories of some runs.
 #[derive(Debug, Clone, Default)]
 pub struct Parts {
     dirs: Vec<PathBuf>,
 }
 
-/// The name of the file in a run's directory that has its lines of this segment.
+/// The name of the file with a run's lines of this segment.
 pub fn part_name(segment: &Name) -> String {
     format!("{PREFIX}{segment}{SUFFIX}")
 }
@@ -41,7 +42,7 @@ impl Parts {
         Parts { dirs: dirs.into_iter().collect() }
     }
 
-    /// The segments that there are parts of.
+    /// The segments that have parts.
     pub fn segments(&self) -> BTreeSet<Name> {
         self.dirs.iter().flat_map(|dir| parts_in(dir).into_keys()).collect()
     }
@@ -53,10 +54,10 @@ impl Parts {
         paths.filter(|path| path.symlink_metadata().is_ok_and(|there| there.is_file())).collect()
     }
 
-    /// The segments of the log in this directory and those that only parts are left of, the oldest first. The latter
-    /// have no size.
+    /// The segments of the log in this directory and those of which only parts are left, the oldest first. The latter have
+    /// size 0.
     pub(super) fn with_log(&self, dir: &Path) -> io::Result<Vec<Segment>> {
-        // The log is listed first: a segment that goes after that has left its parts before.
+        // The log is listed first: if a segment is removed after that, its parts already exist.
         let mut all = segments::list(dir)?;
         let there: BTreeSet<&Name> = all.iter().map(|segment| &segment.name).collect();
         let gone: Vec<Segment> = self

@@ -81,7 +81,7 @@ impl Reader {
         Reader::with(dir, &Parts::default(), range)
     }
 
-    /// Reads the log in this directory, and in the place of segments that are gone the parts of them.
+    /// Reads the log in this directory, with the parts of removed segments.
     ///
     /// # Errors
     /// When the directory cannot be listed.
@@ -142,7 +142,7 @@ impl Reader {
         })
     }
 
-    /// Opens what is left of a segment that is gone.
+    /// Opens the parts of a removed segment.
     fn open_parts(&mut self, segment: Name) -> Option<Open> {
         let paths = self.parts.of_segment(&segment);
         let path = paths.first()?.clone();
@@ -183,7 +183,7 @@ impl Reader {
                     let path = segment.path(&self.dir);
                     self.open = match Lines::open(&path, Position::default()) {
                         Ok(lines) => Some(Open { segment: segment.name, path, from: From::File(lines) }),
-                        // Removed: what runs need of it was closed into them before.
+                        // Removed: the lines that runs need were copied into them before.
                         Err(error) if error.kind() == io::ErrorKind::NotFound => {
                             self.open_parts(segment.name)
                         }

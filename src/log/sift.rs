@@ -40,7 +40,8 @@ pub struct Glance<'a> {
 /// How many segments are read at once, at most.
 const SIDE_BY_SIDE: usize = 8;
 
-/// Reads a range of the log, and of segments that are gone the parts, and makes something of each line that is wanted, in the order of the segments.
+/// Reads a range of the log, with the parts of removed segments, and maps each line that is wanted, in the order of the
+/// segments.
 ///
 /// # Errors
 /// When the directory cannot be listed.

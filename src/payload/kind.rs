@@ -74,8 +74,8 @@ pub const KNOWN: &[(Kind, &str, &str)] = &[
     (Kind::WorktreeRemove, "WorktreeRemove", "worktree-remove"),
 ];
 
-/// The events at which a hook is of use to a rule only. WorktreeCreate and MessageDisplay are not among them: a hook there
-/// does the client's work in its place.
+/// The events whose hooks only rules need. WorktreeCreate and MessageDisplay are not among them: a hook there replaces work
+/// of Claude Code.
 pub const FOR_RULES: &[Kind] = &[
     Kind::Notification,
     Kind::PostToolUseFailure,
@@ -121,7 +121,7 @@ impl Kind {
         JUDGED.contains(&self)
     }
 
-    /// Whether a hook at it is of use to a rule only.
+    /// Whether only rules need its hook.
     pub fn is_for_rules(self) -> bool {
         FOR_RULES.contains(&self)
     }

@@ -142,7 +142,7 @@ impl TaskUpdate {
     }
 }
 
-/// The task that an event shows to exist now: one that was made, or that a tool changed.
+/// The id of the task that an event shows to exist: one that was created, or that a tool changed.
 pub fn shown_task(kind: Kind, payload: &Payload) -> Option<String> {
     match (kind, payload.tool()) {
         (Kind::TaskCreated, _) => payload.text("task_id").map(str::to_owned),

@@ -1,43 +1,43 @@
-//! Which refusals count: those that the model has read before it tries again.
+//! Which blocks the loop guard counts: those that the model has read before it tries again.
 //!
-//! The tool calls of one message run one after the other, and the model reads all their results together. So a refusal
-//! counts once in a message, as the transcript shows it. A call that the transcript does not show was made by hand, from
-//! an agent's Bash for instance, and does not count. Where nothing shows which message a call belongs to, time decides.
+//! The model reads the results of all tool calls of one message together. So the blocks in one message, as the transcript
+//! shows it, count once. A call that the transcript does not show was made by hand, for
+//! example from an agent's Bash, and does not count. If the message of a call is unknown, the time decides.
 //!
-//! This cannot end in a live-lock. An attempt that does not count is blocked, but in each case one that counts must come:
-//! the model's next message, or the first attempt after [`WAIT`], or, if the transcript never shows the calls,
-//! after [`LONG_WAIT`]. Each of these moves the guard on by one.
+//! This cannot end in a live-lock. An attempt that does not count is blocked, but one that counts always follows: in the
+//! model's next message, after [`WAIT`], or, if the transcript never shows the calls, after [`LONG_WAIT`]. Each of these
+//! advances the guard by one.
 
 use serde::{Deserialize, Serialize};
 
 use super::ledger::mark;
 
-/// Two attempts that are further apart are not of one message, where nothing else is known. In milliseconds.
+/// If the message is unknown, attempts that are further apart are not in one message. In milliseconds.
 const GAP: i64 = 1_000;
 
-/// So long after the last count an attempt counts whatever was refused meanwhile, where nothing else is known.
+/// If the message is unknown, an attempt counts this long after the last count in any case. In milliseconds.
 const WAIT: i64 = 30_000;
 
-/// The same for a call that a transcript does not show, although it shows others.
+/// The same for a call that a transcript does not show, although it shows others. In milliseconds.
 const LONG_WAIT: i64 = 600_000;
 
-/// How many messages are remembered. Only those of calls that run at the same time are looked for.
+/// How many messages are remembered. Only those of concurrent calls are needed.
 const MAX_MESSAGES: usize = 16;
 
-/// What is known of where an attempt comes from.
+/// Where an attempt comes from, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// It ends a turn: the refusal is what the next turn begins with.
+    /// It ends a turn: the next turn begins with the block's reason.
     Turn,
     /// A message of the model with this id.
     Message(String),
     /// A tool call that the session's transcript does not show, although it shows others.
     NotInTranscript,
-    /// There is nothing to tell it by.
+    /// There is no transcript to find it in.
     Unknown,
 }
 
-/// Something that a gate may refuse.
+/// An action that a gate may block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
     /// Where it comes from.
@@ -47,28 +47,28 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// An attempt that counts for itself.
+    /// An attempt that always counts.
     pub fn single() -> Attempt {
         Attempt { origin: Origin::Turn, at: 0 }
     }
 }
 
-/// What was refused to one actor by one gate.
+/// The blocks of one actor by one gate.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Refusals {
-    /// The messages in which a refusal counted, as marks, the last one last.
+    /// Hashes of the messages in which a block counted, the latest last.
     pub messages: Vec<String>,
-    /// When something was last refused.
+    /// The time of the last block.
     pub last: i64,
-    /// When a refusal last counted; before the first one, when something was first refused.
+    /// The time of the last block that counted; before the first one, the time of the first block.
     pub since: i64,
 }
 
 impl Refusals {
-    /// Whether the model can have read what was refused before.
+    /// Whether the model can have read the block before this attempt.
     pub fn counts(before: Option<&Refusals>, attempt: &Attempt) -> bool {
-        // A clock that was set back must not make anybody wait for the time it had.
+        // The difference is absolute, so that a clock that was set back does not delay the count.
         let over = |from: i64, least: i64| attempt.at.abs_diff(from) >= least.unsigned_abs();
         match (&attempt.origin, before) {
             (Origin::Turn, _) | (Origin::Message(_) | Origin::Unknown, None) => true,
@@ -78,7 +78,7 @@ impl Refusals {
         }
     }
 
-    /// Notes a refusal.
+    /// Notes a block.
     pub fn note(&mut self, attempt: &Attempt, counts: bool) {
         if counts || self.last == 0 {
             self.since = attempt.at;
@@ -94,7 +94,7 @@ impl Refusals {
         }
     }
 
-    /// Takes over what was noted elsewhere.
+    /// Merges the blocks of another record.
     pub fn take_over(&mut self, other: &Refusals) {
         let new = other.messages.iter().filter(|message| !self.messages.contains(message));
         let new: Vec<String> = new.cloned().collect();

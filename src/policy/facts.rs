@@ -31,14 +31,14 @@ pub struct TeamState {
     pub name: Option<String>,
     /// Who is in the roster, the lead included.
     pub members: Vec<String>,
-    /// The tasks on disk, by id. Trackers of 2.1.47 are no work and are not here; a task that somebody marked as internal
-    /// and owns is.
+    /// The tasks on disk, by id. Trackers of 2.1.47 are not work and not here; a task that is marked as internal and has an
+    /// owner is.
     pub tasks: BTreeMap<String, Task>,
-    /// Tasks that tools of its members named and that no task list has that teamkeep knows.
+    /// Tasks that tools of its members named and that are not in any known task list.
     pub missing: Vec<String>,
     /// How many messages wait unread in each inbox.
     pub mail: BTreeMap<String, usize>,
-    /// How many of its files there was no time to read.
+    /// How many of its files could not be read in time.
     pub unread: usize,
     /// What the team did so far.
     pub ledger: Ledger,
@@ -54,7 +54,7 @@ pub struct Facts<'a> {
 }
 
 impl TeamState {
-    /// How many messages wait unread for somebody.
+    /// The number of unread messages of a member.
     pub fn waiting(&self, name: &str) -> usize {
         self.mail.get(name).or_else(|| self.mail.get(&mailbox(name))).copied().unwrap_or_default()
     }

@@ -1,7 +1,7 @@
 //! Never a live-lock: a gate that has blocked the same actor in the same state of the work often enough lets through.
 //! Only a rule that the user made `lasting` stands, and only at a tool: that is no lock.
 //! States may alternate for ever, so there is a ceiling over all of them, until more of the work is done.
-//! Only a refusal that the model has read counts ([`Refusals`]).
+//! A block counts only if the model has read it ([`Refusals`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,21 +31,21 @@ pub struct Guard {
     /// The tasks that were ever seen completed, by id: the client erases their files, and no id comes twice. Only when
     /// another joins them are the blocks forgotten; who completes the same task again does no more work.
     pub completed: BTreeSet<String>,
-    /// What was refused by one gate to one actor: `gate\0about`.
+    /// The blocks of one actor by one gate, by `gate\0about`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub refusals: BTreeMap<String, Refusals>,
 }
 
-/// What becomes of an attempt that a gate blocks.
+/// The outcome of an attempt that a gate blocks.
 enum Outcome {
     Blocked,
-    /// It was blocked so often before.
+    /// It is allowed after this many blocks.
     LetThrough(u32),
 }
 
-/// Makes a verdict of a finding: counts it if the `attempt` counts, lets it through when it was blocked `max_blocks` times in this state, or
-/// `STATES` times as often in all states since more tasks were completed (unless it is lasting), or when a human let it
-/// through (`paused`), and marks a warning that was already told in this state.
+/// Makes a verdict of a finding: counts it if the `attempt` counts. Allows it when it was blocked `max_blocks` times in
+/// this state, or `STATES` times as often in all states since more tasks were completed (unless it is lasting), or when a
+/// person allowed it (`paused`). Marks a warning that was already shown in this state.
 ///
 /// Of several findings only those are to be settled that are answered with: the first that blocks, and those before it.
 pub fn settle(
@@ -128,7 +128,7 @@ impl Guard {
         }
     }
 
-    /// Refuses a subject once more, unless it was blocked often enough in this state or in all, or the book is full.
+    /// Blocks a subject once more, unless it was blocked often enough in this state or in all states, or no count is free.
     fn refuse(&mut self, subject: &str, state: &str, most: u32, attempt: &Attempt) -> Outcome {
         let whose = whose(subject);
         let own = format!("{}\0{}", whose.0, whose.1.unwrap_or_default());

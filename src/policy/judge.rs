@@ -3,8 +3,8 @@
 use super::{Case, Decision, Facts, Finding, Rules, gates};
 use crate::config::{Mode, Policy};
 
-/// What the policy finds in an event, the strictest first, then in the order of the gates and of the file. Where the client
-/// cannot be kept from going on, only the rules that name the event are asked, and none of them blocks.
+/// What the policy finds in an event, the strictest first, then in the order of the gates and of the file. At an event that
+/// cannot be blocked, only the rules that name it are evaluated, and they only warn.
 pub fn judge(policy: &Policy, rules: &Rules<'_>, facts: &Facts<'_>) -> Vec<Finding> {
     if !facts.event.kind.is_judged() {
         let mut found = rules.judge(policy.on_error, facts);

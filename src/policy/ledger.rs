@@ -93,7 +93,7 @@ pub struct Began {
 /// How many people's words to one member, and its questions, are kept apart.
 const MOST_TOLD: usize = 32;
 
-/// What nobody did.
+/// The deeds of a member that did nothing.
 static NOTHING: Deeds = Deeds {
     told_by: BTreeMap::new(),
     said: None,
@@ -118,13 +118,13 @@ impl Ledger {
         spelled(name, || self.members.keys().map(String::as_str)).unwrap_or(name)
     }
 
-    /// The member that a message to this word comes to.
+    /// The member that receives a message to this name.
     pub fn reached<'a>(&'a self, word: &'a str) -> &'a str {
         let name = self.bare(without_reference(word));
         reached(name, || self.members.keys().map(String::as_str)).unwrap_or(name)
     }
 
-    /// The name in such a word, as it is spelled there.
+    /// The name in such a word, in its own spelling.
     pub fn bare<'a>(&'a self, word: &'a str) -> &'a str {
         let folded = || match fold(word) {
             Cow::Borrowed(_) => None,

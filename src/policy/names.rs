@@ -1,4 +1,4 @@
-//! Who is meant by a word, and who owns which task: each name of a team is folded once for a judgement.
+//! Which member a name means, and who owns which task. Each name of a team is folded once per hook call.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -19,7 +19,7 @@ pub struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// The facts, their names not looked at yet.
+    /// The facts; their names are read when they are needed.
     pub fn of(facts: &Facts<'a>) -> Case<'a> {
         Case { facts: *facts, names: Names::of(facts.team) }
     }
@@ -48,11 +48,11 @@ pub struct Names<'a> {
     teammates: OnceCell<Vec<&'a str>>,
 }
 
-/// Names that are known, by themselves and folded.
+/// Known names, exact and folded.
 #[derive(Debug)]
 struct Known<'a> {
     exact: HashSet<&'a str>,
-    /// The first of those that fold to the same.
+    /// The first name of each folded form.
     folded: HashMap<Cow<'a, str>, &'a str>,
 }
 
@@ -69,15 +69,15 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The member that a word means, as the state of the team spells it: whoever is not there has no work.
+    /// The member that a word means, in the team's own spelling; `None` for an unknown one, which has no work.
     pub fn member(&self, word: &str) -> Option<&'a str> {
         let name = self.team.ledger.bare(word);
-        // The roster's spelling first: who was once spoken to by another is in the ledger by it.
+        // The roster's spelling first: the ledger may have another spelling, from a message.
         self.roster().get(name).or_else(|| self.owners().get(name)).or_else(|| self.doers().get(name))
     }
 
-    /// The members that a request to stop comes to by this word, or the lead: whoever it means to 2.1.330, and whoever's
-    /// inbox is spelled so. Clients before 2.1.178 look nobody up, and write to that.
+    /// The members (or the lead) that receive a shutdown request to this name: the one that 2.1.330 finds by the name, and
+    /// the one whose inbox has that name. Claude Code before 2.1.178 does not look names up and writes to that inbox.
     pub fn recipients(&self, word: &str) -> Vec<&'a str> {
         let name = self.team.ledger.bare(word);
         let by_name = self.member(word).or_else(|| (fold(name) == LEAD).then_some(LEAD));
@@ -88,8 +88,8 @@ impl<'a> Names<'a> {
         by_name.into_iter().chain(by_inbox).collect()
     }
 
-    /// The member that owns a task, as the team spells it: a file may say `@bob`, `bob@team` or bob's agent id. An owner
-    /// without a name (`@`) is nobody.
+    /// The member that owns a task, in the team's spelling: a file may have `@bob`, `bob@team` or bob's agent id. A task
+    /// whose owner has no name (`@`) is unassigned.
     pub fn owner(&self, task: &'a Task) -> Option<&'a str> {
         let name = Some(self.team.ledger.bare(task.owner.as_deref()?)).filter(|name| !name.is_empty())?;
         Some(self.roster().get(name).or_else(|| self.doers().get(name)).unwrap_or(name))
@@ -102,7 +102,7 @@ impl<'a> Names<'a> {
         own.filter(|task| task.status.as_deref() == Some(status)).collect()
     }
 
-    /// Whether a word means this member: it is the name, or folds to the same and is nobody else's in the roster.
+    /// Whether a word means this member: it is the name, or folds to the same and is not another name in the roster.
     pub fn is_meant(&self, word: &str, name: &str) -> bool {
         word == name || (!self.is_listed(word) && fold(word) == fold(name))
     }

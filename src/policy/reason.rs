@@ -70,7 +70,7 @@ impl Reason {
         self.quote(text)
     }
 
-    /// Adds names from outside: the first few, and how many more there are.
+    /// Adds untrusted names: the first few, and the number of the others.
     #[must_use]
     pub fn names(mut self, names: &[&str]) -> Reason {
         for (place, name) in names.iter().take(LISTED).enumerate() {

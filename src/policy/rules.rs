@@ -22,7 +22,7 @@ impl<'a> Rules<'a> {
         Rules { rules: rules.iter().map(Asked::of).collect(), patience: None }
     }
 
-    /// Whether they are asked at an event: where the client can be kept from going on, and where one of them looks.
+    /// Whether they are evaluated at an event: it can be blocked, or one of them names it.
     pub fn are_asked(&self, kind: Kind) -> bool {
         self.rules.iter().any(|asked| kind.is_judged() || asked.rule.looks_at(kind))
     }

@@ -7,11 +7,11 @@ use serde_json::Value;
 use crate::payload::{Message, MessageKind, Payload};
 use crate::team::Notice;
 
-/// A SendMessage call, as its recipient takes it.
+/// A SendMessage call, as its recipient interprets it.
 pub struct Sent {
     /// The message.
     pub message: Message,
-    /// Who agrees, by the text of an approval: not always the sender.
+    /// The teammate that an approval names: not always the sender.
     pub from: Option<String>,
 }
 
@@ -29,7 +29,7 @@ impl Sent {
     }
 }
 
-/// The client's own message that the whole text is.
+/// The message of Claude Code that the text is, if the whole text is one.
 fn framed(message: &Message) -> Option<Notice> {
     if message.kind != MessageKind::Plain || !message.text.trim_start().starts_with('{') {
         return None;

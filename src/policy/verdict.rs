@@ -50,14 +50,14 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether a verdict is of this objection, whatever the words.
+    /// Whether a verdict is about this finding, whatever its reason says.
     pub fn is_of(&self, verdict: &Verdict) -> bool {
         (self.gate, self.code) == (&verdict.gate, &verdict.code) && self.rule == verdict.rule
     }
 }
 
 impl Verdict {
-    /// Whether it is of the same objection as another, whatever the words.
+    /// Whether it is about the same finding as another, whatever their reasons say.
     pub fn is_same(&self, other: &Verdict) -> bool {
         (&self.gate, &self.code, &self.rule) == (&other.gate, &other.code, &other.rule)
     }
@@ -83,7 +83,7 @@ pub struct Verdict {
     /// Whether it was let through because it had been blocked often enough.
     #[serde(default)]
     pub escalated: bool,
-    /// How often it had been blocked before it was let through for that; records of older versions do not have it.
+    /// How many blocks the loop guard had counted before it allowed this. Absent in verdicts of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<u32>,
     /// Whether it was let through because a human paused the gate or allowed the occasion.

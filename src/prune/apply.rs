@@ -152,9 +152,11 @@ fn segments(survey: &Survey, plan: &Plan, ground: &Ground<'_>, pruned: &mut Prun
     if plan.segments.is_empty() {
         return Ok(());
     }
-    let busy = "the log's segments stay until the next time: a hook is writing";
+    let busy = "the log's segments are kept for now: a hook is writing";
     let Some(right) = Right::take(ground.log, ground.patience)? else {
-        pruned.problems.push("the log's segments stay until the next time: it is pruned already".to_owned());
+        pruned
+            .problems
+            .push("the log's segments are kept for now: another process prunes the log".to_owned());
         return Ok(());
     };
     let removals = plan.segments.iter().map(|place| {

@@ -150,8 +150,8 @@ impl Plan {
         self.left = self.left.saturating_sub(bytes);
     }
 
-    /// Segments go that the log's own bounds have go, once what runs need of them is closed into these; and those that tell of no run on record, and of nothing else that
-    /// is younger than what goes by age.
+    /// Removes the segments that the log's own bounds remove, after their lines are copied into the runs that need them,
+    /// and the segments that have nothing of a recorded run and nothing younger than the age bound.
     fn log(&mut self, survey: &Survey, bounds: &Bounds, limits: &config::Log, now: Time) {
         let going: BTreeSet<usize> = self.runs.iter().map(|going| going.place).collect();
         let staying = survey.runs.iter().enumerate().filter(|(place, _)| !going.contains(place));
@@ -161,13 +161,13 @@ impl Plan {
             survey.segments.iter().map(|closed| (&closed.segment.name, closed)).collect();
         let mut facts = |segment: &log::Segment| {
             let closed = known.get(&segment.name);
-            // Nobody has looked what needs it.
+            // Unknown, so it is kept.
             let unknown = || Facts { is_held: true, ..Facts::default() };
             closed.map_or_else(unknown, |closed| needs.facts_of(&closed.contents))
         };
         let bounded = retention::plan(&survey.log, survey.current.as_ref(), limits, now, &mut facts);
         let bounded: BTreeSet<&str> =
-            // Of what a session floods the log with some lines go in the background.
+            // Only a background process removes some lines of a segment.
             bounded
                 .removals
                 .iter()

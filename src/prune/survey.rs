@@ -57,10 +57,10 @@ impl Content {
     }
 }
 
-/// A segment of the log that nobody writes to.
+/// A segment of the log that is no longer written to.
 #[derive(Debug, Clone)]
 pub struct Closed {
-    /// It.
+    /// The segment.
     pub segment: log::Segment,
     /// Which runs and sessions it is about.
     pub contents: Contents,

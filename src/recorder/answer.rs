@@ -50,7 +50,7 @@ impl Recorder {
         ))
     }
 
-    /// Which rules the installed hooks do not ask. The user alone is told: a session cannot change its own hooks.
+    /// The rules that the installed hooks do not cover. Only the user reads it: a session cannot change its own hooks.
     fn unasked(&self) -> Option<String> {
         if self.config.rule.is_empty() {
             return None;
@@ -60,15 +60,16 @@ impl Recorder {
         let first = unasked.first()?;
         let more = match unasked.len() {
             1 => String::new(),
-            all => format!(" (and {} more)", all - 1),
+            2 => " (and 1 more rule)".to_owned(),
+            all => format!(" (and {} more rules)", all - 1),
         };
         let (rule, gaps) = (escaped(&first.rule, LONGEST), escaped(&first.to_string(), LONGEST));
-        // Such a file is found from the project's directory.
+        // `--scope` finds the file from the project's directory.
         let project = self.env.project_dir().filter(|_| installed.command.contains(" --scope "));
         let there = project.map(|dir| format!("cd {} && ", shell_quoted(&dir.display().to_string())));
         Some(format!(
-            "teamkeep: rule {rule} cannot be asked, the installed hooks do not cover {gaps}{more}. To fix it, run in a \
-             terminal, and start the session again: {}{}",
+            "teamkeep: rule {rule} is not evaluated at {gaps}{more}: no installed hook covers it. To fix it, run this in a \
+             terminal and restart the session: {}{}",
             there.unwrap_or_default(),
             installed.remedy(first)
         ))

@@ -1,4 +1,4 @@
-//! Whether a TeamDelete may run: what is not archived by then is lost.
+//! Whether a TeamDelete may run: files that are not archived before it are lost.
 
 use super::look::Found;
 use super::outcome::Outcome;
@@ -14,9 +14,9 @@ use crate::response::Answer;
 const LONGEST: usize = 300;
 
 impl Recorder {
-    /// Blocks a TeamDelete for what could not be archived. Where the store itself fails it stays blocked: the loss could
-    /// not even be recorded. Files that a working store cannot keep block it `max-blocks` times, counted from the last
-    /// time that fewer of them were left: nobody may be able to change them.
+    /// Blocks a TeamDelete if something could not be archived. If the store itself fails, it stays blocked: the loss could
+    /// not even be recorded. If the store works but cannot archive some files, they block it `max-blocks` times, because it
+    /// may be impossible to change them; the count starts again when fewer of them are left.
     pub(super) fn before_delete(
         &self,
         step: &Step,
@@ -28,7 +28,7 @@ impl Recorder {
             return None;
         }
         let team = voice.resolved.team.as_ref();
-        // Another team's trouble holds nothing back, as long as it is known which team is meant.
+        // Problems of another team do not block, if it is known which team is deleted.
         let meant = |subject: &Subject| team.is_none() || subject.team() == team;
         let problems = found.problems.iter().filter(|(subject, _)| meant(subject));
         let mut problems: Vec<&str> = problems.map(|(_, problem)| problem.as_str()).collect();
@@ -44,7 +44,7 @@ impl Recorder {
         }
         let why = problems.join("; ");
         if self.config.archive.on_failure == OnFailure::Warn {
-            let what = "TeamDelete goes through although the team could not be archived";
+            let what = "TeamDelete is allowed although the team could not be archived";
             return Some(Answer::failed(format!("teamkeep: {what}: {why}")));
         }
         if store_works {
@@ -53,7 +53,7 @@ impl Recorder {
             let times = before.map_or(0, |before| before.times);
             if times >= self.config.policy.max_blocks {
                 let lost = format!(
-                    "TeamDelete is allowed after {times} refusals, although not everything was archived: {why}"
+                    "TeamDelete is allowed after {times} blocks although not everything was archived: {why}"
                 );
                 let answer = Answer::failed(format!("teamkeep: {lost}"));
                 outcome.lost_with_team = Some(lost);
@@ -70,18 +70,18 @@ impl Recorder {
         let all = |what: &str| problems.iter().all(|problem| problem.contains(what));
         let raised = ["largest-file", "longest-look"].into_iter().find(|key| all(&format!("`{key}`")));
         let remedy = if all("there was no time") {
-            "Delete again: each attempt goes on where the last one stopped".to_owned()
+            "Delete again: each attempt continues where the last one stopped".to_owned()
         } else if let Some(key) = raised {
             format!("Ask the user to raise `{key}` under [archive] in {config}, then delete again")
         } else {
-            format!("Ask the user to free space or to mend the permissions of {store}, then delete again")
+            format!("Ask the user to free disk space or to fix the permissions of {store}, then delete again")
         };
-        // The name of a file is anybody's word.
+        // File names are untrusted.
         let why = escaped(why, LONGEST);
         let reason = Reason::default()
             .then(&format!(
-                "teamkeep holds TeamDelete back: {team} could not be archived, and deleting it now would lose its \
-                 record ({why})."
+                "teamkeep blocks TeamDelete: {team} could not be archived, and deleting it now would lose data that is \
+                 not recorded yet ({why})."
             ))
             .instead(&format!("{remedy}; `on-failure = \"warn\"` under [archive] in {config} turns this off."));
         Answer::block(Kind::PreToolUse, reason.finish())

@@ -1,11 +1,11 @@
-//! What can wait after the end of a run: transcripts into the archive, events into the run. A process of its own does it, so that SessionEnd, which has 1.5 seconds for all its hooks, is not held up.
+//! Work after the end of a run: copies transcripts into the archive and events into the run. A separate process does it, so
+//! that it does not delay SessionEnd, which has 1.5 seconds for all its hooks.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-
-use std::collections::BTreeSet;
 
 use super::Recorder;
 use super::retain::close_events;
@@ -68,8 +68,9 @@ impl Recorder {
     }
 }
 
-/// Archives the transcripts of runs that have ended, and closes their events into them; gives what went wrong. Runs that another process still waits for
-/// are left to it, but where this one ends a session whose client no hook named: that may be the very run.
+/// Archives the transcripts of runs that have ended, and copies their events into them; returns what went wrong. Runs that
+/// another process still waits for are left to it, except when this process ends a session whose client no hook named:
+/// that may be the very run.
 pub fn finish(recorder: &Recorder, after: Option<u32>, beside: bool) -> Vec<String> {
     if recorder.finish == Finish::Detached {
         // A session of its own: the client's terminal and process group may go at any time.
@@ -113,8 +114,8 @@ fn is_another_s(run: &RunRecord, after: Option<u32>, now: Time) -> bool {
         && lately()
 }
 
-/// Keeps what the unfinished runs have by now, for the last time where `last` says so. Gives what went wrong, and the
-/// runs that are finished.
+/// Archives what the unfinished runs have by now, for the last time if `last` returns true. Returns what went wrong, and
+/// the runs that are finished.
 fn keep(archive: &Archive, last: impl Fn(&RunRecord) -> bool) -> (Vec<String>, BTreeSet<String>) {
     let (mut notes, mut finished) = (Vec::new(), BTreeSet::new());
     for run in archive.unfinished() {

@@ -45,8 +45,8 @@ impl Voice {
 }
 
 impl Recorder {
-    /// Asks the policy, records what it says, and spells it for the client. What was settled when the same call was
-    /// announced before is answered again, and not recorded.
+    /// Judges the event, records the verdicts, and writes the response. Verdicts from an earlier announcement of the same
+    /// tool call are repeated and not recorded again.
     pub(super) fn judge(
         &self,
         step: &Step,

@@ -33,7 +33,7 @@ pub fn learn(evidence: &Evidence<'_>, resolved: &Resolved, actor: &Actor) -> Mem
     memory
 }
 
-/// Remembers a tool call that went through and may be announced again, with all that was said of it.
+/// Remembers a tool call that was not blocked and may be announced again, with its verdicts.
 pub(super) fn announced(payload: &Payload, step: &Step, judgement: &Judgement, memory: &mut Memory) {
     let earlier = step.again.clone();
     let Some(mut announcement) = earlier.or_else(|| Announcement::of(payload, step.kind, step.id.as_str()))
@@ -42,7 +42,7 @@ pub(super) fn announced(payload: &Payload, step: &Step, judgement: &Judgement, m
     };
     let is_new = |verdict: &&Verdict| !step.settled.iter().any(|settled| settled.is_same(verdict));
     let verdicts = judgement.verdicts.iter().filter(is_new);
-    // The words stay where they belong: in the log, or nowhere.
+    // Reasons are stored in the log only.
     let verdicts = verdicts.map(|verdict| Verdict { reason: String::new(), ..verdict.clone() });
     announcement.verdicts.extend(verdicts.filter_map(|verdict| serde_json::to_value(verdict).ok()));
     memory.announced.note(announcement);

@@ -1,4 +1,4 @@
-//! The task list that a session uses: the one that it names, and the sign that there is one which teamkeep does not know.
+//! The task list that a session uses: the one that its environment names, or evidence of one that teamkeep does not know.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -12,12 +12,12 @@ use crate::fs;
 use crate::payload::{Payload, shown_task};
 use crate::team::HIGHEST_NUMBER;
 
-/// The highest number of a list is a few digits.
+/// The most bytes of `.highwatermark`, which holds a few digits.
 const LARGEST_NUMBER: u64 = 64;
 
 impl Recorder {
-    /// Takes over which task list the session names, and scans it at once: at the next call something of it may be
-    /// gone already.
+    /// Remembers the task list that the session names, and captures it at once: at the next call, some of it may already
+    /// be gone.
     pub(super) fn follow_list(
         &self,
         step: &Step,
@@ -48,8 +48,8 @@ impl Recorder {
         }
     }
 
-    /// Notes when a tool of the session shows that there is a task, and no known list has it: then the session uses a list
-    /// that its hooks do not name, and no gate sees its work.
+    /// Notes a task that a tool of the session names and that is not in any known list: the session uses a list that its
+    /// hooks do not know, and no gate sees its work.
     pub(super) fn notice_missing(
         &self,
         step: &Step,
@@ -73,14 +73,14 @@ impl Recorder {
     }
 }
 
-/// Takes over what the index of a team says now.
+/// Reads the index of a team again.
 fn refresh(archive: &Archive, own: &Subject, found: &mut Found) {
     if let (Some(team), Some(index)) = (own.team(), archive.index(own)) {
         found.teams.insert(team.clone(), index);
     }
 }
 
-/// Whether a list that counts for the session has the task, or had it: the client erases files, and keeps the highest number.
+/// Whether a list of the session has the task, or had it: Claude Code removes the files but keeps the highest number.
 fn is_in_a_list(client: &Path, own: &Subject, index: &Index, session: &SafeName, task: &SafeName) -> bool {
     let lists = index.lists(own.team().map(SafeName::as_str), Some(session.as_str()));
     let known = index.more_tasks.iter().map(String::as_str).chain([own.name().as_str()]);
@@ -94,7 +94,7 @@ fn is_in_a_list(client: &Path, own: &Subject, index: &Index, session: &SafeName,
     })
 }
 
-/// Whether a list whose highest number this is has given a task its number.
+/// Whether a list with this highest number has already assigned the number of the task.
 fn was_given(highest: &[u8], task: &str) -> bool {
     let number = |text: &str| text.trim().parse::<u64>().ok();
     let highest = std::str::from_utf8(highest).ok().and_then(number);

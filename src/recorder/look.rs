@@ -15,11 +15,11 @@ use crate::process;
 pub struct Found {
     /// What is known of each team.
     pub teams: BTreeMap<SafeName, Index>,
-    /// How many files of a team there was no time for.
+    /// How many files of a team were not archived in time.
     pub left: BTreeMap<SafeName, usize>,
     /// Teams whose directory was there at the last look and is no longer.
     pub vanished: Vec<Subject>,
-    /// What the store could not do, by team.
+    /// Failures of the store, by team.
     pub problems: Vec<(Subject, String)>,
     /// Files that could not be kept, although the store works, by team.
     pub losses: Vec<(Subject, Loss)>,

@@ -20,7 +20,7 @@ pub struct Outcome {
     pub warnings: Vec<String>,
     /// Whether something that stood on disk could not be kept.
     pub lost: bool,
-    /// What a TeamDelete that was allowed takes with it. It is on record with the event.
+    /// Data that is lost with a TeamDelete that was allowed. It is recorded with the event.
     pub lost_with_team: Option<String>,
 }
 

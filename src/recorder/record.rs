@@ -50,16 +50,16 @@ pub(super) struct Step {
     pub id: Id,
     pub client: PathBuf,
     pub session: Option<SafeName>,
-    /// The task list that the session names, as the client spells its directory.
+    /// The task list that the session names, as its directory is called.
     pub list: Option<SafeName>,
     /// Whether a TeamDelete is about to run: what is not on disk by then is lost.
     pub deletes: bool,
     /// When it must be done with looking, so that the event is on record before the client loses its patience.
     pub until: Option<Instant>,
     pub before: Memory,
-    /// The event that this one repeats: the client announces some tool calls twice.
+    /// The event that this one repeats: Claude Code announces some tool calls twice.
     pub again: Option<Announcement>,
-    /// What the policy said at that one.
+    /// The policy's verdicts on that event.
     pub settled: Vec<Verdict>,
 }
 
@@ -128,7 +128,7 @@ impl Recorder {
         let tells = matches!(step.kind, Kind::SessionStart | Kind::SessionEnd)
             || matches!(payload.tool(), Some("TeamCreate" | "TeamDelete"));
         outcome.notes.extend(found.unseen.iter().filter(|_| tells).cloned());
-        // It is on record already, with all that this announcement says.
+        // The first announcement was recorded, and has everything that this one has.
         let recorded =
             step.again.is_some() || self.append(&step, &payload, asked, &archive, &voice, &mut outcome);
         // A client that has gone hears no answer.
@@ -207,7 +207,7 @@ impl Recorder {
         held.or_else(|| self.watch(step, payload)).unwrap_or_default()
     }
 
-    /// Appends the event; gives whether it is on record.
+    /// Appends the event; returns whether that succeeded.
     fn append(
         &self,
         step: &Step,

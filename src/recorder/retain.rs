@@ -1,4 +1,4 @@
-//! The log after the end of runs: their events are closed into them, and the log is kept to its bounds.
+//! Retention: copies the events of ended runs into these runs, and keeps the log within its limits.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,11 +11,11 @@ use crate::fs;
 use crate::log::{self, Contents, Range};
 use crate::retention::{self, Facts, Needs, Right};
 
-/// So many bytes of the log are read in one call. What is left is done by the next.
+/// How many bytes of the log one call reads. The next call continues.
 const AT_ONCE: u64 = 512 << 20;
 
-/// Closes the events of these runs into them, as far as they are in the log now. What this cannot do, because another
-/// process is at it or the disk refuses, is done when their segments go. Gives what went wrong.
+/// Copies the events of these runs from the log into them. If that is not possible now, because another process does it or
+/// the disk fails, it is done before their segments are removed. Returns what went wrong.
 pub(super) fn close_events(recorder: &Recorder, archive: &Archive, runs: &BTreeSet<String>) -> Vec<String> {
     if runs.is_empty() {
         return Vec::new();
@@ -49,11 +49,13 @@ pub(super) fn close_events(recorder: &Recorder, archive: &Archive, runs: &BTreeS
     };
     match close() {
         Ok(()) => Vec::new(),
-        Err(error) => vec![format!("the events of ended runs stay in the log only: {error}")],
+        Err(error) => {
+            vec![format!("cannot copy the events of ended runs from the log into the runs: {error}")]
+        }
     }
 }
 
-/// Keeps the log to its bounds of age and size, without a line that a run on record needs; gives what went wrong.
+/// Removes segments by age and size, but no line that a recorded run needs; returns what went wrong.
 pub fn prune(recorder: &Recorder) -> Vec<String> {
     let pruned = || -> Result<Vec<String>> {
         fs::write_atomic(&recorder.pruned(), b"", false)?;
@@ -81,7 +83,7 @@ fn keep_to_bounds(recorder: &Recorder, right: &Right) -> Result<Vec<String>> {
     let mut facts = |segment: &log::Segment| {
         if Contents::kept(log, segment).is_none() {
             if left == 0 {
-                // Nobody has looked what needs it.
+                // Not read yet, so it is kept.
                 is_whole = false;
                 return Facts { is_held: true, ..Facts::default() };
             }
@@ -104,11 +106,11 @@ fn keep_to_bounds(recorder: &Recorder, right: &Right) -> Result<Vec<String>> {
     Ok(notes)
 }
 
-/// Says that the log is larger than it should be, and why it stays so.
+/// The note that the log is larger than its limit because of running runs.
 fn held(log: &Path, all: u64, held: u64, most: u64) -> String {
     let mib = |bytes: u64| bytes.div_ceil(1 << 20);
     format!(
-        "{} has {} MiB, more than log.keep-size ({} MiB): {} MiB belong to runs that have not ended, and stay until they end",
+        "{} has {} MiB, more than log.keep-size ({} MiB): {} MiB belong to runs that have not ended and are kept until then",
         log.display(),
         mib(all),
         mib(most),

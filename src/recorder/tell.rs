@@ -53,7 +53,7 @@ impl Recorder {
         }
     }
 
-    /// Records overrides that no command wrote, as the commands do.
+    /// Records overrides that no command wrote, in the same form as the commands do.
     fn record_found(&self, step: &Step, found: &Found, event: &Event<'_>, log: &Log) -> Result<()> {
         let Overrides { pauses, shutdowns, .. } = &found.overrides;
         let pauses = pauses.iter().map(|pause| {
@@ -75,7 +75,8 @@ impl Recorder {
             log.append(&event.line().map_err(Error::from_json)?, step.at)?;
         }
         let file = OverrideFile::new(&self.paths.policy(), self.config.log.lock_patience);
-        file.is_recorded(found).map_err(|error| Error::caused("cannot remember it", error))
+        file.is_recorded(found)
+            .map_err(|error| Error::caused("cannot remember that the overrides are recorded", error))
     }
 
     /// What is said of a verdict that lets the action go on.

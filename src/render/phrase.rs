@@ -125,7 +125,7 @@ fn refused(entry: &Entry, to: &str) -> String {
 
 /// What a task's change means.
 fn found(entry: &Entry, task: &str, summary: &str) -> String {
-    let what = format!("had {task} already, {}", entry.to_status.as_deref().unwrap_or("unknown"));
+    let what = format!("already had {task}, {}", entry.to_status.as_deref().unwrap_or("unknown"));
     if summary.is_empty() { what } else { format!("{what}: {}", first_line(summary)) }
 }
 

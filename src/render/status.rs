@@ -161,7 +161,7 @@ impl Page {
         }
         if let Some(task) = team.missing_tasks.first() {
             let what = format!(
-                "  task list unknown: task {task} is in no list that the hooks name; gates do not see its work"
+                "  task list unknown: task {task} is not in any list that the hooks know; the gates cannot see its work"
             );
             lines.push(self.line(&[(AnsiColor::Yellow.on_default(), &what, 0)]));
         }

@@ -68,10 +68,10 @@ pub fn end_of(run: &Summary) -> String {
     by.unwrap_or_else(|| if run.gone.is_some() { "client gone" } else { "alive" }.to_owned())
 }
 
-/// That events of a run's beginning are missing.
+/// The note that events of a run's beginning are missing.
 pub fn events_missing(start: &str, until: &str) -> String {
     let until = since(start, until).map_or_else(|| until.to_owned(), |span| format!("+{span}"));
-    format!("events until {until} are missing: the log was pruned before they were kept with the run")
+    format!("events until {until} are missing: the log was pruned before they were copied into the run")
 }
 
 /// How much was taken out of texts: `redacted: email 12, home 3`.

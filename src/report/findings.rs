@@ -53,7 +53,7 @@ pub enum Code {
     Warned,
     /// No end of the run is on record, and its client's process is gone.
     NoEnd,
-    /// Events of the run's beginning are missing: what only they show is unknown.
+    /// Events of the run's beginning are missing, so information that only they have is unknown.
     EventsMissing,
     /// A part of the record cannot be read.
     Unreadable,

@@ -118,7 +118,7 @@ fn letter(case: &Case<'_>, entry: &Entry) -> Option<Letter> {
     // In a run that is alive it may still be read.
     let over = case.is_over() || entry.refusal.is_some();
     let delivered = delivered.filter(|delivered| *delivered || over);
-    // Who is who, and what came to whom, the missing events said.
+    // The missing events may have had the members and the deliveries.
     let missing = case.material.missing_until.as_ref().is_some_and(|until| entry.at <= *until);
     let delivered = delivered.filter(|delivered| *delivered || entry.refusal.is_some() || !missing);
     Some(Letter {

@@ -89,7 +89,7 @@ pub fn mail(case: &Case<'_>, mail: &Mail) -> Vec<Finding> {
                 && letter.refused.is_none()
                 && !letter.kind.starts_with("shutdown_")
         };
-        // Where events are missing, so may be the messages that only they show.
+        // If events are missing, messages that only they show may be missing, too.
         let is_known = case.material.missing_until.is_none();
         if is_known && case.is_over() && !mail.messages.iter().any(|letter| reports(&letter)) {
             let what = format!("{name} never sent a message");
@@ -141,7 +141,7 @@ pub fn record(case: &Case<'_>) -> Vec<Finding> {
     }
     if let Some(until) = &case.material.missing_until {
         let what = format!(
-            "events until {until} are missing: the log was pruned before they were kept with the run"
+            "events until {until} are missing: the log was pruned before they were copied into the run"
         );
         found.push(Finding::new(Code::EventsMissing, what).at(&case.material.run.started_at));
     }

@@ -54,7 +54,7 @@ impl Answer {
         Answer { stdout: format!("{output}\n"), ..Answer::default() }
     }
 
-    /// Goes on and warns, and says besides what this answer says to the client.
+    /// Adds a warning for the user to this response; the action continues.
     pub fn and_warn(self, kind: Kind, reason: &str) -> Answer {
         let Ok(mut output) = serde_json::from_str::<Value>(&self.stdout) else {
             return Answer::warn(kind, reason);

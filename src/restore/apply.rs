@@ -8,8 +8,8 @@ use super::records::{Record, Records, Written, hash};
 use crate::error::{Error, Result};
 
 /// Writes a plan that was made under this lock, and remembers it as `record`, whose `tasks` and marks it fills in. The
-/// record comes first: whatever ends this process, what it wrote can be taken back. The mark comes second: the numbers
-/// are taken then, and the client can have the lock between two tasks.
+/// record comes first: whatever ends this process, what it wrote can be taken back. `.highwatermark` comes second: it
+/// reserves the numbers, so that Claude Code can have the lock between two tasks.
 ///
 /// # Errors
 /// When the disk refuses or the lock is lost; the list is as it was then.
@@ -63,7 +63,7 @@ fn put_all(
     }
     for put in &plan.tasks {
         if guard.share()? && !is_marked(folder, record)? {
-            return Err(Error::new("cannot go on: the list was emptied by somebody else meanwhile"));
+            return Err(Error::new("cannot continue: the list was emptied by another process meanwhile"));
         }
         folder
             .create(&file(&put.id), &put.text)
@@ -73,13 +73,13 @@ fn put_all(
     guard.renew()
 }
 
-/// Whether the list's mark takes the numbers of a restore.
+/// Whether the list's `.highwatermark` reserves the numbers of a restore.
 fn is_marked(folder: &Folder, record: &Record) -> Result<bool> {
     let now = folder.read(MARK, LARGEST)?;
     Ok(now.is_some_and(|now| number(&now) >= number(record.highwatermark_after.as_bytes())))
 }
 
-/// Sets the mark to what it was before a restore, where it still is what the restore made of it.
+/// Resets `.highwatermark` to its value before a restore, unless it was changed since.
 pub(super) fn give_mark_back(folder: &Folder, record: &Record) -> Result<bool> {
     let before = record.highwatermark_before.as_deref();
     let ours = folder.read(MARK, LARGEST)?.as_deref() == Some(record.highwatermark_after.as_bytes());

@@ -19,9 +19,9 @@ const STALE: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_secs(15);
 /// How soon the time is renewed.
 const RENEWAL: Duration = Duration::from_secs(2);
-/// How long the lock is kept at a time: the client waits no longer than three seconds for it (seen 2.1.177, 2.1.328).
+/// How long the lock is held at a time: Claude Code waits no longer than three seconds for it (seen 2.1.177, 2.1.328).
 const TURN: Duration = Duration::from_millis(500);
-/// How long it is free between two turns: the client tries again at least every 100 ms.
+/// How long it is released in between: Claude Code tries again at least every 100 ms.
 const GAP: Duration = Duration::from_millis(150);
 
 /// The lock on a list, given back when it goes out of scope.
@@ -84,11 +84,11 @@ impl<'a> Guard<'a> {
         Ok(Guard { folder, name: name.to_owned(), inode, _held: held, taken: now, renewed: now })
     }
 
-    /// Gives the lock to others for a moment when it was kept for a turn, and says whether it did; else renews it. What
-    /// must not change meanwhile has to be safe without the lock.
+    /// Releases the lock for a moment if it was held for [`TURN`], and returns whether it did; else renews it. Other
+    /// processes may change the list meanwhile.
     ///
     /// # Errors
-    /// When another process took it over, or does not give it back.
+    /// When another process took it over, or does not release it.
     pub fn share(&mut self) -> Result<bool> {
         self.renew()?;
         if self.taken.elapsed() < TURN {

@@ -43,7 +43,7 @@ pub fn holder(client: &Path, list: &str) -> Option<String> {
     (!known).then(|| "its team is there, and nothing tells whether its client runs".to_owned())
 }
 
-/// The session of a run on record that uses a list by `CLAUDE_CODE_TASK_LIST_ID`, and is not known to have ended.
+/// The session of a recorded run that uses a list through `CLAUDE_CODE_TASK_LIST_ID` and is not known to have ended.
 pub fn user(archive: &Archive, list: &str) -> Option<String> {
     archive.open_subjects().into_iter().find_map(|subject| {
         let index = archive.index(&subject).filter(|index| !index.ended)?;
@@ -52,7 +52,9 @@ pub fn user(archive: &Archive, list: &str) -> Option<String> {
         match index.lead_pid {
             Some(pid) if is_gone(pid, space, start) => None,
             Some(pid) => Some(format!("session {session} uses it (process {pid})")),
-            None => Some(format!("session {session} uses it, and nothing tells whether its client runs")),
+            None => {
+                Some(format!("session {session} uses it, and it is unknown whether its process still runs"))
+            }
         }
     })
 }

@@ -49,7 +49,7 @@ pub fn undo(folder: &Folder, record: &Record, apply: bool) -> Result<Undone> {
     for task in &record.tasks {
         let name = file(&task.id);
         if let Some(guard) = &mut guard {
-            // A number stays taken by the mark until the end.
+            // `.highwatermark` reserves the numbers until the end.
             guard.share()?;
         }
         if folder.look(&name)?.is_none() {

@@ -1,4 +1,4 @@
-//! The plan's execution: what runs need of a segment is closed into them, and only then it is deleted.
+//! Executes a plan: the events of a segment are closed into their runs, and only then the segment is deleted.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub struct Right {
 }
 
 impl Right {
-    /// Takes it; `None` when another process keeps it for longer than `patience`.
+    /// Takes it; `None` when another process holds it for longer than `patience`.
     ///
     /// # Errors
     /// When locking is not possible there.
@@ -49,11 +49,11 @@ pub struct Pruned {
     pub is_busy: bool,
 }
 
-/// Deletes what is planned, but never the segment that is written to by now, and none before all that a run needs of it
-/// is on the disk elsewhere. A segment that cannot be closed stays.
+/// Deletes the planned segments, but never one that is being written to, and none before all lines that a run needs are on
+/// the disk elsewhere. A segment that cannot be closed is kept.
 ///
 /// # Errors
-/// When the log's lock cannot be had at all.
+/// When the log cannot be locked at all.
 pub fn apply(
     plan: &Plan,
     archive: &Archive,

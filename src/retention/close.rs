@@ -1,4 +1,4 @@
-//! Closing events into the runs that they belong to.
+//! Closes events into the runs that they belong to: copies them there, compressed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
@@ -14,15 +14,15 @@ use crate::archive::Archive;
 use crate::fs;
 use crate::log::{Glance, Lines, Name, Position, part_name};
 
-/// So many runs are written at once: each takes a file and a window of the compressor.
+/// How many runs are written at once: each needs a file and a window of the compressor.
 const AT_ONCE: usize = 32;
 
 /// Lines and bytes.
 type Measure = (u64, u64);
 
-/// Copies the lines of a segment into the runs on record that have ended and that they belong to, compressed: into those
-/// of `only`, where it is given. What is there already as it should be is left. When this returns without an error, all
-/// of it is on the disk; whoever is stopped before leaves temporary files and whole parts.
+/// Copies the lines of a segment, compressed, into the ended runs that they belong to; with `only`, into these runs only.
+/// Parts that already exist and are complete are not written again. When this returns without an error, everything is on the
+/// disk; a process that is killed before leaves temporary files and complete parts.
 ///
 /// # Errors
 /// When the segment cannot be read, or the disk refuses.
@@ -51,7 +51,7 @@ pub fn close(
     for runs in runs.chunks(AT_ONCE) {
         let mut writers: BTreeMap<&str, Writer> = BTreeMap::new();
         for run in runs {
-            // One that was removed meanwhile needs nothing.
+            // Skip a run that was removed meanwhile.
             if let Some(writer) = part(run).map(Writer::create).transpose()?.flatten() {
                 writers.insert(run, writer);
             }
@@ -65,7 +65,7 @@ pub fn close(
     Ok(())
 }
 
-/// Leads over the lines that are closed into a run. A line that cannot be read belongs to nobody.
+/// Calls `each` for every line that is closed into a run. A line that cannot be read does not belong to a run.
 fn each_line(
     path: &Path,
     needs: &Needs<'_>,
@@ -92,7 +92,7 @@ fn measured(part: &Path) -> io::Result<Measure> {
     Ok((lines.position.lines, bytes))
 }
 
-/// A part that is being written: a temporary file in the run's directory until it is whole and on the disk.
+/// A part that is being written: a temporary file in the run's directory until it is complete and on the disk.
 struct Writer {
     path: PathBuf,
     temporary: PathBuf,
@@ -100,7 +100,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Begins a part; `None` where the run's directory is gone. It is not made again.
+    /// Starts a part; `None` if the run's directory was removed. The directory is not created again.
     fn create(path: PathBuf) -> io::Result<Option<Writer>> {
         let temporary = fs::beside(&path);
         let mut options = OpenOptions::new();

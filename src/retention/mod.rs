@@ -1,7 +1,7 @@
-//! What the log may forget. Events of runs that have ended are closed into them first: copied, compressed, into the run's
-//! directory. So a segment goes and takes nothing that a run on record needs, and a run goes as a whole.
+//! Which segments of the log are removed. Before that, events of ended runs are closed into them: copied, compressed, into
+//! the run's directory. So removing a segment loses nothing that a recorded run needs, and a run is removed as a whole.
 //!
-//! A run that has not ended keeps its segments, whatever the log's bounds say.
+//! Segments with events of a run that has not ended are kept, whatever the log's limits are.
 
 mod apply;
 mod close;

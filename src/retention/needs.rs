@@ -7,7 +7,7 @@ use super::plan::Facts;
 use crate::archive::{Archive, Claims, RunRecord};
 use crate::log::{Contents, Parts, Segment};
 
-/// The runs on record, as far as the log is kept for them.
+/// The recorded runs that lines of the log are kept for.
 #[derive(Debug)]
 pub struct Needs<'a> {
     claims: Claims<'a>,
@@ -18,9 +18,9 @@ pub struct Needs<'a> {
 }
 
 impl<'a> Needs<'a> {
-    /// Those of all runs on record; `damaged` are the names of those whose record cannot be read.
+    /// The needs of all recorded runs; `damaged` are the names of runs whose `run.json` cannot be read.
     pub fn new(all: &'a [RunRecord], damaged: &'a [String]) -> Needs<'a> {
-        // Of an imported run nothing is heard here, unless its client goes on here: what it is told then is closed, too.
+        // An imported run gets events here only if its session continues here; these are closed into it, too.
         let is_over = |run: &&RunRecord| run.ended_at.is_some() || run.imported.is_some();
         let (over, running): (Vec<&RunRecord>, Vec<&RunRecord>) = all.iter().partition(is_over);
         let mut over: BTreeSet<&str> = over.into_iter().map(|run| run.run.as_str()).collect();
@@ -29,13 +29,13 @@ impl<'a> Needs<'a> {
         Needs { claims: Claims::new(all), over, running }
     }
 
-    /// The run on record that a line is closed into; `None` for a line that no run needs, or one that has not ended.
+    /// The run that a line is closed into; `None` for a line that no run needs, or whose run has not ended.
     pub(super) fn closes_into(&self, run: Option<&str>, session: Option<&str>, at: &str) -> Option<String> {
         let run = self.claims.run_of(run, session, at)?;
         self.over.contains(run.as_str()).then_some(run)
     }
 
-    /// What the plan asks about a segment. What was read for it is kept beside the segment when `keeps`.
+    /// The facts about a segment for the plan. With `keeps`, they are cached beside the segment.
     pub fn facts(&self, log: &Path, segment: &Segment, keeps: bool, done: &mut dyn FnMut(u64)) -> Facts {
         let contents = Contents::kept(log, segment).unwrap_or_else(|| {
             let contents = Contents::of(log, segment, done);
@@ -47,7 +47,7 @@ impl<'a> Needs<'a> {
         self.facts_of(&contents)
     }
 
-    /// The same of what a segment holds.
+    /// The facts about a segment with these contents.
     pub fn facts_of(&self, contents: &Contents) -> Facts {
         let mut facts = Facts {
             is_held: contents.runs.iter().any(|run| self.running.contains(run.as_str())),
@@ -60,7 +60,7 @@ impl<'a> Needs<'a> {
                 facts.loose.insert(session.clone(), *bytes);
             }
         }
-        // Of a run that was removed, or that was never more than a name.
+        // Runs that were removed, or of which only the name is known.
         let known = |run: &&String| self.over.contains(run.as_str()) || self.running.contains(run.as_str());
         for run in contents.runs.iter().filter(|run| !known(run)) {
             facts.loose.insert(run.clone(), 0);
@@ -69,7 +69,7 @@ impl<'a> Needs<'a> {
     }
 }
 
-/// Where events of all runs are that are no longer in the log.
+/// The parts of all runs: events that may no longer be in the log.
 pub fn parts(archive: &Archive) -> Parts {
     Parts::of(archive.run_names().iter().filter_map(|run| archive.run_dir(run)))
 }

@@ -1,4 +1,4 @@
-//! Which segments go: a pure plan.
+//! Plans which segments to delete. It changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ pub struct Plan {
     pub kept: usize,
     /// How many bytes stay.
     pub kept_bytes: u64,
-    /// How many of these stay against the bounds, because a run needs them that has not ended.
+    /// How many of these stay although they exceed the limits, because a run that has not ended needs them.
     pub held_bytes: u64,
 }
 
@@ -28,7 +28,7 @@ pub struct Removal {
     pub segment: Segment,
     /// Why.
     pub why: Why,
-    /// The sessions whose lines go, where the others stay; empty when all of it goes.
+    /// The sessions whose lines are removed; empty if the whole segment is.
     pub only: BTreeSet<String>,
 }
 
@@ -39,7 +39,7 @@ pub enum Why {
     Age,
     /// All segments together are larger than the log may be.
     Size,
-    /// No run on record needs it.
+    /// No recorded run needs it.
     Unneeded,
 }
 
@@ -48,7 +48,7 @@ pub enum Why {
 pub struct Facts {
     /// Whether a run needs it that has not ended.
     pub is_held: bool,
-    /// The bytes of each session in it that no run on record needs.
+    /// The bytes of each session in it that no recorded run needs.
     pub loose: BTreeMap<String, u64>,
 }
 
@@ -67,9 +67,9 @@ pub fn closed<'a>(segments: &'a [Segment], current: Option<&Name>, now: Time) ->
 /// Plans what to delete of these segments (oldest first, as [`crate::log::list`] gives them). `facts` are asked for only
 /// of segments that the bounds may remove: they cost a reading of the segment.
 ///
-/// Segments that a running run needs stay, and do not count. By size those go first from which nothing is lost, because
-/// all of it is closed into runs; then the lines of a session without a run that takes more than half of the room by
-/// itself: it takes nothing from others; then the oldest segments.
+/// Segments that a running run needs are kept and do not count. To reduce the size, segments whose lines are all closed into
+/// runs are removed first, because nothing is lost with them. Then, if a session without a run takes more than half of the
+/// limit, its lines are removed. Then the oldest segments are removed.
 pub fn plan(
     segments: &[Segment],
     current: Option<&Name>,

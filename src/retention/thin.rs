@@ -1,4 +1,4 @@
-//! Taking the lines of sessions without a run out of a closed segment: the others' stay where they are.
+//! Removes the lines of sessions without a run from a closed segment.
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
@@ -8,15 +8,19 @@ use std::path::Path;
 use crate::fs;
 use crate::log::{Contents, Glance, Lines, Position, Segment};
 
-/// Writes the segment again without the lines of these sessions that name no run, and gives how many bytes it has lost.
-/// It is there whole at every moment, as it was or as it will be. Lines that cannot be read stay.
+/// Rewrites the segment without the lines of these sessions that name no run, and returns how many bytes were removed. The
+/// file is replaced atomically. Lines that cannot be read are kept.
 ///
 /// # Errors
-/// When the segment cannot be read, or the disk refuses: then it is as it was.
+/// When the segment cannot be read, has another size than planned, or writing fails. It is unchanged then.
 pub(super) fn thin(log: &Path, segment: &Segment, sessions: &BTreeSet<String>) -> io::Result<u64> {
     let path = segment.path(log);
     let temporary = fs::beside(&path);
     let written = rewrite(&path, &temporary, sessions).and_then(|left| {
+        // A line that was appended since would be lost.
+        if path.symlink_metadata()?.len() != segment.size {
+            return Err(fs::named(io::ErrorKind::ResourceBusy.into(), "rewrite", &path));
+        }
         std::fs::rename(&temporary, &path).map_err(|error| fs::named(error, "rename to", &path))?;
         fs::sync_dir(log)?;
         Contents::forget(log, &segment.name);

@@ -117,8 +117,7 @@ fn project_runs(
         .iter()
         .filter(|group| {
             let matcher = group.get("matcher");
-            // No other pattern than those that `install` writes: the client may read one in another way, and it may
-            // take long.
+            // Only patterns that `install` writes: Claude Code may interpret others differently, and they may take long.
             let is_written = matcher.and_then(Value::as_str).and_then(Tools::of_matcher).is_some();
             has_only(group, &["matcher", "hooks"])
                 && matches(matcher, occasion.tool, &mut usize::from(is_written))

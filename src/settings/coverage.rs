@@ -1,4 +1,4 @@
-//! What the installed hooks cover: which rules of the policy they ask, and which they cannot.
+//! What the installed hooks cover: which rules of the policy are evaluated, and which are not.
 
 use std::fmt;
 
@@ -14,9 +14,9 @@ use crate::settings::matching::{PATTERNS, matches};
 use crate::settings::needs::{Needs, has_tools, of_rule};
 use crate::settings::version::FIRST_WITH_TEAMS;
 
-/// Names that a `*` is tried with. A matcher that takes them all takes every name, as far as that can be told.
+/// Sample names for a `*`. A matcher that matches all of them is taken to match every name.
 const SAMPLES: [&str; 4] = ["", "Bash", "x_9", "mcp__server__tool-1"];
-/// So many tools of a rule are named.
+/// How many tools of a rule are listed.
 const NAMED: usize = 5;
 
 /// The hooks that Claude Code runs.
@@ -25,12 +25,12 @@ pub struct Coverage {
     hooks: Vec<(String, Option<Value>)>,
 }
 
-/// A rule that is not asked at some of what it looks at.
+/// A rule that is not evaluated at some of its events or tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unasked {
     /// Its name.
     pub rule: String,
-    /// Where it stands: `path:line`.
+    /// Where it is defined: `path:line`.
     pub place: String,
     /// The events and tools.
     pub gaps: Vec<Gap>,
@@ -41,12 +41,12 @@ pub struct Unasked {
 pub struct Gap {
     /// The event.
     pub event: Event,
-    /// The rule's own words for the tools; empty for all of them, and for an event without.
+    /// The tools, as the rule spells them; empty for all tools, and for an event without tools.
     pub tools: Vec<String>,
 }
 
 impl Coverage {
-    /// What the hooks in these settings files cover, and those of a plugin that they switch on.
+    /// What the hooks in these settings files cover, and those of a plugin that they enable.
     ///
     /// # Errors
     /// When the embedded table of hooks is not what it should be, which a test rules out.
@@ -86,7 +86,7 @@ impl Coverage {
         self.hooks.is_empty()
     }
 
-    /// The rules that are not asked at everything that they look at.
+    /// The rules that are not evaluated at all their events and tools.
     pub fn unasked(&self, rules: &[Rule]) -> Vec<Unasked> {
         let of = |rule: &Rule| {
             let gaps: Vec<Gap> = of_rule(rule).filter_map(|(event, _)| self.gap(rule, event)).collect();
@@ -104,7 +104,7 @@ impl Coverage {
         };
         if !has_tools(event.name()) {
             let is_there = self.hooks.iter().any(|(name, _)| name == event.name());
-            // A rule that names no events looks at those that this client has.
+            // A rule without events applies to the events that this version of Claude Code has.
             let is_late = rule.events.is_empty() && since(event.name()).is_some_and(|v| v > FIRST_WITH_TEAMS);
             return (!is_there && !is_late).then(|| Gap { event, tools: Vec::new() });
         }
@@ -118,7 +118,7 @@ impl Coverage {
     }
 }
 
-/// Names that a glob means.
+/// Sample names that a glob matches.
 fn samples(glob: &str) -> Vec<String> {
     if is_plain(glob) {
         return vec![glob.to_owned()];
@@ -145,8 +145,15 @@ fn samples(glob: &str) -> Vec<String> {
     SAMPLES.into_iter().map(sample).filter(|name| !name.is_empty()).collect()
 }
 
+impl Unasked {
+    /// The message for the user.
+    pub fn message(&self) -> String {
+        format!("rule {:?} is not evaluated at {self}: no installed hook covers it", self.rule)
+    }
+}
+
 impl fmt::Display for Gap {
-    /// `PreToolUse of Bash, Edit`.
+    /// `PreToolUse for Bash, Edit`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.event.name())?;
         if !has_tools(self.event.name()) {
@@ -154,15 +161,15 @@ impl fmt::Display for Gap {
         }
         let named = self.tools.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
         match self.tools.len() {
-            0 => out.write_str(" of every tool"),
-            all if all > NAMED => write!(out, " of {named} and {} more", all - NAMED),
-            _ => write!(out, " of {named}"),
+            0 => out.write_str(" for every tool"),
+            all if all > NAMED => write!(out, " for {named} and {} more", all - NAMED),
+            _ => write!(out, " for {named}"),
         }
     }
 }
 
 impl fmt::Display for Unasked {
-    /// `PreToolUse of Bash, TaskCreated`.
+    /// `PreToolUse for Bash; TaskCreated`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let gaps: Vec<String> = self.gaps.iter().map(Gap::to_string).collect();
         out.write_str(&gaps.join("; "))
@@ -189,17 +196,17 @@ mod tests {
     fn a_rule_is_asked_where_some_hook_runs_for_each_of_its_tools() {
         let before = |matcher| [("PreToolUse", Some(matcher))];
         for (matcher, tools, left) in [
-            ("Agent|Task", &["Bash"][..], Some("PreToolUse of Bash")),
+            ("Agent|Task", &["Bash"][..], Some("PreToolUse for Bash")),
             ("Agent|Bash", &["Bash"], None),
             ("*", &["Bash"], None),
             ("B.*", &["Bash"], None),
-            ("Agent", &["Agent", "Bash", "Edit"], Some("PreToolUse of Bash, Edit")),
+            ("Agent", &["Agent", "Bash", "Edit"], Some("PreToolUse for Bash, Edit")),
             ("^(Agent|mcp__.*)$", &["mcp__*"], None),
-            ("mcp__git", &["mcp__*"], Some("PreToolUse of mcp__*")),
+            ("mcp__git", &["mcp__*"], Some("PreToolUse for mcp__*")),
             ("^mcp__", &["mcp__*", "mcp__[!a]?t"], None),
-            ("Bash|Agent", &[], Some("PreToolUse of every tool")),
+            ("Bash|Agent", &[], Some("PreToolUse for every tool")),
             (".*", &[], None),
-            ("(?!Read)", &["Bash"], Some("PreToolUse of Bash")),
+            ("(?!Read)", &["Bash"], Some("PreToolUse for Bash")),
         ] {
             let found = gaps(&before(matcher), &rule(&["PreToolUse"], tools));
             assert_eq!(found.first().map(String::as_str), left, "{matcher} {tools:?}");
@@ -213,7 +220,7 @@ mod tests {
         let all = rule(&[], &[]);
         let mut hooks: Vec<(&str, Option<&str>)> =
             ["TeammateIdle", "TaskCompleted", "SubagentStop", "Stop"].map(|event| (event, None)).into();
-        assert_eq!(gaps(&hooks, &all), ["PreToolUse of every tool"]);
+        assert_eq!(gaps(&hooks, &all), ["PreToolUse for every tool"]);
         hooks.push(("PreToolUse", None));
         assert_eq!(gaps(&hooks, &all), [""; 0], "TaskCreated came later");
         assert_eq!(gaps(&hooks, &rule(&["TaskCreated", "Stop"], &[])), ["TaskCreated"]);

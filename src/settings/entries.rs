@@ -1,5 +1,5 @@
-//! Which hooks a client gets: those of the embedded `hooks/settings.example.json` that its version knows, wider where a
-//! rule needs it.
+//! The hooks that `install` writes: those of the embedded `hooks/settings.example.json` that the version of Claude Code
+//! knows, with wider matchers where a rule needs them.
 
 use serde_json::{Map, Value, json};
 
@@ -13,7 +13,7 @@ use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS,
 
 /// A settings file that has them all. The plugin's own are in several files, for clients that know some alone.
 const HOOKS: &str = include_str!("../../hooks/settings.example.json");
-/// Seconds that a hook has which is there for a rule only.
+/// Timeout in seconds of a hook that only rules need.
 const TIMEOUT: u64 = 10;
 
 /// The entry of one event: a matcher group that holds our command alone.
@@ -25,8 +25,7 @@ pub struct Entry {
     pub group: Value,
 }
 
-/// The entries for this client, each running this program, for what is needed; `there` are those that the file has
-/// already.
+/// The entries that are needed for this client, each running this program; `there` are those that the file already has.
 ///
 /// # Errors
 /// When the embedded file is not what it should be, which a test rules out.
@@ -42,7 +41,7 @@ pub fn wanted(client: &Client, program: &Program, there: &[Entry], needs: &Needs
     }
     let before = |event: &str| there.iter().find(|entry| entry.event == event);
     entries.retain(|entry| match client {
-        // An event that no list has may cost an older client the whole file.
+        // An older client may skip the whole file because of an event that it does not know.
         Client::Known(version) => knows(*version, &entry.event).unwrap_or(*version >= FIRST_LENIENT),
         // A client that does not say its version gets what every one with agent teams understands. What is there
         // already was made for one that did: not knowing is no reason to take any of it away.

@@ -19,13 +19,13 @@ pub struct Installed {
     pub coverage: Coverage,
     /// The command that makes them cover the policy in force.
     pub command: String,
-    /// The client that they were made for, where that is remembered.
+    /// The version of Claude Code that they were written for, if it is known.
     client: Option<Version>,
 }
 
 impl Installed {
-    /// Looks at the settings files of a session. Where these have no hook, others count that `install` was told to
-    /// write. `runs` says that some hook certainly runs: where no file is known to have it, a plugin does.
+    /// Reads the settings files of a session. If these have no hook, files that `install` wrote elsewhere count. `runs` is
+    /// true if some hook certainly runs: if no known file has it, it is the plugin's.
     ///
     /// # Errors
     /// When the embedded table of hooks is not what it should be, which a test rules out.
@@ -51,44 +51,45 @@ impl Installed {
         Ok(Installed { coverage, command, client: elsewhere.last().and_then(client) })
     }
 
-    /// The command for a rule, with what has to come before it where the client has no such event.
+    /// The command that fixes this; if the client does not have the event, with the note that it must be upgraded first.
     pub fn remedy(&self, unasked: &Unasked) -> String {
         remedy(&self.command, self.client, unasked)
     }
 }
 
-/// The command for a rule: where this client has no such event, with the reason that it is not enough.
+/// The command that fixes this; if the client does not have the event, with the note that it must be upgraded first.
 pub fn remedy(command: &str, client: Option<Version>, unasked: &Unasked) -> String {
     let lacking = client.and_then(|version| {
         let events = unasked.gaps.iter().map(|gap| gap.event.name());
         Some((version, events.into_iter().find(|event| knows(version, event) == Some(false))?))
     });
     match lacking {
-        Some((version, event)) => format!("{command}  # after an upgrade: client {version} has no {event}"),
+        Some((version, event)) => {
+            format!("{command}  # upgrade Claude Code first: {version} does not have {event}")
+        }
         None => command.to_owned(),
     }
 }
 
-/// The file that has most of the hooks, of those that may be changed.
+/// The file with the most hooks, of those that teamkeep may change.
 fn most(layers: &[Layer]) -> Option<&Layer> {
     let own = layers.iter().filter(|layer| layer.kind != Kind::Managed && !layer.ours().is_empty());
     own.max_by_key(|layer| layer.ours().len())
 }
 
-/// The command that installs again into the file that has most of the hooks, as it was installed there; into the user's
-/// where none has any.
+/// The command that repeats the installation into the file with the most hooks, or into the user's file if there are none.
 pub fn again(env: &Env, layers: &[Layer]) -> String {
     let call = typed_to_install(env);
     let again =
         most(layers).and_then(|layer| Some(format!("{}{}", layer.install(&call)?, program(env, layer))));
     again.unwrap_or_else(|| match layers.iter().find(|layer| !layer.ours().is_empty()) {
-        // Another copy beside it would run as well.
+        // A second installation would run as well.
         Some(managed) => format!("ask whoever manages {} to widen the matchers", managed.path.display()),
         None => format!("{call} install"),
     })
 }
 
-/// The option that keeps the program of a file's hooks, where another one than this was named.
+/// The option that keeps the program of a file's hooks, if it is not the running one.
 fn program(env: &Env, layer: &Layer) -> String {
     let named =
         layer.ours().into_iter().find(Ours::is_written).and_then(|ours| ours.words().into_iter().next());

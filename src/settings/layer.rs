@@ -107,7 +107,7 @@ impl Layer {
         }
     }
 
-    /// Whether it switches this on.
+    /// Whether it sets this key to true.
     pub fn has(&self, key: &str) -> bool {
         self.value().and_then(|value| value.get(key)) == Some(&Value::Bool(true))
     }

@@ -1,7 +1,7 @@
 //! The client's `settings.json`, edited without disturbing it.
 //!
-//! [`needs`] says what hooks the policy in force needs, [`entries`] spells them, and [`coverage`] tells which rules the
-//! installed ones cannot ask. [`plan`] computes the text that has it (or has it no longer),
+//! [`needs`] computes the hooks that the policy in force needs, [`entries`] writes them, and [`coverage`] finds rules that
+//! the installed hooks do not cover. [`plan`] computes the text that has it (or has it no longer),
 //! [`file`] puts that text in place, and [`record`] remembers how the file was. [`beside`] tells the plugin's hook when to
 //! leave an event to the settings'.
 //!

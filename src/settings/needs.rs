@@ -1,6 +1,6 @@
-//! What the hooks are needed for: what is recorded and judged by itself, and what the rules in force look at.
+//! The events and tools that need hooks: those of the recorder and the gates, and those of the rules in force.
 //!
-//! `install` writes the matchers by it. The rest of the program compares it with what is installed: see
+//! `install` writes the matchers for them. Other commands compare them with the installed hooks: see
 //! [`crate::settings::coverage`].
 
 use serde_json::Value;
@@ -11,14 +11,14 @@ use crate::payload::{KNOWN, Kind};
 use crate::settings::entries::{Entry, embedded};
 use crate::settings::tools::Tools;
 
-/// Each event, with the tools for which its hook is to run where it has any.
+/// Each event, with the tools for which its hook must run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Needs {
     events: Vec<(&'static str, Tools)>,
 }
 
 impl Needs {
-    /// What is recorded and judged without any rule.
+    /// The needs of the recorder and the gates, without rules.
     ///
     /// # Errors
     /// When the embedded table of hooks is not what it should be, which a test rules out.
@@ -31,7 +31,7 @@ impl Needs {
         Ok(Needs { events: events.collect() })
     }
 
-    /// What is needed with these rules.
+    /// The needs with these rules.
     ///
     /// # Errors
     /// As [`Needs::builtin`].
@@ -41,7 +41,7 @@ impl Needs {
         Ok(needs)
     }
 
-    /// Needs what these hooks cover as well, as far as they have a form that is written here.
+    /// Adds what these hooks cover, if their matchers have a form that `install` writes.
     pub fn keep(&mut self, there: &[Entry]) {
         for entry in there {
             let matcher = entry.group.get("matcher").and_then(Value::as_str).unwrap_or_default();
@@ -58,18 +58,18 @@ impl Needs {
         }
     }
 
-    /// The tools of an event; nothing where it needs no hook.
+    /// The tools of an event; `None` if it does not need a hook.
     pub fn tools(&self, event: &str) -> Option<&Tools> {
         self.events.iter().find(|(known, _)| *known == event).map(|(_, tools)| tools)
     }
 
-    /// Each event, and the matcher of its hook if it is to have one.
+    /// Each event, and the matcher of its hook if it needs one.
     pub fn matchers(&self) -> impl Iterator<Item = (&'static str, Option<String>)> {
         self.events.iter().map(|(event, tools)| (*event, has_tools(event).then(|| tools.matcher())))
     }
 }
 
-/// What a rule looks at. One that names tools looks at no event without.
+/// The events and tools of a rule. A rule that names tools does not apply to events without tools.
 pub fn of_rule(rule: &Rule) -> impl Iterator<Item = (Kind, Tools)> {
     let looks_at = |kind: &Kind| {
         rule.action != Mode::Off && rule.looks_at(*kind) && (rule.tools.is_empty() || kind.has_tool())

@@ -1,10 +1,10 @@
-//! The tools that a hook is to run for, and the matcher that says so to Claude Code.
+//! The tools that a hook must run for, and the matcher for Claude Code.
 
-/// Bytes of a matcher. A longer one gives way to one for all tools: what reads it here looks at no more.
+/// The most bytes of a matcher. A longer one is replaced by `*`: teamkeep does not read longer ones either.
 const MAX_MATCHER_BYTES: usize = 512;
-/// Stars of one pattern: Claude Code's regular expressions try every way to share out a name among them.
+/// The most stars of one pattern: each star multiplies the ways that a regular expression has to try.
 const MAX_STARS: usize = 3;
-/// What Claude Code takes for all tools.
+/// The matcher for all tools.
 const ALL: &str = "*";
 
 /// The tools of one event.
@@ -17,8 +17,8 @@ pub enum Tools {
 }
 
 impl Tools {
-    /// The tools that the globs of a rule may mean; all of them without any. Wider where a matcher cannot say it: the
-    /// rule itself is asked then.
+    /// The tools that the globs of a rule may match; all tools without globs. They may be more than the rule's own where a
+    /// matcher cannot express the glob; the rule itself decides then.
     pub fn of_globs(globs: &[String]) -> Tools {
         let mut tools = Tools::Some(Vec::new());
         for glob in globs {
@@ -62,7 +62,7 @@ impl Tools {
         }
     }
 
-    /// Those of these that the others lack, in words; nothing where the others are all tools.
+    /// The tools of these that the others lack, for the user; none if the others are all tools.
     pub fn beyond(&self, others: &Tools) -> Vec<String> {
         match (self, others) {
             (_, Tools::All) => Vec::new(),
@@ -73,7 +73,7 @@ impl Tools {
         }
     }
 
-    /// The matcher: names between bars as far as that is enough, else a regular expression for the whole name.
+    /// The matcher: names separated by `|` if that is enough, else a regular expression for the whole name.
     pub fn matcher(&self) -> String {
         let Tools::Some(words) = self else { return ALL.to_owned() };
         let matcher = match words.iter().all(|word| is_name(word)) {
@@ -84,8 +84,8 @@ impl Tools {
     }
 }
 
-/// A glob in which only plain characters and stars are left. Whatever else it has becomes a star, and what is behind the
-/// last star that a pattern may have is left to it.
+/// The glob with only plain characters and stars. Everything else becomes a star, and the last star that a pattern may have
+/// replaces the rest of the glob.
 fn widened(glob: &str) -> String {
     let mut wide = String::with_capacity(glob.len());
     let mut chars = glob.chars();

@@ -13,7 +13,7 @@ const NAME: &str = "(Claude Code)";
 /// The first client with agent teams and their events.
 pub const FIRST_WITH_TEAMS: Version = Version(2, 1, 33);
 
-/// The first client that passes over an event that it does not know; those before skip the whole file.
+/// The first version that ignores an unknown event; earlier ones skip the whole file.
 pub const FIRST_LENIENT: Version = Version(2, 1, 101);
 
 /// The first client that runs a hook's command without a shell (`args`).

@@ -42,7 +42,7 @@ pub struct Brief {
     pub blocks: usize,
     /// How often it let something through after that.
     pub escalations: usize,
-    /// Whether tasks are in a list that teamkeep does not know.
+    /// Whether there are tasks in a list that teamkeep does not know.
     pub blind: bool,
     /// Whether a gate is paused for the team.
     pub paused: bool,

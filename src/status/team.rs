@@ -33,7 +33,7 @@ pub struct TeamStatus {
     pub blocks: usize,
     /// How often it let something through because it had held it back often enough.
     pub escalations: usize,
-    /// Tasks that tools named and that are in no task list that teamkeep knows: the gates do not see the work there.
+    /// Tasks that tools named and that are not in any known task list: the gates cannot see that work.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing_tasks: Vec<String>,
     /// How often it warned; what it said again is not counted.

@@ -1,5 +1,5 @@
-//! The task lists of a team where `CLAUDE_CODE_TASK_LIST_ID` names one: the tasks of a session are in that list then, and
-//! not in the one that is named after the team.
+//! The task lists of a team if `CLAUDE_CODE_TASK_LIST_ID` names one: the tasks of the session are in that list, and not in
+//! the one that is named after the team.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::is_of;
 
-/// The file in a list that holds the highest number of a task that was removed from it.
+/// The file in a list with the highest number that a removed task had.
 pub const HIGHEST_NUMBER: &str = ".highwatermark";
 
 /// The task list of each session that takes part in a run, as far as its hooks name one.
@@ -15,14 +15,14 @@ pub const HIGHEST_NUMBER: &str = ".highwatermark";
 #[serde(transparent)]
 pub struct NamedLists(BTreeMap<String, Used>);
 
-/// What is known of the list of one session.
+/// The list of one session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct Used {
     /// Its directory below `tasks/`; `None` for the list that is named after the team.
     #[serde(skip_serializing_if = "Option::is_none")]
     list: Option<String>,
-    /// The last task that a tool of the session named and that no known list had.
+    /// The last task that a tool of the session named and that was not in any known list.
     #[serde(skip_serializing_if = "Option::is_none")]
     missing: Option<String>,
 }
@@ -49,7 +49,8 @@ impl NamedLists {
         using.next().map(|(session, _)| session.as_str())
     }
 
-    /// Whether this is already known of a session. Where no session ever named a list, it is not noted that another does not.
+    /// Whether the list of a session is already known. As long as no session names a list, sessions without one are not
+    /// noted.
     pub fn knows(&self, session: &str, list: Option<&str>) -> bool {
         match self.0.get(session) {
             Some(used) => used.list.as_deref() == list,
@@ -63,8 +64,8 @@ impl NamedLists {
         self.0.insert(session.to_owned(), used);
     }
 
-    /// Notes the task that a session named and that no known list has, or that it named one that is there. Returns
-    /// whether this is new.
+    /// Notes a task that a session named and that is not in any known list; `None` if the last task that it named is.
+    /// Returns whether this is new.
     pub fn note_missing(&mut self, session: &str, task: Option<&str>) -> bool {
         match self.0.get_mut(session) {
             Some(used) if used.missing.as_deref() == task => false,
@@ -84,13 +85,13 @@ impl NamedLists {
         self.0.get(session).and_then(|used| used.missing.as_deref()) == task
     }
 
-    /// The tasks that sessions named and that no known list has.
+    /// The tasks that sessions named and that are not in any known list.
     pub fn missing(&self) -> impl Iterator<Item = &str> {
         self.0.values().filter_map(|used| used.missing.as_deref())
     }
 
-    /// The lists that count now for a team that this session leads, as `session` calls their tasks: the list of each
-    /// session. That of the team counts unless its lead, and every other session that was heard of, names another one.
+    /// The lists in use by a team, with the task ids as `session` sees them: the list of each session. The team's own list
+    /// is in use unless the lead and every other known session name another one.
     pub fn in_force<'a>(
         &'a self,
         team: Option<&'a str>,
@@ -110,15 +111,15 @@ impl NamedLists {
     }
 }
 
-/// The task lists that count for a team at a moment.
+/// The task lists that a team uses at a moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lists<'a> {
-    /// The team; without one every list counts.
+    /// The team; without one, every list is in use.
     team: Option<&'a str>,
-    /// Whether the list that is named after the team counts.
+    /// Whether the list that is named after the team is in use.
     own: bool,
     named: Vec<&'a str>,
-    /// The list whose tasks are called by their numbers alone; `None` for the team's.
+    /// The list whose task ids are plain numbers; `None` for the team's.
     first: Option<&'a str>,
 }
 
@@ -128,8 +129,8 @@ impl<'a> Lists<'a> {
         Lists { team, own: true, ..Lists::default() }
     }
 
-    /// What the tasks of a list are called by: `Some("")` where their number is enough, the list's name where it is
-    /// another one, `None` where the list does not count.
+    /// The prefix of the task ids of a list: `Some("")` for the session's own list, the list's name for another one, `None`
+    /// for a list that is not in use.
     pub fn prefix<'b>(&self, list: &'b str) -> Option<&'b str> {
         match self.first {
             Some(first) if first == list => Some(""),

@@ -16,7 +16,7 @@ pub fn mailbox(name: &str) -> String {
     spell(name, |letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_'))
 }
 
-/// The name that a word means, as the known ones spell it: the same, else the first that folds to the same.
+/// The known name that a word means: the same name, else the first one that folds to the same.
 pub fn spelled<'a, I: Iterator<Item = &'a str>>(word: &str, known: impl Fn() -> I) -> Option<&'a str> {
     known().find(|name| *name == word).or_else(|| {
         let word = fold(word);
@@ -24,8 +24,8 @@ pub fn spelled<'a, I: Iterator<Item = &'a str>>(word: &str, known: impl Fn() -> 
     })
 }
 
-/// The agent that a message to this word comes to: the one that the word means, else the one whose inbox it goes to.
-/// Clients before 2.1.178 look nobody up, and write to the inbox that is spelled so.
+/// The agent that receives a message to this word: the one that the word means, else the one whose inbox has that name.
+/// Claude Code before 2.1.178 does not look names up and writes to that inbox.
 pub fn reached<'a, I: Iterator<Item = &'a str>>(word: &str, known: impl Fn() -> I) -> Option<&'a str> {
     spelled(word, &known).or_else(|| {
         let inbox = mailbox(word);
@@ -33,7 +33,7 @@ pub fn reached<'a, I: Iterator<Item = &'a str>>(word: &str, known: impl Fn() -> 
     })
 }
 
-/// A recipient without the reference that Claude Code (2.1.330) lists behind names: `bob [d19019]`.
+/// A recipient without the reference that Claude Code (2.1.330) shows after names: `bob [d19019]`.
 pub fn without_reference(word: &str) -> &str {
     let hex = |reference: &str| {
         (6..=12).contains(&reference.len()) && reference.bytes().all(|byte| byte.is_ascii_hexdigit())

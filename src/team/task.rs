@@ -16,8 +16,8 @@ pub struct Task {
     pub status: Option<String>,
     /// Whose it is.
     pub owner: Option<String>,
-    /// Whether it is marked as internal, and no list shows it: a teammate's tracker (2.1.47), or a task whose metadata a
-    /// TaskUpdate changed.
+    /// Whether it is marked as internal, so that TaskList does not show it: a teammate's tracker (2.1.47), or a task that a
+    /// TaskUpdate marked.
     pub internal: bool,
     /// The task as the file has it.
     pub raw: Value,
@@ -55,7 +55,7 @@ impl Task {
         ids.iter().filter_map(text).collect()
     }
 
-    /// Whether it is a teammate's tracker (2.1.47), which is no work: named for the teammate, in progress, and nobody's.
+    /// Whether it is a teammate's tracker (2.1.47), which is not work: named after the teammate, in progress, unassigned.
     pub fn is_tracker(&self) -> bool {
         self.internal && self.owner.is_none()
     }

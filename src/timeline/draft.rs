@@ -164,7 +164,7 @@ impl Draft {
     }
 
     /// A teammate's name may be written with its team, `bob@parser-team`, and in any spelling that folds to it (2.1.328).
-    /// Nobody's transcript may be anybody's.
+    /// A transcript without a known owner may be any agent's.
     pub fn is_for(&self, recipient: &str) -> bool {
         let to = self.entry.to.as_deref();
         let is_its = |to: &str| {

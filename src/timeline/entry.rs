@@ -115,7 +115,7 @@ pub struct Entry {
     pub kind: Kind,
     /// Who: a name, `client` for the client itself, `unknown` where nothing tells.
     pub actor: String,
-    /// The teammate in whose name the client sent a message of a plain subagent (2.1.177).
+    /// The teammate that Claude Code names as the sender of a subagent's message (2.1.177).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signed_as: Option<String>,
     /// To whom; `*` for all.

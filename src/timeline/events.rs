@@ -137,7 +137,7 @@ pub fn by_run(
     let claims = Claims::new(all);
     let takes_all = depth == Depth::Whole || log::size(log) < LARGE;
     let parts = parts(archive, &claims, all.iter().filter(|run| wanted(&run.run)));
-    // The first event of a run shows whether its beginning is there.
+    // The first event of a run shows whether its beginning was recorded.
     let starts: HashSet<&str> =
         all.iter().filter(|run| wanted(&run.run)).map(|run| run.started_at.as_str()).collect();
     let wants = |glance: &Glance<'_>| {
@@ -183,7 +183,7 @@ pub fn by_run(
     Ok((events, problems))
 }
 
-/// Where events of these runs are that are no longer in the log: with them, and with runs of the same sessions.
+/// The parts with events of these runs that are no longer in the log: in these runs, and in runs of the same sessions.
 pub(super) fn parts<'a>(
     archive: &Archive,
     claims: &Claims<'a>,

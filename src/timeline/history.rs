@@ -19,7 +19,7 @@ pub struct History {
     pub copies: Vec<Copy>,
     /// When the team's directory appeared and disappeared.
     pub presence: Vec<(String, bool)>,
-    /// How tasks are called.
+    /// The ids of tasks.
     pub ids: TaskIds,
     /// What could not be read.
     pub problems: Vec<String>,

@@ -1,11 +1,11 @@
-//! How the tasks of a run are called: by their number alone in one list, by `list/number` in any other.
+//! The ids of a run's tasks: the plain number in the main list, `list/number` in any other.
 
 use std::collections::BTreeSet;
 
 use super::events::Told;
 use crate::team::{Task, is_of};
 
-/// The task lists of a run. The first of which a task was seen is the main one: its tasks are called by their numbers.
+/// The task lists of a run. The first one in which a task was seen is the main list: its task ids are plain numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskIds {
     /// The list that is named after the team, or after the session of a run without a team.
@@ -16,13 +16,13 @@ pub struct TaskIds {
 }
 
 impl TaskIds {
-    /// The lists of a run of which no task was seen yet.
+    /// The lists of a run, before any task was seen.
     pub fn new(own: Option<&str>, events: &[Told]) -> TaskIds {
         let named = events.iter().filter_map(|event| event.task_list.clone()).collect();
         TaskIds { own: own.map(str::to_owned), main: None, named }
     }
 
-    /// Takes notice of a task in a list. The trackers of 2.1.47 are no tasks.
+    /// Notes a task in a list. The trackers of 2.1.47 do not count.
     pub(super) fn see(&mut self, list: &str, task: &Task) {
         if self.main.is_none() && !task.internal && !self.is_own(list) {
             self.main = Some(list.to_owned());
@@ -31,7 +31,7 @@ impl TaskIds {
         }
     }
 
-    /// What a task is called, by its list and its number.
+    /// The id of a task, from its list and its number.
     pub fn of_file(&self, list: &str, id: &str) -> String {
         let is_main = match &self.main {
             Some(main) if Some(main) != self.own.as_ref() => main == list,
@@ -40,15 +40,14 @@ impl TaskIds {
         if is_main { id.to_owned() } else { format!("{list}/{id}") }
     }
 
-    /// The same for a task as its file has it. The trackers of 2.1.47 may lie in a list beside the team's own, where they
-    /// have the numbers of its tasks.
+    /// The id of a task in a file. The trackers of 2.1.47 may be in another list than the team's tasks and have the same
+    /// numbers.
     pub(super) fn of_task(&self, list: &str, task: &Task) -> String {
         let is_beside = task.internal && self.own.as_deref().is_some_and(|own| own != list);
         if is_beside { format!("{list}/{}", task.id) } else { self.of_file(list, &task.id) }
     }
 
-    /// What a task is called, by the list that the event of a tool names, and its number. Where it names none, its list is
-    /// the team's.
+    /// The id of a task, from its number and the list that a tool's event names. Without a list, it is the team's.
     pub fn of_event(&self, list: Option<&str>, id: &str) -> String {
         let is_named = self.main.as_ref().is_some_and(|main| self.named.contains(main));
         match (list, &self.own) {
@@ -58,13 +57,13 @@ impl TaskIds {
         }
     }
 
-    /// Whether a task that is called so is in a list that `CLAUDE_CODE_TASK_LIST_ID` named.
+    /// Whether the task with this id is in a list that `CLAUDE_CODE_TASK_LIST_ID` named.
     pub fn is_named(&self, called: &str) -> bool {
         let list = called.rsplit_once('/').map(|(list, _)| list).or(self.main.as_deref());
         list.is_some_and(|list| self.named.contains(list))
     }
 
-    /// The list whose tasks are called by their numbers.
+    /// The list whose task ids are plain numbers.
     pub fn main(&self) -> Option<&str> {
         self.main.as_deref().or(self.own.as_deref())
     }

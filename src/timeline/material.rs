@@ -30,7 +30,7 @@ pub struct Material {
     pub members: Vec<String>,
     /// Whether the run has no end on record, but its client's process is gone for certain.
     pub client_gone: bool,
-    /// Until when events of it are missing, RFC 3339: its log was pruned before they were closed into it.
+    /// Events before this time are missing, RFC 3339: the log was pruned before they were copied into the run.
     pub missing_until: Option<String>,
 }
 
@@ -62,8 +62,8 @@ impl Material {
         Material { run, events, journal, history, voices, members, client_gone, missing_until: None }
     }
 
-    /// Notes that events of its beginning are missing, if its first one is, and the log does not reach back to its time:
-    /// `reaches` are the moments at which segments began that are there, as such or as parts of the run.
+    /// Notes that events of its beginning are missing, if the first one is missing and the log does not reach back to its
+    /// time: `reaches` are the start times of the existing segments and of the run's parts.
     pub(super) fn miss_events(&mut self, reaches: impl Iterator<Item = Time>) {
         let is_first = |event: &Told| event.at <= self.run.started_at;
         if self.events.iter().any(is_first) || self.journal.snapshots.is_empty() {
@@ -71,7 +71,7 @@ impl Material {
         }
         let start = clock::parse(&self.run.started_at);
         let is_covered = reaches.into_iter().any(|began| start.is_none_or(|start| began <= start));
-        // Of an imported run the log says nothing.
+        // The log has no events of an imported run.
         if !is_covered && (self.run.imported.is_none() || self.events.is_empty()) {
             let first = self.events.first().map(|event| event.at.clone());
             let end = || self.run.ended_at.clone().or_else(|| self.last_sign().map(str::to_owned));

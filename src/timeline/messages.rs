@@ -132,7 +132,7 @@ fn sent(material: &Material, when: &When, names: &HashMap<String, String>) -> Ve
     for draft in &mut drafts {
         if let Some(to) = &mut draft.entry.to {
             let name = named(names, to);
-            // Whoever is written with a team is told so.
+            // A name with a team (`bob@team`) stays as it is.
             let member = reached(without_reference(name), members).filter(|_| !name.contains(['*', '@']));
             *to = member.unwrap_or(name).to_owned();
         }
@@ -143,7 +143,7 @@ fn sent(material: &Material, when: &When, names: &HashMap<String, String>) -> Ve
     drafts
 }
 
-/// The teammate in whose name the client sends what a plain subagent of it says (2.1.177). 2.1.328 names the subagent.
+/// The teammate that Claude Code names as the sender of its subagent's message (2.1.177). 2.1.328 names the subagent.
 fn signature(after: &Told, material: &Material) -> Option<String> {
     let sender = after.payload.tool_response().pointer("/routing/sender").and_then(Value::as_str)?;
     let is_other = after.actor.kind == ActorKind::Subagent && after.who() != Some(sender);

@@ -45,8 +45,8 @@ fn users(material: &Material) -> HashMap<&str, &str> {
     used.collect()
 }
 
-/// How often the same had been blocked before it was let through, where the verdict does not have the count: in records of
-/// older versions. What a pause let through in between neither counts nor begins anew.
+/// How often the same was blocked before it was allowed, for verdicts of older versions, which do not have the count. What a
+/// pause allowed in between does not count and does not reset the count.
 fn blocks(before: &[(&Told, &Verdict, &str)], event: &Told, verdict: &Verdict) -> usize {
     let same = before.iter().rev().filter(|(told, earlier, _)| {
         told.actor.name == event.actor.name && earlier.gate == verdict.gate && earlier.rule == verdict.rule

@@ -32,7 +32,7 @@ pub struct Summary {
     pub messages: usize,
     /// How many snapshots were taken.
     pub snapshots: usize,
-    /// Until when events of it are missing, because the log was pruned before they were closed into the run.
+    /// Events before this time are missing, because the log was pruned before they were copied into the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events_missing_until: Option<String>,
     /// Where no end is on record but the client's process is gone: when the run was last heard of.

@@ -224,7 +224,7 @@ fn tell(id: &str, changes: &[Change], material: &Material) -> Vec<Entry> {
         });
         let erased_with_team =
             change.status.is_none() && !change.deleted && vanished_at(material, &change.at);
-        // A session that is resumed finds the tasks that were made before, and so does one that names its list.
+        // A session that is resumed, or that names its list, finds tasks that were created before.
         let is_found = (material.run.continues.is_some() || material.history.ids.is_named(id))
             && before.is_none()
             && change.actor.is_none()

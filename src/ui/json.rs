@@ -1,14 +1,14 @@
-//! JSON that neither drives a terminal nor has more lines for one reader than for another.
+//! JSON without characters that control a terminal or that only some readers take for the end of a line.
 
 use std::io::{self, Write};
 
 use super::unsafe_to_show;
 
-/// A writer of JSON. What [`super::escape`] would show as an escape, it writes as the escape that JSON reads as the same
-/// character; every other byte goes through as it is. Such characters are in strings only, so the JSON stays valid.
+/// A writer of JSON. Characters that [`super::escape`] would escape are written as JSON escapes; every other byte is written
+/// unchanged. Such characters occur only in strings, so the JSON stays valid.
 pub struct Escaped<W> {
     pub out: W,
-    /// The beginning of a character whose rest is still to come.
+    /// The first bytes of an incomplete character.
     held: Vec<u8>,
 }
 
@@ -57,7 +57,7 @@ impl<W: Write> Write for Escaped<W> {
     }
 }
 
-/// The whitespace of JSON itself stays.
+/// JSON's own white space is not escaped.
 fn is_escaped(c: char) -> bool {
     unsafe_to_show(c) && !matches!(c, '\n' | '\r' | '\t')
 }

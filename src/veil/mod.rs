@@ -20,7 +20,7 @@ pub fn stand_in(text: &[u8]) -> String {
     stand_in_for(text.len() as u64, &blake3::hash(text).to_hex())
 }
 
-/// What stands for a text of which size and BLAKE3 hash are known.
+/// The placeholder for a text with this size and BLAKE3 hash.
 pub fn stand_in_for(size: u64, hash: &str) -> String {
     format!("[text: {size} bytes, blake3 {hash}]")
 }

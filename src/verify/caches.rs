@@ -18,7 +18,7 @@ const SESSION: &str = "the next hook call of the session makes it again; or remo
 
 /// Looks at them; of one run, only at its own.
 pub(super) fn check(verifier: &Verifier<'_>, way: &mut Way) {
-    // Of one run only its own: looking at a thousand runs one by one must not read every cache a thousand times.
+    // For one run, only its own cache: checking a thousand runs one by one must not read every cache a thousand times.
     let own = verifier.only().and_then(|run| verifier.archive.run(run)?.subject());
     let files = match own {
         Some(subject) => verifier.archive.index_files_of(&subject),

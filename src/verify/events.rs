@@ -1,4 +1,4 @@
-//! The log, line by line, and the events that are kept with a run: imported with it, or closed into it.
+//! The log, line by line, and the events that are stored with a run: imported with it, or copied into it.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};

@@ -51,7 +51,7 @@ pub(super) fn check(verifier: &Verifier<'_>, run: &str, way: &mut Way, done: &mu
         events::file(&own, Some(run), way, done);
     }
     for (segment, part) in log::parts_in(&dir) {
-        // What is in the log as well is counted there.
+        // Events that are also in the log are counted there.
         let counted = way.findings.checked.events;
         events::file(&part, Some(run), way, done);
         if verifier.log.join(segment.as_str()).exists() {

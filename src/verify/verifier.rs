@@ -90,7 +90,7 @@ impl Verifier<'_> {
         self.look(done)
     }
 
-    /// The runs of the scope that are there.
+    /// The existing runs of the scope.
     fn names(&self) -> Vec<String> {
         match self.only() {
             None => self.archive.run_names(),
@@ -179,7 +179,7 @@ impl Way {
         }
     }
 
-    /// Notes what became of a content that a run keeps by what was new of it.
+    /// Notes the result of checking a content that a run stores as a change of another one.
     fn look_packed(&mut self, checked: Result<u64>, hash: &str, place: &Place<'_>) -> Found {
         self.findings.checked.objects += 1;
         match checked {

@@ -139,7 +139,7 @@ fn a_team_delete_is_held_back_until_there_was_time_for_every_file() {
     let payload = lead.payload("PreToolUse", json!({"tool_name": "TeamDelete", "tool_input": {}}));
     let said = stage.feed("pre-tool-use", payload.to_string().as_bytes(), &[]);
     assert!(said.code == Some(2) && said.err.contains("there was no time for"), "{said:?}");
-    assert!(said.err.contains("Delete again: each attempt goes on"), "{}", said.err);
+    assert!(said.err.contains("Delete again: each attempt continues"), "{}", said.err);
 }
 
 #[test]

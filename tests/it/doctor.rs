@@ -89,7 +89,7 @@ fn all_is_well_after_an_install() {
     unknown last-event         nothing is on record yet: the first session with hooks begins it
     unknown newest-run         no run is on record yet
     ok      own-failures       hook calls had nothing to complain of in the last 24 hours
-    ok      task-lists         the tasks of every running team are in a known task list
+    ok      task-lists         every task of the running teams is in a task list that the hooks know
     ok      stale-teams        no team directory of a client that is gone
 
     24 ok, 2 unknown: all well

@@ -96,7 +96,7 @@ fn tools_that_only_a_rule_looks_at_are_recorded_and_judged_once_beside_the_plugi
         let start = lead.payload("SessionStart", json!({"source": "startup"}));
         let told = plugin.hook(&stage, &start).out;
         assert!(
-            told.contains("do not cover PreToolUse of Bash, mcp__*") && told.contains("install"),
+            told.contains("is not evaluated at PreToolUse for Bash, mcp__*") && told.contains("install"),
             "{told}"
         );
         let command = env!("CARGO_BIN_EXE_teamkeep");

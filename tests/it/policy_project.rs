@@ -103,7 +103,7 @@ fn what_a_project_may_not_run_is_told_to_the_user_when_a_session_begins() {
     );
     let asked_now = start("startup");
     let told = asked_now["systemMessage"].as_str().unwrap();
-    assert!(told.contains("cannot be asked") && !told.contains("trusted"), "{told}");
+    assert!(told.contains("is not evaluated") && !told.contains("trusted"), "{told}");
     assert_eq!(stage.run(&["install", "--client-version", "2.1.328"]).code, Some(0));
     assert_eq!(start("startup").get("systemMessage"), None);
 }

@@ -201,7 +201,7 @@ fn who_answers_a_request_that_nobody_sent_is_not_taken_for_whom_it_names() {
         let stage = flat_crew(PATIENT);
         let said = before(&stage, "SendMessage", &approve(id), &json!({}));
         assert_eq!(said.code, Some(0), "{id}: some may stop: {said:?}");
-        assert!(said.out.contains("approving a shutdown that nobody requested"), "{id}: {said:?}");
+        assert!(said.out.contains("approving a shutdown that was not requested"), "{id}: {said:?}");
     }
     roster(&stage, &["team-lead", "bob", "my-agent"]);
     for id in ["shutdown-1@carol", "shutdown-1", "1"] {

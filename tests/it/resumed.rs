@@ -53,7 +53,7 @@ fn tasks_that_a_resumed_session_finds_are_not_told_as_made_or_completed_again() 
         .collect();
     assert_eq!(found, [json!(["client", "1", null, "pending"]), json!(["client", "2", null, "completed"])]);
     let told = stage.told(&["replay"]);
-    assert!(told.contains("client    had task 2 already, completed: Task 2\n"), "{told}");
+    assert!(told.contains("client    already had task 2, completed: Task 2\n"), "{told}");
     assert_eq!(stage.teams()[1]["tasks"], 2);
 }
 
@@ -82,7 +82,7 @@ fn a_task_in_progress_is_started_once_in_two_runs_of_a_session() {
     assert_eq!((kinds("task-changed"), kinds("task-found")), (vec![1, 0], vec![0, 1]), "{runs:#?}");
     let found = only(&runs[1], "task-found");
     assert_eq!([&found["actor"], &found["to_status"], &found["owner"]], ["client", "in_progress", "alice"]);
-    assert!(stage.told(&["replay"]).contains("client    had task 1 already, in_progress: Task 1"));
+    assert!(stage.told(&["replay"]).contains("client    already had task 1, in_progress: Task 1"));
 }
 
 #[test]

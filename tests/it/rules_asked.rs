@@ -97,7 +97,7 @@ fn is_silent(home: &Home) {
     let check = ok(home, "policy check").out;
     assert!(check.starts_with("no problems in "), "{check}");
     assert_eq!(ok(home, "policy show").err, "");
-    assert!(examined(home).starts_with("ok: the hooks ask "), "{}", examined(home));
+    assert!(examined(home).starts_with("ok: the hooks cover "), "{}", examined(home));
     assert_eq!(notice(home), None);
 }
 
@@ -131,12 +131,12 @@ fn a_rule_that_is_written_later_is_reported_with_the_command_that_helps() {
     write(&home, RULE);
     let check = ok(&home, "policy check").out;
     insta::assert_snapshot!(check.trim_start(), @r#"
-    ~/.config/teamkeep/teamkeep.toml:3:1: warning[rule-not-asked]: rule "no-force-push" cannot be asked: the installed hooks do not cover PreToolUse of Bash
+    ~/.config/teamkeep/teamkeep.toml:3:1: warning[rule-not-asked]: rule "no-force-push" is not evaluated at PreToolUse for Bash: no installed hook covers it
       hint: teamkeep install
     1 warning
     "#);
-    insta::assert_snapshot!(examined(&home), @r#"bad: rule "no-force-push" cannot be asked: the hooks do not cover PreToolUse of Bash => teamkeep install"#);
-    insta::assert_snapshot!(notice(&home).unwrap(), @"teamkeep: rule no-force-push cannot be asked, the installed hooks do not cover PreToolUse of Bash. To fix it, run in a terminal, and start the session again: teamkeep install");
+    insta::assert_snapshot!(examined(&home), @r#"bad: rule "no-force-push" is not evaluated at PreToolUse for Bash: no installed hook covers it => teamkeep install"#);
+    insta::assert_snapshot!(notice(&home).unwrap(), @"teamkeep: rule no-force-push is not evaluated at PreToolUse for Bash: no installed hook covers it. To fix it, run this in a terminal and restart the session: teamkeep install");
     paste(&home, &command(&home));
     is_silent(&home);
 }
@@ -177,7 +177,7 @@ fn a_policy_that_cannot_be_used_takes_no_hook_away() {
     ok(&home, "install");
     write(&home, "[polity]\n");
     let said = ok(&home, "install");
-    assert!(said.err.contains("no hook is taken away"), "{}", said.err);
+    assert!(said.err.contains("no hook is removed"), "{}", said.err);
     assert_eq!(matcher(&home), format!("{BUILTIN}|Bash"));
 }
 
@@ -185,7 +185,10 @@ fn a_policy_that_cannot_be_used_takes_no_hook_away() {
 fn without_any_hook_it_is_told_that_none_is_installed() {
     let home = home(RULE);
     let check = ok(&home, "policy check").out;
-    assert!(check.contains("cannot be asked: no hooks are installed\n  hint: teamkeep install\n"), "{check}");
+    assert!(
+        check.contains("is not evaluated: no hooks are installed\n  hint: teamkeep install\n"),
+        "{check}"
+    );
     let check = ok(&home, "policy check ../.config/teamkeep/teamkeep.toml").out;
     assert!(check.starts_with("no problems in "), "a file by itself is asked by nothing: {check}");
 }
@@ -209,7 +212,7 @@ fn trust_tells_which_rules_are_not_asked_yet_and_the_user_s_hooks_cover_every_tr
     ok(&home, "install");
     assert_eq!(matcher(&home), format!("{BUILTIN}|Bash|WebFetch"));
     let again = ok(&home, "policy trust --project ../one");
-    assert!(!again.err.contains("cannot be asked"), "{}", again.err);
+    assert!(!again.err.contains("is not evaluated"), "{}", again.err);
 }
 
 #[test]
@@ -218,7 +221,10 @@ fn hooks_are_what_claude_code_finds_and_what_the_administrator_allows() {
     let plugin = r#"{"enabledPlugins": {"teamkeep@market": true}}"#;
     home.write(plugin);
     let check = ok(&home, "policy check").out;
-    assert!(check.contains("do not cover PreToolUse of Bash\n  hint: teamkeep install\n"), "{check}");
+    assert!(
+        check.contains("PreToolUse for Bash: no installed hook covers it\n  hint: teamkeep install\n"),
+        "{check}"
+    );
     write(&home, &RULE.replace("Bash", "SendMessage"));
     is_silent(&home);
     write(&home, RULE);
@@ -278,7 +284,7 @@ fn an_event_that_an_older_client_lacks_is_not_installed_and_it_is_told() {
         home("[[rule]]\nname = \"mine\"\nevents = [\"PostCompact\"]\naction = \"block\"\nreason = \"no\"\n");
     let said = ok(&home, "install --client-version 2.1.47");
     assert!(
-        said.err.contains("note: the client does not know PostCompact, which a rule looks at"),
+        said.err.contains("note: this version of Claude Code does not have PostCompact, which a rule names"),
         "{}",
         said.err
     );
@@ -286,7 +292,9 @@ fn an_event_that_an_older_client_lacks_is_not_installed_and_it_is_told() {
     let check = ok(&home, "policy check").out;
     assert!(check.contains("warning[only-warns]: the rule only warns at PostCompact"), "{check}");
     assert!(
-        check.contains("hint: teamkeep install  # after an upgrade: client 2.1.47 has no PostCompact\n"),
+        check.contains(
+            "hint: teamkeep install  # upgrade Claude Code first: 2.1.47 does not have PostCompact\n"
+        ),
         "{check}"
     );
 }

@@ -205,7 +205,7 @@ fn where_no_known_list_has_a_task_the_gates_status_and_doctor_say_so() {
     update("7", json!({"status": "in_progress"}));
     assert_eq!(missing(), json!(["7"]));
     let said = shutdown(&stage, SESSION, None);
-    assert!(said.code == Some(0) && said.out.contains("task 7 is in no task list"), "{said:?}");
+    assert!(said.code == Some(0) && said.out.contains("task 7 is not in any task list"), "{said:?}");
     assert!(shutdown(&stage, SESSION, None).out.is_empty(), "once in a state of the work");
     assert!(stage.told(&["status"]).contains("task list unknown: task 7"));
     assert!(stage.told(&["status", "--line"]).contains("task list unknown"));

@@ -44,13 +44,13 @@ fn a_team_that_cannot_be_archived_is_not_deleted() {
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""));
     let words = said.err.replace(stage.home().parent().unwrap().to_str().unwrap(), "DIR");
     assert_eq!(words.lines().count(), 1, "one line for the model");
-    assert!(words.starts_with("teamkeep holds TeamDelete back: the team could not be archived"), "{words}");
+    assert!(words.starts_with("teamkeep blocks TeamDelete: the team could not be archived"), "{words}");
     assert!(
         words.contains("(cannot open DIR/home/file/store/archive/locks/team-parser-team: Not a directory"),
         "why: {words}"
     );
     assert!(
-        words.contains("Ask the user to free space or to mend the permissions of DIR/home/file/store"),
+        words.contains("Ask the user to free disk space or to fix the permissions of DIR/home/file/store"),
         "{words}"
     );
     assert!(
@@ -101,7 +101,7 @@ fn the_user_may_have_a_warning_instead() {
     let said = delete(&stage, &lead, store.to_str().unwrap());
     assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
     assert!(
-        said.err.starts_with("teamkeep: TeamDelete goes through although the team could not be archived: "),
+        said.err.starts_with("teamkeep: TeamDelete is allowed although the team could not be archived: "),
         "{}",
         said.err
     );
@@ -281,7 +281,7 @@ fn files_that_cannot_be_archived_block_a_team_delete_a_bounded_number_of_times()
     }
     let said = stage.feed("pre-tool-use", call(&lead).as_bytes(), &[]);
     assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
-    assert!(said.err.contains("TeamDelete is allowed after 3 refusals"), "{}", said.err);
+    assert!(said.err.contains("TeamDelete is allowed after 3 blocks"), "{}", said.err);
     assert!(said.err.contains("inboxes/alice.json"), "{}", said.err);
     let warning = stage.log().last().unwrap()["warning"].clone();
     assert!(warning.as_str().unwrap().contains("alice.json is larger than 2 GiB"), "{warning}");

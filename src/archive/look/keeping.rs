@@ -22,8 +22,8 @@ use crate::veil;
 /// for files is that coarse.
 const FRESH: i64 = 50_000_000;
 
-/// More files than this are synced with the whole file system, where that can be done, and not one by one: 5,000 files
-/// took 6 s one by one, and Claude Code waits 10 s for a hook.
+/// If there are more files than this, the whole file system is synced instead of each file, where that is possible: 5,000
+/// files took 6 s one by one, and Claude Code waits 10 s for a hook.
 const MAX_SINGLE_SYNCS: usize = 256;
 
 impl Look<'_> {
@@ -75,7 +75,7 @@ impl Look<'_> {
         }
     }
 
-    /// Whether so many files are to be synced that it is done for all of them at once.
+    /// Whether there are so many files to sync that they are synced all at once.
     fn is_synced_at_once(&self) -> bool {
         let is_synced = |path: &String, found: &Found| {
             self.index.files.get(path).is_some_and(|seen| seen.synced && seen.matches(found.stamp()))
@@ -110,7 +110,7 @@ impl Look<'_> {
                 };
                 self.note_kept(path, kept, &stamp, torn, read_at, care != Care::Usual);
             }
-            // What the next calls do not keep is lost with the team.
+            // The team is about to be deleted: no later call can archive this file.
             Err(error) if error.kind() == io::ErrorKind::FileTooLarge && self.call.durable => {
                 self.keep_large(client, path);
             }
@@ -124,7 +124,7 @@ impl Look<'_> {
         }
     }
 
-    /// Notes which content is kept of a file, and where the recipe of that is.
+    /// Notes which content was stored for a file, and the offset of its recipe if it has one.
     fn note_kept(
         &mut self,
         path: &str,
@@ -148,12 +148,12 @@ impl Look<'_> {
         if torn && new {
             self.usual.push(format!("{path} was no whole JSON when it was read; it is kept as it was"));
         }
-        // What is torn is tried again by the next look, and then believed.
+        // A half-written file is read again by the next look, and then taken as it is.
         let fresh = read_at.saturating_sub(stamp.changed) < FRESH || (torn && new);
         let before = self.index.files.get(path).filter(|_| torn);
         let whole = before.and_then(Seen::content).filter(|whole| *whole != object).map(str::to_owned);
         let former = self.former(path);
-        // What is torn is not what the next content is a change of.
+        // A half-written content is not a base for the next one.
         let recipe = if torn { former.or(recipe) } else { recipe.or(former) };
         let seen = Seen { whole, synced, recipe, ..Seen::new(stamp, Some(object), fresh) };
         self.index.files.insert(path.to_owned(), seen);
@@ -182,7 +182,7 @@ impl Look<'_> {
         }
     }
 
-    /// Keeps a content and gives its hash and, where only what is new of it was written, the place of its recipe.
+    /// Stores a content and returns its hash and, if only its changes were written, the offset of its recipe.
     fn put(&mut self, path: &str, bytes: &[u8], care: Care) -> io::Result<(String, Option<u64>)> {
         let objects = &self.archive.objects;
         let dir = self.archive.run_dir(&self.index.run).filter(|_| self.locked && bytes.len() >= SMALL);
@@ -195,14 +195,14 @@ impl Look<'_> {
             Ok(recipe) => Ok((hash, Some(recipe))),
             Err(error) => {
                 let object = objects.put(bytes, care)?;
-                self.notes.push(format!("{path} is kept whole, and not what is new of it: {error}"));
+                self.notes.push(format!("{path} is stored as a whole, not as a change: {error}"));
                 Ok((object, None))
             }
         }
     }
 
-    /// The place of the recipe of a content that the file's is much like. A file that is written beside its place, to be
-    /// renamed, is much like the one in that place.
+    /// The offset of the recipe of a content that is probably similar: the file's last one. A temporary file that will
+    /// be renamed is similar to the file that it replaces.
     fn former(&self, path: &str) -> Option<u64> {
         let recipe = |path: &str| self.index.files.get(path)?.recipe;
         recipe(path).or_else(|| {

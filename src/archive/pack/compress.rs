@@ -1,28 +1,29 @@
-//! The large contents of a run that has ended, compressed. The plain file goes when the compressed one is on the disk and
-//! was read back; whoever is stopped in between leaves both, and the next one goes on.
+//! Compresses the large contents of a run that has ended. The plain file is removed when the compressed one is on the disk
+//! and was read back. A process that is killed in between leaves both, and the next one continues.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::RECIPES;
 use super::data::packed;
+use super::{LARGEST, RECIPES};
 use crate::archive::run::RunRecord;
 use crate::archive::store::Archive;
 use crate::fs;
 
-/// A file of one block on the disk gets no smaller.
+/// A file of one disk block does not get smaller.
 const BLOCK: u64 = 4_096;
 
 impl Archive {
     /// Compresses the large contents of a run that has ended.
     ///
     /// # Errors
-    /// When the disk refuses. What is not compressed then stays as it is.
+    /// When reading or writing fails. Files that are not compressed by then stay as they are.
     pub fn compress(&self, run: &RunRecord) -> io::Result<()> {
         let Some(dir) = self.run_dir(&run.run) else { return Ok(()) };
         for path in plain(&dir) {
             let size = path.symlink_metadata()?.len();
-            if size <= BLOCK {
+            // No compressed file is read past `LARGEST`.
+            if size <= BLOCK || size > LARGEST {
                 continue;
             }
             let temporary = fs::beside(&packed(&path));
@@ -35,8 +36,8 @@ impl Archive {
         Ok(())
     }
 
-    /// Puts a compressed file in the place of a plain one, unless the run goes on or somebody has written meanwhile. Says
-    /// whether it did.
+    /// Replaces a plain file by the compressed one, unless the run continues or the file was written to meanwhile. Returns
+    /// whether it was replaced.
     fn replace(&self, run: &RunRecord, path: &Path, temporary: &Path, size: u64) -> io::Result<bool> {
         let Some(subject) = run.subject() else { return Ok(false) };
         let Some(_lock) = self.lock(&subject)? else { return Ok(false) };
@@ -52,7 +53,7 @@ impl Archive {
     }
 }
 
-/// The files of a run's large contents that are not compressed: the recipes last.
+/// The uncompressed files of a run's large contents, the recipes last.
 fn plain(run: &Path) -> Vec<PathBuf> {
     let listing = std::fs::read_dir(run.join("contents")).into_iter().flatten().flatten();
     let is_number = |path: &PathBuf| {

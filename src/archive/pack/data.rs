@@ -1,5 +1,5 @@
-//! Data files: the bytes that were new of a content, one after the other. A file only grows, and is compressed as a whole
-//! when its run has ended.
+//! Data files: the changed bytes of contents, one after the other. A file only grows, and is compressed as a whole when its
+//! run has ended.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -17,7 +17,7 @@ use crate::fs;
 pub(super) enum Data {
     /// As it grows.
     Plain(File),
-    /// What was compressed, in memory.
+    /// The decompressed content of a compressed file, in memory.
     Unpacked(Vec<u8>),
 }
 
@@ -57,7 +57,7 @@ impl Data {
 
 /// How much of a file is read at once, where many short ranges are wanted.
 const BLOCK: usize = 64 << 10;
-/// How many blocks are remembered: ranges of a content lead back and forth.
+/// How many blocks are cached: the ranges of a content are not in the order of the file.
 const BLOCKS: usize = 16;
 
 /// The blocks that were read last.
@@ -119,7 +119,7 @@ pub(super) fn unpack(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Makes a file plain again that was compressed when its run had ended: the run goes on.
+/// Decompresses a file that was compressed when its run had ended: the run continues.
 pub(super) fn thaw(path: &Path) -> io::Result<()> {
     if path.symlink_metadata().is_ok() || packed(path).symlink_metadata().is_err() {
         return Ok(());
@@ -127,8 +127,8 @@ pub(super) fn thaw(path: &Path) -> io::Result<()> {
     fs::write_atomic(path, &unpack(path)?, false)
 }
 
-/// Appends to a data file, and gives where that begins. The caller holds the run's lock. What the disk took of bytes that
-/// do not fit whole is taken back; what a killed writer left is named by nothing.
+/// Appends to a data file, and returns the offset of the new bytes. The caller holds the run's lock. If not all bytes can
+/// be written, the file is truncated again. No recipe names bytes that a killed writer left.
 pub(super) fn append(path: &Path, parts: &[&[u8]], is_new: bool, durable: bool) -> io::Result<u64> {
     let mut options = std::fs::OpenOptions::new();
     options.append(true).create_new(is_new);

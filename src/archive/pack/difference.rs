@@ -1,4 +1,4 @@
-//! What is new of a content against an older one: any number of changes, in time that grows with what changed.
+//! The difference between two contents: any number of changes, in time that grows with the size of the changes.
 
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ impl Parts {
     }
 }
 
-/// The length of a block. What is shorter and equal is not worth a reference to it.
+/// The length of a block in bytes. A reference to a shorter match would not save space.
 const BLOCK: usize = 64;
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -80,11 +80,11 @@ fn blocks(old: &[u8], old_range: Range<usize>, new: &[u8], new_range: Range<usiz
     parts.push_new(done..new_range.end);
 }
 
-/// A hash of a block that moves on by a byte.
+/// A rolling hash of a block.
 struct Rolling(u64);
 
 impl Rolling {
-    /// `FACTOR` to the power of `BLOCK`: the weight of the byte that goes.
+    /// `FACTOR` to the power of `BLOCK`: the weight of the byte that leaves the block.
     const GOES: u64 = {
         let (mut power, mut count) = (1u64, 0);
         while count < BLOCK {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Ranges of a data file, in the order of the content. What follows each other in the file is one range.
+/// Ranges of a data file, in the order of the content. Ranges that are adjacent in the file are merged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Extents(Vec<Range<u64>>);
 
@@ -26,7 +26,7 @@ impl Extents {
         self.0.iter().map(|range| range.end - range.start).sum()
     }
 
-    /// Adds those of `of` that hold this range of its content.
+    /// Adds the ranges of `of` that hold this slice of its content.
     pub fn push_slice(&mut self, of: &Extents, slice: Range<u64>) {
         let mut start = 0;
         for range in &of.0 {
@@ -42,8 +42,8 @@ impl Extents {
         }
     }
 
-    /// How many bytes are the same place in the file, at the beginning of both contents and at their end; the two do
-    /// not overlap in either.
+    /// How many bytes at the beginning and at the end of both contents are the same ranges of the file. The two parts do
+    /// not overlap.
     pub fn common(&self, other: &Extents) -> (u64, u64) {
         let least = self.size().min(other.size());
         let mut front = 0;

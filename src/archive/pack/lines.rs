@@ -1,5 +1,5 @@
-//! Lines of the file of recipes, by where they begin. A chain leads back line by line, so that a part of the file that was
-//! read has the next ones, too.
+//! Reads lines of the recipe file by their offset. A chain leads back line by line, so one part of the file that was read
+//! often has the next lines, too.
 
 use std::fs::File;
 use std::io;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::fs;
 
-/// How much is read before a line, and how much after its beginning.
+/// How many bytes are read before the beginning of a line, and after it.
 const BEFORE: u64 = 28 << 10;
 const AFTER: usize = 4 << 10;
 /// The longest line.
@@ -22,7 +22,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Opens the file of recipes at this path, or the compressed one beside it.
+    /// Opens the recipe file at this path. A compressed one must be decompressed before.
     pub fn open(path: &Path) -> io::Result<Lines> {
         let file = fs::open_regular(path)?;
         Ok(Lines { file, start: 0, part: Vec::new() })

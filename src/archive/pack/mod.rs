@@ -1,9 +1,9 @@
-//! Large contents of a run, kept by what is new of each: a mailbox that grows by a message costs that message.
+//! Large contents of a run, stored as changes: an inbox that grows by one message costs that message.
 //!
 //! `contents/<n>` are data files, which only grow. Each line of `contents.jsonl` is the recipe of one content: ranges of
-//! a data file, and most often the beginning and the end of a content before it. All of it is written under the run's
-//! lock, the data first, then the recipe, then the manifest that names the content by its hash. What is written without
-//! the lock, and what is small, is an object of its own.
+//! a data file and, in most cases, the beginning and the end of an earlier content. All of it is written under the run's
+//! lock: the data first, then the recipe, then the manifest that names the content by its hash. Small contents, and
+//! contents that are written without the lock, are objects of their own.
 
 mod compress;
 mod data;
@@ -22,11 +22,11 @@ use data::Data;
 use difference::{Part, difference};
 use extents::Extents;
 use lines::Lines;
-use recipe::{MAX_CHAIN, Recipe};
+use recipe::Recipe;
 
 pub(super) use reader::Packs;
 
-/// What is smaller is an object of its own: a recipe would save little.
+/// Bytes from which on a content is stored as changes: for less, a recipe would save little.
 pub(super) const SMALL: usize = 1 << 10;
 
 /// The name of the file of recipes.
@@ -38,7 +38,7 @@ pub(super) struct Pack {
     run: PathBuf,
 }
 
-/// A content that others are made of.
+/// The content that a new one is stored as a change of.
 struct Former {
     chain: Vec<Recipe>,
     extents: Extents,
@@ -51,10 +51,10 @@ impl Pack {
         Pack { run }
     }
 
-    /// Keeps a content and gives the place of its recipe. `former` is that of one that it may be much like.
+    /// Stores a content and returns the offset of its recipe. `former` is the offset of the recipe of a similar content.
     ///
     /// # Errors
-    /// When the disk refuses, or something else is in the place of a file.
+    /// When reading or writing fails, or a path of the pack is not a regular file.
     pub fn put(&self, bytes: &[u8], hash: &str, former: Option<u64>, care: Care) -> io::Result<u64> {
         data::thaw(&self.run.join(RECIPES))?;
         let known = former.and_then(|place| Some((place, self.former(place).ok()?)));
@@ -76,7 +76,7 @@ impl Pack {
         Ok(start + u64::from(!whole))
     }
 
-    /// Writes what is new, and gives the recipe.
+    /// Appends the changed bytes, and returns the recipe.
     fn append(
         &self,
         bytes: &[u8],
@@ -133,7 +133,7 @@ impl Pack {
         Ok(recipe)
     }
 
-    /// Brings the recipes and the names of the files to the disk.
+    /// Syncs the recipes and the directory of the data files to the disk.
     ///
     /// # Errors
     /// When the disk refuses.
@@ -162,21 +162,12 @@ impl Pack {
         Ok(Former { chain, extents, bytes })
     }
 
-    /// A recipe and all that it is made of.
+    /// A recipe and its bases.
     fn chain(&self, place: u64) -> io::Result<Vec<Recipe>> {
         let mut lines = Lines::open(&self.run.join(RECIPES))?;
-        let mut chain: Vec<Recipe> = Vec::new();
-        let mut next = Some(place);
-        while let Some(place) = next {
-            let recipe = lines.at(place)?.and_then(Recipe::parse).ok_or(io::ErrorKind::InvalidData)?;
-            let follows = chain.last().is_none_or(|last| last.file == recipe.file);
-            next = recipe.base.filter(|base| *base < place);
-            if !follows || chain.len() >= MAX_CHAIN || next != recipe.base {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
-            chain.push(recipe);
-        }
-        Ok(chain)
+        recipe::chain(place, |place| {
+            Ok(lines.at(place)?.and_then(Recipe::parse).ok_or(io::ErrorKind::InvalidData)?)
+        })
     }
 
     /// The number of a data file that is not there yet.
@@ -202,8 +193,8 @@ fn data_path(run: &Path, number: u32) -> PathBuf {
 }
 
 impl Recipe {
-    /// Writes it as a change of another content: of the one before it, whose recipe is at `place`, or of one that that one
-    /// is made of.
+    /// Makes it a change of another content: the one before it, whose recipe is at `place`, or one of the bases of that
+    /// one.
     fn relate(&mut self, chain: &[Recipe], place: u64, former: Extents) {
         let Some(wanted) = self.number.checked_sub(Recipe::step(self.number)) else { return };
         let Some(at) = chain.iter().position(|recipe| recipe.number == wanted) else { return };

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::data::{self, Data};
-use super::recipe::{MAX_CHAIN, Recipe, extents};
+use super::recipe::{self, Recipe, extents};
 use super::{LARGEST, RECIPES, data_path};
 use crate::fs;
 
-/// The large contents of the runs in a directory. What was read of their recipes is remembered.
+/// The large contents of the runs in a directory. Recipes that were read are cached.
 #[derive(Debug, Clone)]
 pub(in crate::archive) struct Packs {
     runs: PathBuf,
@@ -19,12 +19,12 @@ pub(in crate::archive) struct Packs {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// The runs whose contents are asked for, the latest last.
+    /// The runs whose contents are read, the latest last.
     wanted: Vec<String>,
     opened: HashMap<String, Opened>,
 }
 
-/// So many runs stay open: each of them has files open, or in memory.
+/// How many runs stay open: each has files open, or in memory.
 const OPEN: usize = 2;
 
 impl Packs {
@@ -33,12 +33,12 @@ impl Packs {
         Packs { runs, known: Arc::default() }
     }
 
-    /// Notes that contents of this run will be asked for: they are looked for there first.
+    /// Notes that contents of this run will be read next: it is searched first.
     pub fn expect(&self, run: &str) {
         self.known().expect(run);
     }
 
-    /// Reads a content; `None` when no run has it, an error when what a run has is damaged.
+    /// Reads a content; `None` when no run has it, an error when it is damaged in every run that has it.
     pub fn get(&self, hash: &str) -> Option<io::Result<Vec<u8>>> {
         let mut damaged = None;
         let found = self.each(|opened| match opened.get(hash)? {
@@ -56,11 +56,11 @@ impl Packs {
         self.each(|opened| opened.places.contains_key(hash).then_some(())).is_some()
     }
 
-    /// Asks the runs for something, those first that it is expected of.
+    /// Calls `ask` for each run, the expected ones first, until it returns something.
     fn each<T>(&self, mut ask: impl FnMut(&mut Opened) -> Option<T>) -> Option<T> {
         let mut known = self.known();
         let known = &mut *known;
-        // A hook may have written since, and a run that was not expected may have it.
+        // Second pass: a hook may have written meanwhile, or a run that was not expected has it.
         for thorough in [false, true] {
             let mut runs = known.wanted.clone();
             if thorough {
@@ -114,7 +114,7 @@ impl Known {
 #[derive(Debug)]
 struct Opened {
     run: PathBuf,
-    /// So many bytes of their file were read.
+    /// How many bytes of the recipe file were read.
     read: u64,
     recipes: HashMap<u64, Recipe>,
     places: HashMap<String, Vec<u64>>,
@@ -153,7 +153,7 @@ impl Opened {
         }
     }
 
-    /// Reads a content; `None` when it is not here. Of several recipes for it, one that is not damaged is enough.
+    /// Reads a content; `None` when this run does not have it. If it has several recipes, one that works is enough.
     fn get(&mut self, hash: &str) -> Option<io::Result<Vec<u8>>> {
         let mut last = None;
         for place in self.places.get(hash)?.clone() {
@@ -168,17 +168,8 @@ impl Opened {
     }
 
     fn make(&mut self, place: u64) -> io::Result<Vec<u8>> {
-        let mut chain: Vec<&Recipe> = Vec::new();
-        let mut next = Some(place);
-        while let Some(place) = next {
-            let recipe = self.recipes.get(&place).ok_or(io::ErrorKind::InvalidData)?;
-            let follows = chain.last().is_none_or(|last| last.file == recipe.file);
-            next = recipe.base.filter(|base| *base < place);
-            if !follows || chain.len() >= MAX_CHAIN || next != recipe.base {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
-            chain.push(recipe);
-        }
+        let chain =
+            recipe::chain(place, |place| Ok(self.recipes.get(&place).ok_or(io::ErrorKind::InvalidData)?))?;
         let extents = extents(&chain).ok_or(io::ErrorKind::InvalidData)?;
         let number = chain.first().map_or(0, |recipe| recipe.file);
         let file = match self.files.entry(number) {
@@ -191,7 +182,7 @@ impl Opened {
     }
 }
 
-/// Reads a file from a place on.
+/// Reads a file from an offset to its end.
 fn read_from(path: &Path, start: u64) -> io::Result<Vec<u8>> {
     let mut file = fs::open_regular(path)?;
     file.seek(SeekFrom::Start(start))?;

@@ -1,17 +1,18 @@
-//! How a content is made of the ranges of a data file: one line of `contents.jsonl`.
+//! How a content is rebuilt from ranges of a data file: one line of `contents.jsonl`.
 
+use std::borrow::Borrow;
+use std::io;
 use std::ops::Range;
 
 use super::extents::Extents;
 
-/// The most contents that are read to make another one; a chain has some 60.
-pub(super) const MAX_CHAIN: usize = 1 << 12;
+/// The most recipes of a chain. Chains that teamkeep writes have about 60.
+const MAX_CHAIN: usize = 1 << 12;
 
-/// Each level of a chain leads back so many times as far as the one below.
+/// Each level of a chain leads back this many times as far as the level below.
 const LEVEL: u64 = 16;
 
-/// The recipe of one content: the first bytes of another one, then ranges of the data file, then the last bytes of that
-/// other one.
+/// The recipe of one content: the first bytes of its base, then ranges of the data file, then the last bytes of the base.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Recipe {
     /// The content's hash.
@@ -20,23 +21,23 @@ pub(super) struct Recipe {
     pub size: u64,
     /// The number of the data file.
     pub file: u32,
-    /// How many contents came before it, each made of the one before.
+    /// Its number in its chain, from 0.
     pub number: u64,
-    /// The line of the other content: where it begins in `contents.jsonl`. The first content of a chain has none.
+    /// The offset of the base's line in `contents.jsonl`. The first content of a chain has none.
     pub base: Option<u64>,
-    /// How many bytes of the other content's beginning come first.
+    /// How many bytes it shares with the beginning of the base.
     pub front: u64,
-    /// How many bytes of its end come last.
+    /// How many bytes it shares with the end of the base.
     pub back: u64,
-    /// What comes between.
+    /// The bytes in between.
     pub between: Extents,
 }
 
-/// As it stands in the file.
+/// The fields of a line in the file.
 type Line = (String, u64, u32, u64, Option<u64>, u64, u64, Vec<u64>);
 
 impl Recipe {
-    /// Reads a line; `None` for one that is not whole, or makes no sense by itself.
+    /// Parses a line; `None` if it is incomplete or its numbers contradict each other.
     pub fn parse(line: &[u8]) -> Option<Recipe> {
         let (hash, size, file, number, base, front, back, ranges) =
             serde_json::from_slice::<Line>(line).ok()?;
@@ -62,8 +63,8 @@ impl Recipe {
         line
     }
 
-    /// How far back the base of the content of this number is. With bases at powers of 16, a content is made through at most
-    /// 15 others of each level, and each change is written once a level.
+    /// How far back the base of the content of this number is. With bases at powers of 16, a content needs at most 15 others
+    /// of each level, and each change is written once a level.
     pub fn step(number: u64) -> u64 {
         let mut step = 1;
         while number.is_multiple_of(step * LEVEL) && number > 0 {
@@ -73,8 +74,31 @@ impl Recipe {
     }
 }
 
-/// Where the bytes of a content are, by its recipe and those that it is made of, each the base of the one before; `None`
-/// when the recipes contradict each other.
+/// Follows the bases of the recipe at an offset; `get` reads the recipe at an offset.
+///
+/// # Errors
+/// `InvalidData` for bases that are not earlier lines with the same data file, or too many; else the errors of `get`.
+pub(super) fn chain<R: Borrow<Recipe>>(
+    place: u64,
+    mut get: impl FnMut(u64) -> io::Result<R>,
+) -> io::Result<Vec<R>> {
+    let mut chain: Vec<R> = Vec::new();
+    let mut next = Some(place);
+    while let Some(place) = next {
+        let found = get(place)?;
+        let recipe: &Recipe = found.borrow();
+        let follows = chain.last().is_none_or(|last| last.borrow().file == recipe.file);
+        next = recipe.base.filter(|base| *base < place);
+        if !follows || chain.len() >= MAX_CHAIN || next != recipe.base {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        chain.push(found);
+    }
+    Ok(chain)
+}
+
+/// Where the bytes of a content are, by its recipe and its bases in the order of the chain; `None` when the recipes
+/// contradict each other.
 pub(super) fn extents(chain: &[&Recipe]) -> Option<Extents> {
     let mut extents = Extents::default();
     resolve(chain, 0..chain.first()?.size, &mut extents)?;

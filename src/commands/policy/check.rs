@@ -45,7 +45,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(problems.iter().any(Problem::is_error))))
 }
 
-/// What is wrong with the files in force, the rules in them that are never asked among it, and which files exist.
+/// The problems of the files in force, including rules that the hooks do not cover, and which files exist.
 fn in_force(context: &Context) -> Result<(Vec<Problem>, Vec<PathBuf>)> {
     let files = context.policy_files();
     let effective = layers::load(&files);

@@ -102,7 +102,7 @@ fn trust(context: &Context, args: &Args, files: &Files) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Trust is what a project's rules wait for; where no hook asks them it does not help.
+/// Reports the rules of a trusted project that the installed hooks do not cover.
 fn tell_unasked(context: &Context, project: &Project) -> Result<()> {
     let unasked = needs::unasked(context, &project.rules)?;
     if !unasked.is_empty() {

@@ -83,7 +83,7 @@ fn client(context: &Context) -> Result<PathBuf> {
     })
 }
 
-/// The list that a team or a session uses: the one that `CLAUDE_CODE_TASK_LIST_ID` named for it last, where there is one.
+/// The list that a team or a session uses: the last one that `CLAUDE_CODE_TASK_LIST_ID` named for it, if there is one.
 fn used(archive: &Archive, list: List) -> List {
     let index = SafeName::new(&list.name).and_then(|team| archive.index(&Subject::Team(team)));
     match index.as_ref().and_then(|index| Some((index.list_of_lead()?, index.lead_session.clone()))) {

@@ -7,27 +7,27 @@ use serde_json::Value;
 
 use crate::policy::{Case, Deeds, Whose};
 
-/// Who is at work: what the event lists is read once.
+/// Who is working. The event's list of background tasks is read once.
 pub struct AtWork<'c, 'a> {
     case: &'c Case<'a>,
-    /// The background tasks that run, as the client says; `None` where it lists nothing.
+    /// The running background tasks in the payload; `None` if it has no list.
     listed: Option<Listed<'a>>,
     handled: HashSet<&'a str>,
     any: OnceCell<bool>,
 }
 
-/// Whose the background tasks are that run.
+/// The owners of the running background tasks.
 #[derive(Default)]
 struct Listed<'a> {
-    /// These teammates'.
+    /// Each belongs to one of these teammates.
     own: HashSet<&'a str>,
-    /// One of these teammates', or of several such groups.
+    /// Each belongs to one of several of these teammates.
     shared: HashSet<&'a str>,
-    /// Some teammate's.
+    /// Whether one belongs to an unknown teammate.
     unknown: bool,
-    /// No teammate's.
+    /// Whether one does not belong to a teammate.
     other: bool,
-    /// Anybody's.
+    /// Whether there is any.
     any: bool,
 }
 
@@ -64,7 +64,7 @@ impl<'c, 'a> AtWork<'c, 'a> {
             || self.handled.contains(name)
     }
 
-    /// Whether a background task runs that is no teammate.
+    /// Whether a background task runs that does not belong to a teammate.
     pub fn other_runs(&self) -> bool {
         self.listed.as_ref().is_some_and(|listed| listed.other)
     }

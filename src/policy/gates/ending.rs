@@ -19,7 +19,7 @@ pub enum Act<'a> {
     Delete,
     /// A teammate agrees to stop.
     Agree,
-    /// Somebody agrees to stop, in answer to a request that nobody sent: perhaps whom the request names.
+    /// An approval of a shutdown without a request, perhaps of the teammate that its `request_id` names.
     AgreeOne(Option<&'a str>),
 }
 
@@ -52,8 +52,8 @@ pub fn act<'a>(case: &Case<'a>) -> Option<(Act<'a>, Vec<&'a str>)> {
     Some((act, whom.into_iter().filter(|name| *name != LEAD).collect()))
 }
 
-/// Who agrees to stop. 2.1.47 names no agent on the events of tools, and lets go whoever answers, also to a request that
-/// nobody sent: what the request is called says nothing then.
+/// The teammate that approves its shutdown. 2.1.47 names no agent in tool events, and stops any teammate that approves, even
+/// without a request. The name in the request's id proves nothing then.
 fn agree<'a>(case: &Case<'a>, sent: &Sent) -> Option<(Act<'a>, Vec<&'a str>)> {
     let (payload, actor, asked) = (case.event.payload, case.event.actor, sent.message.asked());
     let nameless = payload.agent_id().is_none() && payload.text("agent_type").is_none_or(str::is_empty);
@@ -71,7 +71,7 @@ fn agree<'a>(case: &Case<'a>, sent: &Sent) -> Option<(Act<'a>, Vec<&'a str>)> {
     }
 }
 
-/// Whom a request to stop is for, as the payload spells it; nobody for one to everybody.
+/// The recipient of a shutdown request, as the payload spells it; `None` for a request to everybody.
 pub fn asked_to_stop(facts: &Facts<'_>) -> Option<String> {
     let payload = facts.event.payload;
     if facts.event.kind != Kind::PreToolUse || payload.tool() != Some("SendMessage") {

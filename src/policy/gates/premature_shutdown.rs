@@ -50,13 +50,13 @@ fn all(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
     if found.is_empty() { unseen(case, &act, &whom).into_iter().collect() } else { found }
 }
 
-/// What there is to say where a task list is not known: nobody can tell whether these have finished.
+/// The warning if a task list is unknown, so that open tasks cannot be checked.
 fn unseen(case: &Case<'_>, act: &Act<'_>, whom: &[&str]) -> Option<Finding> {
     let (task, name) = (case.team.missing.first()?, whom.first()?);
     let reason = reason_for(act, Mode::Warn, name)
         .then("; teamkeep cannot check open tasks: task ")
         .name(task)
-        .then(" is in no task list that its hooks name.")
+        .then(" is not in any task list that its hooks know.")
         .instead("Check TaskList for open work first.");
     Some(finding(PREMATURE_SHUTDOWN, "task-list-unknown", Mode::Warn, name, reason))
 }
@@ -92,7 +92,7 @@ fn one_of(
     Some(objection(case, act, (mode, name), left))
 }
 
-/// A request to somebody who is not in the team: it has left, or was never there. It is told who is.
+/// The warning about a request to an agent that has left the team or was never in it. It lists the teammates.
 fn absent(case: &Case<'_>) -> Option<Finding> {
     let word = asked_to_stop(case).filter(|_| !case.team.members.is_empty())?;
     let is_coming =
@@ -149,7 +149,9 @@ fn reason_for(act: &Act<'_>, mode: Mode, name: &str) -> Reason {
         Act::StopOne(word, _) => reason.then("stopping ").name(word).then(", which may be ").name(name),
         Act::Delete => reason.then("deleting the team of ").name(name),
         Act::Agree => reason.then("approving your shutdown"),
-        Act::AgreeOne(_) => reason.then("approving a shutdown that nobody requested, perhaps of ").name(name),
+        Act::AgreeOne(_) => {
+            reason.then("approving a shutdown that was not requested, perhaps of ").name(name)
+        }
     }
 }
 

@@ -101,7 +101,7 @@ impl<'a> Asked<'a> {
 }
 
 fn objection(rule: &Rule, facts: &Facts<'_>) -> Finding {
-    // What cannot be held back is warned of.
+    // An event that cannot be blocked gets a warning.
     let mode = if facts.event.kind.is_judged() { rule.action } else { Mode::Warn };
     let mut reason = Reason::of(mode);
     if facts.event.kind == Kind::TeammateIdle && rule.action == Mode::Warn {

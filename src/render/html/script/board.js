@@ -60,7 +60,7 @@ function sayLast() {
 function changeWords(change) {
   const parts = [];
   if (change.kind === "task-created") parts.push("made");
-  else if (change.kind === "task-found") parts.push("there already, ", words(change.to));
+  else if (change.kind === "task-found") parts.push("already there, ", words(change.to));
   else if (change.kind === "task-erased") parts.push("erased");
   else if (change.kind === "task-deleted") parts.push("deleted");
   else if (change.from !== change.to) parts.push(words(change.from || "unknown"), " \u2192 ", words(change.to || "gone"));
