@@ -75,6 +75,7 @@ mod policy_refused;
 mod policy_same;
 mod policy_stage;
 mod policy_stops;
+mod policy_stops_named;
 mod policy_team;
 mod policy_test;
 mod policy_trials;

@@ -1,4 +1,5 @@
-//! A stage for tables of stops: a team in which two members work and the others have nothing in progress.
+//! A stage for tables of stops: a team in which two members work and the others have nothing in progress, and the calls
+//! that stop somebody.
 
 use serde_json::{Value, json};
 
@@ -93,5 +94,37 @@ fn use_id(stage: &Stage) -> String {
 fn merge(payload: &mut Value, more: &Value) {
     for (key, value) in more.as_object().into_iter().flatten() {
         payload[key] = value.clone();
+    }
+}
+
+/// So many refusals that the loop guard lets nothing pass.
+pub const PATIENT: &str = "[policy]\nmax-blocks = 1000\n";
+
+/// A shutdown request as 2.1.330 and 2.1.177 show it.
+pub fn request(to: &str) -> (&'static str, Value) {
+    let message = json!({"type": "shutdown_request", "reason": "done"});
+    (
+        "SendMessage",
+        json!({"to": to, "message": message, "type": "shutdown_request", "recipient": to, "content": "done"}),
+    )
+}
+
+/// A shutdown request as 2.1.47 shows it.
+pub fn flat_request(to: &str) -> (&'static str, Value) {
+    ("SendMessage", json!({"type": "shutdown_request", "recipient": to, "content": "done"}))
+}
+
+pub fn stop(word: &str) -> (&'static str, Value) {
+    ("TaskStop", json!({"task_id": word}))
+}
+
+pub fn is_refused(said: &Said, who: &str, what: &str) {
+    assert_eq!(said.code, Some(2), "{what}: {said:?}");
+    assert!(said.err.contains(who) && said.err.contains("still owns task"), "{what}: {said:?}");
+}
+
+pub fn are_refused(stage: &Stage, who: &str, calls: impl IntoIterator<Item = (&'static str, Value)>) {
+    for (tool, input) in calls {
+        is_refused(&before(stage, tool, &input, &json!({})), who, &format!("{tool} {input}"));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::policy_crew::{after, agent_id, before, crew, flat_crew, hook, mate, roster, task};
+use super::policy_crew::{after, agent_id, before, crew, flat_crew, hook, mate, request, roster, stop, task};
 use super::policy_stage::TEAM;
 use super::stage::{Said, Stage};
 
@@ -11,17 +11,8 @@ type Setup = fn(&Stage);
 
 fn nothing(_: &Stage) {}
 
-fn request(to: &str) -> (&'static str, Value) {
-    let message = json!({"type": "shutdown_request", "reason": "done"});
-    ("SendMessage", json!({"to": to, "message": message, "type": "shutdown_request", "recipient": to}))
-}
-
 fn flat(kind: &str, to: &str) -> (&'static str, Value) {
     ("SendMessage", json!({"type": kind, "recipient": to, "content": "Please stop when you are done."}))
-}
-
-fn stop(word: &str) -> (&'static str, Value) {
-    ("TaskStop", json!({"task_id": word}))
 }
 
 fn plain(to: &str) -> (&'static str, Value) {
