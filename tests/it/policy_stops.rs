@@ -114,7 +114,14 @@ fn a_teammate_stops_no_teammate_and_not_itself() {
 #[test]
 fn whoever_works_stays_whatever_is_asked_in_which_order() {
     let stage = crew(PATIENT);
-    let both = [request("bob"), stop("bob"), request("bob"), stop("bob"), ("TeamDelete", json!({}))];
+    let both = [
+        request("bob"),
+        stop("bob"),
+        request("bob"),
+        stop("bob"),
+        ("TeamDelete", json!({})),
+        flat_request("*"),
+    ];
     are_refused(&stage, "bob", both);
     // Marked as internal it is work all the same.
     let internal = json!({"id": "2", "subject": "Review", "status": "in_progress", "owner": "bob", "metadata": {"_internal": true}});
