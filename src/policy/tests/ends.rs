@@ -149,7 +149,9 @@ fn an_approval_with_open_work_is_found_unless_its_request_was_let_through() {
     assert_eq!(scene.codes(&mate("bob"), &answer), [("approval-with-open-work", BLOCK)]);
     // On old clients the request alone says who answers.
     assert_eq!(scene.codes(&Actor::unknown(), &answer), [("approval-with-open-work", BLOCK)]);
-    assert!(scene.codes(&mate("alice"), &before("SendMessage", approve("alice"))).is_empty());
+    let mut own = before("SendMessage", approve("alice"));
+    own["agent_type"] = json!("alice");
+    assert!(scene.codes(&mate("alice"), &own).is_empty());
     assert_eq!(request(&mut scene, &mut guard, false).unwrap().decision, BLOCK);
     assert_eq!(scene.codes(&mate("bob"), &answer).len(), 1, "a request that was blocked lets nobody go");
     assert!(request(&mut scene, &mut guard, true).unwrap().paused);
