@@ -66,7 +66,7 @@ pub fn apply(
     let (whole, thinned): (Vec<&Removal>, Vec<&Removal>) =
         plan.removals.iter().partition(|removal| removal.only.is_empty());
     for Removal { segment, only, .. } in thinned {
-        match thin(&right.log, segment, only) {
+        match thin(&right.log, segment, only, patience) {
             Ok(bytes) => pruned.bytes += bytes,
             Err(error) => {
                 let what = format!("segment {} stays as it is", segment.name);

@@ -4,22 +4,34 @@ use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use crate::fs;
-use crate::log::{Contents, Glance, Lines, Position, Segment};
+use crate::log::{Contents, Exclusive, Glance, Lines, Position, Segment};
 
 /// Rewrites the segment without the lines of these sessions that name no run, and returns how many bytes were removed. The
-/// file is replaced atomically. Lines that cannot be read are kept.
+/// file is replaced atomically, under the log's lock. Lines that cannot be read are kept.
 ///
 /// # Errors
-/// When the segment cannot be read, has another size than planned, or writing fails. It is unchanged then.
-pub(super) fn thin(log: &Path, segment: &Segment, sessions: &BTreeSet<String>) -> io::Result<u64> {
+/// When the segment cannot be read, is written to, has another size than planned, the lock is not to be had within
+/// `patience`, or writing fails. It is unchanged then.
+pub(super) fn thin(
+    log: &Path,
+    segment: &Segment,
+    sessions: &BTreeSet<String>,
+    patience: Duration,
+) -> io::Result<u64> {
     let path = segment.path(log);
     let temporary = fs::beside(&path);
     let written = rewrite(&path, &temporary, sessions).and_then(|left| {
+        let busy = || fs::named(io::ErrorKind::ResourceBusy.into(), "rewrite", &path);
+        let taken = Exclusive::take(log, patience).map_err(io::Error::other)?;
+        let exclusive = taken.ok_or_else(busy)?;
         // A line that was appended since would be lost.
-        if path.symlink_metadata()?.len() != segment.size {
-            return Err(fs::named(io::ErrorKind::ResourceBusy.into(), "rewrite", &path));
+        if exclusive.current().as_ref() == Some(&segment.name)
+            || path.symlink_metadata()?.len() != segment.size
+        {
+            return Err(busy());
         }
         std::fs::rename(&temporary, &path).map_err(|error| fs::named(error, "rename to", &path))?;
         fs::sync_dir(log)?;

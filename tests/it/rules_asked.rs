@@ -207,7 +207,7 @@ fn trust_tells_which_rules_are_not_asked_yet_and_the_user_s_hooks_cover_every_tr
     for project in ["one", "two"] {
         let said = ok(&home, &format!("policy trust --yes --project ../{project}"));
         assert!(said.err.contains("warning[rule-not-asked]: rule \"no-force-push\""), "{}", said.err);
-        assert!(said.err.ends_with("  hint: teamkeep install\n"), "{}", said.err);
+        assert!(said.err.ends_with("\n  hint: teamkeep install\n"), "{}", said.err);
     }
     ok(&home, "install");
     assert_eq!(matcher(&home), format!("{BUILTIN}|Bash|WebFetch"));

@@ -81,6 +81,13 @@ fn told(problems: &[Problem]) -> String {
     text
 }
 
+/// Prints problems to stderr.
+fn report(context: &Context, problems: &[Problem]) {
+    for line in told(problems).lines() {
+        context.ui.say(line);
+    }
+}
+
 /// `2 errors and 1 warning`.
 fn counted(problems: &[Problem]) -> String {
     let count = |count: usize, what: &str| match count {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value as Json, json};
 
-use super::{counted, told};
+use super::{counted, report};
 use crate::commands::needs;
 use crate::commands::reading::{print, print_json};
 use crate::config::keys::KEYS;
@@ -47,9 +47,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     print(context, &text(&effective))?;
-    if !unasked.is_empty() {
-        context.ui.say(told(&unasked).trim_end());
-    }
+    report(context, &unasked);
     if !effective.problems.is_empty() {
         let found = counted(&effective.problems);
         context.ui.say(&format!("teamkeep: {found} in the policy's files: teamkeep policy check"));

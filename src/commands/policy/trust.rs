@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::{counted, told};
+use super::{counted, report, told};
 use crate::commands::needs;
 use crate::commands::reading::print;
 use crate::config::trust::{Trust, name_of};
@@ -104,10 +104,7 @@ fn trust(context: &Context, args: &Args, files: &Files) -> Result<ExitCode> {
 
 /// Reports the rules of a trusted project that the installed hooks do not cover.
 fn tell_unasked(context: &Context, project: &Project) -> Result<()> {
-    let unasked = needs::unasked(context, &project.rules)?;
-    if !unasked.is_empty() {
-        context.ui.say(told(&unasked).trim_end());
-    }
+    report(context, &needs::unasked(context, &project.rules)?);
     Ok(())
 }
 
