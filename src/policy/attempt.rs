@@ -5,8 +5,8 @@
 //! example from an agent's Bash, and does not count. If the message of a call is unknown, the time decides.
 //!
 //! This cannot end in a live-lock. An attempt that does not count is blocked, but one that counts always follows: in the
-//! model's next message, after [`WAIT`], or, if the transcript never shows the calls, after [`LONG_WAIT`]. Each of these
-//! advances the guard by one.
+//! model's next message, after [`WAIT`], or, if the transcript never shows the calls or repeats the ids of messages, after
+//! [`LONG_WAIT`]. Each of these advances the guard by one.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,8 @@ const GAP: i64 = 1_000;
 /// If the message is unknown, an attempt counts this long after the last count in any case. In milliseconds.
 const WAIT: i64 = 30_000;
 
-/// The same for a call that a transcript does not show, although it shows others. In milliseconds.
+/// The same for a call that a transcript does not show, although it shows others, and for one in a message that counted
+/// already: the ids of messages may repeat. In milliseconds.
 const LONG_WAIT: i64 = 600_000;
 
 /// How many messages are remembered. Only those of concurrent calls are needed.
@@ -72,7 +73,9 @@ impl Refusals {
         let over = |from: i64, least: i64| attempt.at.abs_diff(from) >= least.unsigned_abs();
         match (&attempt.origin, before) {
             (Origin::Turn, _) | (Origin::Message(_) | Origin::Unknown, None) => true,
-            (Origin::Message(id), Some(before)) => !before.messages.contains(&mark(id)),
+            (Origin::Message(id), Some(before)) => {
+                !before.messages.contains(&mark(id)) || over(before.since, LONG_WAIT)
+            }
             (Origin::NotInTranscript, before) => before.is_some_and(|before| over(before.since, LONG_WAIT)),
             (Origin::Unknown, Some(before)) => over(before.last, GAP) || over(before.since, WAIT),
         }
@@ -131,6 +134,16 @@ mod tests {
         assert_eq!(counted(&attempts), [true, false, true, false, false, true]);
         let many: Vec<(Origin, i64)> = (0..99).map(|id| (message(&id.to_string()), 1)).collect();
         assert!(counted(&many).into_iter().all(|counts| counts));
+    }
+
+    #[test]
+    fn ids_of_messages_that_repeat_do_not_block_for_ever() {
+        let minute = 60_000;
+        let same: Vec<(Origin, i64)> = (0..31).map(|number| (message("m"), 1 + number * minute)).collect();
+        assert_eq!(counted(&same).into_iter().filter(|counts| *counts).count(), 4, "minutes 0, 10, 20, 30");
+        let two: Vec<(Origin, i64)> =
+            (0..31).map(|number| (message(["m", "n"][number as usize % 2]), 1 + number * minute)).collect();
+        assert_eq!(counted(&two).into_iter().filter(|counts| *counts).count(), 4, "minutes 0, 1, 11, 21");
     }
 
     #[test]

@@ -17,7 +17,7 @@ impl Extents {
     }
 
     /// The ranges.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Range<u64>> {
+    pub fn iter(&self) -> std::slice::Iter<'_, Range<u64>> {
         self.0.iter()
     }
 

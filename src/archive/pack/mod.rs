@@ -29,6 +29,9 @@ pub(super) use reader::Packs;
 /// Bytes from which on a content is stored as changes: for less, a recipe would save little.
 pub(super) const SMALL: usize = 1 << 10;
 
+/// A content of more ranges than this is written whole: to follow them would take longer than a hook call may.
+const MAX_RANGES: usize = 4_096;
+
 /// The name of the file of recipes.
 const RECIPES: &str = "contents.jsonl";
 
@@ -85,9 +88,13 @@ impl Pack {
         former: Option<Former>,
         durable: bool,
     ) -> io::Result<Recipe> {
-        let parts = match &former {
-            Some(former) => difference(&former.bytes, bytes),
-            None => vec![Part::New(0..bytes.len())],
+        let related = former.filter(|former| former.extents.iter().len() <= MAX_RANGES).and_then(|former| {
+            let parts = difference(&former.bytes, bytes);
+            (parts.len() <= MAX_RANGES).then_some((former, parts))
+        });
+        let (former, parts) = match related {
+            Some((former, parts)) => (Some(former), parts),
+            None => (None, vec![Part::New(0..bytes.len())]),
         };
         let new: Vec<&[u8]> = parts
             .iter()
@@ -102,6 +109,10 @@ impl Pack {
             None => (self.free_file()?, 0),
         };
         let path = self.data(file);
+        // A link in the place of the directory would lead out of the store.
+        if self.run.join("contents").symlink_metadata().is_ok_and(|there| !there.is_dir()) {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
         data::thaw(&path)?;
         let mut end = data::append(&path, &new, last.is_none(), durable)?;
         let mut all = Extents::default();

@@ -230,3 +230,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_link_in_the_place_of_the_data_directory_is_not_followed() {
+    let (stage, away) = (Stage::new(), tempfile::tempdir().unwrap());
+    std::fs::create_dir_all(stage.run()).unwrap();
+    std::os::unix::fs::symlink(away.path(), stage.run().join("contents")).unwrap();
+    let bytes = text(1, 2_000).into_bytes();
+    let put = Pack::new(stage.run()).put(&bytes, &object::hash(&bytes), None, Care::Usual);
+    assert_eq!(put.unwrap_err().kind(), io::ErrorKind::NotADirectory);
+    assert_eq!(std::fs::read_dir(away.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_content_of_very_many_parts_is_written_whole_and_comes_back() {
+    let stage = Stage::new();
+    let blocks: Vec<String> = (0..MAX_RANGES + 10).map(|number| text(number, 128)).collect();
+    let old = blocks.concat().into_bytes();
+    let new = blocks.iter().rev().cloned().collect::<String>().into_bytes();
+    let place = stage.put(&old, None);
+    stage.put(&new, Some(place));
+    assert_eq!(stage.get(&old), Some(old.clone()));
+    assert_eq!(stage.get(&new), Some(new.clone()));
+    assert!(stage.size() as usize > old.len() + new.len());
+}
