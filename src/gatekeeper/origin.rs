@@ -10,9 +10,9 @@ use crate::event::SafeName;
 use crate::fs;
 use crate::policy::Origin;
 
-/// How long to wait for a call in the transcript. Claude Code writes it within 0.11 s, seen at a load of 12 on 2 cores. It is
-/// less than `hook.slow` by default, so that the wait is not reported as a slow call.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// How long to wait for a call in the transcript. 2.1.330 writes it within 0.11 s, seen at a load of 12 on 2 cores. With 0.2 s
+/// a run of 2.1.47 at a load of 4 was not counted; with 0.5 s it was.
+const PATIENCE: Duration = Duration::from_millis(500);
 /// The pause before the transcript is read again.
 const PAUSE: Duration = Duration::from_millis(15);
 /// Bytes that are read from the end of a transcript, in addition to the size of the call.
