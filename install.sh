@@ -1,8 +1,9 @@
 #!/bin/sh
-# Installs teamkeep below a prefix, built here or as it lies beside, and adds its hooks to the client's settings.
+# Installs teamkeep below a prefix, from source or from the binary beside this script, and adds its hooks to Claude Code's
+# settings.
 set -eu
 
-# Nothing of the current directory is run, whatever the search path says.
+# Ignores relative entries of PATH, so that nothing in the current directory runs.
 absolute=
 set -f
 IFS=:
@@ -17,30 +18,31 @@ PATH=$absolute
 
 usage() {
     cat <<'USAGE'
-Builds teamkeep where it is not built yet, installs it and adds its hooks to the settings of Claude Code.
+Installs teamkeep and adds its hooks to the settings of Claude Code.
 
 Usage: ./install.sh [--prefix DIR] [--no-hooks]
        ./install.sh --uninstall [--prefix DIR] [--no-hooks]
 
   --prefix DIR   install to DIR/bin instead of ~/.local/bin
-  --no-hooks     leave the client's settings alone
-  --uninstall    take the hooks out of the settings, then remove the binary; the record stays
-  -h, --help     show this
+  --no-hooks     do not change the settings of Claude Code
+  --uninstall    remove the hooks and the binary; recorded data is kept
+  -h, --help     show this help
 
-Where a built teamkeep lies beside it, as in a release, that one is installed, unless teamkeep.sha256 beside it says
-that it should be another. Else it needs cargo, as rustup installs it (https://rustup.rs). It writes nothing but
-DIR/bin/teamkeep, man pages and completions below DIR/share, the settings file (with a backup) and ./target; cargo
-fetches into its own cache, and rustup adds the musl target to the toolchain where that lacks it.
+A release contains the binary beside this script, and its checksum in teamkeep.sha256. Without a binary, the script
+builds teamkeep with cargo (https://rustup.rs).
+
+It writes DIR/bin/teamkeep, man pages and completions below DIR/share, the settings file (with a backup) and ./target.
+A build also uses the cache of cargo, and adds the musl target to the toolchain if it is missing.
 USAGE
 }
 
-say() {
+report() {
     printf '%s\n' "$*"
 }
 
 # fail MESSAGE [HINT...]
 fail() {
-    printf 'install.sh: %s\n' "$1" >&2
+    printf 'error: %s\n' "$1" >&2
     shift
     for hint in "$@"; do
         printf 'hint: %s\n' "$hint" >&2
@@ -49,12 +51,12 @@ fail() {
 }
 
 misused() {
-    printf 'install.sh: %s\n' "$1" >&2
+    printf 'error: %s\n' "$1" >&2
     usage >&2
     exit 64
 }
 
-# A word as a shell takes it back.
+# Quotes a word for a shell.
 quoted() {
     case $1 in
         *[!A-Za-z0-9_/.+,:@%=-]*) printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")" ;;
@@ -62,7 +64,7 @@ quoted() {
     esac
 }
 
-# Where the binary keeps its record on this system.
+# Prints the path of the store on this system.
 record() {
     if [ -n "${TEAMKEEP_HOME:-}" ]; then
         printf '%s' "$TEAMKEEP_HOME"
@@ -73,7 +75,7 @@ record() {
     fi
 }
 
-# Sets `target` to the one whose programs start soonest: with musl a hook call costs a third less than with glibc.
+# Sets `target` to the one whose programs start fastest: with musl a hook call costs a third less than with glibc.
 choose_target() {
     target=$1
     case $1 in
@@ -89,17 +91,17 @@ choose_target() {
     esac
 }
 
-# The machine that a Linux program is for, as uname calls it; nothing where it is no such program.
+# Prints the architecture of a Linux program as uname names it, or nothing if it is not a Linux program.
 machine_of() {
     case $(od -An -tx1 -N20 "$1" 2>/dev/null | tr -d ' \n') in
         7f454c46*3e00) printf 'x86_64' ;;
         7f454c46*b700) printf 'aarch64' ;;
-        7f454c46*) printf 'a machine of another kind' ;;
+        7f454c46*) printf 'another architecture' ;;
     esac
 }
 
-# Holds the program that lies beside against its checksum, where there is one, and against this machine. A shell may
-# take a program for another machine for a script and run that: so its head is looked at before it is tried.
+# Checks the binary beside this script: its checksum, if there is one, and its architecture. A shell may run a binary of
+# another architecture as a script, so the header is checked first.
 check_beside() {
     if [ -f "$root/teamkeep.sha256" ]; then
         if command -v sha256sum >/dev/null 2>&1; then
@@ -107,50 +109,50 @@ check_beside() {
         elif command -v shasum >/dev/null 2>&1; then
             found=$(shasum -a 256 <"$root/teamkeep")
         else
-            fail "cannot check $root/teamkeep: there is no sha256sum and no shasum on the search path" \
+            fail "cannot check $root/teamkeep: sha256sum and shasum are not in PATH" \
                 "to install it unchecked: rm $(quoted "$root/teamkeep.sha256")"
         fi
         wanted=
         read -r wanted _ <"$root/teamkeep.sha256" || :
-        [ "${found%% *}" = "$wanted" ] || fail "$root/teamkeep is not what was released: it has another checksum than teamkeep.sha256 says" \
+        [ "${found%% *}" = "$wanted" ] || fail "checksum mismatch: $root/teamkeep does not match teamkeep.sha256" \
             'download the release again'
     fi
-    runs "$root/teamkeep" || fail "$root/teamkeep cannot be executed" "to mend it: chmod +x $(quoted "$root/teamkeep")"
-    other='take the release for this machine, or build it from the source'
+    runs "$root/teamkeep" || fail "$root/teamkeep cannot be executed" "to fix it: chmod +x $(quoted "$root/teamkeep")"
+    other='download the release for this machine, or build teamkeep from source'
     of=$(machine_of "$root/teamkeep")
     here=$(uname -m | sed -e 's/^arm64$/aarch64/' -e 's/^amd64$/x86_64/')
-    [ -z "$of" ] || [ "$of" = "$here" ] || fail "$root/teamkeep is for $of, and this machine is $here" "$other"
+    [ -z "$of" ] || [ "$of" = "$here" ] || fail "$root/teamkeep is for $of, but this machine is $here" "$other"
     "$root/teamkeep" --version >/dev/null 2>&1 || fail "$root/teamkeep does not run on this machine" "$other"
 }
 
 build() {
     if [ -f "$root/teamkeep" ]; then
         check_beside
-        say "taking $root/teamkeep"
+        report "using $root/teamkeep"
         built=$root/teamkeep
         return
     fi
-    command -v cargo >/dev/null 2>&1 || fail 'cannot build: there is no cargo on the search path' \
-        'install it from https://rustup.rs, or, if that is done: . ~/.cargo/env'
-    command -v rustc >/dev/null 2>&1 || fail 'cannot build: there is no rustc on the search path' \
-        'rustup puts it beside cargo: . ~/.cargo/env'
+    command -v cargo >/dev/null 2>&1 || fail 'cannot build: cargo is not in PATH' \
+        'install it from https://rustup.rs; if it is installed: . ~/.cargo/env'
+    command -v rustc >/dev/null 2>&1 || fail 'cannot build: rustc is not in PATH' \
+        'rustup installs it beside cargo: . ~/.cargo/env'
     host=$(rustc -vV | sed -n 's/^host: //p')
-    [ -n "$host" ] || fail 'cannot build: rustc -vV does not name its host'
+    [ -n "$host" ] || fail 'cannot build: rustc -vV does not report its host'
     choose_target "$host"
-    say 'building (a few minutes the first time)'
+    report 'building (a few minutes the first time)'
     (cd "$root" &&
         cargo build --release --locked --target "$target" --config .cargo/static.toml --target-dir target) ||
-        fail 'cannot build: cargo says why above'
+        fail 'cannot build: see the output of cargo above'
     built=$root/target/$target/release/teamkeep
 }
 
-# Makes a directory with its parents, and notes in ./target which of them were missing.
+# Creates a directory with its parents, and records in ./target which of them were missing.
 make_directory() {
     [ ! -d "$1" ] || return 0
     make_directory "$(dirname "$1")" && mkdir "$1" && { ls -di "$1" >>"$made" || :; }
 }
 
-# Removes a directory that was made here and is empty again, and then its parent likewise.
+# Removes a directory that this script created, if it is empty again, and then its parent in the same way.
 unmake_directory() {
     note=$(ls -di "$1" 2>/dev/null) || return 0
     if grep -qxF -e "$note" "$made" 2>/dev/null && rmdir "$1" 2>/dev/null; then
@@ -161,18 +163,18 @@ unmake_directory() {
 }
 
 install_binary() {
-    [ ! -d "$binary" ] || fail "cannot install $binary: a directory stands there"
+    [ ! -d "$binary" ] || fail "cannot install $binary: it is a directory"
     make_directory "$prefix/bin" || fail "cannot make the directory $prefix/bin" 'choose another place: --prefix DIR'
     temporary=$prefix/bin/.teamkeep.$$
     trap 'rm -f "$temporary"' EXIT
     trap 'exit 1' HUP INT TERM
-    # A rename puts it in place whole, also under a session that is running the old one.
+    # A rename replaces it atomically, even while a session runs the old one.
     { cp "$built" "$temporary" && chmod 755 "$temporary" && mv -f "$temporary" "$binary"; } ||
         fail "cannot write $binary" 'choose another place: --prefix DIR'
-    say "installed $("$binary" --version) as $binary"
+    report "installed $("$binary" --version) as $binary"
 }
 
-# The man pages and completions: where each lies in the source, and where it goes below the prefix.
+# The man pages and completions: the path of each in the source, and below the prefix.
 pages() {
     for page in "$root"/docs/man/*.1; do
         [ ! -f "$page" ] || printf '%s\n' "docs/man/${page##*/} share/man/man1/${page##*/}"
@@ -186,42 +188,42 @@ docs/completions/teamkeep.fish share/fish/vendor_completions.d/teamkeep.fish
 PAGES
 }
 
-# Whether a page is one of these, of whatever version: no link, and not somebody's own.
+# Whether a page is teamkeep's, of any version, and not a link or a file of the user's.
 is_page() {
     [ -f "$1" ] && [ ! -L "$1" ] && grep -q -e '^\.TH teamkeep[-a-z]* 1 .*teamkeep' -e 'teamkeep__' \
-        -e '_teamkeep_commands' -e '__fish_teamkeep_needs_command' "$1"
+        -e '_teamkeep_commands' -e '__fish_teamkeep_needs_command' -e 'TEAMKEEP_COMPLETE=' "$1"
 }
 
-# They are a help and no need: what cannot be written is told.
+# They are optional: a page that cannot be written is only reported.
 install_pages() {
     pages | while read -r page place; do
         place=$prefix/$place
         if { [ -e "$place" ] || [ -L "$place" ]; } && ! is_page "$place"; then
-            say "$place is not teamkeep's: it stays as it is"
+            report "$place is not teamkeep's; left unchanged"
             continue
         fi
         { make_directory "$(dirname "$place")" && rm -f "$place.new" && cp "$root/$page" "$place.new" && chmod 644 "$place.new" &&
-            mv -f "$place.new" "$place"; } || say "cannot write $place"
+            mv -f "$place.new" "$place"; } || report "cannot write $place"
     done
-    [ ! -f "$prefix/share/man/man1/teamkeep.1" ] || say "man pages and completions are below $prefix/share"
+    [ ! -f "$prefix/share/man/man1/teamkeep.1" ] || report "man pages and completions: $prefix/share"
     tell_zsh
 }
 
-# Says what zsh needs, when it is the user's shell and does not look where its completions are.
+# Prints the setting that zsh needs to find the completions, if zsh is the user's shell.
 tell_zsh() {
     place=$prefix/share/zsh/site-functions
     case ${SHELL:-} in
         */zsh) [ -f "$place/_teamkeep" ] || return 0 ;;
         *) return 0 ;;
     esac
-    # shellcheck disable=SC2016 # zsh puts it in
+    # shellcheck disable=SC2016 # zsh expands it
     if "$SHELL" -c 'print -rl -- $fpath' 2>/dev/null </dev/null | grep -qxF -e "$place"; then
         return 0
     fi
-    # What .zshrc adds an interactive zsh alone could say, and that one does whatever stands there.
+    # Only an interactive zsh could show what .zshrc adds, and that would run everything in it.
     rc=${ZDOTDIR:-${HOME:-}}/.zshrc
     if ! grep -qsF -e "${place#"${HOME:-}"}" "$rc"; then
-        say "for completions in zsh, in $rc before compinit: fpath=($(quoted "$place") \$fpath)"
+        report "for completions in zsh, add to $rc before compinit: fpath=($(quoted "$place") \$fpath)"
     fi
 }
 
@@ -233,7 +235,7 @@ remove_pages() {
             [ ! -f "$page" ] || printf '%s\n' "share/man/man1/${page##*/}"
         done
     } | sort -u | while IFS= read -r place; do
-        ! is_page "$prefix/$place" || rm -f "$prefix/$place" || say "cannot remove $prefix/$place"
+        ! is_page "$prefix/$place" || rm -f "$prefix/$place" || report "cannot remove $prefix/$place"
         unmake_directory "$(dirname "$prefix/$place")"
     done
 }
@@ -243,24 +245,24 @@ install_all() {
     install_binary
     install_pages
     if [ "$hooks" = yes ]; then
-        "$binary" install --yes || fail "the binary is installed; the hooks are not" \
-            "when the cause is gone: $(quoted "$binary") install"
+        "$binary" install --yes || fail "installed the binary, but not the hooks" \
+            "fix the cause, then: $(quoted "$binary") install"
     else
-        say "the settings are as they were; to add the hooks: $(quoted "$binary") install"
+        report "settings unchanged; to add the hooks: $(quoted "$binary") install"
     fi
     case :${PATH:-}: in
         *:"$prefix/bin":*) ;;
-        *) say "$prefix/bin is not on the search path; to call teamkeep by its name: export PATH=$(quoted "$prefix/bin"):\$PATH" ;;
+        *) report "$prefix/bin is not in PATH; to fix it: export PATH=$(quoted "$prefix/bin"):\$PATH" ;;
     esac
-    say "to undo all of it: $self --uninstall$chosen"
-    [ -z "$added" ] || say "the toolchain has got $added, for a program that starts sooner; to undo that: rustup target remove $added"
+    report "to uninstall: $self --uninstall$chosen"
+    [ -z "$added" ] || report "added the target $added to the toolchain; to remove it: rustup target remove $added"
 }
 
 runs() {
     [ -f "$1" ] && [ -x "$1" ]
 }
 
-# A path behind all links.
+# Resolves all links of a path.
 real() {
     path=$1
     while [ -L "$path" ]; do
@@ -273,18 +275,18 @@ real() {
     directory=$(CDPATH='' cd -P -- "$(dirname -- "$path")" && pwd) && printf '%s/%s' "${directory%/}" "$(basename -- "$path")"
 }
 
-# Whether a program that is there is our binary, by whatever name.
+# Whether an existing program is the installed binary, under any name.
 is_ours() {
     [ "$(real "$1")" = "$(real "$binary" 2>/dev/null)" ]
 }
 
-# The strings that stand behind a key in a JSON file, one a line.
+# The string values of a key in a JSON file, one per line.
 strings() {
     tr '\n' ' ' <"$2" | grep -oE "\"$1\"[[:space:]]*:[[:space:]]*\"([^\"\\\\]|\\\\.)*\"" |
         sed -e 's/^"[^"]*"[^"]*"\(.*\)"$/\1/' -e 's/\\\(.\)/\1/g'
 }
 
-# The programs named teamkeep that the hooks of a settings file call, one a line, whichever form they have.
+# The programs named teamkeep that the hooks of a settings file call, one per line.
 called() {
     [ -r "$1" ] || return 0
     hook='[[:space:]]\{1,\}hook\([[:space:]].*\)\{0,1\}$'
@@ -292,7 +294,7 @@ called() {
         -e "s/^\([^[:space:]]*teamkeep\)$hook/\1/" -e "s/'\\\\''/'/g" \
         -e '/^[~$/].*\/teamkeep$/p' -e '/^teamkeep$/p' | sort -u |
         while IFS= read -r program; do
-            # shellcheck disable=SC2016,SC2088 # as it stands in the file
+            # shellcheck disable=SC2016,SC2088 # unexpanded, as in the file
             case $program in
                 teamkeep) command -v teamkeep || printf '%s\n' teamkeep ;;
                 '~/'* | '$HOME/'*) printf '%s\n' "${HOME:-}/${program#*/}" ;;
@@ -301,7 +303,7 @@ called() {
         done
 }
 
-# Those of them that are gone, or would be with our binary.
+# The ones that are missing, or would be without the installed binary.
 lost() {
     called "$1" | while IFS= read -r program; do
         if ! runs "$program" || is_ours "$program"; then
@@ -310,12 +312,12 @@ lost() {
     done
 }
 
-# Lines in one sentence.
+# Joins lines to one sentence.
 listed() {
     printf '%s\n' "$1" | paste -s -d '|' - | sed 's/|/ and /g'
 }
 
-# The settings files that may have our hooks: the user's, and those that are on record.
+# The settings files that may contain teamkeep's hooks: the user's, and those of recorded installs.
 candidates() {
     printf '%s\n' "$settings"
     for install in "$kept"/installs/*.json; do
@@ -323,20 +325,20 @@ candidates() {
     done | grep -vxF -e "$settings" || :
 }
 
-# What takes the hooks out of a settings file.
+# Prints the command that removes the hooks from a settings file.
 remedy() {
     if runs "$binary"; then
-        say "to take them out: $(quoted "$binary") uninstall --settings $(quoted "$1")"
+        report "to remove them: $(quoted "$binary") uninstall --settings $(quoted "$1")"
     elif [ "$1" = "$settings" ]; then
-        say "to take them out: $self --no-hooks$chosen && $self --uninstall$chosen"
+        report "to remove them: $self --no-hooks$chosen && $self --uninstall$chosen"
     else
-        say "to take them out: $self --no-hooks$chosen && $(quoted "$binary") uninstall --settings $(quoted "$1") && $self --uninstall$chosen"
+        report "to remove them: $self --no-hooks$chosen && $(quoted "$binary") uninstall --settings $(quoted "$1") && $self --uninstall$chosen"
     fi
 }
 
-# Takes the hooks out of the user's settings, with the binary that they call where ours is gone.
+# Removes the hooks from the user's settings, with the binary that they call if the installed one is missing.
 remove_hooks() {
-    [ -n "$settings" ] || fail 'cannot tell where the settings are: HOME is not set' ${anyway:+"$anyway"}
+    [ -n "$settings" ] || fail 'cannot find the settings: HOME is not set' ${anyway:+"$anyway"}
     [ ! -e "$settings" ] || [ -r "$settings" ] || fail "cannot read $settings" ${anyway:+"$anyway"}
     callers=$(called "$settings")
     other=$(printf '%s\n' "$callers" | while IFS= read -r program; do
@@ -352,19 +354,19 @@ remove_hooks() {
     fi
     if [ -n "$callers" ]; then
         callers="the hooks in $settings call $(listed "$callers")"
-        [ -n "$remover" ] || fail "$callers, which is not there" "$(remedy "$settings")"
-        [ "$callers" = "the hooks in $settings call $binary" ] || say "$callers"
+        [ -n "$remover" ] || fail "$callers, which does not exist" "$(remedy "$settings")"
+        [ "$callers" = "the hooks in $settings call $binary" ] || report "$callers"
     fi
-    # A file without the word needs no edit, and one that cannot be edited may well have no hooks of ours.
+    # A file without the word needs no edit. One that cannot be edited may contain no teamkeep hooks.
     if [ -z "$remover" ] || ! grep -q teamkeep "$settings" 2>/dev/null; then
-        say "$settings has no hooks of ours"
+        report "$settings has no teamkeep hooks"
     elif ! "$remover" uninstall --yes; then
-        [ -z "$callers" ] || fail "cannot take the hooks out" ${anyway:+"$anyway"}
-        say "no hook in $settings calls teamkeep"
+        [ -z "$callers" ] || fail "cannot remove the hooks" ${anyway:+"$anyway"}
+        report "no hook in $settings calls teamkeep"
     fi
 }
 
-# Whether all hooks that are left can do without our binary. $1 says what becomes of those that cannot.
+# Whether all remaining hooks work without the installed binary. $1 is the end of the message for the others.
 none_lost() {
     files=$(candidates)
     failed=0
@@ -372,7 +374,7 @@ none_lost() {
         gone=$(lost "$file")
         if [ -n "$gone" ]; then
             failed=1
-            printf 'install.sh: the hooks in %s call %s%s\n' "$file" "$(listed "$gone")" "$1" >&2
+            printf 'error: the hooks in %s call %s%s\n' "$file" "$(listed "$gone")" "$1" >&2
             printf 'hint: %s\n' "$(remedy "$file")" >&2
         fi
     done <<FILES
@@ -385,38 +387,38 @@ uninstall_all() {
     [ ! -d "$binary" ] || fail "cannot remove $binary: it is a directory"
     kept=$(record)
     other=
-    anyway="to remove the binary and leave the settings alone: $self --uninstall --no-hooks$chosen"
+    anyway="to remove only the binary: $self --uninstall --no-hooks$chosen"
     [ -e "$binary" ] || anyway=
     if [ "$hooks" = yes ]; then
         remove_hooks
         if ! runs "$binary"; then
-            none_lost ', which is not there' || exit 1
-        elif ! none_lost "; $binary stays until they are out"; then
+            none_lost ', which does not exist' || exit 1
+        elif ! none_lost "; $binary is kept until they are removed"; then
             printf 'hint: %s\n' "$anyway" >&2
             exit 1
         fi
     fi
     if [ -e "$binary" ] || [ -L "$binary" ]; then
         rm -f "$binary" || fail "cannot remove $binary"
-        say "removed $binary"
+        report "removed $binary"
         unmake_directory "$prefix/bin"
         remove_pages
     else
-        say "there is no $binary"
+        report "$binary does not exist"
     fi
     case $other in
-        */bin/teamkeep) say "$other stays; to remove it: $self --uninstall --prefix $(quoted "${other%/bin/teamkeep}")" ;;
-        ?*) say "$other stays" ;;
+        */bin/teamkeep) report "kept $other; to remove it: $self --uninstall --prefix $(quoted "${other%/bin/teamkeep}")" ;;
+        ?*) report "kept $other" ;;
     esac
     if [ -d "$kept" ]; then
-        say "the record stays in $kept"
-        say "to delete it for good: rm -r $(quoted "$kept")"
+        report "recorded data is kept in $kept"
+        report "to delete it: rm -r $(quoted "$kept")"
     fi
-    none_lost ', which is not there' || exit 1
+    none_lost ', which does not exist' || exit 1
 }
 
-# The place of this script, also when it is called through a link.
-script=$(real "$0") || fail 'cannot tell where install.sh is'
+# The path of this script, even if it is called through a link.
+script=$(real "$0") || fail 'cannot find the path of install.sh'
 root=$(dirname "$script")
 self=$(quoted "$root/install.sh")
 made=$root/target/made-by-install
@@ -452,7 +454,7 @@ while [ $# -gt 0 ]; do
 done
 case $prefix in
     '')
-        [ -n "${HOME:-}" ] || fail 'cannot tell where to install: HOME is not set' 'name a place: --prefix DIR'
+        [ -n "${HOME:-}" ] || fail 'cannot choose a directory: HOME is not set' 'set it: --prefix DIR'
         prefix=$HOME/.local
         ;;
     /*) chosen=" --prefix $(quoted "$prefix")" ;;

@@ -1,7 +1,11 @@
-# Every test that needs no client and no network.
+# Run every test that needs neither Claude Code nor a network.
 test:
     cargo test --locked
 
-# The real client with a scripted model: needs npm, tmux and a network namespace of its own.
+# Play teams with the real Claude Code and a scripted model: needs npm, tmux and a network namespace of its own.
 live *ARGS:
     cargo test --locked --test live -- --live {{ARGS}}
+
+# Build the documentation site into target/site and check its links.
+docs:
+    scripts/docs.sh

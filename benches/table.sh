@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the static binary as it is released, and measures it. `benches/table.sh --check` fails when anything is over.
-# The files lie below TMPDIR: on another kind of disk what is written costs something else.
+# Builds the static binary of the release and measures it. `benches/table.sh --check` fails if a value exceeds its budget.
+# The files are below TMPDIR; the times depend on its disk.
 set -eu
 cd "$(dirname "$0")/.."
 target="$(uname -m)-unknown-linux-musl"

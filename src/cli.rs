@@ -1,78 +1,126 @@
-//! The command line. A usage error is exit 64: clap's own 2 would block a tool call.
+//! The command line. A usage error is exit code 64: clap's own 2 would block a tool call.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands;
 use crate::context::Context;
-use crate::error::Result;
+use crate::env::Env;
+use crate::error::{EXIT_CODES, Result, USAGE};
 use crate::ui::Ui;
 
-/// The flight recorder for Claude Code agent teams.
+/// Flight recorder and gatekeeper for Claude Code agent teams
 #[derive(Debug, Parser)]
 #[command(name = "teamkeep", version, about, max_term_width = 100)]
 pub struct Cli {
+    #[command(flatten)]
+    options: Options,
     #[command(subcommand)]
     command: Command,
 }
 
+/// Options of every command.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+struct Options {
+    /// Use colors: auto, always or never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_default_value = true,
+        hide_possible_values = true,
+        display_order = 1_000
+    )]
+    color: Color,
+    /// Do not start a pager
+    #[arg(long, global = true, display_order = 1_001)]
+    no_pager: bool,
+    /// Print no notes, hints and warnings on stderr
+    #[arg(short, long, global = true, display_order = 1_002)]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Record one hook call: the payload comes on stdin
+    /// List recorded runs
+    #[command(visible_alias = "ls", alias = "teams")]
+    List(commands::teams::Args),
+    /// Show the status of running teams
+    Status(commands::status::Args),
+    /// Show the members, tasks and messages of a run
+    Show(commands::show::Args),
+    /// Show what happened in a run, in order
+    Replay(commands::replay::Args),
+    /// Summarize a run: agents, tasks, messages, time, tokens, problems
+    Report(commands::report::Args),
+    /// Show recorded events
+    Log(commands::log::Args),
+    /// Inspect, test and pause the policy
+    Policy(commands::policy::Args),
+    /// Export a run to a single portable file
+    Export(commands::export::Args),
+    /// Import a run that was exported on another machine
+    Import(commands::import::Args),
+    /// Restore a run's files, or re-queue its unfinished tasks
+    Restore(commands::restore::Args),
+    /// Delete old runs (dry run unless --yes)
+    Prune(commands::prune::Args),
+    /// Check the recorded data for damage
+    Verify(commands::verify::Args),
+    /// Check the installation and suggest fixes
+    Doctor(commands::doctor::Args),
+    /// Add teamkeep's hooks to Claude Code's settings
+    Install(commands::install::Args),
+    /// Remove teamkeep's hooks from Claude Code's settings
+    Uninstall(commands::uninstall::Args),
+    /// Manage the configuration file
+    Config(commands::config::Args),
+    /// Print the completion script of a shell
+    Completions(commands::completions::Args),
+    /// Replay a bundled example run (reads and writes none of your files)
+    Demo(commands::demo::Args),
+    /// Record one hook call from stdin (run by Claude Code)
     Hook(commands::hook::Args),
     /// Archive the transcripts of runs that have ended
     #[command(hide = true)]
     Finish(commands::finish::Args),
-    /// List the teams on record
-    Teams(commands::teams::Args),
-    /// Say how the teams stand that are alive now
-    Status(commands::status::Args),
-    /// Show a run's roster, tasks and mail as they were
-    Show(commands::show::Args),
-    /// Tell the story of a run
-    Replay(commands::replay::Args),
-    /// Say what a run amounts to: who did what, how long, at what cost, and what went wrong
-    Report(commands::report::Args),
-    /// Give back a run's files, or put its unfinished tasks into a task list of the client
-    Restore(commands::restore::Args),
-    /// Show what was recorded
-    Log(commands::log::Args),
-    /// Write a run to one file that can be carried elsewhere
-    Export(commands::export::Args),
-    /// Bring a run on record that was exported elsewhere
-    Import(commands::import::Args),
-    /// Look whether the record is whole
-    Verify(commands::verify::Args),
-    /// Look whether everything is set up, and say what mends what is not
-    Doctor(commands::doctor::Args),
-    /// Remove old runs from the record: a plan first
-    Prune(commands::prune::Args),
-    /// Look after the configuration file
-    Config(commands::config::Args),
-    /// Play a small recorded run and tell it; touches nothing of yours
-    Demo(commands::demo::Args),
-    /// Look after the policy: check, show, trust, pause, allow
-    Policy(commands::policy::Args),
-    /// Add the hooks to the client's settings
-    Install(commands::install::Args),
-    /// Take the hooks out of the client's settings again
-    Uninstall(commands::uninstall::Args),
 }
+
+/// The commands as `teamkeep --help` groups them.
+pub const GROUPS: &[(&str, &[&str])] = &[
+    ("Inspect", &["list", "status", "show", "replay", "report", "log"]),
+    ("Policy", &["policy"]),
+    ("Maintain", &["export", "import", "restore", "prune", "verify", "doctor"]),
+    ("Set up", &["install", "uninstall", "config", "completions", "demo"]),
+    ("Run by Claude Code", &["hook"]),
+];
 
 /// Runs a whole command line.
 pub fn main(args: &[OsString]) -> ExitCode {
-    let ui = Ui;
-    let cli = match Cli::try_parse_from(args) {
+    if let Some(shell) = Env::completing() {
+        return commands::completions::complete(parser(), &shell, args);
+    }
+    let parsed = parser().try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
-            let usage = error.use_stderr();
-            return ExitCode::from(if usage { 64 } else { 0 });
+            return ExitCode::from(if error.use_stderr() { USAGE } else { 0 });
         }
     };
-    match dispatch(cli.command) {
+    let ui = cli.options.ui();
+    match dispatch(cli.command, ui) {
         Ok(code) => code,
         Err(error) => {
             ui.report(&error);
@@ -81,38 +129,82 @@ pub fn main(args: &[OsString]) -> ExitCode {
     }
 }
 
-fn dispatch(command: Command) -> Result<ExitCode> {
-    // What the client starts goes on whatever the configuration says; what a person starts and needs it does not.
-    let (context, bare) = (Context::new, Context::bare);
-    // And what looks after the configuration must not stumble over it.
-    let lenient = || Context::lenient().map(|(context, _)| context);
-    // Whoever looks at the record gets to it with a configuration that makes no sense, too; whatever takes texts out or
-    // removes runs as the configuration says does not.
-    let reading = || {
-        let (context, problem) = Context::lenient()?;
-        if let Some(problem) = problem {
-            context.ui.report(&problem.hint("the defaults stand in for it"));
+/// The parser, with the commands in groups.
+fn parser() -> clap::Command {
+    let command = Cli::command();
+    let heading = command.get_styles().get_header().to_owned();
+    let literal = command.get_styles().get_literal().to_owned();
+    let mut groups = String::new();
+    for (title, names) in GROUPS {
+        groups.push_str(&format!("{heading}{title}:{heading:#}\n"));
+        for below in names.iter().filter_map(|name| command.find_subcommand(name)) {
+            let about = below.get_about().map(ToString::to_string).unwrap_or_default();
+            let aliases: Vec<&str> = below.get_visible_aliases().collect();
+            let aliases =
+                if aliases.is_empty() { String::new() } else { format!(" [alias: {}]", aliases.join(", ")) };
+            groups.push_str(&format!("  {literal}{:11}{literal:#} {about}{aliases}\n", below.get_name()));
         }
-        Ok::<_, crate::error::Error>(context)
-    };
+        groups.push('\n');
+    }
+    let codes: String = EXIT_CODES.iter().map(|(code, about)| format!("\n  {code:<2}  {about}")).collect();
+    command
+        .help_template(format!(
+            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{heading}Options:{heading:#}\n{{options}}{{after-help}}"
+        ))
+        .after_help("Run `teamkeep <COMMAND> --help` for the options and examples of a command.")
+        .after_long_help(format!(
+            "Run `teamkeep <COMMAND> --help` for the options and examples of a command.\n\n\
+             {heading}Exit codes:{heading:#}{codes}"
+        ))
+}
+
+impl Options {
+    fn ui(&self) -> Ui {
+        match self.color {
+            Color::Auto => anstream::ColorChoice::Auto,
+            Color::Always => anstream::ColorChoice::Always,
+            Color::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+        Ui { quiet: self.quiet, unpaged: self.no_pager }
+    }
+}
+
+/// The context of a command that reads. A configuration file with errors does not stop it: it warns and uses the defaults.
+fn reading(ui: Ui) -> Result<Context> {
+    let (context, problem) = Context::lenient(ui)?;
+    if let Some(problem) = problem {
+        ui.warn_of(&problem.hint("the default configuration is used"));
+    }
+    Ok(context)
+}
+
+fn dispatch(command: Command, ui: Ui) -> Result<ExitCode> {
+    // Commands that delete data or redact texts as configured need a valid configuration.
+    let strict = || Context::new(ui);
+    // Commands that check or edit the configuration report its errors themselves.
+    let lenient = || Context::lenient(ui).map(|(context, _)| context);
+    let bare = || Context::bare(ui);
+    let reading = || reading(ui);
     match command {
         Command::Hook(args) => Ok(commands::hook::run(&args)),
         Command::Finish(args) => Ok(commands::finish::run(&args)),
-        Command::Teams(args) => commands::teams::run(&reading()?, &args),
+        Command::List(args) => commands::teams::run(&reading()?, &args),
         Command::Status(args) if args.is_line() => Ok(commands::status::line()),
         Command::Status(args) => commands::status::run(&reading()?, &args),
         Command::Show(args) => commands::show::run(&reading()?, &args),
         Command::Replay(args) => commands::replay::run(&reading()?, &args),
-        Command::Report(args) if args.redacts() => commands::report::run(&context()?, &args),
+        Command::Report(args) if args.redacts() => commands::report::run(&strict()?, &args),
         Command::Report(args) => commands::report::run(&reading()?, &args),
         Command::Restore(args) => commands::restore::run(&reading()?, &args),
         Command::Log(args) => commands::log::run(&reading()?, &args),
-        Command::Export(args) if args.redacts() => commands::export::run(&context()?, &args),
+        Command::Export(args) if args.redacts() => commands::export::run(&strict()?, &args),
         Command::Export(args) => commands::export::run(&reading()?, &args),
         Command::Import(args) => commands::import::run(&reading()?, &args),
-        Command::Prune(args) => commands::prune::run(&context()?, &args),
+        Command::Prune(args) => commands::prune::run(&strict()?, &args),
         Command::Verify(args) => commands::verify::run(&reading()?, &args),
         Command::Doctor(args) => commands::doctor::run(&lenient()?, &args),
+        Command::Completions(args) => commands::completions::run(&bare()?, &args),
         Command::Demo(args) => commands::demo::run(&bare()?, &args),
         Command::Policy(args) => commands::policy::run(&lenient()?, &args),
         Command::Config(args) => commands::config::run(&lenient()?, &args),

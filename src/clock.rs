@@ -5,19 +5,19 @@ use chrono::{DateTime, NaiveDateTime, SecondsFormat, TimeDelta, TimeZone, Utc};
 /// An instant, in UTC.
 pub type Time = DateTime<Utc>;
 
-/// The system's clock, or one that stands still.
+/// The system's clock, or a fixed time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Clock {
     pinned: Option<Time>,
 }
 
 impl Clock {
-    /// The system's clock; with `pinned` (RFC 3339) one that stands still there.
+    /// The system's clock, or with `pinned` (RFC 3339) this fixed time.
     pub fn new(pinned: Option<&str>) -> Clock {
         Clock { pinned: pinned.and_then(parse) }
     }
 
-    /// The present, to the millisecond.
+    /// The current time in milliseconds.
     #[allow(clippy::disallowed_methods, reason = "the one place that reads the clock")]
     pub fn now(&self) -> Time {
         let now = self.pinned.unwrap_or_else(Utc::now);
@@ -50,14 +50,14 @@ pub fn parse_loose(text: &str) -> Option<Time> {
     parse(text).or_else(|| formats.iter().find_map(read).map(|time| time.and_utc()))
 }
 
-/// The time so many milliseconds earlier, in our spelling; what is no time stays as it is.
+/// The time this many milliseconds earlier, formatted by [`stamp`]; an invalid time is returned unchanged.
 pub fn before(stamped: &str, millis: i64) -> String {
     let earlier =
         parse(stamped).and_then(|time| time.checked_sub_signed(chrono::Duration::milliseconds(millis)));
     earlier.map_or_else(|| stamped.to_owned(), stamp)
 }
 
-/// A time from milliseconds since 1970, as the client writes it (`createdAt`, `joinedAt`).
+/// A time from milliseconds since 1970, the format of Claude Code's `createdAt` and `joinedAt`.
 pub fn from_millis(millis: i64) -> Option<Time> {
     Utc.timestamp_millis_opt(millis).single()
 }
@@ -98,10 +98,10 @@ pub enum When {
 }
 
 impl When {
-    /// Reads it from the command line.
+    /// Parses a time from the command line.
     ///
     /// # Errors
-    /// When it is neither; a bare number is refused, as nobody could tell what it counts.
+    /// It is neither; a number without a unit is invalid.
     pub fn parse(text: &str) -> Result<When, String> {
         let bare = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         let age = parse_span(text).filter(|_| !bare).and_then(TimeDelta::try_milliseconds);
@@ -112,7 +112,7 @@ impl When {
         })
     }
 
-    /// The instant that is meant.
+    /// The time that it refers to.
     pub fn before(self, now: Time) -> Time {
         match self {
             When::At(time) => time,

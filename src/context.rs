@@ -1,4 +1,4 @@
-//! What a command works with: paths, configuration, clock and terminal, built once and passed by reference.
+//! The environment of a command: paths, configuration, clock and terminal, built once and passed by reference.
 
 use std::io::ErrorKind;
 
@@ -8,15 +8,16 @@ use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::paths::Paths;
 use crate::ui::Ui;
+use crate::ui::pager::{Choice, Paged};
 
-/// The surroundings of one command.
+/// Everything that a command depends on.
 #[derive(Debug)]
 pub struct Context {
-    /// What the environment says.
+    /// Environment variables.
     pub env: Env,
-    /// Where things are.
+    /// Paths of the store, the configuration and Claude Code.
     pub paths: Paths,
-    /// What the user has set.
+    /// The user's configuration.
     pub config: Config,
     /// The clock.
     pub clock: Clock,
@@ -25,41 +26,56 @@ pub struct Context {
 }
 
 impl Context {
-    /// Builds it from this process's environment.
+    /// Builds the context from this process's environment.
     ///
     /// # Errors
-    /// When the environment makes no sense, the record's place is not safe, or there is a configuration file that
-    /// cannot be used. A hook call does not build a context: it goes on with the defaults.
-    pub fn new() -> Result<Context> {
-        match Context::lenient()? {
+    /// When an environment variable is invalid, the store is not safe, or the configuration file cannot be used. A hook
+    /// call does not build a context: it continues with the defaults.
+    pub fn new(ui: Ui) -> Result<Context> {
+        match Context::lenient(ui)? {
             (context, None) => Ok(context),
             (_, Some(error)) => Err(error),
         }
     }
 
-    /// Builds it as [`Context::new`] does, for commands that look after the configuration: one that cannot be used means
-    /// the defaults, and what is wrong with it.
+    /// Builds the context like [`Context::new`], for commands that manage the configuration: if the file cannot be
+    /// used, returns the defaults and the error.
     ///
     /// # Errors
-    /// When the environment makes no sense, or the record's place is not safe.
-    pub fn lenient() -> Result<(Context, Option<Error>)> {
-        let context = Context::bare()?;
-        let missing = missing_config(&context.env);
+    /// When an environment variable is invalid, or the store is not safe.
+    pub fn lenient(ui: Ui) -> Result<(Context, Option<Error>)> {
+        let context = Context::bare(ui)?;
+        let missing = unusable_config(&context.env);
         let (config, problem) = Config::load(&context.paths.config);
         Ok((Context { config, ..context }, missing.or(problem)))
     }
 
-    /// The policy's files for the project that this command runs in.
+    /// A writer for long output: see [`Ui::paged`].
+    pub fn paged(&self) -> Paged {
+        let command = Env::pager();
+        let choice = Choice::of(command.as_deref(), self.env.search.as_deref(), Env::has_less_options());
+        self.ui.paged(choice)
+    }
+
+    /// The policy files for the current project.
     pub fn policy_files(&self) -> Files {
         Files::find(&self.paths, self.env.project_dir().as_deref())
     }
 
-    /// Builds it without the configuration, for commands that need none: a file that makes no sense must not keep
-    /// anybody from taking the hooks out.
+    /// Checks the path in `TEAMKEEP_CONFIG`, for commands that print the configuration: the defaults would mislead.
     ///
     /// # Errors
-    /// When the environment makes no sense, or the record's place is not safe.
-    pub fn bare() -> Result<Context> {
+    /// When the path is not absolute, or the file does not exist.
+    pub fn check_config_path(&self) -> Result<()> {
+        unusable_config(&self.env).map_or(Ok(()), Err)
+    }
+
+    /// Builds the context without the configuration, for commands that do not need it: an invalid file must not prevent
+    /// removing the hooks.
+    ///
+    /// # Errors
+    /// When an environment variable is invalid, or the store is not safe.
+    pub fn bare(ui: Ui) -> Result<Context> {
         let env = Env::read();
         if let Some(error) = misplaced_store(&env).or_else(|| unreadable_now(&env)) {
             return Err(error);
@@ -67,49 +83,49 @@ impl Context {
         let paths = Paths::find(&env);
         paths.check()?;
         let clock = Clock::new(env.now.as_deref());
-        Ok(Context { env, paths, config: Config::default(), clock, ui: Ui })
+        Ok(Context { env, paths, config: Config::default(), clock, ui })
     }
 }
 
-/// What the environment says that makes no sense. Without it the default stands.
+/// Errors in environment variables whose defaults are used instead.
 pub fn oddities(env: &Env) -> Vec<Error> {
     [misplaced_store(env), unreadable_now(env)].into_iter().flatten().collect()
 }
 
 fn misplaced_store(env: &Env) -> Option<Error> {
     let store = env.store.as_ref().filter(|store| !store.is_absolute())?;
-    let what = format!("TEAMKEEP_HOME is {store:?}, and must be an absolute path");
-    Some(Error::new(what).hint("give the whole path, or unset it"))
+    let what = format!("invalid TEAMKEEP_HOME {store:?}: not an absolute path");
+    Some(Error::new(what).hint("set it to an absolute path, or unset it"))
 }
 
 fn unreadable_now(env: &Env) -> Option<Error> {
     let now = env.now.as_deref().filter(|now| clock::parse(now).is_none())?;
-    let what = format!("TEAMKEEP_NOW is {now:?}, and must be an RFC 3339 time");
-    Some(Error::new(what).hint("write it as 2026-02-03T04:05:06Z, or unset it"))
+    let what = format!("invalid TEAMKEEP_NOW {now:?}: not an RFC 3339 time");
+    Some(Error::new(what).hint("set it to a time such as 2026-02-03T04:05:06Z, or unset it"))
 }
 
-/// What is wrong with the file that `TEAMKEEP_CONFIG` names, before anybody reads it.
+/// A problem with the path in `TEAMKEEP_CONFIG`, found before the file is read.
 pub fn misnamed_config(env: &Env) -> Option<Problem> {
     let named = env.config.as_deref()?;
     let (what, hint) = if !named.is_absolute() {
-        let what = "TEAMKEEP_CONFIG names it, and must name an absolute path: a hook runs in any directory";
-        (what, "give the whole path, or unset TEAMKEEP_CONFIG")
+        let what = "TEAMKEEP_CONFIG is not an absolute path, and hooks run in any directory";
+        (what, "set TEAMKEEP_CONFIG to an absolute path, or unset it")
     } else if named.try_exists().map_or_else(|error| error.kind() == ErrorKind::NotADirectory, |there| !there)
     {
-        let hint = "`teamkeep config init` writes one there; or unset TEAMKEEP_CONFIG";
-        ("TEAMKEEP_CONFIG names it, and there is no such file", hint)
+        let hint = "create it with `teamkeep config init`, or unset TEAMKEEP_CONFIG";
+        ("TEAMKEEP_CONFIG names a file that does not exist", hint)
     } else {
         return None;
     };
     Some(Problem::of_file(Code::Unreadable, named, what).hint(hint))
 }
 
-fn missing_config(env: &Env) -> Option<Error> {
-    if let Some(config) = env.config.as_ref().filter(|config| !config.is_absolute()) {
-        let what = format!("TEAMKEEP_CONFIG is {config:?}, and must be an absolute path");
-        return Some(Error::new(what).hint("give the whole path, or unset it"));
-    }
-    let config = env.config.as_ref().filter(|config| !config.exists())?;
-    let what = format!("TEAMKEEP_CONFIG names {}, which is not there", config.display());
-    Some(Error::new(what).hint("make that file (it may be empty), or unset TEAMKEEP_CONFIG"))
+/// The error for a path in `TEAMKEEP_CONFIG` that cannot be used.
+fn unusable_config(env: &Env) -> Option<Error> {
+    let problem = misnamed_config(env)?;
+    let what = match problem.path.is_absolute() {
+        true => format!("TEAMKEEP_CONFIG names {}, which does not exist", problem.path.display()),
+        false => format!("invalid TEAMKEEP_CONFIG {:?}: not an absolute path", problem.path),
+    };
+    Some(problem.hint.into_iter().fold(Error::new(what), Error::hint))
 }

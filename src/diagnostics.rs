@@ -1,4 +1,4 @@
-//! Our own failures, where they are found again: a hook's stderr is seldom seen.
+//! Diagnostics files: teamkeep's own errors, because a hook's stderr is rarely seen.
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -13,26 +13,26 @@ use crate::ui;
 
 const PREFIX: &str = "teamkeep";
 const SUFFIX: &str = "log";
-/// One file a day, a week of them.
+/// Number of daily files that are kept.
 const KEPT: usize = 7;
-/// Characters of a message that are kept.
+/// Maximum length of a message, in characters.
 const LONGEST: usize = 2_000;
 
-/// Appends one line, `<time> [<pid>] <message>`, to the day's file in this directory. Nothing is made before
-/// the first message, and a failure to write is swallowed: there is no better place to tell it.
+/// Appends one line, `<time> [<pid>] <message>`, to the day's file in this directory. Creates nothing before the first
+/// message. Ignores write errors, as they cannot be reported anywhere.
 pub fn note(dir: &Path, clock: &Clock, message: &str) {
     let _ = write(dir, clock, message);
 }
 
 fn write(dir: &Path, clock: &Clock, message: &str) -> Option<()> {
     fs::private_dir(dir).ok()?;
-    // The appender names the day by the system's clock, whatever ours says.
+    // The appender names the file by the system clock, not by `TEAMKEEP_NOW`.
     let path = dir.join(format!("{PREFIX}.{}.{SUFFIX}", Clock::default().now().date_naive()));
     let mut builder = RollingFileAppender::builder().rotation(Rotation::DAILY);
     builder = builder.filename_prefix(PREFIX).filename_suffix(SUFFIX);
-    // It makes room for one more file each time that it is built, also when the day's file is there.
+    // The appender deletes an old file each time it is built, even if the day's file exists.
     if !path.exists() {
-        // What it cannot list or remove it would tell on stderr, which is ours.
+        // The appender prints errors of listing and removing to stderr, which belongs to the hook's response.
         std::fs::read_dir(dir).ok()?;
         access(dir, Access::WRITE_OK | Access::EXEC_OK).ok()?;
         builder = builder.max_log_files(KEPT);
@@ -43,7 +43,7 @@ fn write(dir: &Path, clock: &Clock, message: &str) -> Option<()> {
     let safe: String = ui::escape(&short).chars().take(LONGEST).collect();
     let line = format!("{} [{}] {safe}{cut}\n", stamp(clock.now()), std::process::id());
     file.write_all(line.as_bytes()).ok()?;
-    // The appender knows no modes; the directory is private from the start.
+    // The appender does not set modes; the directory is already private.
     let mode = std::fs::Permissions::from_mode(fs::PRIVATE_FILE);
     std::fs::set_permissions(path, mode).ok()
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub struct Variable {
     /// The name.
     pub name: &'static str,
-    /// What it does, for `--help` and the documentation.
+    /// Its effect, for `--help` and the documentation.
     pub about: &'static str,
 }
 
@@ -15,40 +15,45 @@ pub struct Variable {
 pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "TEAMKEEP_HOME",
-        about: "an absolute path: where the record is kept, instead of the platform's data directory",
+        about: "Absolute path of the store, instead of the platform's data directory",
     },
     Variable {
         name: "TEAMKEEP_CONFIG",
-        about: "an absolute path: the configuration file, instead of the one in the platform's config directory",
+        about: "Absolute path of the configuration file, instead of the one in the platform's config directory",
     },
     Variable {
-        name: "TEAMKEEP_NOW",
-        about: "an RFC 3339 time that stands for the clock (tests and the demo)",
+        name: "TEAMKEEP_PAGER",
+        about: "Pager for long output on a terminal; takes precedence over `PAGER`",
     },
-    Variable { name: "CLAUDE_CONFIG_DIR", about: "the client's directory, instead of ~/.claude" },
-    Variable { name: "CLAUDE_PROJECT_DIR", about: "the project of the session, set by the client" },
-    Variable { name: "CLAUDE_PID", about: "the process of the client, set by the client" },
+    Variable { name: "TEAMKEEP_COMPLETE", about: "Set by the completion scripts that `completions` prints" },
+    Variable { name: "TEAMKEEP_NOW", about: "RFC 3339 time to use instead of the clock (for tests)" },
+    Variable { name: "CLAUDE_CONFIG_DIR", about: "Claude Code's directory, instead of `~/.claude`" },
+    Variable { name: "CLAUDE_PROJECT_DIR", about: "Project of the session; set by Claude Code" },
+    Variable { name: "CLAUDE_PID", about: "Process ID of Claude Code; set by Claude Code" },
     Variable {
         name: "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS",
-        about: "whether the client has agent teams: `doctor` looks",
+        about: "Turns on agent teams in Claude Code; checked by `doctor`",
     },
     Variable {
         name: "CLAUDE_CODE_ENABLE_TODO_TOOLS",
-        about: "whether the client has its task tools: `doctor` looks",
+        about: "Turns on the task tools in Claude Code; checked by `doctor`",
     },
     Variable {
         name: "CLAUDE_CODE_TASK_LIST_ID",
-        about: "the task list that the session uses instead of its team's; recorded with each event",
+        about: "Task list that the session uses instead of its team's; recorded with each event",
     },
-    Variable { name: "TMUX_PANE", about: "the pane of a split-pane teammate, set by tmux" },
-    Variable { name: "HOME", about: "the user's home" },
-    Variable { name: "TMPDIR", about: "where the record goes when there is no home" },
-    Variable { name: "PATH", about: "where `install` looks for this program and the client" },
-    Variable { name: "NO_COLOR", about: "no colour in the terminal" },
-    Variable { name: "TERM", about: "`dumb` for a terminal that only takes lines" },
+    Variable { name: "TMUX_PANE", about: "Pane of a teammate in split-pane mode; set by tmux" },
+    Variable { name: "HOME", about: "Home directory" },
+    Variable { name: "TMPDIR", about: "Directory for the store when there is no home directory" },
+    Variable { name: "PATH", about: "Where `install` looks for teamkeep and Claude Code" },
+    Variable { name: "PAGER", about: "Pager for long output on a terminal (default: `less`)" },
+    Variable { name: "LESS", about: "Options for `less`; teamkeep sets `FRX` when it is unset" },
+    Variable { name: "NO_COLOR", about: "Turns off colors" },
+    Variable { name: "CLICOLOR_FORCE", about: "Turns on colors in a pipe" },
+    Variable { name: "TERM", about: "`dumb` turns off colors and live output" },
 ];
 
-/// What the environment says, as far as this program asks.
+/// The values of the environment variables.
 #[derive(Debug, Clone, Default)]
 pub struct Env {
     /// `TEAMKEEP_HOME`
@@ -82,7 +87,7 @@ pub struct Env {
 }
 
 impl Env {
-    /// Reads the variables of this process. An empty one counts as absent.
+    /// Reads the variables of this process. An empty variable counts as unset.
     pub fn read() -> Env {
         Env {
             store: path("TEAMKEEP_HOME"),
@@ -102,7 +107,25 @@ impl Env {
         }
     }
 
-    /// The project that this process runs in: the client's word for it, else the current directory.
+    /// The pager's command, if the user has set one; an empty command means no pager. Read on demand: a hook call needs no
+    /// pager.
+    #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    pub fn pager() -> Option<String> {
+        let set = ["TEAMKEEP_PAGER", "PAGER"].iter().find_map(std::env::var_os);
+        set.map(|command| command.to_string_lossy().into_owned())
+    }
+
+    /// Whether `LESS` is set.
+    pub fn has_less_options() -> bool {
+        value("LESS").is_some()
+    }
+
+    /// The shell that asks for completions, if one does.
+    pub fn completing() -> Option<String> {
+        text("TEAMKEEP_COMPLETE")
+    }
+
+    /// The project of this process: the one that Claude Code names, else the current directory.
     pub fn project_dir(&self) -> Option<PathBuf> {
         self.project.clone().or_else(|| std::env::current_dir().ok())
     }

@@ -1,12 +1,14 @@
-//! The flight recorder for Claude Code agent teams. The map, in the order of the data:
+//! Flight recorder and gatekeeper for Claude Code agent teams. The modules, in the order of the data flow:
 //!
-//! stdin → [`payload`] → [`identity`] → [`event`] → [`log`] and [`archive`] → [`response`]: [`recorder`] leads one hook
-//! call along that way, and asks [`gatekeeper`] whether what is about to happen may; that gathers what is known, and
-//! [`policy`] decides, as [`config`] says;
-//! When a run has ended, [`retention`] copies its events into the run, so that the log can drop them;
-//! later [`timeline`] merges what was kept, [`backtest`] leads it before a policy, [`report`] draws up what it amounts
-//! to, [`status`] says how the teams stand that are alive, [`restore`] gives it back, and [`render`] tells it.
-//! [`settings`] puts the hooks into the client's settings, and [`doctor`] looks whether all of that is set up.
+//! A hook call: stdin → [`payload`] → [`identity`] → [`event`] → [`log`] and [`archive`] → [`response`]. [`recorder`]
+//! runs these steps and asks [`gatekeeper`] for a verdict. The gatekeeper collects facts about the team; [`policy`]
+//! decides by them and by [`config`].
+//!
+//! After a run has ended, [`retention`] copies its events into the archive, so that the log can drop them.
+//!
+//! Commands: [`timeline`] merges all recorded data of a run, [`report`] summarizes it and [`render`] formats it.
+//! [`backtest`] evaluates a policy on recorded runs, [`status`] shows running teams, and [`restore`] restores files and
+//! tasks. [`settings`] edits Claude Code's settings, and [`doctor`] checks the installation.
 
 pub mod archive;
 pub mod backtest;
@@ -53,7 +55,7 @@ pub mod verify;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Runs a command line. A plain hook call goes past the parser: it is in somebody else's hot path.
+/// Runs a command line. A plain hook call skips the argument parser, which would add to every hook's latency.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     fs::outlive_limits();
     fs::keep_own_rights();

@@ -1,6 +1,6 @@
-//! Words that are nearly the same: what somebody may have meant.
+//! Suggestions for misspelled words.
 
-/// The known word that so many slips of the fingers, or one in three characters, would turn into this one.
+/// The most similar known word. It differs in at most `slips` characters, or in a third of its own.
 pub fn nearest<'a>(word: &str, known: &[&'a str], slips: usize) -> Option<&'a str> {
     let plain = |word: &str| word.to_lowercase().replace('_', "-");
     let word = plain(word);

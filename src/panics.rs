@@ -1,22 +1,26 @@
-//! A bug of ours ends the process with one line, and with a code that blocks nobody.
+//! A panic prints one line and ends the process with a code that blocks no tool call.
 
-/// The client lets a hook that ends with this code through.
+/// The exit code of a hook call. Claude Code continues as if there were no hook.
 pub const IN_A_HOOK: i32 = 1;
-/// A bug in a command that a person runs.
+/// The exit code of a command.
 pub const IN_A_COMMAND: i32 = 70;
 
-/// Has a panic say what is wrong on one line and end the process with this code.
-#[allow(clippy::exit, reason = "a panic cannot return, and its own codes mean something else to the client")]
+/// Sets the panic hook: print the message on one line and end the process with this code.
+#[allow(
+    clippy::exit,
+    reason = "a panic cannot return, and its own exit codes mean something else to Claude Code"
+)]
 pub fn end_with(code: i32) {
     std::panic::set_hook(Box::new(move |panic| {
         let place = panic.location().map_or_else(String::new, |place| format!(" at {place}"));
-        let words = panic.payload();
-        let words = words
+        let message = panic.payload();
+        let message = message
             .downcast_ref::<&str>()
             .copied()
-            .or_else(|| words.downcast_ref::<String>().map(String::as_str));
+            .or_else(|| message.downcast_ref::<String>().map(String::as_str));
         crate::ui::screen::close();
-        crate::ui::Ui.say(&format!("teamkeep: a bug{place}: {}", words.unwrap_or("no words")));
+        let message = message.unwrap_or("no message");
+        crate::ui::Ui::default().say(&format!("error: bug in teamkeep{place}: {message}"));
         std::process::exit(code);
     }));
 }

@@ -1,4 +1,4 @@
-//! Where things are: our record and configuration, and the client's directory.
+//! The paths of teamkeep's store and configuration, and of Claude Code's directory.
 
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -8,28 +8,28 @@ use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::fs;
 
-/// The names of what lies directly in the record's directory.
+/// Names of the entries directly below the store.
 pub const PARTS: [&str; 8] =
     ["archive", "diagnostics", "installs", "log", "policy", "restores", "sessions", "trust.json"];
 
-/// The directories of one call.
+/// The paths for one call.
 #[derive(Debug, Clone)]
 pub struct Paths {
-    /// The root of our record. Never below the client's directory.
+    /// Root of the store. Never below Claude Code's directory.
     pub store: PathBuf,
-    /// Our configuration file, whether it exists or not.
+    /// The configuration file, which may not exist.
     pub config: PathBuf,
-    /// The client's directory (`~/.claude`), if there is any way to know it.
+    /// Claude Code's directory (`~/.claude`), if it can be determined.
     pub client: Option<PathBuf>,
-    /// Why the record is not where it should be, if so.
+    /// Why the store is not in its usual place, if so.
     pub warning: Option<String>,
 }
 
 impl Paths {
-    /// Finds them from the environment; without any home the record goes to a private directory below
-    /// the temporary one, and `warning` says so.
+    /// Finds the paths from the environment. Without a home directory, the store is a private directory below the
+    /// temporary one, and `warning` is set.
     pub fn find(env: &Env) -> Paths {
-        // A relative path would be another place for each directory that a hook runs in.
+        // A relative path would depend on the directory in which the hook runs.
         let home = env.home.as_ref().filter(|home| home.is_absolute());
         let dirs = home.and_then(|_| directories::ProjectDirs::from("", "", "teamkeep"));
         let mut warning = None;
@@ -37,7 +37,7 @@ impl Paths {
             Some(dirs) => dirs.data_dir().to_path_buf(),
             None => {
                 let path = homeless(env);
-                let why = if env.home.is_some() { "HOME is no absolute path" } else { "HOME is not set" };
+                let why = if env.home.is_some() { "HOME is not an absolute path" } else { "HOME is not set" };
                 warning = Some(format!("{why}: recording to {}", path.display()));
                 path
             }
@@ -50,11 +50,11 @@ impl Paths {
         Paths { store, config, client, warning }
     }
 
-    /// Makes the refuge below the temporary directory when the record goes there, and shows that it is safe. A
-    /// store that the user or the platform chose is taken as it is.
+    /// Creates the fallback store below the temporary directory, if it is in use, and checks that it is safe. A store
+    /// that the user or the platform chose is not checked.
     ///
     /// # Errors
-    /// When it cannot be made, or others can reach what is in it.
+    /// When it cannot be created, or other users can access it.
     pub fn secure(&self) -> Result<()> {
         if self.warning.is_none() {
             return Ok(());
@@ -65,8 +65,7 @@ impl Paths {
         }
     }
 
-    /// Keeps nothing and reads nothing of what is kept: for a call that cannot have a place of its own. Below a device there
-    /// can be no file.
+    /// Points the store to a path that cannot exist (below a device), so that nothing is written or read.
     pub fn abandon(&mut self) {
         let nowhere = PathBuf::from("/dev/null/teamkeep");
         if self.config.starts_with(&self.store) {
@@ -75,11 +74,11 @@ impl Paths {
         self.store = nowhere;
     }
 
-    /// Shows that the refuge, if the record is there, is a directory of this user alone: anybody can have made one
-    /// of that name before.
+    /// Checks that the fallback store, if it is in use, is a directory of this user with mode 0700: another user may
+    /// have created a directory of that name.
     ///
     /// # Errors
-    /// When others can reach what is in it.
+    /// When other users can access it.
     pub fn check(&self) -> Result<()> {
         let metadata = match self.store.symlink_metadata() {
             _ if self.warning.is_none() => return Ok(()),
@@ -89,7 +88,7 @@ impl Paths {
         let (mode, own) = (metadata.permissions().mode() & 0o777, rustix::process::getuid().as_raw());
         let why = match metadata.file_type() {
             kind if kind.is_symlink() => "it is a symlink".to_owned(),
-            kind if !kind.is_dir() => "it is no directory".to_owned(),
+            kind if !kind.is_dir() => "it is not a directory".to_owned(),
             _ if metadata.uid() != own => format!("it belongs to another user ({})", metadata.uid()),
             _ if mode & 0o077 != 0 => format!("it is open to other users (mode {mode:o})"),
             _ => return Ok(()),
@@ -98,58 +97,58 @@ impl Paths {
     }
 
     fn refuse(&self, why: impl std::fmt::Display) -> Error {
-        let what = format!("cannot keep the record in {}, where it goes without HOME", self.store.display());
+        let what = format!("cannot use {} as the store (HOME is not set)", self.store.display());
         Error::caused(what, why).hint("set HOME or TEAMKEEP_HOME")
     }
 
-    /// The event log's directory.
+    /// The event log.
     pub fn log(&self) -> PathBuf {
         self.store.join("log")
     }
 
-    /// The archive's directory.
+    /// The archive.
     pub fn archive(&self) -> PathBuf {
         self.store.join("archive")
     }
 
-    /// What is remembered of sessions.
+    /// State of sessions.
     pub fn sessions(&self) -> PathBuf {
         self.store.join("sessions")
     }
 
-    /// The gatekeeper's directory.
+    /// The gatekeeper's state.
     pub fn policy(&self) -> PathBuf {
         self.store.join("policy")
     }
 
-    /// What is remembered of the settings that the hooks were added to, and how those were before.
+    /// Records of edited settings files, with backups.
     pub fn installs(&self) -> PathBuf {
         self.store.join("installs")
     }
 
-    /// What is remembered of restores, so that they can be taken back.
+    /// Journals of restores, for undo.
     pub fn restores(&self) -> PathBuf {
         self.store.join("restores")
     }
 
-    /// Which projects' checks and rules may run.
+    /// The file with the trusted project files.
     pub fn trust(&self) -> PathBuf {
         self.store.join("trust.json")
     }
 
-    /// Everything that lies directly in the record's directory. What else is there is not ours: `TEAMKEEP_HOME` can name
-    /// any directory, the user's home among them.
+    /// All entries of the store. Other entries of its directory do not belong to teamkeep: `TEAMKEEP_HOME` can name any
+    /// directory, even the user's home.
     pub fn parts(&self) -> Vec<PathBuf> {
         PARTS.iter().map(|part| self.store.join(part)).collect()
     }
 
-    /// Our own failures.
+    /// teamkeep's own errors.
     pub fn diagnostics(&self) -> PathBuf {
         self.store.join("diagnostics")
     }
 
-    /// The client's directory: the environment's, or the one that a transcript's path lies in
-    /// (`<client>/projects/<slug>/<session>.jsonl`).
+    /// Claude Code's directory: from the environment, or derived from a transcript's path
+    /// (`<directory>/projects/<slug>/<session>.jsonl`).
     pub fn client_for(&self, transcript: Option<&Path>) -> Option<PathBuf> {
         self.client.clone().or_else(|| {
             let root = transcript?.ancestors().nth(3)?;
@@ -159,7 +158,7 @@ impl Paths {
     }
 }
 
-/// A directory of this user's own below the temporary one, for a call that has no home at all.
+/// This user's directory below the temporary one, used when no home is known.
 fn homeless(env: &Env) -> PathBuf {
     let tmp = env.tmp.clone().unwrap_or_else(|| PathBuf::from("/tmp"));
     tmp.join(format!("teamkeep-{}", rustix::process::getuid().as_raw()))

@@ -1,4 +1,4 @@
-//! Whether a process is still the one that it was, how one of ours is ended, and what this one outlasts.
+//! Process identity, termination of child processes, and signals during a hook call.
 
 mod client;
 pub mod outlast;
@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
 
-/// How often, and how many times, it is looked whether a child that was killed is gone: a second in all.
+/// Interval and number of checks after a kill: one second in total.
 const LOOK: Duration = Duration::from_millis(5);
 const LOOKS: u32 = 200;
 
-/// Ends a child that was started in a process group of its own, with all that is in that group, and the child itself
-/// where it has left it. How it ended, if it did: nobody is waited for without end.
+/// Ends a child that was started as the leader of a process group: kills the group, and the child itself in case it
+/// left the group. Waits at most one second for its exit status.
 pub fn end(child: &mut Child) -> Option<ExitStatus> {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
@@ -31,8 +31,8 @@ pub fn end(child: &mut Child) -> Option<ExitStatus> {
     None
 }
 
-/// Whether the process is gone for certain. Another host or namespace, or a missing answer, is no certainty; a process
-/// of the same number that began at another time is another process.
+/// Returns whether the process has certainly ended. Another host or namespace, or missing data, is not certain. A
+/// process with the same number and another start time is another process.
 pub fn is_gone(pid: u32, space: Option<&str>, start: Option<&str>) -> bool {
     if is_elsewhere(space) {
         return false;
@@ -45,7 +45,7 @@ pub fn is_gone(pid: u32, space: Option<&str>, start: Option<&str>) -> bool {
     }
 }
 
-/// Whether the process of this number, here and now, is certainly not the one that is meant.
+/// Returns whether the process with this number is certainly not the expected one.
 pub fn is_another(pid: u32, space: Option<&str>, start: Option<&str>) -> bool {
     is_elsewhere(space) || began_at_another_time(pid, start)
 }
@@ -54,20 +54,20 @@ fn began_at_another_time(pid: u32, start: Option<&str>) -> bool {
     matches!((start, start_of(pid)), (Some(then), Some(now)) if then != now)
 }
 
-/// Whether a process-id namespace, spelled `host#pid:[4026531836]`, is not ours. The number alone says little: it is
-/// the same for the first namespace of every Linux host.
+/// Returns whether a process-id namespace, spelled `host#pid:[4026531836]`, differs from this process's. The number is
+/// not unique: the first namespace of every Linux host has the same one.
 fn is_elsewhere(space: Option<&str>) -> bool {
     let Some((host, namespace)) = space.and_then(|space| space.split_once('#')) else { return false };
     let other_host = || rustix::system::uname().nodename().to_str().is_ok_and(|own| own != host);
     own_space().is_some_and(|own| own != namespace) || (!host.is_empty() && other_host())
 }
 
-/// This process's process-id namespace, as the client spells it: `pid:[4026531836]`.
+/// This process's process-id namespace, in Claude Code's spelling: `pid:[4026531836]`.
 fn own_space() -> Option<String> {
     std::fs::read_link("/proc/self/ns/pid").ok()?.into_os_string().into_string().ok()
 }
 
-/// When a process began, in ticks since boot: field 22 of its `stat`, counted after the name in brackets.
+/// Start time of a process, in ticks since boot: field 22 of its `stat`, counted after the name in parentheses.
 pub fn start_of(pid: u32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(") ")?;

@@ -1,38 +1,58 @@
-//! The terminal, written in one place: what a program reads on stdout, what a person reads on stderr.
+//! The terminal: output for programs goes to stdout, messages for people to stderr.
 
+pub mod pager;
 pub mod screen;
+pub mod wrap;
 
 use std::borrow::Cow;
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
+
+use anstyle::{AnsiColor, Style};
 
 pub use progress::Progress;
 
 use crate::error::Error;
 use crate::unicode::{is_invisible, is_joiner};
 use json::Escaped;
+use pager::Paged;
 
 mod json;
 mod progress;
 
 /// The two streams of a command.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Ui;
+pub struct Ui {
+    /// Print errors only: no warnings, hints and notes on stderr.
+    pub quiet: bool,
+    /// Never start a pager.
+    pub unpaged: bool,
+}
 
 impl Ui {
-    /// A writer to stdout that drops colour where the stream or `NO_COLOR` wants none.
+    /// A writer to stdout. It removes colors unless `--color`, the environment or a terminal asks for them.
     pub fn out(&self) -> impl Write + use<> {
         io::BufWriter::new(anstream::AutoStream::auto(io::stdout()))
     }
 
-    /// A writer to stdout for JSON. It escapes in a pipe as on a terminal, because a reader may pass the text on to one.
+    /// A writer to stdout for JSON. It also escapes in a pipe, because a reader may pass the text on to a terminal.
     pub fn json(&self) -> impl Write + use<> {
         io::BufWriter::with_capacity(64 * 1024, Escaped::new(io::stdout()))
     }
 
-    /// Writes text to stdout as it is, in one write, and nothing when it is empty.
+    /// A writer to stdout that starts a pager when the text is longer than the screen. In a pipe, and with `--no-pager`,
+    /// it writes to stdout directly, without a buffer.
+    pub fn paged(&self, choice: pager::Choice) -> Paged {
+        let is_wanted = self.is_terminal() && io::stdin().is_terminal() && !self.unpaged;
+        let rows = rustix::termios::tcgetwinsize(io::stdout()).map_or(0, |size| usize::from(size.ws_row));
+        let is_plain = anstream::AutoStream::choice(&io::stdout()) == anstream::ColorChoice::Never;
+        Paged::new(choice.filter(is_wanted && rows > 0), rows, is_plain)
+    }
+
+    /// Writes text to stdout unchanged, in one write. Does nothing when it is empty.
     ///
     /// # Errors
-    /// A closed pipe counts as success: the reader has had enough.
+    /// When stdout cannot be written. A closed pipe counts as success.
     pub fn raw(&self, bytes: &[u8]) -> io::Result<()> {
         if bytes.is_empty() {
             return Ok(());
@@ -40,46 +60,73 @@ impl Ui {
         quiet(io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()))
     }
 
-    /// A writer to stdout for bytes that are no text.
+    /// A writer to stdout for binary data.
     pub fn bytes(&self) -> impl Write + use<> {
         io::BufWriter::with_capacity(64 * 1024, io::stdout())
     }
 
-    /// One line for the person at stderr.
+    /// Prints one line to stderr, unless the command is quiet.
     pub fn say(&self, line: &str) {
-        let _ = writeln!(io::stderr(), "{}", escape(line));
-    }
-
-    /// Says what went wrong, and what to do about it.
-    pub fn report(&self, error: &Error) {
-        self.say(&format!("teamkeep: {error}"));
-        for hint in &error.hints {
-            self.say(&format!("hint: {hint}"));
+        if !self.quiet {
+            prefixed(Style::new(), "", line);
         }
     }
 
-    /// Shows how far a long work is, to a person at stderr; to nobody else.
-    pub fn progress(&self, what: &str, total: u64) -> Progress {
-        Progress::new(what, total, io::stderr().is_terminal())
+    /// Prints formatted text to stderr, unless the command is quiet. The caller escapes untrusted parts.
+    pub fn print_err(&self, text: &str) {
+        if !self.quiet {
+            let _ = write!(anstream::AutoStream::auto(io::stderr()), "{text}");
+        }
     }
 
-    /// Whether a person reads stdout.
+    /// Prints `warning: …` to stderr, unless the command is quiet.
+    pub fn warn(&self, warning: impl fmt::Display) {
+        if !self.quiet {
+            prefixed(AnsiColor::Yellow.on_default().bold(), "warning:", &warning.to_string());
+        }
+    }
+
+    /// Prints `hint: …` to stderr, unless the command is quiet.
+    pub fn hint(&self, hint: impl fmt::Display) {
+        if !self.quiet {
+            prefixed(AnsiColor::Cyan.on_default().bold(), "hint:", &hint.to_string());
+        }
+    }
+
+    /// Prints `error: …` and its hints to stderr. A quiet command prints errors too.
+    pub fn report(&self, error: &Error) {
+        prefixed(AnsiColor::Red.on_default().bold(), "error:", &error.to_string());
+        error.hints.iter().for_each(|hint| self.hint(hint));
+    }
+
+    /// Prints an error that does not end the command as `warning: …`, with its hints.
+    pub fn warn_of(&self, error: &Error) {
+        self.warn(error);
+        error.hints.iter().for_each(|hint| self.hint(hint));
+    }
+
+    /// A progress line on stderr. It is only shown on a terminal.
+    pub fn progress(&self, what: &str, total: u64) -> Progress {
+        Progress::new(what, total, !self.quiet && io::stderr().is_terminal())
+    }
+
+    /// Whether stdout is a terminal.
     pub fn is_terminal(&self) -> bool {
         io::stdout().is_terminal()
     }
 
-    /// Whether somebody can type: stdin is a terminal.
+    /// Whether stdin is a terminal.
     pub fn is_typed(&self) -> bool {
         io::stdin().is_terminal()
     }
 
-    /// Asks the person at the terminal a question that is answered with y or n; anything but a yes is a no.
+    /// Asks a yes-or-no question on stderr. Every answer except `y` and `yes` means no.
     ///
     /// # Errors
-    /// When there is no terminal to ask at.
+    /// When stdin is not a terminal.
     pub fn ask(&self, question: &str) -> Result<bool, Error> {
         if !io::stdin().is_terminal() {
-            return Err(Error::new("there is no terminal to ask at").hint("say it beforehand: --yes"));
+            return Err(Error::new("cannot prompt: stdin is not a terminal").hint("pass --yes to confirm"));
         }
         let _ = write!(io::stderr(), "{} [y/N] ", escape(question));
         let mut answer = String::new();
@@ -87,7 +134,7 @@ impl Ui {
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// The columns of the terminal at stdout; `None` in a pipe.
+    /// The width of the terminal at stdout; `None` in a pipe.
     pub fn columns(&self) -> Option<usize> {
         if !self.is_terminal() {
             return None;
@@ -99,7 +146,16 @@ impl Ui {
     }
 }
 
-/// Takes a closed pipe for a reader that has had enough.
+/// Prints one line to stderr, the prefix in color on a terminal.
+fn prefixed(style: Style, prefix: &str, text: &str) {
+    let text = escape(text);
+    let _ = match prefix {
+        "" => writeln!(io::stderr(), "{text}"),
+        prefix => writeln!(anstream::AutoStream::auto(io::stderr()), "{style}{prefix}{style:#} {text}"),
+    };
+}
+
+/// Treats a closed pipe as success: the reader has stopped reading.
 ///
 /// # Errors
 /// Any other failure to write.
@@ -110,8 +166,8 @@ pub fn quiet(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Makes text from outside safe for a terminal: control characters, line breaks, the characters that turn the
-/// direction of text, and those that take no room become visible escapes. The joiners stay: emoji are made with them.
+/// Makes untrusted text safe for a terminal. Control characters, line breaks, direction overrides and zero-width
+/// characters become visible escapes. Joiners are kept, because emoji use them.
 pub fn escape(text: &str) -> Cow<'_, str> {
     if !text.chars().any(unsafe_to_show) {
         return Cow::Borrowed(text);
@@ -138,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_from_outside_cannot_drive_the_terminal() {
+    fn untrusted_text_cannot_control_the_terminal() {
         assert_eq!(escape("\u{1b}[31mred\u{7}\n"), "\\u{1b}[31mred\\u{7}\\n");
         assert_eq!(escape("a\u{202e}b"), "a\\u{202e}b");
         assert_eq!(escape("über 💥 👩‍💻 ❤️"), "über 💥 👩‍💻 ❤️");

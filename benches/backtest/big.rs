@@ -1,4 +1,4 @@
-//! A big run: eight teammates that take tasks, use tools, tell each other and go idle, over and over.
+//! A large run: eight teammates that take tasks, use tools, send messages and go idle.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -13,7 +13,7 @@ const TEAM: &str = "session-1353b3db";
 const SESSION: &str = "1353b3db-15db-4165-b1fb-ed39ac7e091c";
 const MEMBERS: usize = 8;
 
-/// What was written.
+/// The number of events, snapshots and objects written.
 pub struct Big {
     pub events: usize,
     pub looks: usize,
@@ -26,7 +26,7 @@ pub struct Big {
 }
 
 impl Big {
-    /// Writes a run of about so many events into a store.
+    /// Writes a run of about this many events into a store.
     pub fn write(store: &Path, events: usize) -> Big {
         let start = clock::parse("2026-02-03T00:00:01Z").unwrap();
         let mut big = Big {
@@ -68,7 +68,8 @@ impl Big {
         self.look(&id, &[(format!("teams/{TEAM}/config.json"), config)]);
     }
 
-    /// One teammate's turn: it takes a task, works, completes it, tells the next one, and goes idle.
+    /// One turn of a teammate: it takes a task, works on it, completes it, sends a message to the next teammate, and
+    /// goes idle.
     fn turn(&mut self, round: usize) {
         let (me, next) = (name(round % MEMBERS), name((round + 1) % MEMBERS));
         let who = Some(me.as_str());
@@ -90,7 +91,7 @@ impl Big {
             done["tool_response"] = json!({"stdout": "o".repeat(700), "stderr": ""});
             self.event("PostToolUse", who, done);
         }
-        // Some stop half-way: there must be something to object to.
+        // Some stop before completing the task, so that gates have something to block.
         if round % 7 != 3 {
             self.update(who, &tool(5), &task, "completed");
             let id = self.last_id();

@@ -1,6 +1,6 @@
-//! How long a back-test of a big run takes: 100,000 recorded events are to take less than three seconds.
+//! Measures the backtest of a large run. Budget: three seconds for 100,000 recorded events.
 //!
-//! `cargo bench --bench backtest [-- EVENTS]` makes such a run in a scratch store and times `teamkeep policy test`.
+//! `cargo bench --bench backtest [-- EVENTS]` writes such a run to a scratch store and times `teamkeep policy test`.
 
 #![allow(
     clippy::unwrap_used,
@@ -23,7 +23,7 @@ fn main() {
     let store = tempfile::tempdir().unwrap();
     let big = big::Big::write(store.path(), events);
     println!(
-        "{} events ({:.0} MB of log), {} looks, {} objects",
+        "{} events ({:.0} MB of log), {} snapshots, {} objects",
         big.events,
         big.bytes as f64 / 1e6,
         big.looks,
@@ -48,7 +48,7 @@ fn main() {
         .collect();
     took.sort();
     println!(
-        "teamkeep policy test: {:.2} s (median of {ROUNDS}; asked for: 3 s)",
+        "teamkeep policy test: {:.2} s (median of {ROUNDS}; budget: 3 s)",
         took[ROUNDS / 2].as_secs_f64()
     );
 }

@@ -1,7 +1,7 @@
-//! How long a hook call takes from its start to its exit, against `/bin/true` in the same run.
+//! Measures the wall time of a hook call, compared with `/bin/true` in the same run.
 //!
-//! `cargo bench --bench hook` prints the table; with `-- --check` it fails when anything is over its budget.
-//! `benches/table.sh` does it with the static binary that is released.
+//! `cargo bench --bench hook` prints the table. With `-- --check` it fails if a value exceeds its budget.
+//! `benches/table.sh` measures the static binary of the release.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods)]
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 use measure::{Row, beside_true, memory, repeated};
 use scene::Scene;
 
-/// Calls of each kind.
+/// Number of calls of each kind.
 const CALLS: usize = 300;
 
 fn main() -> ExitCode {
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
 
     let mut mailbox = Scene::mailbox();
     let grown = beside_true(CALLS, &mut mailbox, Scene::one_more_message);
-    rows.push(Row::limit("one more message in a mailbox of 1,000", &grown, 15.0));
+    rows.push(Row::limit("one more message in an inbox of 1,000", &grown, 15.0));
 
     let new = repeated(15, Scene::large, |scene| scene.session_end(true));
     rows.push(Row::limit("SessionEnd, 20 members, 200 tasks, 2,000 messages, all new", &new, 150.0));

@@ -1,4 +1,4 @@
-//! Measuring: medians of wall time, and the peak of resident memory.
+//! Measures the median wall time and the peak of resident memory.
 
 use std::fmt;
 use std::io::Write;
@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 use super::scene::Scene;
 
-/// The binary that is measured: the one of this build, or `TEAMKEEP_BENCH_BINARY`.
+/// The binary to measure: the one of this build, or `TEAMKEEP_BENCH_BINARY`.
 pub fn binary() -> PathBuf {
     let other = std::env::var_os("TEAMKEEP_BENCH_BINARY");
     other.map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_teamkeep")), PathBuf::from)
 }
 
-/// From the start of a process with this on stdin to its exit.
+/// Time from the start of a process with this input on stdin to its exit.
 pub fn time(command: &mut Command, stdin: &[u8]) -> Duration {
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let start = Instant::now();
     let mut child = command.spawn().unwrap();
-    // A process that reads nothing may have gone by now.
+    // A process that does not read stdin may have ended already.
     let _ = child.stdin.take().unwrap().write_all(stdin);
     let status = child.wait().unwrap();
     let took = start.elapsed();
@@ -39,14 +39,14 @@ pub struct Pair {
     pub nothing: f64,
 }
 
-/// Calls of a scene's hook and of `/bin/true`, one after the other, so that both meet the same machine.
+/// Alternating calls of a scene's hook and of `/bin/true`, so that both run under the same load.
 pub fn beside_true(calls: usize, scene: &mut Scene, prepare: impl Fn(&mut Scene, usize)) -> Pair {
     let (mut hook, mut nothing) = (Vec::new(), Vec::new());
     for call in 0..calls + 10 {
         prepare(scene, call);
         let one = time(&mut scene.hook("post-tool-use"), &scene.payload);
         let other = time(Command::new("/bin/true").env_clear(), &scene.payload);
-        // The first few warm the caches.
+        // The first calls warm the caches.
         if call >= 10 {
             hook.push(one);
             nothing.push(other);
@@ -55,10 +55,10 @@ pub fn beside_true(calls: usize, scene: &mut Scene, prepare: impl Fn(&mut Scene,
     Pair { hook: median(hook), nothing: median(nothing) }
 }
 
-/// One call in each of several scenes: it changes too much to be made twice in the same.
+/// One call in each of several scenes: the call changes too much to repeat it in the same scene.
 pub fn repeated(times: usize, make: impl Fn() -> Scene, call: impl Fn(&mut Scene) -> Duration) -> Pair {
     let (mut hook, mut nothing) = (Vec::new(), Vec::new());
-    // They stay until the end: ext4 keeps new files away from inodes that were freed a moment ago, one by one.
+    // Keep the directories until the end: ext4 avoids recently freed inodes one by one.
     let mut scenes = Vec::new();
     for _ in 0..times {
         let mut scene = make();
@@ -69,8 +69,8 @@ pub fn repeated(times: usize, make: impl Fn() -> Scene, call: impl Fn(&mut Scene
     Pair { hook: median(hook), nothing: median(nothing) }
 }
 
-/// The largest resident memory in MiB that is seen while hooks run. Polled from outside: what `wait4` tells of a
-/// child includes the parent's memory before the exec.
+/// The peak of resident memory in MiB while hooks run. Polled from outside, because the value of `wait4` includes the
+/// parent's memory before the exec.
 pub fn memory(scene: &mut Scene, prepare: impl Fn(&mut Scene, usize)) -> f64 {
     let mut peak = 0u64;
     for call in 0..50 {
@@ -88,13 +88,13 @@ pub fn memory(scene: &mut Scene, prepare: impl Fn(&mut Scene, usize)) -> f64 {
     peak as f64 / 1024.0
 }
 
-/// `VmHWM` in KiB; a process that has ended has none.
+/// `VmHWM` in KiB; `None` for a process that has ended.
 fn high_water(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().trim_end_matches(" kB").parse().ok()
 }
 
-/// One line of the table.
+/// A row of the table.
 pub struct Row {
     name: &'static str,
     median: String,
@@ -105,12 +105,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// Against `/bin/true`.
+    /// Compared with `/bin/true`.
     pub fn ratio(name: &'static str, pair: &Pair, budget: f64) -> Row {
         Row::of(name, pair, pair.hook / pair.nothing, "×", budget)
     }
 
-    /// Against another scene, each in terms of `/bin/true`.
+    /// Compared with another scene, each relative to `/bin/true`.
     pub fn growth(name: &'static str, pair: &Pair, other: &Pair, budget: f64) -> Row {
         Row::of(name, pair, (pair.hook / pair.nothing) / (other.hook / other.nothing), "×", budget)
     }

@@ -1,4 +1,4 @@
-//! A client's directory with a team in it, and our store.
+//! A scratch directory of Claude Code with a team in it, and a store.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,38 +19,38 @@ const TEAM: &str = "session-1353b3db";
 
 pub struct Scene {
     dir: TempDir,
-    /// A payload of a kilobyte.
+    /// A payload of one kilobyte.
     pub payload: Vec<u8>,
 }
 
 impl Scene {
-    /// A team of three teammates with three tasks, seen before, its files at rest.
+    /// Three teammates with three tasks, already captured, in files that no longer change.
     pub fn small() -> Scene {
         let scene = Scene::of(3, 3, 6);
         scene.see();
         scene
     }
 
-    /// A large team that nobody has seen yet.
+    /// A large team that was never captured.
     pub fn large() -> Scene {
         Scene::of(20, 200, 2_000)
     }
 
-    /// A large team that was captured before.
+    /// A large team that is already captured.
     pub fn large_and_seen() -> Scene {
         let scene = Scene::large();
         scene.see();
         scene
     }
 
-    /// A team whose one mailbox keeps its messages, a thousand by now, seen before.
+    /// A team with 1,000 messages in one inbox, already captured.
     pub fn mailbox() -> Scene {
         let scene = Scene::of(1, 1, 1_000);
         scene.see();
         scene
     }
 
-    /// Has one more message come before a call.
+    /// Adds one message before a call.
     pub fn one_more_message(&mut self, call: usize) {
         let mail: Vec<Value> = (0..=1_000 + call).map(|number| message(0, number)).collect();
         self.write(&format!("teams/{TEAM}/inboxes/member0.json"), &json!(mail));
@@ -83,7 +83,7 @@ impl Scene {
         scene
     }
 
-    /// Lets the recorder see everything, and the files come to rest.
+    /// Captures everything and waits until the files are old enough to trust their stamps.
     fn see(&self) {
         std::thread::sleep(Duration::from_millis(100));
         let start = payload(self.dir.path(), "SessionStart").to_string();
@@ -107,7 +107,7 @@ impl Scene {
         self.write(&format!("tasks/{TEAM}/{number}.json"), &task);
     }
 
-    /// From here on each call is one that gates and ten of the user's own rules look at: a message to a teammate.
+    /// From here on, each call is a message to a teammate, which the gates and ten rules of the user judge.
     pub fn judge(&mut self) {
         let rule = |number: usize| {
             // Every second one is a regular expression.
@@ -141,7 +141,7 @@ impl Scene {
         command
     }
 
-    /// The end of the session. With `erased` the client has removed the team's directory already, as it does.
+    /// Runs SessionEnd. With `erased`, the team's directory is deleted first, as Claude Code does.
     pub fn session_end(&mut self, erased: bool) -> Duration {
         let mut end = payload(self.dir.path(), "SessionEnd");
         end["reason"] = json!("prompt_input_exit");
@@ -152,7 +152,7 @@ impl Scene {
         let mut command = self.hook("session-end");
         command.env_remove("CLAUDE_PID");
         let took = time(&mut command, end.to_string().as_bytes());
-        // The detached process is not to be measured with the next scene.
+        // Do not measure the detached process with the next scene.
         let unfinished = self.store().join("archive/unfinished");
         while std::fs::read_dir(&unfinished).is_ok_and(|mut marks| marks.next().is_some()) {
             std::thread::sleep(Duration::from_millis(5));
@@ -160,7 +160,7 @@ impl Scene {
         took
     }
 
-    /// Puts so many ended runs into the archive, and so many bytes into the log.
+    /// Adds this many ended runs to the archive, and this many bytes to the log.
     pub fn fill_with_history(&mut self, runs: usize, bytes: usize) {
         let at = Clock::default().now() - chrono::TimeDelta::days(1);
         let archive = Archive::new(self.store().join("archive"), 1 << 20, Duration::from_secs(60));

@@ -1,11 +1,11 @@
-//! The report of a busy run, made up: ten members, two hours, 200 tasks of which many wait for others.
+//! The generated report of a large run: ten members, two hours, 200 tasks with many dependencies.
 
 use serde_json::{Value, json};
 use teamkeep::report::Report;
 
 const MEMBERS: usize = 10;
 const TASKS: usize = 200;
-/// How long the run lasts, in milliseconds.
+/// Duration of the run, in milliseconds.
 const LASTED: usize = 2 * 3_600_000;
 
 fn at(millis: usize) -> String {
@@ -22,7 +22,7 @@ fn name(number: usize) -> String {
     }
 }
 
-/// So many words, the same each time.
+/// This many words, the same each time.
 fn words(seed: usize, many: usize) -> String {
     let known =
         ["parser", "token", "crash", "review", "merge", "span", "error", "fuzz", "test", "the", "of", "and"];
@@ -69,7 +69,7 @@ fn turn(number: usize) -> Value {
     })
 }
 
-/// Draws it up.
+/// Builds the report.
 pub fn report(messages: usize) -> Report {
     let members = (0..MEMBERS).map(|number| json!({ "name": name(number) })).collect::<Vec<_>>();
     let blocked = |number: usize| json!({ "code": "blocked", "at": at(number * 300_000), "who": name(number), "what": words(number, 12) });

@@ -1,7 +1,7 @@
-//! How long a browser takes with the page of a big report: until it is drawn, and from each act of a person to the next
-//! frame. Nothing is asserted: a frame takes what the machine gives.
+//! Measures a browser with the page of a large report: until it is drawn, and from each user action to the next frame.
+//! Asserts nothing, because frame times depend on the machine.
 //!
-//! `cargo bench --bench page [-- MESSAGES]` draws up the page of a run with 10 members and 200 tasks.
+//! `cargo bench --bench page [-- MESSAGES]` generates the page of a run with 10 members and 200 tasks.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,7 +21,7 @@ use std::time::Instant;
 use browser::Browser;
 use teamkeep::render::page;
 
-/// Does each act in turn, and gives the milliseconds from each to the frame after it.
+/// Runs each action and returns the milliseconds until the frame after it.
 const ACTS: &str = "
 const acts = (() => { ACTS })();
 const took = [];
@@ -79,7 +79,7 @@ fn main() {
     }
 }
 
-/// What a script gives, milliseconds, in whole ones.
+/// The result of a script, in whole milliseconds.
 fn spell(browser: &Browser, script: &str) -> String {
     let times = browser.run(script);
     let times =

@@ -1,5 +1,5 @@
-//! A long run: ten teammates that use tools, take tasks, tell each other and go idle, for as many events as are asked
-//! for. The work is what grows, as in life: there are 200 tasks and 5,000 messages however many tools are used.
+//! A long run: ten teammates that use tools, take tasks, send messages and go idle, for a given number of events. Only
+//! the number of tool calls grows: there are always 200 tasks and 5,000 messages.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -14,10 +14,10 @@ use teamkeep::clock::{self, Time};
 const MEMBERS: usize = 10;
 const TASKS: usize = 200;
 const MESSAGES: usize = 5_000;
-/// A segment is closed at this size, as the recorder does.
+/// Segments are closed at this size, as the recorder does.
 const SEGMENT: usize = 16 << 20;
 
-/// A run that is being written.
+/// A run being written.
 pub struct Long<'a> {
     pub events: usize,
     pub bytes: usize,
@@ -34,7 +34,7 @@ pub struct Long<'a> {
 }
 
 impl<'a> Long<'a> {
-    /// Writes the run of this number, of about so many events, into a store.
+    /// Writes the run with this number, of about this many events, into a store.
     pub fn write(store: &'a Path, number: usize, events: usize) -> Long<'a> {
         let start = clock::parse("2026-02-03T00:00:00Z").unwrap() + chrono::TimeDelta::hours(number as i64);
         let mut long = Long {
@@ -73,7 +73,7 @@ impl<'a> Long<'a> {
         self.look(&[(format!("teams/{team}/config.json"), &config)], Some(true));
     }
 
-    /// One teammate's turn: tools upon tools; and a part of a task, and a message to the next one.
+    /// One turn of a teammate: many tool calls, a part of a task, and a message to the next teammate.
     fn turn(&mut self, turn: usize, turns: usize, events: usize) {
         let (me, next) = (turn % MEMBERS, name((turn + 1) % MEMBERS));
         let me_named = name(me);

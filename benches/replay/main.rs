@@ -1,8 +1,8 @@
-//! How long it takes to tell of a long run and to list many, and how much memory.
+//! Measures time and memory of replaying a long run and of listing many.
 //!
-//! `cargo bench --bench replay [-- EVENTS [RUNS]]` makes a run of 1,000,000 events in a scratch store and replays it to
-//! JSON: less than 5 s (or 300 MB/s of log, where that takes longer) and 256 MiB are asked for. And it makes 1,000 runs
-//! and lists them: less than 100 ms is asked for. `TMPDIR` says where the scratch stores are: the first takes 1 GB.
+//! `cargo bench --bench replay [-- EVENTS [RUNS]]` writes a run of 1,000,000 events to a scratch store and replays it
+//! to JSON. Budget: 5 s (or 300 MB/s of log, if that is longer) and 256 MiB. It also writes 1,000 runs and lists them.
+//! Budget: 100 ms. The scratch stores are below `TMPDIR`; the first one takes 1 GB.
 
 #![allow(
     clippy::unwrap_used,
@@ -22,7 +22,7 @@ use long::Long;
 
 const EVENTS: usize = 1_000_000;
 const RUNS: usize = 1_000;
-/// Events of each of many runs.
+/// Number of events of each of many runs.
 const EACH: usize = 100;
 const ROUNDS: usize = 5;
 
@@ -40,26 +40,26 @@ fn replay(events: usize) {
     println!("{} events, {megabytes:.0} MB of log", long.events);
     let said = command(store.path(), &["replay", "--json"]).output().unwrap();
     assert!(said.status.success() && said.stderr.is_empty(), "{}", String::from_utf8_lossy(&said.stderr));
-    println!("{} things told", said.stdout.iter().filter(|byte| **byte == b'\n').count());
+    println!("{} entries", said.stdout.iter().filter(|byte| **byte == b'\n').count());
     drop(said);
     let asked = (megabytes / 300.0).max(5.0 * events as f64 / 1e6);
     let took = median(|| run(store.path(), &["replay", "--json"]));
     println!(
-        "teamkeep replay --json: {:.2} s, {:.0} MB/s (median of {ROUNDS}; asked for: {asked:.2} s)",
+        "teamkeep replay --json: {:.2} s, {:.0} MB/s (median of {ROUNDS}; budget: {asked:.2} s)",
         took.as_secs_f64(),
         megabytes / took.as_secs_f64()
     );
-    println!("resident at most: {:.0} MiB (asked for: 256 MiB)", peak(store.path(), &["replay", "--json"]));
+    println!("peak resident memory: {:.0} MiB (budget: 256 MiB)", peak(store.path(), &["replay", "--json"]));
 }
 
 fn teams(runs: usize) {
     let store = tempfile::tempdir().unwrap();
     let bytes: usize = (0..runs).map(|number| Long::write(store.path(), number, EACH).bytes).sum();
     println!("{runs} runs, {:.0} MB of log", bytes as f64 / 1e6);
-    let first = run(store.path(), &["teams"]);
-    let took = median(|| run(store.path(), &["teams"]));
+    let first = run(store.path(), &["list"]);
+    let took = median(|| run(store.path(), &["list"]));
     println!(
-        "teamkeep teams: {:.0} ms, the first time {:.0} ms (median of {ROUNDS}; asked for: 100 ms)",
+        "teamkeep list: {:.0} ms, the first time {:.0} ms (median of {ROUNDS}; budget: 100 ms)",
         took.as_secs_f64() * 1e3,
         first.as_secs_f64() * 1e3
     );
@@ -78,7 +78,7 @@ fn run(store: &Path, args: &[&str]) -> Duration {
     start.elapsed()
 }
 
-/// The most memory that was resident, in MiB, as the kernel counts it (Linux).
+/// The peak of resident memory in MiB, as the kernel counts it (Linux).
 fn peak(store: &Path, args: &[&str]) -> f64 {
     let mut child = command(store, args).stdout(Stdio::null()).spawn().unwrap();
     let mut most = 0.0f64;

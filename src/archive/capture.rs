@@ -1,4 +1,4 @@
-//! One look at a team's files: what changed since the last look is kept, before the client erases it.
+//! Captures a team's files: stores what changed since the last capture, before Claude Code deletes it.
 
 use std::io;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::index::Index;
 use super::look::Look;
-use super::pack::Pack;
+use super::pack::thaw;
 use super::run::EndedBy;
 use super::scan::{Directories, Found, Scan, scan, scan_erasing};
 use super::snapshot::Snapshot;
@@ -17,58 +17,82 @@ use crate::event::{Id, SafeName};
 use crate::fs::{self, Lock};
 use crate::team::TeamConfig;
 
-/// The hook call that looks.
+/// The hook call that captures.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
-    /// When it began.
+    /// When the call began.
     pub at: Time,
-    /// Its event's id.
+    /// The id of its event.
     pub event: &'a Id,
-    /// Whether everything must be on disk (fsync) before it returns: the files are about to be erased.
+    /// Whether everything must be synced to disk before the call returns, because the files are about to be deleted.
     pub durable: bool,
-    /// When it must be done with reading: what is not kept by then is left for the next call.
+    /// Deadline for reading: files that are not stored by then are left for the next call.
     pub until: Option<Instant>,
 }
 
 impl Call<'_> {
-    /// Whether its time for reading is over.
+    /// Whether the deadline has passed.
     pub fn is_over(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until)
     }
 }
 
-/// Files that could not be kept, although the store works.
+/// Files that could not be stored although the store works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
-    /// Which files, and why.
+    /// The files and the reason.
     pub what: String,
-    /// How many.
+    /// Number of files.
     pub files: usize,
+    /// The limit that excluded them, if it was a limit.
+    pub limit: Option<Limit>,
 }
 
-/// What came of a look.
+/// A limit of one capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// The time limit of one call; the next call continues.
+    Time,
+    /// `archive.largest-file`.
+    LargestFile,
+    /// `archive.longest-look`.
+    LongestLook,
+}
+
+impl Limit {
+    /// The key under `[archive]` that raises it, if there is one.
+    pub fn key(self) -> Option<&'static str> {
+        match self {
+            Limit::Time => None,
+            Limit::LargestFile => Some("largest-file"),
+            Limit::LongestLook => Some("longest-look"),
+        }
+    }
+}
+
+/// The result of a capture.
 #[derive(Debug, Default)]
 pub struct Captured {
-    /// What is known now; `None` when nothing was ever there.
+    /// The current index; `None` if no file ever existed.
     pub index: Option<Index>,
-    /// How many files were new, changed or gone.
+    /// Number of files that were new, changed or deleted.
     pub changes: usize,
-    /// Whether the team's directory was there before and is no longer.
+    /// Whether the team's directory was deleted since the last capture.
     pub disappeared: bool,
     /// Failures of the store.
     pub problems: Vec<String>,
-    /// Files that could not be kept by a store that works, and why.
+    /// Files that could not be stored although the store works, and why.
     pub losses: Vec<Loss>,
-    /// What was kept, or needed no keeping, but was odd.
+    /// Oddities in files that were stored or did not need to be.
     pub notes: Vec<String>,
-    /// What comes of many writers at once, and costs nothing: half-written files, locks that others kept.
+    /// Harmless effects of concurrent writers: half-written files, locks held by other processes.
     pub usual: Vec<String>,
-    /// The number of files that were not read in time.
+    /// Number of files that were not read in time.
     pub left: usize,
 }
 
 impl Captured {
-    /// What came of this look and of the one before it in the same call.
+    /// Adds the result of an earlier capture in the same call.
     fn after(mut self, former: Captured) -> Captured {
         self.changes += former.changes;
         self.problems.extend(former.problems);
@@ -80,33 +104,30 @@ impl Captured {
 
     fn noted(mut self, is_damaged: bool, subject: &Subject) -> Captured {
         if is_damaged {
-            self.notes.push(format!("the index of {} made no sense; it is made again", subject.name()));
+            self.notes.push(format!("the index of {} was invalid and is rebuilt", subject.name()));
         }
         self
     }
 }
 
 impl Archive {
-    /// Looks at the subject's files and keeps what changed. An unchanged team costs its `stat`s and nothing else.
+    /// Captures the subject's files. An unchanged team costs only its `stat` calls.
     pub fn capture(&self, subject: &Subject, client: &Path, call: &Call<'_>) -> Captured {
-        let index = self.index(subject);
-        let seen = look(subject, index.as_ref(), client);
-        let is_going = || index.is_none() && self.look_at_erasing(subject, None, client).is_some();
-        let is_known = is_unchanged(index.as_ref(), &seen)
-            && index.as_ref().is_none_or(|index| self.missing(index) == 0)
-            && !is_going();
-        if !call.durable && is_known && !self.is_to_be_veiled(index.as_ref()) {
-            return Captured { index, problems: seen.problems, ..Captured::default() };
+        if !call.durable
+            && let Some(known) = self.unchanged(subject, client)
+        {
+            return known;
         }
         let start = Instant::now();
         let lock = self.lock(subject);
-        // What was waited is not taken from the time for reading.
+        // Waiting for the lock does not count as time for reading.
         let call = &Call { until: call.until.and_then(|until| until.checked_add(start.elapsed())), ..*call };
         match lock {
             Ok(Some(lock)) => self.capture_changes(subject, client, call, Some(&lock)),
-            // Nothing may be lost: without the lock the manifest goes to a journal of its own.
+            // Nothing may be lost: without the lock, the manifest goes to a separate journal.
             Ok(None) => {
-                let (mut captured, note) = self.capture_alone(subject, client, call, "it is kept by others");
+                let (mut captured, note) =
+                    self.capture_alone(subject, client, call, "another process holds it");
                 captured.usual.push(note);
                 captured
             }
@@ -115,11 +136,29 @@ impl Archive {
                 captured.notes.push(note);
                 captured
             }
-            Err(error) => Captured { index, problems: vec![error.to_string()], ..Captured::default() },
+            Err(error) => {
+                let index = self.index(subject);
+                Captured { index, problems: vec![error.to_string()], ..Captured::default() }
+            }
         }
     }
 
-    /// Whether the user has asked for no texts since the run began, and its record does not say so yet.
+    /// The index of a subject whose files did not change since the last capture; `None` if there is something to store.
+    fn unchanged(&self, subject: &Subject, client: &Path) -> Option<Captured> {
+        let index = self.index(subject);
+        let seen = look(subject, index.as_ref(), client);
+        let is_going = || index.is_none() && self.look_at_erasing(subject, None, client).is_some();
+        let is_known = is_unchanged(index.as_ref(), &seen)
+            && index.as_ref().is_none_or(|index| self.missing(index) == 0)
+            && !is_going();
+        (is_known && !self.is_to_be_veiled(index.as_ref())).then(|| Captured {
+            index,
+            problems: seen.problems,
+            ..Captured::default()
+        })
+    }
+
+    /// Whether metadata-only mode was turned on during the run and the run's description does not have it yet.
     fn is_to_be_veiled(&self, index: Option<&Index>) -> bool {
         let Some(index) = index.filter(|index| self.veiled && !index.ended) else { return false };
         self.run(&index.run).is_some_and(|run| !run.veiled)
@@ -133,14 +172,15 @@ impl Archive {
         why: &str,
     ) -> (Captured, String) {
         let name = subject.name();
-        let note = format!("{name} has a journal of its own: the archive's lock was not to be had: {why}");
+        let note =
+            format!("{name} has a separate journal, because the archive's lock was not available: {why}");
         (self.capture_changes(subject, client, call, None), note)
     }
 
-    /// Begins the run of a subject that has nothing on disk yet.
+    /// Begins the run of a subject without files.
     ///
     /// # Errors
-    /// When the disk refuses or the lock is kept by somebody else for too long.
+    /// When an I/O operation fails, or another process keeps the lock for too long.
     pub fn begin(&self, subject: &Subject, call: &Call<'_>) -> io::Result<Index> {
         let Some(lock) = self.lock(subject)? else { return Err(io::ErrorKind::TimedOut.into()) };
         if let Some(index) = self.index(subject) {
@@ -176,7 +216,7 @@ impl Archive {
         self.keep(subject, client, call, lock, known, &seen).after(former).noted(is_damaged, subject)
     }
 
-    /// What the client is about to erase of the team, unless it is another run's.
+    /// The files of the team that Claude Code is about to delete, unless they belong to another run.
     fn look_at_erasing(&self, subject: &Subject, index: Option<&Index>, client: &Path) -> Option<Scan> {
         let seen = scan_erasing(client, &directories(subject, index))?;
         let config = client.join(&*seen.place(&format!("teams/{}/config.json", subject.name())));
@@ -213,7 +253,7 @@ impl Archive {
         Captured { index: Some(index), changes, disappeared, problems, losses, notes, usual, left }
     }
 
-    /// Writes what a look found: objects are there already, so the manifest comes now and the index last.
+    /// Writes the result of a capture: the objects already exist, so the manifest comes next and the index last.
     fn write(
         &self,
         subject: &Subject,
@@ -222,9 +262,9 @@ impl Archive {
         lock: Option<&Lock>,
     ) -> io::Result<()> {
         let dir = self.run_dir(&look.index.run).ok_or(io::ErrorKind::InvalidInput)?;
-        // The contents before the manifest that names them.
-        if std::mem::take(&mut look.unsynced) {
-            fs::sync_all(self.root())?;
+        // Sync the contents before writing the manifest that names them.
+        if look.call.durable {
+            look.sync(&dir)?;
         }
         if let (Some(lock), Some(old)) = (lock, &look.replaced)
             && let Some(mut record) = self.run(old)
@@ -233,7 +273,7 @@ impl Archive {
             self.save_run(lock, &record, false)?;
             self.mark_unfinished(old)?;
         }
-        // The user may have asked for no texts since the run began.
+        // Metadata-only mode may have been turned on since the run began.
         let known = self.run(&look.index.run);
         let is_stale = look.run_changed || known.as_ref().is_none_or(|run| self.veiled && !run.veiled);
         if let (Some(lock), true) = (lock, is_stale) {
@@ -242,20 +282,21 @@ impl Archive {
             self.save_run(lock, &record, look.call.durable)?;
         }
         if let Some(snapshot) = snapshot {
-            let mut line = serde_json::to_vec(snapshot)?;
-            line.push(b'\n');
+            let main = dir.join(MAIN);
+            let is_usable = || match main.symlink_metadata() {
+                Ok(found) => found.is_file(),
+                Err(_) => thaw(&main).is_ok(),
+            };
             let name = match lock {
-                Some(_) if !fs::is_obstructed(&dir.join(MAIN)) => MAIN.to_owned(),
+                Some(_) if is_usable() => MAIN.to_owned(),
                 _ => format!("snapshots-{}.jsonl", look.call.event),
             };
-            if !fs::append_line(&dir.join(&name), &line, look.call.durable)? {
-                let what = "was cut; its writer must have been killed";
+            if !fs::append_line(&dir.join(&name), &snapshot.line(), look.call.durable)? {
+                let what = "was incomplete: its writer was probably killed";
                 look.notes.push(format!("the last line of {name} of run {} {what}", look.index.run));
             }
         }
         if look.call.durable {
-            self.objects.sync_names()?;
-            Pack::new(dir.clone()).sync()?;
             if dir.join(MAIN).exists() {
                 fs::sync_file(&dir.join(MAIN))?;
             }
@@ -264,9 +305,9 @@ impl Archive {
         match lock {
             Some(lock) if snapshot.is_some() || look.index_changed => {
                 look.index.journal = Some(self.journal_length(&look.index.run));
-                // It can be made again from the journal: without it nothing is lost.
+                // The index can be rebuilt from the journal, so this loses nothing.
                 if let Err(error) = self.save_index(lock, subject, &look.index) {
-                    look.notes.push(format!("cannot note what was captured: {error}"));
+                    look.notes.push(format!("cannot write the index: {error}"));
                 }
                 Ok(())
             }
@@ -275,12 +316,12 @@ impl Archive {
     }
 }
 
-/// Looks at the directories that a subject lies in.
+/// Scans the directories of a subject.
 fn look(subject: &Subject, index: Option<&Index>, client: &Path) -> Scan {
     scan(client, &directories(subject, index))
 }
 
-/// The directories that a subject's files lie in.
+/// The directories with a subject's files.
 fn directories<'a>(subject: &'a Subject, index: Option<&Index>) -> Directories<'a> {
     let first = match subject {
         Subject::Team(name) | Subject::Session(name) => name.clone(),

@@ -1,13 +1,13 @@
-//! Which run an event belongs to.
+//! Assigns events to runs.
 
 use std::collections::HashMap;
 
 use super::run::RunRecord;
 
-/// The runs that sessions took part in: an event that names no run belongs to one of its session's.
+/// The runs of each session, for events that do not name a run.
 #[derive(Debug)]
 pub struct Claims<'a> {
-    /// The runs that a session was in, as far as they were recorded here.
+    /// The runs of a session that were recorded here.
     runs_of: HashMap<&'a str, Vec<&'a RunRecord>>,
 }
 
@@ -23,7 +23,7 @@ impl<'a> Claims<'a> {
         Claims { runs_of }
     }
 
-    /// The run of an event: the one that it names, else the next run of its session, else the last one.
+    /// The run of an event: the one that it names, or else the next run of its session, or else the last one.
     pub fn run_of(&self, run: Option<&str>, session: Option<&str>, at: &str) -> Option<String> {
         run.map(str::to_owned).or_else(|| claim(self.runs_of(session?), at))
     }
@@ -45,7 +45,7 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// The run of an event that names none: the next run of its session, else the last one.
+/// The run of an event that names none: the next run of its session, or else the last one.
 fn claim(runs: &[&RunRecord], at: &str) -> Option<String> {
     let next = runs.iter().filter(|run| run.started_at.as_str() >= at).min_by_key(|run| &run.started_at);
     let last = || runs.iter().max_by_key(|run| &run.started_at);

@@ -1,4 +1,5 @@
-//! Ends of runs that could not be noted at once: whoever kept the lock too long must not keep a run open for ever.
+//! Ends of runs that could not be written immediately, so that another process's lock does not keep a run open
+//! indefinitely.
 
 use std::io;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use super::store::{Archive, Subject, read_json, write_json};
 use crate::clock::{self, Time};
 use crate::json;
 
-/// An end that is still to be noted: `ending/<run>-<by>`.
+/// A pending end: `ending/<run>-<by>`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Ending {
     v: u8,
@@ -22,11 +23,11 @@ struct Ending {
 }
 
 impl Archive {
-    /// Closes the subject's run. Where its lock is not to be had, a mark is left that [`Archive::settle`] picks up.
-    /// Says whether there is anything to finish.
+    /// Closes the subject's run. If its lock is not available, leaves a mark for [`Archive::settle`]. Returns whether
+    /// work remains to be done.
     ///
     /// # Errors
-    /// When the disk refuses the mark as well.
+    /// When the mark cannot be written either.
     pub fn end(&self, subject: &Subject, by: EndedBy, reason: Option<&str>, at: Time) -> io::Result<bool> {
         let refused = match self.amend(subject, |_, run| run.end(by, reason, at)) {
             Err(error) => error,
@@ -45,13 +46,12 @@ impl Archive {
         write_json(&self.ending_dir().join(name), &ending, false).map(|()| true)
     }
 
-    /// Whether an end is still to be noted.
+    /// Whether an end is pending.
     pub fn has_endings(&self) -> bool {
         std::fs::read_dir(self.ending_dir()).is_ok_and(|mut listing| listing.next().is_some())
     }
 
-    /// Notes the ends that could not be noted before, and waits no longer than this for each lock. Says whether any
-    /// run was closed.
+    /// Writes the pending ends, waiting at most `patience` for each lock. Returns whether any run was closed.
     pub fn settle(&self, patience: Duration) -> bool {
         let mut closed = false;
         let archive = self.with_patience(patience);

@@ -1,4 +1,5 @@
-//! What was last captured of a team: a cache of the journal that makes an unchanged file cost a `stat`.
+//! The index: the last captured state of a team. As a cache of the journal, it reduces an unchanged file to a `stat`
+//! call.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -7,17 +8,20 @@ use serde::{Deserialize, Serialize};
 use crate::fs::Stamp;
 use crate::team::{Lists, NamedLists, TeamConfig, is_of, mailbox, spelled};
 
-/// The last capture of one team, or of one session without a team.
+/// The last captured state of a team, or of a session without a team.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Index {
-    /// Version of the format: 1.
+    /// Format version: 1.
     pub v: u8,
-    /// The run that is under way.
+    /// The subject, if the file's name has only its hash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The current run.
     pub run: String,
     /// When the last snapshot was taken, RFC 3339.
     pub at: String,
-    /// How long the run's journal was when this was written, in bytes; `None` where nobody looked.
+    /// Length of the run's journal in bytes when this was written; `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<u64>,
     /// The team's `createdAt`, milliseconds since 1970.
@@ -30,27 +34,27 @@ pub struct Index {
     pub lead_space: Option<String>,
     /// When the lead's process began, in ticks since boot.
     pub lead_start: Option<String>,
-    /// Who is in the team, and where.
+    /// The members and their panes.
     pub members: Vec<Seat>,
-    /// Further task directories of this run: `/clear` makes one beside the first, and a session may name one.
+    /// More task directories of this run: `/clear` creates one beside the first, and a session may name one.
     pub more_tasks: Vec<String>,
-    /// Which task list each session names.
+    /// The task list that each session names.
     #[serde(skip_serializing_if = "NamedLists::is_empty")]
     pub lists: NamedLists,
-    /// What the team is called, where its directory is called otherwise.
+    /// The team's name, if it differs from the directory's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
-    /// The directory below `teams/` that its inboxes lie in, where that is another one than the team's.
+    /// The directory below `teams/` with the inboxes, if it is not the team's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mail_dir: Option<String>,
-    /// Whether the team's directory was there.
+    /// Whether the team's directory existed.
     pub present: bool,
     /// Whether the run was closed.
     pub ended: bool,
-    /// How many journals that were written without the lock are taken account of.
+    /// Number of journals written without the lock that are included here.
     #[serde(skip_serializing_if = "is_zero")]
     pub alone: usize,
-    /// The files, by their path below the client's directory.
+    /// The files by path below Claude Code's directory.
     pub files: BTreeMap<String, Seen>,
 }
 
@@ -62,31 +66,34 @@ pub struct Seat {
     /// `%0` for a split pane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pane: Option<String>,
-    /// Where a split pane works: pane numbers repeat from one tmux server to the next.
+    /// Working directory of a split pane; pane numbers repeat between tmux servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
 }
 
-/// One file as it was last captured.
+/// The last captured state of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Seen {
-    /// Size in bytes, content change, status change (nanoseconds since 1970), inode.
+    /// Size in bytes, mtime and ctime in nanoseconds since 1970, inode.
     pub stamp: (u64, i64, i64, u64),
-    /// The content's hash; `None` when it could not be kept.
+    /// The content's hash; `None` if it could not be stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
+    /// Why it could not be stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
     /// The hash of its last content that was complete JSON, if this content is half-written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub whole: Option<String>,
-    /// Whether it was written so shortly before the capture that the same stamp may hide a later write.
+    /// Whether it was written so shortly before the capture that a later write may have the same stamp.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
-    /// Whether the content was brought to the disk: a TeamDelete that was held back goes on where it stopped.
+    /// Whether the content was synced to disk: after a blocked TeamDelete, the next one continues there.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub synced: bool,
-    /// The offset of the recipe of the content that the next one is stored as a change of: this content, or the last one
-    /// that was large and complete.
+    /// The offset of the recipe on which the next content's delta is based: of this content, or of the last one that
+    /// was large and complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recipe: Option<u64>,
 }
@@ -101,10 +108,15 @@ impl Seen {
         self.stamp == (stamp.size, stamp.modified, stamp.changed, stamp.inode)
     }
 
-    /// What is remembered of a stamp.
+    /// The state of a file with this stamp.
     pub fn new(stamp: &Stamp, object: Option<String>, fresh: bool) -> Seen {
         let stamp = (stamp.size, stamp.modified, stamp.changed, stamp.inode);
         Seen { stamp, object, fresh, ..Seen::default() }
+    }
+
+    /// The state of a file that could not be stored.
+    pub fn skipped(stamp: &Stamp, why: &str) -> Seen {
+        Seen { skipped: Some(why.to_owned()), ..Seen::new(stamp, None, false) }
     }
 
     /// The hash of the last complete content, if there is one, else of the last content.
@@ -114,7 +126,8 @@ impl Seen {
 }
 
 impl Index {
-    /// Whether this configuration belongs to another run than the one under way. What is missing on either side tells nothing.
+    /// Whether this configuration belongs to another run than the current one. A field that is missing on either side
+    /// is not compared.
     pub fn is_other_run(&self, team: &TeamConfig) -> bool {
         fn differ<T: PartialEq>(mine: &Option<T>, theirs: &Option<T>) -> bool {
             matches!((mine, theirs), (Some(mine), Some(theirs)) if mine != theirs)
@@ -127,12 +140,12 @@ impl Index {
         self.lead_session.is_some() && self.lead_session.as_deref() == session
     }
 
-    /// Whether the team is there: a directory without a configuration may be left of it, or be made by mistake.
+    /// Whether the team exists: a directory without a configuration may be a leftover or a mistake.
     pub fn is_there(&self) -> bool {
         self.present && self.files.keys().any(|path| path.ends_with("/config.json"))
     }
 
-    /// Takes over what a configuration says.
+    /// Copies the fields of a configuration.
     pub fn learn(&mut self, team: &TeamConfig) {
         self.created_at = team.created_at.or(self.created_at);
         if team.lead_session.is_some() {
@@ -143,13 +156,14 @@ impl Index {
             self.lead_space.clone_from(&process.space);
             self.lead_start.clone_from(&process.start);
         }
-        // tmux numbers its panes anew where all of them were closed: one that somebody else has is no longer theirs who left.
+        // tmux reuses pane numbers after all panes were closed: a pane that now belongs to another member is no longer
+        // the former member's.
         let here: HashSet<&str> = team.members.iter().map(|member| member.name.as_str()).collect();
         let taken: HashSet<&str> = team.members.iter().filter_map(|member| member.pane.as_deref()).collect();
         for seat in self.members.iter_mut().filter(|seat| !here.contains(seat.name.as_str())) {
             seat.pane = seat.pane.take().filter(|pane| !taken.contains(pane.as_str()));
         }
-        // A roster may be long: each name is looked up, not searched for.
+        // Teams may be large, so look names up in a map.
         let mut places: HashMap<String, usize> =
             self.members.iter().enumerate().map(|(place, seat)| (seat.name.clone(), place)).collect();
         for member in &team.members {
@@ -168,15 +182,14 @@ impl Index {
         }
     }
 
-    /// Takes over the process that the lead's hooks run under, and when that began.
+    /// Stores the lead's process and its start time.
     pub fn learn_process(&mut self, pid: u32, start: Option<String>) {
         self.lead_pid = Some(pid);
         self.lead_space = None;
         self.lead_start = start;
     }
 
-    /// Takes over what the team is called, and the directories that the client spells in another way than its own. Says
-    /// whether that was new.
+    /// Stores the team's name and the directories that Claude Code spells differently. Returns whether they were new.
     pub fn learn_spelling(&mut self, name: &str, team: &str) -> bool {
         let spelled = mailbox(name);
         if name == team || !is_of(&spelled, team) || self.called.as_deref() == Some(name) {
@@ -192,7 +205,7 @@ impl Index {
         true
     }
 
-    /// Takes over the task lists of a further session of the lead. Says whether they were new.
+    /// Adds the task lists of another session of the lead. Returns whether they were new.
     pub fn learn_session(&mut self, session: &str) -> bool {
         let head = session.get(..8).map(|head| format!("session-{head}"));
         let lists = head.into_iter().chain([session.to_owned()]);
@@ -201,7 +214,7 @@ impl Index {
         !new.is_empty()
     }
 
-    /// Remembers which task list a session names.
+    /// Stores the task list that a session names.
     pub fn learn_list(&mut self, session: &str, list: Option<&str>) {
         self.lists.note(session, list);
         let new = list.filter(|list| !self.more_tasks.iter().any(|known| known == list));
@@ -218,12 +231,12 @@ impl Index {
         self.lists.in_force(team, self.lead_session.as_deref(), session)
     }
 
-    /// The current or former member that this word names.
+    /// The current or former member that this name refers to.
     pub fn member(&self, word: &str) -> Option<&str> {
         spelled(word, || self.members.iter().map(|seat| seat.name.as_str()))
     }
 
-    /// Whether somebody of this name was ever in the team.
+    /// Whether a member of this name was ever in the team.
     pub fn has_member(&self, name: &str) -> bool {
         self.members.iter().any(|seat| seat.name == name)
     }

@@ -1,4 +1,4 @@
-//! Files that are too large to be read at once: they are hashed and copied piece by piece.
+//! Hashes and copies files in pieces that are too large to be read at once.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -8,31 +8,31 @@ use std::time::Instant;
 use super::object::{LARGEST, Objects};
 use crate::fs::{self, Draft, Stamp};
 
-/// Bytes of a piece.
+/// Size of a piece, in bytes.
 const PIECE: usize = 1 << 18;
 
-/// Bytes of disk space that a copy leaves free: the recorded session needs some, too.
+/// Disk space that a copy must leave free, in bytes: the recorded session needs some, too.
 const LEFT_FREE: u64 = 64 << 20;
 
-/// A file that was read to its end.
+/// A file that was read completely.
 #[derive(Debug)]
 pub(super) struct Copied {
-    /// The hash of its content.
+    /// The content's hash.
     pub hash: String,
-    /// How many bytes there were.
+    /// Size in bytes.
     pub size: u64,
     /// Size and times before the first byte was read.
     pub stamp: Stamp,
-    /// Whether they were the same after the last byte.
+    /// Whether size and times were unchanged after the last byte.
     pub steady: bool,
 }
 
 impl Objects {
-    /// Stores the content of a file as an object, and syncs it to the disk.
+    /// Stores the content of a file as an object and syncs it to disk.
     ///
     /// # Errors
-    /// `TimedOut` when it takes longer than `until`, `StorageFull` when the disk has no room for it, `FileTooLarge` when
-    /// it is larger than an object may be, and the errors of reading and writing.
+    /// `TimedOut` if `until` passes, `StorageFull` if the disk does not have enough space, `FileTooLarge` if the file
+    /// exceeds the maximum size of an object, and errors of reading and writing.
     pub(super) fn copy(&self, from: &Path, until: Option<Instant>) -> io::Result<Copied> {
         let file = open(from)?;
         let mut draft = Draft::beside(&self.root().join("large"))?;
@@ -47,10 +47,10 @@ impl Objects {
     }
 }
 
-/// Reads a file to its end for its hash and size only.
+/// Reads a file only for its hash and size.
 ///
 /// # Errors
-/// As [`Objects::copy`], except `StorageFull`.
+/// Those of [`Objects::copy`] except `StorageFull`.
 pub(super) fn measure(from: &Path, until: Option<Instant>) -> io::Result<Copied> {
     read(&open(from)?, from, until, |_| Ok(()))
 }
@@ -104,7 +104,7 @@ fn check_room(file: &File, root: &Path) -> io::Result<()> {
     let disk = rustix::fs::statvfs(root)?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     if size.saturating_add(LEFT_FREE) > free {
-        let what = format!("a copy needs {size} bytes of disk space, and {free} are free");
+        let what = format!("a copy needs {size} bytes of disk space, but only {free} are free");
         return Err(io::Error::new(io::ErrorKind::StorageFull, what));
     }
     Ok(())

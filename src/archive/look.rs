@@ -1,7 +1,8 @@
-//! A look while it is taken: which run it is, which files are gone, and what is written of what was found.
+//! A capture in progress: identifies the run, finds deleted files, and prepares the manifest.
 
 mod content;
 mod keeping;
+mod storing;
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,7 +11,8 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 use super::capture::{Call, Loss};
-use super::index::Index;
+use super::index::{Index, Seen};
+use super::pack::{Bulk, StoredContents};
 use super::run::{RunRecord, run_id};
 use super::scan::{Found, Scan};
 use super::snapshot::{Change, Snapshot};
@@ -22,7 +24,7 @@ use crate::team::TeamConfig;
 
 use content::{ALL_PAUSES, Content};
 
-/// A look while it is taken.
+/// A capture in progress.
 pub(super) struct Look<'a> {
     pub archive: &'a Archive,
     pub scan: &'a Scan,
@@ -32,23 +34,27 @@ pub(super) struct Look<'a> {
     pub replaced: Option<String>,
     continues: Option<String>,
     config: Option<Content>,
-    /// What the journal says, where the index is not enough to go by.
+    /// The state according to the journal, if the index is not sufficient.
     on_record: Option<Held>,
     pauses: Duration,
     news: usize,
     /// Whether the run's lock is held.
     pub locked: bool,
-    /// Whether a content was stored as a change of another one.
-    packed: bool,
-    /// Whether contents were written that are still to be synced, all at once.
-    pub unsynced: bool,
+    /// Whether there are so many files to store that their contents share a data file.
+    is_bulk: bool,
+    /// These contents.
+    bulk: Option<Bulk>,
+    /// Contents that the run already stores.
+    stored: Option<StoredContents>,
+    /// Whether objects were created whose names are not synced yet.
+    has_unsynced_names: bool,
     changed: Vec<Change>,
     gone: Vec<String>,
     pub problems: Vec<String>,
     pub losses: Vec<Loss>,
     pub notes: Vec<String>,
     pub usual: Vec<String>,
-    /// The number of files that were not read in time.
+    /// Number of files that were not read in time.
     pub left: usize,
     pub run_changed: bool,
     pub index_changed: bool,
@@ -77,8 +83,10 @@ impl<'a> Look<'a> {
             pauses: ALL_PAUSES,
             news: 0,
             locked: false,
-            packed: false,
-            unsynced: false,
+            is_bulk: false,
+            bulk: None,
+            stored: None,
+            has_unsynced_names: false,
             changed: Vec::new(),
             gone: Vec::new(),
             problems: scan.problems.clone(),
@@ -92,7 +100,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Finds out which run this is: another `createdAt` or lead session under the same name is another run.
+    /// Identifies the run: another `createdAt` or lead session under the same name is another run.
     pub(super) fn settle_run(&mut self, subject: &Subject, client: &Path) {
         let team = match subject {
             Subject::Team(team) => team,
@@ -153,8 +161,8 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Reads the journal where the index, which is a cache of it, is not enough to go by: before a TeamDelete the
-    /// journal itself must be whole, and what was written without the lock, late perhaps, may say something older.
+    /// Reads the journal if the index, which is a cache of it, is not sufficient: before a TeamDelete the journal
+    /// itself must be complete, and a journal written without the lock may contain an older state.
     pub(super) fn reconcile(&mut self, locked: bool) {
         let alone = self.archive.alone(&self.index.run);
         let missing = if locked { self.archive.missing(&self.index) } else { 0 };
@@ -171,7 +179,7 @@ impl<'a> Look<'a> {
         if missing > 0 {
             let run = &self.index.run;
             self.notes.push(format!(
-                "the journal of run {run} lost {missing} bytes; what is still on disk is kept again"
+                "the journal of run {run} lost {missing} bytes; storing the existing files again"
             ));
             let told = journal.snapshots.iter().rev().find_map(|snapshot| snapshot.team_dir);
             self.was_present = Some(told.unwrap_or(false));
@@ -183,15 +191,15 @@ impl<'a> Look<'a> {
         self.on_record = Some(journal.last());
     }
 
-    /// The content that is on record for a file.
-    fn known(&self, path: &str) -> Option<&str> {
+    /// The recorded content of a file, which the index has as `seen`.
+    fn known<'b>(&'b self, path: &str, seen: Option<&'b Seen>) -> Option<&'b str> {
         match &self.on_record {
             Some(held) => held.get(path).filter(|state| state.gone_at.is_none())?.object.as_deref(),
-            None => self.index.files.get(path)?.object.as_deref(),
+            None => seen?.object.as_deref(),
         }
     }
 
-    /// A directory that could not be looked at has lost nothing yet.
+    /// A directory that could not be read does not count as deleted.
     pub(super) fn note_gone(&mut self, subject: &Subject) {
         if self.scan.problems.is_empty() {
             let scan = self.scan;
@@ -214,24 +222,25 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// The manifest; `None` when nothing changed.
+    /// The manifest; `None` if nothing changed.
     pub(super) fn snapshot(&mut self, locked: bool) -> Option<Snapshot> {
         let team_dir =
             (self.was_present.unwrap_or(false) != self.scan.team_dir).then_some(self.scan.team_dir);
         if self.changed.is_empty() && self.gone.is_empty() && team_dir.is_none() {
             return None;
         }
-        // Looks are ordered by the lock; a call that waited for it, or a clock that went back, must not reorder them.
+        // Captures are ordered by the lock. A call that waited for it, or a clock that was set back, must not change
+        // the order.
         let at = clock::stamp(self.call.at);
         if at > self.index.at {
             self.index.at = at;
         } else if !locked {
-            // The index knows only of lines that were written under the lock: this one is later than they.
+            // The index includes only lines that were written under the lock, so this line is later than those.
             let last = clock::parse(&self.index.at).unwrap_or(self.call.at);
             self.index.at = clock::stamp(last + TimeDelta::milliseconds(1));
         }
         Some(Snapshot {
-            v: if self.packed { 2 } else { 1 },
+            v: 2,
             at: self.index.at.clone(),
             event: self.call.event.to_string(),
             changed: std::mem::take(&mut self.changed),
@@ -240,7 +249,7 @@ impl<'a> Look<'a> {
         })
     }
 
-    /// The run's record, new or brought up to date.
+    /// The run's description, new or updated.
     pub(super) fn record(&self, subject: &Subject, known: Option<RunRecord>) -> RunRecord {
         let mut record = known.unwrap_or_else(|| RunRecord {
             v: 1,

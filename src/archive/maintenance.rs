@@ -1,5 +1,5 @@
-//! Bringing in and removing whole runs. Hook calls know nothing of it: what is brought in is seen when all of it is
-//! there, and what is removed is gone at once.
+//! Adds and removes whole runs. Both are atomic for hook calls, which do not take part: an added run appears when it is
+//! complete, a removed one disappears at once.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::store::Archive;
 use crate::error::{Error, Result};
 use crate::fs::{self, Lock};
 
-/// The right to bring in and to remove whole runs: one process at a time.
+/// The lock for adding and removing runs: one process at a time.
 #[derive(Debug)]
 pub struct Maintenance {
     archive: Archive,
@@ -17,15 +17,15 @@ pub struct Maintenance {
 }
 
 impl Archive {
-    /// Takes that right.
+    /// Takes the lock.
     ///
     /// # Errors
-    /// When another process keeps it for too long, or locking is not possible there.
+    /// When another process keeps it for too long, or the file system does not support locks.
     pub fn maintain(&self, patience: Duration) -> Result<Maintenance> {
         match fs::lock(&self.root().join("locks").join(".maintenance"), patience)? {
             Some(lock) => Ok(Maintenance { archive: self.clone(), _lock: lock }),
-            None => Err(Error::new("cannot change the archive: another import or prune is at work")
-                .hint("try again when it is done")),
+            None => Err(Error::new("cannot change the archive: another import or prune is running")
+                .hint("try again when it has finished")),
         }
     }
 }
@@ -36,10 +36,10 @@ impl Maintenance {
         &self.archive
     }
 
-    /// An empty directory for what is not to be seen yet. What a killed import left there is removed.
+    /// Creates an empty staging directory, and removes the one of a killed import.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When an I/O operation fails.
     pub fn staging(&self) -> io::Result<Staging> {
         let dir = self.archive.root().join("importing");
         remove(&dir)?;
@@ -47,11 +47,11 @@ impl Maintenance {
         Ok(Staging { dir })
     }
 
-    /// Takes a staged content over, compressed where that is asked for, unless it is there already and whole. Says
-    /// whether it was taken.
+    /// Moves a staged object into the archive, compressed if requested, unless an intact one already exists. Returns
+    /// whether it was moved.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When an I/O operation fails.
     pub fn adopt(&self, staged: &Path, hash: &str, packed: bool) -> io::Result<bool> {
         let objects = &self.archive.objects;
         let there = objects.stored(hash);
@@ -67,7 +67,7 @@ impl Maintenance {
             pack(staged, &pressed)?;
             fs::sync_file(&pressed)?;
             rename(&pressed, &plain.with_extension("gz"))?;
-            // The plain one would be read first.
+            // The uncompressed file would be read first.
             for damaged in there.iter().filter(|stored| !stored.packed) {
                 std::fs::remove_file(&damaged.path)?;
             }
@@ -78,10 +78,10 @@ impl Maintenance {
         Ok(true)
     }
 
-    /// Shows a staged run: from here on it is on record.
+    /// Makes a staged run visible.
     ///
     /// # Errors
-    /// When the disk refuses, or there is a run of that id.
+    /// When an I/O operation fails, or the run already exists.
     pub fn admit(&self, staged: &Path, run: &str) -> io::Result<()> {
         let dir = self.archive.run_dir(run).ok_or(io::ErrorKind::InvalidInput)?;
         if let Some(runs) = dir.parent() {
@@ -96,7 +96,7 @@ impl Maintenance {
     }
 }
 
-/// What is not to be seen yet. It goes when this does.
+/// A staging directory, removed on drop.
 #[derive(Debug)]
 pub struct Staging {
     dir: PathBuf,
@@ -123,7 +123,7 @@ fn pack(from: &Path, to: &Path) -> io::Result<()> {
     gzip.finish()?.flush()
 }
 
-/// Removes a directory; one that is not there is removed.
+/// Removes a directory if it exists.
 pub(super) fn remove(dir: &Path) -> io::Result<()> {
     match std::fs::remove_dir_all(dir) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(fs::named(error, "remove", dir)),

@@ -1,12 +1,12 @@
-//! Every state of a team's files, kept before the client erases them.
+//! Snapshots of team files, taken before Claude Code deletes the files.
 //!
-//! `objects/` holds contents by their hash; `runs/<run>/snapshots.jsonl` says what changed when, one small manifest
-//! a line, written after its objects; `runs/<run>/contents/` holds the changed bytes of large contents;
-//! `runs/<run>/run.json` says what the run is; `open/` and `closed/` remember what was last captured of each team, so that
-//! an unchanged file costs a `stat` and nothing else.
+//! `objects/` has contents by hash. `runs/<run>/snapshots.jsonl` records the changes: one manifest per line, written
+//! after its objects. `runs/<run>/contents/` has the changed bytes of large contents. `runs/<run>/run.json` describes
+//! the run. `open/` and `closed/` have an index of each team, so that an unchanged file costs only a `stat` call.
 
 mod capture;
 mod claims;
+mod contents;
 mod ending;
 mod index;
 mod inspect;
@@ -25,8 +25,9 @@ mod state;
 mod store;
 mod transcripts;
 
-pub use capture::{Call, Captured, Loss};
+pub use capture::{Call, Captured, Limit, Loss};
 pub use claims::Claims;
+pub use contents::Contents;
 pub use index::{Index, Seat, Seen};
 pub use inspect::Stored;
 pub use maintenance::{Maintenance, Staging};

@@ -1,30 +1,31 @@
-//! What others keep beside a run's record because it is dear to make again. None of it is needed.
+//! Notes beside a run's description: caches that are expensive to rebuild but not needed.
 
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 
+use super::pack::plain_size;
 use super::state::journals;
 use super::store::Archive;
 use crate::fs;
 
-/// No note is larger.
+/// Maximum size of a note, in bytes.
 const LARGEST: u64 = 1 << 20;
 
 impl Archive {
-    /// What was kept under this name beside a run's record.
+    /// The content of a note.
     pub fn note(&self, run: &str, name: &str) -> Option<Vec<u8>> {
         fs::read_regular(&self.run_dir(run)?.join(name), LARGEST).ok().map(|(bytes, _)| bytes)
     }
 
-    /// Keeps something under this name beside a run's record. A run that is gone by now is not made again.
+    /// Writes a note. Does not create the directory of a run that was removed.
     ///
     /// # Errors
-    /// When the disk refuses, or there is no such run.
+    /// When an I/O operation fails, or the run does not exist.
     pub fn write_note(&self, run: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
         let dir = self.run_dir(run).ok_or(io::ErrorKind::InvalidInput)?;
         dir.join("run.json").symlink_metadata()?;
         let path = dir.join(name);
-        // No parent is made: the run may be pruned at any moment, and its directory with it.
+        // Do not create the parent: the run's directory may be pruned at any moment.
         let temporary = fs::beside(&path);
         let mut options = std::fs::OpenOptions::new();
         let mut file = options.write(true).create_new(true).mode(fs::PRIVATE_FILE).open(&temporary)?;
@@ -34,11 +35,10 @@ impl Archive {
         })
     }
 
-    /// How many bytes a run's journals have: they only ever grow.
+    /// The uncompressed size of a run's journals, in bytes. Journals only grow.
     pub fn journal_size(&self, run: &str) -> u64 {
         let Some(dir) = self.run_dir(run) else { return 0 };
-        let sizes = journals(&dir).into_iter().filter_map(|name| dir.join(name).symlink_metadata().ok());
-        sizes.map(|metadata| metadata.len()).sum()
+        journals(&dir).into_iter().filter_map(|name| plain_size(&dir.join(name))).sum()
     }
 }
 

@@ -1,6 +1,6 @@
-//! Contents by their hash: `objects/<first digit>/<the rest>`, or the same with `.gz`.
+//! Contents by hash: `objects/<first digit>/<other digits>`, or the same with `.gz`.
 //!
-//! Sixteen directories: with more of them, most contents of a young store would have to make theirs first.
+//! There are only sixteen directories: with more, most contents of a new store would first have to create theirs.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -10,45 +10,36 @@ use super::pack::Packs;
 use crate::error::{Error, Result};
 use crate::fs;
 
-/// The directory of the contents.
+/// The directory of the objects.
 #[derive(Debug, Clone)]
 pub struct Objects {
     root: PathBuf,
     packs: Packs,
 }
 
-/// How much is done to be sure that a content is kept.
+/// How thoroughly [`Objects::put`] checks that a content is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Care {
-    /// What has the name and the size is taken for it.
+    /// An existing file with the same name and size is not read.
     Usual,
-    /// It is compared.
+    /// An existing file is compared.
     Compared,
-    /// It is compared, and on the disk (fsync) afterwards; its name is, after [`Objects::sync_names`].
+    /// An existing file is compared and synced to disk. Its name is synced by [`Objects::sync_names`].
     Durable,
-    /// It is compared. The caller syncs it together with the others.
-    Bulk,
-}
-
-impl Care {
-    /// Whether what is written is synced file by file.
-    pub(super) fn syncs_each(self) -> bool {
-        matches!(self, Care::Compared | Care::Durable)
-    }
 }
 
 impl Objects {
-    /// The contents below this directory.
+    /// The objects below this directory.
     pub fn new(root: PathBuf) -> Objects {
         let packs = Packs::new(root.with_file_name("runs"));
         Objects { root, packs }
     }
 
-    /// Keeps a content and gives its hash. One that is there already is not written again, unless it was cut or,
-    /// with more care, says something else.
+    /// Stores a content and returns its hash. An existing file is not written again, unless it is truncated or, with
+    /// more care, has another content.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When an I/O operation fails.
     pub fn put(&self, bytes: &[u8], care: Care) -> io::Result<String> {
         let hash = hash(bytes);
         let path = self.path(&hash).ok_or(io::ErrorKind::InvalidInput)?;
@@ -62,15 +53,15 @@ impl Objects {
                     fs::sync_file(&path)?;
                 }
             }
-            _ => fs::write_atomic(&path, bytes, care.syncs_each())?,
+            _ => fs::write_atomic(&path, bytes, care != Care::Usual)?,
         }
         Ok(hash)
     }
 
-    /// Brings the names of what was put to the disk.
+    /// Syncs the names of stored contents to disk.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When an I/O operation fails.
     pub fn sync_names(&self) -> io::Result<()> {
         let listing = match std::fs::read_dir(&self.root) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -82,10 +73,10 @@ impl Objects {
         fs::sync_dir(&self.root)
     }
 
-    /// Keeps a content compressed (gzip) and gives the hash of what it says.
+    /// Stores a content in compressed form (gzip) and returns the hash of the uncompressed one.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When an I/O operation fails.
     pub fn put_compressed(&self, bytes: &[u8]) -> io::Result<String> {
         let hash = hash(bytes);
         let path = self.path(&hash).ok_or(io::ErrorKind::InvalidInput)?;
@@ -100,12 +91,13 @@ impl Objects {
         Ok(hash)
     }
 
-    /// Reads a content, and shows by its hash that it is the one that was kept.
+    /// Reads a content and checks its hash.
     ///
     /// # Errors
     /// When it is missing, cannot be read, or is damaged.
     pub fn get(&self, hash: &str) -> Result<Vec<u8>> {
-        let path = self.path(hash).ok_or_else(|| Error::new(format!("{hash:?} is no hash of an object")))?;
+        let path =
+            self.path(hash).ok_or_else(|| Error::new(format!("{hash:?} is not a valid object hash")))?;
         let bytes = match fs::read_regular(&path, LARGEST) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => match unpack(&path.with_extension("gz"))
             {
@@ -115,12 +107,12 @@ impl Objects {
             other => other?.0,
         };
         if self::hash(&bytes) != hash {
-            return Err(damaged(&path));
+            return self.get_packed(hash, damaged(&path));
         }
         Ok(bytes)
     }
 
-    /// Reads a content that a run stores as a change of another one; returns `missing` if no run has it.
+    /// Reads a content that a run stores as a delta; returns `missing` if no run has it.
     fn get_packed(&self, hash: &str, missing: Error) -> Result<Vec<u8>> {
         self.packs.get(hash).map_or(Err(missing), |read| Ok(read?))
     }
@@ -130,16 +122,16 @@ impl Objects {
         !self.stored(hash).is_empty() || self.packs.has(hash)
     }
 
-    /// Reads a content that a run stores as a change of another one, and returns its size; `None` if no run has it.
+    /// Reads a content that a run stores as a delta, and returns its size; `None` if no run has it.
     ///
     /// # Errors
-    /// When it cannot be read, or is damaged.
+    /// When it cannot be read or is damaged.
     pub fn check_packed(&self, hash: &str) -> Option<Result<u64>> {
         let read = self.packs.get(hash)?;
         Some(read.map(|bytes| bytes.len() as u64).map_err(Into::into))
     }
 
-    /// Notes that contents of this run will be read next.
+    /// Announces that contents of this run will be read next.
     pub(super) fn expect(&self, run: &str) {
         self.packs.expect(run);
     }
@@ -150,12 +142,13 @@ impl Objects {
         found.is_some_and(|found| found.is_file() && found.len() == size as u64)
     }
 
-    /// Opens a content to be read bit by bit. Only at its end does [`Reading::verify`] show that it is whole.
+    /// Opens a content for reading in pieces. Only [`Reading::verify`] at the end checks that it is intact.
     ///
     /// # Errors
     /// When it is missing or cannot be opened.
     pub fn open(&self, hash: &str) -> Result<Reading> {
-        let path = self.path(hash).ok_or_else(|| Error::new(format!("{hash:?} is no hash of an object")))?;
+        let path =
+            self.path(hash).ok_or_else(|| Error::new(format!("{hash:?} is not a valid object hash")))?;
         let from: Box<dyn Read> = match fs::open_regular(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 match unpacker(&path.with_extension("gz")) {
@@ -163,12 +156,16 @@ impl Objects {
                     gzip => Box::new(gzip?),
                 }
             }
+            // A power failure may have left an incomplete file. A run may store the content as well.
+            Ok(file) if file.metadata().is_ok_and(|metadata| metadata.len() == 0) => {
+                Box::new(io::Cursor::new(self.get(hash)?))
+            }
             other => Box::new(other?),
         };
         Ok(Reading { from, hasher: blake3::Hasher::new(), hash: hash.to_owned(), path })
     }
 
-    /// Opens one of the files that hold a content.
+    /// Opens one of the files of a content.
     pub(super) fn reading(&self, stored: &Stored) -> Result<Reading> {
         let (path, hash) = (stored.path.clone(), stored.hash.clone());
         let from: Box<dyn Read> = match stored.packed {
@@ -178,28 +175,28 @@ impl Objects {
         Ok(Reading { from, hasher: blake3::Hasher::new(), hash, path })
     }
 
-    /// The path of a hash; `None` for what is no hash.
+    /// The path of an object; `None` if the hash is not valid.
     pub(super) fn path(&self, hash: &str) -> Option<PathBuf> {
         is_hash(hash).then(|| self.root.join(&hash[..1]).join(&hash[1..]))
     }
 
-    /// Whether a text is the name of a content: 64 hexadecimal digits, lower case.
+    /// Whether a text is a valid hash: 64 lower-case hexadecimal digits.
     pub fn is_hash(text: &str) -> bool {
         is_hash(text)
     }
 
-    /// Where the contents are.
+    /// The directory of the objects.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
 }
 
-/// Whether a file says exactly this.
+/// Whether a file has exactly this content.
 fn says(path: &Path, bytes: &[u8]) -> bool {
     fs::read_regular(path, bytes.len() as u64).is_ok_and(|(there, _)| there == bytes)
 }
 
-/// A content while it is read.
+/// A content being read.
 pub struct Reading {
     from: Box<dyn Read>,
     hasher: blake3::Hasher,
@@ -216,7 +213,7 @@ impl Read for Reading {
 }
 
 impl Reading {
-    /// Reads what is left, and shows by the hash that it was the content that was kept.
+    /// Reads the rest and checks the hash.
     ///
     /// # Errors
     /// When it cannot be read or is damaged.
@@ -233,7 +230,7 @@ fn damaged(path: &Path) -> Error {
     Error::new(format!("{} is damaged: its content has another hash", path.display()))
 }
 
-/// The name of a content.
+/// The hash of a content.
 pub(super) fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
@@ -242,7 +239,7 @@ pub(super) fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// The most that an object may hold.
+/// Maximum size of an object, in bytes.
 pub(super) const LARGEST: u64 = 2 << 30;
 
 fn unpack(path: &Path) -> Result<Vec<u8>> {
@@ -303,7 +300,10 @@ mod tests {
     fn what_is_no_hash_becomes_no_path() {
         let objects = Objects::new("/nowhere".into());
         for bad in ["", "../../etc/passwd", "AB", &"g".repeat(64)] {
-            assert!(objects.get(bad).unwrap_err().to_string().contains("no hash"), "{bad}");
+            assert!(
+                objects.get(bad).unwrap_err().to_string().contains("is not a valid object hash"),
+                "{bad}"
+            );
         }
     }
 }

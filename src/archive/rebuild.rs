@@ -1,4 +1,4 @@
-//! What was damaged of the record, made again from the journal of its run.
+//! Rebuilds damaged files of a run from its journal.
 
 use super::index::{Index, Seen};
 use super::look::Look;
@@ -8,7 +8,7 @@ use crate::clock;
 use crate::team::is_of;
 
 impl Archive {
-    /// What a run is, when its record is missing or damaged. What is left of that stays beside it.
+    /// Rebuilds the description of a run. Keeps the damaged file beside it.
     pub(super) fn rebuilt_run(&self, subject: &Subject, index: &Index) -> RunRecord {
         if let Some(dir) = self.run_dir(&index.run) {
             let _ = std::fs::rename(dir.join("run.json"), dir.join("run.json.damaged"));
@@ -30,8 +30,8 @@ impl Archive {
 }
 
 impl Look<'_> {
-    /// A run that begins for the index may have a journal already: the index was lost. Then it goes on where
-    /// the journal ends, so that what vanished in between is seen to be gone.
+    /// Continues an existing journal whose index was lost, so that files deleted in the meantime are recorded as
+    /// deleted.
     pub(super) fn remember(&mut self, subject: &Subject) {
         let journal = self.archive.journal(&self.index.run);
         let Some(last) = journal.snapshots.last() else { return };
@@ -48,17 +48,17 @@ impl Look<'_> {
             let further = path.strip_prefix("tasks/").filter(|_| !path.starts_with(&own));
             let beside = path.strip_prefix("teams/").filter(|_| !path.starts_with(&team));
             if let Some((list, _)) = further.and_then(|path| path.split_once('/')) {
-                // This look did not go there: what it holds is found by the next.
+                // This capture did not include the directory; the next one does.
                 if !self.index.more_tasks.iter().any(|known| known == list) {
                     self.index.more_tasks.push(list.to_owned());
                 }
             } else if let Some((dir, _)) = beside.and_then(|path| path.split_once('/')) {
-                // Those of a task list that a session names are scanned again when it names it again.
+                // Inboxes under the name of a task list are captured again when a session names the list again.
                 if is_of(dir, subject.name().as_str()) {
                     self.index.mail_dir = Some(dir.to_owned());
                 }
             } else if state.gone_at.is_none() {
-                // No stamp: whatever is there now is read again.
+                // Without a stamp, an existing file is read again.
                 self.index.files.insert(
                     path,
                     Seen { object: state.object, whole: state.whole, fresh: true, ..Seen::default() },

@@ -1,5 +1,5 @@
-//! Removing whole runs, and contents that nothing names any more. What goes is moved aside first and deleted last, so
-//! that whoever is stopped halfway leaves a record that is whole.
+//! Removes whole runs, and contents that no run uses. Files are first moved aside and finally deleted, so that an
+//! interrupted removal leaves an intact store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -12,18 +12,18 @@ use super::store::{Archive, Subject};
 use crate::fs::{self, Lock};
 
 impl Archive {
-    /// Whether a run has ended and its transcripts are not kept yet.
+    /// Whether a run has ended and its transcripts are not archived yet.
     pub fn is_unfinished(&self, run: &str) -> bool {
         self.unfinished_dir().join(run).exists()
     }
 }
 
 impl Maintenance {
-    /// Takes a run off the record, unless it is no longer as it was planned: it may have been opened again. Says
-    /// whether it went.
+    /// Removes a run, unless it changed since it was planned: it may have been reopened. Returns whether it was
+    /// removed.
     ///
     /// # Errors
-    /// When the disk refuses, or a hook keeps the run's lock for too long.
+    /// When an I/O operation fails, or a hook call keeps the run's lock for too long.
     pub fn retire(&self, planned: &RunRecord) -> io::Result<bool> {
         let archive = self.archive();
         let subject = planned.subject();
@@ -40,7 +40,7 @@ impl Maintenance {
         let Some(dir) = archive.run_dir(&planned.run) else { return Ok(false) };
         let aside = self.aside();
         fs::private_dir(&aside)?;
-        // The cache goes first: without a run it would be damage, and a run without it is whole.
+        // Remove the cache first: a cache without a run would be damage, but a run without a cache is intact.
         if let Some(subject) = &subject {
             for path in archive.index_paths(subject) {
                 let is_own = archive.index_at(&path).is_some_and(|index| index.run == planned.run);
@@ -55,11 +55,11 @@ impl Maintenance {
         Ok(true)
     }
 
-    /// Keeps every hook call that captures a team under way from going on, as far as their locks are to be had in time;
-    /// `None` when one is not.
+    /// Takes the locks of all running teams, so that no hook call captures them; `None` if a lock is not available in
+    /// time.
     ///
     /// # Errors
-    /// When locking is not possible there.
+    /// When the file system does not support locks.
     pub fn hold(&self) -> io::Result<Option<Vec<Lock>>> {
         let archive = self.archive();
         let mut locks = Vec::new();
@@ -75,17 +75,17 @@ impl Maintenance {
     /// Moves a content aside.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When an I/O operation fails.
     pub fn set_aside(&self, stored: &Stored) -> io::Result<()> {
         let dir = self.aside().join("objects");
         fs::private_dir(&dir)?;
         rename(&stored.path, &dir.join(name_of(stored)))
     }
 
-    /// Brings back what was set aside and is needed after all, and gives how much that was.
+    /// Restores contents that were moved aside but are needed, and returns their number.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When an I/O operation fails.
     pub fn bring_back(&self, is_needed: impl Fn(&str) -> bool) -> io::Result<usize> {
         let mut count = 0;
         let dir = self.aside().join("objects");
@@ -103,10 +103,10 @@ impl Maintenance {
         Ok(count)
     }
 
-    /// Deletes what was set aside.
+    /// Deletes the contents that were moved aside.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When an I/O operation fails.
     pub fn forget(&self) -> io::Result<()> {
         remove(&self.aside())
     }
@@ -120,7 +120,7 @@ fn name_of(stored: &Stored) -> String {
     if stored.packed { format!("{}.gz", stored.hash) } else { stored.hash.clone() }
 }
 
-/// The bytes of the files below a directory.
+/// Total size of the files below a directory, in bytes.
 fn bytes_below(dir: &Path) -> u64 {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let size = |entry: std::fs::DirEntry| match entry.metadata() {
@@ -131,17 +131,17 @@ fn bytes_below(dir: &Path) -> u64 {
 }
 
 impl Archive {
-    /// The bytes that a run's own files have on disk, its objects not counted.
+    /// Size of a run's files on disk, in bytes, without its objects.
     pub fn run_size(&self, run: &str) -> u64 {
         self.run_dir(run).map_or(0, |dir| bytes_below(&dir))
     }
 
-    /// The bytes of a run's large contents on disk, without their recipes.
+    /// Size of a run's large contents on disk, in bytes, without their recipes.
     pub fn contents_size(&self, run: &str) -> u64 {
         self.run_dir(run).map_or(0, |dir| bytes_below(&dir.join("contents")))
     }
 
-    /// The contents that the caches of each run name: a hook may go by them.
+    /// The contents that the indexes of each run name, because a hook call may rely on them.
     pub fn cached_objects(&self) -> BTreeMap<String, BTreeSet<String>> {
         let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for index in self.index_files().iter().filter_map(|(path, _)| self.index_at(path)) {

@@ -1,4 +1,4 @@
-//! What a run is, who was in it, and how it ended: `runs/<run>/run.json`.
+//! The description of a run, with its sessions and its end: `runs/<run>/run.json`.
 
 use std::collections::BTreeMap;
 
@@ -10,59 +10,59 @@ use crate::clock::{self, Time};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunRecord {
-    /// Version of the format: 1.
+    /// Format version: 1.
     pub v: u8,
     /// 16 hexadecimal digits: the hash of name, `createdAt` and lead session.
     pub run: String,
     /// The team, by its directory's name; `None` for a session without one.
     pub team: Option<String>,
-    /// What the client calls the team, where its directory is called otherwise (before 2.1.178).
+    /// The team's name, if it differs from the directory's (before 2.1.178).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
     /// The session that leads it.
     pub lead_session: Option<String>,
-    /// When the client made the team, RFC 3339; `None` where no file said so.
+    /// When Claude Code created the team, RFC 3339; `None` if unknown.
     pub created_at: Option<String>,
-    /// The first hook call that saw it, RFC 3339.
+    /// The first hook call of the run, RFC 3339.
     pub started_at: String,
     /// When it ended, RFC 3339.
     pub ended_at: Option<String>,
-    /// What ended it.
+    /// The reason for the end.
     pub ended_by: Option<EndedBy>,
-    /// The client's own word for it (`prompt_input_exit`).
+    /// Claude Code's reason for the end (`prompt_input_exit`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_reason: Option<String>,
     /// The run that this one resumes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub continues: Option<String>,
-    /// The client's process, as far as the hooks were told.
+    /// Claude Code's process id, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_pid: Option<u32>,
     /// The sessions that took part.
     pub sessions: Vec<SessionRecord>,
-    /// Whether transcripts were put into the archive after the end.
+    /// Whether transcripts were archived after the end.
     pub finished: bool,
-    /// Whether its texts were kept as sizes and hashes. Its transcripts are not told then, wherever they still are.
+    /// Whether metadata-only mode was on. If so, the transcripts are not used either, even where they still exist.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub veiled: bool,
-    /// What came along when it was brought from another record. Its events stand beside it then, in `events.jsonl`.
+    /// Data of an imported run. Its events are in `events.jsonl` beside this file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
 }
 
-/// What an imported run's own record does not say, and the record that it came from did.
+/// Data of an imported run that its description did not have.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Imported {
-    /// When it was brought here, RFC 3339.
+    /// When it was imported, RFC 3339.
     pub at: String,
-    /// Its part of its sessions' transcripts: from when, RFC 3339.
+    /// The beginning of its part of the sessions' transcripts, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// And until when: another run of these sessions began then.
+    /// The end of that part, where another run of these sessions began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// What was taken out of its texts, by name.
+    /// Number of redacted texts by rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redacted: Option<BTreeMap<String, u64>>,
 }
@@ -72,44 +72,44 @@ pub struct Imported {
 pub struct SessionRecord {
     /// The session's id.
     pub id: String,
-    /// Whether it led or was a split-pane teammate.
+    /// Whether it led the team or was a split-pane teammate's.
     pub role: SessionRole,
     /// The teammate's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its transcript, as the client told it.
+    /// The transcript's path, from a hook payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript: Option<String>,
 }
 
-/// What a session is in a run.
+/// The role of a session in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionRole {
-    /// It led, from the start or after `/clear`.
+    /// The lead's, from the start or after `/clear`.
     Lead,
-    /// A teammate in a pane, with a process and a session of its own.
+    /// A split-pane teammate's.
     Pane,
 }
 
-/// What ended a run, the weakest evidence first.
+/// The reason of a run's end, weakest evidence first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndedBy {
-    /// The directory had gone, and no hook said why.
+    /// The directory disappeared without a hook call that explains it.
     Disappeared,
-    /// The lead's process had gone without a SessionEnd.
+    /// The lead's process ended without SessionEnd.
     Crashed,
     /// A new run took the team's name.
     Replaced,
     /// The lead's session ended.
     SessionEnd,
-    /// The TeamDelete tool.
+    /// TeamDelete ran.
     TeamDelete,
 }
 
 impl EndedBy {
-    /// Every one of them.
+    /// All reasons.
     pub const ALL: &[EndedBy] = &[
         EndedBy::Disappeared,
         EndedBy::Crashed,
@@ -120,7 +120,7 @@ impl EndedBy {
 }
 
 impl RunRecord {
-    /// Closes the run, unless stronger evidence already did. Says whether anything changed.
+    /// Closes the run, unless stronger evidence already did. Returns whether anything changed.
     pub fn end(&mut self, by: EndedBy, reason: Option<&str>, at: Time) -> bool {
         if self.ended_by.is_some_and(|known| known >= by) {
             return false;
@@ -131,18 +131,18 @@ impl RunRecord {
         true
     }
 
-    /// Whether a teammate of this name had a split pane, and so a session, of its own.
+    /// Whether a teammate of this name had a split pane, and therefore its own session.
     pub fn has_pane(&self, name: &str) -> bool {
         let mut panes = self.sessions.iter().filter(|session| session.role == SessionRole::Pane);
         panes.any(|session| session.name.as_deref() == Some(name))
     }
 
-    /// What the team is called; `None` for a session without one.
+    /// The team's name; `None` for a session without one.
     pub fn name(&self) -> Option<&str> {
         self.called.as_deref().or(self.team.as_deref())
     }
 
-    /// Opens it again: it is alive after all.
+    /// Reopens the run.
     pub fn reopen(&mut self) {
         self.ended_at = None;
         self.ended_by = None;
@@ -150,31 +150,31 @@ impl RunRecord {
         self.finished = false;
     }
 
-    /// Whether it is noted which transcripts of it were kept, even that none were.
+    /// Whether the result of archiving transcripts was recorded, even if there were none.
     pub fn has_transcripts(&self) -> bool {
         let told = self.sessions.iter().any(|session| session.transcript.is_some());
         self.finished && !self.veiled && told
     }
 
-    /// Whether a look at its files was ever noted: before that, no team has a run that anybody took part in.
+    /// Whether a capture was ever recorded. Before that, a team has no run with sessions.
     pub fn has_journal(&self) -> bool {
         self.team.is_some() && (!self.sessions.is_empty() || self.ended_at.is_some())
     }
 
-    /// What makes no sense in it.
+    /// A problem in the description.
     pub fn flaw(&self) -> Option<String> {
         let times = [Some(&self.started_at), self.created_at.as_ref(), self.ended_at.as_ref()];
         let bad = times.into_iter().flatten().find(|time| clock::parse(time).is_none());
-        bad.map(|time| format!("{time:?} is no time"))
+        bad.map(|time| format!("invalid time {time:?}"))
     }
 
-    /// Whether no session ever took part in it: a client that resumes a session makes a team for the session that it
-    /// would have begun, and never uses it (2.1.328).
+    /// Whether no session ever took part in the run. When Claude Code resumes a session, it first creates a team for a
+    /// new session, and never uses it (2.1.328).
     pub fn is_stray(&self) -> bool {
         self.team.is_some() && self.sessions.is_empty() && self.ended_at.is_some()
     }
 
-    /// Notes a session's part. Says whether that was new.
+    /// Adds a session. Returns whether this changed anything.
     pub fn join(&mut self, session: SessionRecord) -> bool {
         match self.sessions.iter_mut().find(|known| known.id == session.id) {
             Some(known) => {
@@ -192,7 +192,7 @@ impl RunRecord {
     }
 }
 
-/// The id of a run: name, `createdAt` and lead session, or the session alone.
+/// The id of a run: a hash of name, `createdAt` and lead session, or of the session only.
 pub fn run_id(parts: &[&str]) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in parts {

@@ -1,4 +1,4 @@
-//! What lies on disk of a team right now, by `stat` alone.
+//! Scans a team's directories, using only `stat`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,17 +9,17 @@ use crate::event::SafeName;
 use crate::fs::Stamp;
 use crate::team;
 
-/// What was found under one path.
+/// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// A regular file.
     File(Stamp),
-    /// Something that is not kept, and what it is.
+    /// Something that is not stored, and its type.
     Other(Stamp, &'static str),
 }
 
 impl Found {
-    /// Its stamp.
+    /// The metadata of the entry.
     pub fn stamp(&self) -> &Stamp {
         match self {
             Found::File(stamp) | Found::Other(stamp, _) => stamp,
@@ -27,37 +27,37 @@ impl Found {
     }
 }
 
-/// The files of one team, by path below the client's directory, and what could not be looked at.
+/// The files of one team, by path below Claude Code's directory, and the entries that could not be read.
 #[derive(Debug, Default)]
 pub struct Scan {
-    /// What was found.
+    /// The entries.
     pub found: BTreeMap<String, Found>,
-    /// What could not be looked at, and why.
+    /// The entries that could not be read, and why.
     pub problems: Vec<String>,
-    /// Whether the team's own directory is there.
+    /// Whether the team's directory exists.
     pub team_dir: bool,
-    /// The directory that the team's files lie in, and its present path, where the client has renamed it to erase it.
+    /// The directory of the team's files, and its current path, if Claude Code has renamed it to delete it.
     renamed: Option<(String, String)>,
 }
 
-/// What is kept of a task list beside its tasks: the highest number that was given, and, after `/clear`, whose list
-/// the session goes on with.
+/// Files of a task list that are stored besides its tasks: the highest assigned number, and, after `/clear`, the
+/// session whose list is continued.
 const KEPT_BESIDE: [&str; 2] = [team::HIGHEST_NUMBER, ".session-list"];
 
-/// The directories that a run's files lie in, by name.
+/// The names of the directories with a run's files.
 #[derive(Debug)]
 pub struct Directories<'a> {
-    /// The team's, below `teams/`.
+    /// The team's directory below `teams/`.
     pub team: Option<&'a SafeName>,
-    /// Another one there, which its inboxes lie in.
+    /// Another directory there that has its inboxes.
     pub mail: Option<SafeName>,
-    /// The task lists that sessions name: before 2.1.178 notices lie in inboxes below `teams/` under such a name.
+    /// The task lists that sessions name: before 2.1.178, notices are in inboxes below `teams/` under such a name.
     pub named: Vec<SafeName>,
     /// The task lists, below `tasks/`.
     pub tasks: Vec<SafeName>,
 }
 
-/// Looks at the files of a run.
+/// Scans the files of a run.
 pub fn scan(client: &Path, directories: &Directories<'_>) -> Scan {
     let mut scan = Scan::default();
     if let Some(team) = directories.team {
@@ -67,7 +67,7 @@ pub fn scan(client: &Path, directories: &Directories<'_>) -> Scan {
     scan
 }
 
-/// Looks at the same where the client has renamed the team's directory to erase it (2.1.328), and has not done so yet.
+/// Scans a team's directory that Claude Code (2.1.328) has renamed but not deleted yet.
 pub fn scan_erasing(client: &Path, directories: &Directories<'_>) -> Option<Scan> {
     let team = directories.team?;
     let listing = std::fs::read_dir(client.join("teams")).ok()?;
@@ -80,13 +80,13 @@ pub fn scan_erasing(client: &Path, directories: &Directories<'_>) -> Option<Scan
     scan.team_dir.then_some(scan)
 }
 
-/// `alice.json`, and `alice.json.tmp.5f5b76c0`, which the client writes before it renames it.
+/// Matches `alice.json`, and `alice.json.tmp.5f5b76c0`, which Claude Code writes before it renames it.
 fn is_json(name: &str) -> bool {
     !name.starts_with('.') && (name.ends_with(".json") || name.contains(".json.tmp"))
 }
 
 impl Scan {
-    /// Where a file lies, below the client's directory.
+    /// The current path of a file, below Claude Code's directory.
     pub fn place<'a>(&self, path: &'a str) -> Cow<'a, str> {
         let renamed = self.renamed.as_ref().and_then(|(root, now)| Some((path.strip_prefix(root)?, now)));
         match renamed {
@@ -110,7 +110,7 @@ impl Scan {
         }
         for list in &directories.named {
             let root = format!("teams/{list}");
-            // Those of a team with that name are its own.
+            // The files of a team with that name belong to that team.
             if client.join(&root).join("config.json").symlink_metadata().is_err() {
                 self.inboxes(client, &root);
             }
@@ -123,12 +123,12 @@ impl Scan {
         }
     }
 
-    /// Whether a directory is there. A link or a file in its place is noted, and not followed.
+    /// Whether a directory exists. A link or a file of this name is recorded and not followed.
     fn is_dir(&mut self, client: &Path, path: &str) -> bool {
         match std::fs::symlink_metadata(client.join(&*self.place(path))) {
             Ok(metadata) if metadata.is_dir() => true,
             Ok(metadata) => {
-                let what = if metadata.is_symlink() { "a symlink" } else { "no directory" };
+                let what = if metadata.is_symlink() { "a symlink" } else { "not a directory" };
                 self.found.insert(path.to_owned(), Found::Other(Stamp::of(&metadata), what));
                 false
             }
@@ -171,7 +171,7 @@ impl Scan {
             let path = format!("{dir}/{shown}");
             match entry.metadata() {
                 Ok(metadata) if name.to_str().is_none() => {
-                    self.found.insert(path, Found::Other(Stamp::of(&metadata), "no UTF-8 by its name"));
+                    self.found.insert(path, Found::Other(Stamp::of(&metadata), "not UTF-8 in its name"));
                 }
                 Ok(metadata) => self.add(path, &metadata),
                 Err(error) => self.miss(&path, &error),
@@ -185,15 +185,15 @@ impl Scan {
             kind if kind.is_file() => Found::File(stamp),
             kind if kind.is_symlink() => Found::Other(stamp, "a symlink"),
             kind if kind.is_dir() => Found::Other(stamp, "a directory"),
-            _ => Found::Other(stamp, "no regular file"),
+            _ => Found::Other(stamp, "not a regular file"),
         };
         self.found.insert(path, found);
     }
 
-    /// A file that is not there, or no longer, is no problem.
+    /// A missing file is not a problem.
     fn miss(&mut self, path: &str, error: &io::Error) {
         if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
-            self.problems.push(format!("cannot look at {path}: {error}"));
+            self.problems.push(format!("cannot read {path}: {error}"));
         }
     }
 }

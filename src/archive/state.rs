@@ -1,74 +1,73 @@
-//! States read back: the journal of a run, and what stood on disk at a moment.
+//! Reads a run's journal, and computes the files that existed at a given time.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
 use super::index::Index;
+use super::pack;
 use super::snapshot::Snapshot;
 use super::store::Archive;
-use crate::fs;
 
-/// A run's manifests, in the order in which the looks were taken.
+/// A run's manifests, in the order of the captures.
 #[derive(Debug, Default)]
 pub struct Journal {
     /// The manifests.
     pub snapshots: Vec<Snapshot>,
     /// Lines that could not be read.
     pub damaged: usize,
-    /// Where the first of them is, and why.
+    /// Place and reason of the first one.
     pub damage: Option<String>,
 }
 
-/// One file's state at a moment.
+/// The state of a file at a given time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileState {
-    /// The content's hash; `None` when it could not be kept.
+    /// The content's hash; `None` if it could not be stored.
     pub object: Option<String>,
-    /// Whether it was no whole JSON.
+    /// Whether it was incomplete JSON.
     pub torn: bool,
-    /// The last content before it that was whole, where it is torn.
+    /// If it is incomplete, the last complete content before it.
     pub whole: Option<String>,
     /// When this state was first seen, RFC 3339.
     pub at: String,
-    /// When it was first seen to be gone.
+    /// When it was first missing.
     pub gone_at: Option<String>,
 }
 
-/// The files of a run at a moment, by path below the client's directory.
+/// The files of a run at a given time, by path below Claude Code's directory.
 pub type Held = BTreeMap<String, FileState>;
 
 impl Archive {
-    /// Reads a run's journal, whatever is left of it.
+    /// Reads the intact part of a run's journal.
     pub fn journal(&self, run: &str) -> Journal {
         let mut journal = Journal::default();
         let Some(dir) = self.run_dir(run) else { return journal };
         self.objects.expect(run);
         let mut names = journals(&dir);
-        // Of the same moment, a line of the main journal was raised to the one that was written without the lock.
+        // A line of the main journal may have been moved to the time of a line written without the lock, so it comes
+        // after that.
         names.sort_by_key(|name| (name == MAIN, name.clone()));
         for name in names {
             journal.read(&dir.join(name));
         }
-        // Stable: looks of the same moment stay in the order of the journal.
+        // The sort is stable: captures with the same time stay in the order of the journal.
         journal.snapshots.sort_by(|a, b| a.at.cmp(&b.at));
         journal
     }
 
-    /// How many bytes a run's journal is shorter than the index knows it; below 0 when a writer was killed before it
-    /// could note its line.
+    /// The number of bytes that the run's journal is shorter than in the index; negative if a writer was killed before
+    /// it updated the index.
     pub(super) fn missing(&self, index: &Index) -> i64 {
         index.journal.map_or(0, |known| known as i64 - self.journal_length(&index.run) as i64)
     }
 
-    /// How long the run's journal is, in bytes. It grows under the lock, and the index is written after it.
+    /// Uncompressed size of the run's journal, in bytes. It grows under the lock, and the index is written after it.
     pub(super) fn journal_length(&self, run: &str) -> u64 {
-        let main = self.run_dir(run).map(|dir| dir.join(MAIN));
-        let found = main.and_then(|main| main.symlink_metadata().ok()).filter(|found| found.is_file());
-        found.map_or(0, |found| found.len())
+        self.run_dir(run).and_then(|dir| pack::plain_size(&dir.join(MAIN))).unwrap_or(0)
     }
 
-    /// How many journals of a run were written without the lock.
+    /// Number of the run's journals that were written without the lock.
     pub(super) fn alone(&self, run: &str) -> usize {
         let names = self.run_dir(run).map(|dir| journals(&dir)).unwrap_or_default();
         names.iter().filter(|name| *name != MAIN).count()
@@ -78,16 +77,21 @@ impl Archive {
 /// The journal that is written under the lock.
 pub(super) const MAIN: &str = "snapshots.jsonl";
 
-/// The names of a run's journals.
+/// The names of a run's journals, without the suffix of compressed ones.
 pub(super) fn journals(dir: &Path) -> Vec<String> {
     let listing = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let names = listing.filter_map(|entry| entry.file_name().into_string().ok());
-    names.filter(|name| name.starts_with("snapshots") && name.ends_with(".jsonl")).collect()
+    let plain = names.map(|name| name.strip_suffix(".gz").map(str::to_owned).unwrap_or(name));
+    let mut names: Vec<String> =
+        plain.filter(|name| name.starts_with("snapshots") && name.ends_with(".jsonl")).collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 impl Journal {
     fn read(&mut self, path: &Path) {
-        let file = match fs::open_regular(path) {
+        let file = match pack::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return,
             Err(error) => return self.miss(error.to_string()),
@@ -100,7 +104,7 @@ impl Journal {
             if line.is_empty() {
                 continue;
             }
-            match serde_json::from_slice::<Snapshot>(&line) {
+            match Snapshot::parse(&line) {
                 Ok(snapshot) => self.snapshots.push(snapshot),
                 Err(error) => self.miss(format!("{}:{number}: {error}", path.display())),
             }
@@ -112,7 +116,7 @@ impl Journal {
         self.damage.get_or_insert(why);
     }
 
-    /// Every file as it was when it was last seen to exist.
+    /// The last existing state of every file.
     pub fn last(&self) -> Held {
         let mut held = Held::new();
         for snapshot in &self.snapshots {
@@ -121,7 +125,7 @@ impl Journal {
         held
     }
 
-    /// The files that existed at a moment (RFC 3339 in our spelling).
+    /// The files that existed at a time (RFC 3339, in teamkeep's spelling).
     pub fn at(&self, moment: &str) -> Held {
         let mut held = Held::new();
         for snapshot in self.snapshots.iter().take_while(|snapshot| snapshot.at.as_str() <= moment) {
@@ -132,11 +136,11 @@ impl Journal {
     }
 }
 
-/// Carries a state over one manifest. What is gone keeps what it said.
+/// Applies one manifest to a state. A deleted file keeps its last content.
 pub fn apply(held: &mut Held, snapshot: &Snapshot) {
     for change in &snapshot.changed {
         let before = held.get(&change.path);
-        // A state that could not be read takes nothing away from the one before.
+        // A state that could not be read does not replace the one before.
         let object = change.object.clone().or_else(|| before?.object.clone());
         let whole = before.filter(|_| change.torn);
         let whole =

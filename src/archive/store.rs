@@ -1,4 +1,4 @@
-//! The archive's directory: where what stands, and who may write it.
+//! The archive's directory: paths and locks.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,19 +9,18 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::index::{Index, Seen};
-use super::object::{self, Objects};
-use super::pack::Pack;
+use super::index::Index;
+use super::object::Objects;
 use super::run::RunRecord;
 use crate::event::SafeName;
 use crate::fs::{self, Lock};
 
-/// What is captured together: a team, or the task list of a session without one.
+/// A unit of capturing: a team, or the task list of a session without a team.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// A team, by its directory's name.
     Team(SafeName),
-    /// A session that has no team.
+    /// A session without a team.
     Session(SafeName),
 }
 
@@ -41,7 +40,15 @@ impl Subject {
         }
     }
 
-    /// The name of its files.
+    /// The file name without the suffix: the key, or a hash of a key that is too long.
+    fn stem(&self) -> String {
+        match self.name().is_stem() {
+            true => self.key(),
+            false => format!("{LONG}{}", &blake3::hash(self.key().as_bytes()).to_hex()[..32]),
+        }
+    }
+
+    /// The kind and the name.
     pub(super) fn key(&self) -> String {
         match self {
             Subject::Team(name) => format!("team-{name}"),
@@ -49,7 +56,7 @@ impl Subject {
         }
     }
 
-    /// Reads a file's name again.
+    /// Parses a key.
     pub(super) fn from_key(key: &str) -> Option<Subject> {
         match key.split_once('-')? {
             ("team", name) => SafeName::new(name).map(Subject::Team),
@@ -59,75 +66,77 @@ impl Subject {
     }
 }
 
-/// How long a lock is waited for when all patience is used up.
+/// Prefix of file names that have the hash of a key.
+const LONG: &str = "long-";
+
+/// How long to wait for a lock when the time limit for all locks is used up.
 const MOMENT: Duration = Duration::from_millis(10);
 
-/// The archive. Opening it touches nothing.
+/// The archive. Opening it does not access the disk.
 #[derive(Debug, Clone)]
 pub struct Archive {
-    /// The contents by their hash.
+    /// The objects.
     pub objects: Objects,
-    /// The largest file that is kept, in bytes.
+    /// Maximum size of a stored file, in bytes.
     pub largest: u64,
-    /// Whether texts are kept as sizes and hashes.
+    /// Whether metadata-only mode is on: texts are stored as sizes and hashes.
     pub veiled: bool,
     root: PathBuf,
     patience: Duration,
-    /// Microseconds that were waited for locks already: the patience is for all of a call's together.
+    /// Time already spent waiting for locks, in microseconds: the limit applies to all locks of a call together.
     waited: Arc<AtomicU64>,
 }
 
 impl Archive {
-    /// The archive below this directory; all its locks together are waited for no longer than `patience`.
+    /// The archive below this directory. `patience` limits the wait for all its locks together.
     pub fn new(root: PathBuf, largest: u64, patience: Duration) -> Archive {
         let objects = Objects::new(root.join("objects"));
         Archive { objects, largest, veiled: false, root, patience, waited: Arc::default() }
     }
 
-    /// The same archive with a patience of its own.
+    /// The same archive with another time limit.
     pub(super) fn with_patience(&self, patience: Duration) -> Archive {
         Archive { patience, waited: Arc::default(), ..self.clone() }
     }
 
-    /// What is left of the patience. A lock that is kept for a moment only is waited for in any case.
+    /// The remaining time to wait for locks. At least a moment, for locks that are held only briefly.
     pub fn patience(&self) -> Duration {
         let waited = Duration::from_micros(self.waited.load(Ordering::Relaxed));
         self.patience.saturating_sub(waited).max(self.patience.min(MOMENT))
     }
 
-    /// Takes away from the patience what was waited since, here or for another lock of the same call.
+    /// Subtracts the time since then, spent waiting for this or another lock of the call.
     pub fn has_waited(&self, since: Instant) {
         let waited = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.waited.fetch_add(waited.min(u64::MAX >> 8), Ordering::Relaxed);
     }
 
-    /// What was last captured: of the run under way, else of the last one of that name.
+    /// The index of the current run, or else of the last one of that name.
     pub fn index(&self, subject: &Subject) -> Option<Index> {
         read_index(&self.index_path(subject, false)).or_else(|| read_index(&self.index_path(subject, true)))
     }
 
-    /// What a file of a run said when it was last captured whole, as far as that can be read.
-    pub fn content(&self, run: &str, seen: &Seen) -> Option<Vec<u8>> {
-        let hash = seen.content()?;
-        let pack = self.run_dir(run).zip(seen.recipe);
-        let latest = pack.and_then(|(dir, recipe)| Pack::new(dir).get(recipe).ok());
-        // The recipe may be that of a content before it.
-        latest.filter(|bytes| object::hash(bytes) == hash).or_else(|| self.objects.get(hash).ok())
-    }
-
-    /// Whether anything of it was ever captured.
+    /// Whether any files of the subject were ever captured.
     pub fn knows(&self, subject: &Subject) -> bool {
         self.index_path(subject, false).exists() || self.index_path(subject, true).exists()
     }
 
-    /// What has a run under way.
+    /// The subjects with a running run.
     pub fn open_subjects(&self) -> Vec<Subject> {
         let Ok(listing) = std::fs::read_dir(self.root.join("open")) else { return Vec::new() };
-        let names = listing.flatten().filter_map(|entry| entry.file_name().into_string().ok());
         let mut subjects: Vec<Subject> =
-            names.filter_map(|name| Subject::from_key(name.strip_suffix(".json")?)).collect();
+            listing.flatten().filter_map(|entry| self.subject_of(&entry.path())).collect();
         subjects.sort();
         subjects
+    }
+
+    /// The subject of an index file: from its name, or from its content if the name is a hash.
+    pub(super) fn subject_of(&self, path: &Path) -> Option<Subject> {
+        let stem = path.file_name()?.to_str()?.strip_suffix(".json")?;
+        match stem.starts_with(LONG) {
+            true => Subject::from_key(&self.index_at(path)?.key?),
+            false => Subject::from_key(stem),
+        }
     }
 
     /// Reads an index file.
@@ -136,25 +145,29 @@ impl Archive {
     }
 
     pub(super) fn index_path(&self, subject: &Subject, ended: bool) -> PathBuf {
-        self.root.join(if ended { "closed" } else { "open" }).join(subject.key() + ".json")
+        self.root.join(if ended { "closed" } else { "open" }).join(subject.stem() + ".json")
     }
 
-    /// The right to write what concerns this subject; `None` when somebody else keeps it for too long.
+    /// Takes the write lock of a subject; `None` if another process keeps it for too long.
     pub(super) fn lock(&self, subject: &Subject) -> io::Result<Option<Lock>> {
         let start = Instant::now();
-        let lock = fs::lock(&self.root.join("locks").join(subject.key()), self.patience());
+        let lock = fs::lock(&self.root.join("locks").join(subject.stem()), self.patience());
         self.has_waited(start);
         lock
     }
 
-    /// Whether no process can ever have this lock.
+    /// Whether no process can ever take this lock.
     pub(super) fn is_lock_obstructed(&self, subject: &Subject) -> bool {
-        fs::is_obstructed(&self.root.join("locks").join(subject.key()))
+        fs::is_obstructed(&self.root.join("locks").join(subject.stem()))
     }
 
-    /// Writes the index to its place, and takes it away from the other one. It can be made again from the journal.
+    /// Writes the index, and removes it from the other directory. It can be rebuilt from the journal.
     pub(super) fn save_index(&self, _lock: &Lock, subject: &Subject, index: &Index) -> io::Result<()> {
-        let was_there = fs::write_over(&self.index_path(subject, index.ended), serde_json::to_vec(index)?)?;
+        let bytes = match subject.name().is_stem() {
+            true => serde_json::to_vec(index)?,
+            false => serde_json::to_vec(&Index { key: Some(subject.key()), ..index.clone() })?,
+        };
+        let was_there = fs::write_over(&self.index_path(subject, index.ended), bytes)?;
         if was_there && !index.ended {
             return Ok(());
         }
@@ -164,12 +177,12 @@ impl Archive {
         }
     }
 
-    /// Where ends are noted that could not be written into the run's record yet.
+    /// The directory of pending ends.
     pub(super) fn ending_dir(&self) -> PathBuf {
         self.root.join("ending")
     }
 
-    /// Where ended runs are noted whose transcripts are not kept yet.
+    /// The directory with marks of ended runs whose transcripts are not archived yet.
     pub(super) fn unfinished_dir(&self) -> PathBuf {
         self.root.join("unfinished")
     }
@@ -179,7 +192,7 @@ impl Archive {
         &self.root
     }
 
-    /// Where the runs are.
+    /// The directory of the runs.
     pub(super) fn runs_dir(&self) -> PathBuf {
         self.root.join("runs")
     }
@@ -189,12 +202,12 @@ impl Archive {
         SafeName::new(run).map(|run| self.root.join("runs").join(run))
     }
 
-    /// The events that an imported run brought along; there is no such file of a run that was recorded here.
+    /// The events of an imported or closed run; the file may not exist.
     pub fn events_file(&self, run: &str) -> Option<PathBuf> {
         self.run_dir(run).map(|dir| dir.join("events.jsonl"))
     }
 
-    /// What a run is.
+    /// The description of a run.
     pub fn run(&self, run: &str) -> Option<RunRecord> {
         read_json(&self.run_dir(run)?.join("run.json"))
     }
@@ -204,8 +217,8 @@ impl Archive {
         write_json(&dir.join("run.json"), run, durable)
     }
 
-    /// Every run on record, the oldest first, and the names of those whose record cannot be read. That there are none
-    /// says nothing where [`Archive::why_unlisted`] does.
+    /// All runs, oldest first, and the names of those whose description cannot be read. The list is not complete if
+    /// [`Archive::why_unlisted`] returns a reason.
     pub fn runs(&self) -> (Vec<RunRecord>, Vec<String>) {
         let (mut runs, mut damaged) = (Vec::new(), Vec::new());
         for name in self.run_names() {
@@ -219,34 +232,32 @@ impl Archive {
         (runs, damaged)
     }
 
-    /// Why the record of a run cannot be read, and where it is.
+    /// Why the description of a run cannot be read, and its path.
     pub fn why_damaged(&self, run: &str) -> String {
-        let Some(dir) = self.run_dir(run) else { return format!("{run:?} is no name of a run") };
+        let Some(dir) = self.run_dir(run) else { return format!("{run:?} is not a valid run id") };
         let path = dir.join("run.json");
         let why = match fs::read_regular(&path, LARGEST) {
             Err(error) => return error.to_string(),
             Ok((bytes, _)) => match serde_json::from_slice::<RunRecord>(&bytes) {
                 Err(error) => error.to_string(),
-                Ok(other) => format!("it is the record of run {:?}", other.run),
+                Ok(other) => format!("it describes run {:?}", other.run),
             },
         };
         format!("cannot read {}: {why}", path.display())
     }
 
-    /// Changes what is known of the subject's latest run, as one step. The change says whether it changed anything.
+    /// Changes the description and the index of the subject's latest run in one step. The closure returns whether it
+    /// changed anything.
     ///
     /// # Errors
-    /// When the disk refuses or the lock is kept by somebody else for too long.
+    /// When an I/O operation fails, or another process keeps the lock for too long.
     pub fn amend(
         &self,
         subject: &Subject,
         change: impl FnOnce(&mut Index, &mut RunRecord) -> bool,
     ) -> io::Result<bool> {
         let Some(lock) = self.lock(subject)? else {
-            return Err(io::Error::new(
-                io::ErrorKind::TimedOut,
-                "the archive's lock is kept by another process",
-            ));
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "another process holds the archive's lock"));
         };
         let Some(mut index) = self.index(subject) else { return Ok(false) };
         let mut run = self.run(&index.run).unwrap_or_else(|| self.rebuilt_run(subject, &index));
@@ -263,15 +274,15 @@ impl Archive {
     }
 }
 
-/// No record of ours is larger: the index of 100,000 files has some 25 MB.
+/// Maximum size of a JSON file of the archive, in bytes: the index of 100,000 files has about 25 MB.
 const LARGEST: u64 = 1 << 28;
 
-/// An index that makes no sense may be half-written: who reads it need not hold the lock.
+/// An invalid index may be half-written, because readers need not hold the lock.
 fn read_index(path: &Path) -> Option<Index> {
     for pause in [0, 200, 1_000, 4_000] {
         std::thread::sleep(Duration::from_micros(pause));
         let (bytes, _) = fs::read_regular(path, LARGEST).ok()?;
-        // A run whose name leads elsewhere would keep every look from writing, for ever.
+        // An invalid run id would prevent all future captures.
         let sane = |index: &Index| SafeName::new(&index.run).is_some();
         if let Some(index) = serde_json::from_slice(&bytes).ok().filter(sane) {
             return Some(index);
@@ -280,7 +291,7 @@ fn read_index(path: &Path) -> Option<Index> {
     None
 }
 
-/// Reads one of our own files. What stands in its place is not followed and not waited for.
+/// Reads a JSON file of the store. Does not follow links or wait for pipes.
 pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&fs::read_regular(path, LARGEST).ok()?.0).ok()
 }

@@ -1,4 +1,4 @@
-//! Transcripts in the archive: compressed when a run has ended, before the client removes them after 30 days.
+//! Archives transcripts when a run has ended: Claude Code deletes them after 30 days.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,7 +10,7 @@ use super::run::RunRecord;
 use super::store::{Archive, Subject};
 use crate::fs;
 
-/// One kept file: a transcript, or the `.meta.json` beside it.
+/// An archived file: a transcript, or the `.meta.json` beside it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Kept {
@@ -20,15 +20,14 @@ pub struct Kept {
     pub size: u64,
 }
 
-/// A transcript larger than this stays where the client has it.
+/// Maximum size of an archived transcript, in bytes.
 const LARGEST: u64 = 256 << 20;
 
 impl RunRecord {
-    /// The transcripts of the run's sessions and of their agents, as far as they are still there.
-    /// Links are not followed.
+    /// The existing transcripts of the run's sessions and their agents. Does not follow links.
     pub fn transcripts(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
-        // What an imported run names lies on another machine, and what lies there on this one is somebody else's.
+        // The paths in an imported run belong to another machine; files at these paths here are unrelated.
         if self.imported.is_some() || self.veiled {
             return found;
         }
@@ -60,7 +59,7 @@ impl RunRecord {
     }
 }
 
-/// Whether no link leads away on the way from the client's `projects/`, which itself may lie wherever the user likes.
+/// Whether the path contains no link below Claude Code's `projects/`. That directory itself may be a link.
 fn is_below_projects(path: &Path) -> bool {
     let Some(parent) = path.parent() else { return false };
     let above = parent.ancestors().skip(1).take_while(|dir| dir.file_name().is_some());
@@ -70,23 +69,23 @@ fn is_below_projects(path: &Path) -> bool {
     is_dir(parent) && (!found || way.into_iter().all(is_dir))
 }
 
-/// Whether this is a directory, and no link to one.
+/// Whether this is a directory and not a link to one.
 fn is_dir(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
 }
 
 impl Archive {
-    /// The transcripts of a run that the client still has, as far as they may be read: none where the user wants no
-    /// texts, whatever was wanted when the run began.
+    /// The run's existing transcripts that may be read: none in metadata-only mode, even if it was off when the run
+    /// began.
     pub fn transcripts(&self, run: &RunRecord) -> Vec<PathBuf> {
         if self.veiled { Vec::new() } else { run.transcripts() }
     }
 
-    /// Puts the transcripts of a run into the archive, and gives how many were new or had grown. That there were none
-    /// is noted as well: what is missing later was lost.
+    /// Archives the transcripts of a run, and returns how many were new or had grown. Also records that there were
+    /// none: transcripts that are missing later were lost.
     ///
     /// # Errors
-    /// When the disk refuses. A transcript that cannot be read is told in the second list, and passed over.
+    /// When an I/O operation fails. Transcripts that cannot be read are skipped and listed in the second value.
     pub fn keep_transcripts(&self, run: &RunRecord) -> io::Result<(usize, Vec<String>)> {
         let (mut kept, mut problems, mut new) = (self.kept(&run.run), Vec::new(), 0);
         for path in self.transcripts(run) {
@@ -97,7 +96,7 @@ impl Archive {
             }
             if size > LARGEST {
                 let most = LARGEST >> 20;
-                problems.push(format!("{name} is larger than {most} MiB: it stays where the client has it"));
+                problems.push(format!("{name} is larger than {most} MiB: it is not archived"));
                 continue;
             }
             match fs::read_regular(&path, LARGEST) {
@@ -116,15 +115,15 @@ impl Archive {
         Ok((new, problems))
     }
 
-    /// What was kept of a run's transcripts, by the path that each had, as far as it can be read.
+    /// The archived transcripts of a run by their original paths; empty if they cannot be read.
     pub fn kept(&self, run: &str) -> BTreeMap<String, Kept> {
         self.read_kept(run).ok().flatten().unwrap_or_default()
     }
 
-    /// What was kept of a run's transcripts; `None` when nothing was noted.
+    /// The archived transcripts of a run; `None` if nothing was recorded.
     ///
     /// # Errors
-    /// When it cannot be read: it may name anything then.
+    /// When the list cannot be read, because it could name any object.
     pub fn read_kept(&self, run: &str) -> io::Result<Option<BTreeMap<String, Kept>>> {
         let Some(dir) = self.run_dir(run) else { return Ok(None) };
         let bytes = match fs::read_regular(&dir.join("transcripts.json"), LARGEST) {
@@ -135,10 +134,10 @@ impl Archive {
         Ok(Some(serde_json::from_slice(&bytes)?))
     }
 
-    /// Notes that a run has ended and its transcripts are not kept yet.
+    /// Marks a run as ended with transcripts still to be archived.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When an I/O operation fails.
     pub(super) fn mark_unfinished(&self, run: &str) -> io::Result<()> {
         match self.unfinished_dir().join(run) {
             mark if mark.exists() => Ok(()),
@@ -146,7 +145,7 @@ impl Archive {
         }
     }
 
-    /// The runs that have ended and whose transcripts are not kept yet.
+    /// The ended runs whose transcripts are not archived yet.
     pub fn unfinished(&self) -> Vec<RunRecord> {
         let listing = std::fs::read_dir(self.unfinished_dir()).into_iter().flatten().flatten();
         listing.filter_map(|entry| self.run(entry.file_name().to_str()?)).collect()
@@ -157,10 +156,10 @@ impl Archive {
         std::fs::read_dir(self.unfinished_dir()).is_ok_and(|mut listing| listing.next().is_some())
     }
 
-    /// Notes that everything of an ended run is kept, unless it ended or began again since it was read.
+    /// Marks a run as completely archived, unless it ended or began again since it was read.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When an I/O operation fails.
     pub fn mark_finished(&self, run: &RunRecord) -> io::Result<()> {
         let mut other = false;
         if let Some(subject) = run.subject() {
@@ -182,7 +181,7 @@ impl Archive {
 }
 
 impl RunRecord {
-    /// What was captured for this run.
+    /// The subject of the run.
     pub fn subject(&self) -> Option<Subject> {
         use crate::event::SafeName;
         match &self.team {
@@ -235,7 +234,7 @@ mod tests {
         std::fs::File::create(&path).unwrap().set_len(LARGEST + 1).unwrap();
         let archive = Archive::new(dir.path().join("archive"), 1, Duration::ZERO);
         let (new, problems) = archive.keep_transcripts(&run(&path)).unwrap();
-        let told = format!("{} is larger than 256 MiB: it stays where the client has it", path.display());
+        let told = format!("{} is larger than 256 MiB: it is not archived", path.display());
         assert_eq!((new, problems), (0, vec![told]));
     }
 }

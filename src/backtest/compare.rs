@@ -1,19 +1,19 @@
-//! Two policies over the same run.
+//! Compares two policies over the same run.
 
 use super::test::{Found, Tested};
 
-/// An event of which two policies say different things.
+/// An event with different results.
 #[derive(Debug)]
 pub struct Difference<'a> {
-    /// The event's place among the run's.
+    /// The event's index in the run.
     pub place: usize,
-    /// What the one says.
+    /// The result of this policy.
     pub this: Option<&'a Found>,
-    /// What the other says.
+    /// The result of the other policy.
     pub other: Option<&'a Found>,
 }
 
-/// Where they differ: in whether the client goes on and is told, and by which gate or rule. Words do not count.
+/// The events for which the decision, the gate or the rule differs. Texts are not compared.
 pub fn compare<'a>(this: &'a Tested, other: &'a Tested) -> Vec<Difference<'a>> {
     let mut places: Vec<usize> = this.found.iter().chain(&other.found).map(|found| found.place).collect();
     places.sort_unstable();
@@ -28,7 +28,7 @@ pub fn compare<'a>(this: &'a Tested, other: &'a Tested) -> Vec<Difference<'a>> {
     differences.collect()
 }
 
-/// Whether it was judged at all; and what, by which gate and rule.
+/// Whether it was judged, and the decision, gate and rule of each verdict.
 type Said<'a> = (bool, Vec<(&'static str, &'a str, Option<&'a str>)>);
 
 fn said(found: Option<&Found>) -> Said<'_> {

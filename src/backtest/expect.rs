@@ -1,4 +1,4 @@
-//! What a team expects of its policy: a file that its CI holds the policy to.
+//! Expected verdicts: a file for CI.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,15 +9,15 @@ use serde_json::Value;
 use super::test::Found;
 use crate::policy::{Decision, Verdict};
 
-/// What is expected of one event.
+/// The expected verdict for one event.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// The event's id; of a recorded-run file, `<file's name without .jsonl>:<line>`.
+    /// The event's id; for a recorded-run file, `<file name without .jsonl>:<line>`.
     pub event: String,
-    /// What is to be decided; `allow` for nothing that holds it back or is told.
+    /// The decision; `allow` means neither blocked nor warned.
     pub decision: Decision,
-    /// By which gate; by whichever decides without one.
+    /// The gate; without it any gate.
     #[serde(default)]
     pub gate: Option<String>,
 }
@@ -27,14 +27,14 @@ pub struct Expectation {
 pub struct Unmet {
     /// The event.
     pub event: String,
-    /// What was expected and what was found.
+    /// The expected and the actual verdict.
     pub why: String,
 }
 
-/// Reads them: one JSON array, or one object a line.
+/// Parses one JSON array, or one object per line.
 ///
 /// # Errors
-/// When it is neither, or an expectation makes no sense: which, and why.
+/// The text is neither, or an expectation is invalid.
 pub fn expectations(text: &str) -> Result<Vec<Expectation>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim();
     if text.starts_with('[') {
@@ -52,8 +52,8 @@ pub fn expectations(text: &str) -> Result<Vec<Expectation>, String> {
         .collect()
 }
 
-/// Holds what was found against what is expected. `found` is by event; `exists` says which events there were. With
-/// `strict`, an event that nothing is expected of must have no objection.
+/// Compares the verdicts with the expectations. `found` is by event; `exists` tests whether an event exists. With
+/// `strict`, every other event must have no verdict.
 pub fn check(
     expected: &[Expectation],
     found: &HashMap<String, &Found>,
@@ -64,7 +64,7 @@ pub fn check(
     for expectation in expected {
         let event = &expectation.event;
         let why = if !exists(event) {
-            Some("there is no such event".to_owned())
+            Some("no such event".to_owned())
         } else {
             let verdicts =
                 found.get(event).map(|found| found.judgement.verdicts.as_slice()).unwrap_or_default();
@@ -78,7 +78,7 @@ pub fn check(
             .iter()
             .filter(|(event, found)| !found.judgement.verdicts.is_empty() && !named(event))
             .map(|(event, found)| {
-                let why = format!("nothing was expected, but found: {}", told(&found.judgement.verdicts));
+                let why = format!("expected no verdict, but found: {}", told(&found.judgement.verdicts));
                 Unmet { event: event.clone(), why }
             })
             .collect();
@@ -89,7 +89,7 @@ pub fn check(
 }
 
 impl Expectation {
-    /// How the verdicts differ from it, if they do.
+    /// The difference between the verdicts and the expectation, if any.
     fn differs(&self, verdicts: &[Verdict]) -> Option<String> {
         let mine = |verdict: &&Verdict| self.gate.as_ref().is_none_or(|gate| verdict.gate == *gate);
         let decision = verdicts.iter().find(mine).map_or(Decision::Allow, |verdict| verdict.decision);

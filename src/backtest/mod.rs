@@ -1,7 +1,7 @@
-//! What a policy would have said of what is on record: each event again, with the state as it was at it.
+//! Evaluates a policy against recorded runs: each event again, with the state at that time.
 //!
-//! What would have been held back happened all the same: the record goes on as it did, and so does the ledger. What the
-//! policy says of a later event is what it would say if it had only watched until then.
+//! An action that the policy would have blocked happened nevertheless, and the ledger continues with it. So the
+//! verdict for a later event is the one that the policy would give if it had only watched until then.
 
 mod compare;
 mod expect;
@@ -13,4 +13,4 @@ pub use compare::{Difference, compare};
 pub use expect::{Expectation, Unmet, check, expectations};
 pub use past::Past;
 pub use record::{Record, records};
-pub use test::{Counts, Found, Tested, is_held_back, judged, test};
+pub use test::{Counts, Found, Tested, attempt, before, is_held_back, judged, test};

@@ -1,18 +1,18 @@
-//! A team's files as they were, one look after the other. Each object is opened once, and only when somebody asks.
+//! A team's files over time. An object is opened once, when first needed.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::archive::{Archive, Journal, Snapshot};
-use crate::gatekeeper::{File, Piece};
+use crate::gatekeeper::{File, Piece, unreadable};
 use crate::policy::TeamState;
 use crate::team::NamedLists;
 
-/// A team's past, at a moment that only goes forward.
+/// The history of a team's files, at a time that only moves forward.
 #[derive(Debug)]
 pub struct Past<'a> {
     archive: &'a Archive,
     snapshots: &'a [Snapshot],
-    /// By event, how many looks there were when its own had been taken.
+    /// For each event, the number of snapshots up to and including its own.
     own: HashMap<&'a str, usize>,
     next: usize,
     lead: Option<String>,
@@ -20,17 +20,19 @@ pub struct Past<'a> {
     /// The session of the event, and the list that it names.
     session: Option<String>,
     list: Option<String>,
-    /// The hash of each existing file's content, by path.
+    /// The content hash of each existing file, by path.
     held: BTreeMap<&'a str, &'a str>,
-    /// Paths that changed since the state was last asked for, each with its content; `None` when it is gone.
+    /// Paths that changed since the state was last read, with their content; `None` for a deleted file.
     pending: BTreeMap<&'a str, Option<&'a str>>,
     opened: HashMap<(&'a str, &'a str), Option<Piece>>,
-    /// The state. [`Past::open`] brings its files up to the moment.
+    /// The files that could not be read at the moment, by path, each with the reason.
+    skipped: BTreeMap<&'a str, &'a str>,
+    /// The state. [`Past::open`] updates its files.
     pub team: TeamState,
 }
 
 impl<'a> Past<'a> {
-    /// The beginning. `lead` is the session that leads the team.
+    /// The start of the run. `lead` is the lead's session.
     pub fn new(
         archive: &'a Archive,
         journal: &'a Journal,
@@ -53,12 +55,13 @@ impl<'a> Past<'a> {
             held: BTreeMap::new(),
             pending: BTreeMap::new(),
             opened: HashMap::new(),
+            skipped: BTreeMap::new(),
             team,
         }
     }
 
-    /// Switches to the task list that the session of an event named. If that changes the lists in use, the tasks are read
-    /// again.
+    /// Switches to the task list that the session of an event named. If that changes the lists in use, the tasks are
+    /// read again.
     pub fn use_list(&mut self, session: Option<&str>, list: Option<&str>) {
         let list = list.filter(|list| self.team.name.as_deref() != Some(list));
         self.session = session.map(str::to_owned);
@@ -79,7 +82,7 @@ impl<'a> Past<'a> {
         }
     }
 
-    /// Goes on to an event: to all looks until then, and to its own, which may be written behind a later one's.
+    /// Moves to an event: to all snapshots until then, and to its own, which may be stored after a later one.
     pub fn go_to(&mut self, id: &str, at: &str) {
         while self.snapshots.get(self.next).is_some_and(|look| look.at.as_str() <= at) {
             self.step();
@@ -90,7 +93,7 @@ impl<'a> Past<'a> {
         }
     }
 
-    /// Goes on to the last moment at which the team's directory was there.
+    /// Moves to the last moment at which the team's directory existed.
     pub fn go_to_the_end(&mut self) {
         while self.snapshots.get(self.next).is_some_and(|look| look.team_dir != Some(false)) {
             self.step();
@@ -101,8 +104,16 @@ impl<'a> Past<'a> {
         let Some(look) = self.snapshots.get(self.next) else { return };
         self.next += 1;
         for change in &look.changed {
-            // A content that could not be stored, or was half-written, does not replace the one before.
+            // A half-written content does not replace the one before.
             let torn = change.torn && self.held.contains_key(change.path.as_str());
+            match &change.skipped {
+                Some(why) => {
+                    self.skipped.insert(&change.path, why);
+                    self.pending.insert(&change.path, None);
+                    self.held.remove(change.path.as_str());
+                }
+                None => drop(self.skipped.remove(change.path.as_str())),
+            }
             if let Some(object) = change.object.as_ref().filter(|_| !torn) {
                 self.pending.insert(&change.path, Some(object));
                 self.held.insert(&change.path, object);
@@ -111,13 +122,17 @@ impl<'a> Past<'a> {
         for path in &look.gone {
             self.pending.insert(path, None);
             self.held.remove(path.as_str());
+            self.skipped.remove(path.as_str());
         }
     }
 
-    /// Opens what has changed.
+    /// Reads the changed files.
     pub fn open(&mut self) {
         let name = self.team.name.clone();
         let lists = self.lists.in_force(name.as_deref(), self.lead.as_deref(), self.session.as_deref());
+        let skipped = self.skipped.iter();
+        self.team.unreadable =
+            skipped.filter_map(|(path, why)| unreadable(path, Some(why), &lists)).collect();
         for (path, object) in std::mem::take(&mut self.pending) {
             let Some(file) = File::of(path, &lists) else { continue };
             let Some(object) = object else {

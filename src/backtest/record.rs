@@ -1,4 +1,4 @@
-//! What is on record of one run, as far as a policy asks.
+//! The recorded data of one run that a policy needs.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
@@ -13,28 +13,28 @@ use crate::policy::{Decision, Ruling, Verdict, failure};
 /// A run's events and files.
 #[derive(Debug)]
 pub struct Record {
-    /// The run, or the session for what was before or without one.
+    /// The run, or the session for events outside a run.
     pub run: String,
     /// The team.
     pub team: Option<String>,
-    /// The events of the client, by time.
+    /// Claude Code's events, by time.
     pub events: Vec<Recorded>,
-    /// What the policy of that time said, by the id of the event.
+    /// The verdicts of that time, by event id.
     pub verdicts: HashMap<String, Vec<Verdict>>,
-    /// What changed on disk.
+    /// The changes of the files.
     pub journal: Journal,
-    /// By session, its events from before it was in this run: what was counted then counts in the run, too.
+    /// By session, its events from before it joined this run. Their counts apply in the run, too.
     pub before: HashMap<String, Vec<Recorded>>,
 }
 
-/// How long before a run its sessions are looked at.
+/// How far before a run its sessions' events are read.
 const BEFORE: chrono::TimeDelta = chrono::TimeDelta::days(1);
 
-/// Reads the log once, and gives what is on record of each run that is wanted, by the first event of each. An event that
-/// belongs to no run is its session's: the gatekeeper remembers it so, too.
+/// Reads the log once and returns the data of each wanted run, ordered by first event. An event outside a run belongs
+/// to its session, as for the gatekeeper.
 ///
 /// # Errors
-/// When the log's directory cannot be listed.
+/// The log's directory cannot be read.
 pub fn records(
     dir: &Path,
     archive: &Archive,
@@ -85,7 +85,7 @@ pub fn records(
         }
     };
     let mut problems = Problems::default();
-    // What an imported run brought along is not in the log.
+    // The events of an imported run are not in the log.
     for run in wanted.unwrap_or_default().iter().filter(|run| run.imported.is_some()) {
         if let Some(path) = archive.events_file(&run.run) {
             problems.merge(log::each_of(&path, |line| {
@@ -97,7 +97,7 @@ pub fn records(
     reader.by_ref().for_each(|line| take(line.recorded));
     problems.merge(reader.into_problems());
     for record in &mut records {
-        // Stable: calls of the same moment stay as they were appended.
+        // Stable sort: calls of the same moment stay in the order of the log.
         record.events.sort_by(|a, b| a.at.cmp(&b.at));
         record.look_back(&alone);
     }
@@ -105,7 +105,7 @@ pub fn records(
 }
 
 impl Record {
-    /// Takes what each of its sessions did before it was in this run, and what was said of that.
+    /// Adds the events of each session from before it was in this run, and their verdicts.
     fn look_back(&mut self, alone: &HashMap<String, Vec<Recorded>>) {
         let mut known: HashSet<&str> = HashSet::new();
         let (mut events, mut verdicts) = (HashMap::new(), Vec::new());
@@ -144,13 +144,13 @@ impl Record {
         self.events.push(recorded);
     }
 
-    /// What it is called: the team, else the run.
+    /// The team's name, else the run's id.
     pub fn name(&self) -> &str {
         self.team.as_deref().unwrap_or(&self.run)
     }
 }
 
-/// What a line says of an event. That a policy failed and nothing was held back for it is no objection.
+/// The verdict on a log line. A failure of the policy that blocked nothing is not one.
 fn ruling(recorded: &Recorded) -> Option<Ruling> {
     let ruling = Ruling::read(recorded.verdict.as_ref()?)?;
     let said = ruling.verdict.gate != failure::GATE || ruling.verdict.decision == Decision::Block;

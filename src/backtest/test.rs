@@ -1,4 +1,4 @@
-//! The test itself: one run before one policy.
+//! Runs one policy over one run.
 
 use std::collections::HashSet;
 
@@ -15,64 +15,52 @@ use crate::payload::{Kind, Payload};
 use crate::policy::gates::completion_check;
 use crate::policy::{Attempt, Decision, Facts, Guard, Judged, Origin, Rules, TeamState, Verdict, judge};
 
-/// What was found in a run.
+/// The results of a run.
 #[derive(Debug, Default)]
 pub struct Tested {
-    /// The events that there is something to say of, in order.
+    /// The events with a result, in order.
     pub found: Vec<Found>,
-    /// How many events were judged.
+    /// Number of judged events.
     pub events: usize,
 }
 
-/// What there is to say of one event.
+/// The result for one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The event's place among the run's.
+    /// The event's index in the run.
     pub place: usize,
-    /// What this policy would have said; none where only the record holds a verdict, or where it cannot be known.
+    /// The result of this policy; empty if only the recorded verdict exists, or if it cannot be known.
     pub judgement: Judgement,
-    /// What the record says was decided.
+    /// The recorded verdicts.
     pub recorded: Vec<Verdict>,
-    /// Whether a completion would have been checked by commands, which a back-test does not run.
+    /// Whether commands would have checked a completion. A backtest does not run them.
     pub not_judged: bool,
 }
 
-/// What was found, in numbers.
+/// The results as counts.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Events.
     pub events: usize,
-    /// Events that would have been held back.
+    /// Blocked events.
     pub blocked: usize,
-    /// Events that would have been warned of.
+    /// Events with a warning.
     pub warned: usize,
-    /// Events that would have been let through because the same had been blocked often enough.
+    /// Events that the loop guard would have allowed.
     pub escalated: usize,
     /// Completions whose checks were not run.
     pub not_judged: usize,
 }
 
-/// Leads each event of a run before a policy. What is found in an event changes nothing of those behind it but what is
-/// counted: it happened. Only a tool that was held back then, as the record says, did not.
+/// Judges each event of a run. A result changes nothing for later events except the counts, because the event
+/// happened. Only a tool call that was blocked at that time did not.
 pub fn test(archive: &Archive, record: &Record, policy: &Policy, rules: &[Rule]) -> Tested {
-    let course = Course { record, policy, rules: &Rules::of(rules) };
-    let lead = archive.run(&record.run).and_then(|run| run.lead_session);
-    let mut past = Past::new(archive, &record.journal, record.team.as_deref(), lead);
-    let (mut guard, mut known) = (Guard::default(), HashSet::new());
+    let rules = Rules::of(rules);
+    let mut play = Play::new(archive, record, Course { record, policy, rules: &rules });
     let mut tested = Tested { events: record.events.len(), ..Tested::default() };
     for (place, recorded) in record.events.iter().enumerate() {
-        if let Some(session) = recorded.session.as_deref().filter(|session| known.insert(*session))
-            && let Some(before) = record.before.get(session)
-        {
-            guard.take_over(&course.alone(before));
-        }
-        past.use_list(recorded.session.as_deref(), recorded.task_list.as_deref());
-        past.go_to(&recorded.id, &recorded.at);
-        // A hook looks at no tasks where there is no team.
-        if record.team.is_some() && Kind::named(&recorded.event).is_judged() {
-            past.open();
-        }
-        let (judgement, not_judged) = course.step(recorded, &mut past.team, &mut guard);
+        play.go_to(recorded);
+        let (judgement, not_judged) = play.step(recorded);
         let recorded = record.verdicts.get(&recorded.id).cloned().unwrap_or_default();
         if not_judged || !judgement.verdicts.is_empty() || !recorded.is_empty() {
             tested.found.push(Found { place, judgement, recorded, not_judged });
@@ -81,7 +69,65 @@ pub fn test(archive: &Archive, record: &Record, policy: &Policy, rules: &[Rule])
     tested
 }
 
-/// One run on its way before one policy.
+/// The state of a team and the counts before the event at this index, as [`test`] has them.
+pub fn before(
+    archive: &Archive,
+    record: &Record,
+    policy: &Policy,
+    rules: &[Rule],
+    place: usize,
+) -> (TeamState, Guard) {
+    let rules = Rules::of(rules);
+    let mut play = Play::new(archive, record, Course { record, policy, rules: &rules });
+    for (index, recorded) in record.events.iter().take(place + 1).enumerate() {
+        play.go_to(recorded);
+        if index < place {
+            play.step(recorded);
+        } else if record.team.is_some() {
+            play.past.open();
+        }
+    }
+    (play.past.team, play.guard)
+}
+
+/// A run that is judged event by event.
+struct Play<'a> {
+    course: Course<'a>,
+    past: Past<'a>,
+    guard: Guard,
+    /// The sessions so far.
+    known: HashSet<&'a str>,
+}
+
+impl<'a> Play<'a> {
+    fn new(archive: &'a Archive, record: &'a Record, course: Course<'a>) -> Play<'a> {
+        let lead = archive.run(&record.run).and_then(|run| run.lead_session);
+        let past = Past::new(archive, &record.journal, record.team.as_deref(), lead);
+        Play { course, past, guard: Guard::default(), known: HashSet::new() }
+    }
+
+    /// Moves the files and the counts to the time of an event.
+    fn go_to(&mut self, recorded: &'a Recorded) {
+        let record = self.course.record;
+        if let Some(session) = recorded.session.as_deref().filter(|session| self.known.insert(*session))
+            && let Some(before) = record.before.get(session)
+        {
+            self.guard.take_over(&self.course.alone(before));
+        }
+        self.past.use_list(recorded.session.as_deref(), recorded.task_list.as_deref());
+        self.past.go_to(&recorded.id, &recorded.at);
+        // A hook call reads no tasks without a team.
+        if record.team.is_some() && Kind::named(&recorded.event).is_judged() {
+            self.past.open();
+        }
+    }
+
+    fn step(&mut self, recorded: &Recorded) -> (Judgement, bool) {
+        self.course.step(recorded, &mut self.past.team, &mut self.guard)
+    }
+}
+
+/// One run and one policy.
 struct Course<'a> {
     record: &'a Record,
     policy: &'a Policy,
@@ -89,7 +135,7 @@ struct Course<'a> {
 }
 
 impl Course<'_> {
-    /// What is counted in a session's notebook after these events, without a team.
+    /// The counts of a session after these events, without a team.
     fn alone(&self, events: &[Recorded]) -> Guard {
         let (mut team, mut guard) = (TeamState::default(), Guard::default());
         for recorded in events {
@@ -98,7 +144,7 @@ impl Course<'_> {
         guard
     }
 
-    /// One event: what the policy says, and whether commands would have been run.
+    /// One event: the result, and whether commands would have run.
     fn step(&self, recorded: &Recorded, team: &mut TeamState, guard: &mut Guard) -> (Judgement, bool) {
         let payload = Payload::from_raw(&recorded.payload);
         let event = judged(recorded, &payload);
@@ -125,18 +171,18 @@ impl Course<'_> {
 }
 
 /// An attempt as the log has it: of a tool call, only the time is known.
-fn attempt(event: &Judged<'_>) -> Attempt {
+pub fn attempt(event: &Judged<'_>) -> Attempt {
     let origin = if event.kind == Kind::PreToolUse { Origin::Unknown } else { Origin::Turn };
     Attempt { origin, at: clock::parse(event.at).map_or(0, |time| time.timestamp_millis()) }
 }
 
-/// Whether the client was kept from going on, as the record says.
+/// Whether the event was blocked at that time.
 pub fn is_held_back(record: &Record, recorded: &Recorded) -> bool {
     let then = record.verdicts.get(&recorded.id);
     then.into_iter().flatten().any(|verdict| verdict.decision == Decision::Block)
 }
 
-/// An event of the log as the policy sees it.
+/// An event of the log as input of the policy.
 pub fn judged<'a>(recorded: &'a Recorded, payload: &'a Payload) -> Judged<'a> {
     Judged {
         id: &recorded.id,
@@ -149,7 +195,7 @@ pub fn judged<'a>(recorded: &'a Recorded, payload: &'a Payload) -> Judged<'a> {
 }
 
 impl Tested {
-    /// Counts what was found.
+    /// The results as counts.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts { events: self.events, ..Counts::default() };
         for found in &self.found {
@@ -220,7 +266,11 @@ mod tests {
         let tested = test(&archive, &record, &Policy::default(), &[]);
         let words: Vec<&str> =
             tested.found.iter().map(|found| found.judgement.decisive().unwrap().word()).collect();
-        assert_eq!(words, ["block", "block", "block", "let through"], "and the approval is no second breach");
+        assert_eq!(
+            words,
+            ["block", "block", "block", "allow after blocks"],
+            "and the approval is no second breach"
+        );
         let counts = tested.counts();
         assert_eq!((counts.events, counts.blocked, counts.escalated), (5, 3, 1));
         record.events.drain(..4);

@@ -1,4 +1,4 @@
-//! Whether what a bundle holds is a record that all of this program can read, before any of it is one.
+//! Validates the content of a bundle before it is imported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,29 +12,32 @@ use crate::event::SafeName;
 use crate::fs;
 use crate::log::{self, Lines, Position, Raw};
 
-/// The most that a file of ours has which is read whole.
+/// Maximum size in bytes of a file that is read into memory.
 const LARGEST: u64 = 1 << 28;
 
-/// Checks all of it.
+/// Validates everything.
 pub(super) fn check(manifest: Manifest, staging: Staging) -> Result<Unpacked> {
     let path = |name: &str| place(staging.path(), name);
     let run = record(&path(RUN), &manifest)?;
     let mut needed = BTreeSet::new();
     each_line(&path(SNAPSHOTS), SNAPSHOTS, |raw| {
-        let bytes = raw.bytes.ok_or("too long for a line")?;
-        let snapshot: Snapshot = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+        let bytes = raw.bytes.ok_or("the line is too long")?;
+        let snapshot = Snapshot::parse(&bytes).map_err(|error| error.to_string())?;
         needed.extend(snapshot.changed.iter().filter_map(|change| change.object.clone()));
         match snapshot.v {
             0 | 1 => snapshot.flaw().map_or(Ok(()), Err),
             newer => Err(format!("format version {newer}")),
         }
     })?;
-    let mut events = 0;
+    let (mut events, mut verdicts) = (0, 0);
     each_line(&path(EVENTS), EVENTS, |raw| {
         let Some(line) = log::parse(raw)? else { return Ok(()) };
-        events += 1;
+        match line.recorded.verdict {
+            Some(_) => verdicts += 1,
+            None => events += 1,
+        }
         match &line.recorded.run {
-            Some(other) if *other != run.run => Err(format!("it is of run {other:?}")),
+            Some(other) if *other != run.run => Err(format!("it belongs to run {other:?}")),
             _ => line.recorded.flaw().map_or(Ok(()), Err),
         }
     })?;
@@ -44,12 +47,12 @@ pub(super) fn check(manifest: Manifest, staging: Staging) -> Result<Unpacked> {
     needed.extend(transcripts.iter().cloned());
     let is_there = |hash: &String| there.contains(hash.as_str()) || manifest.missing.contains(hash);
     if let Some(lacks) = needed.iter().find(|hash| !is_there(hash)) {
-        return Err(Error::new(format!("it names the object {lacks:?}, which is not in it")));
+        return Err(Error::new(format!("missing object {lacks:?}")));
     }
     if let Some(alien) = there.iter().find(|hash| !needed.contains(**hash)) {
-        return Err(Error::new(format!("it holds the object {alien}, which nothing in it names")));
+        return Err(Error::new(format!("object {alien} is not referenced")));
     }
-    Ok(Unpacked { manifest, run, events, staging, transcripts })
+    Ok(Unpacked { manifest, run, events, verdicts, staging, transcripts })
 }
 
 fn record(path: &Path, manifest: &Manifest) -> Result<RunRecord> {
@@ -58,17 +61,17 @@ fn record(path: &Path, manifest: &Manifest) -> Result<RunRecord> {
     let unsafe_name = names.into_iter().flatten().find(|name| SafeName::new(name).is_none());
     let why = match run.flaw() {
         _ if run.v != 1 => Some(format!("format version {}", run.v)),
-        _ if run.run != manifest.run => Some(format!("it is of run {:?}", run.run)),
-        _ if run.imported.is_some() => Some("it says that it was imported".to_owned()),
-        None => unsafe_name.map(|name| format!("{name:?} is no name of a team or a session")),
+        _ if run.run != manifest.run => Some(format!("it belongs to run {:?}", run.run)),
+        _ if run.imported.is_some() => Some("it is marked as imported".to_owned()),
+        None => unsafe_name.map(|name| format!("{name:?} is not a valid team or session name")),
         flaw => flaw,
     };
-    why.map_or(Ok(run), |why| Err(Error::caused(format!("{RUN} makes no sense"), why)))
+    why.map_or(Ok(run), |why| Err(Error::caused(format!("{RUN} is invalid"), why)))
 }
 
 fn json<T: serde::de::DeserializeOwned>(path: &Path, name: &str) -> Result<T> {
     let (bytes, _) = fs::read_regular(path, LARGEST)?;
-    serde_json::from_slice(&bytes).map_err(|error| Error::caused(format!("{name} makes no sense"), error))
+    serde_json::from_slice(&bytes).map_err(|error| Error::caused(format!("{name} is invalid"), error))
 }
 
 fn each_line(
@@ -78,8 +81,7 @@ fn each_line(
 ) -> Result<()> {
     let mut lines = Lines::open(path, Position::default())?;
     while let Some(raw) = lines.next().map_err(|error| fs::named(error, "read", path))? {
-        each(raw)
-            .map_err(|why| Error::caused(format!("{name}:{} makes no sense", lines.position.lines), why))?;
+        each(raw).map_err(|why| Error::caused(format!("{name}:{} is invalid", lines.position.lines), why))?;
     }
     Ok(())
 }

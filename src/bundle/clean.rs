@@ -1,5 +1,4 @@
-//! A run's parts without what others are not to see. What makes the record hold together stays: ids of runs and
-//! events, times, hashes.
+//! Redacts the parts of a run. Ids of runs and events, times and hashes stay, because they hold the data together.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,19 +12,19 @@ use crate::archive::{RunRecord, Snapshot};
 use crate::event::{Actor, Event, Recorded};
 use crate::redact::Redactor;
 
-/// Takes out of a run's parts what the rules find.
+/// Redacts a run's parts.
 #[derive(Debug)]
 pub struct Cleaner {
     redactor: Redactor,
 }
 
 impl Cleaner {
-    /// By these rules.
+    /// With these patterns.
     pub fn new(redactor: Redactor) -> Cleaner {
         Cleaner { redactor }
     }
 
-    /// How much was taken out, by name.
+    /// The number of redactions by pattern.
     pub fn counts(&self) -> BTreeMap<String, u64> {
         self.redactor.counts()
     }
@@ -38,7 +37,7 @@ impl Cleaner {
         text.map(|text| self.text(text))
     }
 
-    /// What a run is.
+    /// The run's record.
     pub(super) fn run(&self, run: &RunRecord) -> RunRecord {
         let mut clean = run.clone();
         clean.team = self.maybe(run.team.as_ref());
@@ -52,7 +51,7 @@ impl Cleaner {
         clean
     }
 
-    /// One manifest.
+    /// One snapshot.
     pub(super) fn snapshot(&self, snapshot: &Snapshot) -> Snapshot {
         let mut clean = snapshot.clone();
         for change in &mut clean.changed {
@@ -63,18 +62,18 @@ impl Cleaner {
         clean
     }
 
-    /// The path of a transcript. Its last part tells whose it is.
+    /// The path of a transcript. Its last part identifies the owner.
     pub(super) fn transcript(&self, path: &str) -> String {
         self.text(path)
     }
 
-    /// A content of any kind. What is no UTF-8 is made such.
+    /// A content of any kind, converted to valid UTF-8.
     pub(super) fn content(&self, bytes: &[u8]) -> Vec<u8> {
         let text = String::from_utf8_lossy(bytes);
         self.redactor.content(&text).into_owned().into_bytes()
     }
 
-    /// One line of the log, with its line break.
+    /// One log line with its line break.
     pub(super) fn event(&self, recorded: &Recorded) -> io::Result<Vec<u8>> {
         let actor = Actor {
             name: self.maybe(recorded.actor.name.as_ref()),
@@ -112,7 +111,7 @@ impl Cleaner {
         Ok(RawValue::from_string(self.redactor.json(raw.get()).into_owned())?)
     }
 
-    /// What was no JSON stands as a text, or in base64 where it was no text: nobody could look into that.
+    /// A payload that is not JSON is stored as text, or in base64 if it is not text; only the former can be redacted.
     fn malformed(&self, raw: &RawValue) -> io::Result<Box<RawValue>> {
         let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
         let decoded = value.get("base64").and_then(Value::as_str).and_then(|text| STANDARD.decode(text).ok());

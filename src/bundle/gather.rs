@@ -1,4 +1,4 @@
-//! A run out of the record: its parts, complete and in an order that is always the same.
+//! Collects the parts of a run in a fixed order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -13,40 +13,41 @@ use crate::error::{Error, Result};
 use crate::fs;
 use crate::timeline::{Library, Span};
 
-/// A run's parts, and what they are.
+/// A run's parts.
 #[derive(Debug)]
 pub struct Gathered {
-    /// What the bundle holds.
+    /// The content of the bundle.
     pub manifest: Manifest,
-    /// What of the record could not be read, and is not in it.
+    /// The items that could not be read and are missing.
     pub problems: Vec<String>,
     pub(super) head: Spool,
     pub(super) contents: Spool,
-    /// The contents by name: where each begins in their spool, and its size.
+    /// The contents by name: offset and size in their spool.
     pub(super) order: Vec<(Part, u64)>,
 }
 
-/// A transcript that is larger stays where the client has it.
+/// A larger transcript is read from Claude Code's file, in bytes.
 const LARGEST: u64 = 256 << 20;
 
-/// A run while its parts are gathered.
+/// The collection in progress.
 struct Gathering<'a> {
     archive: &'a Archive,
     cleaner: Option<&'a Cleaner>,
     done: &'a mut dyn FnMut(u64),
     spool: Spool,
-    /// The hashes of what is in it.
+    /// The hashes of the collected contents.
     held: BTreeSet<String>,
     problems: Vec<String>,
     missing: BTreeSet<String>,
-    /// What each content is called in the bundle, and its size: what was taken out of it has changed both.
+    /// The name and size of each content in the bundle; redaction changes both.
     renamed: BTreeMap<String, (String, u64)>,
 }
 
-/// Gathers a run. What is read is spooled in `dir`, or where temporary files go; `done` is told of its bytes.
+/// Collects a run. Data is spooled in `dir`, or in the directory for temporary files; `done` is called with the number
+/// of bytes read.
 ///
 /// # Errors
-/// When the disk refuses, or the log cannot be listed.
+/// Writing fails, or the log's directory cannot be read.
 pub fn gather(
     library: &Library,
     run: &RunRecord,
@@ -66,7 +67,7 @@ pub fn gather(
         missing: BTreeSet::new(),
         renamed: BTreeMap::new(),
     };
-    // Contents come last in the bundle and first here: the journal names them by what they have become.
+    // Contents come last in the bundle and are collected first, because the journal needs their names.
     let names: BTreeSet<&String> = journal
         .snapshots
         .iter()
@@ -127,7 +128,7 @@ pub fn gather(
 }
 
 impl Gathering<'_> {
-    /// Adds a content of the archive under the name that it gets.
+    /// Adds a content of the archive under its new name.
     fn content(&mut self, hash: &str) -> Result<()> {
         if self.renamed.contains_key(hash) || self.held.contains(hash) || self.missing.contains(hash) {
             return Ok(());
@@ -151,14 +152,14 @@ impl Gathering<'_> {
             }
             Err(error) => {
                 self.spool.rewind(parts)?;
-                self.problems.push(format!("{error}; it is left out"));
+                self.problems.push(format!("{error}; skipped"));
                 self.missing.insert(hash.to_owned());
             }
         }
         Ok(())
     }
 
-    /// Adds a content that is in memory, once, and notes what it is called.
+    /// Adds a content from memory once, and records its name.
     fn put(&mut self, of: &str, bytes: &[u8]) -> Result<u64> {
         let hash = blake3::hash(bytes).to_hex().to_string();
         let (name, size) = (object(&hash), bytes.len() as u64);
@@ -169,7 +170,7 @@ impl Gathering<'_> {
         Ok(size)
     }
 
-    /// Adds the transcripts: the archive's, and the client's where they have more.
+    /// Adds the transcripts, from the archive or from Claude Code's files if those have more.
     fn transcripts(&mut self, run: &RunRecord) -> Result<BTreeMap<String, Kept>> {
         let mut all = BTreeMap::new();
         let mut kept = self.archive.kept(&run.run);
@@ -182,7 +183,7 @@ impl Gathering<'_> {
             let bytes = match fs::read_regular(&path, LARGEST) {
                 Ok((bytes, _)) => bytes,
                 Err(error) => {
-                    self.problems.push(format!("{error}; it is left out"));
+                    self.problems.push(format!("{error}; skipped"));
                     continue;
                 }
             };
@@ -203,7 +204,7 @@ impl Gathering<'_> {
         Ok(all)
     }
 
-    /// What a transcript's path is called; where two would be called the same, the second gets a number.
+    /// The name for a transcript's path; a second one of the same name gets a number.
     fn named(&self, path: &str, taken: &BTreeMap<String, Kept>) -> String {
         let clean = self.cleaner.map_or_else(|| path.to_owned(), |cleaner| cleaner.transcript(path));
         let free = (2..).map(|n| format!("{n}/{clean}"));
@@ -221,7 +222,7 @@ impl Gathering<'_> {
         snapshot
     }
 
-    /// The contents by their names, and where each begins.
+    /// The contents by name, with offsets.
     fn order(&self) -> Vec<(Part, u64)> {
         let mut offset = 0;
         let mut order: Vec<(Part, u64)> = Vec::new();
@@ -238,7 +239,7 @@ fn json_to(mut out: impl Write, value: &impl serde::Serialize) -> Result<()> {
     serde_json::to_writer(&mut out, value).map_err(Error::from_json)
 }
 
-/// The homes of those whose run it is: the client's directory stands in one.
+/// The home directories of the run's users: Claude Code's directory is in one.
 pub fn homes(run: &RunRecord) -> Vec<String> {
     let paths = run.sessions.iter().filter_map(|session| session.transcript.as_deref());
     let homes = paths.filter_map(|path| path.split_once("/.claude/").map(|(home, _)| home.to_owned()));

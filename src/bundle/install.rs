@@ -1,4 +1,4 @@
-//! A sound bundle, brought on record.
+//! Imports a validated bundle.
 
 use super::gather::gather;
 use super::manifest::{Manifest, Part, RUN, hash_of};
@@ -9,23 +9,23 @@ use crate::error::{Error, Result};
 use crate::fs;
 use crate::timeline::Library;
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Installed {
-    /// It is on record now.
+    /// It was imported.
     New,
-    /// The same was on record already; so many contents of it that were lost or damaged are whole again.
+    /// The same run already existed; this many of its lost or damaged contents were repaired.
     There {
-        /// How many.
+        /// Number of repaired contents.
         mended: usize,
     },
 }
 
 impl Unpacked {
-    /// Brings it on record.
+    /// Imports it.
     ///
     /// # Errors
-    /// When another record of the same run is there, or the disk refuses; nothing is to be seen of it then.
+    /// Another recording of the same run exists, or writing fails; nothing is then visible.
     pub fn install(self, library: &Library, right: &Maintenance, now: Time) -> Result<Installed> {
         let there = right.archive().run_dir(&self.run.run).is_some_and(|dir| dir.symlink_metadata().is_ok());
         if there {
@@ -50,7 +50,7 @@ impl Unpacked {
         Ok(Installed::New)
     }
 
-    /// Takes over the contents, and gives how many were needed.
+    /// Stores the contents, and returns how many were needed.
     fn adopt(&self, right: &Maintenance) -> Result<usize> {
         let mut taken = 0;
         for part in &self.manifest.entries {
@@ -62,12 +62,12 @@ impl Unpacked {
         Ok(taken)
     }
 
-    /// Shows that what is on record is the same, but for contents that were lost.
+    /// Checks that the recorded run is the same, except for lost contents.
     fn compare(&self, library: &Library, known: Option<&RunRecord>) -> Result<()> {
         let run = &self.run.run;
-        let other = |what: &str| Err(Error::new(format!("run {run} is on record already, and {what}")));
+        let other = |what: &str| Err(Error::new(format!("run {run} already exists, and {what}")));
         let Some(known) = known else {
-            return other("its record is damaged")
+            return other("its recorded data is damaged")
                 .map_err(|error: Error| error.hint(format!("teamkeep verify {run}")));
         };
         let mine = gather(library, known, None, None, &mut |_| ())?.manifest;
@@ -78,12 +78,12 @@ impl Unpacked {
             return Ok(());
         }
         let what = match (&mine.redacted, &self.manifest.redacted) {
-            (None, Some(_)) => "the one here is not redacted",
-            (Some(_), None) => "the one here is redacted",
-            _ => "the one here says something else: it may have gone on since",
+            (None, Some(_)) => "the existing one is not redacted",
+            (Some(_), None) => "the existing one is redacted",
+            _ => "the existing one differs: it may have continued since",
         };
         other(what).map_err(|error: Error| {
-            error.hint("nothing was changed; import it into another TEAMKEEP_HOME to compare the two")
+            error.hint("nothing was changed; to compare the two, import it into another TEAMKEEP_HOME")
         })
     }
 }

@@ -1,7 +1,7 @@
-//! A run as one file, to be carried to another machine: a compressed tar whose first entry says what the others are.
+//! A run as a single file for another machine: a compressed tar whose first entry lists the others.
 //!
-//! Out: [`gather`] → [`Gathered::write`]. In: [`unpack`] into a place where nobody looks, and only when all of it was
-//! found sound, [`Unpacked::install`] into the record.
+//! Export: [`gather`] → [`Gathered::write`]. Import: [`unpack`] into a staging directory, and [`Unpacked::install`]
+//! into the store only when everything is valid.
 
 mod check;
 mod clean;

@@ -1,4 +1,4 @@
-//! A bundle's bytes: the same for the same record, whoever writes it and when.
+//! Writes a bundle. The same data always gives the same bytes.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::fs::PRIVATE_FILE;
 
 impl Gathered {
-    /// How many bytes are written before they are compressed.
+    /// Number of bytes before compression.
     pub fn size(&self) -> u64 {
         self.manifest.entries.iter().map(|part| part.size).sum()
     }
@@ -20,10 +20,10 @@ impl Gathered {
     /// Writes the bundle.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// Writing fails.
     pub fn write<W: Write>(&mut self, to: W, done: &mut dyn FnMut(u64)) -> Result<W> {
         let manifest = serde_json::to_vec_pretty(&self.manifest).map_err(Error::from_json)?;
-        // No name, no time, no system: they would make two bundles of one record differ.
+        // Without name, time and system, which would make bundles of the same data differ.
         let gzip: GzEncoder<W> =
             GzBuilder::new().mtime(0).operating_system(255).write(to, Compression::default());
         let mut tar = tar::Builder::new(gzip);

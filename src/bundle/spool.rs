@@ -1,5 +1,5 @@
-//! What goes into a bundle, gathered in a file that has no name: sizes and hashes must be known before the first byte
-//! is written, and the record may grow meanwhile.
+//! Collects the parts of a bundle in an unnamed file: sizes and hashes must be known before the first byte is written,
+//! and the store may grow meanwhile.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -7,15 +7,15 @@ use std::path::Path;
 
 use super::manifest::Part;
 
-/// The file, and which part of it is what.
+/// The file and its parts.
 #[derive(Debug)]
 pub struct Spool {
     file: File,
-    /// The parts, in their order.
+    /// The parts in order.
     pub parts: Vec<Part>,
 }
 
-/// Writes one part.
+/// A part that is being written.
 pub(super) struct Writing<'a> {
     file: io::BufWriter<&'a mut File>,
     hasher: blake3::Hasher,
@@ -23,7 +23,7 @@ pub(super) struct Writing<'a> {
 }
 
 impl Spool {
-    /// An empty one. The file goes with the process, however it ends.
+    /// An empty spool. Its file disappears with the process.
     pub(super) fn new(dir: Option<&Path>) -> io::Result<Spool> {
         let file = match dir {
             Some(dir) => tempfile::tempfile_in(dir)?,
@@ -32,7 +32,7 @@ impl Spool {
         Ok(Spool { file, parts: Vec::new() })
     }
 
-    /// Adds a part, which `write` writes.
+    /// Adds a part that `write` writes.
     pub(super) fn add<T, E: From<io::Error>>(
         &mut self,
         name: String,
@@ -47,7 +47,7 @@ impl Spool {
         Ok(written)
     }
 
-    /// Takes back the part that was added last, or what was written of one that failed.
+    /// Removes the last part, or an incomplete one.
     pub(super) fn rewind(&mut self, parts: usize) -> io::Result<()> {
         self.parts.truncate(parts);
         let end: u64 = self.parts.iter().map(|part| part.size).sum();
@@ -55,7 +55,7 @@ impl Spool {
         self.file.seek(SeekFrom::Start(end)).map(|_| ())
     }
 
-    /// Reads the parts from the first on, each through `each`.
+    /// Reads all parts in order through `each`.
     pub(super) fn read(
         &mut self,
         mut each: impl FnMut(&Part, &mut dyn Read) -> io::Result<()>,
@@ -85,7 +85,7 @@ impl Write for Writing<'_> {
 }
 
 impl Spool {
-    /// Reads so many bytes from a place on.
+    /// Reads this many bytes at an offset.
     pub(super) fn part(&mut self, offset: u64, size: u64) -> io::Result<impl Read + use<'_>> {
         self.file.seek(SeekFrom::Start(offset))?;
         Ok(io::BufReader::new(&mut self.file).take(size))

@@ -1,4 +1,4 @@
-//! Where the parts of a bundle lie until all of it was found sound.
+//! Holds the parts of a bundle until everything is validated.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
@@ -8,7 +8,7 @@ use super::manifest::{Part, hash_of};
 use crate::error::{Error, Result};
 use crate::fs;
 
-/// Where a part lies. Its name was checked.
+/// The path of a part. Its name was checked.
 pub(super) fn place(dir: &Path, name: &str) -> PathBuf {
     match hash_of(name) {
         Some(hash) => dir.join("objects").join(hash),
@@ -16,7 +16,7 @@ pub(super) fn place(dir: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// Writes a part to its place, and shows that it is the one that the manifest tells of.
+/// Writes a part, and checks that it matches the manifest.
 pub(super) fn stage(dir: &Path, part: &Part, mut from: impl Read) -> Result<()> {
     let path = place(dir, &part.name);
     let file = fs::open_private(OpenOptions::new().write(true).create_new(true), &path)?;
@@ -39,10 +39,10 @@ pub(super) fn stage(dir: &Path, part: &Part, mut from: impl Read) -> Result<()> 
     }
     out.flush().map_err(|error| fs::named(error, "write", &path))?;
     if size != part.size {
-        return Err(Error::new(format!("{} has not the size that its manifest says", part.name)));
+        return Err(Error::new(format!("{} does not have the size that its manifest lists", part.name)));
     }
     if hasher.finalize().to_hex().as_str() != part.hash {
-        return Err(Error::new(format!("{} is damaged: its content has another hash", part.name)));
+        return Err(Error::new(format!("{} is damaged: its content has a different hash", part.name)));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A bundle's bytes, read into a place where nobody looks. Nothing in it is trusted: not its names, not its sizes.
+//! Unpacks a bundle into a staging directory. Its names and sizes are not trusted.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -14,41 +14,43 @@ use super::{check, staging};
 use crate::archive::{RunRecord, Staging};
 use crate::error::{Error, Result};
 
-/// How much is taken.
+/// Limits.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// The most bytes that it may unpack to.
+    /// Maximum unpacked size in bytes.
     pub largest: u64,
-    /// Whether it may unpack to any multiple of its own size: somebody said how much may come out.
+    /// Whether any compression ratio is allowed, because the user gave a limit.
     pub any_ratio: bool,
 }
 
-/// The most that a manifest has: some 100 bytes a content.
+/// Maximum size of a manifest in bytes; about 100 bytes per content.
 const MANIFEST_LARGEST: u64 = 64 << 20;
 
-/// What comes out for each byte that went in, at most. Records have ten; only what is made to fill a disk has more.
+/// Maximum compression ratio. Real bundles have about ten.
 const RATIO: u64 = 200;
-/// So much may come out of nothing.
+/// Unpacked bytes that are always allowed.
 const FREE: u64 = 16 << 20;
 
-/// A bundle that was found sound, and is not on record yet.
+/// A validated bundle that is not imported yet.
 #[derive(Debug)]
 pub struct Unpacked {
-    /// What it holds.
+    /// Its content.
     pub manifest: Manifest,
     /// The run.
     pub run: RunRecord,
-    /// How many events it has.
+    /// Number of events, without verdicts.
     pub events: u64,
+    /// Number of verdicts.
+    pub verdicts: u64,
     pub(super) staging: Staging,
     /// Contents that are transcripts.
     pub(super) transcripts: std::collections::BTreeSet<String>,
 }
 
-/// Reads a bundle. `done` is told of the bytes that were read of the file.
+/// Unpacks a bundle. `done` is called with the number of bytes read.
 ///
 /// # Errors
-/// When it is no bundle, was cut, is damaged, of a newer version, larger than wanted, or names what it must not.
+/// It is not a bundle, is truncated, damaged or too large, has a newer version, or has an invalid name.
 pub fn unpack(
     from: impl Read,
     staging: Staging,
@@ -61,17 +63,15 @@ pub fn unpack(
     let largest = limits.largest;
     let mut tar = Tar::new(Bounded { from: gzip, limits, meter: Rc::clone(&meter) });
     let read = read(&mut tar, &staging, limits, &meter, done).and_then(|manifest| {
-        // What follows must be an end, and the checksum of the whole.
+        // The rest must be the end, with the checksum of the whole.
         io::copy(&mut tar.into_inner(), &mut io::sink()).map_err(cut)?;
         Ok(manifest)
     });
     let manifest = read.map_err(|error| match meter.refused.get() {
         Some(Refused::Size) => too_large(largest, largest),
-        Some(Refused::Ratio) => {
-            Error::new("it unpacks to far more than a record does: it was made to fill a disk")
-                .hint("nothing of it was taken")
-                .hint("if you know where it comes from, say how much it may unpack to: --max-size '4 GiB'")
-        }
+        Some(Refused::Ratio) => Error::new("its unpacked size is suspiciously large for its compressed size")
+            .hint("nothing was imported")
+            .hint("if you trust its source, set the maximum unpacked size: --max-size '4 GiB'"),
         None => error,
     })?;
     check::check(manifest, staging)
@@ -84,12 +84,12 @@ fn read<R: Read>(
     meter: &Meter,
     done: &mut dyn FnMut(u64),
 ) -> Result<Manifest> {
-    // Raw: a long name or an extension is an entry of its own then, which is refused, and never read into memory.
+    // Raw: a long name or an extension is then an entry of its own, which is rejected and never read into memory.
     let mut entries = tar.entries().map_err(no_bundle)?.raw(true);
     let first = entries.next().ok_or_else(|| Error::new("it is empty"))?;
     let mut first = first.map_err(no_bundle)?;
     if name_of(&first)? != MANIFEST || first.header().entry_type() != EntryType::Regular {
-        return Err(Error::new("it is no export of teamkeep: its first entry is no manifest"));
+        return Err(Error::new("not a teamkeep export: its first entry is not a manifest"));
     }
     if first.size() > MANIFEST_LARGEST {
         return Err(Error::new("its manifest is too large"));
@@ -105,55 +105,56 @@ fn read<R: Read>(
         let name = name_of(&entry)?;
         check_name(&name)?;
         if entry.header().entry_type() != EntryType::Regular {
-            return Err(Error::new(format!("{name:?} is no regular file")));
+            return Err(Error::new(format!("{name:?} is not a regular file")));
         }
         let Some(part) = wanted.remove(name.as_str()) else {
             let twice = manifest.entries.iter().any(|part| part.name == name);
-            let why = if twice { "is in it twice" } else { "is not in its manifest" };
+            let why = if twice { "is duplicated" } else { "is not listed in its manifest" };
             return Err(Error::new(format!("{name:?} {why}")));
         };
         staging::stage(staging.path(), part, entry).map_err(|error| match meter.at_end.get() {
-            true => Error::new("it was cut off"),
+            true => Error::new("it is truncated"),
             false => error,
         })?;
         done(meter.packed.get() - told);
         told = meter.packed.get();
     }
     match wanted.keys().next() {
-        Some(lacks) => Err(Error::new(format!("it was cut off, or never whole: {lacks} is not in it"))),
+        Some(lacks) => Err(Error::new(format!("it is truncated: {lacks} is missing"))),
         None => Ok(manifest),
     }
 }
 
-/// The name of an entry, as it is written there.
+/// The name of an entry as written.
 fn name_of<R: Read>(entry: &Entry<'_, R>) -> Result<String> {
     if !matches!(
         entry.header().entry_type(),
         EntryType::Regular | EntryType::Symlink | EntryType::Link | EntryType::Directory
     ) {
-        return Err(Error::new("it has an entry that is no regular file"));
+        return Err(Error::new("it contains an entry that is not a regular file"));
     }
-    String::from_utf8(entry.path_bytes().into_owned()).map_err(|_| Error::new("a name in it is no text"))
+    String::from_utf8(entry.path_bytes().into_owned())
+        .map_err(|_| Error::new("it contains a file name that is not UTF-8"))
 }
 
 fn no_bundle(error: io::Error) -> Error {
-    Error::caused("it is no export of teamkeep", error)
+    Error::caused("not a teamkeep export", error)
 }
 
 fn cut(error: io::Error) -> Error {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => Error::new("it was cut off"),
+        io::ErrorKind::UnexpectedEof => Error::new("it is truncated"),
         _ => Error::caused("it is damaged", error),
     }
 }
 
-/// How much went in and came out.
+/// Bytes read and unpacked.
 #[derive(Debug, Default)]
 struct Meter {
     packed: Cell<u64>,
     unpacked: Cell<u64>,
     refused: Cell<Option<Refused>>,
-    /// Whether the file ended too soon.
+    /// Whether the file ended too early.
     at_end: Cell<bool>,
 }
 
@@ -163,7 +164,7 @@ enum Refused {
     Ratio,
 }
 
-/// Counts what goes in.
+/// Counts the bytes read.
 struct Counted<R> {
     from: R,
     meter: Rc<Meter>,
@@ -177,7 +178,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Ends what comes out where it is too much.
+/// Stops unpacking at the limit.
 struct Bounded<R> {
     from: R,
     limits: Limits,
@@ -209,7 +210,7 @@ impl<R: Read> Read for Bounded<R> {
 }
 
 impl Unpacked {
-    /// Where a part lies.
+    /// The path of a part.
     pub(super) fn place(&self, name: &str) -> PathBuf {
         staging::place(self.staging.path(), name)
     }

@@ -1,5 +1,6 @@
-//! `teamkeep demo`: the main job, seen without a client.
+//! `teamkeep demo`: a bundled example run.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::reading;
@@ -9,25 +10,33 @@ use crate::config::Config;
 use crate::context::Context;
 use crate::demo;
 use crate::error::Result;
+use crate::policy::Decision;
 use crate::render::{self, Telling};
-use crate::settings::command::typed;
+use crate::settings::command::{quoted, typed};
 use crate::timeline::{Library, Summary, merge};
 
 /// Arguments of `teamkeep demo`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {}
+pub struct Args {
+    /// Keep the run in this directory, to try commands on it
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+}
 
 const EXAMPLES: &str = "Examples:
+  # Show the example run
   teamkeep demo
-  teamkeep demo | less -R";
 
-/// Runs it. Nothing of the user's is read or written.
+  # Keep it, and open its report
+  teamkeep demo --keep /tmp/demo && TEAMKEEP_HOME=/tmp/demo teamkeep report --open";
+
+/// Runs it. It reads and writes none of the user's files, except below `--keep`.
 ///
 /// # Errors
-/// When the scratch directory cannot be written.
-pub fn run(context: &Context, _args: &Args) -> Result<ExitCode> {
-    let played = demo::play()?;
+/// When the scratch directory or that of `--keep` cannot be written.
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    let played = demo::play(args.keep.as_deref())?;
     let config = Config::default();
     let archive = Archive::new(played.paths.archive(), config.archive.largest_file, config.log.lock_patience);
     let library = Library::open(archive, played.paths.log());
@@ -35,30 +44,43 @@ pub fn run(context: &Context, _args: &Args) -> Result<ExitCode> {
     let opened = library.open_runs(&runs)?;
     let columns = context.ui.columns();
     let now = Clock::new(Some(&clock::stamp(played.end))).now();
-    let before = format!(
-        "A recorded run of Claude Code 2.1.328 was played through {} hook calls, into a scratch directory.\n\
-         By the end of it the client had erased the team: this is what is left on record.\n",
-        played.lines.len()
+    let program = typed(&context.env);
+    let store = quoted(&played.paths.store.to_string_lossy());
+    let call = |command: &str| match &args.keep {
+        Some(_) => format!("$ TEAMKEEP_HOME={store} {program} {command}"),
+        None => format!("teamkeep {command}:"),
+    };
+    let mut text = render::folded(
+        &format!(
+            "This is a run of Claude Code 2.1.330 with teamkeep's default policy ({} hook calls). Claude Code has \
+             deleted the files of the team since; teamkeep kept them.\n",
+            played.lines.len()
+        ),
+        columns,
     );
-    let mut told = format!("{}\n$ teamkeep teams\n", render::folded(&before, columns));
     let timelines: Vec<_> = opened.runs.iter().map(|material| (material, merge(material))).collect();
     let rows: Vec<Summary> =
         timelines.iter().map(|(material, timeline)| Summary::of(material, timeline)).collect();
-    told.push_str(&render::teams(&rows, &library.ids(), now, columns));
+    text.push_str(&format!("\n{}\n", call("list")));
+    text.push_str(&render::teams(&rows, &library.ids(), now, columns));
     for (material, timeline) in &timelines {
-        told.push_str(&format!(
-            "\n$ teamkeep replay {}\n",
-            material.run.team.as_deref().unwrap_or(&material.run.run)
-        ));
-        told.push_str(&render::story(material, timeline, Telling { columns, ..Telling::default() }));
+        text.push_str(&format!("\n{}\n", call("replay latest")));
+        text.push_str(&render::story(material, timeline, Telling { columns, ..Telling::default() }));
+        let reason = timeline.entries.iter().find(|entry| entry.decision == Some(Decision::Block));
+        if let Some(reason) = reason.and_then(|entry| entry.text.as_deref()) {
+            text.push_str("\nThe lead reads this instead of stopping bob:\n");
+            text.push_str(&render::folded(reason.trim_end(), columns));
+        }
     }
-    let after = format!(
-        "The run was recorded without a policy: what was held back and warned of is what the default one says of it.\n\
-         Bob was shut down with task 2 half done: the client put it back, and nobody owned it.\n\
-         Nothing of yours was read or written. To record your own teams: {} install\n",
-        typed(&context.env)
+    let try_it = match &args.keep {
+        Some(_) => format!("To delete this run: rm -r {store}"),
+        None => format!("To try the commands on this run: {program} demo --keep DIR"),
+    };
+    let end = format!(
+        "The policy blocked the shutdown of bob, who then finished the task.\n{try_it}\n\
+         To record your own teams: {program} install\n"
     );
-    told.push_str(&format!("\n{}", render::folded(&after, columns)));
-    reading::print(context, &told)?;
+    text.push_str(&format!("\n{}", render::folded(&end, columns)));
+    reading::page(context, &text)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `teamkeep doctor`: whether everything is set up, and what mends what is not.
+//! `teamkeep doctor`: checks the installation and suggests fixes.
 
 use std::process::ExitCode;
 
@@ -16,17 +16,26 @@ use crate::settings::client::{self, Asked};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
+  # Check the installation
   teamkeep doctor
-      Look at everything, and say what mends what is amiss.
-  teamkeep doctor --json | jq -r '.checks[] | select(.verdict == \"bad\") | .mend'
-      List what mends what is broken.
 
-Exit code 0 when nothing is broken (warnings are allowed), 1 when something is. docs/doctor.md explains each check.")]
+  # List the failed checks
+  teamkeep doctor --json | jq -r '.checks[] | select(.verdict == \"bad\") | .code'
+
+Exit codes:
+  0   No errors (warnings are allowed)
+  1   Errors found
+  64  Usage error
+
+docs/doctor.md describes every check.")]
 pub struct Args {
+    /// Also list the checks that passed or were skipped
+    #[arg(short, long)]
+    verbose: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Mend what is safe to mend: put missing hooks into the user's settings, and close the record to others
+    /// Apply the safe fixes: add missing hooks to the user settings, make the store private
     #[arg(long)]
     fix: bool,
 }
@@ -34,7 +43,7 @@ pub struct Args {
 /// Runs it.
 ///
 /// # Errors
-/// When a directory of the record cannot be listed.
+/// A directory of the store cannot be read.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let asked = client::look(&context.env, &context.paths, |waiting| context.ui.say(waiting));
     let (facts, mut health) = look(context, &asked)?;
@@ -43,8 +52,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if args.fix {
         done = fix(context, &facts, &steps);
         if done.is_empty() {
-            let nothing =
-                if health.is_well() { "nothing to mend" } else { "nothing of it can be mended from here" };
+            let nothing = if health.is_well() { "nothing to fix" } else { "no safe fix is available" };
             context.ui.say(nothing);
         } else {
             health = look(context, &asked)?.1;
@@ -64,8 +72,12 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         });
         reading::print_json(context, &whole)?;
     } else {
-        let fix = (!args.fix && !steps.is_empty()).then(|| format!("{} doctor --fix", facts.call));
-        reading::print(context, &render::health(&health, fix.as_deref(), context.ui.columns()))?;
+        let doctor = format!("{} doctor", facts.call);
+        let commands = render::Commands {
+            fix: (!args.fix && !steps.is_empty()).then(|| format!("{doctor} --fix")),
+            verbose: format!("{doctor} --verbose"),
+        };
+        reading::print(context, &render::health(&health, args.verbose, &commands, context.ui.columns()))?;
     }
     Ok(if health.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -77,18 +89,18 @@ fn look<'a>(context: &'a Context, asked: &Asked) -> Result<(Facts<'a>, Health)> 
     Ok((facts, health))
 }
 
-/// Does what is safe, and says what it did. What cannot be done is said, too, and the rest goes on.
+/// Applies the safe fixes, and prints each change. A failure is reported, and the other fixes continue.
 fn fix(context: &Context, facts: &Facts<'_>, steps: &[Step]) -> Vec<String> {
     let mut done = Vec::new();
     for step in steps {
         let line = match step {
-            Step::Install => "installed the hooks in the user's settings".to_owned(),
+            Step::Install => "installed the hooks in the user settings".to_owned(),
             Step::Shut(open) => {
-                format!("closed {} to others (it had mode {:o})", open.path.display(), open.mode)
+                format!("made {} private (its mode was {:o})", open.path.display(), open.mode)
             }
         };
         let result = match step {
-            // It says itself what it did, or that there was nothing to do.
+            // It prints the change itself.
             Step::Install => install::add(context, &install::Args::for_user(facts.version())),
             Step::Shut(open) => mend::shut(&open.path).map(|()| {
                 context.ui.say(&line);

@@ -15,22 +15,22 @@ use crate::ui;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
-    /// A team's name, `latest`, or the beginning of a run's id
+    /// Team name, run ID (or a unique prefix), or `latest`
     #[arg(value_name = "RUN")]
     run: String,
-    /// Where to write it; `-` for stdout
+    /// File to write; `-` for stdout
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Take out of every text what [privacy] in the configuration says
+    /// Remove secrets and personal data from all texts, as configured in [privacy]
     #[arg(long)]
     redact: bool,
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }
 
 impl Args {
-    /// Whether texts are to be taken out, as the configuration says.
+    /// Whether texts are redacted as configured.
     pub fn redacts(&self) -> bool {
         self.redact
     }
@@ -38,22 +38,22 @@ impl Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  # the last run of a team, in a file that `teamkeep import` reads, and `tar` as well
+  # Export the last run of a team to a file that `teamkeep import` and `tar` can read
   teamkeep export parser-team -o parser-team.teamkeep.tar.gz
 
-  # the last run to another machine, without keys, tokens, addresses and home directories
+  # Copy the last run to another machine, without secrets and personal data
   teamkeep export latest --redact -o - | ssh other teamkeep import -";
 
 /// Runs it.
 ///
 /// # Errors
-/// When there is no such run, the file is there already, or the disk refuses.
+/// When there is no such run, the file exists, or it cannot be written.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let library = reading::library(context)?;
     let run = library.find(&args.run)?;
     let to_stdout = args.output.as_os_str() == "-";
     if to_stdout && context.ui.is_terminal() {
-        return Err(Error::usage("an export is no text: stdout is a terminal").hint("-o FILE, or a pipe"));
+        return Err(Error::usage("cannot write an export to a terminal").hint("use -o FILE or a pipe"));
     }
     if !to_stdout {
         refuse_taken(&args.output, args.force)?;
@@ -83,10 +83,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 
 fn tell(context: &Context, args: &Args, gathered: &Gathered) {
     for problem in &gathered.problems {
-        context.ui.say(&format!("teamkeep: {problem}"));
+        context.ui.warn(problem);
     }
     let manifest = &gathered.manifest;
-    let what = manifest.team.as_deref().unwrap_or("a session without a team");
+    let what = manifest.team.as_deref().unwrap_or("no team");
     let to = match args.output.to_str() {
         Some("-") => String::new(),
         _ => format!(" to {}", args.output.display()),
@@ -100,7 +100,7 @@ fn tell(context: &Context, args: &Args, gathered: &Gathered) {
 fn refuse_taken(path: &Path, force: bool) -> Result<()> {
     match path.symlink_metadata() {
         Ok(there) if !there.is_file() => {
-            Err(Error::new(format!("cannot write {}: it is there, and no regular file", path.display())))
+            Err(Error::new(format!("cannot write {}: it exists and is not a regular file", path.display())))
         }
         Ok(_) if !force => Err(taken(path)),
         _ => Ok(()),
@@ -108,10 +108,11 @@ fn refuse_taken(path: &Path, force: bool) -> Result<()> {
 }
 
 fn taken(path: &Path) -> Error {
-    Error::new(format!("cannot write {}: it is there already", path.display())).hint("--force writes over it")
+    Error::new(format!("cannot write {}: it already exists", path.display()))
+        .hint("use --force to overwrite, or choose another file")
 }
 
-/// Writes it whole or not at all, readable by the user alone.
+/// Writes the file atomically, readable only by the user.
 fn to_file(
     gathered: &mut Gathered,
     path: &Path,

@@ -1,4 +1,4 @@
-//! `teamkeep finish`: what a hook call leaves to a process of its own. Not meant for people, and harmless to them.
+//! `teamkeep finish`: the work that a hook call leaves to a process of its own. It is hidden from users.
 
 use std::process::ExitCode;
 
@@ -12,17 +12,18 @@ use crate::recorder::{self, Finish, Recorder};
 /// Arguments of `teamkeep finish`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Wait for this process to end, a few seconds at most
+    /// Wait up to a few seconds for this process to end
     #[arg(long, value_name = "PID")]
     after: Option<u32>,
-    /// Leave runs that another such process still waits for
+    /// Skip runs that another such process waits for
     #[arg(long)]
     beside: bool,
 }
 
-/// Runs it. As at a hook, a configuration that makes no sense does not keep it from archiving; but by limits that
-/// the user did not set nothing is pruned.
+/// Runs it. With an invalid configuration it archives, but does not prune: the limits may not be the user's.
 pub fn run(args: &Args) -> ExitCode {
+    // The session comes first. Without permission to change it, the priority stays.
+    let _ = rustix::process::nice(10);
     let env = Env::read();
     let paths = Paths::find(&env);
     if paths.check().is_err() {

@@ -1,4 +1,4 @@
-//! `teamkeep hook [EVENT]`: one payload on stdin, recorded and answered.
+//! `teamkeep hook [EVENT]`: records one hook call from stdin and prints the response.
 
 mod plugin;
 mod ready;
@@ -15,13 +15,13 @@ use crate::process::outlast;
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The event: subagent-start, subagent-stop, teammate-idle, task-created, task-completed, pre-tool-use,
-    /// post-tool-use, session-start, session-end, stop, stop-failure, user-prompt-submit, pre-compact, file-changed;
-    /// for rules, also notification and every other event of Claude Code except WorktreeCreate and MessageDisplay. Where
-    /// the payload names another one, or this one is not known, the payload decides
+    /// Event of the hook: subagent-start, subagent-stop, teammate-idle, task-created, task-completed, pre-tool-use,
+    /// post-tool-use, session-start, session-end, stop, stop-failure, user-prompt-submit, pre-compact, file-changed; for
+    /// rules, every event of Claude Code except WorktreeCreate and MessageDisplay. The event in the payload takes
+    /// precedence
     #[arg(value_name = "EVENT")]
     pub event: Option<String>,
-    /// The call is the plugin's: an event that the settings' own hooks record is left to them
+    /// The plugin's hook calls: skip events that the hooks in the settings record
     #[arg(long, hide = true)]
     pub plugin: bool,
 }
@@ -30,7 +30,7 @@ const EXAMPLES: &str = "Examples:
   teamkeep hook subagent-stop < payload.json
   echo '{\"hook_event_name\": \"Stop\", \"session_id\": \"s\"}' | teamkeep hook";
 
-/// Handles one hook call.
+/// Records one hook call and prints the response.
 pub fn run(args: &Args) -> ExitCode {
     outlast::begin();
     let (recorder, unsafe_store) = ready::recorder();
@@ -46,7 +46,7 @@ pub fn run(args: &Args) -> ExitCode {
     told::answer(&outcome.answer, unsafe_store.as_ref())
 }
 
-/// The arguments of a call that is nothing but `teamkeep hook [EVENT] [--plugin]`.
+/// The arguments of `teamkeep hook [EVENT] [--plugin]`; nothing for any other command line.
 pub fn plain(args: &[OsString]) -> Option<Args> {
     let words: Vec<&str> = args.iter().skip(1).map(|word| word.to_str()).collect::<Option<_>>()?;
     let (words, plugin) = match words.as_slice() {

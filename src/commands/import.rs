@@ -1,4 +1,4 @@
-//! `teamkeep import FILE`: a run that was exported elsewhere, on record here.
+//! `teamkeep import FILE`: adds a run that was exported on another machine.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -15,30 +15,31 @@ use crate::error::{Error, Result};
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
-    /// What `teamkeep export` wrote; `-` for stdin
+    /// File that `teamkeep export` wrote; `-` for stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The most that it may unpack to, however small it is; without it 4 GiB, and 200 times its own size
+    /// Maximum unpacked size (default: 4 GiB and 200 times the size of FILE)
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_size: Option<u64>,
 }
 
-/// What it may unpack to where nobody says how much.
+/// The default maximum of the unpacked size, in bytes.
 const LARGEST: u64 = 4 << 30;
 
 const EXAMPLES: &str = "\
 Examples:
-  # a run that was exported on another machine, and its story
+  # Import a run and show what happened in it
   teamkeep import parser-team.teamkeep.tar.gz && teamkeep replay parser-team
 
-  # one that unpacks to more than 4 GiB
+  # Import a run that unpacks to more than 4 GiB
   teamkeep import big.teamkeep.tar.gz --max-size '16 GiB'";
 
 fn size(text: &str) -> std::result::Result<u64, String> {
-    config::parse_size(text).ok_or_else(|| "write it as \"4 GiB\" or \"512 MiB\"".to_owned())
+    config::parse_size(text)
+        .ok_or_else(|| "invalid size; expected a value such as \"4 GiB\" or \"512 MiB\"".to_owned())
 }
 
-/// The file, and how long it is where that is known.
+/// The file and its length, or 0 if that is unknown.
 fn open(path: &Path) -> io::Result<(Box<dyn Read>, u64)> {
     if path.as_os_str() == "-" {
         return Ok((Box::new(io::stdin().lock()), 0));
@@ -51,8 +52,8 @@ fn open(path: &Path) -> io::Result<(Box<dyn Read>, u64)> {
 /// Runs it.
 ///
 /// # Errors
-/// When the file is no sound export, another record of the same run is here, or the disk refuses. Nothing is to be
-/// seen of it then.
+/// When the file is not a valid export, a different recording of the same run exists, or a file cannot be written.
+/// Nothing is imported then.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let cannot = |error: Error| Error {
         cause: Some(error.to_string()),
@@ -60,13 +61,11 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         ..error
     };
     if args.file.as_os_str() == "-" && io::stdin().is_terminal() {
-        return Err(
-            Error::usage("an export is no text: stdin is a terminal").hint("name a file, or pipe one in")
-        );
+        return Err(Error::usage("cannot read an export from a terminal").hint("name a file, or use a pipe"));
     }
     context.paths.secure()?;
     let (file, length) = open(&args.file).map_err(|error| cannot(error.into()))?;
-    let archive = reading::library(context)?.archive;
+    let archive = reading::archive(context);
     let right = archive.maintain(context.config.log.lock_patience)?;
     // Listed under the lock: two imports of one run are one after the other.
     let library = reading::library(context)?;
@@ -75,24 +74,27 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let unpacked =
         unpack(file, right.staging()?, limits, &mut |bytes| progress.add(bytes)).map_err(cannot)?;
     drop(progress);
-    let (run, events) = (unpacked.run.clone(), unpacked.events);
+    let (run, events, verdicts) = (unpacked.run.clone(), unpacked.events, unpacked.verdicts);
     let objects = unpacked.manifest.entries.len() - 4;
     let missing = unpacked.manifest.missing.len();
-    let name = run.team.as_deref().unwrap_or("a session without a team");
+    let name = run.team.as_deref().unwrap_or("no team");
     match unpacked.install(&library, &right, context.clock.now()).map_err(cannot)? {
-        Installed::There { mended: 0 } => context.ui.say(&format!("run {} ({name}) is on record already", run.run)),
-        Installed::There { mended } => context.ui.say(&format!(
-            "run {} ({name}) is on record already; {mended} of its objects were lost or damaged, and are whole again",
+        Installed::There { mended: 0 } => context.ui.say(&format!("run {} ({name}) already exists", run.run)),
+        Installed::There { mended: repaired } => context.ui.say(&format!(
+            "run {} ({name}) already exists; repaired {repaired} missing or damaged objects",
             run.run
         )),
         Installed::New => {
-            context.ui.say(&format!("imported run {} ({name}): {events} events, {objects} objects", run.run));
+            context.ui.say(&format!(
+                "imported run {} ({name}): {events} events, {verdicts} verdicts, {objects} objects",
+                run.run
+            ));
             if missing > 0 {
-                context.ui.say(&format!("{missing} object(s) were lost before it was exported"));
+                context.ui.say(&format!("{missing} objects were already missing when it was exported"));
             }
             let others = library.runs.iter().filter(|other| other.team.is_some() && other.team == run.team);
             if others.count() > 0 {
-                context.ui.say(&format!("another run is called {name}, too: name this one by its id"));
+                context.ui.say(&format!("another run has the team name {name}: refer to this one by its ID"));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `teamkeep install`: adds the hooks to a settings file of the client.
+//! `teamkeep install`: adds the hooks to a settings file of Claude Code.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -26,10 +26,10 @@ use crate::settings::version::{FIRST_WITH_TEAMS, Version};
 pub struct Args {
     #[command(flatten)]
     place: Place,
-    /// The program that the hooks run, instead of this one: a path, or the bare word `teamkeep`
+    /// Program that the hooks run, instead of this one: a path, or `teamkeep` to find it in PATH
     #[arg(long, value_name = "PATH")]
     command: Option<String>,
-    /// The client's version, instead of asking `claude --version`
+    /// Version of Claude Code, instead of running `claude --version`
     #[arg(long, value_name = "X.Y.Z")]
     client_version: Option<Version>,
 }
@@ -39,7 +39,7 @@ const EXAMPLES: &str = "Examples:
   teamkeep install --scope project --yes";
 
 impl Args {
-    /// Those of an install into the user's settings, for a client whose version is known or not.
+    /// The arguments for an install into the user settings, with Claude Code's version if it is known.
     pub fn for_user(client_version: Option<Version>) -> Args {
         Args { place: Place::of_user(), command: None, client_version }
     }
@@ -48,7 +48,7 @@ impl Args {
 /// Adds the hooks.
 ///
 /// # Errors
-/// When the settings cannot be read, edited or written; then they are as they were.
+/// The settings cannot be read, edited or written. They are unchanged then.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     add(context, args).map(|_| ExitCode::SUCCESS)
 }
@@ -75,22 +75,22 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     let before = found::found(file.bytes());
     let needs = needs::of_policy(context, &before)?;
     let wanted = entries::wanted(&client, &program, &before, &needs)?;
-    // What a client of unknown version has beyond what every one understands is left to it.
+    // Hooks that only newer versions support are kept if Claude Code's version is unknown.
     let spared =
         matches!(client, Client::Unknown(_)) && wanted != entries::wanted(&client, &program, &[], &needs)?;
     let unasked = if spared {
-        "the hooks keep the set and the form that they had".to_owned()
+        "the installed hooks are unchanged".to_owned()
     } else {
-        format!("only the {} hooks that every client with agent teams knows", wanted.len())
+        format!("installing only the {} hooks that every version with agent teams supports", wanted.len())
     };
     let after = plan::with_ours(file.bytes(), &wanted).map_err(|cause| cannot_edit(&file, cause))?;
     let flaw = Flaw::of(&after);
     let changes = after != file.bytes();
     if !changes {
-        // For a file that the client skips there is something to do, and it is said below.
+        // If Claude Code ignores the file, the warning is printed below.
         if flaw.is_none() {
             context.ui.say(&format!(
-                "nothing to do: {} has all {}",
+                "nothing to do: {} already has all {}",
                 file.path.display(),
                 hooks(wanted.len())
             ));
@@ -98,8 +98,8 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         let known = records.find(&file.real);
         let is_news = known.is_none_or(|known| args.place.is_of_project() && !known.left(file.bytes()));
         if !args.place.dry_run && is_news {
-            // Whoever else wrote them, they are this user's now: the plugin leaves events to what is installed here, as
-            // it is now.
+            // The hooks may be somebody else's. From now on they are this user's, and the plugin leaves their events
+            // to them.
             let _ = remember(context, &records, &file, &after, &program, &client);
         }
     } else if args.place.dry_run {
@@ -110,13 +110,13 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         let whom = if spared { String::new() } else { format!(", for {}", name(&client)) };
         context.ui.say(&format!("each runs {} hook{whom}", quoted(program.as_str())));
         if let Some(kept) = kept {
-            context.ui.say(&format!("the file as it was: {}", kept.display()));
+            context.ui.say(&format!("backup: {}", kept.display()));
         }
         context.ui.say(&format!("to undo: {}", args.place.command(context, "uninstall", &file)));
         if args.place.is_shared() && !program.is_bare() {
-            context.ui.say("note: the file is shared and has a path of this machine now");
+            context.ui.say("note: this shared file now contains a path that is specific to this machine");
             let again = args.place.command(context, "install", &file);
-            context.ui.say(&format!("hint: to name the program by its word: {again} --command teamkeep"));
+            context.ui.say(&format!("hint: to call teamkeep by name from PATH: {again} --command teamkeep"));
         }
     }
     if let Some(obstacle) = program.obstacle(&context.env) {
@@ -126,14 +126,14 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     needs::tell(context, &needs, &wanted)?;
     tell_theirs(context, &file, &after, true);
     if let Some(flaw) = flaw {
-        // The file was that way before, and its own settings count as little: nothing of this install failed.
+        // The file had this flaw before, so this install did not fail.
         context.ui.say(&format!("warning: the hooks in {} do not run: {flaw}", file.path.display()));
         context.ui.say(&format!("hint: {}", flaw.edit(&file.path)));
     }
     Ok(changes)
 }
 
-/// Keeps the file as it was, replaces it, and remembers both. Returns where the old content is.
+/// Keeps a backup, replaces the file, and records the install. Returns the path of the backup.
 fn write(
     context: &Context,
     records: &Records,
@@ -143,7 +143,8 @@ fn write(
     client: &Client,
 ) -> Result<Option<PathBuf>> {
     let earlier = records.find(&file.real);
-    // The record comes first: one without its file is ignored, a file without its record is not as it could be.
+    // The install record is written first: a record without its file is ignored, but a file without a record cannot be
+    // restored exactly.
     let backup = remember(context, records, file, after, program, client)?;
     if let Err(error) = file.replace(after) {
         match earlier {
@@ -155,7 +156,7 @@ fn write(
     Ok(backup)
 }
 
-/// Writes down how the file was and how it is left. Returns where the old content is.
+/// Records the content before and after. Returns the path of the backup.
 fn remember(
     context: &Context,
     records: &Records,
@@ -169,7 +170,7 @@ fn remember(
     program.as_str().clone_into(&mut record.command);
     record.client = match client {
         Client::Known(version) => Some(version.to_string()),
-        // As we left the file, its hooks are still those for the client of then.
+        // If the file is unchanged since the last install, its hooks are still those for that version.
         Client::Unknown(_) => {
             earlier.as_ref().filter(|earlier| earlier.left(file.bytes())).and_then(|then| then.client.clone())
         }
@@ -177,7 +178,7 @@ fn remember(
     let mut backup = None;
     if let Some(content) = &file.content {
         backup = Some(records.keep(&file.real, content)?.1);
-        // Installed anew over an install of ours, the file to give back is still the one before the first.
+        // After a repeated install, the content to restore is still the one before the first.
         match earlier.as_ref().filter(|earlier| earlier.left(content)) {
             Some(first) => {
                 record.original.clone_from(&first.original);
@@ -196,7 +197,7 @@ fn remember(
     Ok(backup)
 }
 
-/// Says what the user should know about the client and the file.
+/// Prints notes about Claude Code and the file.
 fn advise(
     context: &Context,
     args: &Args,
@@ -211,17 +212,17 @@ fn advise(
             say(&format!("note: {why}; {unasked}"));
             let again = args.place.command(context, "install", file);
             say(&format!(
-                "hint: once `claude` answers: {again}; or now, with its version: --client-version X.Y.Z"
+                "hint: run again when `claude --version` works: {again}; or pass --client-version X.Y.Z"
             ));
         }
         Client::Known(version) => {
             let missing = entries::unknown_to(*version)?;
             if !missing.is_empty() {
-                say(&format!("note: client {version} does not know {}", missing.join(", ")));
-                say("hint: after an upgrade of the client, install again");
+                say(&format!("note: Claude Code {version} does not support {}", missing.join(", ")));
+                say("hint: run install again after an upgrade of Claude Code");
             }
             if *version < FIRST_WITH_TEAMS {
-                say(&format!("note: agent teams need client {FIRST_WITH_TEAMS} or later"));
+                say(&format!("note: agent teams need Claude Code {FIRST_WITH_TEAMS} or later"));
             }
         }
     }
@@ -233,7 +234,7 @@ fn advise(
 
 fn name(client: &Client) -> String {
     match client {
-        Client::Known(version) => format!("client {version}"),
-        Client::Unknown(_) => format!("any client since {FIRST_WITH_TEAMS}"),
+        Client::Known(version) => format!("Claude Code {version}"),
+        Client::Unknown(_) => format!("Claude Code {FIRST_WITH_TEAMS} or later"),
     }
 }

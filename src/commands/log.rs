@@ -1,4 +1,4 @@
-//! `teamkeep log`: what was recorded, for people or for programs.
+//! `teamkeep log`: the recorded events.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::reading;
 use super::unmatched::{Asked, plain};
+use crate::archive::RunRecord;
 use crate::clock::When;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -13,6 +14,7 @@ use crate::log::{self, Follower, Line, Problems, Range, Reader};
 use crate::render::LogView;
 use crate::retention;
 use crate::team;
+use crate::timeline::Library;
 use crate::ui::{self, Ui};
 
 /// How often a follower looks for new lines.
@@ -24,16 +26,19 @@ const BEFORE: usize = 10;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
+    /// Only events of this run: team name, run ID (or a unique prefix), or `latest`
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
     /// Only events of this team
     #[arg(long)]
     team: Option<String>,
-    /// Only events of the session whose id begins so
+    /// Only events of sessions whose ID starts with PREFIX
     #[arg(long, value_name = "PREFIX")]
     session: Option<String>,
-    /// Only this event (`SubagentStop` or `subagent-stop`); may be repeated
+    /// Only this event (`SubagentStop` or `subagent-stop`); can be repeated
     #[arg(long, value_name = "EVENT")]
     event: Vec<String>,
-    /// Only what this actor did: a name, an agent id, or a kind (lead, teammate, subagent, helper, unknown)
+    /// Only events of this actor: a name, an agent ID, or a kind (lead, teammate, subagent, helper, unknown)
     #[arg(long, value_name = "NAME")]
     actor: Option<String>,
     /// Only events since this time: RFC 3339, `2026-02-03 04:05:06` (UTC), or an age: `10m`, `2h`, `1d` ago
@@ -45,15 +50,16 @@ pub struct Args {
     /// Only the last COUNT events
     #[arg(short = 'n', long = "lines", value_name = "COUNT")]
     count: Option<usize>,
-    /// Wait for new events, after the last 10 (or -n, or --since)
+    /// Print the last 10 events (or -n, or --since), then wait for new ones
     #[arg(short, long)]
     follow: bool,
-    /// Print the lines as they were recorded: JSON, one a line
+    /// Print the recorded lines: one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
 const EXAMPLES: &str = "Examples:
+  teamkeep log latest --event pre-tool-use
   teamkeep log --since 2h --actor teammate
   teamkeep log --team parser-team --event teammate-idle --follow";
 
@@ -62,23 +68,41 @@ const EXAMPLES: &str = "Examples:
 /// # Errors
 /// When the log's directory cannot be listed, or stdout cannot be written.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    match show(context, args) {
-        Ok(()) => Ok(ExitCode::SUCCESS),
+    let library = args.run.as_ref().map(|_| reading::library(context)).transpose()?;
+    let run = match (&library, &args.run) {
+        (Some(library), Some(name)) => Some((library, library.find(name)?)),
+        _ => None,
+    };
+    match show(context, args, run) {
+        Ok(None) => Ok(ExitCode::SUCCESS),
+        Ok(Some(error)) => Err(error),
         Err(error) => ui::quiet(Err(error)).map(|()| ExitCode::SUCCESS).map_err(Error::from),
     }
 }
 
-fn show(context: &Context, args: &Args) -> io::Result<()> {
+/// Prints the events. The error names a filter value that nothing recorded has.
+fn show(context: &Context, args: &Args, run: Option<(&Library, &RunRecord)>) -> io::Result<Option<Error>> {
     let dir = context.paths.log();
     let now = context.clock.now();
     let time = |when: Option<When>| when.map(|when| when.before(now));
     let parts = retention::parts(&reading::archive(context));
     let range = Range { since: time(args.since), until: time(args.until) };
-    let wanted = |line: &Line| args.want(line);
-    let mut printer = Printer::new(&context.ui, args.json);
+    let asked = Asked { team: args.team.as_deref(), events: &args.event, actor: args.actor.as_deref() };
+    if let Some(error) = asked.unknown_event(&dir, &parts)? {
+        return Ok(Some(error));
+    }
+    let id = run.map(|(_, run)| run.run.clone());
+    let wanted = |line: &Line| args.want(line, id.as_deref());
+    let mut printer = Printer::new(context, args);
     let count = args.count.or((args.follow && args.since.is_none()).then_some(BEFORE));
 
     let (problems, follower) = match count {
+        _ if run.is_some() && !args.follow => {
+            let lines = of_run(run, |line| range.holds(&line.recorded.at) && args.want(line, None))?;
+            let skipped = lines.0.len().saturating_sub(count.unwrap_or(usize::MAX));
+            lines.0.iter().skip(skipped).try_for_each(|line| printer.print(line))?;
+            (lines.1, Follower::new(&dir, range))
+        }
         Some(count) => {
             let last = log::last(&dir, &parts, range, count, wanted)?;
             last.lines.iter().try_for_each(|line| printer.print(line))?;
@@ -92,24 +116,54 @@ fn show(context: &Context, args: &Args) -> io::Result<()> {
         }
     };
     printer.out.flush()?;
+    if !args.follow {
+        // Waits for the pager.
+        printer.out = Box::new(io::sink());
+    }
     warn(&context.ui, &problems);
     if args.follow {
         if printer.printed == 0 && context.ui.is_terminal() {
             context.ui.say("nothing to show yet; waiting for events (Ctrl-C ends this)");
         }
-        return follow(context, args, follower, printer);
+        return follow(context, args, id.as_deref(), follower, printer).map(|()| None);
     }
     if printer.printed == 0 {
-        let asked = Asked { team: args.team.as_deref(), events: &args.event, actor: args.actor.as_deref() };
-        asked.explain(&dir, &parts)?.iter().for_each(|line| context.ui.say(line));
+        match asked.explain(&dir, &parts)? {
+            Ok(note) => context.ui.say(&note),
+            Err(error) => return Ok(Some(error)),
+        }
     }
-    Ok(())
+    Ok(None)
 }
 
-fn follow(context: &Context, args: &Args, mut follower: Follower, mut printer: Printer) -> io::Result<()> {
+/// The wanted lines of a run, by time.
+fn of_run(
+    run: Option<(&Library, &RunRecord)>,
+    wanted: impl Fn(&Line) -> bool,
+) -> io::Result<(Vec<Line>, Problems)> {
+    let (mut lines, mut problems) = (Vec::new(), Problems::default());
+    if let Some((library, run)) = run {
+        let each = |line: &Line| {
+            if wanted(line) {
+                lines.push(line.clone());
+            }
+            Ok(())
+        };
+        problems = library.lines_of(run, each).map_err(io::Error::other)?;
+    }
+    Ok((lines, problems))
+}
+
+fn follow(
+    context: &Context,
+    args: &Args,
+    run: Option<&str>,
+    mut follower: Follower,
+    mut printer: Printer,
+) -> io::Result<()> {
     loop {
         printer.measure(&context.ui);
-        follower.poll(|line| if args.want(&line) { printer.print(&line) } else { Ok(()) })?;
+        follower.poll(|line| if args.want(&line, run) { printer.print(&line) } else { Ok(()) })?;
         printer.out.flush()?;
         warn(&context.ui, &follower.take_problems());
         std::thread::sleep(PAUSE);
@@ -120,13 +174,17 @@ fn warn(ui: &Ui, problems: &Problems) {
     if problems.is_empty() {
         return;
     }
-    ui.say(&format!("teamkeep: what could not be read of the log ({} in all):", problems.count));
+    ui.warn(format!("{} log lines cannot be read:", problems.count));
     problems.first.iter().for_each(|problem| ui.say(&format!("  {problem}")));
 }
 
 impl Args {
-    fn want(&self, line: &Line) -> bool {
+    /// Whether a line matches the filters; with `run`, whether its hook call belongs to that run.
+    fn want(&self, line: &Line, run: Option<&str>) -> bool {
         let recorded = &line.recorded;
+        if run.is_some() && recorded.run.as_deref() != run {
+            return false;
+        }
         let is = |wanted: &Option<String>, value: &Option<String>| wanted.is_none() || wanted == value;
         let actor = || {
             let kind = || self.actor.as_deref() == Some(recorded.actor.kind.word());
@@ -154,9 +212,14 @@ struct Printer {
 }
 
 impl Printer {
-    fn new(ui: &Ui, json: bool) -> Printer {
-        let out: Box<dyn Write> = if json { Box::new(ui.json()) } else { Box::new(ui.out()) };
-        let mut printer = Printer { out, view: (!json).then(LogView::default), printed: 0 };
+    fn new(context: &Context, args: &Args) -> Printer {
+        let ui = &context.ui;
+        let out: Box<dyn Write> = match (args.json, args.follow || !ui.is_terminal()) {
+            (true, _) => Box::new(ui.json()),
+            (false, true) => Box::new(ui.out()),
+            (false, false) => Box::new(context.paged()),
+        };
+        let mut printer = Printer { out, view: (!args.json).then(LogView::default), printed: 0 };
         printer.measure(ui);
         printer
     }

@@ -1,6 +1,6 @@
-//! One file a subcommand, named as the user types it. Some of them share [`place`], `needs`, `output`, `reading` and
-//! `unmatched`.
+//! One file per command. Commands share [`place`], `needs`, `output`, `problems`, `reading` and `unmatched`.
 
+pub mod completions;
 pub mod config;
 pub mod demo;
 pub mod doctor;
@@ -12,9 +12,11 @@ pub mod install;
 pub mod log;
 mod moment;
 mod needs;
+mod opener;
 mod output;
 pub mod place;
 pub mod policy;
+mod problems;
 pub mod prune;
 mod reading;
 pub mod replay;

@@ -1,4 +1,4 @@
-//! A moment of a run, as a person gives it.
+//! A time of a run, as the user writes it.
 
 use crate::archive::RunRecord;
 use crate::clock::{self, Time, When};
@@ -6,15 +6,15 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::render;
 
-/// Reads a moment: RFC 3339 and its looser spellings, a span from the start of the run (`+1m30s`; `-5s` for before
-/// it), or an age (`10m`: ten minutes ago).
+/// Parses a time: RFC 3339 and its looser forms, the time since the start of the run (`+1m30s`; `-5s` before it), or
+/// an age (`10m`: ten minutes ago).
 ///
 /// # Errors
-/// When it is none of them.
+/// The text is none of them.
 pub fn moment(text: &str, run: &RunRecord, now: Time) -> Result<Time> {
     let wrong = || {
-        Error::usage(format!("{text:?} is no time")).hint(
-            "RFC 3339 (2026-02-03T04:05:06Z), 2026-02-03 04:05:06 for UTC, from the start of the run (+1m30s), \
+        Error::usage(format!("invalid time {text:?}")).hint(
+            "expected RFC 3339 (2026-02-03T04:05:06Z), 2026-02-03 04:05:06 (UTC), time since the start of the run (+1m30s), \
              or an age (10m, 2h, 1d ago)",
         )
     };
@@ -28,14 +28,14 @@ pub fn moment(text: &str, run: &RunRecord, now: Time) -> Result<Time> {
     start.checked_add_signed(chrono::Duration::milliseconds(sign * millis)).ok_or_else(wrong)
 }
 
-/// Says when a moment is not in the run: what is shown is nothing then, or what was left. Each comes as it was given
-/// and as it was read; an age may have been meant from the start of the run.
+/// Prints a notice if a time is outside of the run. Each time is given as text and as parsed; an age may have been
+/// intended as the time since the start.
 pub fn beside(context: &Context, run: &RunRecord, moments: &[(&str, &str)]) {
     let early = moments.iter().find(|(_, at)| *at < run.started_at.as_str());
     let late =
         run.ended_at.as_deref().and_then(|ended| moments.iter().find(|(_, at)| *at > ended).zip(Some(ended)));
     if early.is_some() {
-        context.ui.say(&format!("the run begins at {}", run.started_at));
+        context.ui.say(&format!("the run starts at {}", run.started_at));
     }
     if let Some((_, ended)) = late {
         let since = render::since(&run.started_at, ended).unwrap_or_default();
@@ -43,6 +43,8 @@ pub fn beside(context: &Context, run: &RunRecord, moments: &[(&str, &str)]) {
     }
     let given = early.or(late.map(|(moment, _)| moment)).map(|(given, _)| *given);
     if let Some(age) = given.filter(|given| matches!(When::parse(given), Ok(When::Ago(_)))) {
-        context.ui.say(&format!("{age} is an age; +{age} counts from the start of the run"));
+        context
+            .ui
+            .say(&format!("{age} means {age} ago; for the time since the start of the run, use +{age}"));
     }
 }

@@ -6,24 +6,24 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::fs;
 
-/// Puts a file in place, whole or not at all, readable by its owner alone. What is there already is written over only
-/// with `force`; a device or a pipe is written to as it is.
+/// Writes a file atomically, readable only by the user. An existing file is overwritten only with `force`; a device or a
+/// pipe is written to directly.
 ///
 /// # Errors
-/// When something is there already, or the disk refuses.
+/// When the file exists, or cannot be written.
 pub fn save(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
     let wrong = |error| Error::from(fs::named(error, "write", path));
     match std::fs::metadata(path) {
         Ok(there) if there.is_dir() => {
-            Err(Error::usage(format!("{} is a directory", path.display())).hint("name a file in it"))
+            Err(Error::usage(format!("{} is a directory", path.display())).hint("choose a file in it"))
         }
         Ok(there) if !there.is_file() => {
             let mut file = std::fs::OpenOptions::new().write(true).open(path).map_err(wrong)?;
             file.write_all(bytes).map_err(wrong)
         }
-        Ok(_) if !force => Err(Error::new(format!("{} is there already", path.display()))
-            .hint("write over it with --force, or name another file")),
-        // A link stays one: what it points to is written.
+        Ok(_) if !force => Err(Error::new(format!("cannot write {}: it already exists", path.display()))
+            .hint("use --force to overwrite, or choose another file")),
+        // A link is kept: its target is written.
         Ok(_) => fs::write_atomic(&path.canonicalize().map_err(wrong)?, bytes, true).map_err(Error::from),
         Err(_) => {
             check_directory(path)?;
@@ -32,19 +32,23 @@ pub fn save(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
     }
 }
 
-/// The directory that a file is in, or is to be in.
+/// The directory of a file.
 pub fn directory(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Says so when there is no directory for a file.
+/// Checks that the directory of a file exists.
 ///
 /// # Errors
-/// When there is none.
+/// When it does not.
 pub fn check_directory(path: &Path) -> Result<()> {
     let dir = directory(path);
     if dir.is_dir() {
         return Ok(());
     }
-    Err(Error::new(format!("cannot write {}: there is no directory {}", path.display(), dir.display())))
+    Err(Error::new(format!(
+        "cannot write {}: the directory {} does not exist",
+        path.display(),
+        dir.display()
+    )))
 }

@@ -1,4 +1,4 @@
-//! The settings file that `install` and `uninstall` work on, and what they both do with it.
+//! The settings file that `install` and `uninstall` change.
 
 use std::path::PathBuf;
 
@@ -12,22 +12,22 @@ use crate::settings::flaw::Flaw;
 use crate::settings::found;
 use crate::settings::locate::{self, Scope};
 
-/// So many lines of the user's own are told.
+/// Maximum number of custom hooks to list.
 const TOLD: usize = 3;
 
 /// Which file, and whether to write it.
 #[derive(Debug, clap::Args)]
 pub struct Place {
-    /// Whose sessions
+    /// Which settings file to change
     #[arg(long, value_enum, default_value_t)]
     scope: Scope,
-    /// Another settings file than the scope's
+    /// Settings file to change, instead of the scope's
     #[arg(long, value_name = "PATH", conflicts_with = "scope")]
     settings: Option<PathBuf>,
-    /// Show the change and write nothing
+    /// Print the change without writing it
     #[arg(long)]
     pub dry_run: bool,
-    /// For scripts; no question is ever asked
+    /// No effect: install and uninstall never prompt
     #[arg(long, short)]
     yes: bool,
 }
@@ -38,10 +38,10 @@ impl Place {
         Place { scope: Scope::User, settings: None, dry_run: false, yes: true }
     }
 
-    /// Reads the file that is meant.
+    /// Reads the selected file.
     ///
     /// # Errors
-    /// When there is no telling which, or it cannot be read.
+    /// The path is unknown, or the file cannot be read.
     pub fn read(&self, context: &Context) -> Result<SettingsFile> {
         let path = match &self.settings {
             Some(path) => locate::absolute(path)?,
@@ -85,14 +85,13 @@ pub fn show(context: &Context, file: &SettingsFile, after: &[u8]) -> Result<()> 
     reading::print_lines(context, &format!("--- {path}\n+++ {path}\n{changes}"))
 }
 
-/// Tells of the lines that call us in a way that `install` does not write: they are the user's, and stay as they are.
+/// Lists the custom hooks that call teamkeep, which are left unchanged.
 pub fn tell_theirs(context: &Context, file: &SettingsFile, content: &[u8], beside_ours: bool) {
     let theirs = found::theirs(content);
     for entry in theirs.iter().take(TOLD) {
         let line = entry.group.pointer("/hooks/0/command").and_then(|line| line.as_str()).unwrap_or_default();
         let line: String = line.chars().take(100).collect();
-        let what =
-            format!("note: a hook of your own at {} calls teamkeep, too, and stays: `{line}`", entry.event);
+        let what = format!("note: left unchanged: your {} hook also calls teamkeep: `{line}`", entry.event);
         context.ui.say(&what);
     }
     if let Some(more) = theirs.len().checked_sub(TOLD).filter(|more| *more > 0) {
@@ -100,16 +99,16 @@ pub fn tell_theirs(context: &Context, file: &SettingsFile, content: &[u8], besid
     }
     if beside_ours && !theirs.is_empty() {
         let path = file.path.display();
-        context
-            .ui
-            .say(&format!("hint: take teamkeep out of it, in {path}, or its events are recorded twice"));
+        context.ui.say(&format!(
+            "hint: remove teamkeep from that hook in {path}; otherwise its events are recorded twice"
+        ));
     }
 }
 
 /// The error for a file that this program must not touch.
 pub fn cannot_edit(file: &SettingsFile, cause: String) -> Error {
     let error = Error::caused(format!("cannot edit {}", file.path.display()), cause)
-        .hint("nothing was changed; mend the file, or name another one: --settings PATH");
+        .hint("nothing was changed; fix the file, or choose another one: --settings PATH");
     match Flaw::of(file.bytes()) {
         Some(flaw) => error.hint(flaw.edit(&file.path)),
         None => error,

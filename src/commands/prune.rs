@@ -1,4 +1,4 @@
-//! `teamkeep prune`: what of the record may go, and with `--yes` goes.
+//! `teamkeep prune`: deletes old runs and unused data; a dry run without `--yes`.
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -18,19 +18,19 @@ use crate::ui::escape;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
-    /// Runs that have been over for longer: `30d`, `12h`
+    /// Delete runs that ended longer ago than this: `30d`, `12h`
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     older_than: Option<Duration>,
-    /// All but the newest COUNT runs
+    /// Keep only the newest COUNT runs
     #[arg(long, value_name = "COUNT")]
     keep: Option<usize>,
-    /// The oldest runs, until the archive has no more than this
+    /// Delete the oldest runs until the archive is at most this size: `1 GiB`
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_size: Option<u64>,
-    /// Show what would go, and change nothing: so it is without --yes as well
+    /// Show what would be deleted (the default without --yes)
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
-    /// Do it
+    /// Delete
     #[arg(short, long)]
     yes: bool,
     /// Print one JSON object
@@ -40,39 +40,41 @@ pub struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  # which runs ended more than 90 days ago, and what would go with them
+  # Show which runs ended more than 90 days ago and what would be deleted
   teamkeep prune --older-than 90d --dry-run
 
-  # keep the 20 newest runs, and of these the newest that fit into 1 GiB
+  # Keep the 20 newest runs, and of these as many as fit into 1 GiB
   teamkeep prune --keep 20 --max-size '1 GiB' --yes
 
-What is alive stays, and so does a run of which something cannot be read. Without bounds
-there go what no run needs and what `log.keep` and `log.keep-size` in the configuration say.
+Running teams and unreadable runs are never deleted. Without a limit, only unreferenced data
+and log segments that expired (`log.keep`, `log.keep-size` in the configuration) are deleted.
 
 Exit codes:
-  0   done, or nothing is to be removed; or a plan, asked for with --dry-run or shown on a terminal
-  1   a failure; or a plan alone, in a pipe without --yes and --dry-run: nothing was removed
-  64  a command line that makes no sense";
+  0   Success, nothing to delete, or a dry run with --dry-run or on a terminal
+  1   Failure, or a dry run in a pipe without --dry-run
+  64  Usage error";
 
 fn duration(text: &str) -> std::result::Result<Duration, String> {
-    config::parse_duration(text).ok_or_else(|| "write it as \"30d\" or \"12h\"".to_owned())
+    config::parse_duration(text)
+        .ok_or_else(|| "invalid duration; expected a value such as \"30d\" or \"12h\"".to_owned())
 }
 
 fn size(text: &str) -> std::result::Result<u64, String> {
-    config::parse_size(text).ok_or_else(|| "write it as \"1 GiB\" or \"512 MiB\"".to_owned())
+    config::parse_size(text)
+        .ok_or_else(|| "invalid size; expected a value such as \"1 GiB\" or \"512 MiB\"".to_owned())
 }
 
 /// Runs it.
 ///
 /// # Errors
-/// When the record cannot be listed, another process changes it, or the disk refuses.
+/// When the store cannot be listed, another process changes it, or the disk refuses.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let (log, limits, now) = (context.paths.log(), &context.config.log, context.clock.now());
     let bounds = Bounds { older_than: args.older_than, keep: args.keep, max_size: args.max_size };
-    let archive = reading::library(context)?.archive;
-    // A plan alone changes nothing, and needs no right to.
+    let archive = reading::archive(context);
+    // A dry run needs no lock.
     let right = if args.yes { Some(archive.maintain(limits.lock_patience)?) } else { None };
-    let library = reading::library(context)?;
+    let library = reading::any_library(context);
     let mut progress = context.ui.progress("looking", 0);
     let mut survey = survey(&library, &log, now, &mut |bytes| progress.add(bytes))?;
     let plan = settle(&mut survey, &archive, &bounds, limits, now, &mut |bytes| progress.add(bytes))?;
@@ -95,18 +97,21 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if args.json {
         reading::print_json(context, &object(&survey, &plan, pruned.as_ref()))?;
     } else if let Some(pruned) = &pruned {
-        let all =
-            [count(pruned.runs, "run"), count(pruned.contents, "object"), count(pruned.segments, "segment")];
+        let all = [
+            count(pruned.runs, "run"),
+            count(pruned.contents, "object"),
+            count(pruned.segments, "log segment"),
+        ];
         reading::print(context, &format!("removed {} ({})\n", all.join(", "), bytes(pruned.bytes)))?;
     }
-    let alone = pruned.is_none() && !plan.is_empty();
-    if alone && !args.json {
-        context.ui.say("nothing was changed; --yes does it");
+    let is_plan = pruned.is_none() && !plan.is_empty();
+    if is_plan && !args.json {
+        context.ui.say("Dry run. Re-run with --yes to delete.");
     }
     let problems = pruned.map(|pruned| pruned.problems).unwrap_or_default();
-    problems.iter().for_each(|problem| context.ui.say(&format!("teamkeep: {problem}")));
-    // A script that forgot to say so must not take the plan for its execution.
-    let forgot = alone && !args.dry_run && !context.ui.is_terminal();
+    problems.iter().for_each(|problem| context.ui.warn(problem));
+    // A script that omitted --yes must not mistake the dry run for success.
+    let forgot = is_plan && !args.dry_run && !context.ui.is_terminal();
     Ok(if problems.is_empty() && !forgot { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -129,18 +134,21 @@ fn text(survey: &Survey, plan: &Plan, bounds: &Bounds, yes: bool) -> String {
     for going in &plan.runs {
         let why = match going.reason {
             Reason::Age(age) => match usize::try_from(age.num_days()).unwrap_or(0) {
-                0 => format!("over for {}", render::span(age.num_milliseconds())),
-                days => format!("over for {}", render::count(days, "day")),
+                0 => format!("ended {} ago", render::span(age.num_milliseconds())),
+                days => format!("ended {} ago", render::count(days, "day")),
             },
-            Reason::Count => format!("the newest {} are kept", bounds.keep.unwrap_or_default()),
-            Reason::Size => "the archive is too large".to_owned(),
+            Reason::Count => match bounds.keep.unwrap_or_default() {
+                1 => "not the newest".to_owned(),
+                keep => format!("not among the {keep} newest"),
+            },
+            Reason::Size => "the archive exceeds --max-size".to_owned(),
         };
-        let _ = writeln!(text, "- {}: {why}", name(going.place));
+        let _ = writeln!(text, "remove {} ({why})", name(going.place));
     }
     for kept in &plan.kept {
         let _ = writeln!(
             text,
-            "  {} stays: {}",
+            "keep {} ({})",
             name(kept.place),
             stays(&kept.standing, &survey.runs[kept.place].run.run)
         );
@@ -148,33 +156,33 @@ fn text(survey: &Survey, plan: &Plan, bounds: &Bounds, yes: bool) -> String {
     for run in &survey.damaged {
         let _ = writeln!(
             text,
-            "  {} stays: its record cannot be read (teamkeep verify {})",
+            "keep {} (its data cannot be read; run: teamkeep verify {})",
             escape(run),
             escape(run)
         );
     }
     if let Some(why) = survey.obstacle.as_ref().filter(|_| !plan.runs.is_empty()) {
-        let _ = writeln!(text, "  objects stay: {} and may need them", escape(why));
+        let _ = writeln!(text, "keep all objects ({}, and may need them)", escape(why));
     }
     if let Some(run) = survey.missing.as_ref().filter(|_| plan.spared > 0) {
         let (spared, run) = (count(plan.spared, "object"), escape(run));
         let _ = writeln!(
             text,
-            "  {spared} that no run names may be what run {run} misses, and stay (teamkeep verify {run})"
+            "keep {spared} (unreferenced, but run {run} may need them; run: teamkeep verify {run})"
         );
     }
     if plan.is_empty() {
-        text.push_str("nothing is to be removed\n");
+        text.push_str("nothing to remove\n");
     } else if !yes {
         let all = [
             count(plan.runs.len(), "run"),
             format!("{} ({})", count(plan.contents.len(), "object"), bytes(plan.bytes)),
-            format!("{} of the log ({})", count(plan.segments.len(), "segment"), bytes(plan.log_bytes)),
+            format!("{} ({})", count(plan.segments.len(), "log segment"), bytes(plan.log_bytes)),
         ];
-        let _ = writeln!(text, "would remove {}; the archive keeps {}", all.join(", "), bytes(plan.left));
+        let _ = writeln!(text, "would remove {}; {} remain in the archive", all.join(", "), bytes(plan.left));
     }
     if let Some(most) = bounds.max_size.filter(|most| plan.left > *most) {
-        let _ = writeln!(text, "that leaves more than {}: what else there is may not go", bytes(most));
+        let _ = writeln!(text, "still more than {}: the rest cannot be removed", bytes(most));
     }
     text
 }
@@ -183,9 +191,9 @@ fn text(survey: &Survey, plan: &Plan, bounds: &Bounds, yes: bool) -> String {
 fn stays(standing: &Standing, run: &str) -> String {
     match standing {
         Standing::Over => String::new(),
-        Standing::Alive => "it is alive".to_owned(),
-        Standing::Unfinished => "its transcripts are not kept yet".to_owned(),
-        Standing::Damaged(_) => format!("it cannot be read whole (teamkeep verify {})", escape(run)),
+        Standing::Alive => "running".to_owned(),
+        Standing::Unfinished => "its transcripts are not archived yet".to_owned(),
+        Standing::Damaged(_) => format!("parts of it cannot be read; run: teamkeep verify {}", escape(run)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the commands that read have in common.
+//! Shared by the commands that read the store.
 
 use std::io::Write;
 
@@ -14,18 +14,21 @@ use crate::redact::Redactor;
 use crate::timeline::{Library, Opened};
 use crate::ui;
 
-/// What is said of an empty record.
-pub const NOTHING: &str = "nothing is on record yet; `teamkeep doctor` says whether the hooks are there, `teamkeep demo` shows a recorded run";
-
-/// Lists what is on record.
+/// Lists the recorded runs.
 ///
 /// # Errors
-/// When the record's place is not safe to use.
+/// When the runs cannot be listed: an empty list would look like an empty store.
 pub fn library(context: &Context) -> Result<Library> {
-    Ok(Library::open(archive(context), context.paths.log()))
+    let library = any_library(context);
+    library.listing_error().map_or(Ok(library), Err)
 }
 
-/// The archive, as the configuration says.
+/// Lists the recorded runs as far as possible, for commands that report damage themselves.
+pub fn any_library(context: &Context) -> Library {
+    Library::open(archive(context), context.paths.log())
+}
+
+/// The archive with the limits of the configuration.
 pub fn archive(context: &Context) -> Archive {
     let mut archive = Archive::new(
         context.paths.archive(),
@@ -36,22 +39,33 @@ pub fn archive(context: &Context) -> Archive {
     archive
 }
 
-/// What takes out of a run's texts what others are not to see, the homes of those whose run it is included.
+/// Removes secrets and personal data from a run's texts, including the home directories of its users.
 ///
 /// # Errors
-/// When a pattern of the configuration cannot be used.
+/// When a pattern in the configuration is invalid.
 pub fn redactor(context: &Context, run: &RunRecord) -> Result<Redactor> {
     let own = context.env.home.iter().map(|home| home.display().to_string());
     let homes: Vec<String> = bundle::homes(run).into_iter().chain(own).collect();
     Redactor::new(&context.config.privacy, &homes)
 }
 
-/// Writes text to stdout; a reader that has had enough is no error.
+/// Writes text to stdout. A closed pipe counts as success.
 ///
 /// # Errors
 /// When stdout cannot be written.
 pub fn print(context: &Context, text: &str) -> Result<()> {
     write(context.ui.out(), text)
+}
+
+/// Writes text to stdout, through a pager when it is longer than the screen.
+///
+/// # Errors
+/// When stdout cannot be written. A closed pipe and a closed pager count as success.
+pub fn page(context: &Context, text: &str) -> Result<()> {
+    let mut out = context.paged();
+    let written = out.write_all(text.as_bytes());
+    ui::quiet(written.and_then(|()| out.finish()))
+        .map_err(|error| Error::caused("cannot write to stdout", error))
 }
 
 fn write(mut out: impl Write, text: &str) -> Result<()> {
@@ -68,7 +82,7 @@ pub fn print_json(context: &Context, value: &impl Serialize) -> Result<()> {
     print_lines(context, &format!("{text}\n"))
 }
 
-/// Writes JSON to stdout; a reader that has had enough is no error.
+/// Writes JSON to stdout. A closed pipe counts as success.
 ///
 /// # Errors
 /// When stdout cannot be written.
@@ -76,37 +90,41 @@ pub fn print_lines(context: &Context, text: &str) -> Result<()> {
     write(context.ui.json(), text)
 }
 
-/// How many problems are told one by one.
+/// The most problems that are printed one by one.
 const TOLD: usize = 5;
 
-/// Says what of the log could not be read.
+/// Warns about log lines that cannot be read.
 pub fn unreadable(context: &Context, problems: &Problems) {
     for problem in &problems.first {
-        context.ui.say(&format!("teamkeep: {problem}"));
+        context.ui.warn(problem);
     }
     let more = problems.count.saturating_sub(problems.first.len() as u64);
     if more > 0 {
-        context.ui.say(&format!("teamkeep: {more} more line(s) of the log cannot be read"));
+        context.ui.warn(format!("{more} more log lines cannot be read"));
     }
 }
 
-/// Says at the end what of the record could not be read.
+/// The runs whose `run.json` cannot be read, and why.
+pub fn damaged(library: &Library) -> impl Iterator<Item = String> {
+    library.damaged.iter().map(|run| {
+        let why = library.archive.why_damaged(run);
+        format!(
+            "{why}; the next hook call of its team creates it again; for an old run, delete its directory"
+        )
+    })
+}
+
+/// Warns about data that cannot be read.
 pub fn warn(context: &Context, library: &Library, opened: &Opened) {
     let mut problems: Vec<String> = opened.problems.first.iter().map(ToString::to_string).collect();
     let unnamed = opened.problems.count.saturating_sub(problems.len() as u64) as usize;
-    problems.extend(library.unlisted.iter().map(|why| format!("the runs cannot be listed: {why}")));
-    problems.extend(library.damaged.iter().map(|run| {
-        let why = library.archive.why_damaged(run);
-        format!(
-            "{why}; the next hook call of its team makes it again, and an old run's directory can be removed"
-        )
-    }));
+    problems.extend(damaged(library));
     problems.extend(opened.runs.iter().flat_map(|material| material.problems()));
     let more = unnamed + problems.len().saturating_sub(TOLD);
     for problem in problems.iter().take(TOLD) {
-        context.ui.say(&format!("teamkeep: {problem}"));
+        context.ui.warn(problem);
     }
     if more > 0 {
-        context.ui.say(&format!("teamkeep: {more} more of the record could not be read"));
+        context.ui.warn(format!("{more} more problems with the recorded data; see: teamkeep verify"));
     }
 }

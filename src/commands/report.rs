@@ -1,9 +1,9 @@
-//! `teamkeep report RUN`: what a run amounts to.
+//! `teamkeep report RUN`: a summary of a run.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::{output, reading};
+use super::{opener, output, reading};
 use crate::archive::RunRecord;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -15,65 +15,76 @@ use crate::timeline::merge;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
+  # Open the last run in the browser
+  teamkeep report --open
+
+  # Write a page with the timeline, the task board and every message
   teamkeep report parser-team --format html -o parser-team.html
-      Write a page with the timeline, the task board and every message, to look at in a browser.
-  teamkeep report --json | jq -r '.findings[].what'
-      List what was lost or looks wrong in the last run.")]
+
+  # List the problems of the last run
+  teamkeep report --json | jq -r '.findings[].what'")]
 pub struct Args {
-    /// A team's name, `latest`, or the beginning of a run's id
+    /// Team name, run ID (or a unique prefix), or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
-    /// What to write
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// The same as --format json
+    /// Same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Write into this file instead of to stdout; it is readable by you alone
+    /// Write to this file (readable only by you) instead of stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write over the file
+    /// Write a page (to FILE or a private temporary file) and open it in the browser
+    #[arg(long, conflicts_with_all = ["json", "format"])]
+    open: bool,
+    /// Overwrite an existing file
     #[arg(long, requires = "output")]
     force: bool,
-    /// Take out of every text what others are not to see: keys, tokens, addresses, the home directory, and what
-    /// [privacy] in the configuration names
+    /// Remove secrets and personal data from all texts: keys, tokens, email addresses, home directories, and what
+    /// [privacy] in the configuration adds
     #[arg(long)]
     redact: bool,
-    /// Also list what the client says by itself, and its own helpers
+    /// Include automatic notices and Claude Code's own helper agents
     #[arg(short, long)]
     all: bool,
 }
 
 impl Args {
-    /// Whether texts are to be taken out, as the configuration says.
+    /// Whether texts are redacted as configured.
     pub fn redacts(&self) -> bool {
         self.redact
     }
 }
 
-/// The forms of a report.
+/// Output formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// For the terminal
+    /// Human-readable
     Text,
-    /// As GitHub reads it
+    /// Markdown as GitHub renders it
     Markdown,
-    /// For programs: docs/report.md describes it
+    /// Machine-readable: see docs/report.md
     Json,
-    /// One page for a browser, which needs no network: write it with -o
+    /// Self-contained page for a browser; use with -o
     Html,
 }
 
 /// Runs it.
 ///
 /// # Errors
-/// When there is no such run, the record cannot be read, the file cannot be written, or a page is asked for in a
-/// terminal.
+/// When there is no such run, the store cannot be read, the file cannot be written, or a page would go to a terminal.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let format = if args.json { Format::Json } else { args.format };
-    if format == Format::Html && args.output.is_none() && context.ui.is_terminal() {
-        return Err(Error::usage("a page for a browser is nothing to read in a terminal")
-            .hint("name a file for it: teamkeep report --format html -o report.html"));
+    let format = match args.open {
+        true => Format::Html,
+        false if args.json => Format::Json,
+        false => args.format,
+    };
+    if format == Format::Html && args.output.is_none() && !args.open && context.ui.is_terminal() {
+        return Err(Error::usage("cannot print an HTML page to a terminal")
+            .hint("teamkeep report --open")
+            .hint("teamkeep report --format html -o report.html"));
     }
     let library = reading::library(context)?;
     let opened = library.open_runs(&[library.find(&args.run)?])?;
@@ -95,20 +106,24 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
                 output::save(path, plain.as_bytes(), args.force)?;
             }
             Some(path) => output::save(path, text.as_bytes(), args.force)?,
+            None if args.open => opener::open(&opener::temporary(text.as_bytes())?)?,
             None if format == Format::Json => reading::print_lines(context, &text)?,
             None if format == Format::Html => context.ui.raw(text.as_bytes())?,
-            None => reading::print(context, &text)?,
+            None => reading::page(context, &text)?,
         }
+    }
+    if let Some(path) = args.output.as_ref().filter(|_| args.open) {
+        opener::open(path)?;
     }
     reading::warn(context, &library, &opened);
     Ok(ExitCode::SUCCESS)
 }
 
-/// Takes out what others are not to see.
+/// Removes secrets and personal data.
 fn redacted(context: &Context, run: &RunRecord, report: &Report) -> Result<Report> {
     let redactor = reading::redactor(context, run)?;
     report.redacted(&redactor).map_err(|error| {
         Error::new(format!("cannot redact the report: {error}"))
-            .hint("a pattern under [[privacy.pattern]] means more than texts; make it narrower")
+            .hint("a [[privacy.pattern]] in the configuration also matches required values, such as times; make it narrower")
     })
 }

@@ -1,4 +1,4 @@
-//! `teamkeep restore`: gives a run's files or its unfinished tasks back, and takes that back again.
+//! `teamkeep restore`: restores a run's files or re-queues its unfinished tasks, and undoes that.
 
 mod files;
 mod tasks;
@@ -21,36 +21,36 @@ use crate::timeline::{Library, Opened};
     after_long_help = EXAMPLES
 )]
 pub struct Args {
-    /// A team's name, `latest`, or the beginning of a run's id
+    /// Team name, run ID (or a unique prefix), or `latest`
     #[arg(value_name = "RUN", required_unless_present = "undo", conflicts_with = "undo")]
     run: Option<String>,
-    /// As of this moment: RFC 3339, `2026-02-03 04:05:06` (UTC), or from the start of the run, such as `+1m30s`.
-    /// Without it each thing is given back as it was when it last existed, as `show` shows it
+    /// Restore the state as of this time: RFC 3339, `2026-02-03 04:05:06` (UTC), or a span from the start of the run, such
+    /// as `+1m30s`. Default: the last recorded state of each item
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, conflicts_with = "undo")]
     at: Option<String>,
-    /// Write the run's files into this directory, laid out as below ~/.claude
+    /// Write the run's files to this directory, laid out as in ~/.claude
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
-    /// Put the run's unfinished tasks into the client's task list of this team or session
+    /// Add the run's unfinished tasks to the Claude Code task list of this team or session
     #[arg(long, value_name = "TEAM|SESSION")]
     tasks: Option<String>,
-    /// Take a restore of tasks back: what is still as it was written goes
+    /// Undo a task restore; tasks changed since then are kept
     #[arg(long, value_name = "ID")]
     undo: Option<String>,
-    /// With --tasks: completed and deleted tasks as well
+    /// With --tasks: include completed and deleted tasks
     #[arg(long, requires = "tasks")]
     all: bool,
-    /// With --tasks: leave owners, and tasks in progress, as they were
+    /// With --tasks: keep owners and in-progress status
     #[arg(long, requires = "tasks")]
     keep_owners: bool,
-    /// With --tasks: although a client that runs holds the list. With --to: into a directory that is not empty,
-    /// over nothing that is there
+    /// With --tasks: write even if a running session is using the list. With --to: write to a directory that is not
+    /// empty; existing files are kept
     #[arg(long, conflicts_with = "undo")]
     force: bool,
-    /// Show the plan and write nothing
+    /// Print the plan without writing anything
     #[arg(long)]
     dry_run: bool,
-    /// With --tasks: write. Without it there is only the plan
+    /// With --tasks: write the tasks (default: dry run)
     #[arg(long, short)]
     yes: bool,
     /// Print one JSON object
@@ -60,23 +60,23 @@ pub struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  # the unfinished tasks of the last run of a team, for a session that begins with them
+  # Start a session with the unfinished tasks of a team's last run
   id=$(uuidgen)
   teamkeep restore parser-team --tasks $id --yes
   claude --session-id $id
 
-  # the files of a run as they were a minute and a half after its start
+  # Restore the files as of 1m30s after the start of the last run
   teamkeep restore latest --at +1m30s --to ./then
 
 Exit codes:
-  0   done; or a plan, asked for with --dry-run or shown on a terminal
-  1   a failure; or a plan alone, in a pipe without --yes and --dry-run: nothing was written
-  64  a command line that makes no sense";
+  0   Success, or a dry run with --dry-run or on a terminal
+  1   Failure, or a dry run in a pipe without --dry-run
+  64  Usage error";
 
 /// Runs it.
 ///
 /// # Errors
-/// When there is no such run, TIME is none, the place is not safe or not free, or the disk refuses.
+/// When there is no such run, TIME is invalid, the target is not safe or not empty, or a file cannot be written.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if let Some(id) = &args.undo {
         return undo::run(context, args, id);
@@ -86,17 +86,19 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let run = library.find(name)?;
     if run.veiled {
         return Err(Error::new(format!("cannot restore run {}: its texts were not recorded", run.run))
-            .hint("`privacy.record` was \"metadata\" then; `teamkeep show` tells what is known"));
+            .hint("it was recorded in metadata-only mode; see what is known: teamkeep show"));
     }
     let opened = library.open_runs(&[run])?;
     match (&args.to, &args.tasks) {
         (Some(directory), _) => files::run(context, args, &library, &opened, directory),
         (None, Some(named)) => tasks::run(context, args, &library, &opened, named),
-        (None, None) => Err(Error::usage("restore what? --to DIR, --tasks TEAM or --undo ID")),
+        (None, None) => {
+            Err(Error::usage("missing what to restore; expected --to DIR, --tasks TEAM or --undo ID"))
+        }
     }
 }
 
-/// The one run that was opened, and the moment that is meant; says when that is not in the run.
+/// The opened run and the time to restore; warns when the time is outside of the run.
 fn meant<'a>(
     context: &Context,
     library: &'a Library,

@@ -1,4 +1,4 @@
-//! `teamkeep show RUN [--at TIME]`: a run's roster, tasks and mail as they were; with `--diff`, what changed.
+//! `teamkeep show RUN [--at TIME]`: the members, tasks and messages of a run; with `--diff`, what changed.
 
 use std::process::ExitCode;
 
@@ -14,15 +14,15 @@ use crate::timeline::{Library, Material, diff, state};
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A team's name, `latest`, or the beginning of a run's id
+    /// Team name, run ID (or a unique prefix), or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
-    /// As of this moment: RFC 3339, `2026-02-03 04:05:06` (UTC), or from the start of the run, such as `+1m30s`,
-    /// or an age (`10m`, `2h`). Without it each thing is shown as it was when it last existed
+    /// Show the state at this time: RFC 3339, `2026-02-03 04:05:06` (UTC), time since the start of the run (`+1m30s`), or
+    /// an age (`10m`, `2h`). Default: the last recorded state of each item
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     at: Option<String>,
-    /// What changed between two moments, given in the same ways, the earlier first. What came and went in between is
-    /// not in it: `replay --from --to` tells that
+    /// Show the changes between two times (same formats as --at, the earlier first). Changes that were undone in between
+    /// are in `replay --since --until`
     #[arg(long, num_args = 2, value_names = ["FROM", "TO"], allow_hyphen_values = true, conflicts_with = "at")]
     diff: Option<Vec<String>>,
     /// Print one JSON object
@@ -37,7 +37,7 @@ const EXAMPLES: &str = "Examples:
 /// Runs it.
 ///
 /// # Errors
-/// When there is no such run, TIME is none, or the record cannot be read.
+/// The run does not exist, a time is invalid, or the store cannot be read.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let library = reading::library(context)?;
     let now = context.clock.now();
@@ -56,14 +56,14 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         if args.json {
             reading::print_json(context, &state)?;
         } else {
-            reading::print(context, &render::state(material, &state, context.ui.columns()))?;
+            reading::page(context, &render::state(material, &state, context.ui.columns()))?;
         }
     }
     reading::warn(context, &library, &opened);
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells what changed between two moments.
+/// Prints the changes between two times.
 fn compare(
     context: &Context,
     args: &Args,
@@ -84,5 +84,5 @@ fn compare(
     if args.json {
         return reading::print_json(context, &diff);
     }
-    reading::print(context, &render::diff(material, &diff, context.ui.columns()))
+    reading::page(context, &render::diff(material, &diff, context.ui.columns()))
 }

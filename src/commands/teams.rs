@@ -1,41 +1,59 @@
-//! `teamkeep teams`: the runs on record.
+//! `teamkeep list`: the recorded runs.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::reading;
 use crate::archive::RunRecord;
+use crate::clock::{self, Time, When};
 use crate::context::Context;
 use crate::error::Result;
 use crate::render;
-use crate::timeline::{Summary, digest, merge};
+use crate::timeline::{Library, Summary, digest, merge};
 
-/// Arguments of `teamkeep teams`.
+/// Arguments of `teamkeep list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Also sessions that had no team but started subagents, and teams that no session took part in
+    /// Include sessions without a team that started subagents, and teams that no session joined
     #[arg(short, long)]
     all: bool,
-    /// Print one JSON array
+    /// Only runs of this project: a directory, or its name
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// Only runs that ended after this time, and running teams
+    #[arg(long, value_name = "TIME", value_parser = When::parse)]
+    since: Option<When>,
+    /// Only runs that started before this time
+    #[arg(long, value_name = "TIME", value_parser = When::parse)]
+    until: Option<When>,
+    /// Only the newest COUNT runs
+    #[arg(short = 'n', long = "limit", value_name = "COUNT")]
+    count: Option<usize>,
+    /// Print a JSON array
     #[arg(long)]
     json: bool,
 }
 
 const EXAMPLES: &str = "Examples:
-  teamkeep teams
-  teamkeep teams --all --json | jq -r '.[] | [.run, .team, .ended_by] | @tsv'";
+  # The runs of the current project in the last week
+  teamkeep list --project . --since 7d
+
+  # The newest run with the reason for its end
+  teamkeep list -n 1 --json | jq -r '.[] | [.run, .team, .ended_by] | @tsv'";
 
 /// Runs it.
 ///
 /// # Errors
-/// When the record cannot be read.
+/// When the store cannot be read.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let library = reading::library(context)?;
-    let wanted: Vec<&RunRecord> = library
-        .runs
-        .iter()
-        .filter(|run| args.all || (run.team.is_some() && !library.is_stray(run)))
-        .collect();
+    if library.runs.is_empty() && !library.damaged.is_empty() {
+        reading::damaged(&library).for_each(|problem| context.ui.warn(problem));
+        return Err(library.empty());
+    }
+    let now = context.clock.now();
+    let wanted: Vec<&RunRecord> = library.runs.iter().filter(|run| args.wants(run, &library, now)).collect();
     let kept: Vec<Option<Summary>> = wanted.iter().map(|run| digest::kept(&library.archive, run)).collect();
     let left: Vec<&RunRecord> =
         wanted.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(run, _)| *run).collect();
@@ -43,29 +61,59 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let mut made = opened.runs.iter().map(|material| {
         let summary = Summary::of(material, &merge(material));
         if opened.problems.count == 0 {
-            digest::keep(&library.archive, material, &summary, context.clock.now());
+            digest::keep(&library.archive, material, &summary, now);
         }
         summary
     });
-    let rows: Vec<Summary> = kept.into_iter().filter_map(|kept| kept.or_else(|| made.next())).collect();
+    let rows = kept.into_iter().filter_map(|kept| kept.or_else(|| made.next()));
+    let project = args.project.as_deref();
+    let mut rows: Vec<Summary> =
+        rows.filter(|row| project.is_none_or(|project| is_in(row.project.as_deref(), project))).collect();
+    rows.drain(..rows.len().saturating_sub(args.count.unwrap_or(usize::MAX)));
     if args.json {
         reading::print_json(context, &rows)?;
     } else if rows.is_empty() {
-        let said = match (library.runs.len(), library.events()) {
-            (0, _) if !library.damaged.is_empty() || library.unlisted.is_some() => {
-                "no run on record can be read".to_owned()
-            }
-            (0, 0) => reading::NOTHING.to_owned(),
-            (0, _) => library.empty().to_string(),
-            _ => "no team is on record; `teamkeep teams --all` lists sessions without a team".to_owned(),
-        };
-        context.ui.say(&said);
+        context.ui.say(&args.nothing(&library));
+        let is_new = library.runs.is_empty();
+        library.empty().hints.iter().filter(|_| is_new).for_each(|hint| context.ui.hint(hint));
     } else {
-        reading::print(
-            context,
-            &render::teams(&rows, &library.ids(), context.clock.now(), context.ui.columns()),
-        )?;
+        reading::print(context, &render::teams(&rows, &library.ids(), now, context.ui.columns()))?;
     }
     reading::warn(context, &library, &opened);
     Ok(ExitCode::SUCCESS)
+}
+
+impl Args {
+    fn wants(&self, run: &RunRecord, library: &Library, now: Time) -> bool {
+        let is_listed = self.all || (run.team.is_some() && !library.is_stray(run));
+        let is_after = |since: Time| {
+            let ended = run.ended_at.as_deref().and_then(clock::parse);
+            ended.is_none_or(|ended| ended >= since)
+        };
+        let is_before = |until: Time| clock::parse(&run.started_at).is_none_or(|started| started <= until);
+        is_listed
+            && self.since.is_none_or(|since| is_after(since.before(now)))
+            && self.until.is_none_or(|until| is_before(until.before(now)))
+    }
+
+    /// Why nothing is listed.
+    fn nothing(&self, library: &Library) -> String {
+        if library.runs.is_empty() {
+            return library.empty().to_string();
+        }
+        let is_filtered = self.project.is_some() || self.since.is_some() || self.until.is_some();
+        match is_filtered {
+            true => "no runs match these filters",
+            false => "no team runs recorded; list sessions without a team: teamkeep list --all",
+        }
+        .to_owned()
+    }
+}
+
+/// Whether a run's project is the wanted directory, is inside of it, or has its name.
+fn is_in(project: Option<&str>, wanted: &Path) -> bool {
+    let Some(project) = project.map(Path::new) else { return false };
+    let is_name = wanted.components().count() == 1 && project.file_name() == Some(wanted.as_os_str());
+    let absolute = wanted.canonicalize().or_else(|_| std::path::absolute(wanted));
+    is_name || absolute.is_ok_and(|wanted| project.starts_with(wanted))
 }

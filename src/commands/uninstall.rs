@@ -1,4 +1,4 @@
-//! `teamkeep uninstall`: takes the hooks out of a settings file again.
+//! `teamkeep uninstall`: removes the hooks from a settings file.
 
 use std::process::ExitCode;
 
@@ -24,10 +24,10 @@ const EXAMPLES: &str = "Examples:
   teamkeep uninstall
   teamkeep uninstall --scope project --yes";
 
-/// Takes the hooks out.
+/// Removes the hooks.
 ///
 /// # Errors
-/// When the settings cannot be read, edited or written; then they are as they were.
+/// The settings cannot be read, edited or written. They are unchanged then.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let records = Records::at(context.paths.installs());
     let _lock = if args.place.dry_run { None } else { lock(context, &records)? };
@@ -36,36 +36,36 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let (after, exact) = before_us(&records, &file, record.as_ref())?;
     let path = file.path.display();
     if after == file.content {
-        context.ui.say(&format!("nothing to do: {path} has no hooks of ours"));
+        context.ui.say(&format!("nothing to do: {path} has no teamkeep hooks"));
     } else if args.place.dry_run {
         show(context, &file, after.as_deref().unwrap_or_default())?;
     } else {
-        // Whoever wants to leave must not be kept by a record that cannot be written.
+        // A store that is not writable must not prevent an uninstall.
         let kept = records.keep(&file.real, file.bytes());
         let count = hooks(found::count(file.bytes()));
         match &after {
             Some(content) => {
                 file.replace(content)?;
-                let how = if exact { "; the file is as it was before" } else { "" };
+                let how = if exact { "; restored its previous content" } else { "" };
                 context.ui.say(&format!("removed {count} from {path}{how}"));
             }
             None => {
                 file.remove()?;
-                context.ui.say(&format!("removed {path}, which install had made, with its {count}"));
+                context.ui.say(&format!("removed {path} with its {count} (install had created the file)"));
                 if record.is_some_and(|record| record.made_directory)
                     && let Some(directory) = file.real.parent()
                 {
-                    // Only an empty directory can be removed this way; what somebody put there since stays.
+                    // Removes only an empty directory.
                     let _ = std::fs::remove_dir(directory);
                 }
             }
         }
         match kept {
-            Ok((_, kept)) => context.ui.say(&format!("the file with the hooks: {}", kept.display())),
-            Err(error) => context.ui.say(&format!("note: the file with the hooks was not kept: {error}")),
+            Ok((_, kept)) => context.ui.say(&format!("backup: {}", kept.display())),
+            Err(error) => context.ui.say(&format!("note: no backup was kept: {error}")),
         }
         if let Err(error) = records.forget(&file.real) {
-            context.ui.say(&format!("note: what is remembered of the install stays: {error}"));
+            context.ui.say(&format!("note: cannot delete the install record: {error}"));
         }
     }
     if let Some(content) = &after {
@@ -74,20 +74,20 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Keeps other installs out. Where the record cannot be written there is nothing to keep them out with.
+/// Locks out other installs. If the store is not writable, there is no lock.
 fn lock(context: &Context, records: &Records) -> Result<Option<Lock>> {
     match records.try_lock() {
         Ok(Some(lock)) => Ok(Some(lock)),
         Ok(None) => Err(records.busy()),
         Err(error) => {
-            context.ui.say(&format!("note: what is remembered of installs cannot be written: {error}"));
+            context.ui.say(&format!("note: cannot write the install records: {error}"));
             Ok(None)
         }
     }
 }
 
-/// The content to give back: exactly the one of before (and `true`) where nothing else changed since, else
-/// the present one without ours; none at all for a file that install made.
+/// The content to restore: the exact previous content (and `true`) if nothing else changed since the install, else the
+/// present content without teamkeep's hooks, or none for a file that install created.
 fn before_us(
     records: &Records,
     file: &SettingsFile,

@@ -1,15 +1,16 @@
-//! Why a look into the log found nothing: a name that nothing on record has, or nothing on record at all.
+//! Why no event matches: a name that nothing recorded has, or no recorded events at all.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use crate::event::ActorKind;
+use crate::error::Error;
+use crate::event::{ActorKind, OVERRIDE};
 use crate::log::{Parts, Range, Reader};
 use crate::near::nearest;
 use crate::payload::KNOWN;
 
-/// The names that a look asked for.
+/// The names in the filters.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
     /// A team.
@@ -31,22 +32,35 @@ struct Names {
 }
 
 impl Asked<'_> {
-    /// Says it, one line a reason.
+    /// Explains why no event matches: an error for a name that nothing recorded has, else a note.
     ///
     /// # Errors
     /// When the log's directory cannot be listed.
-    pub fn explain(&self, dir: &Path, parts: &Parts) -> io::Result<Vec<String>> {
+    pub fn explain(&self, dir: &Path, parts: &Parts) -> io::Result<Result<String, Error>> {
         let names = Names::read(dir, parts)?;
         if names.lines == 0 && names.unreadable == 0 {
-            return Ok(vec![super::reading::NOTHING.to_owned()]);
+            return Ok(Ok("no events recorded yet; check the hooks: teamkeep doctor".to_owned()));
         }
-        let mut said = vec!["no events match".to_owned()];
-        said.extend(self.team.and_then(|team| unknown("team", team, &names.teams)));
-        said.extend(self.actor.and_then(|actor| unknown("actor", actor, &names.actors)));
-        for event in self.events.iter().filter(|event| !names.has_event(event)) {
-            said.extend(unknown("event", event, &names.events));
+        let unknown = (self.team.and_then(|team| unknown("team", team, &names.teams)))
+            .or_else(|| self.actor.and_then(|actor| unknown("actor", actor, &names.actors)));
+        Ok(unknown.map_or_else(|| Ok("No events match these filters.".to_owned()), Err))
+    }
+
+    /// An error for an event that Claude Code does not have and that was never recorded.
+    ///
+    /// # Errors
+    /// When the log's directory cannot be listed.
+    pub fn unknown_event(&self, dir: &Path, parts: &Parts) -> io::Result<Option<Error>> {
+        let is_known = |event: &str| {
+            let own = ["verdict", OVERRIDE].into_iter();
+            own.chain(KNOWN.iter().map(|(_, name, _)| *name)).any(|known| plain(known) == plain(event))
+        };
+        if self.events.iter().all(|event| is_known(event)) {
+            return Ok(None);
         }
-        Ok(said)
+        let names = Names::read(dir, parts)?;
+        let wrong = self.events.iter().find(|event| !is_known(event) && !names.has_event(event));
+        Ok(wrong.and_then(|event| unknown("event", event, &names.events)))
     }
 }
 
@@ -73,17 +87,20 @@ impl Names {
     }
 }
 
-/// The name of an event, alike for both spellings.
+/// The name of an event, the same for both spellings.
 pub fn plain(event: &str) -> String {
     event.chars().filter(|c| *c != '-').map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// Says that nothing on record has this name, and which one is near.
-fn unknown(what: &str, name: &str, known: &BTreeSet<String>) -> Option<String> {
+/// The error for a name that nothing recorded has, with the most similar name.
+fn unknown(what: &str, name: &str, known: &BTreeSet<String>) -> Option<Error> {
     if known.contains(name) {
         return None;
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let near = nearest(name, &known, 2).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-    Some(format!("no {what} on record is called {name:?}{near}"))
+    let error = Error::not_found(format!("unknown {what} {name:?}"));
+    Some(match nearest(name, &known, 2) {
+        Some(near) => error.hint(format!("did you mean {near:?}?")),
+        None => error,
+    })
 }

@@ -1,4 +1,4 @@
-//! `teamkeep verify [RUN]`: whether the record is whole.
+//! `teamkeep verify [RUN]`: checks the recorded data for damage.
 
 use std::process::ExitCode;
 
@@ -14,7 +14,7 @@ use crate::verify::{Scope, Verifier};
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
-    /// A team's name, `latest`, or the beginning of a run's id; without it all of the record
+    /// Team name, run ID (or a unique prefix), or `latest`; default: everything
     #[arg(value_name = "RUN")]
     run: Option<String>,
     /// Print one JSON object
@@ -24,25 +24,25 @@ pub struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  # all of the record
+  # Check everything
   teamkeep verify
 
-  # one run, and a list of what is damaged of it
+  # Check one run and list the damaged files
   teamkeep verify parser-team --json | jq '.findings[] | {kind, path}'
 
 Exit codes:
-  0   it is whole
-  1   something is damaged, or there is no such run
-  64  a command line that makes no sense";
+  0   No damage
+  1   Damage found, or no such run
+  64  Usage error";
 
 /// Runs it.
 ///
 /// # Errors
-/// When there is no such run, or a directory of the record cannot be listed.
+/// When there is no such run, or a directory of the store cannot be listed.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let library = reading::library(context)?;
+    let library = reading::any_library(context);
     let scope = match &args.run {
-        // A run whose record is damaged is found by its id.
+        // A damaged run is found only by its ID.
         Some(name) if library.damaged.contains(name) => Scope::Run(name.clone()),
         Some(name) => Scope::Run(library.find(name)?.run.clone()),
         None => Scope::All,

@@ -1,4 +1,4 @@
-//! Validation: every problem of a file at once, each with its place. What comes out without an error can be built.
+//! Validation: finds every problem of a file with its position. A file without errors can be built.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -13,41 +13,41 @@ use super::source::Source;
 use super::{rules, written};
 use crate::near::nearest;
 
-/// Problems of one file that are told; a person mends the first ones first.
+/// Maximum number of reported problems in one file.
 const MOST: usize = 100;
 
-/// The key that says what is to happen when the policy fails. It is asked of a file with errors, too; where the error is
-/// in this very key, whoever wrote it did not mean the default.
+/// The key for failures of the policy. It is also read from a file with errors. If the error is in this very key, the
+/// author did not want the default.
 pub(super) const ON_ERROR: &str = "policy.on-error";
 
-/// How much of a file is looked at. To compile an expression costs more than all the rest of the check.
+/// How thorough the check is. Compiling regular expressions costs more than all the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Care {
     /// Everything.
     Whole,
-    /// Everything but whether regular expressions are some.
+    /// Everything except compiling regular expressions.
     Swift,
 }
 
-/// A value that stands in a file and makes sense.
+/// A valid value in a file.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// Where it stands, with dots and places in lists: `rule[0].name`.
+    /// Its path, with dots and list indexes: `rule[0].name`.
     pub path: String,
     /// Its key.
     pub key: &'static Key,
     /// The value.
     pub value: Json,
-    /// The byte at which it begins.
+    /// Its byte offset.
     pub at: usize,
 }
 
-/// What a file says, and what is wrong with it.
+/// The valid values and the problems of a file.
 #[derive(Debug, Default)]
 pub struct Checked {
-    /// The values that make sense, in the order of the file's keys.
+    /// The valid values, in the order of the file.
     pub entries: Vec<Entry>,
-    /// What is wrong, by place.
+    /// The problems, by position.
     pub problems: Vec<Problem>,
 }
 
@@ -63,7 +63,7 @@ pub fn check(source: &Source) -> Checked {
     checked(source, Care::Whole)
 }
 
-/// Checks a file; with [`Care::Swift`] its regular expressions are believed: a call that needs one compiles it.
+/// Checks a file; with [`Care::Swift`] regular expressions are not compiled. A call that needs one compiles it.
 pub(super) fn checked(source: &Source, care: Care) -> Checked {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
     let mut walk = Walk { source, care, entries: Vec::new(), problems: Vec::new() };
@@ -73,7 +73,7 @@ pub(super) fn checked(source: &Source, care: Care) -> Checked {
         let at = error.span().map_or(source.text.len(), |span| span.start);
         let duplicate = error.message().starts_with("duplicate key");
         broken |= !duplicate;
-        // What follows from an error on the same line says nothing new.
+        // A second error on the same line is a consequence of the first.
         if lines.insert(source.line(at)) {
             let code = if duplicate { Code::DuplicateKey } else { Code::Syntax };
             walk.complain(code, at, error.message().replace('\n', ", "));
@@ -81,7 +81,7 @@ pub(super) fn checked(source: &Source, care: Care) -> Checked {
     }
     let told = walk.problems.len();
     walk.table(table.get_ref(), "", "");
-    // Of two values the one that holds back counts.
+    // Of two values the blocking one counts.
     let mut twice = errors.iter().filter_map(|error| source.text.get(error.span()?.start..));
     if twice.any(holds_back) {
         let entries = walk.entries.iter_mut().filter(|entry| entry.path == ON_ERROR);
@@ -89,7 +89,7 @@ pub(super) fn checked(source: &Source, care: Care) -> Checked {
     }
     rules::check(&mut walk);
     if broken {
-        // What the parser made of the rest is a guess: good enough to look for `on-error`, not to complain of.
+        // After a syntax error the rest is a guess: used to look for `on-error`, not to report problems.
         walk.problems.truncate(told);
     }
     let Walk { entries, mut problems, .. } = walk;
@@ -97,13 +97,13 @@ pub(super) fn checked(source: &Source, care: Care) -> Checked {
     Checked { entries, problems }
 }
 
-/// Whether a value is meant to be `"allow"`.
+/// Whether a value was intended as `"allow"`.
 fn means_allow(value: &Spanned<DeValue<'_>>) -> bool {
     let near = value.get_ref().as_str().and_then(|text| nearest(text, &["allow", "block"], 1));
     near == Some("allow")
 }
 
-/// Whether a text begins with `on-error = ` and anything but `"allow"`.
+/// Whether a text starts with `on-error = ` and any value but `"allow"`.
 fn holds_back(text: &str) -> bool {
     let Some((key, value)) = text.split_once('=') else { return false };
     let value = value.lines().next().unwrap_or_default().split('#').next().unwrap_or_default();
@@ -111,7 +111,7 @@ fn holds_back(text: &str) -> bool {
     plain(key) == "on-error" && plain(value) != "allow"
 }
 
-/// A file on its way through the check.
+/// A check in progress.
 pub(super) struct Walk<'a> {
     pub source: &'a Source,
     care: Care,
@@ -120,12 +120,12 @@ pub(super) struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Notes a problem at a byte.
+    /// Adds a problem at a byte offset.
     pub fn complain(&mut self, code: Code, at: usize, message: impl Into<String>) {
         self.complain_with(code, at, message, None);
     }
 
-    /// Notes a problem and what to do about it.
+    /// Adds a problem with a hint.
     pub fn complain_with(&mut self, code: Code, at: usize, message: impl Into<String>, hint: Option<String>) {
         if self.problems.len() < MOST {
             let (path, at) = (self.source.path.clone(), Some(self.source.position(at)));
@@ -142,7 +142,7 @@ impl Walk<'_> {
                 table => format!("{table}.{}", name.get_ref()),
             };
             let (key, path) = (below(table), below(path));
-            // A quoted name is one name, whatever it holds.
+            // A quoted name is one name, whatever it contains.
             let place = Place::at(&key).filter(|_| !name.get_ref().contains(['.', '[', ']']));
             match (place, value.get_ref()) {
                 (Some(Place::Value(key)), _) => self.value(key, path, value),
@@ -172,7 +172,7 @@ impl Walk<'_> {
                         if matches!(needed, Some(Place::Value(Key { default: None, .. })))
                             && !values.contains_key(name)
                         {
-                            self.complain(Code::MissingKey, at, format!("`{name}` is missing here"));
+                            self.complain(Code::MissingKey, at, format!("missing key `{name}`"));
                         }
                     }
                 }
@@ -195,7 +195,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A key that is meant to say what happens when the policy fails.
+    /// A misspelled `on-error`.
     fn misspelled_on_error(&mut self, value: &Spanned<DeValue<'_>>) {
         if let Some(Place::Value(key)) = Place::at(ON_ERROR)
             && !means_allow(value)
@@ -216,7 +216,7 @@ impl Walk<'_> {
         let hint = match (nearest(written, &known, 1), elsewhere(written)) {
             (Some(close), _) => format!("did you mean `{close}`?"),
             (None, Some(path)) => format!("did you mean `{path}`?"),
-            (None, None) => format!("the keys here are {}", known.join(", ")),
+            (None, None) => format!("expected one of {}", known.join(", ")),
         };
         let shown: String = written.chars().take(64).collect();
         let message = format!("unknown key `{shown}`");
@@ -224,7 +224,7 @@ impl Walk<'_> {
     }
 }
 
-/// Where a table of this name stands, if not here.
+/// The table that has this name, if another one has.
 fn elsewhere(name: &str) -> Option<String> {
     let path = format!("policy.{name}");
     (!name.contains(['.', '[']) && Place::at(&path).is_some()).then_some(path)

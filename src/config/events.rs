@@ -1,11 +1,11 @@
-//! The events that a rule may name.
+//! The events that a rule can name.
 
 use super::problem::Code;
 use super::written::{Flaw, quoted};
 use crate::near::nearest;
 use crate::payload::{JUDGED, KNOWN, Kind};
 
-/// Notes what keeps a text from being an event that a rule can look at.
+/// Reports an event name that a rule cannot use.
 pub(super) fn check(text: &str, at: usize, flaws: &mut Vec<Flaw>) {
     let kind = Kind::named(text);
     let judged = || JUDGED.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
@@ -15,7 +15,7 @@ pub(super) fn check(text: &str, at: usize, flaws: &mut Vec<Flaw>) {
             Some(close) => format!("did you mean \"{close}\"?"),
             None => format!("the events that can be blocked are {}", judged()),
         };
-        let message = format!("there is no event {}", quoted(text));
+        let message = format!("unknown event {}", quoted(text));
         flaws.push(Flaw { code: Code::UnknownEvent, at, message, hint: Some(hint) });
     }
 }

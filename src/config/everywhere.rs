@@ -13,7 +13,7 @@ pub struct Everywhere {
     pub is_partial: bool,
 }
 
-/// Reads the user's file, and each project's file that is trusted as it is now.
+/// Reads the user's file, and each project's file that is trusted with its current content.
 pub fn everywhere(files: &Files) -> Everywhere {
     let user = layers::load(&Files { project: None, ..files.clone() });
     let mut all = Everywhere { is_partial: user.is_broken(), rules: user.config.rule };

@@ -1,4 +1,5 @@
-//! Every key of `teamkeep.toml`, once: validation, `policy show`, the JSON Schema and the documentation read this table.
+//! Every key of `teamkeep.toml`. Validation, `config show`, the JSON Schema and the documentation are derived from
+//! this table.
 
 use Kind::{
     Count, Duration, Events, Glob, Globs, Names, Patterns, Picks, Price, Regex, Size, Switch, Text, Times,
@@ -9,38 +10,38 @@ use Project::{Added, Fewer, Never, Smaller, Stricter};
 /// One key.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
-    /// Where it stands, with dots; `rule[].name` for a key of each `[[rule]]`.
+    /// Its path with dots; `rule[].name` for a key of each `[[rule]]`.
     pub path: &'static str,
-    /// What may be written.
+    /// The type of its value.
     pub kind: Kind,
-    /// Its default, as TOML and JSON spell it; `None` for a key that must be written.
+    /// Its default as TOML and JSON; `None` for a required key.
     pub default: Option<&'static str>,
-    /// What a project's file may do with it.
+    /// How a project's file may set the key.
     pub project: Project,
-    /// What it does; the template and the documentation say the same.
+    /// Its description, also used in the template and the documentation.
     pub doc: &'static str,
 }
 
-/// What may be written as a key's value.
+/// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `true` or `false`.
     Switch,
-    /// A whole number from 0.
+    /// An integer from 0.
     Count,
-    /// A whole number from 1.
+    /// An integer from 1.
     Times,
     /// `"16 MiB"`.
     Size,
     /// `"90d"`.
     Duration,
-    /// One of these words, the softest first.
+    /// One of these words, most permissive first.
     Words(&'static [&'static str]),
-    /// What a million tokens cost: a number from 0, with or without a fraction.
+    /// The price of a million tokens: a number from 0.
     Price,
-    /// Any text.
+    /// Any string.
     Text,
-    /// A list of texts.
+    /// A list of strings.
     Names,
     /// A glob.
     Glob,
@@ -56,27 +57,27 @@ pub enum Kind {
     Regex,
 }
 
-/// What a project's file may do with a key: never more than to tighten.
+/// How a project's file may set a key. It can only tighten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Project {
-    /// Nothing.
+    /// Not at all.
     Never,
-    /// Set a later word, or turn it on.
+    /// To a stricter word, or to true.
     Stricter,
-    /// Set a smaller number; 0 is no bound.
+    /// To a smaller number; 0 means no limit.
     Smaller,
-    /// Take names away from the list.
+    /// To a shorter list.
     Fewer,
-    /// Narrow a list of what is allowed; an empty one allows everything.
+    /// To a narrower list; an empty one allows everything.
     Narrower,
-    /// It belongs to a check or a rule, which are added once the file is trusted.
+    /// Part of a check or a rule, which are added once the file is trusted.
     Added,
 }
 
-/// How hard a gate can be, the softest first.
+/// The modes of a gate, most permissive first.
 pub const MODES: Kind = Words(&["off", "warn", "block"]);
 
-/// What is found without a pattern of the user's, the most certain first.
+/// The built-in patterns, most certain first.
 pub const REDACTABLE: &[&str] = &["private-key", "api-key", "token", "secret", "email", "home"];
 
 const fn key(
@@ -93,7 +94,7 @@ const fn needed(path: &'static str, kind: Kind, doc: &'static str) -> Key {
     Key { path, kind, default: None, project: Added, doc }
 }
 
-/// One that must be written, and not by a project.
+/// A required key that a project cannot set.
 const fn own(path: &'static str, kind: Kind, doc: &'static str) -> Key {
     Key { path, kind, default: None, project: Never, doc }
 }
@@ -102,82 +103,86 @@ const fn own(path: &'static str, kind: Kind, doc: &'static str) -> Key {
 #[rustfmt::skip]
 pub const KEYS: &[Key] = &[
     key("log.segment-size", Size, "\"16 MiB\"", Never,
-        "A segment of the event log is closed, and a new one begun, when a line would make it larger than this. \
-         Each day (UTC) begins a new segment, too."),
+        "A segment of the event log is closed when the next line would make it larger than this. Each day (UTC) \
+         starts a new segment, too."),
     key("log.keep", Duration, "\"90d\"", Never,
-        "Segments whose last day is longer ago than this are removed. Before that, events of ended runs are copied into \
-         the runs. Segments with events of running runs are kept."),
+        "Segments whose last day is older than this are removed. Before that, events of ended runs are copied \
+         into the runs. Segments with events of running runs are kept."),
     key("log.keep-size", Size, "\"512 MiB\"", Never,
-        "The oldest segments are removed in the same way until the rest are no larger than this. Segments with events of \
-         running runs do not count."),
+        "The oldest segments are removed in the same way until the rest fit in this size. Segments with \
+         events of running runs do not count."),
     key("log.lock-patience", Duration, "\"1s\"", Never,
-        "How long a call waits for other calls that are writing. After that its line goes to a segment of its own."),
+        "How long a hook call waits for the log's lock. After that its event is written to a segment of its own."),
     key("archive.on-failure", Words(&["warn", "block"]), "\"block\"", Never,
-        "What happens to a TeamDelete when the team's state could not be archived before it: \"block\" refuses it, \
-         \"warn\" allows it with a warning. If the store works and only some files cannot be archived, it is blocked `max-blocks` times at most."),
+        "The response to a TeamDelete if the team's files could not be archived first: \"block\" blocks it, \
+         \"warn\" allows it with a warning. If the store works and only some files cannot be archived, it is \
+         blocked `max-blocks` times at most."),
     key("archive.largest-file", Size, "\"32 MiB\"", Never,
-        "A file larger than this is archived only before a TeamDelete; at other times only its size and time are recorded."),
+        "A larger file is archived only before a TeamDelete. At other times only its size and time are recorded."),
     key("archive.longest-look", Duration, "\"1s\"", Never,
-        "After so long a call leaves what it has not archived yet to the next one, so that its event is on record before the client loses its patience. Before a TeamDelete it is six times as long."),
+        "After this time a hook call leaves the remaining files to the next one, so that Claude Code does not \
+         have to wait. Before a TeamDelete the limit is six times as long."),
     key("hook.watch", Switch, "true", Never,
-        "Whether a session that starts asks the client to report each change of a team's files."),
+        "Whether Claude Code is asked at the start of a session to report each change of a team's files."),
     key("hook.largest-input", Size, "\"16 MiB\"", Never,
-        "What lies past this size on stdin is not recorded."),
+        "The part of a payload beyond this size is not recorded."),
     key("hook.stdin-patience", Duration, "\"2s\"", Never,
-        "How long a call waits for the end of stdin."),
+        "How long a hook call waits for the end of stdin."),
     key("hook.slow", Duration, "\"250ms\"", Never,
-        "A call that takes longer than this is noted in the diagnostics."),
+        "A hook call that takes longer than this is noted in the diagnostics."),
 
     own("report.price[].model", Glob,
-        "A glob for the models that it is the price of; the first price that matches counts."),
+        "A glob for the models that have this price. The first match counts."),
     key("report.price[].input", Price, "0", Never,
-        "What a million tokens cost that the model reads."),
+        "Price of a million input tokens."),
     key("report.price[].output", Price, "0", Never,
-        "What a million tokens cost that the model writes."),
+        "Price of a million output tokens."),
     key("report.price[].cache-read", Price, "0", Never,
-        "What a million tokens cost that come from the cache."),
+        "Price of a million tokens read from the cache."),
     key("report.price[].cache-write", Price, "0", Never,
-        "What a million tokens cost that go into the cache."),
+        "Price of a million tokens written to the cache."),
 
     key("privacy.record", Words(&["verbatim", "metadata"]), "\"verbatim\"", Never,
-        "What is recorded: \"verbatim\" is every text as it is, \"metadata\" its size and its hash instead, and no transcripts."),
+        "How texts are recorded: \"verbatim\" records every text, \"metadata\" only its size and hash, and no \
+         transcripts."),
     key("privacy.redact", Picks(REDACTABLE),
         "[\"private-key\", \"api-key\", \"token\", \"secret\", \"email\", \"home\"]", Never,
-        "What `--redact` takes out of every text, of what teamkeep knows by itself."),
+        "The built-in patterns that `--redact` removes from every text."),
     own("privacy.pattern[].name", Text,
-        "What stands for what it found: `[redacted:NAME]`. Letters, digits, `-`, `_` and `.`; no two patterns share a name."),
+        "The name in the replacement, `[redacted:NAME]`: letters, digits, `-`, `_` and `.`. Names must be unique."),
     own("privacy.pattern[].regex", Regex,
-        "A regular expression; what it matches is taken out."),
+        "A regular expression. Every match is removed."),
 
     key("policy.on-error", Words(&["allow", "block"]), "\"allow\"", Stricter,
-        "What happens when the policy itself fails: \"allow\" lets the action go on, \"block\" holds it back."),
+        "The response to a failure of the policy itself: \"allow\" allows the action, \"block\" blocks it."),
     key("policy.max-blocks", Times, "3", Never,
-        "How often, at least once, one gate may block one actor in one state of the work; after that it lets through."),
+        "How often (at least once) one gate can block the same agent while the state of the work is the same. \
+         After that it allows the action."),
 
     key("policy.premature-shutdown.mode", MODES, "\"block\"", Stricter,
-        "How hard the gate is on stopping a teammate that has not finished."),
+        "The mode for stopping a teammate that has not finished."),
     key("policy.premature-shutdown.pending", Switch, "false", Stricter,
-        "Whether tasks that a teammate owns and has not begun count as unfinished."),
+        "Whether a teammate is unfinished while it owns pending tasks."),
     key("policy.premature-shutdown.open-turn", Switch, "false", Stricter,
-        "Whether a turn that has not ended counts as unfinished."),
+        "Whether a teammate is unfinished during a turn."),
     key("policy.premature-shutdown.exempt", Names, "[]", Fewer,
-        "Teammates that may always be stopped, by name."),
+        "Names of teammates that may always be stopped."),
     key("policy.premature-shutdown.without-tasks", MODES, "\"warn\"", Stricter,
-        "How hard the gate is in a team without tasks, where a teammate that has not reported since it was last told \
-         something counts as unfinished."),
+        "The mode in a team without tasks, where a teammate is unfinished if it has sent no message since its \
+         last instruction."),
 
     key("policy.protect-lead.mode", MODES, "\"block\"", Stricter,
-        "How hard the gate is on stopping the lead."),
+        "The mode for stopping the lead."),
 
     key("policy.idle-with-work.mode", MODES, "\"warn\"", Stricter,
-        "How hard the gate is on a teammate that goes idle with work left."),
+        "The mode for a teammate that goes idle with work left."),
     key("policy.idle-with-work.waiting-key", Text, "\"waiting\"", Never,
-        "The key in a task's metadata by which its owner says that it waits."),
+        "The key in a task's metadata that marks the task as waiting."),
 
     key("policy.completion-check.mode", MODES, "\"block\"", Stricter,
-        "How hard the gate is on completing a task whose checks fail. Without checks nothing is asked."),
+        "The mode for completing a task whose checks fail. Without checks the gate does nothing."),
     needed("policy.completion-check.check[].run", Text,
-        "The command, for `sh -c`."),
+        "The command, run with `sh -c`."),
     key("policy.completion-check.check[].subject", Glob, "\"*\"", Added,
         "A glob for the task's subject."),
     key("policy.completion-check.check[].owner", Glob, "\"*\"", Added,
@@ -185,59 +190,61 @@ pub const KEYS: &[Key] = &[
     key("policy.completion-check.check[].team", Glob, "\"*\"", Added,
         "A glob for the team."),
     key("policy.completion-check.check[].timeout", Duration, "\"2m\"", Added,
-        "How long it may take."),
+        "How long the command may run."),
 
     key("policy.unfinished-dependencies.mode", MODES, "\"warn\"", Stricter,
-        "How hard the gate is on starting or completing a task that waits for another."),
+        "The mode for starting or completing a task that depends on an unfinished one."),
 
     key("policy.report-before-idle.mode", MODES, "\"off\"", Stricter,
-        "How hard the gate is on a teammate that goes idle without a message since it was last told something."),
+        "The mode for a teammate that goes idle without having sent a message since its last instruction."),
 
     key("policy.team-size.mode", MODES, "\"off\"", Stricter,
-        "How hard the gate is on spawning more teammates than may be, or others."),
+        "The mode for spawning a teammate beyond these limits."),
     key("policy.team-size.most", Count, "0", Smaller,
-        "The most teammates, the lead not counted; 0 for any number."),
+        "The maximum number of teammates, without the lead. 0 means no limit."),
     key("policy.team-size.agent-types", Globs, "[]", Project::Narrower,
-        "Globs for the agent types that may be spawned; empty for all."),
+        "Globs for the allowed agent types. An empty list allows all."),
     key("policy.team-size.models", Globs, "[]", Project::Narrower,
-        "Globs for the models that may be asked for; empty for all."),
+        "Globs for the allowed models. An empty list allows all."),
 
     key("policy.lead-stops-early.mode", MODES, "\"off\"", Stricter,
-        "How hard the gate is on a lead whose turn ends while work in progress is nobody's."),
+        "The mode for a lead that ends its turn while no agent works on a task in progress."),
 
     needed("rule[].name", Text,
-        "What it is called in verdicts; no two rules share a name."),
+        "The rule's name in verdicts. Names must be unique."),
     key("rule[].events", Events, "[]", Added,
-        "The events that it looks at, in either spelling; all that can be judged when empty."),
+        "The events that the rule applies to, as `PreToolUse` or `pre-tool-use`. An empty list means all events \
+         that can be blocked."),
     key("rule[].tools", Globs, "[]", Added,
-        "Globs for the tool, on tool events; all when empty."),
+        "Globs for the tool, at tool events. An empty list means all tools."),
     key("rule[].actor", Glob, "\"*\"", Added,
-        "A glob for the actor's name."),
+        "A glob for the agent's name."),
     key("rule[].team", Glob, "\"*\"", Added,
         "A glob for the team."),
     key("rule[].match", Patterns, "{}", Added,
-        "JSON pointers into the payload, each with a glob, or a regular expression between slashes. All must match."),
+        "JSON pointers into the payload, each with a glob, or a regular expression between slashes. All must \
+         match."),
     needed("rule[].action", Words(&["warn", "block"]),
-        "What happens: \"warn\" or \"block\"."),
+        "\"warn\" or \"block\"."),
     key("rule[].reason", Text, "\"\"", Added,
-        "What the model is told. A rule that blocks needs one."),
+        "The text that the model reads. Required for a rule that blocks."),
     key("rule[].lasting", Switch, "false", Never,
-        "Whether it blocks a tool however often it is tried, and not only `max-blocks` times."),
+        "Whether the rule blocks a tool every time, and not only `max-blocks` times."),
 ];
 
-/// What stands at a path of the file.
+/// The kinds of entries that a path of the file can have.
 #[derive(Debug, Clone, Copy)]
 pub enum Place {
     /// A value.
     Value(&'static Key),
     /// A table of keys.
     Table,
-    /// A list of such tables.
+    /// A list of tables.
     List,
 }
 
 impl Place {
-    /// What stands at this path; `rule[]` is each table of the list `rule`.
+    /// The kind of entry at this path; `rule[]` is each table of the list `rule`.
     pub fn at(path: &str) -> Option<Place> {
         let mut below = KEYS.iter().filter_map(|key| Some((key, key.path.strip_prefix(path)?)));
         below.find_map(|(key, rest)| match rest.as_bytes() {
@@ -249,7 +256,7 @@ impl Place {
     }
 }
 
-/// The names that may stand in the table at this path, in the order of the table of keys; `""` is the file itself.
+/// The names in the table at this path, in the order of the table of keys; `""` is the file itself.
 pub fn names(table: &str) -> Vec<&'static str> {
     let mut names = Vec::new();
     for key in KEYS {

@@ -1,4 +1,4 @@
-//! The user's file and the project's, one over the other.
+//! Combines the user's file with the project's.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -14,38 +14,38 @@ use crate::paths::Paths;
 
 pub use super::project::{Project, Standing};
 
-/// Where a project's file stands in the project.
+/// The path of a project's file, relative to the project.
 pub const PROJECT_FILE: &str = ".claude/teamkeep.toml";
 
-/// Which files there may be.
+/// The files that can exist.
 #[derive(Debug, Clone)]
 pub struct Files {
-    /// The user's.
+    /// The user's file.
     pub user: PathBuf,
-    /// The project's.
+    /// The project's file.
     pub project: Option<PathBuf>,
-    /// What was trusted.
+    /// The list of trusted files.
     pub trust: PathBuf,
 }
 
-/// What is in force.
+/// The configuration in force.
 #[derive(Debug, Clone, Default)]
 pub struct Effective {
     /// The configuration.
     pub config: Config,
-    /// What is set, and where; the rest has its default.
+    /// The values that are set, with their origin. All others have their default.
     pub settings: Settings,
-    /// What is wrong with the files.
+    /// The problems of the files.
     pub problems: Vec<Problem>,
-    /// The project's file, when there is one that makes sense.
+    /// The project's file, if there is a valid one.
     pub project: Option<Project>,
-    /// Whether there is a file of the user's.
+    /// Whether the user has a file.
     pub has_user: bool,
 }
 
 impl Files {
-    /// The files for a session in this project: the client's `CLAUDE_PROJECT_DIR`, else the directory that the payload
-    /// names, else the current one.
+    /// The files for a session in this project: `CLAUDE_PROJECT_DIR`, else the payload's directory, else the current
+    /// one.
     pub fn find(paths: &Paths, project: Option<&Path>) -> Files {
         Files {
             user: paths.config.clone(),
@@ -56,35 +56,35 @@ impl Files {
 }
 
 impl Effective {
-    /// Whether a file was left out whole.
+    /// Whether a whole file was ignored.
     pub fn is_broken(&self) -> bool {
         self.problems.iter().any(Problem::is_error)
     }
 
-    /// The first error, as one that ends a command.
+    /// The first problem that is an error.
     pub fn error(&self) -> Option<Error> {
         load::first(&self.problems)
     }
 
-    /// Where the value at a path comes from.
+    /// The origin of the value at a path.
     pub fn origin(&self, path: &str) -> &Origin {
         self.settings.get(path).map_or(&Origin::DEFAULT, |setting| &setting.origin)
     }
 }
 
-/// Reads the files. Without any this costs a failed open for each, and no parser runs.
+/// Reads the files. Without any this costs one failed open per file, and no parser runs.
 pub fn load(files: &Files) -> Effective {
     load_with(files, Cares { user: Care::Whole, project: Care::Whole })
 }
 
-/// How much of each file is looked at.
+/// How thoroughly each file is checked.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cares {
     pub user: Care,
     pub project: Care,
 }
 
-/// [`load`], with no more care than this.
+/// [`load`] with this thoroughness.
 pub(super) fn load_with(files: &Files, care: Cares) -> Effective {
     let mut effective = Effective::default();
     let user = read(&files.user, source::LARGEST, Layer::User, &mut effective);
@@ -112,7 +112,7 @@ pub(super) fn load_with(files: &Files, care: Cares) -> Effective {
     effective
 }
 
-/// Reads a file. One that is no text, or too much of it, is still asked what is to happen when the policy fails.
+/// Reads a file. `on-error` is also read from one that is not valid UTF-8 or too large.
 fn read(path: &Path, largest: u64, layer: Layer, effective: &mut Effective) -> Option<Read> {
     source::read(path, largest).unwrap_or_else(|problem| {
         if matches!(problem.code, Code::NotUtf8 | Code::TooLarge)
@@ -143,11 +143,11 @@ impl Effective {
         self.problems.extend(checked.problems);
     }
 
-    /// What is to happen when the policy fails is asked of a file that fails, too.
+    /// Applies `on-error` from a file with errors.
     fn take_on_error(&mut self, entries: &[Entry], source: &Source, layer: Layer) {
         for entry in entries.iter().filter(|entry| entry.path == ON_ERROR) {
             match layer {
-                // What would loosen is not worth a word here: the file has an error.
+                // Other problems are not reported, because the file has an error.
                 Layer::Project => limits::tighten(&mut self.settings, entry, source, &mut Vec::new()),
                 _ => drop(self.settings.insert(entry.path.clone(), setting(entry, source, layer))),
             }

@@ -1,4 +1,4 @@
-//! What a project's file may say: it can only tighten.
+//! Limits a project's file: it can only tighten.
 
 use serde_json::{Value as Json, json};
 
@@ -9,7 +9,7 @@ use super::problem::{Code, Problem};
 use super::settings::{Layer, Settings, setting};
 use super::source::Source;
 
-/// Lays a value of a project's file over what is in force, as far as it tightens.
+/// Applies a value of a project's file if it tightens.
 pub(super) fn tighten(settings: &mut Settings, entry: &Entry, source: &Source, problems: &mut Vec<Problem>) {
     let base = match settings.get(&entry.path) {
         Some(setting) => setting.value.clone(),
@@ -35,7 +35,7 @@ pub(super) fn tighten(settings: &mut Settings, entry: &Entry, source: &Source, p
             let narrower = entry.key.project == Project::Narrower;
             let (kept, left): (Vec<&str>, Vec<&str>) =
                 words(wanted).partition(|word| stays(word, &base, narrower));
-            // An empty list allows everything: nothing that is left of it must not mean that.
+            // An empty list allows everything, so the remaining list must not become empty.
             let all = narrower && kept.is_empty() && !is_empty(&base);
             if !left.is_empty() || all {
                 let left = if all { wanted.clone() } else { json!(left) };
@@ -57,7 +57,7 @@ pub(super) fn tighten(settings: &mut Settings, entry: &Entry, source: &Source, p
     }
 }
 
-/// How strict a word or a switch is.
+/// The strictness of a word or a switch.
 fn rank(kind: Kind, value: &Json) -> Option<usize> {
     match (kind, value) {
         (Kind::Words(words), Json::String(word)) => words.iter().position(|known| known == word),
@@ -74,7 +74,7 @@ fn is_empty(list: &Json) -> bool {
     list.as_array().is_none_or(Vec::is_empty)
 }
 
-/// Whether a word of the project's list is within the list in force.
+/// Whether an item of the project's list is within the list in force.
 fn stays(word: &str, base: &Json, narrower: bool) -> bool {
     let mut known = words(base);
     match narrower {

@@ -1,4 +1,4 @@
-//! The user's file alone, for commands that ask no gate. Whatever is wrong with it, there is always a configuration.
+//! Loads the user's file only, for commands that evaluate no gate. There is always a configuration, even with errors.
 
 use std::path::Path;
 
@@ -10,22 +10,22 @@ use super::settings::{Layer, build, setting};
 use super::source::Source;
 use crate::error::Error;
 
-/// The file with every key at its default, each with a comment.
+/// The template: every key with its default and a comment.
 pub const TEMPLATE: &str = include_str!("default.toml");
 
 impl Config {
-    /// Reads the file; a missing one means the defaults and costs one failed open. A file that cannot be
-    /// read or makes no sense means the defaults, too, and the error says where it goes wrong.
+    /// Reads the file; a missing one means the defaults and costs one failed open. An unreadable or invalid file also
+    /// means the defaults, with an error that has the position.
     pub fn load(path: &Path) -> (Config, Option<Error>) {
         let files = Files { user: path.to_path_buf(), project: None, trust: Default::default() };
         let effective = layers::load(&files);
         (effective.config, first(&effective.problems))
     }
 
-    /// Reads the text of a file; `path` is for the error alone.
+    /// Parses a file; `path` is used only in the error.
     ///
     /// # Errors
-    /// When it is no TOML, a key is unknown, or a value makes no sense: `path:line:column`, the key, why.
+    /// The text is not valid TOML, a key is unknown, or a value is invalid: `path:line:column`, the key, the reason.
     pub fn parse(text: &str, path: &Path) -> Result<Config, Error> {
         let source = Source::new(path, text);
         let checked = check(&source);
@@ -38,7 +38,7 @@ impl Config {
     }
 }
 
-/// The first error among problems, as one that ends a command.
+/// The first of the problems that is an error.
 pub(super) fn first(problems: &[Problem]) -> Option<Error> {
     let mut errors = problems.iter().filter(|problem| problem.is_error());
     let first = errors.next()?;
@@ -50,7 +50,7 @@ pub(super) fn first(problems: &[Problem]) -> Option<Error> {
     error.hints.extend(first.hint.clone());
     match errors.count() {
         0 => Some(error),
-        more => Some(error.hint(format!("there is more ({more}): teamkeep policy check"))),
+        more => Some(error.hint(format!("to list {more} more: teamkeep config check"))),
     }
 }
 
@@ -82,12 +82,12 @@ mod tests {
         let error = error_of("[log]\nkeep = \"90\"\n");
         assert_eq!(
             error.to_string(),
-            "cannot use the configuration teamkeep.toml:2:8: `log.keep`: \"90\" is no duration; write it as \"90d\" or \"1m30s\""
+            "cannot use the configuration teamkeep.toml:2:8: `log.keep`: invalid duration \"90\"; expected a value such as \"90d\" or \"1m30s\""
         );
         let error = error_of("[archive]\non-failure = \"explode\"\n");
         assert_eq!(
             error.to_string(),
-            "cannot use the configuration teamkeep.toml:2:14: `archive.on-failure`: \"explode\" is none of \"warn\", \"block\""
+            "cannot use the configuration teamkeep.toml:2:14: `archive.on-failure`: invalid value \"explode\"; expected one of \"warn\", \"block\""
         );
         assert!(error_of("[log]\nkeep = \n").to_string().contains("teamkeep.toml:2:"));
     }
@@ -113,8 +113,8 @@ mod tests {
         std::fs::write(dir.path().join("huge"), " ".repeat((1 << 20) + 1)).unwrap();
         std::fs::write(dir.path().join("bytes"), b"\xff").unwrap();
         assert!(bad("loop").starts_with("cannot read the configuration: cannot open "));
-        assert!(bad("dir").ends_with("dir is no regular file"));
+        assert!(bad("dir").ends_with("dir is not a regular file"));
         assert!(bad("huge").ends_with("huge is larger than 1048576 bytes"));
-        assert!(bad("bytes").contains("is no UTF-8"));
+        assert!(bad("bytes").contains("is not valid UTF-8"));
     }
 }

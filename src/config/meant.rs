@@ -1,4 +1,4 @@
-//! The configuration as it is meant.
+//! The typed configuration.
 
 use std::time::Duration;
 
@@ -21,120 +21,120 @@ pub struct Config {
     pub hook: Hook,
     /// Reports.
     pub report: Report,
-    /// What of a text others are to see.
+    /// Privacy.
     pub privacy: Privacy,
     /// The gates.
     pub policy: Policy,
-    /// The user's own rules: `[[rule]]`.
+    /// The user's rules: `[[rule]]`.
     pub rule: Vec<Rule>,
 }
 
-/// How the event log is cut and kept.
+/// Segments of the event log.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Log {
-    /// A segment is closed when a line would make it larger than this many bytes.
+    /// Maximum size of a segment in bytes.
     #[serde(deserialize_with = "value::size")]
     pub segment_size: u64,
-    /// Segments whose last day is longer ago are pruned.
+    /// Maximum age of a segment.
     #[serde(deserialize_with = "value::duration")]
     pub keep: Duration,
-    /// The oldest segments are pruned until all together have at most this many bytes.
+    /// Maximum size of all segments in bytes.
     #[serde(deserialize_with = "value::size")]
     pub keep_size: u64,
-    /// How long a call waits for others that are writing.
+    /// How long a hook call waits for the log's lock.
     #[serde(deserialize_with = "value::duration")]
     pub lock_patience: Duration,
 }
 
-/// How the archive is kept.
+/// The archive.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Archive {
-    /// What happens to a TeamDelete when the team could not be archived before it.
+    /// The response to a TeamDelete if the team's files could not be archived first.
     pub on_failure: OnFailure,
-    /// A file with more bytes than this is not archived.
+    /// Maximum size of an archived file in bytes.
     #[serde(deserialize_with = "value::size")]
     pub largest_file: u64,
-    /// After so long a call leaves what it has not archived yet to the next one.
+    /// Time limit of one hook call for archiving.
     #[serde(deserialize_with = "value::duration")]
     pub longest_look: Duration,
 }
 
-/// What happens to a deletion that could not be archived before.
+/// The response to a TeamDelete that was not archived first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnFailure {
-    /// It is refused.
+    /// It is blocked.
     Block,
-    /// It goes through, and a warning says so.
+    /// It is allowed with a warning.
     Warn,
 }
 
-/// What one hook call does and how long it may take.
+/// Limits of one hook call.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Hook {
-    /// Whether a session that starts asks the client to report changes of a team's files.
+    /// Whether Claude Code is asked to report changes of a team's files.
     pub watch: bool,
-    /// Bytes of stdin that are recorded at most.
+    /// Maximum size of a payload in bytes.
     #[serde(deserialize_with = "value::size")]
     pub largest_input: u64,
     /// How long a call waits for the end of stdin.
     #[serde(deserialize_with = "value::duration")]
     pub stdin_patience: Duration,
-    /// A call that takes longer is noted in the diagnostics.
+    /// A slower call is noted in the diagnostics.
     #[serde(deserialize_with = "value::duration")]
     pub slow: Duration,
 }
 
-/// What reports are drawn up with.
+/// Settings of reports.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Report {
-    /// What tokens cost; the first that is for a model counts.
+    /// Prices; the first that matches a model counts.
     pub price: Vec<Price>,
 }
 
-/// What the tokens of some models cost, in the user's currency: millionths for a million of them.
+/// The prices for some models in the user's currency: millionths for a million tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Price {
     /// A glob for the models.
     pub model: String,
-    /// Tokens that the model reads.
+    /// Input tokens.
     #[serde(default, deserialize_with = "value::millionths")]
     pub input: u64,
-    /// Tokens that the model writes.
+    /// Output tokens.
     #[serde(default, deserialize_with = "value::millionths")]
     pub output: u64,
-    /// Tokens from the cache.
+    /// Tokens read from the cache.
     #[serde(default, deserialize_with = "value::millionths")]
     pub cache_read: u64,
-    /// Tokens into the cache.
+    /// Tokens written to the cache.
     #[serde(default, deserialize_with = "value::millionths")]
     pub cache_write: u64,
 }
 
-/// What is taken out of what others are to see.
+/// How texts are recorded, and which parts `--redact` removes.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Privacy {
-    /// What is recorded of texts.
+    /// How texts are recorded.
     pub record: Keeping,
-    /// What is found without a pattern of the user's, by name.
+    /// The names of the built-in patterns in use.
     pub redact: Vec<String>,
-    /// The user's own: `[[privacy.pattern]]`.
+    /// The user's patterns: `[[privacy.pattern]]`.
     pub pattern: Vec<Pattern>,
 }
 
-/// What is recorded of texts.
+/// How texts are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keeping {
-    /// They are, as they are.
+    /// Verbatim.
     Verbatim,
-    /// Their sizes and hashes.
+    /// As size and hash.
     Metadata,
 }
 
@@ -142,7 +142,7 @@ pub enum Keeping {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Pattern {
-    /// What stands for what it found.
+    /// The name in the replacement.
     pub name: String,
     /// The regular expression.
     pub regex: String,

@@ -1,6 +1,6 @@
-//! What the user's file was understood as, kept beside the policy's counts: a hook call that finds the file unchanged and
-//! sound need not check it again. Checking costs more than all the rest of a call: so a project's regular expressions,
-//! which anybody may have written, are left to `policy check`, to `policy trust`, and to the call that needs one.
+//! A cache of the parsed user's file, stored beside the policy's counts: a hook call does not check an unchanged,
+//! valid file again, because that costs more than the rest of the call. A project's regular expressions may come from
+//! anyone; they are compiled only by `policy check`, `policy trust`, and the call that needs one.
 
 use std::path::Path;
 
@@ -15,20 +15,20 @@ use super::source;
 use super::{Config, OnError, project, settings};
 use crate::fs;
 
-/// Which program understood it: another one may mean something else by the same words.
+/// The version that wrote the cache. Another version may read the file differently.
 const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
-/// What is read.
+/// The cache as read.
 #[derive(Deserialize)]
 struct Memo {
     program: String,
     hash: String,
-    /// Where each rule stands, for the verdicts.
+    /// The position of each rule, for the verdicts.
     places: Vec<String>,
     config: Config,
 }
 
-/// What is written.
+/// The cache as written.
 #[derive(Serialize)]
 struct Written<'a> {
     program: &'a str,
@@ -37,8 +37,8 @@ struct Written<'a> {
     config: Json,
 }
 
-/// [`layers::load`], with `memo` as the file to remember by. Settings and origins are not told by it. Where the user's file
-/// cannot be read, what it last said of `on-error` holds; a file that is not there says nothing.
+/// [`layers::load`] with this cache. The result has no settings and origins. If the user's file cannot be read, its
+/// last `on-error` applies; a missing file has none.
 pub fn load(files: &Files, memo: &Path) -> Effective {
     let mut effective = load_user(&Files { project: None, ..files.clone() }, memo);
     let own = files.project.as_deref();
@@ -61,7 +61,7 @@ pub fn load(files: &Files, memo: &Path) -> Effective {
     effective
 }
 
-/// Whether a file of the user's said `on-error = "block"` when it could last be used.
+/// Whether the last valid content of the user's file had `on-error = "block"`.
 pub fn held_back(user: &Path, memo: &Path) -> bool {
     let read = || -> Option<bool> {
         let known: Json = serde_json::from_slice(&fs::read_regular(memo, 4 << 20).ok()?.0).ok()?;
@@ -72,7 +72,7 @@ pub fn held_back(user: &Path, memo: &Path) -> bool {
     read().unwrap_or(false)
 }
 
-/// The user's file alone.
+/// Loads the user's file only.
 fn load_user(files: &Files, memo: &Path) -> Effective {
     let Some(hash) = source::hash(&files.user) else { return layers::load(files) };
     let hash = format!("{} {}", hash.to_hex(), files.user.display());
@@ -87,7 +87,7 @@ fn load_user(files: &Files, memo: &Path) -> Effective {
     let says = effective.config.policy.on_error == OnError::Block;
     match effective.problems.is_empty() {
         true => keep(memo, &hash, &effective),
-        // Warnings are told each time: what is remembered then is for the day when the file cannot be read.
+        // A file with warnings is checked each time. The cache then only keeps its `on-error`.
         false if held_back(&files.user, memo) != says => {
             keep(memo, &format!("- {}", files.user.display()), &effective);
         }
@@ -96,7 +96,7 @@ fn load_user(files: &Files, memo: &Path) -> Effective {
     effective
 }
 
-/// Writes down what a file says. A memo that cannot be written is done without.
+/// Writes the cache. A failure is ignored.
 fn keep(memo: &Path, hash: &str, effective: &Effective) {
     let places = effective.config.rule.iter().map(|rule| rule.place.as_str()).collect();
     let config = settings::tree(&effective.settings);
@@ -222,7 +222,7 @@ mod tests {
         std::fs::remove_file(&files.user).unwrap();
         link("teamkeep.toml");
         let problem = &load(&files, &memo).problems[0];
-        assert!(problem.message.ends_with("teamkeep.toml is a link to nothing"), "{}", problem.message);
+        assert!(problem.message.ends_with("teamkeep.toml is a broken link"), "{}", problem.message);
         assert!(layers::load(&files).is_broken() && Config::load(&files.user).1.is_some());
     }
 }

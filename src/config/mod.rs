@@ -1,10 +1,11 @@
-//! `teamkeep.toml`: as written, and as meant. Without a file the defaults stand, and no parser runs.
+//! `teamkeep.toml`, from text to typed configuration. Without a file the defaults apply, and no parser runs.
 //!
-//! A file goes [`source`] → [`check`] → [`settings`]; [`layers`] lays the project's over the user's.
+//! A file goes through [`source`] → [`check`] → [`settings`]; [`layers`] combines the project's with the user's.
 
 pub mod check;
 mod events;
 mod everywhere;
+mod excerpt;
 pub mod keys;
 pub mod layers;
 mod limits;
@@ -26,6 +27,7 @@ mod value;
 mod written;
 
 pub use everywhere::{Everywhere, everywhere};
+pub use excerpt::{Excerpt, Excerpts};
 pub use layers::{Effective, Files, PROJECT_FILE, Project, Standing};
 pub use load::TEMPLATE;
 pub use meant::{Archive, Config, Hook, Keeping, Log, OnFailure, Pattern, Price, Privacy, Report};

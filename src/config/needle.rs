@@ -1,17 +1,16 @@
-//! What a text must contain for a regular expression to mean it: to look for that costs far less than to compile the
-//! expression, and most texts do not have it.
+//! Finds a literal that every match of a regular expression contains. Searching for it is far cheaper than compiling
+//! the expression, and most texts do not contain it.
 
-/// The characters at the beginning of an expression that stand for themselves, if every text that it means has them.
-/// `None` where that is not plain to see.
+/// The literal start of an expression, if every match has it; `None` if that is not obvious.
 pub fn needle(expression: &str) -> Option<&str> {
-    // Flags may change what a character means, and a group of alternatives may hide among classes.
+    // Flags can change the meaning of a character, and a class can hide alternatives.
     if expression.contains("(?") || has_alternatives(expression) {
         return None;
     }
     let rest = expression.trim_start_matches('^');
     let end = rest.find(|c: char| !is_itself(c)).unwrap_or(rest.len());
     let (literal, then) = rest.split_at(end);
-    // What is repeated may be missing, even after a `+`: that may be repeated itself.
+    // A repeated character may be missing, even after `+`, which can be repeated itself.
     let literal = match then.chars().next() {
         Some('?' | '*' | '+' | '{') => literal.get(..literal.len().checked_sub(1)?)?,
         _ => literal,
@@ -23,7 +22,7 @@ fn is_itself(c: char) -> bool {
     c.is_ascii_alphanumeric() || " _-/:=,;<>@%!~\"'".contains(c)
 }
 
-/// Whether it is a choice between expressions, or may be one: what is not plain to see counts as one.
+/// Whether it has alternatives, or may have.
 fn has_alternatives(expression: &str) -> bool {
     let (mut depth, mut rest) = (0_usize, expression.chars());
     while let Some(c) = rest.next() {
@@ -42,10 +41,10 @@ fn has_alternatives(expression: &str) -> bool {
     false
 }
 
-/// What follows a class, by what follows its bracket; `None` for one with brackets in it.
+/// The text after a class, given the text after its opening bracket; `None` for a class with brackets in it.
 fn after_class(text: &str) -> Option<&str> {
     let text = text.strip_prefix('^').unwrap_or(text);
-    // One that comes first stands for itself.
+    // A first `]` is literal.
     let mut rest = text.strip_prefix(']').unwrap_or(text).chars();
     while let Some(c) = rest.next() {
         match c {

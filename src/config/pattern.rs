@@ -1,14 +1,14 @@
-//! Globs, regular expressions and JSON pointers, as the policy means them.
+//! Globs, regular expressions and JSON pointers.
 
 use glob::Pattern;
 
-/// The longest glob, in characters.
+/// Maximum length of a glob, in characters.
 const LONGEST: usize = 1024;
-/// Characters of a glob times bytes of a text, for a glob that takes a step for each.
+/// Limit for a glob that is matched character by character: characters of the glob times bytes of the text.
 const STEPS: usize = 1 << 26;
 
-/// Whether a glob means the whole text. `*` crosses slashes: names, subjects and commands are no paths. What is no glob
-/// means nothing.
+/// Whether a glob matches the whole text. `*` matches slashes, because names, subjects and commands are not paths. An
+/// invalid glob matches nothing.
 pub fn matches(glob: &str, text: &str) -> bool {
     match glob {
         "*" => true,
@@ -18,7 +18,7 @@ pub fn matches(glob: &str, text: &str) -> bool {
     }
 }
 
-/// A glob of stars and words alone, without a step for each character: texts are long, and rules are many.
+/// Matches a glob that has only stars and literals, in linear time.
 fn parts_are_in(stars: &str, text: &str) -> bool {
     let mut parts = stars.split('*');
     let rest = parts.next().and_then(|first| text.strip_prefix(first));
@@ -28,18 +28,18 @@ fn parts_are_in(stars: &str, text: &str) -> bool {
         && rest.is_some()
 }
 
-/// Whether the text is a glob that means itself alone.
+/// Whether a glob has no special characters.
 pub fn is_plain(glob: &str) -> bool {
     !glob.contains(['*', '?', '['])
 }
 
-/// Shows that a text is a glob.
+/// Validates a glob.
 ///
 /// # Errors
-/// Why it is none.
+/// The reason why it is invalid.
 pub fn check_glob(glob: &str) -> Result<(), String> {
     if glob.is_empty() {
-        return Err("it is empty, and would mean nothing; write \"*\" for everything".to_owned());
+        return Err("it is empty; use \"*\" to match everything".to_owned());
     }
     if glob.chars().nth(LONGEST).is_some() {
         return Err(format!("it is longer than {LONGEST} characters"));
@@ -47,34 +47,34 @@ pub fn check_glob(glob: &str) -> Result<(), String> {
     match Pattern::new(glob) {
         Ok(_) => Ok(()),
         Err(error) if error.msg.contains("recursive") => {
-            Err("`**` is for paths; one `*` crosses slashes as well".to_owned())
+            Err("use `*` instead of `**`; it also matches slashes".to_owned())
         }
         Err(error) => Err(format!("{} at character {}", error.msg, error.pos + 1)),
     }
 }
 
-/// The regular expression in `/…/`, if that is how it is written; anything else is a glob.
+/// The regular expression in `/…/`; `None` for a glob.
 pub fn regex_of(pattern: &str) -> Option<&str> {
     pattern.strip_prefix('/')?.strip_suffix('/').filter(|inner| !inner.is_empty())
 }
 
-/// How many bytes of a text a glob looks at: any number, unless it takes a step for each.
+/// Maximum length of a text for this glob, in bytes.
 pub fn reach(glob: &str) -> usize {
     if glob.contains(['?', '[']) { STEPS / glob.len() } else { usize::MAX }
 }
 
-/// Shows that a text is a JSON pointer below the payload.
+/// Validates a JSON pointer.
 ///
 /// # Errors
-/// Why it is none.
+/// The reason why it is invalid.
 pub fn check_pointer(pointer: &str) -> Result<(), String> {
     let Some(rest) = pointer.strip_prefix('/') else {
-        return Err("a JSON pointer begins with a slash, as \"/tool_input/command\"".to_owned());
+        return Err("a JSON pointer starts with a slash, such as \"/tool_input/command\"".to_owned());
     };
     let mut escapes = rest.split('~').skip(1);
     match escapes.all(|after| after.starts_with(['0', '1'])) {
         true => Ok(()),
-        false => Err("in a JSON pointer `~` is written `~0`, and a slash in a name `~1`".to_owned()),
+        false => Err("in a JSON pointer, write `~` as `~0` and a slash in a name as `~1`".to_owned()),
     }
 }
 

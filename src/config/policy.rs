@@ -1,4 +1,4 @@
-//! The policy as it is meant: one table a gate, and the user's own rules.
+//! The typed policy: one table for each gate, and the user's rules.
 
 use std::time::Duration;
 
@@ -7,35 +7,35 @@ use serde::{Deserialize, Serialize};
 use super::value;
 use crate::payload::Kind;
 
-/// How hard a gate is, the softest first.
+/// The mode of a gate, most permissive first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// It is not asked.
+    /// The gate is not evaluated.
     Off,
-    /// It is recorded and told; the action goes on.
+    /// The action is allowed with a warning.
     Warn,
-    /// The action is held back.
+    /// The action is blocked.
     Block,
 }
 
-/// What happens when the policy itself fails: an unreadable file, a lock that is not free, a bug.
+/// The response to a failure of the policy itself: an unreadable file, a held lock, a bug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnError {
-    /// The action goes on.
+    /// The action is allowed.
     Allow,
-    /// The action is held back, where the event can be.
+    /// The action is blocked, if the event can be blocked.
     Block,
 }
 
-/// All gates. `[policy]` and its tables in `teamkeep.toml`.
+/// All gates: `[policy]` and its tables.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Policy {
-    /// What happens when the policy itself fails.
+    /// The response to a failure of the policy itself.
     pub on_error: OnError,
-    /// How often one gate may block one actor in one state of the work; after that it lets through.
+    /// How often one gate can block one actor in one state of the work.
     pub max_blocks: u32,
     /// Stopping a teammate that has not finished.
     pub premature_shutdown: PrematureShutdown,
@@ -45,13 +45,13 @@ pub struct Policy {
     pub idle_with_work: IdleWithWork,
     /// Completing a task whose checks fail.
     pub completion_check: CompletionCheck,
-    /// Starting or completing a task that waits for another.
+    /// Starting or completing a task that depends on an unfinished one.
     pub unfinished_dependencies: UnfinishedDependencies,
     /// Going idle without a message since the last instruction.
     pub report_before_idle: ReportBeforeIdle,
-    /// How many teammates may be spawned, and which.
+    /// Number, agent types and models of teammates.
     pub team_size: TeamSize,
-    /// The lead's turn ends while work in progress is nobody's.
+    /// The lead ends its turn while no agent works on a task in progress.
     pub lead_stops_early: LeadStopsEarly,
 }
 
@@ -59,16 +59,15 @@ pub struct Policy {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PrematureShutdown {
-    /// How hard it is.
+    /// The mode.
     pub mode: Mode,
-    /// Whether tasks that a teammate owns and has not begun count as unfinished.
+    /// Whether a teammate is unfinished while it owns pending tasks.
     pub pending: bool,
-    /// Whether a turn that has not ended counts as unfinished.
+    /// Whether a teammate is unfinished during a turn.
     pub open_turn: bool,
     /// Teammates that may always be stopped, by name.
     pub exempt: Vec<String>,
-    /// How hard it is in a team without tasks, where a teammate that has not reported since it was last told something
-    /// counts as unfinished.
+    /// The mode in a team without tasks.
     pub without_tasks: Mode,
 }
 
@@ -76,7 +75,7 @@ pub struct PrematureShutdown {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ProtectLead {
-    /// How hard it is.
+    /// The mode.
     pub mode: Mode,
 }
 
@@ -84,9 +83,9 @@ pub struct ProtectLead {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct IdleWithWork {
-    /// How hard it is.
+    /// The mode.
     pub mode: Mode,
-    /// The key in a task's metadata by which its owner says that it waits.
+    /// The key in a task's metadata that marks the task as waiting.
     pub waiting_key: String,
 }
 
@@ -94,9 +93,9 @@ pub struct IdleWithWork {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CompletionCheck {
-    /// How hard it is. Without checks nothing is asked.
+    /// The mode.
     pub mode: Mode,
-    /// What is run: `[[policy.completion-check.check]]`.
+    /// The commands: `[[policy.completion-check.check]]`.
     pub check: Vec<Check>,
 }
 
@@ -104,7 +103,7 @@ pub struct CompletionCheck {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Check {
-    /// The command, for `sh -c`.
+    /// The command, run with `sh -c`.
     pub run: String,
     /// A glob for the task's subject.
     #[serde(default = "any")]
@@ -115,7 +114,7 @@ pub struct Check {
     /// A glob for the team.
     #[serde(default = "any")]
     pub team: String,
-    /// How long it may take.
+    /// Time limit.
     #[serde(default = "two_minutes", deserialize_with = "value::duration")]
     pub timeout: Duration,
 }
@@ -132,7 +131,7 @@ fn two_minutes() -> Duration {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct UnfinishedDependencies {
-    /// How hard it is.
+    /// The mode.
     pub mode: Mode,
 }
 
@@ -140,7 +139,7 @@ pub struct UnfinishedDependencies {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReportBeforeIdle {
-    /// How hard it is.
+    /// The mode.
     pub mode: Mode,
 }
 
@@ -148,13 +147,13 @@ pub struct ReportBeforeIdle {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TeamSize {
-    /// How hard it is.
+    /// The mode.
     pub mode: Mode,
-    /// The most teammates, the lead not counted; 0 for any number.
+    /// Maximum number of teammates without the lead; 0 for no limit.
     pub most: u32,
-    /// Globs for the agent types that may be spawned; empty for all.
+    /// Globs for the allowed agent types; an empty list allows all.
     pub agent_types: Vec<String>,
-    /// Globs for the models that may be asked for; empty for all.
+    /// Globs for the allowed models; an empty list allows all.
     pub models: Vec<String>,
 }
 
@@ -162,20 +161,20 @@ pub struct TeamSize {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LeadStopsEarly {
-    /// How hard it is.
+    /// The mode.
     pub mode: Mode,
 }
 
-/// One `[[rule]]` of the user's own.
+/// One `[[rule]]` of the user.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rule {
-    /// What it is called in verdicts.
+    /// The name in verdicts.
     pub name: String,
-    /// The events that it looks at, in either spelling; all that can be judged when empty.
+    /// The events; empty for all that can be blocked.
     #[serde(default)]
     pub events: Vec<String>,
-    /// Globs for the tool, on tool events; all when empty.
+    /// Globs for the tool, at tool events; empty for all.
     #[serde(default)]
     pub tools: Vec<String>,
     /// A glob for the actor's name.
@@ -189,13 +188,13 @@ pub struct Rule {
     pub matches: std::collections::BTreeMap<String, String>,
     /// `warn` or `block`.
     pub action: Mode,
-    /// What the model is told. A rule that blocks needs one.
+    /// The text for the model. Required for a rule that blocks.
     #[serde(default)]
     pub reason: String,
-    /// Whether it stands at a tool however often it is tried.
+    /// Whether it blocks a tool every time.
     #[serde(default)]
     pub lasting: bool,
-    /// Where it stands: `path:line`. Not written by the user.
+    /// Where it is defined: `path:line`. Not set by the user.
     #[serde(skip)]
     pub place: String,
 }

@@ -1,29 +1,29 @@
-//! A regular expression, and how much text it may look at. A match cannot be interrupted: what bounds it is the size of
-//! the compiled program times the length of the text.
+//! A compiled regular expression with a limit for the text. A match cannot be interrupted, so its cost is limited by
+//! the size of the program times the length of the text.
 
 use regex_lite::{Regex, RegexBuilder};
 
-/// The largest program, in bytes.
+/// Maximum size of a program in bytes.
 const LARGEST: usize = 64 << 10;
-/// No program is counted as smaller.
+/// Smallest size that is assumed for a program.
 const SMALLEST: usize = 1 << 10;
-/// Bytes of program times bytes of text. At its worst a match takes 0.25 ns for each, so half a second.
+/// Limit for bytes of program times bytes of text. The worst case measured is 0.25 ns for each, so half a second.
 const WORK: usize = 1 << 31;
 
-/// A regular expression that was compiled.
+/// A compiled regular expression.
 #[derive(Debug)]
 pub struct Program {
     regex: Regex,
-    /// Bytes, to the next power of two.
+    /// Size in bytes, rounded up to a power of two.
     size: usize,
 }
 
-/// Why a text is no regular expression that can be used.
+/// Why a regular expression cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unfit {
-    /// It is none.
+    /// It is invalid.
     Malformed(String),
-    /// Its program is larger than any may be.
+    /// Its program is too large.
     TooLarge,
 }
 
@@ -31,7 +31,7 @@ impl Program {
     /// Compiles it.
     ///
     /// # Errors
-    /// When it is none, or its program is too large.
+    /// It is invalid, or its program is too large.
     pub fn of(expression: &str) -> Result<Program, Unfit> {
         let mut size = SMALLEST;
         while size <= LARGEST {
@@ -44,12 +44,12 @@ impl Program {
         Err(Unfit::TooLarge)
     }
 
-    /// How many bytes it looks at: from 32 KiB for the largest program to 2 MiB for a small one.
+    /// Maximum length of a text in bytes: from 32 KiB for the largest program to 2 MiB for a small one.
     pub fn reach(&self) -> usize {
         WORK / self.size
     }
 
-    /// Whether it means a part of the text; `None` for a text that is longer than it looks at.
+    /// Whether it matches a part of the text; `None` for a text that is too long.
     pub fn means(&self, text: &str) -> Option<bool> {
         (text.len() <= self.reach()).then(|| self.regex.is_match(text))
     }

@@ -1,4 +1,4 @@
-//! What a project's file wants to run, and whether it may.
+//! A project's checks and rules, and whether they are trusted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use super::trust::{Trust, name_of};
 use super::written::quoted;
 use super::{Check, Rule};
 
-/// The project's file, as far as it wants to run something.
+/// The checks and rules of a project's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
     /// The file.
     pub path: PathBuf,
-    /// Its name in the trust store.
+    /// Its name in the list of trusted files.
     pub name: PathBuf,
     /// The BLAKE3 hash of its bytes, in hexadecimal.
     pub hash: String,
@@ -26,7 +26,7 @@ pub struct Project {
     pub standing: Standing,
     /// Its checks.
     pub checks: Vec<Check>,
-    /// Its rules, without those whose name the user has taken.
+    /// Its rules, without those whose name the user has already used.
     pub rules: Vec<Rule>,
 }
 
@@ -34,20 +34,20 @@ pub struct Project {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// It has none.
+    /// It has no checks and rules.
     Nothing,
-    /// A person has looked at this very file.
+    /// This content is trusted.
     Trusted,
-    /// Nobody has looked at it.
+    /// The file was never trusted.
     Untrusted,
-    /// It changed since somebody looked.
+    /// The file changed after it was trusted.
     Changed,
 }
 
 const LISTS: [(&str, &str); 2] = [("policy.completion-check.check", "run"), ("rule", "name")];
 
-/// Finds out what the file wants to run and whether it may. The settings are to be added when it may: they go behind
-/// what is in force.
+/// Finds the checks and rules of the file and whether they are trusted. The caller adds the returned settings behind
+/// those in force.
 pub(super) fn weigh(
     items: &[Entry],
     read: &Read,
@@ -103,22 +103,21 @@ pub(super) fn weigh(
     (project, place(&added))
 }
 
-/// What is to be said of a project's file that runs nothing, or is not there at all, and was trusted once: whoever took
-/// its checks away may not be who trusted them.
+/// The problem of a trusted file that is gone or has no checks and rules any more. Someone else may have removed them.
 pub(super) fn gone(file: &Path, trust: &Path) -> Option<Problem> {
     let known = Trust::load(trust).ok().filter(|known| known.files().next().is_some())?;
     known.of(&name_of(file))?;
-    let what = if source::is_absent(file) { "it is no longer there" } else { "it has none any more" };
-    let message = format!("the checks and rules that were trusted do not run: {what}");
+    let what = if source::is_absent(file) { "the file is gone" } else { "the file no longer has any" };
+    let message = format!("the trusted checks and rules do not run: {what}");
     let problem = Problem::of_file(Code::TrustGone, file, message);
-    Some(problem.hint("put them back, or forget them: teamkeep policy trust --remove"))
+    Some(problem.hint("restore the file, or revoke trust: teamkeep policy trust --remove"))
 }
 
 fn is_name(path: &str) -> bool {
     path.starts_with("rule[") && path.ends_with("].name")
 }
 
-/// The entries with the places that they get behind what is there.
+/// The entries, renumbered to follow the existing ones.
 fn renumber<'a>(items: impl Iterator<Item = &'a Entry>, there: &Settings) -> BTreeMap<String, Entry> {
     let items: Vec<&Entry> = items.collect();
     let mut all = BTreeMap::new();
@@ -173,11 +172,11 @@ impl Project {
     fn complaint(&self) -> Option<Problem> {
         let why = match self.standing {
             Standing::Nothing | Standing::Trusted => return None,
-            Standing::Untrusted => "nobody has trusted it",
-            Standing::Changed => "it changed since it was trusted",
+            Standing::Untrusted => "not trusted",
+            Standing::Changed => "the file changed after it was trusted",
         };
-        let message = format!("{} left out: {why}", self.runs());
+        let message = format!("{} disabled: {why}", self.runs());
         let problem = Problem::of_file(Code::Untrusted, &self.path, message);
-        Some(problem.hint("look at what they do, and then: teamkeep policy trust"))
+        Some(problem.hint("to review and trust them: teamkeep policy trust"))
     }
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a rule or a check as a whole.
+//! Problems of a rule or a check as a whole.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,6 +8,43 @@ use super::problem::Code;
 use super::value::parse_duration;
 use super::written::quoted;
 use crate::payload::{JUDGED, Kind};
+
+/// Tools of Claude Code. Their names are case-sensitive.
+const TOOLS: &[&str] = &[
+    "Agent",
+    "AskUserQuestion",
+    "Bash",
+    "BashOutput",
+    "Edit",
+    "ExitPlanMode",
+    "Glob",
+    "Grep",
+    "KillShell",
+    "LS",
+    "MultiEdit",
+    "NotebookEdit",
+    "Read",
+    "SendMessage",
+    "Skill",
+    "Task",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskOutput",
+    "TaskStop",
+    "TaskUpdate",
+    "TeamCreate",
+    "TeamDelete",
+    "TodoWrite",
+    "WebFetch",
+    "WebSearch",
+    "Write",
+];
+
+/// The tool that this word names in another case.
+fn other_case(word: &str) -> Option<&'static str> {
+    TOOLS.iter().copied().find(|tool| *tool != word && tool.eq_ignore_ascii_case(word))
+}
 
 /// Checks each rule and check of the file.
 pub(super) fn check(walk: &mut Walk<'_>) {
@@ -19,18 +56,18 @@ pub(super) fn check(walk: &mut Walk<'_>) {
         let blank = |entry: Option<&Entry>| entry.and_then(|entry| entry.value.as_str()).is_none_or(is_blank);
         if let Some(name) = entry("name") {
             if blank(Some(name)) {
-                found.push((Code::BadValue, name.at, "a rule's name is blank".to_owned(), None));
+                found.push((Code::BadValue, name.at, "the rule's name is blank".to_owned(), None));
             } else if !names.insert(name.value.to_string()) {
                 let message =
-                    format!("there is a rule {} already", quoted(name.value.as_str().unwrap_or_default()));
+                    format!("duplicate rule name {}", quoted(name.value.as_str().unwrap_or_default()));
                 found.push((Code::DuplicateRule, name.at, message, None));
             }
         }
         if let Some(action) = entry("action").filter(|action| action.value == "block")
             && blank(entry("reason"))
         {
-            let message = "a rule that blocks needs a reason: the model reads it".to_owned();
-            let hint = "add `reason = \"what is refused, and what to do instead\"`".to_owned();
+            let message = "a rule that blocks needs a `reason` for the model".to_owned();
+            let hint = "add `reason = \"what is blocked, and what to do instead\"`".to_owned();
             found.push((Code::MissingReason, action.at, message, Some(hint)));
         }
         let events = entry("events").and_then(|events| events.value.as_array());
@@ -42,8 +79,7 @@ pub(super) fn check(walk: &mut Walk<'_>) {
         if let Some(action) =
             entry("action").filter(|action| action.value == "block" && !unblocked.is_empty())
         {
-            let message =
-                format!("the rule only warns at {}: nothing can be blocked there", unblocked.join(", "));
+            let message = format!("the rule only warns at {}, which cannot be blocked", unblocked.join(", "));
             let judged: Vec<&str> = JUDGED.iter().map(|kind| kind.name()).collect();
             let hint = format!("the events that can be blocked are {}", judged.join(", "));
             found.push((Code::OnlyWarns, action.at, message, Some(hint)));
@@ -51,9 +87,18 @@ pub(super) fn check(walk: &mut Walk<'_>) {
         if let Some(tools) = entry("tools").filter(|tools| tools.value != serde_json::json!([]))
             && events.is_some_and(|events| !events.is_empty() && !events.iter().any(has_tool))
         {
-            let message = "the rule names tools, and none of its events has a tool".to_owned();
-            let hint = "name PreToolUse, or another event of a tool".to_owned();
+            let message = "the rule names tools, but none of its events has a tool".to_owned();
+            let hint = "add PreToolUse, or another tool event".to_owned();
             found.push((Code::NeverMatches, tools.at, message, Some(hint)));
+        }
+        let named = entry("tools").and_then(|tools| Some((tools.at, tools.value.as_array()?)));
+        if let Some((at, tools)) = named {
+            for (word, tool) in
+                tools.iter().filter_map(|word| Some((word.as_str()?, other_case(word.as_str()?)?)))
+            {
+                let message = format!("there is no tool {}: names of tools are case-sensitive", quoted(word));
+                found.push((Code::NeverMatches, at, message, Some(format!("did you mean \"{tool}\"?"))));
+            }
         }
         let warns = entry("action").is_some_and(|action| action.value == "warn");
         let elsewhere = events.is_some_and(|events| !events.is_empty() && !events.iter().any(tool));
@@ -61,11 +106,11 @@ pub(super) fn check(walk: &mut Walk<'_>) {
             entry("lasting").filter(|lasting| lasting.value == true && (warns || elsewhere))
         {
             let why = if warns { "the rule blocks nothing" } else { "none of its events has a tool" };
-            let hint = "only a block at PreToolUse lasts: there is always something else to do".to_owned();
+            let hint = "`lasting` applies only to a block at PreToolUse".to_owned();
             found.push((
                 Code::UselessKey,
                 lasting.at,
-                format!("`lasting` does nothing here: {why}"),
+                format!("`lasting` has no effect here: {why}"),
                 Some(hint),
             ));
         }
@@ -80,19 +125,14 @@ pub(super) fn check(walk: &mut Walk<'_>) {
         let timeout = check.iter().find(|entry| entry.path.ends_with("].timeout"));
         let time = timeout.and_then(|timeout| parse_duration(timeout.value.as_str()?));
         if let Some(timeout) = timeout.filter(|_| time.is_some_and(|time| time.is_zero())) {
-            let message = "a check that has no time is never run, and no task is completed".to_owned();
+            let message = "with a timeout of zero the check never passes".to_owned();
             let hint = "to turn the gate off, set its mode to \"off\"".to_owned();
             found.push((Code::BadDuration, timeout.at, message, Some(hint)));
         }
     }
     let waiting = walk.entries.iter().find(|entry| entry.path == "policy.idle-with-work.waiting-key");
     if let Some(key) = waiting.filter(|key| key.value.as_str().is_none_or(is_blank)) {
-        found.push((
-            Code::BadValue,
-            key.at,
-            "the key is blank, and no task has such a one in its metadata".to_owned(),
-            None,
-        ));
+        found.push((Code::BadValue, key.at, "the key is blank".to_owned(), None));
     }
     names.clear();
     for (_, pattern) in items(&walk.entries, "privacy.pattern[") {
@@ -100,14 +140,15 @@ pub(super) fn check(walk: &mut Walk<'_>) {
         let written = name.value.as_str().unwrap_or_default();
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if written.is_empty() || !written.chars().all(plain) || REDACTABLE.contains(&written) {
-            let message = format!("{} is no name for a pattern", quoted(written));
-            let hint = format!("letters, digits, `-`, `_` and `.`; and none of {}", REDACTABLE.join(", "));
+            let message = format!("invalid pattern name {}", quoted(written));
+            let hint =
+                format!("use letters, digits, `-`, `_` and `.`, and none of {}", REDACTABLE.join(", "));
             found.push((Code::BadValue, name.at, message, Some(hint)));
         } else if !names.insert(name.value.to_string()) {
             found.push((
                 Code::BadValue,
                 name.at,
-                format!("there is a pattern {} already", quoted(written)),
+                format!("duplicate pattern name {}", quoted(written)),
                 None,
             ));
         }
@@ -121,7 +162,7 @@ fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
 
-/// The entries of each item of a list, by its place in it.
+/// The entries of each item of a list, by index.
 fn items<'a>(entries: &'a [Entry], list: &str) -> BTreeMap<usize, Vec<&'a Entry>> {
     let mut items: BTreeMap<usize, Vec<&Entry>> = BTreeMap::new();
     for entry in entries {

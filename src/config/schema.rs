@@ -1,4 +1,4 @@
-//! The JSON Schema of `teamkeep.toml`, made of the table of keys.
+//! The JSON Schema of `teamkeep.toml`, derived from the table of keys.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -91,7 +91,7 @@ mod tests {
     use crate::config::TEMPLATE;
     use toml::de::{DeTable, DeValue};
 
-    /// The part of JSON Schema that ours is made of.
+    /// Validates with the part of JSON Schema that this schema uses.
     fn flaw(schema: &Json, value: &DeValue<'_>, at: &str) -> Option<String> {
         let no = |what: &str| Some(format!("{at}: {what}"));
         if let Some(words) = schema.get("enum").and_then(Json::as_array) {

@@ -1,4 +1,4 @@
-//! The values of all layers in one map, and the configuration that they make.
+//! The values of all layers in one map, and the configuration built from them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,11 +10,11 @@ use super::check::Entry;
 use super::source::Source;
 use super::{Config, Rule};
 
-/// Which file a value comes from.
+/// The file that a value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
-    /// None: it is the default.
+    /// None: the default.
     Default,
     /// The user's file.
     User,
@@ -22,10 +22,10 @@ pub enum Layer {
     Project,
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Origin {
-    /// Which file.
+    /// The layer.
     pub layer: Layer,
     /// The file, for a value that is not the default.
     pub file: Option<PathBuf>,
@@ -34,7 +34,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// That of a default.
+    /// The origin of a default.
     pub const DEFAULT: Origin = Origin { layer: Layer::Default, file: None, line: None };
 
     /// `path:line`, or `default`.
@@ -49,13 +49,13 @@ impl Origin {
 /// A value and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// The value, as TOML and JSON spell it.
+    /// The value as TOML and JSON.
     pub value: Json,
-    /// Where it comes from.
+    /// The origin.
     pub origin: Origin,
 }
 
-/// What is set, by path: `policy.max-blocks`, `rule[0].name`. What is not here has its default.
+/// The values that are set, by path: `policy.max-blocks`, `rule[0].name`. All others have their default.
 pub type Settings = BTreeMap<String, Setting>;
 
 /// A value of a file with its origin.
@@ -64,10 +64,10 @@ pub(super) fn setting(entry: &Entry, source: &Source, layer: Layer) -> Setting {
     Setting { value: entry.value.clone(), origin }
 }
 
-/// Makes the configuration of checked values.
+/// Builds the configuration from checked values.
 ///
 /// # Errors
-/// When a value makes no sense after all.
+/// A value is invalid after all.
 pub(super) fn build(settings: &Settings) -> Result<Config, String> {
     let mut config = Config::deserialize(tree(settings)).map_err(|error| error.to_string())?;
     for (place, rule) in config.rule.iter_mut().enumerate() {
@@ -90,7 +90,7 @@ fn place_of(settings: &Settings, place: usize, rule: &Rule) -> String {
     name.map_or_else(|| rule.name.clone(), |name| name.origin.place())
 }
 
-/// The place of a path in the tree, made when it is not there yet.
+/// The node at a path of the tree, created if missing.
 fn slot<'a>(root: &'a mut Json, path: &str) -> &'a mut Json {
     let mut at = root;
     for name in path.split('.') {

@@ -1,25 +1,26 @@
-//! A file as written: its bytes, its text, and where in it a byte stands.
+//! A file's bytes and text, and positions in it.
 
 use std::fs::Metadata;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::problem::{Code, Problem};
 use crate::fs;
 
-/// No configuration that a person writes is larger.
+/// Maximum size of the user's file in bytes.
 pub const LARGEST: u64 = 1 << 20;
-/// A project's file is read at every call, whoever wrote it.
+/// Maximum size of a project's file in bytes. It is read at every hook call.
 pub const LARGEST_PROJECT: u64 = 64 << 10;
 
 /// The text of a file.
 #[derive(Debug)]
 pub struct Source {
-    /// Where it stands.
+    /// Its path.
     pub path: PathBuf,
     /// The text, without a byte order mark.
     pub text: String,
-    /// Where each line begins.
+    /// The byte offset of each line.
     lines: Vec<usize>,
 }
 
@@ -30,12 +31,12 @@ pub struct Read {
     pub source: Source,
     /// The hash of its bytes.
     pub hash: blake3::Hash,
-    /// What the disk says of it.
+    /// The file's metadata.
     pub metadata: Metadata,
 }
 
 impl Source {
-    /// Takes the text of a file.
+    /// A file with this text.
     pub fn new(path: &Path, text: &str) -> Source {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
@@ -43,12 +44,12 @@ impl Source {
         Source { path: path.to_path_buf(), text: text.to_owned(), lines }
     }
 
-    /// The line of a byte, from 1.
+    /// The line at a byte offset, from 1.
     pub fn line(&self, byte: usize) -> usize {
         self.lines.partition_point(|start| *start <= byte)
     }
 
-    /// Line and column of a byte, both from 1; the column counts characters.
+    /// Line and column at a byte offset, both from 1; the column counts characters.
     pub fn position(&self, byte: usize) -> (usize, usize) {
         let line = self.line(byte);
         let start = self.lines.get(line - 1).copied().unwrap_or(0);
@@ -56,24 +57,39 @@ impl Source {
         (line, before.chars().count() + 1)
     }
 
-    /// `path:line` of a byte.
+    /// The byte offset of a line and column, both from 1.
+    pub fn offset(&self, (line, column): (usize, usize)) -> Option<usize> {
+        let start = *self.lines.get(line.checked_sub(1)?)?;
+        let rest = self.text.get(start..)?;
+        let mut places = rest.char_indices().map(|(place, _)| place).chain([rest.len()]);
+        places.nth(column.checked_sub(1)?).map(|place| start + place)
+    }
+
+    /// The range of a line, from 1, without its line break.
+    pub fn line_range(&self, line: usize) -> Option<Range<usize>> {
+        let start = *self.lines.get(line.checked_sub(1)?)?;
+        let text = self.text.get(start..)?.lines().next().unwrap_or_default();
+        Some(start..start + text.len())
+    }
+
+    /// `path:line` at a byte offset.
     pub fn place(&self, byte: usize) -> String {
         format!("{}:{}", self.path.display(), self.line(byte))
     }
 }
 
-/// Reads a file, following links; `Ok(None)` when there is none, at the cost of one failed open.
+/// Reads a file, following links; `Ok(None)` if there is none, at the cost of one failed open.
 ///
 /// # Errors
-/// The one problem that keeps it from being read.
+/// The problem that prevents reading it.
 pub fn read(path: &Path, largest: u64) -> Result<Option<Read>, Problem> {
     let (bytes, metadata) = match fs::read_linked(path, largest) {
         Ok(read) => read,
-        // Where a directory of the path is a file, there is no such file either.
+        // If a directory of the path is a file, the file does not exist either.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             let Some(link) = link_to_nothing(path) else { return Ok(None) };
-            let what = format!("{} is a link to nothing", link.display());
-            let hint = "make what it names, or take the link away";
+            let what = format!("{} is a broken link", link.display());
+            let hint = "create its target, or remove the link";
             return Err(Problem::of_file(Code::Unreadable, path, what).hint(hint));
         }
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
@@ -85,33 +101,32 @@ pub fn read(path: &Path, largest: u64) -> Result<Option<Read>, Problem> {
     match std::str::from_utf8(&bytes) {
         Ok(text) => Ok(Some(Read { source: Source::new(path, text), hash, metadata })),
         Err(error) => {
-            let what = format!("{} is no UTF-8: {error}", path.display());
+            let what = format!("{} is not valid UTF-8: {error}", path.display());
             Err(Problem::of_file(Code::NotUtf8, path, what))
         }
     }
 }
 
-/// What can be made out of a file that cannot be used as text, for want of anything better: its beginning, with marks in
-/// place of what is no text.
+/// The start of a file that is not valid UTF-8 or too large, with replacement characters.
 pub fn glimpse(path: &Path, largest: u64) -> Option<Source> {
     let bytes = fs::read_beginning(path, largest).ok()?;
     Some(Source::new(path, &String::from_utf8_lossy(&bytes)))
 }
 
-/// Whether nothing stands at a path. What cannot be looked at is something, and so is a link to nothing.
+/// Whether nothing exists at a path. A path that cannot be accessed and a broken link count as existing.
 pub fn is_absent(path: &Path) -> bool {
     let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
     let absent = |error: io::Error| kinds.contains(&error.kind());
     path.symlink_metadata().err().is_some_and(absent) && link_to_nothing(path).is_none()
 }
 
-/// The path, or its directory, where it is a link to nothing: somebody meant a file there.
+/// The path or its directory, if it is a broken link: a file is expected there.
 fn link_to_nothing(path: &Path) -> Option<&Path> {
     let is_link = |path: &&Path| path.is_symlink() && !path.exists();
     [Some(path), path.parent()].into_iter().flatten().find(is_link)
 }
 
-/// The hash of a file's bytes, where it can be read.
+/// The hash of a file's bytes, if it can be read.
 pub fn hash(path: &Path) -> Option<blake3::Hash> {
     fs::read_linked(path, LARGEST).ok().map(|(bytes, _)| blake3::hash(&bytes))
 }

@@ -1,4 +1,4 @@
-//! What the template, the table of keys and the check have to say to each other.
+//! The template, the table of keys and the check agree.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use super::keys::KEYS;
 use super::source::Source;
 use super::{Config, TEMPLATE};
 
-/// The template with its examples in force.
+/// The template with its examples enabled.
 pub(super) fn with_examples() -> String {
     let lines = TEMPLATE.lines().map(|line| match line.strip_prefix('#') {
         Some(example) if !example.starts_with(' ') => example,
@@ -65,22 +65,19 @@ fn a_pattern_needs_a_name_of_its_own_and_finds_something() {
     let pattern =
         |name: &str, regex: &str| format!("[[privacy.pattern]]\nname = \"{name}\"\nregex = \"{regex}\"\n");
     assert!(wrong(&(pattern("a", "x+") + &pattern("b", "y"))).is_empty());
-    assert_eq!(
-        wrong(&(pattern("a", "x") + &pattern("a", "y"))),
-        ["bad-value: there is a pattern \"a\" already"]
-    );
+    assert_eq!(wrong(&(pattern("a", "x") + &pattern("a", "y"))), ["bad-value: duplicate pattern name \"a\""]);
     for name in ["", "a b", "a]", "home"] {
-        assert_eq!(wrong(&pattern(name, "x")), [format!("bad-value: {name:?} is no name for a pattern")]);
+        assert_eq!(wrong(&pattern(name, "x")), [format!("bad-value: invalid pattern name {name:?}")]);
     }
     assert_eq!(
         wrong(&pattern("a", "x*")),
-        ["bad-regex: `privacy.pattern[0].regex`: \"x*\" matches the empty text"]
+        ["bad-regex: `privacy.pattern[0].regex`: \"x*\" matches the empty string"]
     );
     assert!(wrong(&pattern("a", "("))[0].starts_with("bad-regex: "));
     assert_eq!(
         wrong("[privacy]\nredact = [\"emails\"]\n"),
         [
-            "bad-value: `privacy.redact`: \"emails\" is none of \"private-key\", \"api-key\", \"token\", \"secret\", \"email\", \"home\""
+            "bad-value: `privacy.redact`: invalid value \"emails\"; expected one of \"private-key\", \"api-key\", \"token\", \"secret\", \"email\", \"home\""
         ]
     );
 }

@@ -1,4 +1,4 @@
-//! Which projects' checks and rules may run: the hash of each file that a person has looked at.
+//! Trusted project files: the hash of each file that a person has approved.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::fs;
 
-/// As many projects as anybody has.
+/// Maximum size of the file in bytes.
 const LARGEST: u64 = 4 << 20;
 
 /// `trust.json` in the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trust {
-    /// 1.
+    /// Format version: 1.
     v: u32,
-    /// A project's file → the BLAKE3 hash of what was trusted.
+    /// A project's file → the BLAKE3 hash of the trusted content.
     #[serde(default)]
     files: BTreeMap<PathBuf, String>,
 }
@@ -31,10 +31,10 @@ impl Default for Trust {
 }
 
 impl Trust {
-    /// Reads it; a missing one trusts nothing.
+    /// Reads it; a missing file trusts nothing.
     ///
     /// # Errors
-    /// When it cannot be read, is no such file, or others may write it.
+    /// It cannot be read, is not valid, or others may write it.
     pub fn load(path: &Path) -> Result<Trust> {
         let cannot = |cause: String| Error::caused(format!("cannot use {}", path.display()), cause);
         let (bytes, metadata) = match fs::read_regular(path, LARGEST) {
@@ -44,29 +44,29 @@ impl Trust {
         };
         let mode = metadata.permissions().mode() & 0o777;
         if mode & 0o022 != 0 || metadata.uid() != rustix::process::geteuid().as_raw() {
-            return Err(cannot(format!("others may write it (mode {mode:o}, owner {})", metadata.uid())));
+            return Err(cannot(format!("others can write to it (mode {mode:o}, owner {})", metadata.uid())));
         }
         let trust: Trust = serde_json::from_slice(&bytes).map_err(|error| cannot(error.to_string()))?;
         match trust.v {
             1 => Ok(trust),
-            v => Err(cannot(format!("it is of version {v}, and this program knows version 1"))),
+            v => Err(cannot(format!("unknown version {v}; this teamkeep reads version 1"))),
         }
     }
 
-    /// The hash that is trusted for a project's file.
+    /// The trusted hash of a project's file.
     pub fn of(&self, file: &Path) -> Option<&str> {
         self.files.get(file).map(String::as_str)
     }
 
-    /// All of it.
+    /// All trusted files.
     pub fn files(&self) -> impl Iterator<Item = (&Path, &str)> {
         self.files.iter().map(|(file, hash)| (file.as_path(), hash.as_str()))
     }
 
-    /// Changes it on disk, under a lock. Says what `change` said.
+    /// Changes the file under a lock and returns the result of `change`.
     ///
     /// # Errors
-    /// When it cannot be read or written, or another process holds it.
+    /// It cannot be read or written, or another process holds the lock.
     pub fn change<T>(path: &Path, change: impl FnOnce(&mut Files) -> T) -> Result<T> {
         let patience = Duration::from_secs(5);
         let Some(_lock) = fs::lock(&path.with_extension("lock"), patience)? else {
@@ -80,10 +80,10 @@ impl Trust {
     }
 }
 
-/// A project's file → the hash that is trusted.
+/// A project's file → the trusted hash.
 pub type Files = BTreeMap<PathBuf, String>;
 
-/// The name of a project's file in the trust store: the project's directory, links resolved, and the file in it.
+/// The name of a project's file in the list: the project's directory with links resolved, and the file in it.
 pub fn name_of(file: &Path) -> PathBuf {
     let Some(project) = file.parent().and_then(Path::parent) else { return file.to_path_buf() };
     let project = if project.as_os_str().is_empty() { Path::new(".") } else { project };

@@ -1,4 +1,4 @@
-//! How durations and sizes are written: `"90d"`, `"16 MiB"`.
+//! Durations and sizes: `"90d"`, `"16 MiB"`.
 
 use std::time::Duration;
 
@@ -6,32 +6,33 @@ use serde::de::{Deserialize, Deserializer, Error};
 
 use crate::clock;
 
-/// Reads a duration such as `"90d"`. A bare number is refused: nobody could tell what it counts.
+/// Parses a duration such as `"90d"`. A number without a unit is invalid.
 pub fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(from)?;
-    parse_duration(&text)
-        .ok_or_else(|| D::Error::custom(format!("{text:?} is no duration; write it as \"90d\" or \"1m30s\"")))
-}
-
-/// Reads a size such as `"16 MiB"` into bytes.
-pub fn size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    let text = String::deserialize(from)?;
-    parse_size(&text).ok_or_else(|| {
-        D::Error::custom(format!("{text:?} is no size; write it as \"16 MiB\" or \"512 KiB\""))
+    parse_duration(&text).ok_or_else(|| {
+        D::Error::custom(format!("invalid duration {text:?}; expected a value such as \"90d\" or \"1m30s\""))
     })
 }
 
-/// Reads a number such as 2.5 into millionths.
+/// Parses a size such as `"16 MiB"` into bytes.
+pub fn size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let text = String::deserialize(from)?;
+    parse_size(&text).ok_or_else(|| {
+        D::Error::custom(format!("invalid size {text:?}; expected a value such as \"16 MiB\" or \"512 KiB\""))
+    })
+}
+
+/// Parses a number such as 2.5 into millionths.
 pub fn millionths<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     let number = f64::deserialize(from)?;
     let millionths = number * 1e6;
     if !(0.0..1e15).contains(&millionths) {
-        return Err(D::Error::custom(format!("{number} is no price")));
+        return Err(D::Error::custom(format!("invalid price {number}")));
     }
     Ok(millionths.round() as u64)
 }
 
-/// Reads a duration such as `90d`; `None` for what is none, a bare number included.
+/// Parses a duration such as `90d`; `None` if it is invalid or has no unit.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     if text.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return None;
@@ -39,7 +40,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     clock::parse_span(text).and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis)
 }
 
-/// Reads a size such as `16 MiB` into bytes; `None` for what is none.
+/// Parses a size such as `16 MiB` into bytes; `None` if it is invalid.
 pub fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! One value as written, by its kind: what it says, or each thing that is wrong with it.
+//! Reads one value by its type, or reports every problem.
 
 use serde_json::{Value as Json, json};
 use toml::Spanned;
@@ -11,7 +11,7 @@ use super::program::{Program, Unfit};
 use super::{events, pattern, value};
 use crate::near::nearest;
 
-/// A text in quotes, cut to what a person looks at.
+/// A string in quotes, shortened.
 pub fn quoted(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{:?}…", &text[..end]),
@@ -19,7 +19,7 @@ pub fn quoted(text: &str) -> String {
     }
 }
 
-/// Something wrong with a value.
+/// A problem of a value.
 pub struct Flaw {
     pub code: Code,
     pub at: usize,
@@ -29,7 +29,7 @@ pub struct Flaw {
 
 type Flaws = Vec<Flaw>;
 
-/// What the value says, where it is of its kind; an error means that it cannot be used.
+/// Reads a value of this type; with an error it cannot be used.
 pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, care: Care, flaws: &mut Flaws) -> Option<Json> {
     let before = flaws.len();
     let at = value.span().start;
@@ -63,7 +63,7 @@ pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, care: Care, flaws: &mut Fl
         (Kind::Times, DeValue::Integer(number)) => {
             let count = count(number, at, flaws)?;
             if count == 0 {
-                let message = "0 is too few, it must be at least 1".to_owned();
+                let message = "invalid number 0; expected at least 1".to_owned();
                 let hint = Some("to turn a gate off, set its mode to \"off\"".to_owned());
                 flaws.push(Flaw { code: Code::BadValue, at, message, hint });
             }
@@ -96,13 +96,13 @@ pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, care: Care, flaws: &mut Fl
 
 fn expected(kind: Kind) -> &'static str {
     match kind {
-        Kind::Switch => "true or false",
-        Kind::Count | Kind::Times => "a whole number",
+        Kind::Switch => "a boolean",
+        Kind::Count | Kind::Times => "an integer",
         Kind::Price => "a number such as 2.5",
         Kind::Size => "a size such as \"16 MiB\"",
         Kind::Duration => "a duration such as \"90d\"",
-        Kind::Words(_) => "a word in quotes",
-        Kind::Text => "a text in quotes",
+        Kind::Words(_) => "a string",
+        Kind::Text => "a string",
         Kind::Regex => "a regular expression in quotes",
         Kind::Glob => "a glob in quotes",
         Kind::Names | Kind::Globs | Kind::Picks(_) => "a list such as [\"a\", \"b\"]",
@@ -114,10 +114,10 @@ fn expected(kind: Kind) -> &'static str {
 /// The name of a value's type.
 pub fn type_of(value: &DeValue<'_>) -> &'static str {
     match value {
-        DeValue::String(_) => "a text",
-        DeValue::Integer(_) => "a number",
-        DeValue::Float(_) => "a number with a fraction",
-        DeValue::Boolean(_) => "true or false",
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "an integer",
+        DeValue::Float(_) => "a float",
+        DeValue::Boolean(_) => "a boolean",
         DeValue::Datetime(_) => "a date",
         DeValue::Array(_) => "a list",
         DeValue::Table(_) => "a table",
@@ -137,7 +137,7 @@ fn text<'a>(value: &'a Spanned<DeValue<'_>>, expected: &str, flaws: &mut Flaws) 
     text
 }
 
-/// The dearest that is believed: more is a price for something else than a million tokens.
+/// Maximum price. A larger one is not the price of a million tokens.
 const DEAREST: f64 = 1e6;
 
 fn price(value: &DeValue<'_>, at: usize, flaws: &mut Flaws) -> Option<f64> {
@@ -148,7 +148,7 @@ fn price(value: &DeValue<'_>, at: usize, flaws: &mut Flaws) -> Option<f64> {
     };
     let price = text.parse().ok().filter(|price| (0.0..=DEAREST).contains(price));
     if price.is_none() {
-        let message = format!("{text} is no price from 0 to {DEAREST}");
+        let message = format!("invalid price {text}; expected 0 to {DEAREST}");
         flaws.push(Flaw { code: Code::BadNumber, at, message, hint: None });
     }
     price
@@ -157,14 +157,14 @@ fn price(value: &DeValue<'_>, at: usize, flaws: &mut Flaws) -> Option<f64> {
 fn count(number: &DeInteger<'_>, at: usize, flaws: &mut Flaws) -> Option<u32> {
     let count = u32::from_str_radix(number.as_str(), number.radix()).ok();
     if count.is_none() {
-        let message = format!("{number} is no number from 0 to {}", u32::MAX);
+        let message = format!("invalid number {number}; expected 0 to {}", u32::MAX);
         flaws.push(Flaw { code: Code::BadNumber, at, message, hint: None });
     }
     count
 }
 
 fn item_of(kind: Kind, item: &Spanned<DeValue<'_>>, flaws: &mut Flaws) {
-    let Some(text) = text(item, "a text in quotes", flaws) else { return };
+    let Some(text) = text(item, "a string", flaws) else { return };
     let at = item.span().start;
     match kind {
         Kind::Globs => is_of(Kind::Glob, text, at, flaws),
@@ -174,37 +174,42 @@ fn item_of(kind: Kind, item: &Spanned<DeValue<'_>>, flaws: &mut Flaws) {
     }
 }
 
-/// Notes what keeps a text from being of a kind.
+/// Reports why a string is not valid for a type.
 fn is_of(kind: Kind, text: &str, at: usize, flaws: &mut Flaws) {
     let mut flaw = |code, message: String, hint| flaws.push(Flaw { code, at, message, hint });
     match kind {
         Kind::Size if value::parse_size(text).is_none() => {
             flaw(
                 Code::BadSize,
-                format!("{} is no size; write it as \"16 MiB\" or \"512 KiB\"", quoted(text)),
+                format!("invalid size {}; expected a value such as \"16 MiB\" or \"512 KiB\"", quoted(text)),
                 None,
             );
         }
         Kind::Duration if value::parse_duration(text).is_none() => {
-            let message = format!("{} is no duration; write it as \"90d\" or \"1m30s\"", quoted(text));
+            let message =
+                format!("invalid duration {}; expected a value such as \"90d\" or \"1m30s\"", quoted(text));
             flaw(Code::BadDuration, message, None);
         }
         Kind::Words(words) if !words.contains(&text) => {
             let hint = nearest(text, words, 1).map(|close| format!("did you mean \"{close}\"?"));
             let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-            flaw(Code::BadValue, format!("{} is none of {}", quoted(text), words.join(", ")), hint);
+            flaw(
+                Code::BadValue,
+                format!("invalid value {}; expected one of {}", quoted(text), words.join(", ")),
+                hint,
+            );
         }
         Kind::Regex => match program(text, at) {
             Err(found) => flaws.push(found),
-            // It would find nothing between any two characters.
+            // It would match between any two characters.
             Ok(program) if program.means("") == Some(true) => {
-                flaw(Code::BadRegex, format!("{} matches the empty text", quoted(text)), None);
+                flaw(Code::BadRegex, format!("{} matches the empty string", quoted(text)), None);
             }
             Ok(_) => {}
         },
         Kind::Glob => {
             if let Err(why) = pattern::check_glob(text) {
-                flaw(Code::BadGlob, format!("{} is no glob: {why}", quoted(text)), None);
+                flaw(Code::BadGlob, format!("invalid glob {}: {why}", quoted(text)), None);
             }
         }
         _ => {}
@@ -219,15 +224,17 @@ fn is_pattern(text: &str, at: usize, care: Care, flaws: &mut Flaws) {
     }
 }
 
-/// Compiles a regular expression, or says what keeps it from being one.
+/// Compiles a regular expression, or reports why it is invalid.
 fn program(expression: &str, at: usize) -> Result<Program, Flaw> {
     Program::of(expression).map_err(|unfit| {
         let (code, why, hint) = match unfit {
-            Unfit::Malformed(why) => (Code::BadRegex, format!("is no regular expression: {why}"), None),
+            Unfit::Malformed(why) => {
+                (Code::BadRegex, format!("is not a valid regular expression: {why}"), None)
+            }
             Unfit::TooLarge => (
                 Code::LargeRegex,
-                "is too large a regular expression: compiled it has more than 64 KiB".to_owned(),
-                Some("repeat less: `x{500}` counts as 500 times `x`".to_owned()),
+                "is too large: the compiled regular expression exceeds 64 KiB".to_owned(),
+                Some("reduce repetitions: `x{500}` counts as 500 times `x`".to_owned()),
             ),
         };
         Flaw { code, at, message: format!("{} {why}", quoted(expression)), hint }

@@ -1,4 +1,4 @@
-//! A small recorded run of a real team, played through the recorder into a scratch directory.
+//! A bundled recorded run of a real team, replayed into a scratch directory.
 
 mod play;
 

@@ -1,4 +1,4 @@
-//! Playing a recorded run: the client's files are put in place step by step, and each hook call is recorded as in life.
+//! Replays a recorded run: writes Claude Code's files step by step and records each hook call, in a scratch directory.
 
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
@@ -15,14 +15,14 @@ use crate::paths::Paths;
 use crate::payload::Input;
 use crate::recorder::{Finish, Recorder};
 
-/// The recorded run: Claude Code 2.1.328, a lead and three teammates.
+/// The recorded run: Claude Code 2.1.330 with teamkeep's default policy, a lead and three teammates.
 const RUN: &str = include_str!("run.jsonl");
-/// The home that the record speaks of.
+/// The home directory in the recorded run.
 const HOME: &str = "/home/dev";
-/// The client's name for the project's directory.
+/// Claude Code's name for the project's directory.
 const SLUG: &str = "-home-dev-parser";
 
-/// One hook call and what changed on disk before it.
+/// One hook call, and the files that changed before it.
 #[derive(Debug, Deserialize)]
 struct Step {
     at_ms: i64,
@@ -37,39 +37,52 @@ struct Step {
     payload: Value,
 }
 
-/// A run that was played. Everything is below one scratch directory, which goes when this does.
+/// A replayed run. Dropping it deletes its scratch directory.
 #[derive(Debug)]
 pub struct Played {
-    /// Our directories in it.
+    /// The directories of the replayed run.
     pub paths: Paths,
-    /// The hook calls, each by the number of its line.
+    /// The line number of each hook call.
     pub lines: Vec<usize>,
-    /// When the last one was.
+    /// The time of the last hook call.
     pub end: clock::Time,
     _scratch: TempDir,
 }
 
-/// Plays the demonstration's run.
+/// Replays the bundled run. With `keep`, its store is kept in that directory.
 ///
 /// # Errors
-/// When the scratch directory cannot be written.
-pub fn play() -> Result<Played> {
-    reenact(RUN)
+/// When the directory is not empty or cannot be written.
+pub fn play(keep: Option<&Path>) -> Result<Played> {
+    let Some(store) = keep else { return reenact(RUN) };
+    let cannot = |why: String| Error::caused(format!("cannot keep the run in {}", store.display()), why);
+    if std::fs::read_dir(store).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(cannot("the directory is not empty".to_owned()).hint("choose another directory"));
+    }
+    let store = std::path::absolute(store).map_err(|error| cannot(error.to_string()))?;
+    crate::fs::make_private_dir(&store).or_else(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => Ok(()),
+        _ => Err(cannot(error.to_string())),
+    })?;
+    enact(RUN, Some(store))
 }
 
-/// Plays a recorded run: one JSON object a line, one line a hook call.
+/// Replays a recorded run: one JSON object per line, one line per hook call.
 ///
 /// # Errors
-/// When a line is none, or the scratch directory cannot be written.
+/// When a line is invalid, or the scratch directory cannot be written.
 pub fn reenact(text: &str) -> Result<Played> {
+    enact(text, None)
+}
+
+fn enact(text: &str, store: Option<PathBuf>) -> Result<Played> {
     let scratch = TempDir::with_prefix("teamkeep-demo-").map_err(|error| {
-        Error::caused("cannot make a scratch directory", error)
-            .hint("set TMPDIR to a directory that can be written")
+        Error::caused("cannot create a scratch directory", error).hint("set TMPDIR to a writable directory")
     })?;
     let home = scratch.path().join("home");
     let client = home.join(".claude");
     let paths = Paths {
-        store: scratch.path().join("store"),
+        store: store.unwrap_or_else(|| scratch.path().join("store")),
         config: scratch.path().join("teamkeep.toml"),
         client: Some(client.clone()),
         warning: None,
@@ -101,13 +114,14 @@ fn steps(text: &str, local: impl Fn(&str) -> String) -> Result<Vec<(usize, Step)
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let read = |(place, line): (usize, &str)| {
         let step = serde_json::from_str(&local(line));
-        let why = |error| Error::caused(format!("line {} is no call of a recorded run", place + 1), error);
+        let why =
+            |error| Error::caused(format!("line {} is not a hook call of a recorded run", place + 1), error);
         step.map(|step| (place + 1, step)).map_err(why)
     };
     lines.map(read).collect()
 }
 
-/// The run's beginning by the record's own clock: when the team was made.
+/// The start of the run by the clock of the recorded run: when the team was created.
 fn created(step: &Step) -> Option<clock::Time> {
     let config = step.write.iter().find(|(path, _)| path.ends_with("/config.json"))?.1.as_str()?;
     let made = crate::team::TeamConfig::parse(config.as_bytes())?.created_at.and_then(clock::from_millis)?;
@@ -131,7 +145,7 @@ fn recorder(paths: &Paths, step: &Step, now: &str) -> Recorder {
     }
 }
 
-/// Puts the client's files in place as they were at this step.
+/// Writes Claude Code's files as of this step.
 fn place(client: &Path, step: &Step) -> Result<()> {
     for (name, text) in &step.write {
         let path = below(client, name)?;
@@ -147,7 +161,7 @@ fn place(client: &Path, step: &Step) -> Result<()> {
     for name in &step.remove {
         let path = below(client, name)?;
         let _ = std::fs::remove_file(&path);
-        // A directory goes with its last file.
+        // Remove a directory with its last file.
         for parent in
             path.ancestors().skip(1).take_while(|parent| parent.starts_with(client) && *parent != client)
         {
@@ -164,6 +178,6 @@ fn below(client: &Path, name: &str) -> Result<PathBuf> {
     if plain {
         Ok(client.join(name))
     } else {
-        Err(Error::new(format!("{name:?} leads out of the scratch directory")))
+        Err(Error::new(format!("{name:?} is outside of the scratch directory")))
     }
 }

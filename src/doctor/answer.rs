@@ -1,4 +1,4 @@
-//! Whether the hooks' program answers a payload: tried out with a record of its own.
+//! Tests whether the hooks' program answers a payload, with a temporary store.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use super::plugin;
 use super::probe::{self, Outcome};
 use super::program::{Named, is_by_plugin};
 
-/// A hook has ten seconds, and needs some milliseconds.
+/// Claude Code waits ten seconds for a hook, which needs some milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Tries each program that may be run.
+/// Tests each program that may be run.
 pub fn check(facts: &Facts<'_>, named: &[Named]) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     let by_plugin = is_by_plugin(facts);
@@ -23,38 +23,41 @@ pub fn check(facts: &Facts<'_>, named: &[Named]) -> Vec<Finding> {
         let Some(path) = one.path.as_deref().filter(|path| path.is_file()) else { continue };
         if !one.is_trusted {
             let why = if by_plugin {
-                "lies outside the client's own copy of the plugin"
+                "is outside Claude Code's copy of the plugin"
             } else {
-                "is named by this project's settings alone"
+                "is named only in this project's settings"
             };
-            let what = format!("{} {why}, and was not run", path.display());
+            let what = format!("not tested: {} {why}", path.display());
             found.push(Finding::unknown(Code::HookAnswer, what));
             continue;
         }
         found.push(match attempt(facts, path) {
             Ok(took) => {
-                let what =
-                    format!("{} recorded and answered a payload in {} ms", path.display(), took.as_millis());
+                let what = format!(
+                    "{} recorded and answered a test hook call in {} ms",
+                    path.display(),
+                    took.as_millis()
+                );
                 Finding::ok(Code::HookAnswer, what)
             }
             Err(why) => {
                 Finding::bad(Code::HookAnswer, format!("{} {why}", path.display())).mend(if by_plugin {
                     plugin::build(facts)
                 } else {
-                    format!("install teamkeep anew, then: {}", facts.install())
+                    format!("reinstall teamkeep, then: {}", facts.install())
                 })
             }
         });
     }
     if found.is_empty() {
-        found.push(Finding::unknown(Code::HookAnswer, "there is no program to try out"));
+        found.push(Finding::unknown(Code::HookAnswer, "no program to test"));
     }
     found
 }
 
-/// One call with a record that is thrown away; how long it took, or what is wrong.
+/// One call with a temporary store: its duration, or the problem.
 fn attempt(facts: &Facts<'_>, program: &Path) -> Result<Duration, String> {
-    let cannot = |error: std::io::Error| format!("was not tried out: {error}");
+    let cannot = |error: std::io::Error| format!("could not be tested: {error}");
     let scratch = tempfile::tempdir().map_err(cannot)?;
     let store = scratch.path().join("record");
     let mut env = vec![
@@ -70,7 +73,7 @@ fn attempt(facts: &Facts<'_>, program: &Path) -> Result<Duration, String> {
     let took = judge(outcome)?;
     match has_recorded(&store) {
         true => Ok(took),
-        false => Err("answered a payload, and recorded nothing".to_owned()),
+        false => Err("answered a test hook call, but recorded nothing".to_owned()),
     }
 }
 
@@ -85,21 +88,21 @@ fn payload(dir: &Path) -> Value {
     })
 }
 
-/// Whether this is how a hook must answer.
+/// Checks the response of a hook.
 fn judge(outcome: Outcome) -> Result<Duration, String> {
     match outcome {
         Outcome::Unstartable(why) => Err(format!("cannot be run: {why}")),
-        Outcome::Hung => Err(format!("gave no answer within {} seconds", PATIENCE.as_secs())),
+        Outcome::Hung => Err(format!("did not respond within {} seconds", PATIENCE.as_secs())),
         Outcome::Ended { code, .. } if code != Some(0) => {
             let code = code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
-            Err(format!("ended with {code} on a payload"))
+            Err(format!("ended a test hook call with {code}"))
         }
         Outcome::Ended { out, took, .. } => {
             let answer = out.trim();
             let is_object = || serde_json::from_str::<Value>(answer).is_ok_and(|answer| answer.is_object());
             match answer.is_empty() || is_object() {
                 true => Ok(took),
-                false => Err("answered with what is no JSON object".to_owned()),
+                false => Err("printed output that is not a JSON object".to_owned()),
             }
         }
     }
@@ -127,6 +130,6 @@ mod tests {
         for (code, out) in [(Some(0), "hello"), (Some(0), "[]"), (Some(2), ""), (None, "")] {
             assert!(judge(ended(code, out)).is_err(), "{code:?} {out}");
         }
-        assert_eq!(judge(Outcome::Hung).unwrap_err(), "gave no answer within 5 seconds");
+        assert_eq!(judge(Outcome::Hung).unwrap_err(), "did not respond within 5 seconds");
     }
 }

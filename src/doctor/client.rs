@@ -1,4 +1,4 @@
-//! The client: found, and of which version.
+//! Finds Claude Code and its version.
 
 use super::code::Code;
 use super::finding::Finding;
@@ -6,23 +6,26 @@ use crate::env::Env;
 use crate::settings::client::{Asked, Client};
 use crate::settings::command::find;
 
-/// Looks at what the client said.
+/// Checks the answer of `claude --version`.
 pub fn check(asked: &Asked, env: &Env) -> Finding {
     match (&asked.at, &asked.answer) {
         (Some(at), Client::Known(version)) => {
-            // The bare word is what the search path leads to.
+            // The bare name is looked up on the search path.
             let path = at.to_str().and_then(|name| find(name, env));
-            Finding::ok(Code::Client, format!("client {version} ({})", path.as_ref().unwrap_or(at).display()))
+            Finding::ok(
+                Code::Client,
+                format!("Claude Code {version} ({})", path.as_ref().unwrap_or(at).display()),
+            )
         }
         (Some(at), Client::Unknown(why)) => {
             let version = format!("{} --version", at.display());
-            Finding::unknown(Code::Client, why).mend(format!("{version}, and mend what it says"))
+            Finding::unknown(Code::Client, why).mend(format!("run `{version}` and fix the error"))
         }
         (None, Client::Unknown(why)) => {
-            Finding::bad(Code::Client, why).mend("install Claude Code, or put `claude` on the search path")
+            Finding::bad(Code::Client, why).mend("install Claude Code, or add `claude` to PATH")
         }
-        // Not asked for: somebody said the version.
-        (None, Client::Known(version)) => Finding::ok(Code::Client, format!("client {version}")),
+        // The user gave the version.
+        (None, Client::Known(version)) => Finding::ok(Code::Client, format!("Claude Code {version}")),
     }
 }
 

@@ -1,24 +1,24 @@
-//! What is looked at. Each check has a name that stays.
+//! The checks of `doctor`. Their names are stable.
 
 use serde::Serialize;
 
 macro_rules! codes {
     ($($code:ident $name:literal $about:literal,)*) => {
-        /// What a check is about. The names are stable.
+        /// A check. The names are stable.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        #[allow(missing_docs, reason = "each says itself what it is about")]
+        #[allow(missing_docs, reason = "`about` describes each")]
         pub enum Code { $($code,)* }
 
         impl Code {
-            /// All of them, in the order in which they are told.
+            /// All checks in the order of the output.
             pub const ALL: &[Code] = &[$(Code::$code,)*];
 
-            /// Its name, in kebab-case.
+            /// Its name in kebab-case.
             pub fn name(self) -> &'static str {
                 match self { $(Code::$code => $name,)* }
             }
 
-            /// What it looks at, for the documentation.
+            /// Its description for the documentation.
             pub fn about(self) -> &'static str {
                 match self { $(Code::$code => $about,)* }
             }
@@ -27,32 +27,33 @@ macro_rules! codes {
 }
 
 codes! {
-    Client "client" "A client is found, and says its version within five seconds.",
-    ClientEvents "client-events" "The client knows every event and the form of every hook in its settings. Before 2.1.101 one event that it does not know makes it skip the whole file.",
-    AgentTeams "agent-teams" "Agent teams are switched on, in the environment or in a settings file, for a client that has them.",
-    TaskTools "task-tools" "The task tools are on: from 2.1.233 they are off on current models, and then no gate that looks at tasks is ever asked.",
-    Settings "settings" "Each settings file of the client can be read by the client: strict JSON, no link to nowhere.",
-    HooksEnabled "hooks-enabled" "Nothing keeps hooks from running: `disableAllHooks`, `allowManagedHooksOnly`.",
-    HooksInstalled "hooks-installed" "The hooks are in a settings file that the client reads, or in a plugin that is switched on.",
-    HooksComplete "hooks-complete" "There is a hook for every event that this client has and this program records.",
-    HooksTwice "hooks-twice" "No event runs two different hooks of ours.",
-    HookMatcher "hook-matcher" "No matcher keeps a hook from what it is for.",
-    SessionEndBudget "session-end-budget" "The SessionEnd hook has a `timeout`: without one all SessionEnd hooks share 1.5 seconds.",
-    HookCommand "hook-command" "The program that the hooks name is there and can be run.",
-    HookAnswer "hook-answer" "It takes a payload, answers as a hook must, and records it: tried out with a record of its own, which is thrown away.",
-    SearchPath "search-path" "`teamkeep` is found on the search path.",
-    Versions "versions" "The hooks, the search path and this program are one version.",
-    PolicyFiles "policy-files" "The configuration and policy files in force make sense.",
-    PolicyTrust "policy-trust" "The project's checks and rules are trusted, as they are now.",
+    Client "client" "Claude Code is found, and prints its version within ten seconds.",
+    ClientEvents "client-events" "Claude Code supports every event and hook format in its settings. Before 2.1.101, one unknown event makes it ignore the whole file.",
+    AgentTeams "agent-teams" "Agent teams are enabled in the environment or in a settings file, and this version of Claude Code has them.",
+    TaskTools "task-tools" "The task tools are on. Since 2.1.233 they are off by default on current models, and without them the gates that check tasks are inactive.",
+    Settings "settings" "Claude Code can read each of its settings files: strict JSON, no dangling symlink.",
+    HooksEnabled "hooks-enabled" "No setting disables hooks (`disableAllHooks`, `allowManagedHooksOnly`).",
+    HooksInstalled "hooks-installed" "The hooks are in a settings file that Claude Code reads, or in an enabled plugin.",
+    HooksComplete "hooks-complete" "There is a hook for every event that this version of Claude Code has and teamkeep records.",
+    HooksTwice "hooks-twice" "No event calls teamkeep twice.",
+    HookMatcher "hook-matcher" "No matcher excludes tools or events that teamkeep records.",
+    SessionEndBudget "session-end-budget" "The SessionEnd hook has a `timeout`. Without one, all SessionEnd hooks share 1.5 seconds.",
+    HookCommand "hook-command" "The program that the hooks run exists and is executable.",
+    HookAnswer "hook-answer" "That program accepts a test payload, responds as a hook must, and records it. The test uses a temporary store.",
+    SearchPath "search-path" "`teamkeep` is in `PATH`.",
+    Versions "versions" "The hooks, `PATH` and this program have the same version of teamkeep.",
+    PolicyFiles "policy-files" "The configuration and policy files in force are valid.",
+    PolicyTrust "policy-trust" "The current version of the project's checks and rules is trusted.",
     RulesAsked "rules-asked" "The installed hooks cover the events and tools of every rule in force.",
-    StorePrivate "store-private" "The record is the user's own, and nobody else can read it.",
-    StoreWritable "store-writable" "The record can be written, or made; no file is in the place of one of its directories.",
-    StoreRoom "store-room" "There is room on the disk of the record.",
-    LastEvent "last-event" "When the last event was recorded, and that the client was not used since without one.",
-    NewestRun "newest-run" "The newest run on record is whole, as `teamkeep verify` sees it.",
-    OwnFailures "own-failures" "Hook calls had nothing to complain of in the last 24 hours.",
+    StorePrivate "store-private" "The store belongs to you, and no other user can read it.",
+    StoreWritable "store-writable" "The store is writable, or can be created, and each of its directories is a directory.",
+    StoreRoom "store-room" "There is free space on the disk of the store.",
+    LastEvent "last-event" "Shows when the last event was recorded. Claude Code was not used for more than an hour after it without an event.",
+    NewestRun "newest-run" "`teamkeep verify` finds no damage in the newest run.",
+    OwnFailures "own-failures" "No hook call reported an error in the last 24 hours.",
     TaskLists "task-lists" "Every task of a running team is in a task list that the hooks know. The gates cannot see tasks in other lists.",
-    StaleTeams "stale-teams" "No team directory is left of a client that is gone. It is told, and never deleted.",
+    TeamFiles "team-files" "Every file of a running team can be read. The gates cannot see what is behind a symlink, a special file or a missing permission.",
+    StaleTeams "stale-teams" "There is no team directory of a Claude Code process that has exited. Such directories are reported and never deleted.",
 }
 
 impl Serialize for Code {

@@ -1,18 +1,18 @@
-//! Whether the client reads its settings files, and runs hooks at all.
+//! Checks that Claude Code reads its settings files and runs hooks.
 
 use super::code::Code;
 use super::facts::{Facts, count};
 use super::finding::Finding;
 use crate::settings::layer::{Kind, Layer, State};
 
-/// Looks whether the client can read each file.
+/// Checks that Claude Code can read each settings file.
 pub fn settings(layers: &[Layer]) -> Vec<Finding> {
     let unread = layers.iter().filter_map(|layer| {
         let path = layer.path.display().to_string();
         match &layer.state {
             State::Unreadable(why) => {
                 let what = if why.contains(&path) { why.clone() } else { format!("{path}: {why}") };
-                let mend = format!("make {path} a file that you can read, or remove it");
+                let mend = format!("make {path} a readable file, or remove it");
                 Some(Finding::bad(Code::Settings, what).mend(mend))
             }
             State::Skipped(flaw) => {
@@ -29,22 +29,22 @@ pub fn settings(layers: &[Layer]) -> Vec<Finding> {
     let there = layers.iter().filter(|layer| layer.value().is_some());
     let there: Vec<String> = there.map(|layer| layer.path.display().to_string()).collect();
     vec![match there.as_slice() {
-        [] => Finding::ok(Code::Settings, "the client has no settings file yet"),
+        [] => Finding::ok(Code::Settings, "no settings file yet"),
         there => {
             let files = count(there.len(), "settings file");
-            Finding::ok(Code::Settings, format!("the client can read {files}: {}", there.join(", ")))
+            Finding::ok(Code::Settings, format!("Claude Code can read {files}: {}", there.join(", ")))
         }
     }]
 }
 
-/// Looks for what keeps hooks from running.
+/// Checks that hooks are not disabled.
 pub fn hooks(facts: &Facts<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     for layer in facts.layers.iter().filter(|layer| layer.has("disableAllHooks")) {
         let path = layer.path.display();
         let what = format!("no hook runs: `disableAllHooks` is true in {path}");
         found.push(
-            Finding::bad(Code::HooksEnabled, what).mend(format!("take `disableAllHooks` out of {path}")),
+            Finding::bad(Code::HooksEnabled, what).mend(format!("remove `disableAllHooks` from {path}")),
         );
     }
     let only = facts.layers.iter().filter(|layer| layer.kind == Kind::Managed);
@@ -52,12 +52,13 @@ pub fn hooks(facts: &Facts<'_>) -> Vec<Finding> {
         let path = layer.path.display();
         if layer.ours().is_empty() {
             let what = format!("only the administrator's hooks run: `allowManagedHooksOnly` in {path}");
-            let mend = format!("ask whoever manages {path} to add the hooks: hooks/settings.example.json");
+            let mend =
+                format!("ask the administrator of {path} to add the hooks from hooks/settings.example.json");
             found.push(Finding::bad(Code::HooksEnabled, what).mend(mend));
         }
     }
     if found.is_empty() {
-        found.push(Finding::ok(Code::HooksEnabled, "no setting keeps hooks from running"));
+        found.push(Finding::ok(Code::HooksEnabled, "no setting disables hooks"));
     }
     found
 }

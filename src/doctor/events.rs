@@ -1,4 +1,4 @@
-//! What the client knows of what stands in its settings.
+//! Checks that Claude Code knows the events in its settings.
 
 use serde_json::Value;
 
@@ -10,10 +10,10 @@ use crate::settings::known::{exists, knows};
 use crate::settings::layer::Layer;
 use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, Version};
 
-/// Looks at every event in every file, ours or not, and at the form of our hooks.
+/// Checks every event in every file, and the form of teamkeep's hooks.
 pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let Some(version) = facts.version() else {
-        let what = "which events the client knows cannot be told without its version";
+        let what = "supported events unknown: Claude Code version not found";
         return vec![Finding::unknown(Code::ClientEvents, what)];
     };
     let found: Vec<Finding> = facts
@@ -25,11 +25,7 @@ pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
     if !found.is_empty() {
         return found;
     }
-    let events = facts.ours().len();
-    let what = match events {
-        0 => format!("client {version} knows every event in its settings"),
-        _ => format!("client {version} knows the events of all {}", count(events, "hook")),
-    };
+    let what = format!("Claude Code {version} supports every event in its settings");
     vec![Finding::ok(Code::ClientEvents, what)]
 }
 
@@ -42,7 +38,7 @@ fn unknown(layer: &Layer, version: Version, call: &str) -> Option<Finding> {
     let unknown = of(Some(false));
     if unknown.is_empty() {
         let open = of(None);
-        let what = format!("whether client {version} knows {} in {path} cannot be told", named(&open));
+        let what = format!("Claude Code {version} may not support {} in {path}", named(&open));
         return (!open.is_empty()).then(|| Finding::unknown(Code::ClientEvents, what));
     }
     let names = named(&unknown);
@@ -51,14 +47,15 @@ fn unknown(layer: &Layer, version: Version, call: &str) -> Option<Finding> {
     let all_ours = unknown.iter().all(|event| is_ours(event));
     let mend = layer.install(call).filter(|_| all_ours);
     let mend = mend.unwrap_or_else(|| match unknown.iter().all(|event| exists(event)) {
-        true => format!("take {names} out of {path}, or upgrade the client"),
-        false => format!("take {names} out of {path}, or spell it as the client does"),
+        true => format!("remove {names} from {path}, or upgrade Claude Code"),
+        false => format!("remove {names} from {path}, or correct the spelling"),
     });
     Some(if version < FIRST_LENIENT {
-        let what = format!("client {version} skips all of {path}, because it does not know {names}");
+        let what =
+            format!("Claude Code {version} ignores all of {path}, because it does not support {names}");
         Finding::bad(Code::ClientEvents, what).mend(mend)
     } else {
-        let what = format!("client {version} does not know {names} in {path}, and never runs those hooks");
+        let what = format!("Claude Code {version} does not support {names} in {path}; those hooks never run");
         Finding::warn(Code::ClientEvents, what).mend(mend)
     })
 }
@@ -69,8 +66,8 @@ fn form(layer: &Layer, version: Version, call: &str) -> Option<Finding> {
     (with_args > 0 && version < FIRST_WITH_ARGS).then(|| {
         let hooks = count(with_args, "hook");
         let path = layer.path.display();
-        let what = format!("client {version} reads no `args`, which {hooks} in {path} have");
-        let mend = layer.install(call).unwrap_or_else(|| "upgrade the client".to_owned());
+        let what = format!("Claude Code {version} does not support `args`, which {hooks} in {path} use");
+        let mend = layer.install(call).unwrap_or_else(|| "upgrade Claude Code".to_owned());
         Finding::bad(Code::ClientEvents, what).mend(mend)
     })
 }
@@ -99,7 +96,7 @@ mod tests {
         let managed = found(Version(2, 1, 83), Kind::Managed, &late);
         assert_eq!(
             managed.mend.as_deref(),
-            Some("take TaskCreated out of /Managed.json, or upgrade the client")
+            Some("remove TaskCreated from /Managed.json, or upgrade Claude Code")
         );
     }
 
@@ -112,12 +109,9 @@ mod tests {
         assert_eq!(theirs.verdict, Verdict::Warn);
         assert_eq!(
             theirs.what,
-            "client 2.1.328 does not know Bogus in /User.json, and never runs those hooks"
+            "Claude Code 2.1.328 does not support Bogus in /User.json; those hooks never run"
         );
-        assert_eq!(
-            theirs.mend.as_deref(),
-            Some("take Bogus out of /User.json, or spell it as the client does")
-        );
+        assert_eq!(theirs.mend.as_deref(), Some("remove Bogus from /User.json, or correct the spelling"));
         let ours = found(Version(2, 1, 328), "teamkeep hook teammate-idle");
         assert_eq!((ours.verdict, ours.mend.as_deref()), (Verdict::Warn, Some("teamkeep install")));
         assert_eq!(found(Version(2, 1, 47), "true").verdict, Verdict::Bad);

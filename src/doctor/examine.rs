@@ -1,4 +1,4 @@
-//! All checks, in their order.
+//! Runs all checks in order.
 
 use super::facts::Facts;
 use super::finding::{Finding, Health};
@@ -9,11 +9,11 @@ use super::{
 use crate::config::Problem;
 use crate::error::Result;
 
-/// Makes all checks. Nothing is changed: the program that the hooks name is tried out with a record of its own.
-/// `misnamed` is what is wrong with the name of the configuration file.
+/// Runs all checks without changing anything: the hooks' program is tested with a temporary store. `misnamed` is the
+/// problem with the name of the configuration file.
 ///
 /// # Errors
-/// When a directory of the record cannot be listed.
+/// A directory of the store cannot be read.
 pub fn examine(facts: &Facts<'_>, misnamed: Option<&Problem>) -> Result<Health> {
     let named = program::named(facts);
     let mut findings: Vec<Finding> = vec![client::check(&facts.asked, facts.env)];
@@ -41,6 +41,7 @@ pub fn examine(facts: &Facts<'_>, misnamed: Option<&Problem>) -> Result<Health> 
     findings.push(record::newest_run(facts));
     findings.push(record::failures(facts));
     findings.push(lists::check(facts));
+    findings.push(lists::files(facts));
     findings.push(teams::check(facts));
     Ok(Health { findings })
 }

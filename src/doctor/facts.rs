@@ -1,4 +1,4 @@
-//! What is gathered once, for all checks.
+//! The input of all checks, collected once.
 
 use crate::clock::Time;
 use crate::config::{Effective, Files, layers as policy};
@@ -9,31 +9,31 @@ use crate::settings::command::{typed, typed_to_install};
 use crate::settings::layer::{Kind, Layer, Ours, layers, plugins};
 use crate::settings::version::Version;
 
-/// What the checks look at.
+/// The input of the checks.
 #[derive(Debug)]
 pub struct Facts<'a> {
     /// The environment.
     pub env: &'a Env,
-    /// Where things are.
+    /// The paths in use.
     pub paths: &'a Paths,
-    /// The time.
+    /// The current time.
     pub now: Time,
-    /// What the client said.
+    /// The answer of `claude --version`.
     pub asked: Asked,
-    /// Its settings files, the strongest first.
+    /// The settings files, highest precedence first.
     pub layers: Vec<Layer>,
-    /// Plugins of ours that are switched on.
+    /// Enabled teamkeep plugins.
     pub plugins: Vec<String>,
     /// The policy in force.
     pub policy: Effective,
-    /// How a person calls this program.
+    /// The command by which the user calls this program.
     pub call: String,
-    /// How a person calls it to install: it may go by a name that does not do for that.
+    /// The command by which the user runs `install`, which needs a program named `teamkeep`.
     pub installer: String,
 }
 
 impl<'a> Facts<'a> {
-    /// Gathers them. Nothing is changed.
+    /// Collects them, without changing anything.
     pub fn gather(env: &'a Env, paths: &'a Paths, files: &Files, now: Time, asked: Asked) -> Facts<'a> {
         let layers = layers(env, paths);
         let plugins = plugins(&layers);
@@ -42,7 +42,7 @@ impl<'a> Facts<'a> {
         Facts { env, paths, now, asked, layers, plugins, policy, call, installer }
     }
 
-    /// The client's version, if it said one.
+    /// Claude Code's version, if known.
     pub fn version(&self) -> Option<Version> {
         match self.asked.answer {
             Client::Known(version) => Some(version),
@@ -50,17 +50,17 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Every hook of ours that the client finds.
+    /// All of teamkeep's hooks that Claude Code finds.
     pub fn ours(&self) -> Vec<Ours<'_>> {
         self.layers.iter().flat_map(Layer::ours).collect()
     }
 
-    /// The settings of one kind.
+    /// The settings file of a kind.
     pub fn layer(&self, kind: Kind) -> Option<&Layer> {
         self.layers.iter().find(|layer| layer.kind == kind)
     }
 
-    /// The command that installs into the file that has most of ours, else into the user's.
+    /// The command that installs into the file with most of teamkeep's hooks, else into the user's.
     pub fn install(&self) -> String {
         let most = self.layers.iter().filter(|layer| layer.kind != Kind::Managed);
         let most = most.filter(|layer| !layer.ours().is_empty()).max_by_key(|layer| layer.ours().len());
@@ -83,7 +83,7 @@ pub mod tests {
     use super::*;
     use crate::settings::layer::State;
 
-    /// The facts of a client of this version with these settings, the strongest first.
+    /// The facts for this version of Claude Code with these settings, highest precedence first.
     pub fn facts(version: Version, settings: &[(Kind, Value)]) -> Facts<'static> {
         let env: &'static Env = Box::leak(Box::default());
         let paths: &'static Paths = Box::leak(Box::new(Paths::find(env)));

@@ -1,25 +1,25 @@
-//! What a check came to.
+//! The result of a check.
 
 use serde::Serialize;
 
 use super::code::Code;
 
-/// How it is, the best first.
+/// The verdict, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// It cannot be told.
+    /// It could not be determined.
     Unknown,
-    /// It works, and could be better.
+    /// It works, but could be better.
     Warn,
-    /// Something does not work.
+    /// It does not work.
     Bad,
 }
 
 impl Verdict {
-    /// Every one of them.
+    /// All verdicts.
     pub const ALL: &[Verdict] = &[Verdict::Ok, Verdict::Unknown, Verdict::Warn, Verdict::Bad];
 
     /// Its name.
@@ -33,16 +33,16 @@ impl Verdict {
     }
 }
 
-/// What one check came to.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at.
+    /// The check.
     pub code: Code,
-    /// How it is.
+    /// The verdict.
     pub verdict: Verdict,
-    /// One line. It may quote files: escape it before a terminal sees it.
+    /// One line. It may quote files, so escape it for a terminal.
     pub what: String,
-    /// The command that mends it, or what to do where no command does.
+    /// The command that fixes it, or an instruction.
     pub mend: Option<String>,
 }
 
@@ -51,57 +51,57 @@ impl Finding {
         Finding { code, verdict, what: what.into(), mend: None }
     }
 
-    /// As it should be.
+    /// No problem.
     pub fn ok(code: Code, what: impl Into<String>) -> Finding {
         Finding::new(code, Verdict::Ok, what)
     }
 
-    /// It cannot be told.
+    /// It could not be determined.
     pub fn unknown(code: Code, what: impl Into<String>) -> Finding {
         Finding::new(code, Verdict::Unknown, what)
     }
 
-    /// It works, and could be better.
+    /// It works, but could be better.
     pub fn warn(code: Code, what: impl Into<String>) -> Finding {
         Finding::new(code, Verdict::Warn, what)
     }
 
-    /// Something does not work.
+    /// It does not work.
     pub fn bad(code: Code, what: impl Into<String>) -> Finding {
         Finding::new(code, Verdict::Bad, what)
     }
 
-    /// The same with what mends it.
+    /// The same with a fix.
     pub fn mend(mut self, mend: impl Into<String>) -> Finding {
         self.mend = Some(mend.into());
         self
     }
 }
 
-/// What all checks came to.
+/// The results of all checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
-    /// One or more of each check, in the order of the checks.
+    /// One or more per check, in the order of the checks.
     pub findings: Vec<Finding>,
 }
 
 impl Health {
-    /// Whether nothing is bad. Warnings and what cannot be told are allowed.
+    /// Whether there is no error. Warnings and unknown results are allowed.
     pub fn is_well(&self) -> bool {
         self.count(Verdict::Bad) == 0
     }
 
-    /// How many findings have this verdict.
+    /// The number of results with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.findings.iter().filter(|finding| finding.verdict == verdict).count()
     }
 
-    /// The findings of a check.
+    /// The results of a check.
     pub fn of(&self, code: Code) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(move |finding| finding.code == code)
     }
 
-    /// Whether a check found something to mend.
+    /// Whether a check found a problem.
     pub fn is_amiss(&self, code: Code) -> bool {
         self.of(code).any(|finding| finding.verdict >= Verdict::Warn)
     }

@@ -1,4 +1,4 @@
-//! Our hooks: where they are, whether all are there, how long the last one may take.
+//! Checks that teamkeep's hooks are installed and complete, and their timeout at SessionEnd.
 
 use serde_json::Value;
 
@@ -9,41 +9,45 @@ use crate::error::Result;
 use crate::settings::client::Client;
 use crate::settings::command::Program;
 use crate::settings::entries::{Entry, wanted};
-use crate::settings::layer::Kind;
+use crate::settings::layer::{Kind, Layer, Ours};
 use crate::settings::needs::Needs;
 use crate::settings::version::Version;
 
-/// Looks where they are.
+/// Checks where they are installed.
 pub fn installed(facts: &Facts<'_>) -> Finding {
-    let in_files = facts.layers.iter().map(|layer| (layer.ours().len(), layer.path.display()));
-    let mut places: Vec<String> = in_files
-        .filter(|(hooks, _)| *hooks > 0)
-        .map(|(hooks, path)| format!("{} in {path}", count(hooks, "hook")))
-        .collect();
+    let in_file = |layer: &Layer| {
+        let (written, own): (Vec<_>, Vec<_>) = layer.ours().into_iter().partition(Ours::is_written);
+        // A command of the user's that calls teamkeep is not a hook that `install` counts.
+        let counts = [(written.len(), "hook"), (own.len(), "custom hook")];
+        let counts = counts.into_iter().filter(|(number, _)| *number > 0);
+        let counts: Vec<String> = counts.map(|(number, thing)| count(number, thing)).collect();
+        (!counts.is_empty()).then(|| format!("{} in {}", counts.join(" and "), layer.path.display()))
+    };
+    let mut places: Vec<String> = facts.layers.iter().filter_map(in_file).collect();
     places.extend(facts.plugins.iter().map(|plugin| format!("the plugin {plugin}")));
     if places.is_empty() {
-        // What may stand in it helps nobody until it is mended, and what is put into it neither.
+        // Hooks in a file that Claude Code cannot read do not run.
         if let Some(lost) = facts.layer(Kind::User).filter(|user| user.is_lost()) {
             let path = lost.path.display();
-            let what = format!("no hooks of ours: what is in {path} counts when the client can read it");
+            let what = format!("hooks in {path} do not count: Claude Code cannot read the file");
             return Finding::unknown(Code::HooksInstalled, what);
         }
-        let what = "there are no hooks of ours in any settings file that the client reads";
+        let what = "teamkeep's hooks are not installed";
         return Finding::bad(Code::HooksInstalled, what).mend(facts.install());
     }
     Finding::ok(Code::HooksInstalled, places.join("; "))
 }
 
-/// Looks whether one for every event that the client knows is there.
+/// Checks that there is a hook for every event that Claude Code has.
 ///
 /// # Errors
-/// As the embedded table of hooks fails, which a test rules out.
+/// The embedded table of hooks is invalid, which a test rules out.
 pub fn complete(facts: &Facts<'_>) -> Result<Finding> {
     let ours = facts.ours();
     if ours.is_empty() {
         return Ok(match facts.plugins.is_empty() {
-            true => Finding::unknown(Code::HooksComplete, "there are no hooks to look at"),
-            false => Finding::ok(Code::HooksComplete, "the plugin brings its own hooks"),
+            true => Finding::unknown(Code::HooksComplete, "no hooks to check"),
+            false => Finding::ok(Code::HooksComplete, "the plugin has its own hooks"),
         });
     }
     let all = wanted(&facts.asked.answer, &Program::named("teamkeep")?, &[], &Needs::builtin()?)?;
@@ -54,17 +58,17 @@ pub fn complete(facts: &Facts<'_>) -> Result<Finding> {
         .collect();
     if missing.is_empty() || !facts.plugins.is_empty() {
         let whom = match facts.version() {
-            Some(version) => format!("client {version} has"),
-            None => "any client with agent teams has".to_owned(),
+            Some(version) => format!("of Claude Code {version}"),
+            None => "that every version with agent teams has".to_owned(),
         };
-        let what = format!("all {} that {whom} are recorded", count(all.len(), "event"));
+        let what = format!("all {} {whom} are recorded", count(all.len(), "event"));
         return Ok(Finding::ok(Code::HooksComplete, what));
     }
-    let what = format!("there is no hook for {}", missing.join(", "));
+    let what = format!("no hook for {}", missing.join(", "));
     Ok(Finding::warn(Code::HooksComplete, what).mend(facts.install()))
 }
 
-/// Looks how long the SessionEnd hook may take.
+/// Checks the timeout of the SessionEnd hook.
 pub fn budget(facts: &Facts<'_>) -> Finding {
     let ours = facts.ours();
     let ends = ours.iter().filter(|ours| ours.entry.event == "SessionEnd");
@@ -73,16 +77,16 @@ pub fn budget(facts: &Facts<'_>) -> Finding {
     let code = Code::SessionEndBudget;
     if budgets.is_empty() {
         return match facts.plugins.is_empty() {
-            true => Finding::unknown(code, "there is no SessionEnd hook to look at"),
+            true => Finding::unknown(code, "no SessionEnd hook to check"),
             false => {
-                let what = "the plugin's SessionEnd hook has 1.5 seconds; what takes longer a process of its own does";
+                let what = "the plugin's SessionEnd hook has 1.5 seconds and leaves longer work to a background process";
                 Finding::ok(code, what)
             }
         };
     }
     match budgets.into_iter().flatten().reduce(f64::max) {
         None => {
-            let what = "the SessionEnd hook has no `timeout`: all of them share 1.5 seconds";
+            let what = "the SessionEnd hook has no `timeout`; all SessionEnd hooks share 1.5 seconds";
             Finding::warn(code, what).mend(facts.install())
         }
         Some(seconds) if seconds < 2.0 => {
@@ -93,9 +97,9 @@ pub fn budget(facts: &Facts<'_>) -> Finding {
     }
 }
 
-/// The matcher that a hook of an event is to have, if any.
+/// The matcher that the hook of an event needs, if any.
 pub fn matcher_of(event: &str) -> Option<String> {
-    // The newest client has them all.
+    // The newest version has all events.
     let client = Client::Known(Version(u32::MAX, 0, 0));
     let all: Vec<Entry> =
         wanted(&client, &Program::named("teamkeep").ok()?, &[], &Needs::builtin().ok()?).ok()?;

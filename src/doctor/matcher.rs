@@ -1,4 +1,4 @@
-//! Whether a matcher keeps a hook from what it is for.
+//! Checks that no matcher prevents a needed hook call.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use super::finding::Finding;
 use super::hooks::matcher_of;
 use crate::payload::Kind;
 
-/// Events whose matcher the client does not look at.
+/// Events whose matcher Claude Code ignores.
 const UNMATCHED: &[&str] = &["UserPromptSubmit", "Stop", "TeammateIdle", "TaskCreated", "TaskCompleted"];
 
-/// A matcher of more bytes is not looked at, nor more of one event than this: a repository can make them take long.
+/// Limits for the length of a matcher in bytes and for the matchers of one event: those of a repository could be slow.
 const LONGEST: usize = 4_096;
 const MOST: usize = 64;
-/// So many of them are told.
+/// Maximum number of listed names.
 const TOLD: usize = 8;
-/// The memory that a matcher may take once it is understood.
+/// Maximum memory of a compiled matcher in bytes.
 const MEMORY: usize = 1 << 18;
 
-/// Looks at the matchers of our hooks, those of one event together.
+/// Checks the matchers of teamkeep's hooks, event by event.
 pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let ours = facts.ours();
     let mut matchers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -37,13 +37,15 @@ pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
     match (found.is_empty(), ours.is_empty()) {
         (false, _) => found,
         (true, true) => {
-            vec![Finding::unknown(Code::HookMatcher, "there are no matchers to look at")]
+            vec![Finding::unknown(Code::HookMatcher, "no matchers to check")]
         }
-        (true, false) => vec![Finding::ok(Code::HookMatcher, "every matcher lets through what is recorded")],
+        (true, false) => {
+            vec![Finding::ok(Code::HookMatcher, "the matchers cover everything that teamkeep records")]
+        }
     }
 }
 
-/// What is wrong with the matchers of an event, if anything is.
+/// The problem with the matchers of an event, if any.
 fn of(event: &str, matchers: &[&str]) -> Option<Finding> {
     // `rules-asked` checks the hooks that only rules need.
     let is_for_rule = Kind::named(event).is_for_rules();
@@ -55,7 +57,7 @@ fn of(event: &str, matchers: &[&str]) -> Option<Finding> {
     }
     let all = matchers.iter().take(TOLD).copied().collect::<Vec<_>>().join(", ");
     if matchers.len() > MOST {
-        let what = format!("{} matchers of {event} are too many to look at", matchers.len());
+        let what = format!("too many matchers to check at {event}: {}", matchers.len());
         return Some(Finding::unknown(Code::HookMatcher, what));
     }
     let subjects = subjects(event);
@@ -68,7 +70,7 @@ fn of(event: &str, matchers: &[&str]) -> Option<Finding> {
         let answers: Option<Vec<bool>> = matchers.iter().map(|matcher| lets(matcher, subject)).collect();
         match answers {
             None => {
-                let what = format!("whether {all:?} of {event} ever matches cannot be told");
+                let what = format!("cannot interpret the {event} matcher {all:?}");
                 return Some(Finding::unknown(Code::HookMatcher, what));
             }
             Some(answers) if answers.contains(&true) => {}
@@ -78,15 +80,15 @@ fn of(event: &str, matchers: &[&str]) -> Option<Finding> {
     if left.is_empty() {
         None
     } else if left.len() == subjects.len() {
-        let what = format!("the {event} hook never runs: {all:?} matches nothing that is recorded");
+        let what = format!("the {event} hook never runs: {all:?} matches no recorded tool or event");
         Some(Finding::bad(Code::HookMatcher, what))
     } else {
-        let what = format!("the {event} hook leaves out {}: its matcher is {all:?}", left.join(", "));
+        let what = format!("the {event} hook does not run for {}: its matcher is {all:?}", left.join(", "));
         Some(Finding::warn(Code::HookMatcher, what))
     }
 }
 
-/// What the matcher of an event is held against, as far as we want to hear of it.
+/// The names that the matcher of an event must match.
 fn subjects(event: &str) -> Vec<String> {
     let words = match event {
         "SessionStart" => "startup|resume|clear|compact".to_owned(),
@@ -97,8 +99,8 @@ fn subjects(event: &str) -> Vec<String> {
     words.split('|').filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// Whether the client lets a subject through: plain words are compared whole, all else is a regular expression that is
-/// sought anywhere. `None` when that cannot be told.
+/// Whether Claude Code runs the hook for this name: plain words are compared as a whole, anything else is a regular
+/// expression that is searched. `None` if unknown.
 fn lets(matcher: &str, subject: &str) -> Option<bool> {
     if matcher.len() > LONGEST {
         return None;

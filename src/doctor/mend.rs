@@ -1,4 +1,4 @@
-//! What can be mended without a person: planned from what was found, and done only where it is ours.
+//! Plans and applies the safe fixes.
 
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -13,16 +13,16 @@ use crate::error::{Error, Result};
 use crate::fs::named;
 use crate::settings::layer::{Kind, Ours};
 
-/// One thing to do.
+/// One fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// The hooks go into the user's settings, through `install`.
+    /// Run `install` for the user's settings.
     Install,
-    /// Something of the record becomes the user's alone.
+    /// Make something in the store private.
     Shut(Open),
 }
 
-/// What `install` mends where ours stand in the user's settings.
+/// The checks that `install` fixes if the hooks are in the user's settings.
 const INSTALLED: &[Code] = &[
     Code::ClientEvents,
     Code::HooksComplete,
@@ -34,15 +34,14 @@ const INSTALLED: &[Code] = &[
     Code::HookAnswer,
 ];
 
-/// What is to be done. What is not ours is left to its owner: other people's hooks and settings, a project's files,
-/// team directories.
+/// The fixes for these results. Hooks and settings of others, a project's files and team directories are not changed.
 pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<Step> {
     let mut steps = Vec::new();
     let user = facts.layer(Kind::User);
     let is_editable = user.is_some_and(|user| !user.is_lost());
     let ours = user.is_some_and(|user| user.ours().iter().any(Ours::is_written));
     let nowhere = health.is_amiss(Code::HooksInstalled);
-    // An event that runs a line of the user's own beside ours is mended by nobody but the user.
+    // If an event runs a command of the user's beside teamkeep's hook, the user must decide.
     let own = || facts.ours().iter().any(|ours| !ours.is_written());
     let amiss =
         || INSTALLED.iter().any(|code| health.is_amiss(*code) && !(*code == Code::HooksTwice && own()));
@@ -55,11 +54,11 @@ pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<Step> {
     steps
 }
 
-/// Takes the permissions of all others from a file or directory of this user's. What is a link by now, or somebody
-/// else's, is left alone.
+/// Removes the permissions of others from a file or directory of this user. Links and files of others are left
+/// unchanged.
 ///
 /// # Errors
-/// When the disk refuses.
+/// Changing the permissions fails.
 pub fn shut(path: &Path) -> Result<()> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
     let change = || -> std::io::Result<()> {
@@ -84,7 +83,7 @@ mod tests {
     use crate::settings::layer::Kind;
     use crate::settings::version::Version;
 
-    /// Whether an install is planned where this check found something.
+    /// Whether an install is planned for a problem of this check.
     fn installs(settings: &[(Kind, Value)], code: Code) -> bool {
         let mut facts = facts(Version(2, 1, 328), settings);
         let paths = crate::paths::Paths { store: "/no/such/record".into(), ..facts.paths.clone() };

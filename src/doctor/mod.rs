@@ -1,7 +1,7 @@
-//! Whether everything is set up so that teams are recorded: the client, its settings, our hooks, the policy, the record.
+//! Checks the whole setup: Claude Code, its settings, teamkeep's hooks, the policy, the store.
 //!
-//! [`Facts`] are gathered once; then there is one file a subject, each of which makes findings of them. Nothing is
-//! changed but by [`mend`], and that only where it is ours and safe.
+//! [`Facts`] are collected once; each subject has one file that turns them into findings. Only [`mend`] changes
+//! anything, and only with safe fixes.
 
 mod answer;
 mod client;

@@ -1,4 +1,4 @@
-//! The program that the hooks of a plugin of ours run.
+//! The program that the plugin's hooks run.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,11 @@ use super::program::Named;
 use crate::fs::read_regular;
 use crate::settings::command::{is_executable, is_same, on_search_path, quoted};
 
-/// The client's notes on plugins are never larger.
+/// Maximum size of Claude Code's plugin files in bytes.
 const LARGEST: u64 = 16 << 20;
 
-/// The program that the hooks of the plugin that is switched on run. It is sought as `bin/teamkeep-hook` seeks it:
-/// beside that script, on the search path, and where `install.sh` puts it.
+/// The program that the enabled plugin runs. It is searched as `bin/teamkeep-hook` does: beside that script, on the
+/// search path, and where `install.sh` puts it.
 pub fn named(facts: &Facts<'_>) -> Option<Named> {
     let plugin = facts.plugins.first()?;
     let beside = || places(facts, plugin).into_iter().map(|place| place.join("bin/teamkeep"));
@@ -22,7 +22,7 @@ pub fn named(facts: &Facts<'_>) -> Option<Named> {
         .find(|path| is_executable(path))
         .or_else(|| on_search_path(facts.env))
         .or_else(|| local.clone().filter(|path| is_executable(path)));
-    // A plugin may be read where it lies, and that may be a repository that one only looks at.
+    // A plugin may be read from a repository that the user only looks at.
     let running = std::env::current_exe().ok();
     let known = [running, on_search_path(facts.env), local];
     let cache = facts.paths.client.as_ref().map(|client| client.join("plugins/cache"));
@@ -33,7 +33,7 @@ pub fn named(facts: &Facts<'_>) -> Option<Named> {
     Some(Named { word: format!("the plugin {plugin}"), path, is_trusted })
 }
 
-/// What builds the program and puts it where the plugin finds it.
+/// The command that builds the program and puts it where the plugin finds it.
 pub fn build(facts: &Facts<'_>) -> String {
     let places = facts.plugins.first().map(|plugin| places(facts, plugin)).unwrap_or_default();
     let script = places.iter().map(|place| place.join("install.sh")).find(|script| script.is_file());
@@ -43,7 +43,7 @@ pub fn build(facts: &Facts<'_>) -> String {
     }
 }
 
-/// Where the client may read a plugin (`name@marketplace`) from: its own copy, or the marketplace itself.
+/// The directories from which Claude Code may read a plugin (`name@marketplace`): its copy, or the marketplace.
 fn places(facts: &Facts<'_>, plugin: &str) -> Vec<PathBuf> {
     let Some(notes) = facts.paths.client.as_ref().map(|client| client.join("plugins")) else {
         return Vec::new();
@@ -66,7 +66,7 @@ fn path(note: &Value, key: &str) -> Option<PathBuf> {
     note.get(key).and_then(Value::as_str).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-/// What a file of the client's says; nothing where it cannot be read.
+/// The content of one of Claude Code's files; null if it cannot be read.
 fn note(path: &Path) -> Value {
     let bytes = read_regular(path, LARGEST).map(|(bytes, _)| bytes).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The policy's files: sound and trusted.
+//! Checks that the policy files are valid and trusted.
 
 use super::code::Code;
 use super::facts::{Facts, count};
@@ -9,10 +9,10 @@ use crate::settings::command::quoted;
 use crate::settings::coverage::{Coverage, Unasked};
 use crate::settings::installed::{again, remedy};
 
-/// How many rules are listed.
+/// Maximum number of listed rules.
 const MAX_RULES: usize = 8;
 
-/// Looks whether they make sense.
+/// Checks that the files are valid.
 pub fn files(facts: &Facts<'_>, misnamed: Option<&Problem>) -> Finding {
     let code = Code::PolicyFiles;
     let is_trust =
@@ -38,10 +38,10 @@ pub fn files(facts: &Facts<'_>, misnamed: Option<&Problem>) -> Finding {
         None => Finding::ok(
             code,
             match (facts.policy.has_user, facts.policy.project.is_some()) {
-                (false, false) => "no configuration file: the defaults are in force".to_owned(),
-                (true, false) => format!("{} makes sense", facts.paths.config.display()),
-                (false, true) => "the project's file makes sense".to_owned(),
-                (true, true) => format!("{} and the project's file make sense", facts.paths.config.display()),
+                (false, false) => "no configuration file; using the defaults".to_owned(),
+                (true, false) => format!("{} is valid", facts.paths.config.display()),
+                (false, true) => "the project's file is valid".to_owned(),
+                (true, true) => format!("{} and the project's file are valid", facts.paths.config.display()),
             },
         ),
     }
@@ -50,16 +50,16 @@ pub fn files(facts: &Facts<'_>, misnamed: Option<&Problem>) -> Finding {
 /// Checks that the installed hooks cover every rule.
 ///
 /// # Errors
-/// As the embedded table of hooks fails, which a test rules out.
+/// The embedded table of hooks is invalid, which a test rules out.
 pub fn asked(facts: &Facts<'_>) -> Result<Vec<Finding>> {
     let code = Code::RulesAsked;
     let rules = &facts.policy.config.rule;
     let coverage = Coverage::of(&facts.layers)?;
     if rules.is_empty() {
-        return Ok(vec![Finding::ok(code, "there are no rules")]);
+        return Ok(vec![Finding::ok(code, "no rules")]);
     }
     if coverage.is_empty() {
-        return Ok(vec![Finding::unknown(code, "no hooks are installed, so no rule is evaluated")]);
+        return Ok(vec![Finding::unknown(code, "no rule is evaluated: teamkeep's hooks are not installed")]);
     }
     let of = |unasked: Unasked| {
         Finding::bad(code, unasked.message()).mend(remedy(
@@ -75,11 +75,11 @@ pub fn asked(facts: &Facts<'_>) -> Result<Vec<Finding>> {
     })
 }
 
-/// Looks whether the project's checks and rules run.
+/// Checks that the project's checks and rules are trusted.
 pub fn trust(facts: &Facts<'_>) -> Finding {
     let code = Code::PolicyTrust;
     if let Some(bad) = facts.policy.problems.iter().find(|problem| problem.code == Kind::BadTrust) {
-        let what = format!("what was trusted cannot be read, so nothing is: {}", bad.message);
+        let what = format!("cannot read the list of trusted files, so none is trusted: {}", bad.message);
         return Finding::bad(code, what)
             .mend(format!("${{EDITOR:-vi}} {}", quoted(&facts.paths.trust().to_string_lossy())));
     }
@@ -93,14 +93,13 @@ pub fn trust(facts: &Facts<'_>) -> Finding {
     let path = project.path.display();
     let trust = format!("{} policy trust", facts.call);
     match project.standing {
-        Standing::Nothing => Finding::ok(code, format!("{path} runs nothing")),
-        Standing::Trusted => Finding::ok(code, format!("{path} is trusted, as it is now")),
+        Standing::Nothing => Finding::ok(code, format!("{path} has no checks or rules")),
+        Standing::Trusted => Finding::ok(code, format!("{path} is trusted")),
         Standing::Untrusted => {
-            Finding::warn(code, format!("{path} is not trusted: its {} do not run", project.runs()))
-                .mend(trust)
+            Finding::warn(code, format!("{path} is not trusted: {} disabled", project.runs())).mend(trust)
         }
         Standing::Changed => {
-            let what = format!("{path} changed since it was trusted: its {} do not run", project.runs());
+            let what = format!("{path} changed after it was trusted: {} disabled", project.runs());
             Finding::warn(code, what).mend(trust)
         }
     }

@@ -1,4 +1,4 @@
-//! Runs a program for a bounded time, in a directory and an environment of its own.
+//! Runs a program with a time limit, in its own directory and environment.
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
@@ -9,30 +9,30 @@ use std::time::{Duration, Instant};
 
 use crate::process;
 
-/// More than this nobody has to say.
+/// Maximum output in bytes.
 const MOST: u64 = 64 * 1024;
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It cannot be started, for this reason.
+    /// It could not be started, for this reason.
     Unstartable(String),
-    /// It was ended, because it took too long.
+    /// It exceeded the time limit and was ended.
     Hung,
     /// It ended.
     Ended {
-        /// Its exit code; `None` when a signal ended it.
+        /// The exit code; `None` after a signal.
         code: Option<i32>,
-        /// What it wrote on stdout.
+        /// Its stdout.
         out: String,
-        /// What it wrote on stderr.
+        /// Its stderr.
         err: String,
-        /// How long it took.
+        /// The duration.
         took: Duration,
     },
 }
 
-/// Runs it. `env` is all that it gets; it is ended, with all that it started, when the time is over.
+/// Runs it. `env` is its whole environment; after the time limit it is ended with all its child processes.
 pub fn run(
     program: &Path,
     args: &[&str],
@@ -52,12 +52,12 @@ pub fn run(
     let (sender, receiver) = mpsc::channel();
     if let Some(mut pipe) = child.stdin.take() {
         let bytes = stdin.to_vec();
-        // Who does not read must not hold us up.
+        // A program that does not read its input must not delay this one.
         std::thread::spawn(move || pipe.write_all(&bytes));
     }
     let out = read(child.stdout.take(), sender.clone());
     let err = read(child.stderr.take(), sender);
-    // Two streams end, or the time does.
+    // Wait for the end of both streams, or for the time limit.
     let ended = (0..2).all(|_| receiver.recv_timeout(patience.saturating_sub(start.elapsed())).is_ok());
     let took = start.elapsed();
     let status = process::end(&mut child);

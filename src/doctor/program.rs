@@ -1,4 +1,4 @@
-//! The programs that the hooks name.
+//! Checks the programs that the hooks name.
 
 use std::path::{Path, PathBuf};
 
@@ -12,21 +12,21 @@ use crate::env::Env;
 use crate::settings::command::{is_executable, is_same, on_search_path, own_path, quoted};
 use crate::settings::layer::{Kind, Ours};
 
-/// So many programs are looked at: nobody has more of ours.
+/// Maximum number of programs to check.
 const MOST: usize = 64;
 
 /// A program that hooks name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
-    /// As the settings name it, or which plugin runs it.
+    /// As the settings name it, or the plugin that runs it.
     pub word: String,
-    /// Where that leads, if it can be told without a shell.
+    /// Its path, if it can be found without a shell.
     pub path: Option<PathBuf>,
-    /// Whether it may be run here: what a repository's file names is run by nobody who did not ask for it.
+    /// Whether it may be run here. A program named in a repository's file is not run.
     pub is_trusted: bool,
 }
 
-/// The programs that the hooks name, each once.
+/// The programs that the hooks name, each once, even if two hooks spell its path differently.
 pub fn named(facts: &Facts<'_>) -> Vec<Named> {
     let known = [std::env::current_exe().ok(), on_search_path(facts.env)];
     let mut all: Vec<Named> = Vec::new();
@@ -39,17 +39,24 @@ pub fn named(facts: &Facts<'_>) -> Vec<Named> {
             let path = resolve(&ours, &word, facts.env);
             let is_known = |path: &PathBuf| known.iter().flatten().any(|known| is_same(known, path));
             let is_trusted = by_owner || path.as_ref().is_some_and(is_known);
-            all.push(Named { word, path, is_trusted });
+            let is_path = |other: &&mut Named| match (&other.path, &path) {
+                (Some(other), Some(path)) => is_same(other, path),
+                _ => false,
+            };
+            match all.iter_mut().find(is_path) {
+                Some(other) => other.is_trusted |= is_trusted,
+                None => all.push(Named { word, path, is_trusted }),
+            }
         }
     }
-    // Beside hooks in the settings those of a plugin do nothing.
+    // A plugin's hooks do nothing beside hooks in the settings.
     if all.is_empty() {
         all.extend(plugin::named(facts));
     }
     all
 }
 
-/// Where a word leads: on the search path, from the root, or from the home that a shell would put in.
+/// The path for a word: on the search path, absolute, or relative to the home directory as a shell expands it.
 fn resolve(ours: &Ours<'_>, word: &str, env: &Env) -> Option<PathBuf> {
     if word == "teamkeep" {
         return on_search_path(env);
@@ -62,13 +69,13 @@ fn resolve(ours: &Ours<'_>, word: &str, env: &Env) -> Option<PathBuf> {
     home.filter(|_| by_shell).and_then(|rest| Some(env.home.as_ref()?.join(rest)))
 }
 
-/// Looks whether each is there.
+/// Checks that each program exists.
 pub fn check(facts: &Facts<'_>, named: &[Named]) -> Vec<Finding> {
     let by_plugin = is_by_plugin(facts);
     let of = |one: &Named| match &one.path {
         None if by_plugin => {
             let what = format!(
-                "{} finds no program, and records nothing: there is none in its bin, on the search path or in ~/.local/bin",
+                "{} finds no teamkeep program and records nothing (searched: its bin directory, PATH, ~/.local/bin)",
                 one.word
             );
             Finding::bad(Code::HookCommand, what).mend(plugin::build(facts))
@@ -77,44 +84,45 @@ pub fn check(facts: &Facts<'_>, named: &[Named]) -> Vec<Finding> {
             Finding::ok(Code::HookCommand, format!("{} runs {}", one.word, path.display()))
         }
         _ if one.word == "teamkeep" && one.path.is_none() => {
-            let what = "the hooks run `teamkeep`, which is not on the search path: they fail";
+            let what = "hooks fail: they run `teamkeep`, which is not in PATH";
             Finding::bad(Code::HookCommand, what).mend(facts.install())
         }
         None => {
-            let what = format!("where {} leads cannot be told without a shell", one.word);
+            let what = format!("cannot resolve {} without a shell", one.word);
             Finding::unknown(Code::HookCommand, what).mend(facts.install())
         }
         Some(path) if !path.exists() => {
-            let what = format!("the hooks run {}, which is not there: they fail", path.display());
+            let what = format!("hooks fail: {} does not exist", path.display());
             Finding::bad(Code::HookCommand, what).mend(facts.install())
         }
         Some(path) if !is_executable(path) => {
-            let what = format!("the hooks run {}, which cannot be run: they fail", path.display());
+            let what = format!("hooks fail: {} is not executable", path.display());
             Finding::bad(Code::HookCommand, what).mend(facts.install())
         }
         Some(path) => Finding::ok(Code::HookCommand, format!("the hooks run {}", path.display())),
     };
     if named.is_empty() {
-        return vec![Finding::unknown(Code::HookCommand, "there are no hooks to look at")];
+        return vec![Finding::unknown(Code::HookCommand, "no hooks to check")];
     }
     named.iter().map(of).collect()
 }
 
-/// Whether the hooks that run are a plugin's alone.
+/// Whether only a plugin's hooks run.
 pub fn is_by_plugin(facts: &Facts<'_>) -> bool {
     facts.ours().is_empty() && !facts.plugins.is_empty()
 }
 
-/// Looks whether a person finds it.
+/// Checks that the program is on the search path.
 pub fn search_path(facts: &Facts<'_>) -> Finding {
     match on_search_path(facts.env) {
         Some(path) => Finding::ok(Code::SearchPath, format!("`teamkeep` is {}", path.display())),
         None => {
-            let mut finding = Finding::warn(Code::SearchPath, "there is no `teamkeep` on the search path");
+            let mut finding = Finding::warn(Code::SearchPath, "`teamkeep` is not in PATH");
             if let Some(dir) = own_path(facts.env).as_deref().and_then(Path::parent) {
                 let dir = quoted(&dir.to_string_lossy());
-                finding =
-                    finding.mend(format!("export PATH={dir}:$PATH  # for good: in your shell's profile"));
+                finding = finding.mend(format!(
+                    "export PATH={dir}:$PATH  # to keep it, add this line to your shell profile"
+                ));
             }
             finding
         }

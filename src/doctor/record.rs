@@ -1,4 +1,4 @@
-//! What is on record: the last event, the newest run, our own failures.
+//! Checks the recorded data: the last event, the newest run, failures of teamkeep.
 
 use std::path::Path;
 
@@ -8,42 +8,45 @@ use super::finding::Finding;
 use crate::archive::Archive;
 use crate::clock::{self, Time};
 use crate::error::Result;
+use crate::event::OVERRIDE;
 use crate::fs::read_regular;
 use crate::log::{self, Parts, Range};
 use crate::verify::{Scope, Verifier};
 
-/// A session that writes for so long without an event has no hooks: between the events that are recorded a turn of
-/// one agent alone may be long.
+/// Seconds after which a session that writes without an event is taken to have no hooks. A single turn of one agent
+/// can be long.
 const SILENCE: i64 = 60 * 60;
-/// One day of seconds.
+/// Seconds in a day.
 const DAY: i64 = 24 * 60 * 60;
-/// A day's notes are never larger.
+/// Maximum size of a day's diagnostics in bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// Looks when the last event came, and whether the client was used since.
+/// Checks the time of the last event, and whether Claude Code was used since.
 pub fn last_event(facts: &Facts<'_>) -> Finding {
     let code = Code::LastEvent;
-    let last = match log::last(&facts.paths.log(), &Parts::default(), Range::default(), 1, |_| true) {
+    let last = match log::last(&facts.paths.log(), &Parts::default(), Range::default(), 1, |line| {
+        line.recorded.event != OVERRIDE
+    }) {
         Ok(last) => last.lines.back().and_then(|line| clock::parse(&line.recorded.at)),
-        Err(error) => return Finding::bad(code, format!("the log cannot be read: {error}")),
+        Err(error) => return Finding::bad(code, format!("cannot read the log: {error}")),
     };
     let used = facts.paths.client.as_deref().and_then(last_used);
     let Some(last) = last else {
-        let what = "nothing is on record yet: the first session with hooks begins it";
+        let what = "no events recorded yet; start a Claude Code session";
         return Finding::unknown(code, what);
     };
-    let what = format!("the last event came {}", when(last, facts.now));
+    let what = format!("last event: {}", when(last, facts.now));
     match used.filter(|used| (*used - last).num_seconds() > SILENCE) {
         Some(used) => {
-            let what = format!("{what}, but the client was used {}", when(used, facts.now));
-            let mend = "look at /hooks in the client; sessions that ran before the install have none";
+            let what = format!("{what}, but Claude Code was used {}", when(used, facts.now));
+            let mend = "check /hooks in Claude Code; restart sessions that started before the install";
             Finding::warn(code, what).mend(mend)
         }
         None => Finding::ok(code, what),
     }
 }
 
-/// When the client last wrote a transcript.
+/// When Claude Code last wrote a transcript.
 fn last_used(client: &Path) -> Option<Time> {
     let within = |dir: &Path| std::fs::read_dir(dir).into_iter().flatten().flatten();
     within(&client.join("projects"))
@@ -76,7 +79,7 @@ fn inspect(facts: &Facts<'_>) -> Result<Finding> {
     let archive = Archive::new(facts.paths.archive(), config.archive.largest_file, config.log.lock_patience);
     let (runs, damaged) = archive.runs();
     if let Some(why) = archive.why_unlisted() {
-        let what = format!("the runs cannot be listed: {why}");
+        let what = format!("cannot list the runs: {why}");
         return Ok(Finding::bad(code, what).mend(format!("{} verify", facts.call)));
     }
     if let Some(run) = damaged.first() {
@@ -84,14 +87,14 @@ fn inspect(facts: &Facts<'_>) -> Result<Finding> {
         return Ok(Finding::bad(code, what).mend(format!("{} verify", facts.call)));
     }
     let Some(run) = runs.iter().rev().find(|run| run.team.is_some()).or(runs.last()) else {
-        return Ok(Finding::unknown(code, "no run is on record yet"));
+        return Ok(Finding::unknown(code, "no run recorded yet"));
     };
     let (log, sessions) = (facts.paths.log(), facts.paths.sessions());
     let scope = Scope::Run(run.run.clone());
     let findings = Verifier { archive: &archive, log: &log, sessions: &sessions, scope }.run(&mut |_| ())?;
     let name = run.team.as_deref().unwrap_or("a session without a team");
     Ok(match findings.count {
-        0 => Finding::ok(code, format!("the newest run is whole: {name} ({})", run.run)),
+        0 => Finding::ok(code, format!("the newest run is undamaged: {name} ({})", run.run)),
         damaged => {
             let damaged = count(usize::try_from(damaged).unwrap_or(usize::MAX), "place");
             let what = format!("the newest run, {name}, is damaged in {damaged}");
@@ -100,7 +103,7 @@ fn inspect(facts: &Facts<'_>) -> Result<Finding> {
     })
 }
 
-/// Looks what hook calls had to complain of.
+/// Checks the failures of hook calls.
 pub fn failures(facts: &Facts<'_>) -> Finding {
     let code = Code::OwnFailures;
     let dir = facts.paths.diagnostics();
@@ -115,11 +118,11 @@ pub fn failures(facts: &Facts<'_>) -> Finding {
         .collect();
     notes.sort();
     match notes.last() {
-        None => Finding::ok(code, "hook calls had nothing to complain of in the last 24 hours"),
+        None => Finding::ok(code, "no hook errors in the last 24 hours"),
         Some((_, newest)) => {
-            let notes = count(notes.len(), "complaint");
-            let what = format!("{notes} of hook calls in the last 24 hours, the newest: {newest}");
-            Finding::warn(code, what).mend(format!("read {}", dir.display()))
+            let notes = count(notes.len(), "hook error");
+            let what = format!("{notes} in the last 24 hours; newest: {newest}");
+            Finding::warn(code, what).mend(format!("see {}", dir.display()))
         }
     }
 }

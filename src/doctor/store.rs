@@ -1,4 +1,4 @@
-//! The record's place: private, writable, with room.
+//! Checks that the store is private and writable, and that there is free space.
 
 use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -12,22 +12,25 @@ use super::finding::Finding;
 use crate::paths::PARTS;
 use crate::settings::command::quoted;
 
-/// Less than this is full.
+/// With less space the disk is full, in bytes.
 const FULL: u64 = 64 << 20;
-/// Less than this is soon full.
+/// With less space the disk is nearly full, in bytes.
 const SCARCE: u64 = 1 << 30;
 
-/// Something of the record that others can reach.
+/// From this size on, gigabytes are shown without decimals, in bytes.
+const TENS: u64 = 10_000_000_000;
+
+/// Something in the store that others can access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Open {
     /// The file or directory.
     pub path: PathBuf,
-    /// Its permissions.
+    /// Its mode.
     pub mode: u32,
 }
 
-/// Whether a directory is a record and nothing else: all in it is what a record has. `TEAMKEEP_HOME` can name any
-/// directory, the user's home among them, and of that one nothing is ours to change.
+/// Whether a directory is a store and contains nothing else. `TEAMKEEP_HOME` can name any directory, also the home
+/// directory, where teamkeep must not change anything.
 pub fn is_record(store: &Path) -> bool {
     let Ok(inside) = std::fs::read_dir(store) else { return false };
     inside.flatten().all(|entry| {
@@ -38,8 +41,8 @@ pub fn is_record(store: &Path) -> bool {
     })
 }
 
-/// The record's directory and what of a record lies directly in it, as far as others can reach it and it is this user's.
-/// What is below a private directory is private.
+/// The store's directory and its direct entries that belong to this user and that others can access. Everything below
+/// a private directory is private.
 pub fn open_to_others(store: &Path) -> Vec<Open> {
     let Ok(root) = store.canonicalize() else { return Vec::new() };
     let own = rustix::process::geteuid().as_raw();
@@ -55,43 +58,43 @@ pub fn open_to_others(store: &Path) -> Vec<Open> {
         .collect()
 }
 
-/// Looks who can reach it.
+/// Checks who can access it.
 pub fn private(facts: &Facts<'_>) -> Finding {
     let (code, store) = (Code::StorePrivate, &facts.paths.store);
     let shown = store.display();
     let metadata = match store.metadata() {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Finding::ok(code, format!("there is no record yet; {shown} will be the user's alone"));
+            return Finding::ok(code, format!("no store yet; {shown} will be private"));
         }
-        Err(error) => return Finding::unknown(code, format!("cannot look at {shown}: {error}")),
+        Err(error) => return Finding::unknown(code, format!("cannot read {shown}: {error}")),
     };
     if let Some(finding) = foreign(store, &metadata) {
         return finding;
     }
     let open = open_to_others(store);
     let Some(first) = open.first() else {
-        return Finding::ok(code, format!("{shown} is the user's alone"));
+        return Finding::ok(code, format!("{shown} is private"));
     };
     let mend = match is_record(store) {
         true => format!("{} doctor --fix", facts.call),
-        false => "set TEAMKEEP_HOME to a directory that holds nothing else".to_owned(),
+        false => "set TEAMKEEP_HOME to a directory that only teamkeep uses".to_owned(),
     };
     let only_names = open.len() == 1 && store.canonicalize().is_ok_and(|root| root == first.path);
     if only_names && first.mode & 0o022 == 0 {
-        let what = format!("others can list {shown} (mode {:o}), and read nothing in it", first.mode);
+        let what = format!("other users can list {shown} (mode {:o}), but read nothing in it", first.mode);
         return Finding::warn(code, what).mend(mend);
     }
     let paths: Vec<String> =
         open.iter().map(|open| format!("{} (mode {:o})", open.path.display(), open.mode)).collect();
-    Finding::bad(code, format!("others can reach the record: {}", paths.join(", "))).mend(mend)
+    Finding::bad(code, format!("other users can access the store: {}", paths.join(", "))).mend(mend)
 }
 
 fn foreign(store: &Path, metadata: &Metadata) -> Option<Finding> {
     let own = rustix::process::geteuid().as_raw();
     let shown = store.display();
     if !metadata.is_dir() {
-        let what = format!("{shown} is no directory");
+        let what = format!("{shown} is not a directory");
         return Some(Finding::bad(Code::StorePrivate, what).mend("move it away, or set TEAMKEEP_HOME"));
     }
     (metadata.uid() != own).then(|| {
@@ -101,14 +104,17 @@ fn foreign(store: &Path, metadata: &Metadata) -> Option<Finding> {
     })
 }
 
-/// The directory, or the nearest one above it that is there.
+/// The directory, or the nearest existing one above it.
 fn nearest(store: &Path) -> &Path {
     store.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"))
 }
 
-/// Looks whether it can be written, without writing.
+/// Checks that it is writable, without writing.
 pub fn writable(facts: &Facts<'_>) -> Finding {
     let (code, store) = (Code::StoreWritable, &facts.paths.store);
+    if store.metadata().is_ok_and(|metadata| foreign(store, &metadata).is_some()) {
+        return Finding::unknown(code, "not checked, because store-private failed");
+    }
     let near = nearest(store);
     if let Err(error) = access(near, Access::WRITE_OK | Access::EXEC_OK) {
         let what = format!("cannot write in {}: {}", near.display(), std::io::Error::from(error));
@@ -131,11 +137,11 @@ pub fn writable(facts: &Facts<'_>) -> Finding {
             Finding::bad(code, what).mend(format!("chmod u+rwx {}", quoted(&part.to_string_lossy())))
         }
         None if facts.paths.warning.is_some() => {
-            let what = format!("HOME is not set: the record goes to {}", store.display());
+            let what = format!("HOME is not set; data is stored in {}", store.display());
             Finding::warn(code, what).mend("set HOME or TEAMKEEP_HOME")
         }
-        None if near == store => Finding::ok(code, format!("{} can be written", store.display())),
-        None => Finding::ok(code, format!("{} can be made", store.display())),
+        None if near == store => Finding::ok(code, format!("{} is writable", store.display())),
+        None => Finding::ok(code, format!("{} can be created", store.display())),
     }
 }
 
@@ -148,13 +154,13 @@ fn misplaced(store: &Path) -> Option<PathBuf> {
     dirs.into_iter().find(|dir| dir.symlink_metadata().is_ok() && (!dir.is_dir() || linked(dir)))
 }
 
-/// Looks how much room there is.
+/// Checks the free space.
 pub fn room(facts: &Facts<'_>) -> Finding {
     let near = nearest(&facts.paths.store);
     match statvfs(near) {
         Ok(room) => weigh(room.f_bavail.saturating_mul(room.f_frsize), near),
         Err(error) => {
-            let what = format!("how much room there is at {} cannot be told: {error}", near.display());
+            let what = format!("cannot determine the free space at {}: {error}", near.display());
             Finding::unknown(Code::StoreRoom, what)
         }
     }
@@ -162,10 +168,13 @@ pub fn room(facts: &Facts<'_>) -> Finding {
 
 fn weigh(free: u64, near: &Path) -> Finding {
     let code = Code::StoreRoom;
-    let what = format!("{:.1} GB are free at {}", free as f64 / 1e9, near.display());
+    let decimals = usize::from(free < TENS);
+    let what = format!("{:.decimals$} GB free at {}", free as f64 / 1e9, near.display());
     match free {
-        0..FULL => Finding::bad(code, what).mend("make room: without it nothing is recorded"),
-        FULL..SCARCE => Finding::warn(code, what).mend("make room, or set TEAMKEEP_HOME to a larger disk"),
+        0..FULL => Finding::bad(code, what).mend("free disk space: nothing can be recorded"),
+        FULL..SCARCE => {
+            Finding::warn(code, what).mend("free disk space, or set TEAMKEEP_HOME to a larger disk")
+        }
         _ => Finding::ok(code, what),
     }
 }

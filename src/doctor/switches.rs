@@ -1,4 +1,4 @@
-//! Switches of the client: agent teams, and the task tools.
+//! Checks Claude Code's switches for agent teams and task tools.
 
 use serde_json::Value;
 
@@ -12,11 +12,10 @@ use crate::settings::version::{FIRST_WITH_TEAMS, Version};
 const TEAMS: &str = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS";
 const TASKS: &str = "CLAUDE_CODE_ENABLE_TODO_TOOLS";
 
-/// From here on the task tools are off on current models unless they are asked for.
+/// Since this version the task tools are off on current models unless enabled.
 const FIRST_WITHOUT_TASKS: Version = Version(2, 1, 233);
 
-/// A variable as a session of the client has it, and where that comes from: what settings files say counts more than
-/// the environment.
+/// The value of a variable in a session, and its origin: settings files override the environment.
 fn value_of(name: &str, layers: &[Layer], env: Option<&String>) -> Option<(String, String)> {
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
@@ -36,19 +35,19 @@ fn is_on(value: &str) -> bool {
 fn set(facts: &Facts<'_>, name: &str) -> String {
     let user = facts.layers.last().map(|layer| layer.path.display().to_string());
     let path = user.unwrap_or_else(|| "settings.json".to_owned());
-    format!("put \"{name}\": \"1\" into \"env\" in {path}")
+    format!("set \"{name}\": \"1\" under \"env\" in {path}")
 }
 
-/// Looks whether agent teams are on.
+/// Checks that agent teams are enabled.
 pub fn teams(facts: &Facts<'_>) -> Finding {
     let code = Code::AgentTeams;
     if let Some(version) = facts.version().filter(|version| *version < FIRST_WITH_TEAMS) {
-        let what = format!("client {version} has no agent teams; {FIRST_WITH_TEAMS} is the first that has");
+        let what = format!("Claude Code {version} has no agent teams (added in {FIRST_WITH_TEAMS})");
         return Finding::bad(code, what).mend("claude update");
     }
     match value_of(TEAMS, &facts.layers, facts.env.agent_teams.as_ref()) {
         Some((value, from)) if is_on(&value) => {
-            Finding::ok(code, format!("agent teams are on, by {TEAMS} in {from}"))
+            Finding::ok(code, format!("agent teams are on ({TEAMS} in {from})"))
         }
         Some((value, from)) => {
             let what = format!("agent teams are off: {TEAMS} is {value:?} in {from}");
@@ -61,35 +60,37 @@ pub fn teams(facts: &Facts<'_>) -> Finding {
     }
 }
 
-/// Looks whether the task tools are on.
+/// Checks that the task tools are enabled.
 pub fn tasks(facts: &Facts<'_>) -> Finding {
     let code = Code::TaskTools;
     let Some(version) = facts.version() else {
-        return Finding::unknown(code, "whether the task tools are on cannot be told without the version");
+        return Finding::unknown(code, "task tools unknown: Claude Code version not found");
     };
     let set_to = value_of(TASKS, &facts.layers, facts.env.task_tools.as_ref());
     match &set_to {
         Some((value, from)) if is_on(value) => {
-            return Finding::ok(code, format!("the task tools are on, by {TASKS} in {from}"));
+            return Finding::ok(code, format!("the task tools are on ({TASKS} in {from})"));
         }
         _ if version < FIRST_WITHOUT_TASKS => {
-            return Finding::ok(code, format!("client {version} has its task tools on"));
+            return Finding::ok(code, format!("the task tools are on by default in Claude Code {version}"));
         }
         _ => {}
     }
     let dead = asked(&facts.policy.config.policy);
-    let mut what = format!("from {FIRST_WITHOUT_TASKS} on the task tools are off on current models");
+    let mut what = format!(
+        "the task tools are off by default on current models since Claude Code {FIRST_WITHOUT_TASKS}"
+    );
     if !dead.is_empty() {
-        what.push_str(&format!("; then {} never asked", are(&dead)));
+        what.push_str(&format!("; {} inactive", are(&dead)));
     }
     what.push_str(weaker(&facts.policy.config.policy.premature_shutdown));
-    // A check of the user's own that never runs is no matter of taste.
+    // A check of the user's that never runs is a problem.
     let checks = dead.contains(&"completion-check");
     let finding = if checks { Finding::bad(code, what) } else { Finding::warn(code, what) };
     finding.mend(set(facts, TASKS))
 }
 
-/// The gates that look at tasks alone, as far as they are to be asked.
+/// The enabled gates that need tasks.
 fn asked(policy: &Policy) -> Vec<&'static str> {
     let gates = [
         (
@@ -103,22 +104,22 @@ fn asked(policy: &Policy) -> Vec<&'static str> {
     gates.into_iter().filter(|(_, asked)| *asked).map(|(name, _)| name).collect()
 }
 
-/// What becomes of the gate on stopping a teammate: without tasks it goes by who has not reported.
+/// How the shutdown gate works without tasks: by missing reports.
 fn weaker(gate: &PrematureShutdown) -> &'static str {
     match (gate.mode, gate.without_tasks) {
         (Mode::Off, _) => "",
-        (_, Mode::Off) => "; premature-shutdown lets everybody be stopped",
+        (_, Mode::Off) => "; premature-shutdown allows every shutdown",
         (_, Mode::Warn) => {
-            "; premature-shutdown goes by who has not reported, and only warns (`without-tasks` is \"warn\")"
+            "; premature-shutdown only warns, based on missing reports (`without-tasks` is \"warn\")"
         }
-        (_, Mode::Block) => "; premature-shutdown goes by who has not reported",
+        (_, Mode::Block) => "; premature-shutdown blocks based on missing reports",
     }
 }
 
 fn are(names: &[&str]) -> String {
     match names {
         [one] => format!("{one} is"),
-        more => format!("{} are", more.join(", ")),
+        more => format!("{} are", more.join(" and ")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Team directories that a client has left behind.
+//! Finds stale team directories of Claude Code.
 
 use std::path::Path;
 
@@ -12,30 +12,30 @@ use crate::restore::holder;
 use crate::settings::command::{operand, quoted};
 use crate::team::{TeamConfig, erasing};
 
-/// A team's configuration is never larger.
+/// Maximum size of a team's configuration in bytes.
 const LARGEST: u64 = 16 << 20;
-/// How many are named.
+/// Maximum number of listed teams.
 const NAMED: usize = 5;
 
-/// Looks for teams whose client is gone for certain. They are told, and never deleted.
+/// Finds teams whose Claude Code process is certainly gone. They are reported and never deleted.
 pub fn check(facts: &Facts<'_>) -> Finding {
     let code = Code::StaleTeams;
     let Some(client) = facts.paths.client.as_deref() else {
-        return Finding::unknown(code, "where the client keeps its teams cannot be told: HOME is not set");
+        return Finding::unknown(code, "cannot find Claude Code's teams: HOME is not set");
     };
     let stale = stale(client);
     let Some(first) = stale.first() else {
-        return Finding::ok(code, "no team directory of a client that is gone");
+        return Finding::ok(code, "no stale team directories");
     };
     let more = stale.len().saturating_sub(NAMED);
     let mut names = stale.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     if more > 0 {
         names.push_str(&format!(" and {more} more"));
     }
-    let what = format!("{} left of a client that is gone: {names}", count(stale.len(), "team"));
+    let what = format!("{} whose Claude Code process has exited: {names}", count(stale.len(), "team"));
     let path = client.join("teams").join(first);
     let mend = format!(
-        "look first: {} show {}; then: rm -r {}",
+        "check with `{} show {}`, then: rm -r {}",
         facts.call,
         operand(erasing(first).unwrap_or(first)),
         quoted(&path.to_string_lossy())
@@ -43,7 +43,7 @@ pub fn check(facts: &Facts<'_>) -> Finding {
     Finding::warn(code, what).mend(mend)
 }
 
-/// The teams whose client is gone for certain, by name.
+/// The names of these teams.
 fn stale(client: &Path) -> Vec<String> {
     let teams = std::fs::read_dir(client.join("teams")).into_iter().flatten().flatten();
     let mut stale: Vec<String> = teams
@@ -59,13 +59,13 @@ fn is_stale(client: &Path, name: &str) -> bool {
     let Some(team) = config.ok().and_then(|(bytes, _)| TeamConfig::parse(&bytes)) else { return false };
     match team.lead_process {
         Some(lead) => is_gone(lead.pid, lead.space.as_deref(), lead.start.as_deref()),
-        // A client before 2.1.328 names no process, and after `/clear` its session has another id than the team's lead:
-        // as long as any client runs, it may be this one.
+        // Claude Code before 2.1.328 names no process, and after `/clear` its session has another id than the team's
+        // lead. As long as any session runs, it may be this one.
         None => holder(client, name).is_none() && !any_runs(client),
     }
 }
 
-/// Whether a session that the client has noted (`sessions/<pid>.json`) may still run.
+/// Whether a session that Claude Code has noted (`sessions/<pid>.json`) may still run.
 fn any_runs(client: &Path) -> bool {
     let notes = std::fs::read_dir(client.join("sessions")).into_iter().flatten().flatten();
     let mut pids = notes.filter_map(|note| note.path().file_stem()?.to_str()?.parse::<u32>().ok());

@@ -1,4 +1,4 @@
-//! Whether an event runs more than one hook of ours.
+//! Checks that no event runs more than one hook of teamkeep.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,10 @@ use crate::settings::beside;
 use crate::settings::command::quoted;
 use crate::settings::layer::{Kind, Ours};
 
-/// So many of them are named.
+/// Maximum number of listed events.
 const TOLD: usize = 5;
 
-/// Looks for events that run two different hooks. The same one in several files the client runs once.
+/// Finds events that run two different hooks. Claude Code runs the same one in several files once.
 pub fn check(facts: &Facts<'_>) -> Finding {
     let ours = facts.ours();
     let mut handlers: BTreeMap<&str, BTreeSet<Vec<String>>> = BTreeMap::new();
@@ -36,12 +36,13 @@ pub fn check(facts: &Facts<'_>) -> Finding {
             .map(|layer| layer.path.display().to_string())
             .collect();
         let what = format!(
-            "{event}{others} runs different hooks of ours: {} (in {})",
+            "teamkeep is called twice at {event}{others}: {} (in {})",
             programs.join(", "),
             files.join(", ")
         );
         let own = ours.iter().find(|ours| ours.entry.event == ***event && !ours.is_written());
-        // In one file an install replaces all of ours; of several files one must do. A line of the user's own is his.
+        // An install replaces all of teamkeep's hooks in one file. Of several files one must be chosen. The user's own
+        // command stays.
         let mend = match (own, files.len()) {
             (Some(own), _) => edit(own),
             (None, 1) => facts.install(),
@@ -53,30 +54,30 @@ pub fn check(facts: &Facts<'_>) -> Finding {
         if let Some(other) = ours.iter().find(|ours| !is_left_to(facts, ours)) {
             let (event, path) = (&other.entry.event, other.layer.path.display());
             let why = match beside::remembered(&other.layer.path, facts.paths) {
-                Some(_) => "changed since this user installed it",
-                None => "this user did not install",
+                Some(_) => "the hook was changed since you installed it",
+                None => "you did not install the hook",
             };
-            let what = format!("the plugin {plugin} records {event} beside the hook in {path}, which {why}");
+            let what = format!("the plugin {plugin} and the hook in {path} both record {event}; {why}");
             let mend = match other.is_written() {
                 true => other.layer.install(&facts.installer).unwrap_or_default(),
                 false => edit(other),
             };
             return Finding::warn(Code::HooksTwice, what).mend(mend);
         }
-        let what = format!("the plugin {plugin} leaves to the settings' hooks what they record");
+        let what = format!("the plugin {plugin} skips the events that the hooks in the settings record");
         return Finding::ok(Code::HooksTwice, what);
     }
-    Finding::ok(Code::HooksTwice, "no event runs two hooks of ours")
+    Finding::ok(Code::HooksTwice, "no event calls teamkeep twice")
 }
 
-/// Whether the plugin leaves its events to this hook: one of the user's own settings, or one that he
-/// installed, as it was left then.
+/// Whether the plugin leaves its events to this hook: it is in the user's settings, or unchanged since this user
+/// installed it.
 fn is_left_to(facts: &Facts<'_>, ours: &Ours<'_>) -> bool {
     let installed = || beside::installed(&ours.layer.path, facts.paths).is_some();
     ours.is_written() && (matches!(ours.layer.kind, Kind::User | Kind::Managed) || installed())
 }
 
-/// What tells a hook from another: the words of our call, or the whole of a line of the user's own.
+/// The identity of a hook: the words of teamkeep's call, or the whole command of the user.
 fn handler(ours: &Ours<'_>) -> Vec<String> {
     match ours.hook().get("command").and_then(Value::as_str).filter(|_| !ours.is_written()) {
         Some(line) => vec![format!("`{}`", line.chars().take(80).collect::<String>())],
@@ -84,13 +85,13 @@ fn handler(ours: &Ours<'_>) -> Vec<String> {
     }
 }
 
-/// What a person does about a line of the user's own.
+/// The instruction for a command of the user's.
 fn edit(ours: &Ours<'_>) -> String {
     let path = quoted(&ours.layer.path.to_string_lossy());
-    format!("${{EDITOR:-vi}} {path}  # take our call out of that line of yours")
+    format!("${{EDITOR:-vi}} {path}  # remove teamkeep from that command")
 }
 
-/// The command that takes ours out of the weaker file.
+/// The command that removes the hooks from the file of lower precedence.
 fn uninstall(facts: &Facts<'_>) -> String {
     let last = facts.layers.iter().rev().find(|layer| !layer.ours().is_empty());
     last.and_then(|layer| layer.command(&facts.call, "uninstall"))

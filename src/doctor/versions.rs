@@ -1,4 +1,4 @@
-//! Whether the hooks, the search path and this program are one version.
+//! Checks that the hooks' program, the one on the search path and this one have the same version.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,16 +10,16 @@ use super::probe::{self, Outcome};
 use super::program::Named;
 use crate::settings::command::{is_same, on_search_path};
 
-/// How long a program may take to say its version.
+/// Time limit for `--version`.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What this program says.
+/// The version of this program.
 const OWN: &str = env!("CARGO_PKG_VERSION");
 
-/// Asks each other program of ours that may be run.
+/// Asks each other program that may be run.
 pub fn check(facts: &Facts<'_>, named: &[Named]) -> Finding {
     let running = std::env::current_exe().unwrap_or_default();
-    // By the name that the user has for it.
+    // By the path that the user knows.
     let running = on_search_path(facts.env).filter(|found| is_same(found, &running)).unwrap_or(running);
     let hooks = named.iter().filter(|one| one.is_trusted).filter_map(|one| one.path.clone());
     let mut others: Vec<PathBuf> =
@@ -37,7 +37,7 @@ pub fn check(facts: &Facts<'_>, named: &[Named]) -> Finding {
 
 fn weigh(running: &Path, others: &[(PathBuf, String)], install: &str) -> Finding {
     if others.is_empty() {
-        return Finding::ok(Code::Versions, format!("teamkeep {OWN} is the only one"));
+        return Finding::ok(Code::Versions, format!("teamkeep {OWN} is the only installed version"));
     }
     let all: Vec<String> =
         others.iter().map(|(path, version)| format!("{} is {version}", path.display())).collect();
@@ -45,7 +45,7 @@ fn weigh(running: &Path, others: &[(PathBuf, String)], install: &str) -> Finding
     if others.iter().all(|(_, version)| version == OWN) {
         return Finding::ok(Code::Versions, what);
     }
-    let mend = format!("keep the newest one, and let the hooks run it: {install}");
+    let mend = format!("keep only the newest version, then: {install}");
     Finding::warn(Code::Versions, format!("two versions: {what}")).mend(mend)
 }
 
@@ -54,9 +54,9 @@ fn version_of(facts: &Facts<'_>, path: &Path) -> String {
     match probe::run(path, &["--version"], b"", Path::new("/"), &env, PATIENCE) {
         Outcome::Ended { code: Some(0), out, .. } => {
             let version = out.strip_prefix("teamkeep ").and_then(|rest| rest.split_whitespace().next());
-            version.unwrap_or("no teamkeep").to_owned()
+            version.unwrap_or("not teamkeep").to_owned()
         }
-        Outcome::Hung => "hanging".to_owned(),
+        Outcome::Hung => "not responding".to_owned(),
         _ => "failing".to_owned(),
     }
 }

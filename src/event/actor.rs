@@ -1,18 +1,18 @@
-//! Who did it.
+//! The actor of an event.
 
 use serde::{Deserialize, Serialize};
 
-/// The client's name for a team's lead.
+/// Claude Code's name for a team's lead.
 pub const LEAD: &str = "team-lead";
 
-/// Who did what an event tells.
+/// The actor of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Actor {
     /// The teammate's name, `team-lead`, or a subagent's role; `None` when it is not known.
     pub name: Option<String>,
-    /// The client's id of the agent, where the payload says one.
+    /// Claude Code's id of the agent, if the payload has one.
     pub id: Option<String>,
-    /// What kind of actor it is.
+    /// The role.
     pub kind: ActorKind,
 }
 
@@ -26,9 +26,9 @@ pub enum ActorKind {
     Teammate,
     /// A plain subagent: it has a role, no name.
     Subagent,
-    /// The client's own helper (a prompt suggestion, say).
+    /// Claude Code's internal agent, such as one for prompt suggestions.
     Helper,
-    /// The evidence does not say.
+    /// Unknown.
     #[serde(other)]
     Unknown,
 }
@@ -38,7 +38,7 @@ impl ActorKind {
     pub const ALL: &[ActorKind] =
         &[ActorKind::Lead, ActorKind::Teammate, ActorKind::Subagent, ActorKind::Helper, ActorKind::Unknown];
 
-    /// The word for it, as the record spells it.
+    /// The word for it, as in the log.
     pub fn word(self) -> &'static str {
         match self {
             ActorKind::Lead => "lead",
@@ -51,7 +51,7 @@ impl ActorKind {
 }
 
 impl Actor {
-    /// An actor whom the evidence does not name.
+    /// An unknown actor.
     pub fn unknown() -> Actor {
         Actor { name: None, id: None, kind: ActorKind::Unknown }
     }
@@ -66,7 +66,7 @@ impl Actor {
         Actor { name: Some(name.to_owned()), id: id.map(str::to_owned), kind: ActorKind::Teammate }
     }
 
-    /// The name to show. The client's own helpers have none.
+    /// The name to show. Claude Code's internal agents have none.
     pub fn shown(&self) -> &str {
         match (self.name.as_deref(), self.kind) {
             (Some(name), _) => name,

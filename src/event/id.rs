@@ -3,7 +3,7 @@
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use crate::clock::Time;
+use crate::clock::{self, Time};
 
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
@@ -36,6 +36,14 @@ impl Id {
         is_one.then(|| Id(text.to_owned()))
     }
 
+    /// The instant that it was made for, in milliseconds.
+    pub fn time(&self) -> Option<Time> {
+        let digits = self.0.bytes().take(10);
+        let mut millis = digits.map(|digit| ALPHABET.iter().position(|known| *known == digit));
+        let millis = millis.try_fold(0, |sum: i64, digit| Some(sum << 5 | digit? as i64))?;
+        clock::from_millis(millis)
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -51,7 +59,6 @@ impl fmt::Display for Id {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock;
 
     #[test]
     fn ids_sort_by_time_and_never_repeat() {
@@ -60,5 +67,6 @@ mod tests {
         let ids: std::collections::HashSet<Id> = (0..1000).map(|_| Id::new(early)).collect();
         assert_eq!(ids.len(), 1000);
         assert!(ids.iter().all(|id| id.as_str().len() == 26 && *id < Id::new(late)));
+        assert!(ids.iter().all(|id| id.time() == Some(early)));
     }
 }

@@ -1,4 +1,4 @@
-//! What we say happened: one record a hook call, with validated ids.
+//! One hook call as an event, with validated ids.
 
 mod actor;
 mod id;
@@ -9,3 +9,6 @@ pub use actor::{Actor, ActorKind, LEAD};
 pub use id::Id;
 pub use name::SafeName;
 pub use record::{Event, Recorded};
+
+/// The event of a pause or an allowance. A command records it, not a hook.
+pub const OVERRIDE: &str = "PolicyOverride";

@@ -2,7 +2,13 @@
 
 use std::fmt;
 
-/// A name that is safe as one component of a path: not empty, at most 200 bytes, no `/`, no NUL, no control
+/// The longest name of a directory entry, in bytes.
+const MAX_BYTES: usize = 255;
+
+/// The longest name that is used with a suffix as the name of a file in the store, in bytes.
+const MAX_STEM_BYTES: usize = 200;
+
+/// A name that is safe as one component of a path: not empty, at most 255 bytes, no `/`, no NUL, no control
 /// character, and not `.`, `..` or anything else that begins with a dot.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SafeName(String);
@@ -11,10 +17,20 @@ impl SafeName {
     /// Takes the name when it is safe.
     pub fn new(name: &str) -> Option<SafeName> {
         let safe = !name.is_empty()
-            && name.len() <= 200
+            && name.len() <= MAX_BYTES
             && !name.starts_with('.')
             && !name.chars().any(|c| c == '/' || c == '\\' || c.is_control());
         safe.then(|| SafeName(name.to_owned()))
+    }
+
+    /// Takes the name when it is safe and leaves room for the suffixes of files in the store.
+    pub fn stem(name: &str) -> Option<SafeName> {
+        SafeName::new(name).filter(SafeName::is_stem)
+    }
+
+    /// Whether it leaves room for the suffixes of files in the store.
+    pub fn is_stem(&self) -> bool {
+        self.0.len() <= MAX_STEM_BYTES
     }
 
     /// The text.
@@ -44,7 +60,9 @@ mod tests {
         for bad in ["", ".", "..", "../../etc", "a/b", "a\0b", "a\nb", ".hidden", "a\\b"] {
             assert_eq!(SafeName::new(bad), None, "{bad:?}");
         }
-        assert_eq!(SafeName::new(&"x".repeat(201)), None);
+        assert_eq!(SafeName::new(&"x".repeat(256)), None);
+        assert!(SafeName::new(&"x".repeat(255)).is_some_and(|name| !name.is_stem()));
+        assert!(SafeName::stem(&"x".repeat(200)).is_some() && SafeName::stem(&"x".repeat(201)).is_none());
         for good in ["parser-team", "session-1353b3db", "Team über alles", "a..b"] {
             assert_eq!(SafeName::new(good).unwrap().as_str(), good);
         }

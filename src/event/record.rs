@@ -1,4 +1,4 @@
-//! The record of one hook call, as one line of the log.
+//! One hook call as a line of the log.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -6,46 +6,46 @@ use serde_json::value::RawValue;
 use super::Actor;
 use crate::clock;
 
-/// One hook call, ready to be written. The order of the fields is the order in the line; `payload` is last.
+/// One hook call to be written. The order of the fields is the order in the line; `payload` is last.
 #[derive(Debug, Serialize)]
 pub struct Event<'a> {
     /// Version of the format: 1.
     pub v: u8,
-    /// When the call began, by our clock: no payload carries a time.
+    /// The start of the call by teamkeep's clock; payloads have no time.
     pub at: &'a str,
     /// Sortable, unique.
     pub id: &'a str,
-    /// The event's name as the client spells it (`SubagentStop`).
+    /// The event's name (`SubagentStop`).
     pub event: &'a str,
     /// The session that the payload names.
     pub session: Option<&'a str>,
-    /// The team, where the evidence names one.
+    /// The team, if known.
     pub team: Option<&'a str>,
-    /// Who did it.
+    /// The actor.
     pub actor: &'a Actor,
     /// The run that the call belongs to.
     pub run: Option<&'a str>,
-    /// The task list that `CLAUDE_CODE_TASK_LIST_ID` names, as the client spells its directory.
+    /// The task list in `CLAUDE_CODE_TASK_LIST_ID`, spelled like its directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_list: Option<&'a str>,
-    /// What was odd about the call.
+    /// A problem of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<&'a str>,
     /// Why the payload is not one JSON object; `payload` holds its text or base64 then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub malformed: Option<&'a str>,
-    /// What the policy says of another event, in a line that is a verdict. What it is made of is the policy's affair.
+    /// The verdict about another event, if this line is a verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<&'a RawValue>,
-    /// What stood on stdin, verbatim but for line breaks between its tokens.
+    /// The payload, verbatim except for line breaks between tokens.
     pub payload: &'a RawValue,
 }
 
 impl Event<'_> {
-    /// The line, with its line break.
+    /// The line with its line break.
     ///
     /// # Errors
-    /// Never in practice: every field is plain data.
+    /// None in practice: every field is plain data.
     pub fn line(&self) -> serde_json::Result<Vec<u8>> {
         let mut line = Vec::with_capacity(self.payload.get().len() + 320);
         serde_json::to_writer(&mut line, self)?;
@@ -54,28 +54,28 @@ impl Event<'_> {
     }
 }
 
-/// One line of the log, read again. Fields that are missing or unknown are tolerated.
+/// A line of the log as read. Missing and unknown fields are allowed.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Recorded {
     /// Version of the format.
     #[serde(default)]
     pub v: u8,
-    /// When the call began.
+    /// The start of the call.
     #[serde(default)]
     pub at: String,
     /// Sortable, unique.
     #[serde(default)]
     pub id: String,
-    /// The event's name as the client spells it.
+    /// The event's name.
     #[serde(default)]
     pub event: String,
     /// The session that the payload names.
     #[serde(default)]
     pub session: Option<String>,
-    /// The team, where the evidence names one.
+    /// The team, if known.
     #[serde(default)]
     pub team: Option<String>,
-    /// Who did it.
+    /// The actor.
     #[serde(default = "Actor::unknown")]
     pub actor: Actor,
     /// The run that the call belongs to.
@@ -84,28 +84,28 @@ pub struct Recorded {
     /// The task list that `CLAUDE_CODE_TASK_LIST_ID` names.
     #[serde(default)]
     pub task_list: Option<String>,
-    /// What was odd about the call.
+    /// A problem of the call.
     #[serde(default)]
     pub warning: Option<String>,
     /// Why the payload is not one JSON object.
     #[serde(default)]
     pub malformed: Option<String>,
-    /// What the policy says of another event.
+    /// The verdict about another event.
     #[serde(default)]
     pub verdict: Option<Box<RawValue>>,
-    /// What stood on stdin.
+    /// The payload.
     #[serde(default = "null")]
     pub payload: Box<RawValue>,
 }
 
 impl Recorded {
-    /// What makes no sense in it.
+    /// The first invalid field.
     pub fn flaw(&self) -> Option<String> {
         let digit = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
         if self.id.len() != 26 || !self.id.bytes().all(digit) {
-            return Some(format!("{:?} is no id", self.id));
+            return Some(format!("invalid id {:?}", self.id));
         }
-        clock::parse(&self.at).is_none().then(|| format!("{:?} is no time", self.at))
+        clock::parse(&self.at).is_none().then(|| format!("invalid time {:?}", self.at))
     }
 }
 

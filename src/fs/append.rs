@@ -1,35 +1,93 @@
-//! Files that grow by whole lines.
+//! Append-only files with one entry per line.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
 use super::read::regular;
 use super::{named, open_private};
 
-/// Appends one line in one write. A line that a killed writer left without its end is ended first; what the disk
-/// took of a line that does not fit whole is taken back. The caller holds the lock on this file. Says whether the line
-/// before was whole.
+/// A file that is appended to. The caller must hold its lock.
+#[derive(Debug)]
+pub struct Appender {
+    file: File,
+    path: PathBuf,
+    length: u64,
+}
+
+impl Appender {
+    /// Opens a regular file for appending, or creates it; with `is_new`, only creates it.
+    ///
+    /// # Errors
+    /// When it cannot be opened or is not a regular file.
+    pub fn open(path: &Path, is_new: bool) -> io::Result<Appender> {
+        let mut options = std::fs::OpenOptions::new();
+        options.read(true).append(true).create(true).create_new(is_new);
+        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
+        let file = open_private(&mut options, path)?;
+        let length = regular(&file, path)?.len();
+        Ok(Appender { file, path: path.to_owned(), length })
+    }
+
+    /// Appends bytes and returns their offset.
+    ///
+    /// # Errors
+    /// When the write fails; the file is unchanged then.
+    pub fn append(&mut self, bytes: &[u8]) -> io::Result<u64> {
+        let start = self.length;
+        if let Err(error) = self.file.write_all(bytes) {
+            let _ = self.file.set_len(start);
+            return Err(named(error, "write to", &self.path));
+        }
+        self.length += bytes.len() as u64;
+        Ok(start)
+    }
+
+    /// Ends an incomplete line that a killed writer left, and returns whether the last line was complete.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written.
+    pub fn end_line(&mut self) -> io::Result<bool> {
+        let whole = ends_whole(&self.file, self.length)?;
+        if !whole {
+            self.append(b"\n")?;
+        }
+        Ok(whole)
+    }
+
+    /// Continues at the end of the file, which this process may have written to with another descriptor.
+    ///
+    /// # Errors
+    /// When the length cannot be read.
+    pub fn refresh(&mut self) -> io::Result<()> {
+        self.length = regular(&self.file, &self.path)?.len();
+        Ok(())
+    }
+
+    /// Syncs the file to the disk.
+    ///
+    /// # Errors
+    /// When the sync fails.
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_all().map_err(|error| named(error, "sync", &self.path))
+    }
+}
+
+/// Appends one line in a single write and returns whether the previous line was complete. If a killed writer left an
+/// incomplete line, that line is ended first. If the line cannot be written completely, the written part is truncated.
+/// The caller must hold the file's lock.
 ///
 /// # Errors
-/// When the disk refuses; the file is as it was then.
+/// When the write fails; the file is unchanged then.
 pub fn append_line(path: &Path, line: &[u8], durable: bool) -> io::Result<bool> {
-    let mut options = std::fs::OpenOptions::new();
-    options.read(true).append(true).create(true);
-    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
-    let mut file = open_private(&mut options, path)?;
-    let length = regular(&file, path)?.len();
-    let whole = ends_whole(&file, length)?;
-    let written = if whole { file.write_all(line) } else { file.write_all(&[b"\n", line].concat()) };
-    if let Err(error) = written {
-        let _ = file.set_len(length);
-        return Err(named(error, "write to", path));
-    }
+    let mut file = Appender::open(path, false)?;
+    let whole = ends_whole(&file.file, file.length)?;
+    if whole { file.append(line) } else { file.append(&[b"\n", line].concat()) }?;
     if durable {
-        file.sync_all().map_err(|error| named(error, "sync", path))?;
+        file.sync()?;
     }
     Ok(whole)
 }

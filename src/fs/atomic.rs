@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all.
+//! Atomic replacement of files.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{named, open_private, sync_dir};
 
-/// Puts a file in place whole or not at all: a temporary file beside it, then a rename. With `durable`
-/// both the file and its directory are on disk (fsync) when this returns.
+/// Replaces a file atomically: writes a temporary file beside it, then renames it. With `durable`, the file and its
+/// directory are synced to disk before this returns.
 ///
 /// # Errors
-/// When the disk refuses; the temporary file is removed then.
+/// When an I/O operation fails; the temporary file is removed then.
 pub fn write_atomic(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
     let mut draft = Draft::beside(path)?;
     draft.write(bytes)?;
     draft.place(path, durable)
 }
 
-/// A file that is written piece by piece and gets its name when it is complete. Until then, dropping it removes it.
+/// A file that is written in several steps and gets its final name when it is complete. Dropping it earlier removes it.
 pub struct Draft {
     file: File,
     temporary: PathBuf,
@@ -27,7 +27,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Creates it in the same directory as `path`.
+    /// Creates the temporary file in the directory of `path`.
     ///
     /// # Errors
     /// When the file cannot be created.
@@ -36,19 +36,19 @@ impl Draft {
         Ok(Draft { file, temporary, is_placed: false })
     }
 
-    /// Writes the next piece.
+    /// Appends bytes.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When the write fails.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes).map_err(|error| named(error, "write", &self.temporary))
     }
 
-    /// Renames it to `path`, on the same file system. With `durable` both the file and the directory are on disk (fsync)
-    /// when this returns.
+    /// Renames the file to `path`, which must be on the same file system. With `durable`, the file and its directory
+    /// are synced to disk before this returns.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When syncing or renaming fails.
     pub fn place(mut self, path: &Path, durable: bool) -> io::Result<()> {
         if durable {
             self.file.sync_all().map_err(|error| named(error, "sync", &self.temporary))?;
@@ -57,7 +57,7 @@ impl Draft {
         self.is_placed = true;
         match path.parent() {
             Some(parent) if durable && parent.as_os_str().is_empty() => {
-                // A bare name lies in the current directory.
+                // The parent of a bare name is the current directory.
                 sync_dir(Path::new("."))
             }
             Some(parent) if durable => sync_dir(parent),
@@ -74,7 +74,7 @@ impl Drop for Draft {
     }
 }
 
-/// Makes a new file beside `path`. A name that is taken is a leftover, or chance: the next is tried.
+/// Creates a new file beside `path`. If the name is taken (a leftover or a coincidence), the next one is tried.
 fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     let mut tries = 0..8;
     loop {
@@ -86,13 +86,13 @@ fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     }
 }
 
-/// A name beside `path` that no other writer uses.
+/// A file name beside `path` that no other writer uses.
 pub fn beside(path: &Path) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
-    // In a container every process may have the same id, and those that were killed leave their files.
+    // Containers may reuse process ids, and killed writers leave their files behind.
     let random = RandomState::new().hash_one((std::process::id(), count));
     name.push(format!(".{random:016x}.tmp"));
     path.with_file_name(name)

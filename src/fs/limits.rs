@@ -1,10 +1,10 @@
-//! The user's limits, which end a process unless it asks otherwise.
+//! Resource limits that end a process by default.
 
 use std::sync::Arc;
 
-/// Has a write past the user's limit of file sizes (`ulimit -f`) fail as on a full disk: by default the process is
-/// killed, and nobody is told why.
+/// Makes a write beyond the file size limit (`ulimit -f`) fail like a write to a full disk. By default the signal kills
+/// the process without a message.
 pub fn outlive_limits() {
-    // The handler does nothing that matters: it is there so that the write returns.
+    // The flag is never read: with a handler installed, the write returns an error.
     let _ = signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), Arc::default());
 }

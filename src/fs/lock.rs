@@ -1,50 +1,57 @@
-//! Locks, waited for no longer than asked.
+//! File locks with a time limit.
 
 use std::fs::{File, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
 
 use super::read::regular;
 use super::{named, open_private};
 
-/// An exclusive lock, released when it goes out of scope or its process ends, however it ends.
+/// An exclusive lock, released when it is dropped or when its process ends.
 #[derive(Debug)]
 pub struct Lock {
-    /// The locked file, open for reading and writing: small state may stand in it.
+    /// The locked file, open for reading and writing. It may hold a small state.
     pub file: File,
+    /// The file's modification time before the lock was taken.
+    modified: Option<SystemTime>,
 }
 
 impl Lock {
-    /// Sets the file's modification time to now, so that others see when the lock was last taken.
+    /// Sets the file's modification time to now if it is older than `age`, which shows other processes about when the
+    /// lock was last taken. A time in the future counts as old.
     ///
     /// # Errors
-    /// When the file system refuses.
-    pub fn touch(&self) -> io::Result<()> {
+    /// When the file system does not allow it.
+    pub fn touch(&self, age: Duration) -> io::Result<()> {
+        let is_recent = |modified: SystemTime| modified.elapsed().is_ok_and(|since| since < age);
+        if self.modified.is_some_and(is_recent) {
+            return Ok(());
+        }
         let at = |nanoseconds| Timespec { tv_sec: 0, tv_nsec: nanoseconds };
         let times = Timestamps { last_access: at(UTIME_OMIT), last_modification: at(UTIME_NOW) };
         Ok(futimens(&self.file, &times)?)
     }
 }
 
-/// Takes the exclusive lock on a file (made when missing), waiting at most `patience`; `None` when that is over.
+/// Takes the exclusive lock on a file, which is created if missing. Waits at most `patience`, then returns `None`.
 ///
 /// # Errors
-/// When the file is a link or cannot be opened, or locking is not possible there.
+/// When the file is a link, cannot be opened, or is on a file system without locks.
 pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
     let mut options = std::fs::OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
     let file = open_private(&mut options, path)?;
-    regular(&file, path)?;
+    let modified = regular(&file, path)?.modified().ok();
     let start = Instant::now();
     let mut pause = Duration::from_micros(50);
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(Some(Lock { file })),
+            Ok(()) => return Ok(Some(Lock { file, modified })),
             Err(TryLockError::WouldBlock) if start.elapsed() < patience => {
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(Duration::from_millis(4));
@@ -55,7 +62,7 @@ pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
     }
 }
 
-/// Whether something that is no regular file stands at this path: nobody can hold a lock there.
+/// Returns whether the path exists but is not a regular file, so that it cannot be locked.
 pub fn is_obstructed(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file())
 }
@@ -72,7 +79,24 @@ mod tests {
         assert!(held.is_some());
         assert!(lock(&path, Duration::from_millis(5)).unwrap().is_none());
         drop(held);
-        // Another test's child may still hold a copy of the handle, until it runs its own program.
+        // A child process of another test may still have a copy of the handle until it calls `exec`.
         assert!(lock(&path, Duration::from_secs(10)).unwrap().is_some());
+    }
+
+    #[test]
+    fn only_an_old_time_is_set_to_now() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        lock(&path, Duration::ZERO).unwrap();
+        let hour = Duration::from_secs(3_600);
+        let touched = |before: SystemTime| {
+            File::options().write(true).open(&path).unwrap().set_modified(before).unwrap();
+            lock(&path, Duration::from_secs(10)).unwrap().unwrap().touch(hour).unwrap();
+            path.metadata().unwrap().modified().unwrap() != before
+        };
+        let now = path.metadata().unwrap().modified().unwrap();
+        assert!(!touched(now - hour / 2));
+        assert!(touched(now - hour * 2));
+        assert!(touched(now + hour), "the clock may have been set back");
     }
 }

@@ -1,4 +1,4 @@
-//! The disk's primitives: private directories, atomic writes, bounded locks, careful reads.
+//! File system primitives: private directories, atomic writes, locks with a time limit, bounded reads.
 
 mod append;
 mod atomic;
@@ -12,7 +12,7 @@ mod stamp;
 mod sweep;
 mod sync;
 
-pub use append::append_line;
+pub use append::{Appender, append_line};
 pub use atomic::{Draft, beside, write_atomic};
 pub use limits::outlive_limits;
 pub use lock::{Lock, is_obstructed, lock};
@@ -22,4 +22,4 @@ pub use private::{PRIVATE_DIR, PRIVATE_FILE, keep_own_rights, make_private_dir, 
 pub use read::{Read, open_regular, read_beginning, read_linked, read_regular, read_steady};
 pub use stamp::Stamp;
 pub use sweep::{sweep, sweep_beside};
-pub use sync::{CAN_SYNC_ALL, sync_all, sync_dir, sync_file};
+pub use sync::{sync_dir, sync_file};

@@ -1,4 +1,4 @@
-//! Files that are written over in place.
+//! Overwriting files in place.
 
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -9,12 +9,13 @@ use rustix::fs::OFlags;
 use super::read::regular;
 use super::{is_obstructed, named, write_atomic};
 
-/// Writes over a file in place, for what can be made again: on ext4 a rename over a file makes its blocks be written
-/// out at once, and leaves an inode that every new file has to be kept away from for five seconds. A reader may meet
-/// a half-written state. What was longer before is filled up with spaces; a link or a pipe in its place makes way.
+/// Overwrites a file in place and returns whether it existed. For data that can be rebuilt: on ext4, a rename over a
+/// file flushes its blocks at once and leaves an inode that cannot be reused for five seconds. A reader may see a
+/// partly written state. If the former content was longer, the rest is filled with spaces. A link or a pipe at this
+/// path is replaced.
 ///
 /// # Errors
-/// When the disk refuses. Says whether the file was there.
+/// When an I/O operation fails.
 pub fn write_over(path: &Path, mut bytes: Vec<u8>) -> io::Result<bool> {
     use std::os::unix::fs::FileExt;
     let mut options = std::fs::OpenOptions::new();

@@ -1,4 +1,4 @@
-//! Files and directories that nobody but the user reads.
+//! Files and directories that only the user can read.
 
 use std::fs::File;
 use std::io;
@@ -9,41 +9,41 @@ use rustix::fs::Mode;
 
 use super::named;
 
-/// Mode of every file that we make.
+/// Mode of every file that teamkeep creates.
 pub const PRIVATE_FILE: u32 = 0o600;
-/// Mode of every directory that we make.
+/// Mode of every directory that teamkeep creates.
 pub const PRIVATE_DIR: u32 = 0o700;
 
-/// Leaves every right of the user's own to what is made: a mask that takes them would make directories that no later
-/// call gets into. What the mask takes from others stays taken.
+/// Clears the owner's bits in the umask. With them set, this process would create directories that later calls cannot
+/// enter. The bits for group and others are unchanged.
 pub fn keep_own_rights() {
     let mask = rustix::process::umask(Mode::from_raw_mode(0o077));
     rustix::process::umask(mask - Mode::RWXU);
 }
 
-/// Makes a directory with all its parents, readable by the user alone.
+/// Creates a directory and its parents with mode 0700.
 ///
 /// # Errors
-/// When it cannot be made, or something else stands in its place.
+/// When it cannot be created, or the path exists and is not a directory.
 pub fn private_dir(path: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true).mode(PRIVATE_DIR);
     builder.create(path).map_err(|error| named(error, "make the directory", path))
 }
 
-/// Makes one directory that is not there yet, readable by the user alone.
+/// Creates one new directory with mode 0700.
 ///
 /// # Errors
-/// When it is there already, or cannot be made.
+/// When it already exists or cannot be created.
 pub fn make_private_dir(path: &Path) -> io::Result<()> {
     let made = std::fs::DirBuilder::new().mode(PRIVATE_DIR).create(path);
     made.map_err(|error| named(error, "make the directory", path))
 }
 
-/// Opens with these options and mode 0600, making the parent directory when it is missing.
+/// Opens a file with these options and mode 0600. Creates the parent directory if it is missing.
 ///
 /// # Errors
-/// As opening does, with the path named.
+/// When the file cannot be opened; the error names the path.
 pub fn open_private(options: &mut std::fs::OpenOptions, path: &Path) -> io::Result<File> {
     options.mode(PRIVATE_FILE);
     match options.open(path) {

@@ -1,4 +1,4 @@
-//! Careful reads: bounded, of regular files alone.
+//! Bounded reads of regular files.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
@@ -9,18 +9,18 @@ use rustix::fs::OFlags;
 
 use super::{Stamp, named};
 
-/// Reads a regular file whole. Links are not followed, and a pipe or device is refused, not waited for.
+/// Reads a regular file. Does not follow links, and does not block on pipes or devices.
 ///
 /// # Errors
-/// `InvalidInput` for something that is no regular file, `FileTooLarge` past `most` bytes, else as reading does.
+/// `InvalidInput` if the path is not a regular file, `FileTooLarge` above `most` bytes, or the error of the read.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
     read(path, OFlags::NOFOLLOW, most).map(|read| (read.bytes, read.metadata))
 }
 
-/// Reads as [`read_regular`] does, again where the file was written to meanwhile.
+/// Reads like [`read_regular`], and retries if the file changed during the read.
 ///
 /// # Errors
-/// As [`read_regular`].
+/// See [`read_regular`].
 pub fn read_steady(path: &Path, most: u64) -> io::Result<Read> {
     for _ in 0..2 {
         let read = read(path, OFlags::NOFOLLOW, most)?;
@@ -31,10 +31,10 @@ pub fn read_steady(path: &Path, most: u64) -> io::Result<Read> {
     read(path, OFlags::NOFOLLOW, most)
 }
 
-/// Opens a regular file for reading, as carefully as [`read_regular`].
+/// Opens a regular file for reading, without following links or blocking on pipes.
 ///
 /// # Errors
-/// `InvalidInput` for something that is no regular file, else as opening does.
+/// `InvalidInput` if the path is not a regular file, or the error of the open.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let file = open(path, OFlags::NOFOLLOW)?;
     regular(&file, path).map(|_| file)
@@ -46,41 +46,41 @@ pub(super) fn open(path: &Path, flags: OFlags) -> io::Result<File> {
     opened.map_err(|error| named(error, "open", path))
 }
 
-/// The metadata of what was opened, if that is a regular file.
+/// Returns the metadata of an open file if it is a regular file.
 pub(super) fn regular(file: &File, path: &Path) -> io::Result<Metadata> {
     match file.metadata() {
         Ok(metadata) if metadata.is_file() => Ok(metadata),
         Ok(_) => {
-            let what = format!("{} is no regular file", path.display());
+            let what = format!("{} is not a regular file", path.display());
             Err(io::Error::new(io::ErrorKind::InvalidInput, what))
         }
         Err(error) => Err(named(error, "stat", path)),
     }
 }
 
-/// What was read of a file.
+/// The result of a read.
 #[derive(Debug)]
 pub struct Read {
     /// The content.
     pub bytes: Vec<u8>,
-    /// Size and times as they were before the first byte was read: what comes later has others.
+    /// Size and times from before the first byte was read. A later change gives different ones.
     pub metadata: Metadata,
-    /// Whether they were the same after the last byte. Else the content may be a mixture of two states.
+    /// Whether size and times were unchanged after the last byte. If not, the content may mix two states.
     pub steady: bool,
 }
 
-/// Reads as [`read_regular`] does, and follows links: for files that the user keeps where they like.
+/// Reads like [`read_regular`], but follows links: for files whose location the user chooses.
 ///
 /// # Errors
-/// As [`read_regular`].
+/// See [`read_regular`].
 pub fn read_linked(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
     read(path, OFlags::empty(), most).map(|read| (read.bytes, read.metadata))
 }
 
-/// Reads the first `most` bytes of a file, or all of a smaller one; links are followed.
+/// Reads the first `most` bytes of a file, or all of a smaller one. Follows links.
 ///
 /// # Errors
-/// `InvalidInput` for something that is no regular file, else as reading does.
+/// `InvalidInput` if the path is not a regular file, or the error of the read.
 pub fn read_beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut file = open(path, OFlags::empty())?;
     regular(&file, path)?;

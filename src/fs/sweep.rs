@@ -1,11 +1,11 @@
-//! What killed writers left.
+//! Removal of temporary files that killed writers left behind.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Removes the temporary files below a directory that nobody has written to for so long: their writers were killed.
-/// Links are not followed, and what cannot be looked at is left.
+/// Removes temporary files below a directory that were last written more than `age` ago. Does not follow links, and
+/// skips entries that cannot be read.
 pub fn sweep(dir: &Path, age: Duration) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let (Ok(kind), name) = (entry.file_type(), entry.file_name()) else { continue };
@@ -17,8 +17,8 @@ pub fn sweep(dir: &Path, age: Duration) {
     }
 }
 
-/// Removes the temporary files of this user's that killed writers of one file left beside it, as [`sweep`] does; nothing
-/// else of the directory is looked at, which need not be ours.
+/// Removes this user's old temporary files of one target file, like [`sweep`]. Other entries of the directory are not
+/// examined, because the directory may belong to another program.
 pub fn sweep_beside(path: &Path, age: Duration) {
     let Some((dir, name)) = path.parent().zip(path.file_name().and_then(|name| name.to_str())) else {
         return;
@@ -39,7 +39,7 @@ fn is_old(entry: &std::fs::DirEntry, age: Duration) -> bool {
     modified.is_ok_and(|time| time.elapsed().is_ok_and(|since| since > age))
 }
 
-/// The name of the file that a temporary one was to become, if [`super::beside`] gave it its own.
+/// The name of the target file, if this is a temporary name from [`super::beside`].
 fn meant(name: &std::ffi::OsStr) -> Option<&str> {
     let (meant, number) = name.to_str()?.strip_prefix('.')?.strip_suffix(".tmp")?.rsplit_once('.')?;
     (number.len() == 16 && number.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(meant)

@@ -1,4 +1,4 @@
-//! One event before the gates: gathered, judged, counted, kept.
+//! Judges one event: collects the facts, evaluates the gates, counts, and stores the result.
 
 use std::cmp::Reverse;
 use std::io;
@@ -21,31 +21,32 @@ use crate::payload::Kind;
 use crate::policy::failure::decision;
 use crate::policy::gates::{COMPLETION_CHECK, PREMATURE_SHUTDOWN, completion_check};
 use crate::policy::{
-    Attempt, Decision, Facts, Finding, Judged, Ledger, Origin, Rules, TeamState, Verdict, judge,
+    Attempt, Decision, Facts, Finding, Judged, Ledger, Origin, Part, Rules, TeamState, Unreadable, Verdict,
+    judge,
 };
 
-/// The notebook of calls that name no session.
+/// The counts of calls without a session.
 const NAMELESS: &str = "no-session";
 
 /// How long a team's files are read for one hook call. Claude Code waits ten seconds for a hook before a tool.
 const READING: Duration = Duration::from_secs(3);
 
-/// An event on its way before the gates.
+/// An event to be judged.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
-    /// Where states are kept.
+    /// The archive with the snapshots.
     pub archive: &'a Archive,
-    /// The gatekeeper's own directory.
+    /// The gatekeeper's directory.
     pub dir: &'a Path,
-    /// How long a lock is waited for.
+    /// How long to wait for a lock.
     pub patience: Duration,
-    /// The session's project, where the client names one: there the checks run.
+    /// The session's project, if Claude Code names one. Checks run there.
     pub project: Option<&'a Path>,
-    /// The present.
+    /// The current time.
     pub now: Time,
     /// The gates.
     pub policy: &'a Policy,
-    /// The user's own rules.
+    /// The user's rules.
     pub rules: &'a Rules<'a>,
     /// The event.
     pub event: Judged<'a>,
@@ -53,33 +54,36 @@ pub struct Call<'a> {
     pub run: Option<&'a str>,
     /// Its team.
     pub team: Option<&'a str>,
-    /// What was last kept of the team.
+    /// The last snapshot index of the team.
     pub index: Option<&'a Index>,
-    /// How many of its files were not archived in time.
+    /// Number of the team's files that were not archived in time.
     pub left: usize,
+    /// Why files of the team may be missing from the index.
+    pub problems: &'a [&'a str],
     /// The verdicts on the same tool call, if an earlier hook call announced it.
     pub settled: Option<&'a [Verdict]>,
     /// The session's transcript, if the payload names one in Claude Code's directory.
     pub transcript: Option<&'a Path>,
-    /// The client's directory, where what is kept of its files is not what they say.
+    /// Claude Code's directory, if snapshots do not contain the texts.
     pub client: Option<&'a Path>,
 }
 
 impl Call<'_> {
-    /// Judges the event and keeps what is to be remembered of it. A notebook that cannot be opened or written is a
-    /// failure of the policy, and takes nothing of what was found away: the event is judged by what can be read of it.
-    /// A block that cannot be counted becomes a warning, unless `on-error` says otherwise; one that is not counted because
-    /// other calls hold the lock stays a block.
+    /// Judges the event and stores what must be remembered. Counts that cannot be opened or written are a failure of
+    /// the policy; the event is still judged by what can be read. A block that cannot be counted becomes a warning,
+    /// unless `on-error` is "block". A block that is not counted because other calls hold the lock stays a block.
     pub fn judge(&self) -> Judgement {
-        let own = self.run.or(self.event.session).and_then(SafeName::new);
-        // Some name must be there to count under.
+        let own = self.run.or(self.event.session).and_then(SafeName::stem);
+        // The counts need a name.
         let Some(key) = own.or_else(|| SafeName::new(NAMELESS)) else { return Judgement::default() };
         let desk = Desk::new(self.dir.to_owned(), self.patience);
         let mut failed = None;
-        // Before the notebook is opened, because other calls wait for its lock.
+        // Before the lock is taken, because other calls wait for it.
         let index = self.index.filter(|_| asks_the_team(&self.event));
         let until = Instant::now().checked_add(READING);
         let mut team = self.team(index, until);
+        let lost = |why: &&str| Unreadable { path: String::new(), why: (*why).to_owned(), part: Part::Any };
+        team.unreadable.extend(self.problems.iter().map(lost));
         let mut found = None;
         let look = || OverrideFile::new(self.dir, self.patience).found(self.now);
         if self.event.kind == Kind::TaskCompleted {
@@ -91,7 +95,7 @@ impl Call<'_> {
         let mut findings = judge(self.policy, self.rules, &Facts { event: self.event, team: &team });
         findings.extend(checked);
         if !findings.is_empty() && index.is_none() {
-            // The guard counts by the state of the work.
+            // The loop guard depends on the state of the work.
             team = TeamState { ledger: team.ledger, ..self.team(self.index, until) };
         }
         let unread = team.unread + index.map_or(0, |_| self.left);
@@ -137,13 +141,13 @@ impl Call<'_> {
         Judgement { failed, found, ..judgement }
     }
 
-    /// The state of the team, without a ledger, as far as it can be read in time.
+    /// The state of the team without its ledger, as far as it can be read in time.
     fn team(&self, index: Option<&Index>, until: Option<Instant>) -> TeamState {
         let reading = Reading { archive: self.archive, client: self.client, until };
         reading.team((self.team, self.event.session), index)
     }
 
-    /// Opens the run's notebook, or only reads it if it cannot be opened.
+    /// Opens the run's counts, or only reads them if they cannot be opened.
     fn open(&self, desk: &Desk, key: &SafeName) -> (io::Result<Open>, Notebook) {
         let mut open = desk.open(key);
         let mut notebook = match &mut open {
@@ -204,7 +208,7 @@ impl Call<'_> {
         named.or_else(known).map_or(Origin::Unknown, |path| origin(&path, &call))
     }
 
-    /// Runs the checks of a task that is really completed. They may take minutes: the notebook is not kept open for them.
+    /// Runs the checks of a completed task. They can take minutes, so the lock is not held.
     fn check_completion(&self, desk: &Desk, key: &SafeName) -> io::Result<Option<Finding>> {
         let settings = &self.policy.completion_check;
         if self.event.kind != Kind::TaskCompleted || settings.check.is_empty() || settings.mode == Mode::Off {
@@ -215,7 +219,7 @@ impl Call<'_> {
             return Ok(None);
         }
         let (open, notebook) = self.open(desk, key);
-        // A busy notebook can still be read.
+        // The counts can be read while the lock is held by another call.
         open.map(drop).or_else(|error| if is_busy(&error) { Ok(()) } else { Err(error) })?;
         let team = TeamState { ledger: notebook.ledger, ..self.team(self.index, None) };
         let due = completion_check::due(self.policy, &Facts { event: self.event, team: &team });
@@ -229,7 +233,7 @@ impl Call<'_> {
         Ok(completion::finding(&checked, settings.mode, self.policy.on_error, completion::Task { id, about }))
     }
 
-    /// Counts each finding, and lets through what a human or the guard lets through.
+    /// Counts each finding and applies pauses, allowances and the loop guard.
     fn weigh(
         &self,
         findings: &[Finding],
@@ -251,7 +255,7 @@ impl Call<'_> {
             if overrides.is_paused(finding.gate, self.team, self.now) {
                 return true;
             }
-            // What is only warned of goes on without a word.
+            // A warning does not use up an allowance.
             let premature = finding.gate == PREMATURE_SHUTDOWN && finding.decision == Decision::Block;
             let word = premature.then(|| overrides.shutdown_of(&finding.about, members)).flatten();
             let word = word.filter(|word| take_one(word));
@@ -260,7 +264,8 @@ impl Call<'_> {
         };
         let judgement = weigh(findings, state, &mut notebook.guard, self.policy.max_blocks, attempt, paused);
         if judgement.holds_back() && !taken.is_empty() {
-            // The occasion did not come: somebody else is kept back. A word that is lost must be given again.
+            // Another gate blocks the action, so the allowance was not used. One that cannot be stored must be given
+            // again.
             let back = |overrides: &mut Overrides| {
                 let missing =
                     taken.iter().filter(|word| !overrides.shutdowns.iter().any(|kept| kept == *word));
@@ -272,7 +277,7 @@ impl Call<'_> {
         judgement
     }
 
-    /// What cannot be counted does not block: takes the block back, and weighs what stood behind it.
+    /// A block that cannot be counted does not apply: takes it back, and settles the findings behind it.
     fn let_go_on(
         &self,
         judgement: &mut Judgement,
@@ -293,12 +298,12 @@ impl Call<'_> {
     }
 }
 
-/// Whether a notebook could not be opened because other calls hold its lock.
+/// Whether the counts could not be opened because other calls hold the lock.
 fn is_busy(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
 }
 
-/// What came of it, or nothing and why.
+/// The value, or `None` with the error noted.
 fn noted<T>(result: io::Result<T>, failed: &mut Option<String>) -> Option<T> {
     result.map_err(|error| *failed = Some(error.to_string())).ok()
 }

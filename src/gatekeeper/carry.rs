@@ -1,4 +1,4 @@
-//! From one notebook to the next: a session counts for itself, then in a run of its own, then in its team's.
+//! Moves counts when a session joins a run: it counts for itself first, then in its own run, then in the team's.
 
 use super::desk::{Desk, Notebook};
 use crate::archive::{Archive, Subject};
@@ -10,10 +10,10 @@ pub fn run_alone(archive: &Archive, session: &SafeName) -> Option<SafeName> {
     SafeName::new(&index.run)
 }
 
-/// Lets a session that has come to a run go on in the run's notebook, once: what was counted before counts there. What it
-/// did does not: without a team it is not told when a tool comes back. `key` is the notebook's own.
+/// Adds the counts of a session to those of its run, once. The ledger is not added: without a team the end of a tool
+/// call is not recorded. `key` is the name of the counts.
 pub fn go_on(desk: &Desk, archive: &Archive, session: Option<&str>, key: &SafeName, notebook: &mut Notebook) {
-    let Some(session) = session.and_then(SafeName::new).filter(|session| session != key) else { return };
+    let Some(session) = session.and_then(SafeName::stem).filter(|session| session != key) else { return };
     if !notebook.sessions.insert(session.to_string()) {
         return;
     }

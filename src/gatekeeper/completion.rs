@@ -1,5 +1,5 @@
-//! Completion checks: commands of the user's that must succeed before a task is completed. They may take minutes, so
-//! no lock of the gatekeeper's is to be held meanwhile.
+//! Completion checks: the user's commands that must succeed before a task is completed. They can take minutes, so no
+//! lock may be held meanwhile.
 
 mod finding;
 mod results;
@@ -19,59 +19,58 @@ pub use tree::place;
 use results::Results;
 use supervise::Ended;
 
-/// What all checks of one call may take together: less than the 600 s after which the client gives the hook up and
-/// lets the completion through.
+/// Time for all checks of one call. It is less than the 600 s after which Claude Code stops waiting and allows the
+/// completion.
 pub const BUDGET: Duration = Duration::from_secs(570);
-/// How long a pass is believed without running the check again. A failure is not: what it wanted may have been mended
-/// where git does not look, and a block that nobody can mend is worse than a check that runs twice.
+/// How long a pass is reused. A failure is never reused: its cause may have been fixed where git cannot see it.
 const PASS_HOLDS: Duration = Duration::from_secs(60 * 60);
 
-/// One check and what came of it.
+/// One check and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
     /// The command, as the user wrote it.
     pub command: String,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Whether it was not run for this completion: the work tree is as it was when this came of it.
+    /// Whether the outcome is reused, because the worktree has not changed.
     pub cached: bool,
 }
 
-/// What came of a check.
+/// The outcome of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It ended with 0.
+    /// Exit code 0.
     Passed,
-    /// It ended otherwise.
+    /// Another exit code.
     Failed {
         /// Its exit code; 128 and more for a signal.
         exit: i32,
-        /// The last lines that it said, escaped.
+        /// The last lines of its output, escaped.
         last_lines: Vec<String>,
     },
-    /// It did not end in time, and was ended with all that it had started.
+    /// It exceeded its time limit and was ended with all its child processes.
     TimedOut {
-        /// The time that it had.
+        /// The time limit.
         after: Duration,
-        /// The last lines that it said, escaped.
+        /// The last lines of its output, escaped.
         last_lines: Vec<String>,
     },
-    /// No time was left for it, or its directory is gone: the task was not checked, and is held back like one that
+    /// No time was left for it, or its directory is gone. The task was not checked and is blocked as if the check had
     /// failed.
     NotBegun {
-        /// Why, escaped.
+        /// The reason, escaped.
         why: String,
     },
-    /// It says nothing of the task: it was not run.
+    /// It could not be run, which proves nothing about the task.
     CouldNotRun {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// Runs the checks in a directory, one after the other, each command once. `dir` is the gatekeeper's own, where results
-/// are kept for a work tree that does not change; `budget` is what all of them may take together, with the wait for other
-/// calls that run the same.
+/// Runs the checks in a directory, one after the other, each command once. `dir` is the gatekeeper's directory with
+/// the stored results; `budget` is the time for all of them, including waiting for other calls that run the same
+/// check.
 pub fn run(checks: &[&Check], cwd: &Path, dir: &Path, budget: Duration) -> Vec<Checked> {
     let start = Instant::now();
     let mut done: Vec<Checked> = Vec::new();
@@ -86,7 +85,7 @@ pub fn run(checks: &[&Check], cwd: &Path, dir: &Path, budget: Duration) -> Vec<C
     done
 }
 
-/// One check at work.
+/// A check that is running.
 struct Bench<'a> {
     check: &'a Check,
     cwd: &'a Path,
@@ -96,11 +95,11 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// The outcome, and whether it was kept from before.
+    /// The outcome, and whether it was reused.
     fn check(&self) -> Result<(Outcome, bool), Outcome> {
         if !self.cwd.is_dir() {
             let dir = self.cwd.to_string_lossy();
-            let why = Reason::default().then("its directory ").quote(&dir).then(" is not there").finish();
+            let why = Reason::default().then("its directory ").quote(&dir).then(" does not exist").finish();
             return Err(Outcome::NotBegun { why });
         }
         let key = || Results::key(&self.check.run, self.cwd);
@@ -119,15 +118,14 @@ impl Bench<'_> {
         }
         let began = Instant::now();
         let outcome = self.run()?;
-        // A tree that changed under the check's feet is neither the one before nor the one after.
+        // If the worktree changed during the run, the outcome belongs to neither state.
         if let Some(key) = before.filter(|before| key() == Some(*before)) {
             let _ = self.results.keep(key, &self.check.run, &outcome, began.elapsed());
         }
         Ok((outcome, false))
     }
 
-    /// Waits while another call runs the same check in the same place: several may stand in line, so that as long as
-    /// there is time. Without a disk to lock on it is run all the same.
+    /// Waits while another call runs the same check in the same directory. Without a lock the check is run anyway.
     fn wait(&self) -> Result<(Option<crate::fs::Lock>, bool), Outcome> {
         let lock = |patience| self.results.lock(&self.check.run, self.cwd, patience);
         if let Ok(Some(lock)) = lock(Duration::ZERO) {
@@ -143,15 +141,14 @@ impl Bench<'_> {
         }
     }
 
-    /// The outcome of a run; as an error where there was none.
+    /// The outcome of a run, or an error outcome if the check was not run.
     fn run(&self) -> Result<Outcome, Outcome> {
         let limit = self.left().min(self.check.timeout);
         if limit.is_zero() {
-            return Err(Outcome::NotBegun { why: "there was no time left for it".to_owned() });
+            return Err(Outcome::NotBegun { why: "no time was left for it".to_owned() });
         }
-        let (ended, last_lines) = shell::run(&self.check.run, self.cwd, limit).map_err(|error| {
-            Outcome::CouldNotRun { why: format!("no shell could be run for it: {error}") }
-        })?;
+        let (ended, last_lines) = shell::run(&self.check.run, self.cwd, limit)
+            .map_err(|error| Outcome::CouldNotRun { why: format!("no shell could be started: {error}") })?;
         Ok(match ended {
             Ended::Exit(0) => Outcome::Passed,
             Ended::Exit(exit) => Outcome::Failed { exit, last_lines },
@@ -164,7 +161,7 @@ impl Bench<'_> {
     }
 }
 
-/// A time as a reason names it.
+/// A duration as shown in a reason.
 fn span(time: Duration) -> String {
     if time.subsec_millis() == 0 {
         format!("{} s", time.as_secs())

@@ -1,4 +1,4 @@
-//! What the gatekeeper remembers of a run from call to call: `policy/<run>.json`.
+//! The stored ledger and counts of a run: `policy/<run>.json`.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,37 +11,40 @@ use crate::event::SafeName;
 use crate::fs::{self, Lock};
 use crate::policy::{Guard, Ledger};
 
-/// A notebook larger than this is none of ours.
+/// Maximum size in bytes. teamkeep writes no larger file.
 const LARGEST: u64 = 8 << 20;
 
-/// A lock that was last taken longer ago than this is not busy but stuck: its holder does not release it.
+/// A lock that was last taken longer ago is stuck, not busy.
 const STUCK: Duration = Duration::from_secs(30);
 
-/// Where notebooks lie. Opening it touches nothing.
+/// How old the time of a lock may be before it is set again: one system call less for most of many calls in a row.
+const RENEWED: Duration = Duration::from_secs(10);
+
+/// The directory of the stored counts. Creating this value does not access the disk.
 #[derive(Debug, Clone)]
 pub struct Desk {
     dir: PathBuf,
     patience: Duration,
 }
 
-/// What is remembered of one run.
+/// The ledger and counts of one run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Notebook {
-    /// Version of the format: 1.
+    /// Format version: 1.
     pub v: u8,
-    /// What the team did.
+    /// The history of the team.
     pub ledger: Ledger,
-    /// What was blocked and told how often.
+    /// The counts of blocks and warnings.
     pub guard: Guard,
-    /// The sessions whose own counts, from before they were in this run, were taken over.
+    /// Sessions whose own counts, from before they joined this run, were added.
     pub sessions: BTreeSet<String>,
 }
 
-/// A notebook that nobody else can write meanwhile.
+/// The locked counts of a run.
 #[derive(Debug)]
 pub struct Open {
-    /// What it says.
+    /// The content.
     pub notebook: Notebook,
     before: Notebook,
     path: PathBuf,
@@ -49,41 +52,42 @@ pub struct Open {
 }
 
 impl Desk {
-    /// The notebooks in this directory; a lock is waited for no longer than `patience`.
+    /// The counts in this directory, with a time limit for the lock.
     pub fn new(dir: PathBuf, patience: Duration) -> Desk {
         Desk { dir, patience }
     }
 
-    /// What a run's notebook says at present, for looking only.
+    /// The counts of a run, for reading only.
     pub fn read(&self, run: &SafeName) -> Notebook {
         check(&self.dir).and_then(|()| read(&path(&self.dir, run))).unwrap_or_default()
     }
 
-    /// Opens a run's notebook, for this call alone: counts stay right under concurrent hooks.
+    /// Opens a run's notebook, for this call only: counts stay right under concurrent hooks.
     ///
     /// # Errors
     /// `WouldBlock` when other hook calls hold the lock for too long: the block of this call stays a block, although it is
     /// not counted. This cannot end in a live-lock: each call that takes the lock sets the modification time of the lock
-    /// file and holds the lock only while it judges, so this error needs new calls all the time. When they end, the next
-    /// attempt is counted. A lock that one process keeps for longer than [`STUCK`] is not busy but a failure like the
-    /// others: reading or writing fails, or the directory or the notebook is something else.
+    /// file (unless it was set within [`RENEWED`]) and holds the lock only while it judges, so this error needs new calls
+    /// all the time. When they end, the next attempt is counted. A lock that one process keeps for longer than [`STUCK`] is
+    /// not busy but a failure like the others: reading or writing fails, or the directory or the notebook is something
+    /// else.
     pub fn open(&self, run: &SafeName) -> io::Result<Open> {
         check(&self.dir)?;
         let place = self.dir.join(format!(".{run}.lock"));
         let Some(lock) = fs::lock(&place, self.patience)? else {
             let kind = if is_busy(&place) { io::ErrorKind::WouldBlock } else { io::ErrorKind::TimedOut };
-            return Err(io::Error::new(kind, "the policy's lock is kept by another process"));
+            return Err(io::Error::new(kind, "another process holds the policy's lock"));
         };
         // If this fails, the lock merely does not count as busy.
-        let _ = lock.touch();
+        let _ = lock.touch(RENEWED);
         let path = path(&self.dir, run);
         let notebook = read(&path)?;
         Ok(Open { before: notebook.clone(), notebook, path, _lock: lock })
     }
 }
 
-/// Where a run's notebook lies in the gatekeeper's directory. What a human let through lies beside it: no session's name
-/// is to write over that, not even where a disk makes no difference between cases.
+/// The path of a run's counts. The file of the overrides is in the same directory; a session of that name must not
+/// replace it, also on case-insensitive file systems.
 pub fn path(dir: &Path, run: &SafeName) -> PathBuf {
     match run.as_str().eq_ignore_ascii_case("overrides") {
         true => dir.join(format!(".{run}.json")),
@@ -92,17 +96,17 @@ pub fn path(dir: &Path, run: &SafeName) -> PathBuf {
 }
 
 impl Open {
-    /// Writes what changed.
+    /// Writes the changes.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// Writing fails.
     pub fn close(mut self) -> io::Result<()> {
         if self.notebook == self.before {
             return Ok(());
         }
         self.notebook.v = 1;
         let bytes = serde_json::to_vec(&self.notebook)?;
-        // Nobody would read it again.
+        // A larger file could not be read again.
         if bytes.len() as u64 > LARGEST {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
@@ -110,11 +114,11 @@ impl Open {
     }
 }
 
-/// Checks that the gatekeeper's directory is a directory or does not exist yet. A link is refused: the counts and pauses
-/// behind it are not this store's.
+/// Checks that the gatekeeper's directory is a directory or does not exist yet. A link is rejected: the counts and
+/// pauses behind it are not this store's.
 ///
 /// # Errors
-/// When something else is in its place.
+/// Something else is in its place.
 pub fn check(dir: &Path) -> io::Result<()> {
     match dir.symlink_metadata() {
         Ok(metadata) if !metadata.is_dir() => {
@@ -126,7 +130,7 @@ pub fn check(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a call took this lock a moment ago.
+/// Whether another call took this lock within the last [`STUCK`].
 fn is_busy(lock: &Path) -> bool {
     let Ok(taken) = lock.symlink_metadata().and_then(|metadata| metadata.modified()) else { return false };
     // The time may be in the future, if the clock was set back.
@@ -134,7 +138,7 @@ fn is_busy(lock: &Path) -> bool {
     age < STUCK
 }
 
-/// What stands at a path: a new notebook where there is none, or a damaged one.
+/// The stored content; empty for a missing or damaged file.
 fn read(path: &Path) -> io::Result<Notebook> {
     match fs::read_regular(path, LARGEST) {
         Ok((bytes, _)) => Ok(serde_json::from_slice(&bytes).unwrap_or_default()),

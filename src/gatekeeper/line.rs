@@ -5,14 +5,13 @@ use serde_json::value::RawValue;
 use crate::event::{Event, Id};
 use crate::policy::{Ruling, Verdict};
 
-/// The name that such a line has where others have the client's event.
+/// The event name of such a line.
 pub const VERDICT: &str = "Verdict";
 
-/// Spells a verdict of an event: a line of its own, right after the event's, with the same time and actor. `id` is
-/// the line's own.
+/// Formats a verdict as a line that follows the event's, with the same time and actor. `id` is the line's own.
 ///
 /// # Errors
-/// Never in practice: every field is plain data.
+/// None in practice: every field is plain data.
 pub fn line(verdict: &Verdict, id: &Id, event: &Event<'_>) -> serde_json::Result<Vec<u8>> {
     let raw = Ruling { verdict: verdict.clone(), of: event.id.to_owned() }.raw()?;
     let line = Event {

@@ -1,4 +1,4 @@
-//! The policy at work: what it needs is gathered, what it says is kept, and what it must not repeat is counted.
+//! Applies the policy at a hook call: collects the facts, judges, counts, and stores the result.
 
 mod call;
 mod carry;
@@ -17,5 +17,5 @@ pub use desk::{Desk, Notebook};
 pub use line::{VERDICT, line};
 pub use overrides::{Found, GATES, LONGEST_PAUSE, OverrideFile, Overrides, Pause};
 pub use remember::{asks_the_team, remember};
-pub use state::{File, Piece, Reading, team_state};
+pub use state::{File, Piece, Reading, team_state, unreadable};
 pub use weigh::{Judgement, weigh};

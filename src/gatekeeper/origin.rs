@@ -1,4 +1,4 @@
-//! Where a tool call comes from: the message of the model that asks for it, as the session's transcript shows it.
+//! Finds the origin of a tool call: the message of the model that contains it, in the session's transcript.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use crate::policy::Origin;
 /// How long to wait for a call in the transcript. 2.1.330 writes it within 0.11 s, seen at a load of 12 on 2 cores. With 0.2 s
 /// a run of 2.1.47 at a load of 4 was not counted; with 0.5 s it was.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// The pause before the transcript is read again.
+/// Pause between two reads of the transcript.
 const PAUSE: Duration = Duration::from_millis(15);
-/// Bytes that are read from the end of a transcript, in addition to the size of the call.
+/// Bytes to read from the end of a transcript, plus the size of the call.
 const TAIL: u64 = 256 << 10;
-/// The most bytes that are read from the end of a transcript.
+/// Maximum number of bytes to read from the end of a transcript.
 const LARGEST_TAIL: u64 = 32 << 20;
-/// How many agents' transcripts are read where the call names no agent (before 2.1.69).
+/// Number of agents' transcripts to read if the call names no agent (before 2.1.69).
 const MAX_AGENTS: usize = 8;
 
 /// A tool call to find in a transcript.
@@ -29,7 +29,7 @@ pub struct ToolCall<'a> {
     pub id: Option<&'a str>,
     /// The agent, if the payload names one.
     pub agent: Option<&'a str>,
-    /// The size of the payload.
+    /// The size of the payload in bytes.
     pub size: usize,
 }
 
@@ -60,7 +60,7 @@ pub fn origin(transcript: &Path, call: &ToolCall<'_>) -> Origin {
 /// The bytes that every record of a tool call contains.
 const TOOL_USE: &[u8] = b"\"tool_use\"";
 
-/// The files that may contain the call, the likeliest first.
+/// The files that may contain the call, most likely first.
 fn transcripts(main: &Path, agent: Option<&str>) -> Vec<PathBuf> {
     let agents = main.with_extension("").join("subagents");
     if let Some(agent) = agent {

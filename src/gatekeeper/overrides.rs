@@ -1,4 +1,4 @@
-//! What a human let through: pauses, and single occasions. `policy/overrides.json`.
+//! Pauses and allowances: `policy/overrides.json`.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::clock::{self, Time};
 use crate::fs;
 use crate::unicode::fold;
 
-/// The gates, as the configuration names them, and `rule` for the user's own rules: what can be paused.
+/// The names that can be paused: the gates as in the configuration, and `rule` for the user's rules.
 pub const GATES: &[&str] = &[
     "premature-shutdown",
     "protect-lead",
@@ -24,22 +24,22 @@ pub const GATES: &[&str] = &[
     "rule",
 ];
 
-/// Version of the format.
+/// Format version.
 const V: u8 = 1;
-/// The longest pause.
+/// Maximum length of a pause.
 pub const LONGEST_PAUSE: chrono::TimeDelta = chrono::TimeDelta::hours(24);
-/// Nobody lets through so much.
+/// Maximum size of the file in bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// What is let through at present.
+/// The active pauses and allowances.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Overrides {
-    /// Version of the format: 1.
+    /// Format version: 1.
     pub v: u8,
-    /// Gates that are paused.
+    /// Paused gates.
     pub pauses: Vec<Pause>,
-    /// Teammates whose next shutdown is let through, by name.
+    /// Teammates whose next shutdown is allowed, by name.
     pub shutdowns: Vec<String>,
 }
 
@@ -52,18 +52,18 @@ pub struct Found {
     mark: String,
 }
 
-/// A gate that is paused for a time. A key that is missing or misspelled spoils the file: it must not turn the pause of
-/// one gate into that of all.
+/// A paused gate. A missing or misspelled key makes the file invalid: it must not turn the pause of one gate into a
+/// pause of all.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pause {
-    /// The gate; all of them for null.
+    /// The gate; null for all.
     #[serde(deserialize_with = "Option::deserialize")]
     pub gate: Option<String>,
-    /// The team; all of them for null.
+    /// The team; null for all.
     #[serde(deserialize_with = "Option::deserialize")]
     pub team: Option<String>,
-    /// Until when, RFC 3339.
+    /// End of the pause, RFC 3339.
     pub until: String,
 }
 
@@ -80,15 +80,15 @@ impl OverrideFile {
         OverrideFile { path: dir.join("overrides.json"), patience }
     }
 
-    /// What it says; nothing is let through by a damaged one.
+    /// The content; a damaged file allows nothing.
     pub fn read(&self) -> Overrides {
         self.look().unwrap_or_default()
     }
 
-    /// What it says.
+    /// The content.
     ///
     /// # Errors
-    /// When it is there and says nothing that can be understood.
+    /// The file exists and cannot be read or parsed.
     pub fn look(&self) -> io::Result<Overrides> {
         self.path.parent().map_or(Ok(()), check)?;
         let bytes = match fs::read_regular(&self.path, LARGEST) {
@@ -100,21 +100,18 @@ impl OverrideFile {
         };
         let overrides: Overrides = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
         if overrides.v != V {
-            return Err(damaged(&format!("its version is {}", overrides.v)));
+            return Err(damaged(&format!("unknown version {}", overrides.v)));
         }
         Ok(overrides)
     }
 
-    /// Changes it as one step; pauses that are over go by the way. A damaged file is begun anew.
+    /// Changes the file under a lock and drops expired pauses. A damaged file is replaced.
     ///
     /// # Errors
-    /// When the disk refuses, or the lock is kept by somebody else for too long.
+    /// Writing fails, or the lock is held for too long.
     pub fn change<T>(&self, now: Time, change: impl FnOnce(&mut Overrides) -> T) -> io::Result<T> {
         let Some(_lock) = fs::lock(&self.path.with_extension("lock"), self.patience)? else {
-            return Err(io::Error::new(
-                io::ErrorKind::TimedOut,
-                "the policy's lock is kept by another process",
-            ));
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "another process holds the policy's lock"));
         };
         let was_known = self.is_known();
         let before = self.look();
@@ -143,15 +140,15 @@ impl OverrideFile {
         Some(Found { overrides, mark: mark(&bytes) })
     }
 
-    /// Remembers that the overrides that were found are in the log.
+    /// Records that the found overrides are in the log.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// Writing fails.
     pub fn is_recorded(&self, found: &Found) -> io::Result<()> {
         fs::write_atomic(&self.known(), found.mark.as_bytes(), false)
     }
 
-    /// Whether the file is as a command wrote it, or was recorded when it was found. True for a missing file.
+    /// Whether a command wrote the file, or its content was recorded when it was found. True for a missing file.
     fn is_known(&self) -> bool {
         match fs::read_regular(&self.path, LARGEST) {
             Ok((bytes, _)) => fs::read_regular(&self.known(), 1 << 10)
@@ -193,8 +190,8 @@ impl Overrides {
 }
 
 impl Pause {
-    /// Whether it is not over. One that says no time is, and one that would last longer than any is given: the clock was
-    /// set back, or the file was written by somebody else.
+    /// Whether it is active. A pause without a valid end, or one longer than the maximum, is not: the clock was set
+    /// back, or no command wrote the file.
     pub fn is_in_force(&self, now: Time) -> bool {
         clock::parse(&self.until).is_some_and(|until| now < until && until - now <= LONGEST_PAUSE)
     }

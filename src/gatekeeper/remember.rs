@@ -1,4 +1,4 @@
-//! What an event leaves behind: the same at a hook and in a back-test.
+//! Adds an event to the ledger. A hook call and a backtest do it in the same way.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::payload::{Kind, MessageKind};
 use crate::policy::gates::PREMATURE_SHUTDOWN;
 use crate::policy::{Decision, Finding, Judged, Sent, TeamState, Verdict};
 
-/// Takes the event into the ledger, unless it is a tool that was held back: such a one never ran.
+/// Adds the event to the ledger, unless it is a blocked tool call, which never ran.
 pub fn remember(
     event: &Judged<'_>,
     held_back: bool,
@@ -18,8 +18,8 @@ pub fn remember(
         return;
     }
     team.observe(event, held_back);
-    // A request that was let through is answered without a breach; one that was only warned of is no such thing. What a
-    // back-test would have held back, the one to everybody with all its findings, went out all the same.
+    // An allowed request permits the approval; one with only a warning does not. A request that only a backtest would
+    // have blocked was sent nevertheless.
     let of_gate = || verdicts.iter().filter(|verdict| verdict.gate == PREMATURE_SHUTDOWN);
     let went_out = of_gate().any(|verdict| verdict.decision == Decision::Block);
     let is_free = |finding: &&Finding| {
@@ -35,8 +35,8 @@ pub fn remember(
     }
 }
 
-/// Whether a gate looks at the tasks, the roster or the inboxes for this event. Reading them costs more than all the rest,
-/// and most calls before a tool are for tools that are nothing to a team.
+/// Whether a gate needs the tasks, the roster or the inboxes for this event. Reading them is the most expensive part
+/// of a call, and most tool calls do not concern a team.
 pub fn asks_the_team(event: &Judged<'_>) -> bool {
     let payload = event.payload;
     match (event.kind, payload.tool()) {

@@ -1,36 +1,35 @@
-//! The team at the moment of a call, out of what the call's look has just kept.
+//! The state of the team at a hook call, from the snapshots that the call has just taken.
 
 use std::path::Path;
 use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::archive::{Archive, Index, Seen};
+use crate::archive::{Archive, Contents, Index, Seen};
 use crate::fs;
 use crate::json;
-use crate::policy::{Ledger, TeamState};
+use crate::policy::{Ledger, Part, TeamState, Unreadable};
 use crate::team::{Lists, Task, TeamConfig};
 
-/// If there are more files than this, several threads read them.
+/// With more files than this, several threads read them.
 const MANY: usize = 1_000;
-/// How many threads read then.
+/// Number of these threads.
 const THREADS: usize = 4;
 
-/// Where a team's files are read, and until when.
+/// Where and until when a team's files are read.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading<'a> {
-    /// Where states are kept.
+    /// The archive with the snapshots.
     pub archive: &'a Archive,
-    /// Claude Code's directory, if the store has no texts (metadata-only mode): the gates need subjects and marks, and the
-    /// store has only their sizes and hashes.
+    /// Claude Code's directory, in metadata-only mode: gates need subjects and marks, and the store has only their
+    /// sizes and hashes.
     pub client: Option<&'a Path>,
     /// The deadline for reading. Files that are not read by then are counted ([`TeamState::unread`]).
     pub until: Option<Instant>,
 }
 
-/// Gathers it. What cannot be read is left out: a gate judges by what is known.
-/// With `client`, the client's directory, the files are read there. The tasks are called as `session` calls them; without
-/// one, as the lead does.
+/// Reads the state of the team. Unreadable files are left out: a gate judges by the rest. With `client`, files
+/// are read there. Task ids are those that `session` sees; without one, those that the lead sees.
 pub fn team_state(
     archive: &Archive,
     client: Option<&Path>,
@@ -42,22 +41,22 @@ pub fn team_state(
 }
 
 impl Reading<'_> {
-    /// Gathers the team and its session's tasks, without a ledger.
+    /// Reads the team and its session's tasks, without a ledger.
     pub fn team(&self, (team, session): (Option<&str>, Option<&str>), index: Option<&Index>) -> TeamState {
         let mut state = TeamState { name: team.map(str::to_owned), ..TeamState::default() };
         let Some(index) = index else { return state };
         let lists = index.lists(team, session);
         state.missing = index.lists.missing().map(str::to_owned).collect();
-        let files: Vec<(&str, File<'_>, &Seen)> = index
-            .files
-            .iter()
-            .filter_map(|(path, seen)| Some((path.as_str(), File::of(path, &lists)?, seen)))
-            .collect();
-        let read = |files: &[(&str, File<'_>, &Seen)]| -> Vec<Result<Piece, Late>> {
-            files
-                .iter()
-                .filter_map(|(path, file, seen)| self.piece(&index.run, path, *file, seen).transpose())
-                .collect()
+        let mut files: Vec<(&str, File<'_>, &Seen)> = Vec::new();
+        for (path, seen) in &index.files {
+            match File::of(path, &lists) {
+                Some(file) if seen.object.is_some() => files.push((path.as_str(), file, seen)),
+                _ => state.unreadable.extend(unreadable(path, seen.skipped.as_deref(), &lists)),
+            }
+        }
+        let read = |files: &[(&str, File<'_>, &Seen)]| -> Vec<Result<Piece, Missed>> {
+            let mut contents = self.archive.contents(&index.run);
+            files.iter().map(|(path, file, seen)| self.piece(&mut contents, path, *file, seen)).collect()
         };
         let pieces = if files.len() > MANY {
             std::thread::scope(|scope| {
@@ -71,55 +70,87 @@ impl Reading<'_> {
         for piece in pieces {
             match piece {
                 Ok(piece) => piece.put(&mut state),
-                Err(Late) => state.unread += 1,
+                Err(Missed::Late) => state.unread += 1,
+                Err(Missed::Unreadable(path)) => {
+                    state.unreadable.extend(unreadable(&path, Some("its content cannot be read"), &lists));
+                }
             }
         }
         state
     }
 
-    /// What a file says, if it can be read.
-    fn piece(&self, run: &str, path: &str, file: File<'_>, seen: &Seen) -> Result<Option<Piece>, Late> {
+    /// The content of a file, if it can be read.
+    fn piece(
+        &self,
+        contents: &mut Contents<'_>,
+        path: &str,
+        file: File<'_>,
+        seen: &Seen,
+    ) -> Result<Piece, Missed> {
         if self.until.is_some_and(|until| Instant::now() >= until) {
-            return Err(Late);
+            return Err(Missed::Late);
         }
         let largest = self.archive.largest;
         let there = self.client.and_then(|client| fs::read_regular(&client.join(path), largest).ok());
         let there = there.map(|(bytes, _)| bytes).filter(|bytes| json::lenient(bytes).is_some());
         // Before a TeamDelete, larger files are archived as well; a hook call does not have the time to read them.
         let is_short = seen.stamp.0 <= largest;
-        let kept = || if is_short { self.archive.content(run, seen) } else { None };
-        Ok(there.or_else(kept).map(|bytes| file.says(&bytes)))
+        let kept = || if is_short { contents.get(seen) } else { None };
+        let bytes = there.or_else(kept).ok_or_else(|| Missed::Unreadable(path.to_owned()))?;
+        Ok(file.says(&bytes))
     }
 }
 
-/// The deadline had passed before a file was read.
+/// Why a file was not read.
 #[derive(Debug)]
-struct Late;
+enum Missed {
+    /// The deadline had passed.
+    Late,
+    /// The file with this path is too large, or its stored content is damaged.
+    Unreadable(String),
+}
 
-/// A file that a gate may know of.
+/// The part that the gates do not see if this path cannot be read, if any. Older versions stored no `why`.
+pub fn unreadable(path: &str, why: Option<&str>, lists: &Lists<'_>) -> Option<Unreadable> {
+    let part = match File::of(path, lists) {
+        Some(File::Roster) => Part::Roster,
+        Some(File::Inbox(name)) => Part::Inbox(name.to_owned()),
+        Some(File::Task(list, name)) => Part::Task(key(list, name.strip_suffix(".json")?)),
+        None => match *path.split('/').collect::<Vec<_>>() {
+            ["teams", _] => Part::Team,
+            ["teams", _, "inboxes"] => Part::Inboxes,
+            ["tasks", list] => lists.prefix(list).map(|_| Part::Tasks)?,
+            _ => return None,
+        },
+    };
+    let why = why.unwrap_or("it could not be stored").to_owned();
+    Some(Unreadable { path: path.to_owned(), why, part })
+}
+
+/// A file that gates use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum File<'a> {
     /// The roster.
     Roster,
-    /// Somebody's inbox.
+    /// An agent's inbox.
     Inbox(&'a str),
-    /// A task: the list where that must be said, and the name of its file.
+    /// A task: its list, if that must be shown, and its file name.
     Task(&'a str, &'a str),
 }
 
-/// What such a file says.
+/// The parsed content of a file.
 #[derive(Debug, Clone)]
 pub enum Piece {
-    /// Who is in the team.
+    /// The members of the team.
     Roster(Vec<String>),
-    /// Whose inbox, and how many messages wait in it.
+    /// The owner of an inbox and the number of unread messages.
     Mail(String, usize),
-    /// A task; `None` for what is no work.
+    /// A task; `None` for one that is not work.
     Task(Option<Task>),
 }
 
 impl<'a> File<'a> {
-    /// Reads a path below the client's directory; `None` for what is none of them.
+    /// Parses a path below Claude Code's directory; `None` for any other file.
     pub fn of(path: &'a str, lists: &Lists<'_>) -> Option<File<'a>> {
         let mut parts = path.split('/');
         match (parts.next()?, parts.next()?, parts.next()?, parts.next(), parts.next()) {
@@ -130,7 +161,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Reads its text.
+    /// Parses its content.
     pub fn says(self, bytes: &[u8]) -> Piece {
         match self {
             File::Roster => {
@@ -145,7 +176,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Takes it out of a team's state: it is gone.
+    /// Removes a deleted file from a team's state.
     pub fn take(self, state: &mut TeamState) {
         match self {
             File::Roster => state.members.clear(),
@@ -158,7 +189,7 @@ impl<'a> File<'a> {
 }
 
 impl Piece {
-    /// Puts it into a team's state.
+    /// Adds it to a team's state.
     pub fn put(self, state: &mut TeamState) {
         match self {
             Piece::Roster(members) => state.members = members,
@@ -169,12 +200,12 @@ impl Piece {
     }
 }
 
-/// The id of a task: its number, with the list in front if that is not the list of the session.
+/// The id of a task: its number, prefixed with the list unless it is the session's list.
 fn key(list: &str, id: &str) -> String {
     if list.is_empty() { id.to_owned() } else { format!("{list}/{id}") }
 }
 
-/// How many messages wait. What was delivered is gone, or marked as read (2.1.47).
+/// The number of unread messages. Delivered messages are deleted, or marked as read (2.1.47).
 fn unread(bytes: &[u8]) -> usize {
     let waits = |entry: &&Value| entry.get("read").and_then(Value::as_bool) != Some(true);
     let file = json::lenient(bytes).unwrap_or(Value::Null);

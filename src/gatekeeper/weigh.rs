@@ -1,4 +1,4 @@
-//! From findings to verdicts: the same at a hook and in a back-test.
+//! Turns findings into verdicts. A hook call and a backtest do it in the same way.
 
 use serde::Serialize;
 
@@ -6,12 +6,12 @@ use super::overrides::Found;
 use crate::config::Mode;
 use crate::policy::{Attempt, Decision, Finding, Guard, Reason, Verdict, bare, settle};
 
-/// What came of an event before the gates.
+/// The result of judging an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Judgement {
-    /// Every verdict, the one that decides first. Empty when nothing objected.
+    /// All verdicts, the decisive one first. Empty if no gate has a finding.
     pub verdicts: Vec<Verdict>,
-    /// What kept the gatekeeper from its work, if anything did: `on-error` says what that means.
+    /// Why the gatekeeper failed, if it did; `on-error` decides what that means.
     #[serde(skip)]
     pub failed: Option<String>,
     /// Overrides that were used and are not in the log.
@@ -20,12 +20,12 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// The verdict that decides.
+    /// The decisive verdict.
     pub fn decisive(&self) -> Option<&Verdict> {
         self.verdicts.first()
     }
 
-    /// Adds what a failure of the policy comes to: it decides only where nothing else holds the event back.
+    /// Adds the verdict for a failure of the policy. It is decisive only if no other verdict blocks the event.
     pub fn add(&mut self, failure: Verdict) {
         match failure.decision == Decision::Block && !self.holds_back() {
             true => self.verdicts.insert(0, failure),
@@ -33,29 +33,27 @@ impl Judgement {
         }
     }
 
-    /// Whether the event is held back.
+    /// Whether the event is blocked.
     pub fn holds_back(&self) -> bool {
         self.decisive().is_some_and(|verdict| verdict.decision == Decision::Block)
     }
 }
 
-/// A finding that cannot be counted: a block becomes a warning, as it might be repeated for ever. One that lasts needs no
-/// count.
+/// A finding that cannot be counted: a block becomes a warning, because it might repeat forever. A lasting rule needs
+/// no count.
 pub fn uncounted(finding: Finding) -> Finding {
     if finding.lasting || finding.decision != Decision::Block {
         return finding;
     }
     let reason = Reason::of(Mode::Warn)
-        .then(
-            "teamkeep would refuse this, but cannot count its blocks, and lets it through. The reason was: ",
-        )
+        .then("teamkeep would block this, but cannot count its blocks, so it allows it. The reason was: ")
         .then(bare(&finding.reason))
         .finish();
     Finding { decision: Decision::Warn, reason, ..finding }
 }
 
-/// Counts each finding, and lets through what a human (`paused`) or the guard lets through. One block is enough: what
-/// stands behind it is not told, and so not counted.
+/// Counts each finding and applies overrides (`paused`) and the loop guard. The first block decides; the findings
+/// behind it are neither shown nor counted.
 pub fn weigh(
     findings: &[Finding],
     state: &str,
@@ -73,7 +71,7 @@ pub fn weigh(
             break;
         }
     }
-    // Stable: the strictest first, then as the gates stand.
+    // Stable sort: strictest first, then in the order of the gates.
     verdicts.sort_by_key(|verdict| std::cmp::Reverse(verdict.decision));
     Judgement { verdicts, failed: None, found: None }
 }

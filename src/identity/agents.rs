@@ -6,14 +6,14 @@ use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// How many ids of one member are kept. Before 2.1.178 each turn has a new id, and an old id is not used again once the
-/// next turn has begun; concurrent calls may arrive late.
+/// Maximum number of ids for each member. Before 2.1.178 each turn has a new id, and an old id is not used again once
+/// the next turn has begun; concurrent calls may arrive late.
 const MOST_OF_ONE: usize = 4;
 
-/// How many ids are kept in all.
+/// Maximum number of ids in total.
 const MOST: usize = 4_096;
 
-/// The longest id or name that is kept, in bytes.
+/// Maximum length of an id or name, in bytes.
 const LONGEST: usize = 256;
 
 /// Members' names by agent id, the oldest ids first. In JSON it is an object in this order.
@@ -26,7 +26,7 @@ impl Agents {
         self.0.iter().find(|(known, _)| known == id).map(|(_, name)| name.as_str())
     }
 
-    /// Notes the member of an id. A known id keeps its place; new ids of a member replace its oldest ones.
+    /// Records the member of an id. A known id keeps its position; new ids of a member replace its oldest ones.
     pub fn note(&mut self, id: &str, name: &str) {
         if id.len() > LONGEST || name.len() > LONGEST {
             return;
@@ -46,7 +46,7 @@ impl Agents {
         self.0.drain(..over);
     }
 
-    /// Ids and names, in the order in which they were noted.
+    /// Ids and names, in the order of recording.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(id, name)| (id.as_str(), name.as_str()))
     }
@@ -68,7 +68,7 @@ impl<'de> Deserialize<'de> for Agents {
     }
 }
 
-/// Reads the entries in the order in which they are written.
+/// A visitor that keeps the order of the entries.
 struct InOrder;
 
 impl<'de> Visitor<'de> for InOrder {

@@ -7,20 +7,21 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::payload::{Kind, Payload};
 
-/// How many calls are remembered. The second comes right after the first, or not at all.
+/// Maximum number of calls to keep. The second comes right after the first, or not at all.
 const MAX_CALLS: usize = 8;
 
-/// The last tool calls that may be announced again, the newest last.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Announced(Vec<Announcement>);
+/// The last tool calls that may be announced again, the newest last: a JSON array of [`Announcement`]s. It is only parsed
+/// for the few hook calls that need it. Empty if there are none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Announced(String);
 
-/// One of them.
+/// A tool call that may be announced again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Announcement {
@@ -73,31 +74,60 @@ impl Announcement {
 
 impl Announced {
     /// The earlier event that this one repeats.
-    pub fn earlier(&self, payload: &Payload, kind: Kind) -> Option<&Announcement> {
-        if kind != Kind::PreToolUse || self.0.is_empty() || payload.cut {
+    pub fn earlier(&self, payload: &Payload, kind: Kind) -> Option<Announcement> {
+        if kind != Kind::PreToolUse || self.is_empty() || payload.cut {
             return None;
         }
-        self.0.iter().rev().find(|announcement| announcement.is_again(payload))
+        // As it is written in the array.
+        let id = serde_json::to_string(payload.tool_use_id()?).ok()?;
+        let mut known = if self.0.contains(&id) { self.parsed() } else { return None };
+        let place = known.iter().rposition(|announcement| announcement.is_again(payload))?;
+        Some(known.swap_remove(place))
     }
 
-    /// Whether there are none.
+    /// Whether no call is stored.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Remembers another.
+    /// Adds an announcement.
     pub fn note(&mut self, announcement: Announcement) {
-        self.0.retain(|known| known.call != announcement.call);
-        self.0.push(announcement);
-        let surplus = self.0.len().saturating_sub(MAX_CALLS);
-        self.0.drain(..surplus);
+        let mut known = self.parsed();
+        known.retain(|known| known.call != announcement.call);
+        known.push(announcement);
+        let surplus = known.len().saturating_sub(MAX_CALLS);
+        known.drain(..surplus);
+        self.0 = serde_json::to_string(&known).unwrap_or_default();
     }
 
-    /// Adds the announcements that another hook call stored.
-    pub fn merge(&mut self, other: &Announced) {
-        for announcement in other.0.iter().filter(|one| !self.0.contains(one)).cloned().collect::<Vec<_>>() {
+    /// Adds the announcements that another hook call stored; it had these `before`.
+    pub fn merge(&mut self, other: &Announced, before: &Announced) {
+        if self == before {
+            self.clone_from(other);
+            return;
+        }
+        let known = self.parsed();
+        for announcement in other.parsed().into_iter().filter(|one| !known.contains(one)) {
             self.note(announcement);
         }
+    }
+
+    fn parsed(&self) -> Vec<Announcement> {
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
+}
+
+impl Serialize for Announced {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let text = if self.is_empty() { "[]" } else { &self.0 };
+        RawValue::from_string(text.to_owned()).map_err(serde::ser::Error::custom)?.serialize(out)
+    }
+}
+
+impl<'de> Deserialize<'de> for Announced {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Announced, D::Error> {
+        let text = <&RawValue>::deserialize(from)?;
+        Ok(Announced(text.get().to_owned()))
     }
 }
 
@@ -127,10 +157,9 @@ mod tests {
         let mut announced = Announced::default();
         let first = payload("SendMessage", "u1", raw);
         announced.note(Announcement::of(&first, Kind::PreToolUse, "e1").unwrap());
-        let earlier = |payload: Payload| {
-            announced.earlier(&payload, Kind::PreToolUse).map(|earlier| earlier.event.as_str())
-        };
-        assert_eq!(earlier(payload("SendMessage", "u1", full.clone())), Some("e1"));
+        let earlier =
+            |payload: Payload| announced.earlier(&payload, Kind::PreToolUse).map(|earlier| earlier.event);
+        assert_eq!(earlier(payload("SendMessage", "u1", full.clone())).as_deref(), Some("e1"));
         assert_eq!(earlier(payload("SendMessage", "u2", full.clone())), None);
         assert_eq!(
             earlier(payload("SendMessage", "u1", other)),
@@ -154,5 +183,30 @@ mod tests {
         let second = |id: &str| payload("Agent", id, json!({"name": "bob"}));
         assert!(announced.earlier(&second("19"), Kind::PreToolUse).is_some());
         assert!(announced.earlier(&second("2"), Kind::PreToolUse).is_none());
+    }
+
+    #[test]
+    fn what_an_earlier_version_wrote_is_read_and_concurrent_calls_are_merged() {
+        let call = |id: &str| {
+            Announcement::of(&payload("SendMessage", id, json!({"to": "bob"})), Kind::PreToolUse, "e")
+                .unwrap()
+        };
+        let text = serde_json::to_string(&[call("u1")]).unwrap();
+        let before: Announced = serde_json::from_str(&text).unwrap();
+        assert_eq!(serde_json::to_string(&before).unwrap(), text);
+        let with = |id| {
+            let mut announced = before.clone();
+            announced.note(call(id));
+            announced
+        };
+        let (mine, mut theirs) = (with("u2"), with("u3"));
+        theirs.merge(&mine, &before);
+        let calls: Vec<String> = theirs.parsed().into_iter().map(|known| known.call).collect();
+        assert_eq!(calls, ["u1", "u3", "u2"]);
+        let mut same = before.clone();
+        same.merge(&mine, &before);
+        assert_eq!(same, mine);
+        let damaged: Announced = serde_json::from_str("7").unwrap();
+        assert!(damaged.parsed().is_empty());
     }
 }

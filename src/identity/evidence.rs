@@ -1,4 +1,4 @@
-//! What there is to go by.
+//! The evidence for actor and team in a hook call.
 
 use std::path::Path;
 
@@ -9,36 +9,37 @@ use crate::event::SafeName;
 use crate::payload::{Kind, Payload, Spawn};
 use crate::team;
 
-/// Everything that one call tells of who and where.
+/// All data of one hook call that can identify its actor and team.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence<'a> {
-    /// What the client says.
+    /// The payload.
     pub payload: &'a Payload,
-    /// The event, by the payload's own word.
+    /// The event, as named by the payload.
     pub kind: Kind,
-    /// What is remembered of the session.
+    /// The stored state of the session.
     pub memory: &'a Memory,
-    /// The client's directory.
+    /// Claude Code's directory.
     pub client: &'a Path,
-    /// The client's process, from the hook's environment.
+    /// Claude Code's process id, from the hook's environment.
     pub client_pid: Option<u32>,
     /// The tmux pane, from the hook's environment.
     pub pane: Option<&'a str>,
 }
 
 impl Evidence<'_> {
-    /// The session, as a name that is safe.
+    /// The session id, as a safe file name.
     pub fn session(&self) -> Option<SafeName> {
-        self.payload.session().and_then(SafeName::new)
+        self.payload.session().and_then(SafeName::stem)
     }
 
-    /// The team that the payload itself names.
+    /// The team that the payload names.
     pub fn named_team(&self) -> Option<SafeName> {
         self.directory(self.payload.text("team_name")?)
     }
 
-    /// The directory of the team that the client calls so. Before 2.1.178 a name is free, and that of the directory made
-    /// of it: the configuration that is there tells, or that the session is in the team.
+    /// The directory of the team with this name. Before 2.1.178 team names are free text and the directory's name is
+    /// derived from them, so the directory must have a configuration with this name, or the session must be in that
+    /// team.
     pub fn directory(&self, name: &str) -> Option<SafeName> {
         let plain = SafeName::new(name);
         let spelled = team::directory(name);
@@ -51,7 +52,7 @@ impl Evidence<'_> {
         plain.clone().filter(is_there).or_else(other).or(plain)
     }
 
-    /// The team that a tool call made, or that it put a teammate into.
+    /// The team that a tool call created, or into which it spawned a teammate.
     pub fn made_team(&self) -> Option<SafeName> {
         if self.kind != Kind::PostToolUse {
             return None;
@@ -74,18 +75,18 @@ impl Evidence<'_> {
         self.directory(team::erasing(name).unwrap_or(name))
     }
 
-    /// The team that a session of 2.1.178 and later has: `session-<first 8 of the session id>`.
+    /// The team of a session of 2.1.178 and later: `session-<first 8 of the session id>`.
     pub fn own_team(&self) -> Option<SafeName> {
         self.payload.session()?.get(..8).and_then(|head| SafeName::new(&format!("session-{head}")))
     }
 
-    /// Whether the session looks like a split-pane teammate's: a role, but no agent.
+    /// Whether the session looks like a split-pane teammate's: it has a role but no agent.
     pub fn is_pane_like(&self) -> bool {
         self.payload.agent_id().is_none()
             && self.payload.text("agent_type").is_some_and(|role| !role.is_empty())
     }
 
-    /// The transcript, if it lies where the client keeps transcripts.
+    /// The transcript, if it is in Claude Code's directory of transcripts.
     pub fn transcript(&self) -> Option<&Path> {
         transcript(self.payload, self.client)
     }

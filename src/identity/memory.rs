@@ -1,4 +1,4 @@
-//! What is remembered of a session from call to call: `sessions/<session>.json`.
+//! The state of a session between hook calls: `sessions/<session>.json`.
 
 use std::io;
 use std::path::Path;
@@ -10,31 +10,31 @@ use super::{Agents, Announced};
 use crate::event::SafeName;
 use crate::fs;
 
-/// No session has so many agents that it needs more.
+/// Maximum size of the file, in bytes; no session has enough agents to need more.
 const LARGEST: u64 = 1 << 24;
 
-/// What earlier calls told of a session.
+/// Facts about a session from earlier calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Memory {
-    /// Version of the format: 1.
+    /// Format version: 1.
     pub v: u8,
     /// Its team.
     pub team: Option<String>,
-    /// Its name, when it is a split-pane teammate's.
+    /// The agent's name, if the session is a split-pane teammate's.
     pub name: Option<String>,
     /// Names by agent id.
     pub agents: Agents,
-    /// Whether anybody but the lead ever acted in it.
+    /// Whether an agent other than the lead acted in the session.
     pub company: bool,
-    /// The client's version.
+    /// Claude Code's version.
     pub version: Option<String>,
-    /// The run that it is noted in.
+    /// The run to which the session belongs.
     pub run: Option<String>,
-    /// When it was last found to be in no team, by the clock for files.
+    /// When the session was last found to be in no team, by the file system's clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub teamless: Option<i64>,
-    /// The hash of the project's file when the user was last told that it changed since it was trusted.
+    /// Hash of the project's file when the user was last warned that it changed since it was trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,
     /// How often TeamDelete was last blocked because of files that could not be archived.
@@ -49,23 +49,23 @@ pub struct Memory {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Refused {
-    /// How often.
+    /// Number of blocks.
     pub times: u32,
-    /// How many files.
+    /// Number of files.
     pub files: usize,
 }
 
 impl Memory {
-    /// Reads it; a session that is new, or whose memory is damaged, is remembered as nothing.
+    /// Loads the state; empty if the session is new or its file is damaged.
     pub fn load(dir: &Path, session: &SafeName) -> Memory {
         let read = fs::read_regular(&file(dir, session), LARGEST).ok();
         read.and_then(|(bytes, _)| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    /// Writes what changed since `before`, over what other calls of the session wrote in the meantime.
+    /// Writes the changes since `before`, merged with concurrent changes by other calls of the session.
     ///
     /// # Errors
-    /// When the disk refuses or the lock is kept by somebody else for too long.
+    /// When an I/O operation fails, or another process keeps the lock for too long.
     pub fn save(
         &self,
         before: &Memory,
@@ -78,17 +78,17 @@ impl Memory {
         }
         let path = dir.join(".lock");
         let _lock = match fs::lock(&path, patience) {
-            // Better than to learn nothing is to forget, perhaps, what another call learned at this moment.
+            // Without a lock, a concurrent change may be lost. That is better than never storing anything.
             Err(_) if fs::is_obstructed(&path) => None,
             Ok(None) => {
-                let why = "the sessions' lock is kept by another process";
+                let why = "another process holds the sessions' lock";
                 return Err(io::Error::new(io::ErrorKind::TimedOut, why));
             }
             other => other?,
         };
         let mut merged = Memory::load(dir, session);
         merged.v = 1;
-        // Only the ids that this call added: others may have been dropped meanwhile.
+        // Only ids that this call added: another call may have dropped the others in the meantime.
         for (id, name) in self.agents.iter().filter(|(id, name)| before.agents.get(id) != Some(name)) {
             merged.agents.note(id, name);
         }
@@ -107,7 +107,7 @@ impl Memory {
             merged.refused = self.refused;
         }
         if self.announced != before.announced {
-            merged.announced.merge(&self.announced);
+            merged.announced.merge(&self.announced, &before.announced);
         }
         if self.teamless != before.teamless {
             merged.teamless = self.teamless;

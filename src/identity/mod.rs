@@ -1,4 +1,5 @@
-//! Who spoke, and in which team: the client's evidence, one rule a function. "Unknown" is an answer; a guess is not.
+//! Identifies the actor and the team of a hook call from the evidence in it, one function per rule. When the evidence
+//! is not conclusive, the result is "unknown", never a guess.
 
 mod actor;
 mod agents;

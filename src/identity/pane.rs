@@ -1,4 +1,4 @@
-//! Teammates in panes of tmux: each a process and a session of its own.
+//! Split-pane teammates: each has its own process and session.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
@@ -12,16 +12,17 @@ use crate::event::SafeName;
 use crate::fs;
 use crate::json;
 
-/// Teams by name, as they were captured.
+/// Indexed teams by name.
 type Known = BTreeMap<SafeName, Index>;
 
-/// `TMUX_PANE` is a member's pane, in one team alone and in the same directory, and the payload has a role but no agent.
+/// `TMUX_PANE` is the pane of a member of exactly one team, in the same directory, and the payload has a role but no
+/// agent.
 pub(super) fn of_a_member(evidence: &Evidence<'_>, known: &Known) -> Option<(SafeName, String)> {
     evidence.is_pane_like().then(|| seat(evidence, known)).flatten()
 }
 
-/// The same where the client tells no roles (seen 2.1.47). A pane alone says too little then: panes of another tmux server
-/// have the same names. So the transcript, or the payload, must name the same teammate of the same team.
+/// The same for versions without roles (seen 2.1.47). The pane is not enough evidence there, because panes of another
+/// tmux server have the same names: the transcript or the payload must also name that teammate and team.
 pub(super) fn of_an_old_client(evidence: &Evidence<'_>, known: &Known) -> Option<(SafeName, String)> {
     let found = may_be_old(evidence).then(|| seat(evidence, known)).flatten()?;
     let payload = (evidence.named_team(), evidence.payload.text("teammate_name"));
@@ -29,12 +30,13 @@ pub(super) fn of_an_old_client(evidence: &Evidence<'_>, known: &Known) -> Option
     (told || named_in_transcript(evidence).as_ref() == Some(&found)).then_some(found)
 }
 
-/// Whether a session sits in a member's pane and does not show yet whose it is: its transcript has not been begun.
+/// Whether a session is in a member's pane but cannot be assigned to the member yet, because its transcript is still
+/// missing.
 pub fn is_undecided(evidence: &Evidence<'_>, known: &Known) -> bool {
     may_be_old(evidence) && seat(evidence, known).is_some()
 }
 
-/// No agent and no role, and no name from an earlier call.
+/// Whether the call has no agent, no role, and no name from an earlier call.
 fn may_be_old(evidence: &Evidence<'_>) -> bool {
     let payload = evidence.payload;
     evidence.memory.name.is_none() && payload.agent_id().is_none() && payload.text("agent_type").is_none()
@@ -53,14 +55,14 @@ fn seat(evidence: &Evidence<'_>, known: &Known) -> Option<(SafeName, String)> {
     found.next().is_none().then_some(first)
 }
 
-/// The name of a session that has a role but no agent, where the payload names teammate and team.
+/// The agent's name in a session that has a role but no agent, if the payload names teammate and team.
 pub(super) fn name(evidence: &Evidence<'_>) -> Option<String> {
     let told =
         evidence.payload.text("teammate_name").filter(|name| !name.is_empty() && evidence.is_pane_like());
     told.map(str::to_owned).or_else(|| evidence.memory.name.clone())
 }
 
-/// The transcript of a split-pane teammate carries its name and its team in every record.
+/// Agent name and team from a split-pane teammate's transcript, which has both in every entry.
 pub(super) fn in_transcript(evidence: &Evidence<'_>) -> Option<(SafeName, String)> {
     evidence.is_pane_like().then(|| named_in_transcript(evidence)).flatten()
 }
@@ -72,7 +74,7 @@ fn named_in_transcript(evidence: &Evidence<'_>) -> Option<(SafeName, String)> {
     })
 }
 
-/// The first records of a transcript, as far as a few kilobytes hold them. What is no regular file is not waited for.
+/// The first entries of a transcript, within a few kilobytes. Empty if the path is not a regular file.
 pub(super) fn head(transcript: &Path) -> impl Iterator<Item = Value> {
     let file = fs::open_regular(transcript).ok();
     let lines = file.map(|file| BufReader::new(file.take(64 * 1024)).split(b'\n'));

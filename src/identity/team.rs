@@ -1,4 +1,4 @@
-//! In which team: the table of the client's evidence, strongest first.
+//! Identifies the team of a hook call, strongest evidence first.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -18,34 +18,35 @@ use crate::team;
 pub struct Resolved {
     /// The team.
     pub team: Option<SafeName>,
-    /// The session's own name in it, when it is a split-pane teammate's.
+    /// The agent's name, if the session is a split-pane teammate's.
     pub name: Option<String>,
-    /// Whether the session belongs to the team (and not just saw one of its files change).
+    /// Whether the session belongs to the team. False if only one of the team's files changed.
     pub member: bool,
 }
 
-/// The teams that a call can concern.
+/// The teams that a call may concern.
 #[derive(Debug, Default)]
 pub struct Concerned {
-    /// The teams, those first that the evidence names.
+    /// The teams, starting with those that the evidence names.
     pub subjects: Vec<Subject>,
-    /// Why a team may have been overlooked.
+    /// Reasons why a team may be missing.
     pub unseen: Vec<String>,
-    /// The clock for files before it was looked: whoever is found in no team now is in none until one changes later.
+    /// The file system's clock before the search. A session without a team remains without one until a team changes
+    /// after this time.
     pub since: Option<i64>,
 }
 
-/// A directory below `teams/` whose name we would not give to a file of ours.
-const REFUSED: &str = "no name for a team that teamkeep can record";
+/// Why a directory below `teams/` is skipped: its name is not safe as a file name in the store.
+const REFUSED: &str = "not a team name that teamkeep can record";
 
-/// Every team that a call can concern: those that the evidence names, those never seen before, and, for a session
-/// whose team is not known, or one that begins or ends, all that are under way. A session that was found to be in none
-/// need look only at those whose configuration changed since.
+/// All teams that a call may concern: those named by the evidence and those never seen before. If the session's team is
+/// unknown, or the session begins or ends, also all running teams. For a session known to be in no team, only the teams
+/// whose configuration changed since then.
 pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
     let teams = evidence.client.join("teams");
-    // A task list alone is no team: `-p` has one, and `/clear` begins one beside that of the team (2.1.328).
+    // A task list does not prove a team: `-p` creates one, and `/clear` creates one beside the team's (2.1.328).
     let is_known =
-        |team: &SafeName| has_config(&teams.join(team)) || archive.knows(&Subject::Team(team.clone()));
+        |team: &SafeName| is_team(&teams.join(team), true) || archive.knows(&Subject::Team(team.clone()));
     let told = [evidence.named_team(), evidence.made_team(), evidence.changed_team()];
     let remembered = evidence.memory.team.as_deref().and_then(SafeName::new);
     let now = remembered.is_none().then(clock::file_time);
@@ -59,21 +60,23 @@ pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
     let open = if at_large { archive.open_subjects() } else { Vec::new() };
     concerned.subjects.extend(open.into_iter().filter(|subject| subject.team().is_some()));
     let mut changed = false;
-    for (name, directory) in listing(&teams, &mut concerned.unseen) {
+    for (name, directory, is_special) in listing(&teams, &mut concerned.unseen) {
         let subject = Subject::Team(name);
         let is_new = !archive.knows(&subject);
-        if is_new && !has_config(&teams.join(directory)) {
+        if is_new && !is_team(&teams.join(directory), false) {
             continue;
         }
         changed |= is_new;
         let is_changed = || {
             let config = teams.join(subject.name()).join("config.json").symlink_metadata();
-            config
-                .ok()
-                .zip(teamless)
-                .is_some_and(|(config, since)| Stamp::of(&config).changed > since - GRAIN)
+            // A roster that cannot be read may have the session in it.
+            config.ok().zip(teamless).is_some_and(|(config, since)| {
+                !config.is_file() || Stamp::of(&config).changed > since - GRAIN
+            })
         };
-        if is_new || is_changed() {
+        if is_special {
+            concerned.subjects.push(subject);
+        } else if is_new || is_changed() {
             changed = true;
             concerned.subjects.push(subject);
         }
@@ -84,24 +87,29 @@ pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
     concerned
 }
 
-/// Whether a directory is a team's: it has a configuration. One without holds mail of nobody's team (`default`, before
-/// 2.1.178), or of a team that the client spells in another way. A link in its place is looked at as well: it is not
-/// followed, and that is told.
-fn has_config(directory: &Path) -> bool {
-    directory.is_symlink() || directory.join("config.json").symlink_metadata().is_ok()
+/// Whether a directory below `teams/` belongs to a team, that is, has a configuration. Without one it holds inboxes of
+/// no team (`default`, before 2.1.178) or of a team whose name is spelled differently. A link or a special file counts as
+/// well: it is not followed, but the gates must know that they cannot see the team. So does a file, if the call names the
+/// team (`is_named`).
+fn is_team(directory: &Path, is_named: bool) -> bool {
+    match directory.symlink_metadata() {
+        Ok(found) if found.is_dir() => directory.join("config.json").symlink_metadata().is_ok(),
+        found => found.is_ok_and(|found| is_named || !found.is_file()),
+    }
 }
 
-/// The kernel's clock for files is no finer than this, in nanoseconds.
+/// Resolution of the kernel's clock for files, in nanoseconds.
 const GRAIN: i64 = 50_000_000;
 
-/// What lies below `teams/` under a name that may be a team's: the team, and the directory's own name.
-fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<(SafeName, SafeName)> {
+/// The entries below `teams/` with a valid team name: the team, the entry's name, and whether it is a link or a special
+/// file.
+fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<(SafeName, SafeName, bool)> {
     let mut names = Vec::new();
     let listing = match std::fs::read_dir(teams) {
         Ok(listing) => listing,
         Err(error) => {
             if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
-                unseen.push(format!("cannot look at teams: {error}"));
+                unseen.push(format!("cannot read the directory of teams: {error}"));
             }
             return names;
         }
@@ -109,10 +117,12 @@ fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<(SafeName, SafeName)> 
     for entry in listing {
         match entry {
             Ok(entry) => match entry.file_name().to_str().and_then(SafeName::new) {
-                // A directory on its way out is that of the team which it was, and no team of its own.
+                // A directory that is being deleted still belongs to its team.
                 Some(name) => {
                     let erased = team::erasing(name.as_str()).map(SafeName::new);
-                    names.extend(erased.unwrap_or_else(|| Some(name.clone())).map(|team| (team, name)));
+                    let is_special = entry.file_type().is_ok_and(|kind| !kind.is_dir() && !kind.is_file());
+                    let team = erased.unwrap_or_else(|| Some(name.clone()));
+                    names.extend(team.map(|team| (team, name, is_special)));
                 }
                 None if entry.file_type().is_ok_and(|kind| kind.is_dir()) => {
                     unseen.push(format!("{:?} is {REFUSED}", entry.file_name()));
@@ -120,7 +130,7 @@ fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<(SafeName, SafeName)> 
                 None => {}
             },
             Err(error) => {
-                unseen.push(format!("cannot look at teams: {error}"));
+                unseen.push(format!("cannot read the directory of teams: {error}"));
                 break;
             }
         }
@@ -129,12 +139,12 @@ fn listing(teams: &Path, unseen: &mut Vec<String>) -> Vec<(SafeName, SafeName)> 
     names
 }
 
-/// Finds the team among what was captured.
+/// Finds the team among the indexed ones.
 pub fn resolve(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) -> Resolved {
     resolve_by(evidence, known).0
 }
 
-/// The same, and the evidence that it rests on.
+/// Like [`resolve`], and returns the evidence for the result.
 pub fn resolve_by(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) -> (Resolved, &'static str) {
     let member =
         |team: SafeName| Resolved { team: Some(team), name: evidence.memory.name.clone(), member: true };
@@ -148,7 +158,7 @@ pub fn resolve_by(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) ->
         return (Resolved { team: Some(team), name: Some(name), member: true }, why);
     }
     if let Some((team, index)) = evidence.named_team().and_then(|team| known.get_key_value(&team)) {
-        // The session that leads a team is no teammate's, whoever it speaks of.
+        // A session that leads a team does not belong to a teammate, even if the payload names one.
         let name = if index.is_led_by(evidence.payload.session()) {
             evidence.memory.name.clone()
         } else {
@@ -162,7 +172,7 @@ pub fn resolve_by(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) ->
     let by_name = || evidence.own_team().filter(|team| known.contains_key(team));
     let found = led_by_session(evidence, known)
         .map(|team| (team, "its leadSessionId is the session"))
-        .or_else(|| by_name().map(|team| (team, "it is named for the session")))
+        .or_else(|| by_name().map(|team| (team, "its name is derived from the session id")))
         .or_else(|| led_by_process(evidence, known).map(|team| (team, "its lead's process runs the hook")));
     if let Some((team, why)) = found {
         return (member(team), why);
@@ -174,22 +184,24 @@ pub fn resolve_by(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) ->
         return (Resolved { team: Some(team), name: Some(name), member: true }, why);
     }
     if let Some(team) = remembered {
-        return (member(team), "an earlier call of the session; it has ended since");
+        return (member(team), "an earlier call of the session; the team has ended since");
     }
     match evidence.changed_team().filter(|team| known.contains_key(team)) {
-        Some(team) => (Resolved { team: Some(team), ..Resolved::default() }, "the changed file is its"),
-        None => (Resolved::default(), "nothing names one"),
+        Some(team) => {
+            (Resolved { team: Some(team), ..Resolved::default() }, "the changed file belongs to it")
+        }
+        None => (Resolved::default(), "no evidence"),
     }
 }
 
-/// `leadSessionId` is the session.
+/// The team whose `leadSessionId` is the session.
 fn led_by_session(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) -> Option<SafeName> {
     newest(known, |index| index.is_led_by(evidence.payload.session()))
 }
 
-/// `leadProcess.pid` is the client that runs this hook: after `/clear` the session is new and the process is not.
-/// Where the system tells when that process began, or in which namespace, it must be the same, unless the client says
-/// itself that it was just cleared.
+/// The team whose `leadProcess.pid` is the process that runs this hook: after `/clear` the session is new and the
+/// process is not. If start time or namespace of the process are available, they must match too, unless the payload
+/// states that the session was just cleared.
 fn led_by_process(evidence: &Evidence<'_>, known: &BTreeMap<SafeName, Index>) -> Option<SafeName> {
     let pid = evidence.client_pid?;
     let cleared = evidence.kind == Kind::SessionStart && evidence.payload.text("source") == Some("clear");

@@ -1,4 +1,4 @@
-//! Texts out of an object that may break off.
+//! Reads values from the beginning of a truncated object.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -7,15 +7,15 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// The texts that these keys have on the first level of an object, even if the object breaks off after them.
+/// The string values of these keys on the first level of an object, even if the object is truncated after them.
 pub fn early(bytes: &[u8], keys: &[&str]) -> Map<String, Value> {
     let found = RefCell::default();
-    // However it ends: what was found before that counts.
+    // The result does not matter: values found before an error are kept.
     let _ = Early { keys, found: &found }.deserialize(&mut serde_json::Deserializer::from_slice(bytes));
     found.into_inner()
 }
 
-/// Looks for texts among an object's keys.
+/// A visitor that collects the string values of these keys.
 struct Early<'a> {
     keys: &'a [&'a str],
     found: &'a RefCell<Map<String, Value>>,

@@ -1,8 +1,9 @@
-//! JSON from outside, read so that one oddity does not hide the rest.
+//! Tolerant JSON reading: one odd value must not hide the rest of a document.
 //!
-//! A JavaScript client that cuts a text in the middle of an emoji writes half a surrogate pair (`\ud83d`), and a number
-//! may be larger than any float: both are legal to write, and would make a strict reader refuse the whole document.
-//! Here half a pair becomes U+FFFD and such a number null. Keys are keys, whatever a library means by them.
+//! When a JavaScript program cuts a text in the middle of an emoji, it writes half a surrogate pair (`\ud83d`), and a
+//! number may be larger than any float. Both are legal to write, but a strict parser rejects the whole document. Here
+//! half a pair becomes U+FFFD and such a number becomes null. Keys with a special meaning for `serde_json` are read as
+//! plain keys.
 
 mod early;
 mod plain;

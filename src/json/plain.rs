@@ -1,4 +1,4 @@
-//! The values of a document, no deeper and no more of them than anybody looks at.
+//! The values of a document, limited in depth and number.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -8,27 +8,27 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// How deep values are opened. A strict reader gives up at 128; what lies deeper than this is null instead.
+/// Maximum depth of nested containers; deeper values become null. `serde_json` fails at 128.
 const DEEPEST: usize = 100;
 
-/// How many levels of objects keep all their keys, however much stands before them.
+/// Number of levels on which objects keep all their keys, regardless of the limit.
 const WHOLE: usize = 3;
 
-/// Builds a plain value, as long as some are left to be kept.
+/// Builds a plain value within the limit.
 #[derive(Clone, Copy)]
 pub(super) struct Plain<'a> {
-    /// What this part may still keep.
+    /// Number of values that this part may still keep.
     pub left: &'a Cell<usize>,
-    /// What each part may keep.
+    /// Number of values that each part may keep.
     pub most: usize,
-    /// How many containers are around it.
+    /// Number of containers around this value.
     pub depth: usize,
-    /// Set once something is left out.
+    /// Set when something was left out.
     pub cut: &'a Cell<bool>,
 }
 
 impl Plain<'_> {
-    /// One level further in.
+    /// The seed for the next level.
     fn inner(self) -> Self {
         Plain { depth: self.depth + 1, ..self }
     }
@@ -44,7 +44,7 @@ impl<'de> DeserializeSeed<'de> for Plain<'_> {
                 from.deserialize_any(self)
             }
             None => {
-                // Skipping needs no stack, so it knows no limit.
+                // Skipping does not recurse, so it needs no depth limit.
                 self.cut.set(true);
                 IgnoredAny::deserialize(from).map(|_| Value::Null)
             }

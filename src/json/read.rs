@@ -1,4 +1,4 @@
-//! Reads a document, whole or as much of it as is wanted; mended where it must be.
+//! Reads a whole document or a limited part of it, with repairs where needed.
 
 use std::cell::Cell;
 
@@ -8,27 +8,26 @@ use serde_json::Value;
 use super::plain::Plain;
 use super::repair::repaired;
 
-/// A document, as far as it was opened.
+/// A document, possibly incomplete.
 #[derive(Debug)]
 pub struct Opened {
-    /// What it says.
+    /// The parsed value.
     pub value: Value,
-    /// Whether something too deep or too much was left out.
+    /// Whether values were left out because of a limit.
     pub cut: bool,
 }
 
-/// Reads a document; `None` when it is no JSON.
+/// Parses a document; `None` if it is not valid JSON.
 pub fn lenient(bytes: &[u8]) -> Option<Value> {
     read(bytes, usize::MAX).ok().map(|opened| opened.value)
 }
 
-/// Reads a document of which no more than `most` values are kept in any one part, so that a huge one costs little.
-/// What lies past them, or deeper than anybody looks, is null or left out. The objects on the first three levels keep
-/// every key, and what stands below one of their keys never costs another its place: nobody can hide a key behind
-/// rubbish.
+/// Parses a document but keeps at most `most` values in each part, so that a huge document costs little. Values beyond
+/// the limit, or nested too deep, become null or are left out. Objects on the first three levels keep every key, and
+/// each of their keys has its own limit: large values cannot displace another key.
 ///
 /// # Errors
-/// When it is no JSON.
+/// When it is not valid JSON.
 pub fn read(bytes: &[u8], most: usize) -> serde_json::Result<Opened> {
     parse(bytes, most).or_else(|error| match repaired(bytes) {
         Some(repaired) => parse(&repaired, most),
@@ -44,7 +43,7 @@ fn parse(bytes: &[u8], most: usize) -> serde_json::Result<Opened> {
     Ok(Opened { value, cut: cut.get() })
 }
 
-/// Reads a text whose beginning is a document, whatever follows it.
+/// Parses the document at the beginning of a text and ignores the rest.
 pub fn beginning(text: &str) -> Option<Value> {
     let (left, cut) = (Cell::new(usize::MAX), Cell::new(false));
     let plain = || Plain { left: &left, most: usize::MAX, depth: 0, cut: &cut };

@@ -1,6 +1,6 @@
-//! Mends what a strict reader would refuse the whole document for.
+//! Repairs documents that a strict parser rejects.
 
-/// The document with half surrogate pairs and endless numbers replaced; `None` when it has none.
+/// Replaces half surrogate pairs and numbers that are too large; `None` if there are none.
 pub(super) fn repaired(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(bytes.len());
     let (mut at, mut changed) = (0, false);
@@ -32,7 +32,7 @@ pub(super) fn repaired(bytes: &[u8]) -> Option<Vec<u8>> {
     changed.then_some(out)
 }
 
-/// Copies one string, from its opening quote on; gives where it ends and whether anything was mended.
+/// Copies one string from its opening quote. Returns the offset after it and whether it was repaired.
 fn string(bytes: &[u8], start: usize, out: &mut Vec<u8>) -> (usize, bool) {
     let (mut at, mut changed) = (start + 1, false);
     out.push(b'"');

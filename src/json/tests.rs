@@ -1,4 +1,4 @@
-//! What comes from outside, oddities and all.
+//! Tests of documents with unusual content.
 
 use super::*;
 use serde_json::{Value, json};

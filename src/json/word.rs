@@ -1,9 +1,9 @@
-//! Values of ours as the words that JSON has for them.
+//! JSON spelling of enum values.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// How a value without fields is spelled in JSON: a kind's `task-changed`. Empty for what is no text there.
+/// The JSON spelling of a value without fields, such as `task-changed`. Empty if it is not a string in JSON.
 pub fn word(of: &impl Serialize) -> String {
     match serde_json::to_value(of) {
         Ok(Value::String(word)) => word,

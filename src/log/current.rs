@@ -1,4 +1,4 @@
-//! The name of the segment that is written to, kept in the lock file.
+//! The name of the open segment, stored in the lock file.
 
 use std::fs::File;
 use std::io;
@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use super::Name;
 
-/// Reads it; `None` when what stands there is not the plain name of a segment.
+/// Reads it; `None` if the content is not the plain name of a segment.
 pub fn read(lock: &File) -> Option<Name> {
     let mut bytes = [0; 64];
     let count = lock.read_at(&mut bytes, 0).ok()?;
@@ -14,7 +14,7 @@ pub fn read(lock: &File) -> Option<Name> {
     Name::parse(text).filter(|name| !name.is_solo())
 }
 
-/// Writes it. All names are of one length, so that there is never a rest of a former one.
+/// Writes it. All names have the same length, so nothing of the previous one remains.
 pub fn write(lock: &File, name: &Name) -> io::Result<()> {
     let text = format!("{name}\n");
     if lock.metadata()?.len() > text.len() as u64 {

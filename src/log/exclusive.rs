@@ -1,4 +1,4 @@
-//! The right to delete.
+//! The lock that allows deleting.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use super::{Name, current, segments};
 use crate::error::Result;
 use crate::fs;
 
-/// The log's lock, held: nobody else appends or prunes while this lives. Nothing but [`Exclusive::take`] makes one.
+/// The log's lock: no other process appends or prunes while this exists. Only [`Exclusive::take`] creates it.
 #[derive(Debug)]
 pub struct Exclusive {
     dir: PathBuf,
@@ -16,16 +16,16 @@ pub struct Exclusive {
 }
 
 impl Exclusive {
-    /// Takes the lock of the log in this directory; `None` when it is not free within `patience`.
+    /// Takes the lock of the log in this directory; `None` if it is not free within `patience`.
     ///
     /// # Errors
-    /// When locking is not possible there.
+    /// Locking is not possible there.
     pub fn take(dir: &Path, patience: Duration) -> Result<Option<Exclusive>> {
         let lock = fs::lock(&dir.join(LOCK), patience)?;
         Ok(lock.map(|lock| Exclusive { dir: dir.to_owned(), lock }))
     }
 
-    /// The segment that is written to.
+    /// The open segment.
     pub fn current(&self) -> Option<Name> {
         current::read(&self.lock.file).or_else(|| segments::newest(&self.dir).unwrap_or_default())
     }
@@ -36,7 +36,7 @@ impl Exclusive {
     }
 }
 
-/// The segment that is written to, as far as can be told without the lock.
+/// The open segment, read without the lock.
 pub fn written_to(dir: &Path) -> Option<Name> {
     let named = fs::open_regular(&dir.join(LOCK)).ok().and_then(|lock| current::read(&lock));
     named.or_else(|| segments::newest(dir).unwrap_or_default())

@@ -41,7 +41,7 @@ impl Follower {
         Ok(())
     }
 
-    /// What could not be read since the last time that this was asked.
+    /// The problems since the last call.
     pub fn take_problems(&mut self) -> Problems {
         std::mem::take(&mut self.problems)
     }
@@ -90,7 +90,7 @@ pub struct Last {
     pub lines: VecDeque<Line>,
     /// Hands over what comes later.
     pub follower: Follower,
-    /// What could not be read.
+    /// The problems.
     pub problems: Problems,
 }
 

@@ -1,4 +1,4 @@
-//! The lines of one segment, whatever stands in them, in bounded memory.
+//! The lines of one segment, with any content, in bounded memory.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 
 use crate::fs;
 
-/// A longer line is no line of ours: stdin is bounded, and escaping makes it six times longer at most.
+/// A longer line is not valid: stdin is bounded, and escaping makes it six times longer at most.
 const LONGEST: u64 = 128 << 20;
 
 /// A place in a segment.
@@ -82,7 +82,10 @@ impl Lines {
     ///
     /// # Errors
     /// As reading does.
-    #[allow(clippy::should_implement_trait, reason = "a line, an end or an error: no iterator says it so")]
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "a line, the end or an error, which an iterator cannot express"
+    )]
     pub fn next(&mut self) -> io::Result<Option<Raw>> {
         let mut bytes = Vec::new();
         let mut count = (&mut self.from).take(LONGEST + 1).read_until(b'\n', &mut bytes)? as u64;

@@ -1,4 +1,4 @@
-//! What could not be read, counted, and kept for the first few.
+//! Unreadable lines and segments: their number, and the first few.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -53,7 +53,7 @@ impl fmt::Display for Problem {
             Some(line) => {
                 write!(out, "{}:{line}: {}; the line is passed over", self.path.display(), self.why)
             }
-            // The cause names the path by itself.
+            // The cause contains the path.
             None => write!(out, "{}; the segment is passed over: look at its permissions", self.why),
         }
     }

@@ -15,7 +15,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Whether a segment can hold lines of this range, by its name alone. Its lines are of its day or the one before.
+    /// Whether a segment can have lines of this range, from its name only. Its lines are of its day or the one before.
     pub fn may_be_in(&self, name: &Name) -> bool {
         let over = self.since.is_some_and(|since| since.date_naive() > name.day());
         let first = name.day().checked_sub_days(Days::new(1));
@@ -23,7 +23,7 @@ impl Range {
         !over && !to_come
     }
 
-    /// Whether a line of this time is in the range. One whose time cannot be read is in the open range alone.
+    /// Whether a line of this time is in the range. A line with an invalid time is only in the open range.
     pub fn holds(&self, at: &str) -> bool {
         if *self == Range::default() {
             return true;

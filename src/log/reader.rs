@@ -15,9 +15,9 @@ pub(super) const VERSION: u8 = 1;
 /// One line of the log.
 #[derive(Debug, Clone)]
 pub struct Line {
-    /// What it says.
+    /// The event.
     pub recorded: Recorded,
-    /// How it stands there, without its line break.
+    /// The line without its line break.
     pub text: String,
 }
 
@@ -30,7 +30,7 @@ pub struct Reader {
     segments: IntoIter<Segment>,
     parts: Parts,
     open: Option<Open>,
-    /// From this segment on a line may be half-written: its writer is at work.
+    /// From this segment on, a line may be half-written because its writer is still running.
     growing: Option<Name>,
     range: Range,
     problems: Problems,
@@ -110,7 +110,7 @@ impl Reader {
         }
     }
 
-    /// What could not be read so far.
+    /// The problems so far.
     pub fn problems(&self) -> &Problems {
         &self.problems
     }
@@ -168,7 +168,7 @@ impl Iterator for Reader {
     }
 }
 
-/// What became of a line: `None` where it says nothing or is not wanted; why it is none.
+/// The result of a line: `None` if it is blank or not wanted; the reason if it is invalid.
 pub type Parsed = Result<Option<Line>, String>;
 
 impl Reader {
@@ -198,17 +198,17 @@ impl Reader {
     }
 }
 
-/// The first segment whose last line may be half-written: the newest that takes many lines. Solo segments
-/// that are newer may be at work, too.
+/// The first segment whose last line may be half-written: the newest that takes many lines. Newer solo segments may be
+/// half-written, too.
 pub(super) fn growing(segments: &[Segment]) -> Option<&Name> {
     let many = segments.iter().rfind(|segment| !segment.name.is_solo());
     many.or(segments.first()).map(|segment| &segment.name)
 }
 
-/// Reads one line; `None` for a blank one.
+/// Parses one line; `None` for a blank one.
 ///
 /// # Errors
-/// Why it is no line of ours.
+/// The reason why it is invalid.
 pub fn parse(raw: Raw) -> Parsed {
     let bytes = raw.bytes.ok_or("too long for a line of the log")?;
     let text = String::from_utf8(bytes).map_err(|error| format!("no UTF-8: {}", error.utf8_error()))?;

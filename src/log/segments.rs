@@ -22,8 +22,8 @@ const SALT: usize = 8;
 pub struct Name(String);
 
 impl Name {
-    /// The name of a segment that begins now. It sorts after `former`, the one before it, unless that lies so
-    /// far ahead that the clock must have been set back.
+    /// The name of a segment that starts now. It sorts after `former`, the one before it, unless that is so far in the
+    /// future that the clock must have been set back.
     pub fn after(former: Option<&Name>, at: Time) -> Name {
         let least = former.filter(|former| !former.is_ahead(at)).map(|former| former.start());
         let least = least.map_or(at, |start| start + TimeDelta::milliseconds(1));
@@ -36,7 +36,7 @@ impl Name {
     }
 
     fn new(at: Time, mark: &str) -> Name {
-        // Whole milliseconds and four digits of a year: whatever the clock says, the name can be read again.
+        // Whole milliseconds and a year of four digits, so that the name can be parsed at any time.
         let millis = at.timestamp_millis().clamp(0, 253_402_300_799_999);
         let at = crate::clock::from_millis(millis).unwrap_or(at);
         let id = Id::new(at);

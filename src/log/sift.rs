@@ -1,5 +1,5 @@
-//! Reading much of the log for little of it: a line is opened when a glance at it says that it is wanted, and segments
-//! are read side by side.
+//! Reads a large log for few lines: a line is parsed only if its first fields are wanted, and segments are read in
+//! parallel.
 
 use std::borrow::Cow;
 use std::io;
@@ -14,7 +14,7 @@ use super::lines::Raw;
 use super::reader::{VERSION, growing, parse};
 use super::{Line, Parts, Problems, Range, Reader, Segment};
 
-/// What a glance at a line shows: where it belongs and what it is about, its payload unopened.
+/// The first fields of a line, without its payload.
 #[derive(Debug, Deserialize)]
 pub struct Glance<'a> {
     /// Version of the format.
@@ -23,7 +23,7 @@ pub struct Glance<'a> {
     /// When the call began.
     #[serde(default, borrow)]
     pub at: Cow<'a, str>,
-    /// The event's name as the client spells it.
+    /// The event's name.
     #[serde(default, borrow)]
     pub event: Cow<'a, str>,
     /// The session.
@@ -32,7 +32,7 @@ pub struct Glance<'a> {
     /// The run that the call belongs to.
     #[serde(default, borrow)]
     pub run: Option<Cow<'a, str>>,
-    /// What stood on stdin.
+    /// The payload.
     #[serde(default, borrow)]
     pub payload: Option<&'a RawValue>,
 }
@@ -87,7 +87,7 @@ pub fn sift<T: Send>(
     Ok((lines, problems))
 }
 
-/// Opens a line that is wanted; what cannot be glanced at is opened to say what is wrong with it.
+/// Parses a wanted line; a line without readable first fields is parsed completely to find its problem.
 fn open(raw: Raw, wants: &impl Fn(&Glance<'_>) -> bool) -> Result<Option<Line>, String> {
     let glance = raw.bytes.as_deref().and_then(|bytes| serde_json::from_slice::<Glance<'_>>(bytes).ok());
     match glance {

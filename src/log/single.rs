@@ -1,4 +1,4 @@
-//! A file of lines like a segment's that stands elsewhere: the events of an imported run.
+//! A file of log lines outside of the log: the events of an imported run.
 
 use std::io;
 use std::path::Path;

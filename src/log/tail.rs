@@ -7,11 +7,10 @@ use super::lines::{Lines, Position};
 use super::reader::parse;
 use super::{Line, segments};
 
-/// The lines in the last `most` bytes of the log, the oldest first, of those whose bytes look wanted. What cannot be read
-/// is passed over.
+/// The lines in the last `most` bytes of the log, oldest first, whose bytes look wanted. Unreadable lines are skipped.
 ///
 /// # Errors
-/// When the directory cannot be listed.
+/// The log's directory cannot be read.
 pub fn tail(dir: &Path, most: u64, wants: impl Fn(&[u8]) -> bool) -> io::Result<Vec<Line>> {
     let mut left = most;
     let mut parts = Vec::new();

@@ -34,7 +34,7 @@ const CLOCKS: TimeDelta = TimeDelta::minutes(1);
 pub struct Appended {
     /// The segment. It is a solo one when the lock was not to be had.
     pub segment: Name,
-    /// What went wrong on the way, for the diagnostics. The line is kept all the same.
+    /// A problem, for the diagnostics. The line was stored nevertheless.
     pub note: Option<String>,
     /// That others kept the lock for too long: it costs nothing but a file.
     pub usual: Option<String>,
@@ -46,17 +46,17 @@ impl Log {
         Log { dir: dir.into(), limits: limits.clone(), durable: false }
     }
 
-    /// With `true`, a line is on the disk (fsync) when [`Log::append`] returns: for what is about to be erased.
+    /// With `true`, a line is synced to disk when [`Log::append`] returns, before something is deleted.
     pub fn durable(mut self, durable: bool) -> Log {
         self.durable = durable;
         self
     }
 
-    /// Appends one line; a line break is added when it has none. `at` decides to which day's segment it goes.
-    /// When the lock is not free in time the line goes to a segment of its own, and a note says so.
+    /// Appends one line, with a line break if it has none. `at` decides which day's segment it belongs to. If the lock
+    /// is not free in time, the line goes to a segment of its own, and a note reports it.
     ///
     /// # Errors
-    /// When the disk refuses: nothing of the line is kept then, and the log is as it was before.
+    /// Writing fails: nothing of the line is stored, and the log is unchanged.
     pub fn append(&self, line: &[u8], at: Time) -> Result<Appended> {
         let line = match line.ends_with(b"\n") {
             true => Cow::Borrowed(line),
@@ -98,7 +98,10 @@ impl Log {
             }
         };
         if tail.torn {
-            notes.push(format!("the last line of {} was cut; its writer must have been killed", tail.name));
+            notes.push(format!(
+                "the last line of {} was incomplete: its writer was probably killed",
+                tail.name
+            ));
         }
         tail.append(line)?;
         drop(lock);
@@ -147,7 +150,7 @@ impl Tail {
         let file = fs::open_private(&mut options, &path)?;
         let metadata = file.metadata().map_err(|error| fs::named(error, "stat", &path))?;
         if !metadata.is_file() {
-            return Err(io::Error::other(format!("{} is no regular file", path.display())));
+            return Err(io::Error::other(format!("{} is not a regular file", path.display())));
         }
         let size = metadata.len();
         let mut last = [b'\n'];
@@ -168,7 +171,7 @@ impl Tail {
             true => Cow::Owned([b"\n", line].concat()),
             false => Cow::Borrowed(line),
         };
-        // One write, unless the disk takes only a part; the second then says why.
+        // One write, unless the disk takes only a part; the second write then returns the error.
         (&self.file).write_all(&line).map_err(|error| {
             let _ = self.file.set_len(self.size);
             fs::named(error, "write", &self.path)

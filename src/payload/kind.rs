@@ -1,8 +1,8 @@
-//! The events that this version knows, in both spellings.
+//! The events that this version of teamkeep knows, in both spellings.
 
-/// An event of the client.
+/// A hook event of Claude Code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are the client's own")]
+#[allow(missing_docs, reason = "the names are Claude Code's")]
 pub enum Kind {
     SubagentStart,
     SubagentStop,
@@ -35,11 +35,11 @@ pub enum Kind {
     CwdChanged,
     DirectoryAdded,
     WorktreeRemove,
-    /// An event that this version does not know: recorded and let through.
+    /// An event that this version does not know: recorded and allowed.
     Unknown,
 }
 
-/// Every known event: the client's spelling and the subcommand's.
+/// All known events: Claude Code's spelling and the subcommand's.
 pub const KNOWN: &[(Kind, &str, &str)] = &[
     (Kind::SubagentStart, "SubagentStart", "subagent-start"),
     (Kind::SubagentStop, "SubagentStop", "subagent-stop"),
@@ -74,8 +74,8 @@ pub const KNOWN: &[(Kind, &str, &str)] = &[
     (Kind::WorktreeRemove, "WorktreeRemove", "worktree-remove"),
 ];
 
-/// The events whose hooks only rules need. WorktreeCreate and MessageDisplay are not among them: a hook there replaces work
-/// of Claude Code.
+/// Events that need a hook only if a rule names them. WorktreeCreate and MessageDisplay are missing, because a hook for
+/// them replaces an action of Claude Code.
 pub const FOR_RULES: &[Kind] = &[
     Kind::Notification,
     Kind::PostToolUseFailure,
@@ -96,7 +96,7 @@ pub const FOR_RULES: &[Kind] = &[
     Kind::WorktreeRemove,
 ];
 
-/// The events of a tool, whose matcher is compared with its name.
+/// Tool events, whose matcher is compared with the tool's name.
 const OF_TOOLS: &[Kind] = &[
     Kind::PreToolUse,
     Kind::PostToolUse,
@@ -105,7 +105,7 @@ const OF_TOOLS: &[Kind] = &[
     Kind::PermissionDenied,
 ];
 
-/// The events at which the client can be kept from going on: those that a policy may say no to.
+/// Events at which a hook can block Claude Code's action.
 pub const JUDGED: &[Kind] = &[
     Kind::PreToolUse,
     Kind::TeammateIdle,
@@ -116,22 +116,22 @@ pub const JUDGED: &[Kind] = &[
 ];
 
 impl Kind {
-    /// Whether the client can be kept from going on here.
+    /// Whether a hook can block the action.
     pub fn is_judged(self) -> bool {
         JUDGED.contains(&self)
     }
 
-    /// Whether only rules need its hook.
+    /// Whether only rules need a hook for this event.
     pub fn is_for_rules(self) -> bool {
         FOR_RULES.contains(&self)
     }
 
-    /// Whether it is about one tool.
+    /// Whether the event concerns one tool.
     pub fn has_tool(self) -> bool {
         OF_TOOLS.contains(&self)
     }
 
-    /// The event of this name, in the client's spelling or the subcommand's.
+    /// The event with this name, in Claude Code's spelling or the subcommand's.
     pub fn named(name: &str) -> Kind {
         KNOWN
             .iter()
@@ -139,7 +139,7 @@ impl Kind {
             .map_or(Kind::Unknown, |row| row.0)
     }
 
-    /// The client's spelling; `Unknown` for an event that this version does not know.
+    /// Claude Code's spelling; `Unknown` for an unknown event.
     pub fn name(self) -> &'static str {
         KNOWN.iter().find(|row| row.0 == self).map_or("Unknown", |row| row.1)
     }

@@ -1,4 +1,4 @@
-//! What the client says: read with a bound, parsed leniently, seen through small views.
+//! Payloads of hook calls: bounded reading, tolerant parsing, and typed views.
 
 mod kind;
 mod parse;

@@ -1,4 +1,4 @@
-//! From bytes to a payload: whatever comes, something can be recorded.
+//! Parses a payload. Every input results in something that can be recorded.
 
 use std::path::Path;
 
@@ -9,30 +9,30 @@ use serde_json::value::RawValue;
 use super::{Input, Kind};
 use crate::json;
 
-/// What stood on stdin. Every getter is lenient: a field that is missing or of another type is `None`.
+/// A payload. All getters are tolerant: they return `None` for a field that is missing or has another type.
 #[derive(Debug)]
 pub struct Payload {
     /// The text to record, on one line.
     pub raw: Box<RawValue>,
-    /// Why it is not one JSON object, if so.
+    /// Why the payload is not a single JSON object, if it is not.
     pub malformed: Option<Malformed>,
-    /// Whether some of it was too deep or too much to be opened. The text is whole all the same.
+    /// Whether some values are missing from the parsed fields because of a limit. The text is complete nevertheless.
     pub cut: bool,
     fields: Value,
 }
 
-/// Why a payload is not one JSON object.
+/// Why a payload is not a single JSON object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed(pub String);
 
-/// Values that are kept opened in each part of a payload; the text is kept whole.
+/// Maximum number of parsed values in each part of a payload. The text is not limited.
 const MOST: usize = 100_000;
 
-/// Reads what stood on stdin.
+/// Parses the input from stdin.
 pub fn parse(input: &Input) -> Payload {
     let bytes = trimmed(&input.bytes);
     if let Some(problem) = &input.problem {
-        // An object that has its last bracket is whole, whoever still holds the pipe.
+        // An object with its closing bracket is complete, even if the pipe is still open.
         let whole = input
             .held
             .then(|| parse(&Input::from(input.bytes.clone())))
@@ -44,23 +44,23 @@ pub fn parse(input: &Input) -> Payload {
     }
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
-        Err(error) => return broken(bytes, format!("no UTF-8: {error}")),
+        Err(error) => return broken(bytes, format!("invalid UTF-8: {error}")),
     };
     let json::Opened { value: fields, cut } = match json::read(bytes, MOST) {
         Ok(opened) => opened,
-        Err(error) => return broken(bytes, format!("no JSON: {error}")),
+        Err(error) => return broken(bytes, format!("invalid JSON: {error}")),
     };
     let Ok(raw) = RawValue::from_string(on_one_line(text)) else {
-        return broken(bytes, "no JSON".to_owned());
+        return broken(bytes, "not valid JSON".to_owned());
     };
-    let malformed = (!fields.is_object()).then(|| Malformed("JSON, but not an object".to_owned()));
+    let malformed = (!fields.is_object()).then(|| Malformed("not a JSON object".to_owned()));
     Payload { raw, malformed, cut, fields }
 }
 
-/// A payload that is no JSON: its text, or base64 where it is not even text. The event and the session are known where
-/// they stand before the break.
+/// A payload that is not valid JSON: its text, or base64 if it is not UTF-8 either. Event and session are still known
+/// if they come before the error.
 fn broken(bytes: &[u8], problem: String) -> Payload {
-    // Text of control characters would grow to six times its size.
+    // In JSON, each control character takes six bytes.
     let controls = bytes.iter().filter(|byte| **byte < 0x20).count();
     let (key, text) = match std::str::from_utf8(bytes) {
         Ok(text) if controls <= bytes.len() / 8 => ("text", text.to_owned()),
@@ -76,7 +76,7 @@ fn trimmed(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii()
 }
 
-/// Drops the line breaks between tokens. Inside a string JSON allows none, so all that are there go.
+/// Removes the line breaks between tokens. Strings cannot contain any in valid JSON.
 fn on_one_line(text: &str) -> String {
     if text.bytes().any(|byte| byte == b'\n' || byte == b'\r') {
         text.chars().filter(|c| *c != '\n' && *c != '\r').collect()
@@ -86,7 +86,7 @@ fn on_one_line(text: &str) -> String {
 }
 
 impl Payload {
-    /// A payload of fields that are already parsed (a line of the log, a test).
+    /// Builds a payload from valid JSON, such as an event in the log.
     pub fn from_raw(raw: &RawValue) -> Payload {
         let opened = json::read(raw.get().as_bytes(), MOST);
         let json::Opened { value: fields, cut } =
@@ -94,14 +94,14 @@ impl Payload {
         Payload { raw: raw.to_owned(), malformed: None, cut, fields }
     }
 
-    /// The same without its text, for whoever opens many and needs none of them verbatim.
+    /// Like [`Payload::from_raw`], without the text: for callers that parse many payloads.
     pub fn fields_of(raw: &RawValue) -> Payload {
         let opened = json::read(raw.get().as_bytes(), MOST).ok();
         let (fields, cut) = opened.map_or((Value::Null, false), |opened| (opened.value, opened.cut));
         Payload { raw: RawValue::NULL.to_owned(), malformed: None, cut, fields }
     }
 
-    /// Lets go of fields that nobody will ask for.
+    /// Drops fields that are not needed any more.
     pub fn forget(&mut self, keys: &[&str]) {
         if let Value::Object(fields) = &mut self.fields {
             let kept = std::mem::take(fields).into_iter().filter(|(key, _)| !keys.contains(&key.as_str()));
@@ -109,17 +109,17 @@ impl Payload {
         }
     }
 
-    /// The event by the payload's own word.
+    /// The event's name in the payload.
     pub fn event_name(&self) -> Option<&str> {
         self.text("hook_event_name")
     }
 
-    /// The event by the payload's own word, as this version knows it.
+    /// The event that the payload names.
     pub fn kind(&self) -> Kind {
         self.event_name().map_or(Kind::Unknown, Kind::named)
     }
 
-    /// A field that holds text.
+    /// A string field.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.fields.get(key)?.as_str()
     }
@@ -129,22 +129,22 @@ impl Payload {
         self.fields.get(key)
     }
 
-    /// The session.
+    /// The session id.
     pub fn session(&self) -> Option<&str> {
         self.text("session_id")
     }
 
-    /// The agent, where the payload names one that is not empty.
+    /// The agent id, if there is one and it is not empty.
     pub fn agent_id(&self) -> Option<&str> {
         self.text("agent_id").filter(|id| !id.is_empty())
     }
 
-    /// The session's transcript.
+    /// Path of the session's transcript.
     pub fn transcript(&self) -> Option<&Path> {
         self.text("transcript_path").map(Path::new)
     }
 
-    /// The tool, on tool events.
+    /// The tool's name, on tool events.
     pub fn tool(&self) -> Option<&str> {
         self.text("tool_name")
     }
@@ -159,7 +159,7 @@ impl Payload {
         self.fields.get("tool_response").unwrap_or(&Value::Null)
     }
 
-    /// The id that ties PreToolUse, PostToolUse and the transcript together.
+    /// The id that the tool call has in PreToolUse, PostToolUse and the transcript.
     pub fn tool_use_id(&self) -> Option<&str> {
         self.text("tool_use_id")
     }
@@ -190,15 +190,15 @@ mod tests {
     fn what_is_no_object_is_kept_with_the_reason() {
         assert_eq!(read(b"").malformed.unwrap().0, "stdin was empty");
         assert_eq!(read(b"[1]").raw.get(), "[1]");
-        assert_eq!(read(b"[1]").malformed.unwrap().0, "JSON, but not an object");
+        assert_eq!(read(b"[1]").malformed.unwrap().0, "not a JSON object");
         let cut = read(b"{\"session_id\": \"a");
         assert_eq!(cut.raw.get(), r#"{"text":"{\"session_id\": \"a"}"#);
-        assert!(cut.malformed.unwrap().0.starts_with("no JSON: "));
+        assert!(cut.malformed.unwrap().0.starts_with("invalid JSON: "));
         let named = read(b"{\"hook_event_name\":\"PreToolUse\",\"tool_input\":{\"a");
         assert_eq!((named.kind(), named.tool_input()), (Kind::PreToolUse, &Value::Null));
         let bytes = read(b"\xff\xfe{}");
         assert_eq!(bytes.raw.get(), r#"{"base64":"//57fQ=="}"#);
-        assert!(bytes.malformed.unwrap().0.starts_with("no UTF-8: "));
+        assert!(bytes.malformed.unwrap().0.starts_with("invalid UTF-8: "));
     }
 
     #[test]

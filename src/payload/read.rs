@@ -1,4 +1,4 @@
-//! Stdin, read with a bound on size and time.
+//! Reads stdin with limits on size and time.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// What came on stdin.
+/// The input from stdin.
 #[derive(Debug)]
 pub struct Input {
-    /// The bytes, up to the bound.
+    /// The bytes, up to the size limit.
     pub bytes: Vec<u8>,
-    /// Why they are not all there, if so.
+    /// Why the input is incomplete, if it is.
     pub problem: Option<String>,
-    /// Whether the writer still held the pipe open when the patience was over: it may have said everything by then.
+    /// Whether the time limit passed while the pipe was still open. The input may be complete nevertheless.
     pub held: bool,
 }
 
@@ -23,20 +23,20 @@ impl From<Vec<u8>> for Input {
     }
 }
 
-/// Reads until the end, at most `most` bytes, and never waits longer than `patience` in all. What lies past
-/// the bound is read and dropped, so that the writer does not meet a closed pipe.
+/// Reads to the end of input, for at most `patience` in total. Bytes beyond the first `most` are read and dropped, so
+/// that the writer does not get a broken pipe.
 pub fn read<R: Read + AsFd>(mut from: R, most: usize, patience: Duration) -> Input {
     let start = Instant::now();
     let mut bytes = Vec::new();
     let mut dropped = 0u64;
-    // Most payloads are small, and each page of the chunk costs a fault. It is never smaller than the buffer of
-    // `Stdin`, which would otherwise hold bytes that `poll` knows nothing of.
+    // Most payloads are small, and each page of the chunk costs a page fault. The chunk is never smaller than the
+    // buffer of `Stdin`, which would otherwise hold bytes that `poll` does not report.
     let mut chunk = vec![0u8; 8 * 1024];
     let problem = loop {
         let left = patience.saturating_sub(start.elapsed());
         match ready(&from, left) {
             Ok(true) if !left.is_zero() => {}
-            // A stdin that always has more is given up as well.
+            // Also stop reading from a stdin that never ends.
             Ok(_) => break Some(format!("stdin did not end within {} ms", patience.as_millis())),
             Err(error) => break Some(format!("cannot wait for stdin: {error}")),
         }
@@ -56,11 +56,12 @@ pub fn read<R: Read + AsFd>(mut from: R, most: usize, patience: Duration) -> Inp
         }
     };
     let held = problem.is_some() && dropped == 0;
-    let too_much = (dropped > 0).then(|| format!("larger than {most} bytes; the first {most} are kept"));
+    let too_much =
+        (dropped > 0).then(|| format!("larger than {most} bytes; only the first {most} were recorded"));
     Input { bytes, problem: too_much.or(problem), held }
 }
 
-/// Waits until there is something to read, or the end. A signal that comes meanwhile is no sign of either.
+/// Waits for input or its end. A signal in the meantime is ignored.
 fn ready(from: &impl AsFd, patience: Duration) -> io::Result<bool> {
     let start = Instant::now();
     loop {
@@ -87,7 +88,7 @@ mod tests {
         let writer = std::thread::spawn(move || to.write_all(&vec![b'x'; 300_000]).is_ok());
         let input = read(from, 1_000, Duration::from_secs(60));
         assert_eq!(input.bytes.len(), 1_000);
-        assert_eq!(input.problem.unwrap(), "larger than 1000 bytes; the first 1000 are kept");
+        assert_eq!(input.problem.unwrap(), "larger than 1000 bytes; only the first 1000 were recorded");
         assert!(writer.join().unwrap(), "the writer met no closed pipe");
     }
 

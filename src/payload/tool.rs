@@ -1,50 +1,50 @@
-//! Views of the team tools' inputs and responses, in the old and the new shape.
+//! Typed views of the team tools' inputs and responses, in the old and the new shape.
 
 use serde_json::Value;
 
 use super::{Kind, Payload};
 
-/// What kind of message a SendMessage call sends.
+/// The kind of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageKind {
     /// Plain text to one agent, or to all (`*`).
     Plain,
-    /// The lead asks a teammate to stop.
+    /// The lead asks a teammate to shut down.
     ShutdownRequest,
-    /// A teammate's answer to it.
+    /// A teammate's response to a shutdown request.
     ShutdownResponse {
-        /// Whether it stops.
+        /// Whether the teammate shuts down.
         approve: bool,
     },
-    /// Any other kind, by the client's word (`plan_approval_response`).
+    /// Any other kind, in Claude Code's spelling (`plan_approval_response`).
     Other(String),
 }
 
-/// A SendMessage call, whichever shape the client gave it.
+/// A SendMessage call, in either shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// What kind of message it is.
+    /// The kind of message.
     pub kind: MessageKind,
-    /// The recipient: whom the response says it went to, else as written; `*` for all; `None` where the shape names none
+    /// The recipient, as resolved by the response, or else as written; `*` for all; `None` if the shape has none
     /// (2.1.47, a response).
     pub to: Option<String>,
     /// The summary.
     pub summary: Option<String>,
     /// The full text; the reason of a request or a response.
     pub text: String,
-    /// Whether an answer of any kind agrees.
+    /// Whether a response agrees.
     pub approve: Option<bool>,
-    /// The request that it makes (known from the response on) or answers: `shutdown-<ms>@<name>`.
+    /// The id of the request that the message makes (known from PostToolUse on) or answers: `shutdown-<ms>@<name>`.
     pub request: Option<String>,
 }
 
 impl Message {
     /// Reads the input of a SendMessage call and, on PostToolUse, its response.
     ///
-    /// PreToolUse of 2.1.177 and later shows both shapes at once, with `content` cut short: `message` wins.
+    /// PreToolUse of 2.1.177 and later has both shapes at once, with `content` truncated: `message` takes precedence.
     pub fn of(input: &Value, response: &Value) -> Option<Message> {
         let text_at = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-        // An empty word says nothing, and hides no other spelling of the same.
+        // An empty value does not take precedence over another spelling of the field.
         let word_at = |value: &Value, key: &str| text_at(value, key).filter(|word| !word.is_empty());
         let body = input.get("message").filter(|body| !body.is_null());
         let shape = body.filter(|body| body.is_object());
@@ -58,7 +58,8 @@ impl Message {
         };
         let to = word_at(input, "to").or_else(|| word_at(input, "recipient"));
         let to = to.or_else(|| (word.as_deref() == Some("broadcast")).then(|| "*".to_owned()));
-        // A name is taken in any case (2.1.328), and the response says whose it was; of a message to all it says `@team`.
+        // Recipient names are case-insensitive (2.1.328); the response has the member's spelling. For a message to all
+        // it has `@team`.
         let target = word_at(response.get("routing").unwrap_or(response), "target");
         let reached = target.map(|target| target.trim_start_matches('@').to_owned());
         let to = match to.as_deref() {
@@ -84,7 +85,7 @@ impl Message {
         Some(Message { kind, to, summary, text: text.unwrap_or_default(), approve, request })
     }
 
-    /// The name in a request id: whom a shutdown request asks (`shutdown-1795149516289@alice`).
+    /// The agent name in a request id: the recipient of a shutdown request (`shutdown-1795149516289@alice`).
     pub fn asked(&self) -> Option<&str> {
         self.request
             .as_deref()
@@ -94,7 +95,7 @@ impl Message {
     }
 }
 
-/// A truth value, also where a model wrote it as text.
+/// A Boolean, also if the model wrote it as a string.
 fn truth(value: &Value) -> Option<bool> {
     value.as_bool().or_else(|| match value.as_str()? {
         "true" => Some(true),
@@ -108,15 +109,15 @@ fn truth(value: &Value) -> Option<bool> {
 pub struct TaskUpdate {
     /// The task's id.
     pub task: String,
-    /// The status that is asked for.
+    /// The requested status.
     pub status: Option<String>,
-    /// The owner that is asked for; empty to take it away.
+    /// The requested owner; empty to unassign the task.
     pub owner: Option<String>,
-    /// The subject that is asked for.
+    /// The requested subject.
     pub subject: Option<String>,
-    /// From and to, where the client tells the change (PostToolUse).
+    /// Old and new status, if the response reports the change (PostToolUse).
     pub change: Option<(String, String)>,
-    /// Whether the client carried it out; `None` before it did.
+    /// Whether the update succeeded; `None` before it ran.
     pub success: Option<bool>,
 }
 
@@ -142,7 +143,7 @@ impl TaskUpdate {
     }
 }
 
-/// The id of the task that an event shows to exist: one that was created, or that a tool changed.
+/// The id of a task that certainly exists: the event created or changed it.
 pub fn shown_task(kind: Kind, payload: &Payload) -> Option<String> {
     match (kind, payload.tool()) {
         (Kind::TaskCreated, _) => payload.text("task_id").map(str::to_owned),
@@ -158,7 +159,7 @@ pub fn shown_task(kind: Kind, payload: &Payload) -> Option<String> {
     }
 }
 
-/// A teammate that was spawned: the one place where name, agent id and team meet.
+/// A spawned teammate: the only event that has name, agent id and team together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spawn {
     /// The teammate's name.
@@ -172,7 +173,7 @@ pub struct Spawn {
 }
 
 impl Spawn {
-    /// Reads PostToolUse of `Agent` (`Task` before 2.1.63); `None` unless a teammate came of it.
+    /// Reads PostToolUse of `Agent` (`Task` before 2.1.63); `None` if no teammate was spawned.
     pub fn of(payload: &Payload) -> Option<Spawn> {
         let response = payload.tool_response();
         let text = |key: &str| {

@@ -12,20 +12,20 @@ use serde::{Deserialize, Serialize};
 
 use super::ledger::mark;
 
-/// If the message is unknown, attempts that are further apart are not in one message. In milliseconds.
+/// Milliseconds. If the message is unknown, two attempts that are further apart belong to different messages.
 const GAP: i64 = 1_000;
 
-/// If the message is unknown, an attempt counts this long after the last count in any case. In milliseconds.
+/// Milliseconds. If the message is unknown, an attempt counts this long after the last count in any case.
 const WAIT: i64 = 30_000;
 
-/// The same for a call that a transcript does not show, although it shows others, and for one in a message that counted
-/// already: the ids of messages may repeat. In milliseconds.
+/// Milliseconds. The same for a call that the transcript does not show, although it shows others, and for a call in a
+/// message that already counted, because message ids may repeat.
 const LONG_WAIT: i64 = 600_000;
 
-/// How many messages are remembered. Only those of concurrent calls are needed.
+/// How many messages are kept. Only those of concurrent calls are needed.
 const MAX_MESSAGES: usize = 16;
 
-/// Where an attempt comes from, as far as it is known.
+/// The origin of an attempt, if known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// It ends a turn: the next turn begins with the block's reason.
@@ -34,7 +34,7 @@ pub enum Origin {
     Message(String),
     /// A tool call that the session's transcript does not show, although it shows others.
     NotInTranscript,
-    /// There is no transcript to find it in.
+    /// There is no transcript.
     Unknown,
 }
 
@@ -43,7 +43,7 @@ pub enum Origin {
 pub struct Attempt {
     /// Where it comes from.
     pub origin: Origin,
-    /// When, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub at: i64,
 }
 
@@ -58,7 +58,7 @@ impl Attempt {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Refusals {
-    /// Hashes of the messages in which a block counted, the latest last.
+    /// Hashes of the messages in which a block counted, newest last.
     pub messages: Vec<String>,
     /// The time of the last block.
     pub last: i64,
@@ -67,7 +67,7 @@ pub struct Refusals {
 }
 
 impl Refusals {
-    /// Whether the model can have read the block before this attempt.
+    /// Whether the model can have read the last block before this attempt.
     pub fn counts(before: Option<&Refusals>, attempt: &Attempt) -> bool {
         // The difference is absolute, so that a clock that was set back does not delay the count.
         let over = |from: i64, least: i64| attempt.at.abs_diff(from) >= least.unsigned_abs();
@@ -97,7 +97,7 @@ impl Refusals {
         }
     }
 
-    /// Merges the blocks of another record.
+    /// Merges another record.
     pub fn take_over(&mut self, other: &Refusals) {
         let new = other.messages.iter().filter(|message| !self.messages.contains(message));
         let new: Vec<String> = new.cloned().collect();

@@ -1,26 +1,26 @@
-//! Which teammate a background task is: the client lists them by an id of its own and by what they were spawned for.
+//! Maps background tasks to teammates. Claude Code lists them by an id of its own and by the description of the spawn.
 
 use serde_json::Value;
 
 use super::Ledger;
 use super::ledger::{fits, mark};
 
-/// How many ids are remembered whose teammate is not known.
+/// Maximum number of ids without a known teammate.
 const MOST: usize = 256;
 
-/// Whose a background task is.
+/// The teammate of a background task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Whose<'a> {
-    /// This teammate's.
+    /// This teammate.
     One(&'a str),
-    /// One of these teammates'.
+    /// One of these teammates.
     Among(&'a [String]),
-    /// Some teammate's.
+    /// An unknown teammate.
     Any,
 }
 
 impl Ledger {
-    /// Whose a listed background task is; nothing where it is no teammate's.
+    /// The teammate of a listed background task; `None` if the task is not a teammate.
     pub fn listed<'a>(&'a self, task: &'a Value) -> Option<Whose<'a>> {
         let text = |key: &str| task.get(key).and_then(Value::as_str);
         (text("type") == Some("teammate")).then(|| {
@@ -30,13 +30,13 @@ impl Ledger {
         })
     }
 
-    /// Whose a background task is that was listed once, and whose teammate is not known.
+    /// The teammate of a background task that was listed earlier without a known teammate.
     pub fn unnamed(&self, id: &str) -> Option<Whose<'_>> {
         let mark = self.background.get(id)?;
         Some(self.spawned_for.get(mark).map_or(Whose::Any, |all| one_of(all)))
     }
 
-    /// Learns the ids of the listed ones.
+    /// Records the ids of the listed tasks.
     pub(super) fn learn_background(&mut self, tasks: Option<&Value>) {
         for task in tasks.and_then(Value::as_array).into_iter().flatten() {
             let Some(id) = task.get("id").and_then(Value::as_str).filter(|id| fits(id)) else { continue };
@@ -55,8 +55,8 @@ impl Ledger {
         }
     }
 
-    /// Forgets the ids of somebody who has left. The id of one who shared its words with somebody who is there may still be
-    /// either's, so that its name stays beside the other's.
+    /// Forgets the ids of a member that has left. If it shares its description with a member that is still there, the
+    /// name stays, because the id may belong to either.
     pub(super) fn forget_handles(&mut self, name: &str) {
         let Ledger { handles, spawned_for, background, left, .. } = self;
         handles.retain(|_, member| member != name);
@@ -72,10 +72,10 @@ impl Ledger {
         background.retain(|_, mark| !gone.contains(mark));
     }
 
-    /// 2.1.328 describes it by the words of its spawn, 2.1.177 by its name and how its prompt begins.
+    /// 2.1.328 describes a teammate by the description of its spawn, 2.1.177 by its name and the start of its prompt.
     fn described<'a>(&'a self, words: &'a str) -> Whose<'a> {
         if let Some(all) = self.spawned_for.get(&mark(words)) {
-            // Who has left is listed no more.
+            // Claude Code no longer lists a member that has left.
             let mut there = all.iter().filter(|name| !self.left.contains(*name));
             return match (there.next(), there.next()) {
                 (Some(one), None) => Whose::One(one),

@@ -1,14 +1,14 @@
-//! Tools that have begun and do not come back.
+//! Tool calls that started and have not returned.
 
 use super::ledger::Began;
 use super::observe::{member, whose};
 use super::{Judged, Ledger};
 
-/// How many tools are remembered that never came back: one that failed or was refused has no PostToolUse.
+/// Maximum number of such calls. A failed or denied call has no PostToolUse.
 const MOST_BEGUN: usize = 256;
 
 impl Ledger {
-    /// A turn that was interrupted is told of by the next prompt alone: what it was spawning did not come back.
+    /// The next prompt is the only sign of an interrupted turn: its spawns never returned.
     pub(super) fn spawns_no_more(&mut self, event: &Judged<'_>) {
         if let Some(name) = whose(event) {
             let own = |began: &&mut Began| began.by.as_deref() == Some(name);
@@ -16,7 +16,7 @@ impl Ledger {
         }
     }
 
-    /// A tool that failed or was refused did nothing, and lets nobody go.
+    /// A failed or denied call had no effect, so it does not permit a shutdown either.
     pub(super) fn fails(&mut self, id: &str) {
         self.completing.remove(id);
         let began = self.begun.remove(id);
@@ -25,7 +25,7 @@ impl Ledger {
         }
     }
 
-    /// A tool that was begun in a turn that is over did not come back: it failed, or somebody refused it.
+    /// A call that started in a turn that has ended did not return: it failed or was denied.
     pub(super) fn turn_ends(&mut self, event: &Judged<'_>, teammate: Option<&str>) {
         if let Some(name) = teammate
             && let Some(deeds) = self.members.get_mut(name)
@@ -44,8 +44,8 @@ impl Ledger {
         }
     }
 
-    /// Where there is no room for another, forgets the oldest tool that has begun. One that completes a task goes only
-    /// where all of them do: without it the completion would pass unchecked.
+    /// Makes room by dropping the oldest call. A call that completes a task is dropped last: without it the completion
+    /// would pass unchecked.
     pub(super) fn make_room(&mut self) {
         if self.begun.len() < MOST_BEGUN {
             return;

@@ -1,4 +1,4 @@
-//! What a gate may know. The recorder gathers it at a hook call, the back-test from the record.
+//! The facts that a gate can use. The recorder collects them at a hook call, the backtest from recorded data.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use crate::team::{Task, mailbox};
 pub struct Judged<'a> {
     /// Its id in the log.
     pub id: &'a str,
-    /// When, RFC 3339.
+    /// RFC 3339.
     pub at: &'a str,
-    /// Which event.
+    /// The event's kind.
     pub kind: Kind,
     /// The session.
     pub session: Option<&'a str>,
-    /// Who, as far as the evidence goes. A label is not an authority: it never grants a right.
+    /// The actor, as far as known. It is a label and never grants a right.
     pub actor: &'a Actor,
-    /// What the client said.
+    /// The payload.
     pub payload: &'a Payload,
 }
 
@@ -29,22 +29,81 @@ pub struct Judged<'a> {
 pub struct TeamState {
     /// The team's name.
     pub name: Option<String>,
-    /// Who is in the roster, the lead included.
+    /// The names in the roster, including the lead.
     pub members: Vec<String>,
-    /// The tasks on disk, by id. Trackers of 2.1.47 are not work and not here; a task that is marked as internal and has an
-    /// owner is.
+    /// The tasks on disk, by id, without the trackers of 2.1.47. An internal task is included if it has an owner.
     pub tasks: BTreeMap<String, Task>,
-    /// Tasks that tools of its members named and that are not in any known task list.
+    /// Tasks that the team's tool calls named and that are not in any known task list.
     pub missing: Vec<String>,
-    /// How many messages wait unread in each inbox.
+    /// Number of unread messages in each inbox.
     pub mail: BTreeMap<String, usize>,
-    /// How many of its files could not be read in time.
+    /// Number of files that could not be read in time.
     pub unread: usize,
-    /// What the team did so far.
+    /// Files and directories that exist and cannot be read.
+    pub unreadable: Vec<Unreadable>,
+    /// The actions of the team so far.
     pub ledger: Ledger,
 }
 
-/// Everything that a gate may know.
+/// A file or directory of the team that cannot be read: a symlink or a special file in its place, a missing permission.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Its path below Claude Code's directory; empty if only the failure is known.
+    pub path: String,
+    /// Why.
+    pub why: String,
+    /// The part that the gates do not see because of it.
+    pub part: Part,
+}
+
+/// A part of a team's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// Any of them.
+    Any,
+    /// The team's directory: the roster and the inboxes.
+    Team,
+    /// The roster.
+    Roster,
+    /// All inboxes.
+    Inboxes,
+    /// One agent's inbox.
+    Inbox(String),
+    /// A task list.
+    Tasks,
+    /// A task, by its id.
+    Task(String),
+}
+
+impl Part {
+    /// Whether the roster is in it.
+    pub fn has_roster(&self) -> bool {
+        matches!(self, Part::Any | Part::Team | Part::Roster)
+    }
+
+    /// Whether any tasks are in it.
+    pub fn has_tasks(&self) -> bool {
+        matches!(self, Part::Any | Part::Tasks | Part::Task(_))
+    }
+
+    /// Whether this task may be in it.
+    pub fn may_have_task(&self, id: &str) -> bool {
+        match self {
+            Part::Task(task) => task == id,
+            part => part.has_tasks(),
+        }
+    }
+
+    /// Whether the agent's inbox may be in it.
+    pub fn may_have_inbox(&self, name: &str) -> bool {
+        match self {
+            Part::Inbox(inbox) => inbox == name || *inbox == mailbox(name),
+            part => matches!(part, Part::Any | Part::Team | Part::Inboxes),
+        }
+    }
+}
+
+/// Everything that a gate can use.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     /// The event.
@@ -59,7 +118,7 @@ impl TeamState {
         self.mail.get(name).or_else(|| self.mail.get(&mailbox(name))).copied().unwrap_or_default()
     }
 
-    /// The tasks that hold this one up: named in `blockedBy`, there, and not completed.
+    /// The unfinished tasks in this task's `blockedBy`.
     pub fn blockers<'a>(&'a self, task: &'a Task) -> impl Iterator<Item = &'a Task> {
         let list = task.id.rsplit_once('/').map(|(list, _)| list);
         let named = move |id: String| list.map_or_else(|| id.clone(), |list| format!("{list}/{id}"));
@@ -67,8 +126,8 @@ impl TeamState {
         blockers.filter(|task| !task.is_done())
     }
 
-    /// The state of the work, as a key: it changes when a task's status, owner or dependencies change, and, in a team
-    /// without tasks, when somebody was told something or told something.
+    /// A key for the state of the work. It changes when a task's status, owner or dependencies change; in a team
+    /// without tasks, with each message.
     pub fn key(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         for task in self.tasks.values() {

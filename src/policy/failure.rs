@@ -1,30 +1,30 @@
-//! What it means when the policy itself fails: `on-error` says.
+//! Failures of the policy itself; `on-error` decides what they mean.
 
 use super::{Decision, Verdict};
 use crate::config::OnError;
 use crate::payload::Kind;
 
-/// What stands for the gate where the policy itself fails.
+/// Stands for the gate in a verdict about a failure.
 pub const GATE: &str = "policy";
 /// A policy file cannot be used.
 pub const UNUSABLE: &str = "policy-unusable";
-/// A project's file changed since it was trusted, and nothing of it runs.
+/// A project's file changed after it was trusted, so nothing in it runs.
 pub const UNTRUSTED: &str = "policy-untrusted";
-/// The policy could not be asked, or its answer not kept.
+/// The policy could not be evaluated, or its result could not be stored.
 pub const FAILED: &str = "policy-failed";
 
-/// Whether an event may be held back because the policy fails. A teammate that only waits, or a turn that ends, never is:
-/// nothing would ever let it go on.
+/// Whether a failure may block this event. Idle and the end of a turn are never blocked, because the agent could not
+/// continue.
 pub fn is_held(kind: Kind) -> bool {
     matches!(kind, Kind::PreToolUse | Kind::TaskCreated | Kind::TaskCompleted)
 }
 
-/// What a failure comes to at an event.
+/// The decision for a failure at this event.
 pub fn decision(on_error: OnError, kind: Kind) -> Decision {
     if on_error == OnError::Block && is_held(kind) { Decision::Block } else { Decision::Allow }
 }
 
-/// What is recorded of a failure.
+/// The recorded verdict for a failure.
 pub fn verdict(on_error: OnError, kind: Kind, code: &str, reason: String) -> Verdict {
     Verdict {
         decision: decision(on_error, kind),

@@ -1,7 +1,7 @@
-//! Never a live-lock: a gate that has blocked the same actor in the same state of the work often enough lets through.
-//! Only a rule that the user made `lasting` stands, and only at a tool: that is no lock.
-//! States may alternate for ever, so there is a ceiling over all of them, until more of the work is done.
-//! A block counts only if the model has read it ([`Refusals`]).
+//! The loop guard: prevents live-locks. A gate that has blocked the same actor often enough in the same state of the
+//! work allows the action. Only a `lasting` rule keeps blocking, and only a tool call, which is not a lock. Because
+//! states can alternate forever, there is also a limit over all states until more tasks are completed. A block counts
+//! only if the model has read it ([`Refusals`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,25 +11,25 @@ use super::attempt::{Attempt, Origin, Refusals};
 use super::ledger::{fits, mark};
 use super::{Decision, Finding, TeamState, Verdict};
 
-/// No team has so many gates, actors and rules at odds at once.
+/// Maximum number of counts.
 const MOST: usize = 512;
 
-/// How many states' worth of blocks a gate has for one actor, or all rules together, until more tasks are completed.
+/// Limit over all states, as a multiple of the limit in one state, until more tasks are completed.
 const STATES: u32 = 3;
 
-/// In how many states it is remembered what one gate told of one actor: states come back.
+/// Number of states for which a shown warning is remembered.
 const TOLD: usize = 32;
 
-/// What was blocked and told how often: `gate\0about\0state` → times.
+/// Counts of blocks and shown warnings: `gate\0about\0state` → count.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Guard {
-    /// How often each was blocked. A rule counts for itself: its gate is `rule:<name>`.
+    /// Number of blocks. A rule has its own count under `rule:<name>`.
     pub blocks: BTreeMap<String, u32>,
-    /// What was warned of: `gate\0about\0state\0what` → its place in the order of tellings.
+    /// Shown warnings: `gate\0about\0state\0code` → position in the order in which they were shown.
     pub warned: BTreeMap<String, u32>,
-    /// The tasks that were ever seen completed, by id: the client erases their files, and no id comes twice. Only when
-    /// another joins them are the blocks forgotten; who completes the same task again does no more work.
+    /// The ids of all tasks ever seen completed. Claude Code deletes their files and never reuses an id. The blocks
+    /// are forgotten only when a new id is added; completing the same task again is not progress.
     pub completed: BTreeSet<String>,
     /// The blocks of one actor by one gate, by `gate\0about`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -39,15 +39,15 @@ pub struct Guard {
 /// The outcome of an attempt that a gate blocks.
 enum Outcome {
     Blocked,
-    /// It is allowed after this many blocks.
+    /// Allowed after this many blocks.
     LetThrough(u32),
 }
 
-/// Makes a verdict of a finding: counts it if the `attempt` counts. Allows it when it was blocked `max_blocks` times in
-/// this state, or `STATES` times as often in all states since more tasks were completed (unless it is lasting), or when a
-/// person allowed it (`paused`). Marks a warning that was already shown in this state.
+/// Turns a finding into a verdict and counts it if the `attempt` counts. The action is allowed if it was blocked
+/// `max_blocks` times in this state or `STATES` times as often in all states (unless the rule is lasting), or if a
+/// person allowed it (`paused`). A warning that was already shown in this state is marked as repeated.
 ///
-/// Of several findings only those are to be settled that are answered with: the first that blocks, and those before it.
+/// Of several findings, settle only the first that blocks and those before it.
 pub fn settle(
     finding: &Finding,
     state: &str,
@@ -92,14 +92,14 @@ pub fn settle(
     verdict
 }
 
-/// How often a gate blocks in one state.
+/// Maximum number of blocks of a gate in one state.
 fn most(gate: &str, max_blocks: u32) -> u32 {
-    // An idle that is refused again while nothing changed only burns tokens: mail is delivered at idle alone.
+    // Blocking the same idle again only costs tokens: messages are delivered only at idle.
     if gate == "idle-with-work" { max_blocks.min(1) } else { max_blocks }
 }
 
 impl Guard {
-    /// Looks at the tasks: where one is completed that never was before, the work goes on, and the blocks are forgotten.
+    /// Forgets the blocks if a task is completed that never was before.
     pub fn look(&mut self, team: &TeamState) {
         let done = || team.tasks.values().filter(|task| task.status.as_deref() == Some("completed"));
         let new: Vec<String> =
@@ -114,7 +114,7 @@ impl Guard {
         }
     }
 
-    /// Takes over what was counted of the same actors elsewhere.
+    /// Adds the counts of the same actors from another guard.
     pub fn take_over(&mut self, other: &Guard) {
         for (mine, theirs) in [(&mut self.blocks, &other.blocks), (&mut self.warned, &other.warned)] {
             for (key, times) in theirs {
@@ -128,7 +128,7 @@ impl Guard {
         }
     }
 
-    /// Blocks a subject once more, unless it was blocked often enough in this state or in all states, or no count is free.
+    /// Counts one more block, unless the limit is reached or no count is free.
     fn refuse(&mut self, subject: &str, state: &str, most: u32, attempt: &Attempt) -> Outcome {
         let whose = whose(subject);
         let own = format!("{}\0{}", whose.0, whose.1.unwrap_or_default());
@@ -164,14 +164,14 @@ impl Guard {
     }
 }
 
-/// The gate and the actor that a key counts for; all rules are one gate.
+/// The gate and the actor of a key. All rules share one gate.
 fn whose(key: &str) -> (&str, Option<&str>) {
     let mut parts = key.split('\0');
     let gate = parts.next().unwrap_or_default();
     (gate.split(':').next().unwrap_or(gate), parts.next())
 }
 
-/// What a finding is counted under in every state: `gate\0about\0`.
+/// The prefix of a finding's key, without the state: `gate\0about\0`.
 fn subject(finding: &Finding) -> String {
     let plain = |text: &str| text.replace('\0', "");
     let gate = match &finding.rule {
@@ -183,12 +183,12 @@ fn subject(finding: &Finding) -> String {
     format!("{gate}\0{}\0", if fits(&about) { about } else { mark(&about) })
 }
 
-/// Notes that something is told, and says whether it was told before. What was told longest ago is forgotten first.
+/// Records that a warning is shown, and returns whether it was shown before. The oldest entry is dropped first.
 fn is_told(told: &mut BTreeMap<String, u32>, subject: &str, what: &str) -> bool {
     let key = format!("{subject}{what}");
     let last = told.values().max().copied().unwrap_or_default();
     if let Some(place) = told.get_mut(&key) {
-        // Whatever is told all the time is not to be noted anew each time.
+        // An entry that is already the newest needs no update.
         if *place < last {
             *place = last.saturating_add(1);
         }

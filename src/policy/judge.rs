@@ -3,8 +3,8 @@
 use super::{Case, Decision, Facts, Finding, Rules, gates};
 use crate::config::{Mode, Policy};
 
-/// What the policy finds in an event, the strictest first, then in the order of the gates and of the file. At an event that
-/// cannot be blocked, only the rules that name it are evaluated, and they only warn.
+/// The findings for an event, strictest first, then in the order of the gates and of the file. At an event that cannot
+/// be blocked, only the rules that name it are evaluated, and they only warn.
 pub fn judge(policy: &Policy, rules: &Rules<'_>, facts: &Facts<'_>) -> Vec<Finding> {
     if !facts.event.kind.is_judged() {
         let mut found = rules.judge(policy.on_error, facts);
@@ -17,6 +17,7 @@ pub fn judge(policy: &Policy, rules: &Rules<'_>, facts: &Facts<'_>) -> Vec<Findi
     if policy.premature_shutdown.mode != Mode::Off {
         found.extend(gates::premature_shutdown::others(policy, &case));
     }
+    found.extend(gates::unreadable::judge(policy, &case, &found));
     found.extend(rules.judge(policy.on_error, facts));
     found.retain(|finding| finding.decision != Decision::Allow);
     found.sort_by_key(|finding| std::cmp::Reverse(finding.decision));

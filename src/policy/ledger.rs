@@ -1,4 +1,4 @@
-//! What a team did so far, as far as a gate may ask: folded over its events, the same at a hook and in a back-test.
+//! The history of a team that gates need, folded over its events. A hook call and a backtest fold it in the same way.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,67 +10,68 @@ use crate::payload::{Kind, MessageKind};
 use crate::team::{reached, spelled, without_reference};
 use crate::unicode::{fold, is_invisible};
 
-/// What is remembered of a team's doings.
+/// The history of one team.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ledger {
     /// By member.
     pub members: BTreeMap<String, Deeds>,
-    /// TaskUpdates to `completed` that have begun and not ended: id of the tool's use → task. A TaskCompleted for a task
-    /// that is not here is the end of a turn, not a completion.
+    /// TaskUpdates to `completed` that have started and not returned: tool_use_id → task. A TaskCompleted for any
+    /// other task reports the end of a turn.
     pub completing: BTreeMap<String, String>,
-    /// Tools that have begun and not ended, by the id of their use.
+    /// Tool calls that have started and not returned, by tool_use_id.
     pub begun: BTreeMap<String, Began>,
-    /// Other words for a member: its agent ids, and the ids of its background tasks.
+    /// Other names of a member: its agent ids, and the ids of its background tasks.
     pub handles: BTreeMap<String, String>,
-    /// Who was spawned for what, as its background task is described (the [`mark`] of the words): several may share them.
+    /// Members by the description of their spawn (its [`mark`]). Several can share one.
     pub spawned_for: BTreeMap<String, Vec<String>>,
-    /// Background tasks that are teammates, but which ones is not known: id → the [`mark`] of its description.
+    /// Background tasks of unknown teammates: id → the [`mark`] of its description.
     pub background: BTreeMap<String, String>,
-    /// Who was seen to leave, and was not spawned again: whatever is left of its work, nobody can stop it in it.
+    /// Members that left and were not spawned again. They cannot be stopped, whatever work is left.
     pub left: BTreeSet<String>,
-    /// How many things were noted so far: what came before what is told by this, as a clock may be set back.
+    /// Number of recorded steps. It orders events even if the clock is set back.
     pub order: u64,
-    /// Whether the team ever had a task. The client erases all of them once all are done (2.1.328).
+    /// Whether the team ever had a task. Claude Code 2.1.328 deletes all of them when all are completed.
     pub tasked: bool,
-    /// Whether the client tells the agent at a teammate's tools (from 2.1.69): where it tells none, the lead speaks.
+    /// Whether Claude Code names the agent of a teammate's tool call (since 2.1.69). Where it does, a call without an
+    /// agent is the lead's.
     pub names_agents: bool,
 }
 
-/// What words are known by again: a notebook keeps no text.
+/// A short hash, so that the ledger stores no text.
 pub(in crate::policy) fn mark(words: &str) -> String {
     blake3::hash(words.as_bytes()).to_hex()[..16].to_owned()
 }
 
-/// The longest name or id that is kept, in bytes: no member's and no tool's is as long.
+/// Maximum length in bytes of a stored name or id. Real ones are shorter.
 const LONGEST: usize = 256;
 
-/// Whether a name or an id may be kept: one payload must not make the notebook too large to be read again.
+/// Whether a name or id can be stored. One payload must not make the ledger too large to be read again.
 pub(super) fn fits(word: &str) -> bool {
     word.len() <= LONGEST
 }
 
-/// What is remembered of one member. Each number is a place in the order of things ([`Ledger::order`]).
+/// The history of one member. Each number is a position in [`Ledger::order`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Deeds {
-    /// When it was last told something (spawned, given a task, sent a message), by whom; empty where that is not known.
+    /// The last instruction from each agent (spawn, task or message); the key is empty if the agent is unknown.
     pub told_by: BTreeMap<String, u64>,
-    /// When it last sent a message to anybody.
+    /// The last message that it sent.
     pub said: Option<u64>,
-    /// Whom it asked something, and when; `*` for everybody.
+    /// Its last question to each agent; `*` for everyone.
     pub asked: BTreeMap<String, u64>,
-    /// Whether a turn of it has begun and not ended.
+    /// Whether a turn has started and not ended.
     pub turn: bool,
-    /// Whether a turn of it was ever seen to begin: where none was, that none is open says nothing.
+    /// Whether a start of a turn was ever seen. Without one, `turn` means nothing.
     pub turned: bool,
-    /// When its turn was first seen, or could first have begun.
+    /// When its turn was first seen, or could first have started.
     pub since: Option<u64>,
-    /// That of its last turn, where it went idle after it: what it was told later is delivered with the next.
+    /// The start of its last turn, if it went idle afterwards. Later messages are delivered with the next turn.
     pub idle: Option<u64>,
-    /// Whether it was asked to stop, and has not answered.
+    /// Whether a shutdown request to it is open.
     pub stopping: bool,
-    /// Whether that request was let through a gate (escalated, paused, allowed): its approval is then no breach.
+    /// Whether a gate allowed that request (by the loop guard, a pause or an allowance): its approval is then allowed.
     pub let_go: bool,
 }
 
@@ -78,22 +79,22 @@ pub struct Deeds {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Began {
-    /// Its place in the order of things: what it says was said then, and not when the tool came back.
+    /// Position at which it started. Its messages count as sent then, not when the tool returned.
     pub order: u64,
-    /// Whose it is, where that is known.
+    /// The caller, if known.
     pub by: Option<String>,
-    /// The teammate that it spawns, and when that began (RFC 3339).
+    /// The teammate that it spawns, and the start time (RFC 3339).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spawns: Option<(String, String)>,
-    /// Whom it lets go, if it comes to something.
+    /// The members that may shut down if the call succeeds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub frees: Vec<String>,
 }
 
-/// How many people's words to one member, and its questions, are kept apart.
+/// Maximum number of agents kept apart in a member's instructions and questions.
 const MOST_TOLD: usize = 32;
 
-/// The deeds of a member that did nothing.
+/// The history of a member without any.
 static NOTHING: Deeds = Deeds {
     told_by: BTreeMap::new(),
     said: None,
@@ -107,12 +108,12 @@ static NOTHING: Deeds = Deeds {
 };
 
 impl Ledger {
-    /// What a member did; nothing, where nobody of that name did anything.
+    /// The history of a member; empty for an unknown one.
     pub fn of(&self, name: &str) -> &Deeds {
         self.members.get(name).unwrap_or(&NOTHING)
     }
 
-    /// The member that a word means: its name, `@name`, `name@team`, its agent id, or the id of its background task.
+    /// The member that a word refers to: a name, `@name`, `name@team`, an agent id, or the id of a background task.
     pub fn named<'a>(&'a self, word: &'a str) -> &'a str {
         let name = self.bare(word);
         spelled(name, || self.members.keys().map(String::as_str)).unwrap_or(name)
@@ -139,8 +140,8 @@ impl Ledger {
         word.split_once(is_at).map_or(word, |(name, _)| name)
     }
 
-    /// Remembers that somebody may stop: the approval of a request that was let through is no breach. Of everybody who
-    /// was asked only those who are `meant`.
+    /// Records that the recipients of an allowed shutdown request may approve it. Of a request to everyone, only those
+    /// that `meant` accepts.
     pub fn let_go(&mut self, event: &Judged<'_>, meant: impl Fn(&str) -> bool) {
         let sender = event.actor.name.as_deref();
         let names: Vec<String> = match asked_to_stop(event).as_deref() {
@@ -165,33 +166,33 @@ impl Ledger {
 }
 
 impl Deeds {
-    /// Notes that somebody told it something.
+    /// Records an instruction from another agent.
     pub(super) fn tell(&mut self, by: &str, order: u64) {
         note(&mut self.told_by, by, order);
     }
 
-    /// Notes that it asked somebody something.
+    /// Records a question to another agent.
     pub(super) fn ask(&mut self, whom: &str, order: u64) {
         note(&mut self.asked, whom, order);
     }
 
-    /// When it was last told something.
+    /// The last instruction.
     pub fn told(&self) -> Option<u64> {
         self.told_by.values().max().copied()
     }
 
-    /// Whether it was told something after its last message.
+    /// Whether it had an instruction after its last message.
     pub fn owes_report(&self) -> bool {
         self.told().is_some() && self.said < self.told()
     }
 
-    /// Whether it asked something, and waits for an answer.
+    /// Whether a question of its own has no answer yet.
     pub fn awaits_answer(&self) -> bool {
         self.awaits().next().is_some()
     }
 
-    /// Whom it asked something that told it nothing since. What it was told by nobody knows whom may be the answer, and
-    /// anybody answers what everybody (`*`) was asked.
+    /// The agents whose answer it waits for. An instruction from an unknown agent may be the answer, and anyone
+    /// answers a question to everyone (`*`).
     pub fn awaits(&self) -> impl Iterator<Item = &str> {
         let told = |by: &str| self.told_by.get(by).copied();
         let answer = move |whom: &str| if whom == "*" { self.told() } else { told(whom).max(told("")) };
@@ -200,7 +201,7 @@ impl Deeds {
     }
 }
 
-/// Keeps the last place of each name, and not of too many.
+/// Keeps the last position of each name, for a limited number of names.
 fn note(places: &mut BTreeMap<String, u64>, name: &str, order: u64) {
     let place = places.entry(name.to_owned()).or_default();
     *place = order.max(*place);
@@ -210,7 +211,7 @@ fn note(places: &mut BTreeMap<String, u64>, name: &str, order: u64) {
     }
 }
 
-/// Whom this event asks to stop.
+/// The recipient of a shutdown request.
 fn asked_to_stop(event: &Judged<'_>) -> Option<String> {
     if event.kind != Kind::PreToolUse || event.payload.tool() != Some("SendMessage") {
         return None;
@@ -227,7 +228,7 @@ mod tests {
     use crate::event::Actor;
     use crate::payload::Payload;
 
-    /// Who may stop after the lead's request to `to` went out.
+    /// The members that may approve after the lead's request to `to` was sent.
     fn free(to: &str, meant: impl Fn(&str) -> bool) -> Vec<String> {
         let fields = json!({"hook_event_name": "PreToolUse", "tool_name": "SendMessage",
             "tool_input": {"to": to, "message": {"type": "shutdown_request", "reason": "done"}}});

@@ -1,4 +1,4 @@
-//! Whether the client may go on. Pure: policy, event and state of the team in, verdict out.
+//! Decides whether Claude Code may continue. Pure: policy, event and team state in, verdict out.
 
 mod attempt;
 mod background;
@@ -22,11 +22,12 @@ mod verdict;
 
 pub use attempt::{Attempt, Origin};
 pub use background::Whose;
-pub use facts::{Facts, Judged, TeamState};
+pub use facts::{Facts, Judged, Part, TeamState, Unreadable};
 pub use guard::{Guard, settle};
 pub use judge::judge;
 pub use ledger::{Began, Deeds, Ledger};
 pub use names::{Case, Names};
+pub use observe::asks;
 pub use reason::{Reason, bare, escaped};
 pub use rules::Rules;
 pub use ruling::Ruling;

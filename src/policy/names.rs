@@ -1,4 +1,4 @@
-//! Which member a name means, and who owns which task. Each name of a team is folded once per hook call.
+//! Resolves names to members and tasks to owners. Each name of a team is folded once per hook call.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -19,7 +19,7 @@ pub struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// The facts; their names are read when they are needed.
+    /// Names are resolved when first needed.
     pub fn of(facts: &Facts<'a>) -> Case<'a> {
         Case { facts: *facts, names: Names::of(facts.team) }
     }
@@ -33,17 +33,17 @@ impl<'a> Deref for Case<'a> {
     }
 }
 
-/// Tasks by the folded name of their owner, each with the owner as it is spelled.
+/// Tasks by the folded name of their owner, each with the owner as written.
 type Owned<'a> = HashMap<Cow<'a, str>, Vec<(&'a str, &'a Task)>>;
 
-/// The names of a team. Each part is made when a gate first asks for it.
+/// The names of a team. Each part is built when first needed.
 #[derive(Debug)]
 pub struct Names<'a> {
     team: &'a TeamState,
     roster: OnceCell<Known<'a>>,
     doers: OnceCell<Known<'a>>,
     owners: OnceCell<Known<'a>>,
-    /// The tasks by their owner's folded name, each with its owner.
+    /// Tasks by the folded name of their owner, each with its owner.
     owned: OnceCell<Owned<'a>>,
     teammates: OnceCell<Vec<&'a str>>,
 }
@@ -69,56 +69,57 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The member that a word means, in the team's own spelling; `None` for an unknown one, which has no work.
+    /// The member that a word refers to, in the team's spelling; `None` for an unknown name, which has no work.
     pub fn member(&self, word: &str) -> Option<&'a str> {
         let name = self.team.ledger.bare(word);
         // The roster's spelling first: the ledger may have another spelling, from a message.
         self.roster().get(name).or_else(|| self.owners().get(name)).or_else(|| self.doers().get(name))
     }
 
-    /// The members (or the lead) that receive a shutdown request to this name: the one that 2.1.330 finds by the name, and
-    /// the one whose inbox has that name. Claude Code before 2.1.178 does not look names up and writes to that inbox.
+    /// The members (and the lead) that receive a shutdown request to this name: the one that 2.1.330 finds by the name, and
+    /// those whose inbox has that name. Claude Code before 2.1.178 does not look names up and writes to that inbox. Before
+    /// names were restricted (2.1.47), several members can have one inbox.
     pub fn recipients(&self, word: &str) -> Vec<&'a str> {
         let name = self.team.ledger.bare(word);
         let by_name = self.member(word).or_else(|| (fold(name) == LEAD).then_some(LEAD));
         let inbox = mailbox(name);
         let is_its = |member: &&str| Some(*member) != by_name && mailbox(member) == inbox;
-        let mut others = self.team.members.iter().map(String::as_str).chain([LEAD]);
-        let by_inbox = if by_name == Some(name) { None } else { others.find(is_its) };
-        by_name.into_iter().chain(by_inbox).collect()
+        let all = self.team.members.iter().map(String::as_str).filter(|member| *member != LEAD);
+        by_name.into_iter().chain(all.chain([LEAD]).filter(is_its)).collect()
     }
 
-    /// The member that owns a task, in the team's spelling: a file may have `@bob`, `bob@team` or bob's agent id. A task
-    /// whose owner has no name (`@`) is unassigned.
+    /// The member that owns a task, in the team's spelling. A file can have `@bob`, `bob@team` or bob's agent id. An
+    /// owner without a name (`@`) means unassigned.
     pub fn owner(&self, task: &'a Task) -> Option<&'a str> {
         let name = Some(self.team.ledger.bare(task.owner.as_deref()?)).filter(|name| !name.is_empty())?;
         Some(self.roster().get(name).or_else(|| self.doers().get(name)).unwrap_or(name))
     }
 
-    /// The tasks that somebody owns in a status, in the order of their ids, however the owner is written.
+    /// The tasks of a member in a status, in the order of their ids, however the owner is written.
     pub fn owned(&self, name: &str, status: &str) -> Vec<&'a Task> {
         let all = self.by_owner().get(&*fold(name)).map(Vec::as_slice).unwrap_or_default();
         let own = all.iter().filter(|(owner, _)| self.is_meant(owner, name)).map(|(_, task)| *task);
         own.filter(|task| task.status.as_deref() == Some(status)).collect()
     }
 
-    /// Whether a word means this member: it is the name, or folds to the same and is not another name in the roster.
+    /// Whether a word refers to this member: it is the name, or folds to the same and is not another name in the
+    /// roster.
     pub fn is_meant(&self, word: &str, name: &str) -> bool {
         word == name || (!self.is_listed(word) && fold(word) == fold(name))
     }
 
-    /// Whether the roster has this very name.
+    /// Whether the roster has exactly this name.
     pub fn is_listed(&self, name: &str) -> bool {
         self.roster().exact.contains(name)
     }
 
-    /// Whether this very name is a teammate's.
+    /// Whether exactly this name belongs to a teammate.
     pub fn is_teammate(&self, name: &str) -> bool {
         let known = if self.team.members.is_empty() { self.doers() } else { self.roster() };
         name != LEAD && known.exact.contains(name)
     }
 
-    /// The teammates: those in the roster, else, where the roster is not known, those that did something.
+    /// The teammates: those in the roster or, if the roster is unknown, those that did something.
     pub fn teammates(&self) -> &[&'a str] {
         self.teammates.get_or_init(|| {
             let team = self.team;
@@ -166,7 +167,7 @@ impl<'a> Known<'a> {
         known
     }
 
-    /// The name that a word means: the same, else the first that folds to the same.
+    /// The member of this name, else the first whose name folds to the same.
     fn get(&self, word: &str) -> Option<&'a str> {
         let exact = self.exact.get(word).copied();
         exact.or_else(|| self.folded.get(&*fold(word)).copied())

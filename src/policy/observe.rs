@@ -1,4 +1,4 @@
-//! How the ledger is folded: one event after the other.
+//! Folds events into the ledger, one after the other.
 
 use serde_json::Value;
 
@@ -7,14 +7,14 @@ use super::{Deeds, Judged, Ledger, Sent, TeamState};
 use crate::event::{ActorKind, LEAD};
 use crate::payload::{Kind, MessageKind, Spawn, TaskUpdate};
 
-/// How many are remembered that have left.
+/// Maximum number of former members.
 const MOST_LEFT: usize = 256;
 
 impl TeamState {
-    /// Takes in an event that happened, or, where something else than a tool was `held_back`, that was tried.
+    /// Adds an event that happened, or, for other events than tool calls, one that was `held_back`.
     pub fn observe(&mut self, event: &Judged<'_>, held_back: bool) {
         self.ledger.observe(event);
-        // Who is kept from its idle goes on, and so does who has mail.
+        // A teammate whose idle is blocked continues, and so does one with unread messages.
         if event.kind == Kind::TeammateIdle
             && let Some(name) = idler(event)
             && (held_back || self.waiting(name) > 0)
@@ -26,7 +26,7 @@ impl TeamState {
 }
 
 impl Ledger {
-    /// Takes in an event that happened: one that was not blocked.
+    /// Adds an event that was not blocked.
     pub fn observe(&mut self, event: &Judged<'_>) {
         let teammate = member(event).filter(|name| *name != LEAD);
         match event.kind {
@@ -54,7 +54,7 @@ impl Ledger {
                 }
             }
             Kind::SessionEnd => {
-                // A split pane's process ends with its member (2.1.328: no PostToolUse after the approval).
+                // In a pane the process ends with its member (2.1.328: no PostToolUse after the approval).
                 if let Some(name) = teammate {
                     self.leaves(name);
                 }
@@ -68,7 +68,7 @@ impl Ledger {
         self.members.entry(name.to_owned()).or_default()
     }
 
-    /// The next place in the order of things.
+    /// The next position.
     fn next(&mut self) -> u64 {
         self.order += 1;
         self.order
@@ -147,7 +147,7 @@ impl Ledger {
     }
 
     fn spawned(&mut self, event: &Judged<'_>, spawn: &Spawn, at: u64) {
-        // Its first turn may have begun, and its first message been sent, before its spawn came back.
+        // Its first turn and its first message can come before the spawn returns.
         self.left.remove(&spawn.name);
         let deeds = self.deeds(&spawn.name);
         (deeds.stopping, deeds.let_go) = (false, false);
@@ -171,7 +171,7 @@ impl Ledger {
             return;
         };
         let owner = self.named(owner).to_owned();
-        // Who takes a task for itself begins it, too. Clients before 2.1.69 do not say whose call it is.
+        // A member that assigns a task to itself also starts it. Before 2.1.69 the caller is unknown.
         let own = match member(event) {
             Some(actor) => actor == owner,
             None => update.status.is_some(),
@@ -199,7 +199,7 @@ impl Ledger {
         if let Some(sender) = &sender {
             let deeds = self.deeds(sender);
             deeds.said = deeds.said.max(Some(at));
-            // What is said after a question does not take it back.
+            // A later message does not withdraw a question.
             if message.kind == MessageKind::Plain && asks(&message.text) {
                 match message.to.as_deref() {
                     Some("*") | None => deeds.ask("*", at),
@@ -237,13 +237,13 @@ impl Ledger {
     }
 }
 
-/// The teammate that goes idle: on this event it is told by name.
+/// The teammate that goes idle; this event names it.
 pub fn idler<'a>(event: &Judged<'a>) -> Option<&'a str> {
     let told = event.payload.text("teammate_name").filter(|name| !name.is_empty());
     told.or(event.actor.name.as_deref()).filter(|name| *name != LEAD)
 }
 
-/// The member whose event it is; not a plain subagent, whose role may be spelled like a name.
+/// The member that caused an event. A plain subagent is not one, although its type may equal a name.
 pub(super) fn member<'a>(event: &Judged<'a>) -> Option<&'a str> {
     match event.actor.kind {
         ActorKind::Lead => Some(LEAD),
@@ -252,19 +252,19 @@ pub(super) fn member<'a>(event: &Judged<'a>) -> Option<&'a str> {
     }
 }
 
-/// Whose event it is, member or not.
+/// The actor of an event, member or not.
 pub(super) fn whose<'a>(event: &Judged<'a>) -> Option<&'a str> {
     member(event).or(event.actor.name.as_deref()).filter(|name| fits(name))
 }
 
-/// What a TaskStop stops, by whatever word.
+/// The task that a TaskStop names, under any of its keys.
 pub fn stopped(input: &Value) -> impl Iterator<Item = &str> {
     let words = ["task_id", "shell_id", "taskId"].into_iter().filter_map(|key| input.get(key)?.as_str());
     words.filter(|word| !word.is_empty()).take(1)
 }
 
-/// Whether a text asks something: a question mark at the end of a word, and not one in the midst of an address.
-fn asks(text: &str) -> bool {
+/// Whether a text asks a question: it has a question mark at the end of a word, not inside a URL.
+pub fn asks(text: &str) -> bool {
     let ends = |rest: &str| {
         rest.chars().next().is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '=' | '&' | '/'))
     };

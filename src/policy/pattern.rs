@@ -1,4 +1,4 @@
-//! Patterns that the user writes: globs for names and texts, regular expressions between slashes.
+//! The user's patterns: globs for names and texts, regular expressions between slashes.
 
 use std::cell::OnceCell;
 
@@ -6,48 +6,48 @@ pub use crate::config::pattern::matches as glob;
 use crate::config::pattern::{reach, regex_of};
 use crate::config::{Program, needle};
 
-/// Whether one of these globs means the text; no globs mean all.
+/// Whether one of these globs matches the text. An empty list matches everything.
 pub fn any(patterns: &[String], text: &str) -> bool {
     patterns.is_empty() || patterns.iter().any(|pattern| glob(pattern, text))
 }
 
-/// A pattern for texts of any length: a regular expression where it stands between slashes, else a glob. It is compiled
-/// once, when it is first asked.
+/// A pattern for texts of any length: a regular expression if it is between slashes, else a glob. It is compiled when
+/// first used.
 #[derive(Debug)]
 pub struct Pattern<'a> {
     text: &'a str,
     program: OnceCell<Option<Program>>,
 }
 
-/// Why a pattern cannot say whether it means a text.
+/// Why a pattern has no result for a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsaid {
-    /// The text is longer than what the pattern looks at, in bytes.
+    /// The text is longer than the limit of the pattern, in bytes.
     TooLong {
-        /// How many it has.
+        /// Its length.
         has: usize,
-        /// How many it may have.
+        /// The limit.
         most: usize,
     },
-    /// It is no regular expression that can be used. No file that was checked has such a one.
+    /// The regular expression is invalid. A checked file has no such pattern.
     Unfit,
 }
 
 impl<'a> Pattern<'a> {
-    /// Takes it as it is written.
+    /// A pattern as written.
     pub fn of(text: &'a str) -> Pattern<'a> {
         Pattern { text, program: OnceCell::new() }
     }
 
-    /// Whether it means any text at all.
+    /// Whether it matches every text.
     pub fn means_all(&self) -> bool {
         self.text == "*"
     }
 
-    /// Whether it means a text.
+    /// Whether it matches a text.
     ///
     /// # Errors
-    /// Where it cannot say: that is not a no.
+    /// It has no result. This is not a mismatch.
     pub fn means(&self, text: &str) -> Result<bool, Unsaid> {
         let too_long = |most| Unsaid::TooLong { has: text.len(), most };
         let Some(expression) = regex_of(self.text) else {

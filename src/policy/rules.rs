@@ -1,5 +1,5 @@
-//! The user's own rules over one event, within a time: what a rule cannot say in it is a failure of the policy, and not
-//! a no.
+//! Evaluates the user's rules for one event within a time limit. A rule without a result is a failure of the policy,
+//! not a mismatch.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use super::{Decision, Facts, Finding};
 use crate::config::{OnError, Rule};
 use crate::payload::Kind;
 
-/// The rules as they are asked: each pattern is compiled once, when it is first needed.
+/// The rules. Each pattern is compiled when first needed.
 #[derive(Debug)]
 pub struct Rules<'a> {
     rules: Vec<Asked<'a>>,
@@ -17,7 +17,7 @@ pub struct Rules<'a> {
 }
 
 impl<'a> Rules<'a> {
-    /// These rules, with all the time in the world.
+    /// These rules, without a time limit.
     pub fn of(rules: &'a [Rule]) -> Rules<'a> {
         Rules { rules: rules.iter().map(Asked::of).collect(), patience: None }
     }
@@ -27,13 +27,13 @@ impl<'a> Rules<'a> {
         self.rules.iter().any(|asked| kind.is_judged() || asked.rule.looks_at(kind))
     }
 
-    /// The same, all of them together no longer than this: it is looked at between two patterns.
+    /// The same with a time limit for all rules together, checked between two patterns.
     #[must_use]
     pub fn within(self, patience: Duration) -> Rules<'a> {
         Rules { patience: Some(patience), ..self }
     }
 
-    /// What they object to, in their order, and behind it what some of them could not say.
+    /// Findings in the order of the rules, then the rules without a result.
     pub(super) fn judge(&self, on_error: OnError, facts: &Facts<'_>) -> Vec<Finding> {
         let until = self.patience.and_then(|patience| Instant::now().checked_add(patience));
         let (mut found, mut unsaid) = (Vec::new(), Vec::new());

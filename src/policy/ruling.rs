@@ -1,11 +1,11 @@
-//! A verdict on record, and the event that it is of.
+//! A recorded verdict with the id of the judged event.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::{Decision, Verdict};
 
-/// What the field `verdict` of a line of the log says.
+/// The field `verdict` of a log line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ruling {
     /// The verdict.
@@ -20,17 +20,17 @@ struct Of {
 }
 
 impl Ruling {
-    /// Reads the field; `None` when it is no verdict, or one of a kind that this version does not know.
+    /// Reads the field; `None` if it is not a verdict, or one that this version does not know.
     pub fn read(raw: &RawValue) -> Option<Ruling> {
         let verdict = serde_json::from_str(raw.get()).ok()?;
         let Of { of } = serde_json::from_str(raw.get()).ok()?;
         Some(Ruling { verdict, of })
     }
 
-    /// The field as it is written.
+    /// The field as written.
     ///
     /// # Errors
-    /// Never in practice: every field is plain data.
+    /// None in practice: every field is plain data.
     pub fn raw(&self) -> serde_json::Result<Box<RawValue>> {
         let mut fields = serde_json::to_value(&self.verdict)?;
         if let Some(fields) = fields.as_object_mut() {
@@ -41,19 +41,19 @@ impl Ruling {
 }
 
 impl Verdict {
-    /// What came of it, in a word or two.
+    /// The outcome in one or two words.
     pub fn word(&self) -> &'static str {
         match self.decision {
             Decision::Block => "block",
             Decision::Warn if self.repeated => "warn again",
             Decision::Warn => "warn",
-            Decision::Allow if self.escalated => "let through",
+            Decision::Allow if self.escalated => "allow after blocks",
             Decision::Allow if self.paused => "paused",
             Decision::Allow => "allow",
         }
     }
 
-    /// The gate; for a rule its name as well: `rule no-push`.
+    /// The gate; for a rule with its name: `rule no-push`.
     pub fn source(&self) -> String {
         match &self.rule {
             Some(rule) => format!("{} {rule}", self.gate),

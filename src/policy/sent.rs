@@ -1,6 +1,6 @@
-//! Messages of Claude Code itself that a model writes as a plain text. 2.1.47 delivers a text that is such a message in
-//! JSON as that message: a request stops its recipient, and an approval in the lead's inbox takes a member out of the
-//! team. Later clients refuse the text before any hook runs.
+//! Claude Code's own messages that a model writes as plain text. 2.1.47 delivers a text that is such a message in JSON
+//! as that message: a request stops its recipient, and an approval in the lead's inbox removes a member from the team.
+//! Later versions reject the text before any hook runs.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::team::Notice;
 pub struct Sent {
     /// The message.
     pub message: Message,
-    /// The teammate that an approval names: not always the sender.
+    /// The teammate that an approval names, which is not always the sender.
     pub from: Option<String>,
 }
 
@@ -29,7 +29,7 @@ impl Sent {
     }
 }
 
-/// The message of Claude Code that the text is, if the whole text is one.
+/// The message of Claude Code in this text, if it is the whole text.
 fn framed(message: &Message) -> Option<Notice> {
     if message.kind != MessageKind::Plain || !message.text.trim_start().starts_with('{') {
         return None;

@@ -1,15 +1,15 @@
-//! The client, where no variable of the hook's environment names it: before 2.1.178 or so none does.
+//! Finds the process of Claude Code where the hook's environment does not name it (before about 2.1.178).
 
-/// What the client calls itself.
+/// Process name of Claude Code.
 const CLIENT: &str = "claude";
 
-/// Shells that may stand between the client and a hook that it runs as a line of one.
+/// Shells that can be between Claude Code and a hook that it runs as a shell command.
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ash", "ksh", "busybox"];
 
-/// How many processes above this one are looked at.
+/// Maximum number of parent processes to examine.
 const HEIGHT: usize = 4;
 
-/// Finds the client above this process: nothing but shells may stand between. `None` where the system does not tell.
+/// Finds the process of Claude Code above this one, with only shells in between. `None` if the system has no `/proc`.
 pub fn client_above() -> Option<u32> {
     above(std::os::unix::process::parent_id(), &|pid| {
         std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()
@@ -20,7 +20,7 @@ fn above(first: u32, stat: &dyn Fn(u32) -> Option<String>) -> Option<u32> {
     let mut pid = first;
     for _ in 0..HEIGHT {
         let stat = stat(pid)?;
-        // The name stands in brackets, and may hold some itself; behind it come the state and the parent.
+        // The name is in parentheses and may contain some. After it come the state and the parent.
         let (head, rest) = stat.rsplit_once(") ")?;
         let (_, name) = head.split_once('(')?;
         if name == CLIENT {

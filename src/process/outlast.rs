@@ -1,30 +1,31 @@
-//! A hook call outlasts its client until its event is on record.
+//! Keeps a hook call running until its event is recorded, even if Claude Code ends it.
 //!
-//! A client that leaves ends the hooks that still run: 2.1.328 with SIGTERM, and with the pane that its terminal closes
-//! comes SIGHUP. The payload was sent, and the call has what it needs: it takes the milliseconds.
+//! When Claude Code exits, it ends the hooks that still run: 2.1.328 sends SIGTERM, and a closed pane also causes
+//! SIGHUP. The payload has arrived completely by then, so the call needs only a few more milliseconds.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use rustix::process::Signal;
 
-/// Whether one of these signals came.
+/// Whether one of these signals arrived.
 static CAME: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Whether one that comes now ends the process, as it would by default.
+/// Whether a signal that arrives now ends the process, as by default.
 static ENDS: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// From now on what would end the process is noted.
+/// From now on, signals that would end the process are only noted.
 pub fn begin() {
     for signal in [Signal::HUP, Signal::TERM] {
-        // Without it all is as it was. The note comes first: what ends the process ends it at once.
+        // If registration fails, the default behavior remains. Register the note first: the second handler may end the
+        // process.
         let _ = signal_hook::flag::register(signal.as_raw(), CAME.clone());
         let _ = signal_hook::flag::register_conditional_default(signal.as_raw(), ENDS.clone());
     }
 }
 
-/// What had to be kept is kept: whether the client has told the process to end meanwhile, and hears no answer. If so it
-/// is still outlasted, for what is left to be put in order; if not, a signal ends the process again.
+/// Returns whether a signal arrived, so that no response will be read. If so, further signals are still ignored while
+/// the process cleans up. If not, the next signal ends the process. Call this when the event is recorded.
 pub fn was_told_to_end() -> bool {
     ENDS.store(true, Ordering::SeqCst);
     let came = CAME.load(Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! The plan's execution, in an order in which it can be stopped anywhere.
+//! Deletes what the plan names, in an order that can be interrupted anywhere.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
@@ -12,43 +12,43 @@ use crate::error::Result;
 use crate::retention::{self, Needs, Removal, Right, Why};
 use crate::timeline::Library;
 
-/// What went.
+/// The deleted items.
 #[derive(Debug, Default)]
 pub struct Pruned {
-    /// How many runs.
+    /// Number of runs.
     pub runs: usize,
-    /// How many contents.
+    /// Number of contents.
     pub contents: usize,
-    /// How many segments of the log.
+    /// Number of log segments.
     pub segments: usize,
-    /// The bytes of the runs, the contents and the segments.
+    /// The bytes of the runs, contents and segments.
     pub bytes: u64,
-    /// What could not go, and why.
+    /// The items that could not be deleted, and why.
     pub problems: Vec<String>,
 }
 
-/// What the execution works with.
+/// The context of the deletion.
 #[derive(Debug)]
 pub struct Ground<'a> {
-    /// The right to remove.
+    /// The lock that allows deleting.
     pub right: &'a Maintenance,
     /// The event log's directory.
     pub log: &'a Path,
-    /// The gatekeeper's directory: what it remembers of a run goes with the run.
+    /// The gatekeeper's directory: the counts of a run are deleted with it.
     pub policy: &'a Path,
-    /// How long a hook call may take between finding a content and naming it.
+    /// How long a hook call can take between finding a content and naming it.
     pub grace: Duration,
-    /// How long locks are waited for.
+    /// How long to wait for locks.
     pub patience: Duration,
 }
 
-/// Carries out a plan. `done` is told of bytes as they are read.
+/// Applies a plan. `done` is called with the number of bytes read.
 ///
 /// # Errors
-/// When the disk refuses. What was removed until then is removed, and the record is whole.
+/// Deleting fails. Earlier deletions remain, and the store is consistent.
 pub fn apply(survey: &Survey, plan: &Plan, ground: &Ground<'_>, done: &mut dyn FnMut(u64)) -> Result<Pruned> {
     let mut pruned = Pruned::default();
-    // What somebody who was stopped had set aside.
+    // Files that an interrupted call had moved aside.
     let needed = named(ground);
     ground.right.bring_back(|hash| is_needed(needed.as_ref(), hash))?;
     ground.right.forget()?;
@@ -60,19 +60,19 @@ pub fn apply(survey: &Survey, plan: &Plan, ground: &Ground<'_>, done: &mut dyn F
             Ok(true) => {
                 pruned.runs += 1;
                 pruned.bytes += held.bytes;
-                // Its name became a directory's, and is no path. One that stays is made anew or read by nobody.
-                // What a human let through lies beside the notebooks, and is no run's.
+                // The run's name comes from a directory and is a valid file name. The overrides are in the same
+                // directory and belong to no run.
                 if !run.run.eq_ignore_ascii_case("overrides") {
                     let _ = std::fs::remove_file(ground.policy.join(format!("{}.json", run.run)));
                 }
             }
             Ok(false) => {
                 all_went = false;
-                pruned.problems.push(format!("run {} stays: it has changed", run.run));
+                pruned.problems.push(format!("kept run {}: it has changed", run.run));
             }
             Err(error) => {
                 all_went = false;
-                pruned.problems.push(format!("run {} stays: {error}", run.run));
+                pruned.problems.push(format!("kept run {}: {error}", run.run));
             }
         }
     }
@@ -96,22 +96,26 @@ fn contents(
     let mut going: Vec<&Stored> = Vec::new();
     for stored in files {
         done(stored.size);
-        // What is not what it is called may be the only copy of something.
+        // A content that does not match its name may be the only copy of something.
         match archive.objects.check(stored) {
             Ok(()) => going.push(stored),
-            Err(error) => pruned.problems.push(format!("{error}; it stays")),
+            Err(error) => pruned.problems.push(format!("{error}; it was kept")),
         }
     }
     if going.is_empty() {
         return Ok(());
     }
     let Some(held) = ground.right.hold()? else {
-        pruned.problems.push("the contents stay until the next time: a hook is writing".to_owned());
+        pruned
+            .problems
+            .push("objects were not removed because a hook is writing; run prune again".to_owned());
         return Ok(());
     };
     let needed = named(ground);
     if needed.is_none() {
-        pruned.problems.push("the contents stay: a run cannot be read whole, and may need them".to_owned());
+        pruned
+            .problems
+            .push("objects were not removed: a run that may need them cannot be read completely".to_owned());
         return Ok(());
     }
     for stored in going.iter().filter(|stored| !is_needed(needed.as_ref(), &stored.hash)) {
@@ -120,14 +124,15 @@ fn contents(
         pruned.bytes += stored.size;
     }
     drop(held);
-    // A hook of a team that had no lock yet may have found a content just before it went, and name it just after.
+    // A hook call of a team that had no lock yet may have found a content just before it was deleted, and name it just
+    // after.
     std::thread::sleep(ground.grace);
     let needed = named(ground);
     pruned.contents -= ground.right.bring_back(|hash| is_needed(needed.as_ref(), hash))?;
     Ok(())
 }
 
-/// Every content that a run names by now; `None` when there is a run that cannot be read whole.
+/// Every content that a run names; `None` if some run cannot be read completely.
 fn named(ground: &Ground<'_>) -> Option<HashSet<String>> {
     let archive = ground.right.archive();
     let library = Library::open(archive.clone(), ground.log.to_owned());
@@ -143,7 +148,7 @@ fn named(ground: &Ground<'_>) -> Option<HashSet<String>> {
     (!unread).then_some(named)
 }
 
-/// Whether something needs a content; where nobody can tell, it may.
+/// Whether a content is needed, or may be.
 fn is_needed(named: Option<&HashSet<String>>, hash: &str) -> bool {
     named.is_none_or(|named| named.contains(hash))
 }
@@ -152,11 +157,9 @@ fn segments(survey: &Survey, plan: &Plan, ground: &Ground<'_>, pruned: &mut Prun
     if plan.segments.is_empty() {
         return Ok(());
     }
-    let busy = "the log's segments are kept for now: a hook is writing";
+    let busy = "log segments were not removed because a hook is writing; run prune again";
     let Some(right) = Right::take(ground.log, ground.patience)? else {
-        pruned
-            .problems
-            .push("the log's segments are kept for now: another process prunes the log".to_owned());
+        pruned.problems.push("log segments were not removed: another process prunes the log".to_owned());
         return Ok(());
     };
     let removals = plan.segments.iter().map(|place| {

@@ -1,6 +1,6 @@
-//! What of the record may go: a survey, a plan that is made of it alone, and its execution.
+//! Deletes old runs: a survey, a plan based on it, and its execution.
 //!
-//! What is alive never goes, nor what `verify` cannot read: nobody knows what would be lost with it.
+//! Running teams are never deleted, nor what `verify` cannot read, because the loss would be unknown.
 
 mod apply;
 mod needs;

@@ -1,24 +1,24 @@
-//! What a run needs, and whether all of that is known.
+//! The contents that a run needs, and whether all are known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::archive::{Archive, Objects, RunRecord};
 
-/// What a run needs.
+/// The contents that a run needs.
 #[derive(Debug, Default)]
 pub(super) struct Needs {
     /// The hashes that it names.
     pub hashes: BTreeSet<String>,
-    /// Those that its caches name: lines of its journal that did may be lost.
+    /// Those that its caches name: the journal lines that named them may be lost.
     pub cached: BTreeSet<String>,
     /// Why there may be others, if so.
     pub unread: Option<String>,
 }
 
-/// What the caches of each run name.
+/// The contents that the caches of each run name.
 pub(super) type Cached = BTreeMap<String, BTreeSet<String>>;
 
-/// Reads what a run needs.
+/// Finds the contents that a run needs.
 pub(super) fn needs(archive: &Archive, run: &RunRecord, cached: &Cached) -> Needs {
     let journal = archive.journal(&run.run);
     let changes = journal.snapshots.iter().flat_map(|snapshot| &snapshot.changed);
@@ -29,7 +29,7 @@ pub(super) fn needs(archive: &Archive, run: &RunRecord, cached: &Cached) -> Need
     };
     let name = &run.run;
     if journal.damaged > 0 {
-        needs.unread = Some(format!("the journal of run {name} cannot be read whole"));
+        needs.unread = Some(format!("the journal of run {name} cannot be read completely"));
     }
     if journal.snapshots.is_empty() && run.has_journal() {
         needs.doubt(format!("run {name} has no journal"));
@@ -41,13 +41,13 @@ pub(super) fn needs(archive: &Archive, run: &RunRecord, cached: &Cached) -> Need
         Err(_) => needs.doubt(format!("the transcripts.json of run {name} cannot be read")),
     }
     if !needs.hashes.iter().all(|hash| Objects::is_hash(hash)) {
-        needs.doubt(format!("run {name} names what is no content"));
+        needs.doubt(format!("run {name} contains an invalid object hash"));
     }
     needs
 }
 
 impl Needs {
-    /// Notes that there may be others; the first reason is told.
+    /// Records that there may be others; the first reason is reported.
     fn doubt(&mut self, why: String) {
         self.unread.get_or_insert(why);
     }

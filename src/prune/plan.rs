@@ -1,4 +1,4 @@
-//! What goes and what stays, by the survey and the bounds alone.
+//! Plans what to delete, from the survey and the limits only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,71 +13,72 @@ use crate::error::Result;
 use crate::log::{self, Name};
 use crate::retention::{self, Facts, Needs};
 
-/// What is wanted.
+/// The limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bounds {
-    /// Runs go that have been over for longer.
+    /// Delete runs that ended longer ago.
     pub older_than: Option<Duration>,
-    /// Of all runs so many stay, the newest.
+    /// Keep only this many runs, newest first.
     pub keep: Option<usize>,
-    /// The oldest runs go until the archive has no more bytes than this.
+    /// Delete the oldest runs until the archive has at most this many bytes.
     pub max_size: Option<u64>,
 }
 
-/// Why a run goes.
+/// Why a run is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// It has been over for so long.
+    /// It ended this long ago.
     Age(TimeDelta),
-    /// There are newer ones.
+    /// There are enough newer runs.
     Count,
     /// The archive is too large.
     Size,
 }
 
-/// A run that goes.
+/// A run to delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Going {
-    /// Its place in the survey.
+    /// Its index in the survey.
     pub place: usize,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// A run that the bounds would have go, and that stays.
+/// A run that the limits select, but that stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// Its place in the survey.
+    /// Its index in the survey.
     pub place: usize,
     /// Why it stays.
     pub standing: Standing,
 }
 
-/// What goes.
+/// The items to delete.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Runs, the oldest first.
+    /// The runs, oldest first.
     pub runs: Vec<Going>,
-    /// What stays against the bounds.
+    /// The runs that stay despite the limits.
     pub kept: Vec<Kept>,
-    /// Contents that nothing needs then, by their places in the survey.
+    /// Contents that nothing needs, by index in the survey.
     pub contents: Vec<usize>,
-    /// So many contents that nothing needs stay: one of them may be meant where a run names one that is missing.
+    /// Number of unneeded contents that stay, because a run may need one of them under a damaged name.
     pub spared: usize,
-    /// Segments of the log, by their places in the survey.
+    /// Log segments, by index in the survey.
     pub segments: Vec<usize>,
-    /// The bytes of the archive that go.
+    /// The bytes to delete from the archive.
     pub bytes: u64,
-    /// The bytes of the log that go.
+    /// The bytes to delete from the log.
     pub log_bytes: u64,
-    /// The bytes of the archive that stay.
+    /// The bytes that stay in the archive.
     pub left: u64,
 }
 
-/// Plans, and shows that all of each run that is to go can be read: one that cannot stays, and it is planned anew.
+/// Plans, and checks that each run to delete can be read completely. One that cannot stays, and the plan is made
+/// again.
 ///
 /// # Errors
-/// When a directory of the record cannot be listed.
+/// A directory of the store cannot be read.
 pub fn settle(
     survey: &mut Survey,
     archive: &Archive,
@@ -97,12 +98,12 @@ pub fn settle(
     }
 }
 
-/// Plans.
+/// Makes a plan.
 pub fn plan(survey: &Survey, bounds: &Bounds, limits: &config::Log, now: Time) -> Plan {
     let mut plan = Plan { left: survey.bytes(), ..Plan::default() };
     let mut uses = survey.uses();
     let may_go = survey.obstacle.is_none();
-    // What nothing needs goes in any case, unless it may be what somebody looks for in vain.
+    // Unneeded contents are always deleted, unless a damaged run may need them.
     for (place, content) in survey.contents.iter().enumerate() {
         if !may_go || uses[place] > 0 || content.pinned {
             continue;
@@ -161,7 +162,7 @@ impl Plan {
             survey.segments.iter().map(|closed| (&closed.segment.name, closed)).collect();
         let mut facts = |segment: &log::Segment| {
             let closed = known.get(&segment.name);
-            // Unknown, so it is kept.
+            // Unknown contents are kept.
             let unknown = || Facts { is_held: true, ..Facts::default() };
             closed.map_or_else(unknown, |closed| needs.facts_of(&closed.contents))
         };
@@ -181,7 +182,7 @@ impl Plan {
             .older_than
             .and_then(|most| TimeDelta::from_std(most).ok())
             .and_then(|most| now.checked_sub_signed(most));
-        // Which sessions it had, the record of a run says that nobody can read.
+        // The data of a run, which cannot be read, has its sessions.
         let doubtful = !survey.damaged.is_empty();
         for (place, segment) in survey.segments.iter().enumerate() {
             let contents = &segment.contents;
@@ -198,7 +199,7 @@ impl Plan {
         }
     }
 
-    /// Whether nothing goes.
+    /// Whether there is nothing to delete.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty() && self.contents.is_empty() && self.segments.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What is on record, and what each run of it needs.
+//! The recorded data, and the contents that each run needs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -13,40 +13,40 @@ use crate::retention;
 use crate::timeline::{Library, is_client_gone};
 use crate::verify::{Scope, Verifier};
 
-/// How a run stands.
+/// Whether a run can be deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// It may go.
+    /// It has ended and can be deleted.
     Over,
-    /// Its client may be at work.
+    /// Its Claude Code process may be running.
     Alive,
-    /// It has ended, and its transcripts are not kept yet.
+    /// It has ended, but its transcripts are not stored yet.
     Unfinished,
-    /// So much of it cannot be read.
+    /// This much of it cannot be read.
     Damaged(u64),
 }
 
-/// One run, and what it takes.
+/// One run and its size.
 #[derive(Debug, Clone)]
 pub struct Held {
     /// The run.
     pub run: RunRecord,
-    /// How it stands.
+    /// Whether it can be deleted.
     pub standing: Standing,
-    /// When it was over, or came here.
+    /// When it ended or was imported.
     pub since: Option<Time>,
     /// The bytes of its own files.
     pub bytes: u64,
-    /// The contents that it needs, by their places in [`Survey::contents`].
+    /// The contents that it needs, by index in [`Survey::contents`].
     pub needs: Vec<usize>,
 }
 
-/// One content, and its files.
+/// One content and its files.
 #[derive(Debug, Clone, Default)]
 pub struct Content {
     /// Its files: plain, compressed, or both.
     pub files: Vec<Stored>,
-    /// Whether something that is no run needs it, or may.
+    /// Whether something other than a run needs it, or may.
     pub pinned: bool,
 }
 
@@ -57,49 +57,49 @@ impl Content {
     }
 }
 
-/// A segment of the log that is no longer written to.
+/// A closed segment of the log.
 #[derive(Debug, Clone)]
 pub struct Closed {
     /// The segment.
     pub segment: log::Segment,
-    /// Which runs and sessions it is about.
+    /// The runs and sessions in it.
     pub contents: Contents,
 }
 
-/// All of the record.
+/// All recorded data.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// The runs, the oldest first.
+    /// The runs, oldest first.
     pub runs: Vec<Held>,
     /// Every content.
     pub contents: Vec<Content>,
-    /// The segments of the log that nobody writes to, the oldest first.
+    /// The closed segments of the log, oldest first.
     pub segments: Vec<Closed>,
     /// All segments of the log.
     pub log: Vec<log::Segment>,
-    /// The one that is written to.
+    /// The open segment.
     pub current: Option<Name>,
-    /// Runs whose record cannot be read.
+    /// Runs whose `run.json` cannot be read.
     pub damaged: Vec<String>,
-    /// A run that names a content that is not there: its hash may be what is damaged, and one that no run names be meant.
+    /// A run that names a missing content. Its hash may be damaged, so an unneeded content may be the one.
     pub missing: Option<String>,
-    /// Why no content may go, if so: something may need one that nobody can read.
+    /// Why no content may be deleted, if so: an unreadable run may need it.
     pub obstacle: Option<String>,
 }
 
-/// A content that no run names is left alone for so long: its writer may be about to name it.
+/// Nanoseconds for which a content that no run names is kept, because its writer may be about to name it.
 const YOUNG: i64 = 3_600 * 1_000_000_000;
 
-/// Looks at all of the record.
+/// Surveys all recorded data.
 ///
 /// # Errors
-/// When a directory of it cannot be listed: nobody knows what the runs need then.
+/// A directory of the store cannot be read, so the needs of the runs are unknown.
 pub fn survey(library: &Library, log: &Path, now: Time, done: &mut dyn FnMut(u64)) -> Result<Survey> {
     let archive = &library.archive;
     if let Some(why) = &library.unlisted {
         return Err(Error::new(format!("cannot prune: {why}"))
-            .hint("nothing was removed: nobody can tell which runs there are and what they need")
-            .hint("bring the directory back; `teamkeep verify` says whether all is whole then"));
+            .hint("nothing was removed, because the list of runs is incomplete")
+            .hint("restore the directory, then run: teamkeep verify"));
     }
     let mut survey = Survey { damaged: library.damaged.clone(), ..Survey::default() };
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -123,14 +123,14 @@ pub fn survey(library: &Library, log: &Path, now: Time, done: &mut dyn FnMut(u64
         if let Some(why) = needs.unread {
             survey.obstacle.get_or_insert(why);
         }
-        // A hook may have written since the contents were listed.
+        // A hook call may have written it since the contents were listed.
         let is_missing = |hash: &String| !places.contains_key(hash) && !archive.objects.is_there(hash);
         if needs.hashes.iter().any(is_missing) {
             survey.missing.get_or_insert_with(|| run.run.clone());
         }
         let needs = needs.hashes.iter().chain(&needs.cached);
         let needs: BTreeSet<usize> = needs.filter_map(|hash| places.get(hash).copied()).collect();
-        // What a run needs is no new arrival.
+        // A content that a run needs is not new.
         needs.iter().for_each(|place| survey.contents[*place].pinned = false);
         done(1);
         survey.runs.push(Held {
@@ -142,16 +142,16 @@ pub fn survey(library: &Library, log: &Path, now: Time, done: &mut dyn FnMut(u64
         });
     }
     for run in &library.damaged {
-        survey.obstacle.get_or_insert(format!("the record of run {run} cannot be read"));
+        survey.obstacle.get_or_insert(format!("the data of run {run} cannot be read"));
     }
-    // What runs on record were last seen to have goes with them; what others were, nobody can tell of.
+    // Caches of recorded runs are deleted with them; the others are kept.
     let own: BTreeSet<&str> = library.runs.iter().map(|run| run.run.as_str()).collect();
     for (run, hashes) in cached.iter().filter(|(run, _)| !own.contains(run.as_str())) {
         for place in hashes.iter().filter_map(|hash| places.get(hash)) {
             survey.contents[*place].pinned = true;
         }
         if archive.run_dir(run).is_none_or(|dir| dir.symlink_metadata().is_err()) {
-            survey.obstacle.get_or_insert(format!("run {run}, which a cache names, is missing"));
+            survey.obstacle.get_or_insert(format!("run {run} is missing, although a cache lists it"));
         }
     }
     survey.log = log::list(log)?;
@@ -169,20 +169,20 @@ fn standing(archive: &Archive, run: &RunRecord) -> Standing {
     match () {
         () if archive.is_unfinished(&run.run) => Standing::Unfinished,
         () if run.ended_at.is_some() => Standing::Over,
-        // Of one that came before it ended, nothing is heard here unless its client goes on here.
+        // An imported run gets no more events here, unless its session continues here.
         () if run.imported.is_some() && !is_under_way(archive, run) => Standing::Over,
         () if is_client_gone(archive, run) => Standing::Over,
         () => Standing::Alive,
     }
 }
 
-/// Whether hook calls of this machine capture it.
+/// Whether hook calls on this machine capture it.
 fn is_under_way(archive: &Archive, run: &RunRecord) -> bool {
     let index = run.subject().and_then(|subject| archive.index(&subject));
     index.is_some_and(|index| index.run == run.run && !index.ended)
 }
 
-/// When a run was over; of an imported one, when it came here.
+/// When a run ended, or was imported.
 fn since(archive: &Archive, run: &RunRecord) -> Option<Time> {
     let imported = run.imported.as_ref().map(|imported| imported.at.clone());
     let last = || archive.journal(&run.run).snapshots.pop().map(|last| last.at);
@@ -190,13 +190,13 @@ fn since(archive: &Archive, run: &RunRecord) -> Option<Time> {
 }
 
 impl Survey {
-    /// Shows that these runs can be read, and marks those that cannot. Says whether there were any.
+    /// Verifies these runs and marks those that cannot be read. Returns whether there are any.
     ///
     /// # Errors
-    /// When a directory of the record cannot be listed.
+    /// A directory of the store cannot be read.
     pub fn verify(&mut self, archive: &Archive, runs: &[usize], done: &mut dyn FnMut(u64)) -> Result<bool> {
         let mut any = false;
-        // Not the log's lines: they go by themselves, and one that cannot be read keeps its segment.
+        // Without the log's lines: an unreadable line keeps its segment.
         let nowhere = Path::new("/nonexistent");
         for place in runs {
             let held = &mut self.runs[*place];
@@ -211,7 +211,7 @@ impl Survey {
         Ok(any)
     }
 
-    /// How many runs need each content.
+    /// The number of runs that need each content.
     pub(super) fn uses(&self) -> Vec<usize> {
         let mut uses = vec![0; self.contents.len()];
         for held in &self.runs {

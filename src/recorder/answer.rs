@@ -1,4 +1,4 @@
-//! What the client is told beside "go on".
+//! Responses to Claude Code other than verdicts.
 
 use crate::config::Code;
 use crate::event::SafeName;
@@ -10,18 +10,19 @@ use crate::settings::installed::Installed;
 use super::changed::is_unrun;
 use super::record::{Recorder, Step};
 
-/// Characters of the causes that a reason quotes.
+/// Maximum length of a quoted text, in characters.
 const LONGEST: usize = 300;
 
 impl Recorder {
-    /// At SessionStart the client is asked to report what changes between two hooks.
+    /// At SessionStart, requests FileChanged events, which report changes between two hook calls, and returns messages
+    /// to the user.
     pub(super) fn watch(&self, step: &Step, payload: &Payload) -> Option<Answer> {
         let asks = step.kind == Kind::SessionStart && self.config.hook.watch && step.client.is_absolute();
         let path = |dir: &&str| step.client.join(dir).into_os_string().into_string().ok();
         let paths = || ["teams", "tasks"].iter().filter_map(path).collect::<Vec<_>>();
         let paths = if asks { paths() } else { Vec::new() };
         let wrong = if step.kind == Kind::SessionStart { self.wrong() } else { None };
-        // A session that is compacted goes on, and was told.
+        // A compacted session continues, and the request is still active.
         let begins = step.kind == Kind::SessionStart && payload.text("source") != Some("compact");
         let told: Vec<String> = if begins {
             [self.untrusted(), self.unasked()].into_iter().flatten().collect()
@@ -33,7 +34,8 @@ impl Recorder {
             .then(|| Answer::begin(&paths, wrong.as_deref(), told.as_deref()))
     }
 
-    /// What a project wants to run and may not. The user alone is told: it is the user's to trust.
+    /// The message about commands of a project that are not trusted. Only the user gets it, because only the user may
+    /// trust them.
     fn untrusted(&self) -> Option<String> {
         let problem = self.problems.iter().find(|problem| is_unrun(problem.code))?;
         let project = problem.path.ancestors().nth(2)?;
@@ -42,7 +44,7 @@ impl Recorder {
             return Some(format!("teamkeep: {path}: {}", problem.message));
         }
         Some(format!(
-            "teamkeep: the project's own checks and rules do not run, in {}: {}. To look at them and let them run: \
+            "teamkeep: the project's checks and rules in {} are disabled: {}. To inspect and trust them: \
              teamkeep policy trust --project {}",
             escaped(&problem.path.display().to_string(), LONGEST),
             escaped(&problem.message, LONGEST),
@@ -50,7 +52,8 @@ impl Recorder {
         ))
     }
 
-    /// The rules that the installed hooks do not cover. Only the user reads it: a session cannot change its own hooks.
+    /// The message about rules that no installed hook covers. Only the user gets it: a session cannot change its own
+    /// hooks.
     fn unasked(&self) -> Option<String> {
         if self.config.rule.is_empty() {
             return None;
@@ -64,8 +67,8 @@ impl Recorder {
             all => format!(" (and {} more rules)", all - 1),
         };
         let (rule, gaps) = (escaped(&first.rule, LONGEST), escaped(&first.to_string(), LONGEST));
-        // `--scope` finds the file from the project's directory.
-        let project = self.env.project_dir().filter(|_| installed.command.contains(" --scope "));
+        // With `--scope`, the command finds the settings file from the project's directory.
+        let project = self.env.project_dir().filter(|_| installed.is_in_project);
         let there = project.map(|dir| format!("cd {} && ", shell_quoted(&dir.display().to_string())));
         Some(format!(
             "teamkeep: rule {rule} is not evaluated at {gaps}{more}: no installed hook covers it. To fix it, run this in a \
@@ -75,8 +78,8 @@ impl Recorder {
         ))
     }
 
-    /// What is wrong with the policy's files: it is said when a session begins, and never silently off. The model reads
-    /// this, so nothing that such a file says is in it: a project's file may be anybody's.
+    /// The message about unusable policy files, at the beginning of a session. The model reads it, so it must not quote
+    /// such a file: a project's file is not trusted.
     fn wrong(&self) -> Option<String> {
         let mut errors = self.problems.iter().filter(|problem| problem.is_error());
         let first = errors.next()?;
@@ -84,13 +87,13 @@ impl Recorder {
         let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
         let (code, place) = (first.code.name(), escaped(&first.place(), LONGEST));
         Some(format!(
-            "teamkeep: a policy file cannot be used, the defaults stand for it: {code} at {place}{more}. See: teamkeep \
+            "teamkeep: ignoring an invalid policy file, using the defaults: {code} at {place}{more}. See: teamkeep \
              policy check"
         ))
     }
 }
 
-/// A path as a shell reads it, and a terminal shows it.
+/// A path quoted for the shell and safe to print on a terminal.
 fn shell_quoted(path: &str) -> String {
     let plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@' | ':');
@@ -100,27 +103,28 @@ fn shell_quoted(path: &str) -> String {
     }
 }
 
-/// What is odd about a call that is recorded all the same.
+/// The warning about odd values in a payload, which is recorded nevertheless.
 pub fn odd(payload: &Payload, asked: Option<&str>) -> Option<String> {
     let mut odd = Vec::new();
     if let (Some(asked), Some(told)) = (asked, payload.event_name())
         && asked != told
         && asked != kebab(told)
     {
-        odd.push(format!("called as {asked}, but the payload says {told}"));
+        odd.push(format!("called as {asked}, but the payload names {told}"));
     }
     for key in ["session_id", "team_name"] {
+        let safe = if key == "session_id" { SafeName::stem } else { SafeName::new };
         if payload.field(key).is_some_and(|value| !value.is_string()) {
-            odd.push(format!("{key} is no text"));
+            odd.push(format!("{key} is not a string"));
         }
-        if let Some(name) = payload.text(key).filter(|name| SafeName::new(name).is_none()) {
-            odd.push(format!("{key} {name:?} is no safe name"));
+        if let Some(name) = payload.text(key).filter(|name| safe(name).is_none()) {
+            odd.push(format!("{key} {name:?} is not a valid name"));
         }
     }
     (!odd.is_empty()).then(|| odd.join("; "))
 }
 
-/// What a call lacks, or this version does not know, that is recorded and let through all the same.
+/// The warning about missing fields and unknown events, which are recorded and allowed nevertheless.
 pub fn missing(payload: &Payload, kind: Kind, asked: Option<&str>) -> Option<String> {
     if payload.malformed.is_some() {
         return None;
@@ -128,18 +132,18 @@ pub fn missing(payload: &Payload, kind: Kind, asked: Option<&str>) -> Option<Str
     let mut missing = Vec::new();
     match payload.event_name().or(asked).filter(|name| !name.is_empty()) {
         Some(name) if kind == Kind::Unknown => {
-            missing.push(format!("this version does not know the event {}", escaped(name, LONGEST)));
+            missing.push(format!("unknown event {}", escaped(name, LONGEST)));
         }
         Some(_) => {}
-        None => missing.push("nothing names the event".to_owned()),
+        None => missing.push("the payload names no event".to_owned()),
     }
     if payload.field("session_id").is_none() {
-        missing.push("the payload names no session".to_owned());
+        missing.push("the payload has no session_id".to_owned());
     }
-    (!missing.is_empty()).then(|| format!("{}; it was recorded as it is", missing.join(" and ")))
+    (!missing.is_empty()).then(|| format!("{}; recorded without changes", missing.join(" and ")))
 }
 
-/// `SubagentStop` as `subagent-stop`, for events that this version does not know as well.
+/// The subcommand's spelling of an event, also for unknown ones: `SubagentStop` becomes `subagent-stop`.
 fn kebab(name: &str) -> String {
     let mut kebab = String::with_capacity(name.len() + 4);
     for c in name.chars() {

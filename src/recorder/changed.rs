@@ -1,4 +1,4 @@
-//! A project's file that somebody trusted and that changed since: nothing of it runs, and that is not to be silent.
+//! Warns that a trusted project file has changed and is disabled.
 
 use super::outcome::Outcome;
 use super::record::{Recorder, Step, Voice};
@@ -14,17 +14,17 @@ use crate::policy::{escaped, failure};
 use crate::response::Answer;
 use crate::veil;
 
-/// Characters of a path that is told.
+/// Maximum length of a quoted path, in characters.
 const LONGEST: usize = 300;
 
-/// Whether checks and rules of a project do not run for this.
+/// Whether this problem disables the checks and rules of a project.
 pub(super) fn is_unrun(code: Code) -> bool {
     matches!(code, Code::Untrusted | Code::TrustGone)
 }
 
 impl Recorder {
-    /// Says so to the user and on record, once a session for each content, at the first event that is judged and has
-    /// nothing else to answer. The model is not told: it is the user's to trust.
+    /// Warns the user and records the warning, once per session and file content, at the first judged event without
+    /// another response. The model does not get the warning: only the user may trust the file.
     pub(super) fn tell_changed(
         &self,
         step: &Step,
@@ -41,7 +41,7 @@ impl Recorder {
             return;
         }
         if starts {
-            // The answer to it says what does not run.
+            // At SessionStart, another message lists the disabled commands.
             voice.memory.changed = Some(hash);
             return;
         }
@@ -53,8 +53,8 @@ impl Recorder {
         let reason = match problem.code {
             Code::TrustGone => format!("{path}: {}", problem.message),
             _ => format!(
-                "{path} changed since it was trusted: the project's own checks and rules do not run any more, until \
-                 somebody looks at them (teamkeep policy trust)"
+                "{path} changed after it was trusted: the project's checks and rules are disabled until \
+                 you trust it again (teamkeep policy trust)"
             ),
         };
         let mut verdict = failure::verdict(OnError::Allow, step.kind, failure::UNTRUSTED, reason.clone());
@@ -69,7 +69,7 @@ impl Recorder {
         outcome.answer = Answer::tell(&format!("teamkeep: {reason}"));
     }
 
-    /// What is wrong with the file, and the hash of what stands in it now.
+    /// The problem with the file, and the hash of its current content.
     fn changed(&self) -> Option<(&Problem, String)> {
         let left_out = self.problems.iter().find(|problem| is_unrun(problem.code) || problem.is_error())?;
         let trust = Trust::load(&self.paths.trust()).ok()?;

@@ -1,4 +1,4 @@
-//! The last step of a call: what it means for its run and its session, and what has ended.
+//! The last step of a hook call: updates the run and the session, and closes runs that have ended.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::identity::Evidence;
 use crate::payload::Kind;
 
 impl Recorder {
-    /// Notes what the call means for its run and its session, and closes what has ended.
+    /// Updates the run and the session, and closes runs that have ended.
     pub(super) fn conclude(
         &self,
         step: &Step,
@@ -25,7 +25,7 @@ impl Recorder {
         let own = voice.own.as_ref();
         let name = voice.resolved.name.as_deref();
         let seen = own.and_then(Subject::team).and_then(|team| found.teams.get(team));
-        // A session that is resumed has another process, and so has its run once it is open again.
+        // A resumed session has a new process, and so has its run after it is reopened.
         let is_alone = own.is_some_and(|own| own.team().is_none());
         let is_moved = (is_alone && step.kind == Kind::SessionStart)
             || seen.is_some_and(|index| {

@@ -3,14 +3,14 @@
 use super::look::Found;
 use super::outcome::Outcome;
 use super::record::{Recorder, Step, Voice};
-use crate::archive::{Loss, Subject};
+use crate::archive::{Limit, Loss, Subject};
 use crate::config::OnFailure;
 use crate::identity::Refused;
 use crate::payload::Kind;
 use crate::policy::{Reason, escaped};
 use crate::response::Answer;
 
-/// Characters of the causes that a reason quotes.
+/// Maximum length of a quoted cause, in characters.
 const LONGEST: usize = 300;
 
 impl Recorder {
@@ -32,12 +32,15 @@ impl Recorder {
         let meant = |subject: &Subject| team.is_none() || subject.team() == team;
         let problems = found.problems.iter().filter(|(subject, _)| meant(subject));
         let mut problems: Vec<&str> = problems.map(|(_, problem)| problem.as_str()).collect();
+        let mut limits: Vec<Option<Limit>> = vec![None; problems.len()];
         if !team.and_then(|team| found.teams.get(team)).is_some_and(|index| index.present) {
-            problems.extend(found.unseen.iter().map(String::as_str));
+            problems.extend(found.unseen.iter().map(|unseen| unseen.what.as_str()));
+            limits.extend(found.unseen.iter().map(|unseen| unseen.limit));
         }
         let losses = || found.losses.iter().filter(|(subject, _)| meant(subject)).map(|(_, loss)| loss);
         let store_works = problems.is_empty();
         problems.extend(losses().map(|loss| loss.what.as_str()));
+        limits.extend(losses().map(|loss| loss.limit));
         if problems.is_empty() {
             voice.memory.refused = None;
             return None;
@@ -62,19 +65,24 @@ impl Recorder {
             voice.memory.refused = Some(Refused { times: times + 1, files });
         }
         let team = team.map_or_else(|| "the team".to_owned(), |team| format!("team {:?}", team.as_str()));
-        Some(self.hold_back(&team, &problems, &why))
+        Some(self.hold_back(&team, &limits, &why))
     }
 
-    fn hold_back(&self, team: &str, problems: &[&str], why: &str) -> Answer {
+    /// `limits` has the limit behind each problem.
+    fn hold_back(&self, team: &str, limits: &[Option<Limit>], why: &str) -> Answer {
         let (store, config) = (self.paths.store.display(), self.paths.config.display());
-        let all = |what: &str| problems.iter().all(|problem| problem.contains(what));
-        let raised = ["largest-file", "longest-look"].into_iter().find(|key| all(&format!("`{key}`")));
-        let remedy = if all("there was no time") {
-            "Delete again: each attempt continues where the last one stopped".to_owned()
-        } else if let Some(key) = raised {
-            format!("Ask the user to raise `{key}` under [archive] in {config}, then delete again")
-        } else {
-            format!("Ask the user to free disk space or to fix the permissions of {store}, then delete again")
+        // One remedy helps only if the same limit is behind every problem.
+        let limit = limits.iter().copied().reduce(|one, other| one.filter(|_| one == other)).flatten();
+        let remedy = match limit.map(Limit::key) {
+            Some(None) => "Delete again: each attempt continues where the last one stopped".to_owned(),
+            Some(Some(key)) => {
+                format!("Ask the user to raise `{key}` under [archive] in {config}, then delete again")
+            }
+            None => {
+                format!(
+                    "Ask the user to free disk space or to fix the permissions of {store}, then delete again"
+                )
+            }
         };
         // File names are untrusted.
         let why = escaped(why, LONGEST);

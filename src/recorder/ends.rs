@@ -1,4 +1,4 @@
-//! How runs end: by SessionEnd, by TeamDelete, by a directory that is no longer there, by a client that is no longer there.
+//! Detects the end of a run: SessionEnd, TeamDelete, a removed directory, or a lead's process that has ended.
 
 use std::borrow::Cow;
 use std::io;
@@ -14,7 +14,8 @@ use crate::log::{self, Parts, Range};
 use crate::payload::Kind;
 use crate::process;
 
-/// Closes the runs that this call shows to have ended. Says whether there were any. `log` is the event log's directory.
+/// Closes the runs that have ended according to this call. Returns whether there were any. `log` is the event log's
+/// directory.
 ///
 /// # Errors
 /// When the archive cannot be written.
@@ -43,7 +44,7 @@ pub fn close(
         }
     }
     let mut end = |subject: &Subject, by: EndedBy, reason: Option<&str>| end_at(subject, by, reason, at);
-    // A payload can claim anything; a team that is still there was not deleted.
+    // The payload may be wrong: a team whose directory exists was not deleted.
     let deleted = deleted_team(evidence).filter(|team| !evidence.client.join("teams").join(team).exists());
     if let Some(team) = deleted {
         end(&Subject::Team(team), EndedBy::TeamDelete, None)?;
@@ -54,7 +55,7 @@ pub fn close(
             && archive.index(own).is_some_and(|index| index.present);
         if !goes_on {
             end(own, EndedBy::SessionEnd, reason)?;
-            // A lead that could not delete a team may have made another (2.1.47): both end with it.
+            // A lead that could not delete a team may have created another one (2.1.47): both end with its session.
             let led = |subject: &Subject| {
                 archive.index(subject).is_some_and(|index| index.is_led_by(evidence.payload.session()))
             };
@@ -69,7 +70,7 @@ pub fn close(
     Ok(closed)
 }
 
-/// The team that a TeamDelete has just removed.
+/// The team that a TeamDelete just removed.
 fn deleted_team(evidence: &Evidence<'_>) -> Option<SafeName> {
     if evidence.kind != Kind::PostToolUse || evidence.payload.tool() != Some("TeamDelete") {
         return None;
@@ -82,19 +83,20 @@ fn deleted_team(evidence: &Evidence<'_>) -> Option<SafeName> {
     evidence.directory(name)
 }
 
-/// Whether a session that is resumed has left this run of its team behind: 2.1.328 tells of the session before it makes
-/// the team anew. What lies there is that of the client that was killed, of which only the process may be rewritten.
+/// Whether a resumed session has left this run behind. SessionStart of 2.1.328 comes before the session creates its
+/// team again, so the existing files belong to a killed process of Claude Code. Only the lead's process in them may
+/// have been rewritten.
 pub fn is_left_behind(evidence: &Evidence<'_>, archive: &Archive, index: &Index) -> bool {
     let resumes = evidence.kind == Kind::SessionStart && evidence.payload.text("source") == Some("resume");
     if !resumes || !index.is_led_by(evidence.payload.session()) {
         return false;
     }
     if index.ended {
-        // Its directory may be there already while its configuration is still to be written.
+        // The directory may exist before its configuration is written.
         return !index.is_there();
     }
     let run = archive.run(&index.run);
-    // A team with a name of its own is not made anew: before 2.1.178 the resumed session goes on with it.
+    // Before 2.1.178 a team has a name of its own, and the resumed session continues with it.
     let own = evidence.own_team();
     if run.as_ref().and_then(|run| run.team.as_deref()) != own.as_ref().map(SafeName::as_str) {
         return false;
@@ -105,7 +107,7 @@ pub fn is_left_behind(evidence: &Evidence<'_>, archive: &Archive, index: &Index)
     pid != own && process::is_gone(pid, index.lead_space.as_deref(), start)
 }
 
-/// Whether the lead's process is gone. Never judged by age; a session that calls is alive.
+/// Whether the lead's process has ended. Age is not evidence, and a session that calls a hook is running.
 fn is_crashed(evidence: &Evidence<'_>, index: &Index) -> bool {
     let Some(pid) = index.lead_pid else { return false };
     let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
@@ -114,7 +116,7 @@ fn is_crashed(evidence: &Evidence<'_>, index: &Index) -> bool {
     !calls && process::is_gone(pid, space, start)
 }
 
-/// When a run was last heard of: it may be days before anybody notices its end.
+/// The time of a run's last event. Its end may be noticed days later.
 fn last_sign(archive: &Archive, log: &Path, index: &Index) -> Option<Time> {
     let since = archive.run(&index.run).and_then(|run| clock::parse(&run.started_at));
     let of_run = |line: &log::Line| line.recorded.run.as_ref() == Some(&index.run);
@@ -124,8 +126,8 @@ fn last_sign(archive: &Archive, log: &Path, index: &Index) -> Option<Time> {
     clock::parse(&event.unwrap_or_else(|| index.at.clone()))
 }
 
-/// Opens a run again that was closed too soon: its lead acts, and its directory is there. A call that began before
-/// the end and was overtaken by it opens nothing. `seen` is what was just found of the session's team.
+/// Reopens a run that was closed too early: its lead acts, and its directory exists. A call that began before the end
+/// and finished after it does not reopen the run. `seen` is the current state of the session's team.
 ///
 /// # Errors
 /// When the archive cannot be written.

@@ -14,39 +14,39 @@ use crate::clock::{self, Time};
 use crate::fs;
 use crate::process;
 
-/// How long the detached process waits for the client to write its last lines and go.
+/// How long the detached process waits for Claude Code to write its last lines and exit.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often the log is pruned, when nothing else calls for the detached process.
+/// How often the log is pruned if no run ends.
 const PRUNE_EVERY: Duration = Duration::from_secs(86_400);
 
-/// A temporary file that is older than this belongs to nobody.
+/// Minimum age of temporary files to remove, which killed writers left behind.
 const LEFTOVER: Duration = Duration::from_secs(3_600);
 
-/// Who does what can wait.
+/// Which process does the remaining work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish {
-    /// A process of its own, which outlives the client.
+    /// A detached process, which outlives Claude Code.
     Detached,
-    /// The call itself: a demonstration has no time to lose and nobody to hold up.
+    /// The call itself, for the demo.
     Inline,
 }
 
 impl Recorder {
-    /// Whether something waits to be done: transcripts of an ended run, or a log that nobody pruned for a day.
+    /// Whether there is work: transcripts of an ended run, or a log that was not pruned for a day.
     pub(super) fn has_left(&self, archive: &Archive) -> bool {
         let pruned = std::fs::metadata(self.pruned()).and_then(|metadata| metadata.modified());
         let due = || pruned.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > PRUNE_EVERY));
         archive.has_unfinished() || archive.has_endings() || !self.pruned().exists() || due()
     }
 
-    /// The file whose time says when the log was last pruned.
+    /// The file whose modification time is the time of the last prune.
     pub(super) fn pruned(&self) -> PathBuf {
         self.paths.log().join(".pruned")
     }
 
-    /// Has done what can wait. `client` is the client's process, when it is about to end; `beside` says that no session
-    /// ends at this call, so that one which is just ending elsewhere has a process of its own.
+    /// Starts the remaining work. `client` is Claude Code's process if it is about to exit. `beside` means that no
+    /// session ends at this call, so that a session that ends elsewhere has its own process.
     ///
     /// # Errors
     /// When no process can be started.
@@ -56,7 +56,7 @@ impl Recorder {
             return if notes.is_empty() { Ok(()) } else { Err(io::Error::other(notes.join("; "))) };
         }
         let mut command = Command::new(std::env::current_exe()?);
-        // No process group: who leads one can begin no session, and that is the first thing it does.
+        // No process group: a group leader cannot call `setsid`, which is the first thing that the process does.
         command.arg("finish").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         if let Some(pid) = client {
             command.arg("--after").arg(pid.to_string());
@@ -68,12 +68,12 @@ impl Recorder {
     }
 }
 
-/// Archives the transcripts of runs that have ended, and copies their events into them; returns what went wrong. Runs that
-/// another process still waits for are left to it, except when this process ends a session whose client no hook named:
-/// that may be the very run.
+/// Archives the transcripts of ended runs and copies their events into them. Returns the problems. Skips runs that
+/// another process is waiting for, unless this process ends a session whose Claude Code process is unknown: that run
+/// may be its own.
 pub fn finish(recorder: &Recorder, after: Option<u32>, beside: bool) -> Vec<String> {
     if recorder.finish == Finish::Detached {
-        // A session of its own: the client's terminal and process group may go at any time.
+        // Start a new session: Claude Code's terminal and process group may end at any time.
         let _ = rustix::process::setsid();
     }
     let archive = recorder.archive();
@@ -104,7 +104,7 @@ pub fn finish(recorder: &Recorder, after: Option<u32>, beside: bool) -> Vec<Stri
     notes
 }
 
-/// Whether the process that this run's SessionEnd started still waits for the client's last lines. The two may meet
+/// Whether the process started by this run's SessionEnd is still waiting for the last lines. Two such processes may run
 /// when one session ends as another begins.
 fn is_another_s(run: &RunRecord, after: Option<u32>, now: Time) -> bool {
     let ended = run.ended_at.as_deref().and_then(clock::parse);
@@ -114,8 +114,8 @@ fn is_another_s(run: &RunRecord, after: Option<u32>, now: Time) -> bool {
         && lately()
 }
 
-/// Archives what the unfinished runs have by now, for the last time if `last` returns true. Returns what went wrong, and
-/// the runs that are finished.
+/// Archives the current transcripts of unfinished runs, for the last time if `last` returns true. Returns the problems
+/// and the finished runs.
 fn keep(archive: &Archive, last: impl Fn(&RunRecord) -> bool) -> (Vec<String>, BTreeSet<String>) {
     let (mut notes, mut finished) = (Vec::new(), BTreeSet::new());
     for run in archive.unfinished() {

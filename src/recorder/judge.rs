@@ -1,4 +1,4 @@
-//! The policy's say in a call: asked after the event is on record, so that no policy can lose it.
+//! Evaluates the policy after the event is recorded, so that no policy can lose an event.
 
 use std::time::Duration;
 
@@ -13,18 +13,18 @@ use crate::event::{Event, SafeName};
 use crate::gatekeeper::{Call, Judgement};
 use crate::identity;
 use crate::panics;
-use crate::payload::Payload;
+use crate::payload::{Kind, MessageKind, Payload};
 use crate::policy::failure::is_held;
-use crate::policy::{Decision, Judged, Rules, Verdict};
+use crate::policy::{Decision, Judged, Rules, Sent, Verdict};
 
-/// How long all rules of a call may take together. One match more may follow.
+/// Time limit for all rules of a call. One more match may follow.
 const RULES: Duration = Duration::from_secs(1);
 
-/// The exit code of an answer that holds the action back already.
+/// Exit code of a response that already blocks the action.
 const HELD: u8 = 2;
 
 impl Voice {
-    /// The event as the line of a verdict has it. `at` is its time.
+    /// Builds the event in the form that a recorded verdict has. `at` is its time.
     pub(super) fn event<'a>(&'a self, step: &'a Step, payload: &'a Payload, at: &'a str) -> Event<'a> {
         Event {
             v: 1,
@@ -42,6 +42,12 @@ impl Voice {
             payload: &payload.raw,
         }
     }
+}
+
+/// Whether only a member of a team makes such a call.
+fn proves_a_team(kind: Kind, payload: &Payload) -> bool {
+    let sent = || Sent::of(payload).is_some_and(|sent| sent.message.kind != MessageKind::Plain);
+    kind == Kind::PreToolUse && (payload.tool() == Some("TeamDelete") || sent())
 }
 
 impl Recorder {
@@ -64,21 +70,23 @@ impl Recorder {
         let held = outcome.answer.exit == HELD;
         let unusable = self.unusable(step, in_team || by_rule);
         let nothing = found.problems.first().filter(|_| outcome.answer.exit != 0);
-        // What is no payload cannot be judged. An event that could not be recorded is judged all the same.
+        // A malformed payload cannot be judged. An event that could not be recorded is judged nevertheless.
         if let Some(malformed) = &payload.malformed {
-            judgement.failed = Some(format!("the payload is no JSON object: {}", malformed.0));
+            judgement.failed = Some(format!("the payload is not a JSON object: {}", malformed.0));
         } else if held || unusable.as_ref().is_some_and(|verdict| verdict.decision == Decision::Block) {
         } else if in_team || by_rule {
             judgement = self.ask(step, payload, archive, found, voice, &event);
+        } else if let Some(unseen) = found.unseen_team().filter(|_| proves_a_team(step.kind, payload)) {
+            judgement.failed = Some(unseen);
         } else if let Some((_, problem)) = nothing {
-            // With nothing of the team kept, nobody can tell whether the policy concerns the call.
+            // Without stored team files, it is unknown whether the policy concerns the call.
             judgement.failed = Some(problem.clone());
         }
         let failed = judgement.failed.take().map(|why| {
-            outcome.notes.push(format!("cannot ask the policy: {why}"));
+            outcome.notes.push(format!("cannot evaluate the policy: {why}"));
             self.failed(step.kind, &why)
         });
-        // The line of an event that is no payload says so itself.
+        // For a malformed payload, the event already has the reason.
         let said = |verdict: &Verdict| {
             (payload.malformed.is_none() && step.kind.is_judged()) || verdict.decision == Decision::Block
         };
@@ -91,7 +99,7 @@ impl Recorder {
         judgement
     }
 
-    /// Leads the event before the gates and the rules.
+    /// Evaluates the gates and the rules for the event.
     fn ask(
         &self,
         step: &Step,
@@ -102,6 +110,8 @@ impl Recorder {
         event: &Event<'_>,
     ) -> Judgement {
         let team = voice.resolved.team.as_ref();
+        let own = found.problems.iter().filter(|(subject, _)| subject.team() == team);
+        let problems: Vec<&str> = own.map(|(_, problem)| problem.as_str()).collect();
         let call = Call {
             archive,
             dir: &self.paths.policy(),
@@ -122,11 +132,12 @@ impl Recorder {
             team: event.team,
             index: team.and_then(|team| found.teams.get(team)),
             left: team.and_then(|team| found.left.get(team)).copied().unwrap_or_default(),
+            problems: &problems,
             settled: step.again.as_ref().map(|_| step.settled.as_slice()),
             transcript: identity::transcript(payload, &step.client),
             client: self.is_veiled().then_some(step.client.as_path()),
         };
-        // A bug among the gates is a failure of the policy like any other.
+        // A panic in a gate is handled like any other failure of the policy.
         let closed = is_held(step.kind) && self.config.policy.on_error == OnError::Block;
         let closed = closed && self.finish == Finish::Detached;
         if closed {

@@ -1,4 +1,4 @@
-//! What a call teaches about its session, for the calls to come.
+//! Updates the state of a session with the facts from a hook call.
 
 use super::record::Step;
 use crate::event::{Actor, ActorKind};
@@ -7,7 +7,7 @@ use crate::identity::{self, Announcement, Evidence, Memory, Resolved};
 use crate::payload::{Kind, Payload, Spawn};
 use crate::policy::Verdict;
 
-/// The memory after this call.
+/// The session's state after this call.
 pub fn learn(evidence: &Evidence<'_>, resolved: &Resolved, actor: &Actor) -> Memory {
     let mut memory = evidence.memory.clone();
     if resolved.member {
@@ -16,7 +16,7 @@ pub fn learn(evidence: &Evidence<'_>, resolved: &Resolved, actor: &Actor) -> Mem
     }
     if let Some(spawn) = Spawn::of(evidence.payload) {
         memory.company = true;
-        // `name@team` is the member's id, not the one that hooks carry.
+        // `name@team` is the member's id, not the agent id in hook payloads.
         if let Some(id) = spawn.agent_id.filter(|id| !id.contains('@')) {
             memory.agents.note(&id, &spawn.name);
         }
@@ -33,7 +33,7 @@ pub fn learn(evidence: &Evidence<'_>, resolved: &Resolved, actor: &Actor) -> Mem
     memory
 }
 
-/// Remembers a tool call that was not blocked and may be announced again, with its verdicts.
+/// Stores a tool call that was not blocked and may be announced again, with its verdicts.
 pub(super) fn announced(payload: &Payload, step: &Step, judgement: &Judgement, memory: &mut Memory) {
     let earlier = step.again.clone();
     let Some(mut announcement) = earlier.or_else(|| Announcement::of(payload, step.kind, step.id.as_str()))

@@ -12,12 +12,12 @@ use crate::fs;
 use crate::payload::{Payload, shown_task};
 use crate::team::HIGHEST_NUMBER;
 
-/// The most bytes of `.highwatermark`, which holds a few digits.
+/// Maximum size of `.highwatermark`, which contains a few digits.
 const LARGEST_NUMBER: u64 = 64;
 
 impl Recorder {
-    /// Remembers the task list that the session names, and captures it at once: at the next call, some of it may already
-    /// be gone.
+    /// Stores the task list that the session names and captures it immediately: at the next call, parts of it may be
+    /// deleted.
     pub(super) fn follow_list(
         &self,
         step: &Step,
@@ -48,8 +48,8 @@ impl Recorder {
         }
     }
 
-    /// Notes a task that a tool of the session names and that is not in any known list: the session uses a list that its
-    /// hooks do not know, and no gate sees its work.
+    /// Records a task that a tool of the session names and that is not in any known list: the session uses a list that
+    /// its hooks do not know, and no gate sees its tasks.
     pub(super) fn notice_missing(
         &self,
         step: &Step,
@@ -73,7 +73,7 @@ impl Recorder {
     }
 }
 
-/// Reads the index of a team again.
+/// Reloads the index of a team.
 fn refresh(archive: &Archive, own: &Subject, found: &mut Found) {
     if let (Some(team), Some(index)) = (own.team(), archive.index(own)) {
         found.teams.insert(team.clone(), index);

@@ -1,36 +1,46 @@
-//! Which files a call looks at, and what it finds there.
+//! Selects the files that a call captures, and captures them.
 
 use std::collections::BTreeMap;
 use std::io;
 
 use super::record::{Recorder, Step};
-use crate::archive::{Archive, Call, Captured, Index, Loss, SessionRecord, SessionRole, Subject};
+use crate::archive::{Archive, Call, Captured, Index, Limit, Loss, SessionRecord, SessionRole, Subject};
 use crate::event::{ActorKind, SafeName};
+use crate::gatekeeper::unreadable;
 use crate::identity::{self, Evidence};
 use crate::payload::Kind;
 use crate::process;
 
-/// What a call found.
+/// The result of capturing files.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// What is known of each team.
+    /// The index of each team.
     pub teams: BTreeMap<SafeName, Index>,
-    /// How many files of a team were not archived in time.
+    /// Number of files of each team that were not archived in time.
     pub left: BTreeMap<SafeName, usize>,
-    /// Teams whose directory was there at the last look and is no longer.
+    /// Teams whose directory was removed since the last capture.
     pub vanished: Vec<Subject>,
     /// Failures of the store, by team.
     pub problems: Vec<(Subject, String)>,
-    /// Files that could not be kept, although the store works, by team.
+    /// Files that could not be archived although the store works, by team.
     pub losses: Vec<(Subject, Loss)>,
-    /// Why the session's own team may have been overlooked.
-    pub unseen: Vec<String>,
-    /// Since when a session that was found in no team is in none.
+    /// Reasons why the session's team may be missing.
+    pub unseen: Vec<Unseen>,
+    /// Since when a session without a team has none.
     pub since: Option<i64>,
-    /// What was kept, or needed no keeping, but was odd.
+    /// Oddities in files that were archived or did not need to be.
     pub notes: Vec<String>,
-    /// What comes of many writers at once, and costs nothing.
+    /// Harmless effects of concurrent writers.
     pub usual: Vec<String>,
+}
+
+/// Why a team may have been overlooked.
+#[derive(Debug)]
+pub struct Unseen {
+    /// The reason.
+    pub what: String,
+    /// The limit, if it was one.
+    pub limit: Option<Limit>,
 }
 
 impl Found {
@@ -47,10 +57,26 @@ impl Found {
             self.vanished.push(subject.clone());
         }
     }
+
+    /// Why a session of which no team is known may be in one all the same.
+    pub(super) fn unseen_team(&self) -> Option<String> {
+        let unreadable = |(team, index): (&SafeName, &Index)| {
+            let lists = index.lists(Some(team.as_str()), None);
+            let mut files = index.files.iter().filter(|(_, seen)| seen.object.is_none());
+            files.find_map(|(path, seen)| {
+                let lacks = unreadable(path, seen.skipped.as_deref(), &lists)?;
+                lacks.part.has_roster().then(|| format!("{} cannot be read: {}", lacks.path, lacks.why))
+            })
+        };
+        self.teams
+            .iter()
+            .find_map(unreadable)
+            .or_else(|| self.unseen.first().map(|unseen| unseen.what.clone()))
+    }
 }
 
 impl Recorder {
-    /// Looks at every team that the call can concern.
+    /// Captures every team that the call may concern.
     pub(super) fn look(&self, step: &Step, evidence: &Evidence<'_>, archive: &Archive) -> Found {
         let call = Call { at: step.at, event: &step.id, durable: step.deletes, until: step.until };
         let mut found = Found::default();
@@ -58,7 +84,8 @@ impl Recorder {
             return found;
         }
         let concerned = identity::concerned(evidence, archive);
-        (found.unseen, found.since) = (concerned.unseen, concerned.since);
+        let unseen = concerned.unseen.into_iter().map(|what| Unseen { what, limit: None });
+        (found.unseen, found.since) = (unseen.collect(), concerned.since);
         let mut left = 0;
         for (place, subject) in concerned.subjects.into_iter().enumerate() {
             if place > 0 && call.is_over() {
@@ -68,13 +95,14 @@ impl Recorder {
             found.take(&subject, archive.capture(&subject, &step.client, &call));
         }
         if left > 0 {
-            found.unseen.push(format!("there was no time to look at {left} further teams"));
+            let what = format!("not enough time to capture {left} more teams");
+            found.unseen.push(Unseen { what, limit: Some(Limit::Time) });
             found.since = None;
         }
         found
     }
 
-    /// A session that has no team but starts subagents is a run of its own, with its task list.
+    /// Captures a session that has no team but starts subagents. Its task list becomes a run.
     pub(super) fn look_alone(
         &self,
         step: &Step,
@@ -96,7 +124,7 @@ impl Recorder {
         Some((subject, index.run))
     }
 
-    /// Notes the session's part in a run.
+    /// Records that the session takes part in a run.
     pub(super) fn join(
         &self,
         archive: &Archive,
@@ -114,7 +142,7 @@ impl Recorder {
         let amended = archive.amend(subject, |index, run| {
             let leads = part.role == SessionRole::Lead;
             let mut changed = run.join(part);
-            // After `/clear` the lead has a new session, and its tasks a further list beside the team's (2.1.328).
+            // After `/clear` the lead has a new session, whose tasks are in another list beside the team's (2.1.328).
             let first = run.lead_session.as_deref().filter(|_| leads && run.team.is_some());
             if first.is_some_and(|first| first != session.as_str()) {
                 changed |= index.learn_session(session.as_str());
@@ -127,7 +155,7 @@ impl Recorder {
                 run.client_pid = Some(pid);
                 changed = true;
             }
-            // Only the files of 2.1.178 and later name the lead's process; a session that is resumed has another.
+            // Only files of 2.1.178 and later name the lead's process. A resumed session has a new one.
             let leads_on = leads && run.lead_session.as_deref() == Some(session.as_str());
             if let Some(pid) = evidence.client_pid.filter(|pid| leads_on && index.lead_pid != Some(*pid)) {
                 index.learn_process(pid, process::start_of(pid));

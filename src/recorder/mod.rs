@@ -1,4 +1,4 @@
-//! One hook call, from its payload to a record that outlives the team.
+//! Records one hook call: from the payload to the event and the snapshots.
 
 mod answer;
 mod changed;

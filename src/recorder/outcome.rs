@@ -1,24 +1,24 @@
-//! What came of a call: the answer, and what went wrong on the way.
+//! The result of a hook call: the response, and the problems on the way.
 
 use std::fmt::Display;
 
 use crate::response::Answer;
 
-/// Characters of what is told beside an answer; the diagnostics and the record have it all.
+/// Maximum length of notes beside a response, in characters. The diagnostics and the log have the full text.
 const LONGEST: usize = 1_000;
 
-/// What came of a call.
+/// The result of a hook call.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// What the client is told.
+    /// The response to Claude Code.
     pub answer: Answer,
-    /// What went wrong on the way, for the diagnostics.
+    /// Problems, for the diagnostics.
     pub notes: Vec<String>,
-    /// What comes of many writers at once, and costs nothing: for the diagnostics alone.
+    /// Harmless effects of concurrent writers, for the diagnostics only.
     pub usual: Vec<String>,
-    /// What was odd about the payload. It is on record with the event.
+    /// Oddities of the payload. They are recorded with the event.
     pub warnings: Vec<String>,
-    /// Whether something that stood on disk could not be kept.
+    /// Whether data on disk could not be archived.
     pub lost: bool,
     /// Data that is lost with a TeamDelete that was allowed. It is recorded with the event.
     pub lost_with_team: Option<String>,
@@ -29,8 +29,8 @@ impl Outcome {
         result.map_err(|error| self.notes.push(format!("cannot {what}: {error}"))).ok()
     }
 
-    /// Tells who runs the hook by hand what went wrong, on one line, where the answer itself says nothing. What was
-    /// lost makes the call a failed one, which the client shows; else an answer that carries something stands.
+    /// Adds the notes to stderr on one line if the response has no message. If data was lost, the call fails, because
+    /// Claude Code shows only failures; otherwise a response with content is not changed.
     pub fn tell_notes(&mut self) {
         let answer = &mut self.answer;
         if answer.exit != 0 || !answer.stderr.is_empty() {

@@ -1,4 +1,4 @@
-//! The steps of one call, in order: look at the files, find out who spoke, append the event, close what has ended.
+//! The steps of a hook call in order: capture files, identify actor and run, append the event, close ended runs.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -23,38 +23,38 @@ use crate::response::Answer;
 use crate::team::mailbox;
 use crate::veil;
 
-/// What records: where things are, and what the user has set.
+/// Records hook calls.
 #[derive(Debug)]
 pub struct Recorder {
-    /// The environment.
+    /// The environment variables.
     pub env: Env,
-    /// Our directories and the client's.
+    /// Paths of the store and of Claude Code.
     pub paths: Paths,
-    /// The settings.
+    /// The configuration.
     pub config: Config,
-    /// What is wrong with the files that they come from.
+    /// Problems in the configuration files.
     pub problems: Vec<Problem>,
     /// The clock.
     pub clock: Clock,
-    /// Who does what can wait after the end of a run.
+    /// Which process does the remaining work after the end of a run.
     pub finish: Finish,
 }
 
-/// How much longer a look may take before a TeamDelete: what it leaves would be lost.
+/// Factor for the time limit before a TeamDelete: files that are not captured then are lost.
 const BEFORE_DELETE: u32 = 6;
 
-/// A call on its way through the steps.
+/// A hook call in progress.
 pub(super) struct Step {
     pub kind: Kind,
     pub at: Time,
     pub id: Id,
     pub client: PathBuf,
     pub session: Option<SafeName>,
-    /// The task list that the session names, as its directory is called.
+    /// The directory name of the task list that the session names.
     pub list: Option<SafeName>,
-    /// Whether a TeamDelete is about to run: what is not on disk by then is lost.
+    /// Whether a TeamDelete is about to run: files that are not archived before it are lost.
     pub deletes: bool,
-    /// When it must be done with looking, so that the event is on record before the client loses its patience.
+    /// Deadline for capturing files, so that the event is recorded before Claude Code's timeout.
     pub until: Option<Instant>,
     pub before: Memory,
     /// The event that this one repeats: Claude Code announces some tool calls twice.
@@ -63,12 +63,12 @@ pub(super) struct Step {
     pub settled: Vec<Verdict>,
 }
 
-/// Who spoke, and to which run that belongs.
+/// The actor of a call and its run.
 pub(super) struct Voice {
     pub resolved: Resolved,
     pub actor: Actor,
     pub memory: Memory,
-    /// What the session belongs to (it may see the files of others).
+    /// The session's team or subagent run. The session may also see files of other teams.
     pub own: Option<Subject>,
     pub run: Option<String>,
 }
@@ -85,12 +85,12 @@ impl Recorder {
         archive
     }
 
-    /// Whether texts are recorded as sizes and hashes.
+    /// Whether metadata-only mode is on: texts are recorded as sizes and hashes.
     pub(super) fn is_veiled(&self) -> bool {
         self.config.privacy.record == config::Keeping::Metadata
     }
 
-    /// Records one call. `asked` is the event that the command line names.
+    /// Records one call. `asked` is the event named on the command line.
     pub fn record(&self, input: &Input, asked: Option<&str>) -> Outcome {
         let payload = parse(input);
         let step = self.begin(&payload, asked);
@@ -116,22 +116,22 @@ impl Recorder {
         outcome.usual.extend(found.usual.iter().cloned());
         if payload.cut {
             outcome.notes.push(
-                "the payload is too deep or too large to be opened whole; it was recorded as it is"
+                "the payload is too deep or too large to be parsed completely; it was recorded without changes"
                     .to_owned(),
             );
         }
         if let Some(problem) = input.problem.as_ref().filter(|_| payload.malformed.is_none()) {
-            outcome.notes.push(format!("{problem}; the payload was whole by then"));
+            outcome.notes.push(format!("{problem}; the payload was complete nevertheless"));
         }
         outcome.warnings.extend(missing(&payload, step.kind, asked));
-        // What does not change is not told at each call.
+        // Report permanent conditions only at these events.
         let tells = matches!(step.kind, Kind::SessionStart | Kind::SessionEnd)
             || matches!(payload.tool(), Some("TeamCreate" | "TeamDelete"));
-        outcome.notes.extend(found.unseen.iter().filter(|_| tells).cloned());
-        // The first announcement was recorded, and has everything that this one has.
+        outcome.notes.extend(found.unseen.iter().filter(|_| tells).map(|unseen| unseen.what.clone()));
+        // The first announcement was recorded and has all the data of this one.
         let recorded =
             step.again.is_some() || self.append(&step, &payload, asked, &archive, &voice, &mut outcome);
-        // A client that has gone hears no answer.
+        // If Claude Code has exited, no one reads the response.
         if !outlast::was_told_to_end() {
             let judgement = self.judge(&step, &payload, &archive, &found, &voice, &mut outcome);
             if recorded && outcome.answer.exit != 2 {
@@ -145,14 +145,14 @@ impl Recorder {
 
     fn begin(&self, payload: &Payload, asked: Option<&str>) -> Step {
         let at = self.clock.now();
-        let session = payload.session().and_then(SafeName::new);
+        let session = payload.session().and_then(SafeName::stem);
         let sessions = self.paths.sessions();
         let kind = payload.event_name().or(asked).map_or(Kind::Unknown, Kind::named);
         let deletes = kind == Kind::PreToolUse && payload.tool() == Some("TeamDelete");
         let patience =
             self.config.archive.longest_look.saturating_mul(if deletes { BEFORE_DELETE } else { 1 });
         let before = session.as_ref().map(|session| Memory::load(&sessions, session)).unwrap_or_default();
-        let again = before.announced.earlier(payload, kind).cloned();
+        let again = before.announced.earlier(payload, kind);
         let known = again.as_ref().and_then(|again| Id::known(&again.event));
         let again = again.filter(|_| known.is_some());
         let verdicts = again.iter().flat_map(|again| again.verdicts.iter().cloned());
@@ -171,7 +171,7 @@ impl Recorder {
         }
     }
 
-    /// Finds out who spoke, and in which run.
+    /// Identifies the actor and the run.
     fn listen(&self, step: &Step, evidence: &Evidence<'_>, archive: &Archive, found: &Found) -> Voice {
         let resolved = identity::team(evidence, &found.teams);
         let index = resolved.team.as_ref().and_then(|team| found.teams.get(team));
@@ -183,7 +183,7 @@ impl Recorder {
         let mut own = resolved.team.clone().filter(|_| resolved.member).map(Subject::Team);
         let mut run = index.map(|index| index.run.clone());
         if left_behind {
-            // The run to come takes it for its own.
+            // The next run of the team becomes the session's.
             (own, run) = (None, None);
         } else if resolved.team.is_none() {
             (own, run) = self.look_alone(step, evidence, archive, actor.kind).unzip();
@@ -200,8 +200,11 @@ impl Recorder {
         outcome: &mut Outcome,
     ) -> Answer {
         if let Some(malformed) = &payload.malformed {
-            let what = "the payload on stdin is no JSON object";
-            return Answer::failed(format!("teamkeep: {what} ({}); it was recorded as it is", malformed.0));
+            let what = "the payload on stdin is not a JSON object";
+            return Answer::failed(format!(
+                "teamkeep: {what} ({}); it was recorded without changes",
+                malformed.0
+            ));
         }
         let held = self.before_delete(step, found, voice, outcome);
         held.or_else(|| self.watch(step, payload)).unwrap_or_default()

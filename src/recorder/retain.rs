@@ -11,7 +11,7 @@ use crate::fs;
 use crate::log::{self, Contents, Range};
 use crate::retention::{self, Facts, Needs, Right};
 
-/// How many bytes of the log one call reads. The next call continues.
+/// Maximum number of bytes of the log to read in one call. The next call continues.
 const AT_ONCE: u64 = 512 << 20;
 
 /// Copies the events of these runs from the log into them. If that is not possible now, because another process does it or

@@ -1,4 +1,4 @@
-//! What the policy said, for the record and for the client; and what it means when the policy itself fails.
+//! Records verdicts and turns them into a response. Applies `on-error` when the policy fails.
 
 use serde_json::json;
 use serde_json::value::to_raw_value;
@@ -6,7 +6,7 @@ use serde_json::value::to_raw_value;
 use super::outcome::Outcome;
 use super::record::{Recorder, Step};
 use crate::error::{Error, Result};
-use crate::event::{Actor, Event, Id};
+use crate::event::{Actor, Event, Id, OVERRIDE};
 use crate::gatekeeper::{self, Found, Judgement, OverrideFile, Overrides};
 use crate::log::Log;
 use crate::payload::Kind;
@@ -15,11 +15,11 @@ use crate::policy::{Decision, Reason, Verdict, bare, escaped, failure};
 use crate::response::Answer;
 use crate::veil;
 
-/// Characters of a cause that a reason quotes.
+/// Maximum length of a quoted cause, in characters.
 const LONGEST: usize = 300;
 
 impl Recorder {
-    /// Records each verdict, and answers by the one that decides.
+    /// Records each verdict and responds with the decisive one.
     pub(super) fn tell(&self, step: &Step, judgement: &Judgement, event: &Event<'_>, outcome: &mut Outcome) {
         let log = Log::open(self.paths.log(), &self.config.log);
         if let Some(found) = &judgement.found {
@@ -41,19 +41,19 @@ impl Recorder {
             outcome.answer = Answer::block(step.kind, &verdict.reason);
             return;
         }
-        // A block that was let through, and each warning, is told once in a state of the work.
+        // An action allowed after blocks, and each warning, is reported once for each state of the tasks.
         let told = judgement.verdicts.iter().filter(|verdict| !verdict.repeated && !verdict.paused);
         let words = |verdict: &Verdict| self.words(step.kind, event.actor, verdict);
         let mut words: Vec<String> = told.filter_map(words).collect();
         if !words.is_empty() {
-            // A failure of our own is still told.
+            // An error of the recorder is reported as well.
             words.extend(Some(outcome.answer.stderr.clone()).filter(|failure| !failure.is_empty()));
             let answer = std::mem::take(&mut outcome.answer);
             outcome.answer = answer.and_warn(step.kind, &words.join("\n"));
         }
     }
 
-    /// Records overrides that no command wrote, in the same form as the commands do.
+    /// Records overrides that no command recorded, in the same form.
     fn record_found(&self, step: &Step, found: &Found, event: &Event<'_>, log: &Log) -> Result<()> {
         let Overrides { pauses, shutdowns, .. } = &found.overrides;
         let pauses = pauses.iter().map(|pause| {
@@ -65,34 +65,28 @@ impl Recorder {
         for payload in pauses.chain(shutdowns) {
             let payload = to_raw_value(&payload).map_err(Error::from_json)?;
             let (id, actor) = (Id::new(step.at), Actor { name: Some("user".to_owned()), ..Actor::unknown() });
-            let event = Event {
-                id: id.as_str(),
-                event: "PolicyOverride",
-                actor: &actor,
-                payload: &payload,
-                ..*event
-            };
+            let event =
+                Event { id: id.as_str(), event: OVERRIDE, actor: &actor, payload: &payload, ..*event };
             log.append(&event.line().map_err(Error::from_json)?, step.at)?;
         }
         let file = OverrideFile::new(&self.paths.policy(), self.config.log.lock_patience);
-        file.is_recorded(found)
-            .map_err(|error| Error::caused("cannot remember that the overrides are recorded", error))
+        file.is_recorded(found).map_err(|error| Error::caused("cannot mark the overrides as recorded", error))
     }
 
-    /// What is said of a verdict that lets the action go on.
+    /// The message for a verdict that allows the action; `None` if it needs none.
     fn words(&self, kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
         match verdict.decision {
             Decision::Warn => Some(verdict.reason.clone()),
             Decision::Allow if verdict.escalated => {
-                // At an idle the user reads it, anywhere else who did it.
+                // An idle event is reported to the user, other events to the agent.
                 let what = match kind {
-                    Kind::TeammateIdle => Reason::default().name(actor.shown()).then(" go idle").finish(),
-                    _ => "this through".to_owned(),
+                    Kind::TeammateIdle => Reason::default().name(actor.shown()).then(" to go idle").finish(),
+                    _ => "this action".to_owned(),
                 };
                 let times = match verdict.blocks.unwrap_or_default() {
                     0 => {
                         return Some(format!(
-                            "teamkeep let {what}: it can count no more blocks ({}: {})",
+                            "teamkeep allowed {what}: it cannot count further blocks ({}: {})",
                             verdict.source(),
                             bare(&verdict.reason)
                         ));
@@ -101,42 +95,42 @@ impl Recorder {
                     times => format!("{times} times"),
                 };
                 let (source, reason) = (verdict.source(), bare(&verdict.reason));
-                Some(format!("teamkeep let {what} after blocking it {times} ({source}: {reason})"))
+                Some(format!("teamkeep allowed {what} after blocking it {times} ({source}: {reason})"))
             }
             _ => None,
         }
     }
 
-    /// Where a policy file cannot be used, every event that is judged says so. With `on-error = "block"` the defaults do
-    /// not stand for it: an event that `concerns` the policy is held back whatever the gates would say. What is wrong is
-    /// in the diagnostics already.
+    /// The verdict when a policy file cannot be used. With `on-error = "block"` the defaults do not replace it: an
+    /// event that `concerns` the policy is blocked regardless of the gates. Otherwise the verdict is only recorded,
+    /// because the diagnostics have the problem already.
     pub(super) fn unusable(&self, step: &Step, concerns: bool) -> Option<Verdict> {
         let error = self.problems.iter().find(|problem| problem.is_error() && step.kind.is_judged())?;
         let place = escaped(&error.place(), LONGEST);
         let verdict =
             |reason| failure::verdict(self.config.policy.on_error, step.kind, failure::UNUSABLE, reason);
         let held = verdict(format!(
-            "teamkeep cannot use the policy file {place}, and on-error = \"block\" holds the action back until it is \
-             mended. Tell the user; `teamkeep policy check` says what is wrong."
+            "teamkeep cannot use the policy file {place}, and on-error = \"block\" blocks this action until the file is \
+             fixed. Report this to the user; `teamkeep policy check` shows the errors."
         ));
         if concerns && held.decision == Decision::Block {
             return Some(held);
         }
-        let reason = format!("the policy file {place} cannot be used, and the defaults stand for it");
-        // It was told when the session began.
+        let reason = format!("the policy file {place} cannot be used; using the defaults");
+        // It was reported when the session began.
         Some(Verdict { decision: Decision::Allow, repeated: true, ..verdict(reason) })
     }
 
-    /// The policy could not be asked, or its answer not kept: `on-error` says what that means.
+    /// The verdict when the policy failed or its state could not be written, as `on-error` defines it.
     pub(super) fn failed(&self, kind: Kind, why: &str) -> Verdict {
         let why = escaped(why, LONGEST);
         let mut verdict = failure::verdict(self.config.policy.on_error, kind, failure::FAILED, String::new());
         verdict.reason = match verdict.decision {
             Decision::Block => format!(
-                "teamkeep could not ask the policy, and on-error = \"block\" holds the action back ({why}). Tell the user; \
-                 `teamkeep policy check` says more."
+                "teamkeep could not evaluate the policy, and on-error = \"block\" blocks this action ({why}). \
+                 Report this to the user; `teamkeep policy check` may show the cause."
             ),
-            _ => format!("the policy could not do its work: {why}"),
+            _ => format!("the policy could not be evaluated: {why}"),
         };
         verdict
     }

@@ -1,21 +1,21 @@
-//! What a text says behind the escapes of JSON: one that was never opened, that was cut, or that holds half a character.
+//! Decodes JSON escapes in a text: in a document that was not parsed, was truncated, or has half a surrogate pair.
 
 use std::ops::Range;
 
-/// How often what was opened is opened again: a string in a string in a string.
+/// Maximum number of repeated decodings, for strings inside strings.
 const DEEPEST: usize = 4;
 
-/// A text without its escapes, and where in the text each part of it stands.
+/// A text with decoded escapes, and its positions in the original text.
 #[derive(Debug)]
 pub(super) struct View {
-    /// What the text says.
+    /// The decoded text.
     pub text: String,
-    /// Behind every escape: the place in what is said, and in what is written.
+    /// After each escape: the offset in the decoded text and in the original.
     breaks: Vec<(usize, usize)>,
 }
 
 impl View {
-    /// Where something that is said is written.
+    /// The range in the original text for a range of the decoded text.
     pub fn written(&self, said: &Range<usize>) -> Range<usize> {
         self.place(said.start)..self.place(said.end)
     }
@@ -27,8 +27,8 @@ impl View {
     }
 }
 
-/// What a text says when it is opened once, twice and so on; nothing for one without escapes. However many backslashes
-/// stand before an escape, they are one: so deep a string was in strings.
+/// The text decoded once, twice and so on; empty if it has no escapes. Any number of backslashes before an escape
+/// counts as one: the text may be nested in several strings.
 pub(super) fn views(text: &str) -> Vec<View> {
     let mut views: Vec<View> = Vec::new();
     while views.len() < DEEPEST {
@@ -41,13 +41,13 @@ pub(super) fn views(text: &str) -> Vec<View> {
     views
 }
 
-/// Opens what stands between the quotes of a JSON string, whatever it is: half a pair becomes the sign for what is no
-/// character, and what is no escape stays.
+/// Decodes the characters between the quotes of a JSON string. Half a surrogate pair becomes U+FFFD, and invalid
+/// escapes are kept.
 pub(super) fn opened(inner: &str) -> String {
     unescape(inner, false).map_or_else(|| inner.to_owned(), |view| view.text)
 }
 
-/// Takes the escapes out of a text; `None` where there are none.
+/// Decodes the escapes in a text; `None` if there are none.
 fn unescape(text: &str, any_depth: bool) -> Option<View> {
     let mut view = View { text: String::new(), breaks: Vec::new() };
     let mut copied = 0;
@@ -68,7 +68,7 @@ fn unescape(text: &str, any_depth: bool) -> Option<View> {
     (!view.breaks.is_empty()).then_some(view)
 }
 
-/// The escape that a text begins with: what it says, and its length in bytes.
+/// The escape at the beginning of a text: its character and its length in bytes.
 fn escape(text: &str, any_depth: bool) -> Option<(char, usize)> {
     let run = match any_depth {
         true => text.bytes().take_while(|byte| *byte == b'\\').count(),
@@ -92,14 +92,14 @@ fn escape(text: &str, any_depth: bool) -> Option<(char, usize)> {
     Some((said, run + 1))
 }
 
-/// The number that four digits behind a `u` write, and the length of it all.
+/// The value of the four digits after `u`, and the length of the escape.
 fn unit(text: &str, run: usize) -> Option<(u32, usize)> {
     let digits = text.get(run + 1..run + 5)?;
     let all = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     all.then(|| u32::from_str_radix(digits, 16).ok()).flatten().map(|number| (number, run + 5))
 }
 
-/// The character of a number, or of a pair with the one that follows it.
+/// The character of a code unit, or of a surrogate pair with the one that follows.
 fn character(high: u32, length: usize, after: &str, any_depth: bool) -> (char, usize) {
     if (0xd800..0xdc00).contains(&high) {
         let backslashes = after.bytes().take_while(|byte| *byte == b'\\').count();

@@ -1,5 +1,5 @@
-//! The strings of a JSON text, one by one: what is not taken out stays as it is written, numbers that no float holds
-//! and keys that stand twice included.
+//! Redacts the strings of a JSON text in place. Everything else is kept byte by byte, including numbers beyond a
+//! float's range and duplicate keys.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,12 +9,12 @@ use serde::de::IgnoredAny;
 use super::Redactor;
 use super::escapes::opened;
 
-/// Whether a text is one JSON document.
+/// Whether a text is a single JSON document.
 pub(super) fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// Leads the rules over every string of a text that stands so deep in others.
+/// Applies the rules to each string of a JSON text at this nesting depth.
 pub(super) fn redact<'a>(redactor: &Redactor, text: &'a str, depth: usize) -> Cow<'a, str> {
     let mut all = Changed { text, changed: None, copied: 0 };
     let mut secret = Secret::default();
@@ -48,7 +48,7 @@ pub(super) fn redact<'a>(redactor: &Redactor, text: &'a str, depth: usize) -> Co
     all.done()
 }
 
-/// A text of which parts are replaced.
+/// A text with replaced parts.
 struct Changed<'a> {
     text: &'a str,
     changed: Option<String>,
@@ -74,17 +74,17 @@ impl<'a> Changed<'a> {
     }
 }
 
-/// Whether what comes next is a secret as a whole.
+/// Whether the next value is a secret as a whole.
 #[derive(Default)]
 struct Secret {
-    /// The key before it says so.
+    /// The key before it names a secret.
     named: bool,
-    /// So many lists and objects of a secret's value are open.
+    /// Number of open lists and objects inside the value of a secret.
     depth: usize,
 }
 
 impl Secret {
-    /// Goes over what stands between strings, and takes out the numbers of secrets.
+    /// Copies the characters between two strings, and removes numbers that are secrets.
     fn pass(&mut self, redactor: &Redactor, all: &mut Changed<'_>, between: Range<usize>) {
         let mut at = between.start;
         while at < between.end {
@@ -112,9 +112,9 @@ impl Secret {
     }
 }
 
-/// A string as it is to be written, where the rules find anything in it.
+/// A string after redaction; `None` if no rule matched.
 fn clean(redactor: &Redactor, written: &str, said: &str, exact: bool, depth: usize) -> Option<String> {
-    // What cannot be said exactly stays as it is written, unless it is JSON itself.
+    // A string that cannot be decoded exactly is kept, unless it contains JSON.
     if !exact && !said.trim_start().starts_with(['{', '[']) {
         return match redactor.nested(written, depth + 1) {
             Cow::Owned(new) => Some(format!("\"{new}\"")),
@@ -131,14 +131,14 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Where the string that begins at a quote ends, behind its closing quote; the end of a text that was cut.
+/// The offset after the closing quote of the string that starts here, or the end of a truncated text.
 fn end_of(text: &str, start: usize) -> usize {
     let bytes = text.as_bytes();
     let mut at = start + 1;
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'"' => return at + 1,
-            // What follows is a whole character, or the text is none that ends well.
+            // Skip the escaped character.
             b'\\' => at += 2,
             _ => at += 1,
         }
@@ -146,7 +146,7 @@ fn end_of(text: &str, start: usize) -> usize {
     text.len()
 }
 
-/// What stands between the quotes of a string; the second is missing where a text was cut.
+/// The characters between the quotes of a string. A truncated string has no closing quote.
 fn inner(token: &str) -> &str {
     let inner = token.strip_prefix('"').unwrap_or(token);
     let closed = inner.strip_suffix('"').filter(|inner| {
@@ -156,7 +156,8 @@ fn inner(token: &str) -> &str {
     closed.unwrap_or(inner)
 }
 
-/// What a string says, and whether it says so exactly: half a surrogate pair and a cut are opened as far as they go.
+/// The decoded string, and whether decoding is exact. Half surrogate pairs and truncated strings are decoded as far as
+/// possible.
 fn open(token: &str) -> (Cow<'_, str>, bool) {
     let inner = inner(token);
     if !inner.contains('\\') {

@@ -1,7 +1,8 @@
-//! Taking out of texts what others are not to see: keys, tokens, addresses, the user's home, and what the user names.
+//! Removes secrets and personal data from texts: keys, tokens, e-mail addresses, home directories, and the user's
+//! patterns.
 //!
-//! Pure: text in, text out. What was taken out is counted by the name of its rule, and never shown. No hook call comes
-//! here, so the rules may use an engine that is slow to start and fast to run.
+//! The functions take and return text. Matches are counted by rule and never shown. Hook calls do not use this module,
+//! so the rules may use a regular expression engine that compiles slowly and matches fast.
 
 mod escapes;
 mod json;

@@ -1,4 +1,4 @@
-//! The rules, led over texts and counted.
+//! Applies the rules to texts and counts the matches.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,28 +14,28 @@ use super::rules::{Found, Rule, rules, secret_key};
 use crate::config::Privacy;
 use crate::error::Result;
 
-/// Takes out of texts what others are not to see, and counts it.
+/// Removes secrets and personal data from texts, and counts them.
 #[derive(Debug)]
 pub struct Redactor {
     rules: Vec<Rule>,
-    /// Keys whose whole value is a secret, where secrets are looked for.
+    /// Matches keys whose whole value is a secret, if the rule `secret` is active.
     secret_key: Option<Regex>,
     counts: Vec<AtomicU64>,
     secrets: AtomicU64,
 }
 
-/// What stands for the value of a key that names a secret.
+/// The replacement for the value of such a key.
 const SECRET: &str = "[redacted:secret]";
 
-/// How deep JSON in strings of JSON is opened.
+/// Maximum nesting of JSON inside JSON strings.
 const DEEPEST: usize = 8;
 
 impl Redactor {
-    /// The rules of a configuration. `homes` are the home directories of those who were recorded; whatever looks like
-    /// one below `/home` or `/Users` is taken for one as well.
+    /// Builds the rules from the configuration. `homes` are the home directories of recorded users; other paths below
+    /// `/home` and `/Users` that look like home directories match as well.
     ///
     /// # Errors
-    /// When a pattern of the user's is none that can be used.
+    /// When a pattern of the configuration is invalid.
     pub fn new(privacy: &Privacy, homes: &[String]) -> Result<Redactor> {
         let rules = rules(privacy, homes)?;
         let secret_key = match privacy.redact.iter().any(|name| name == "secret") {
@@ -46,12 +46,13 @@ impl Redactor {
         Ok(Redactor { rules, secret_key, counts, secrets: AtomicU64::default() })
     }
 
-    /// A text. One that is JSON, or nearly (it was cut, say), is looked at as such and as a plain one.
+    /// Redacts a text. JSON, or text that resembles JSON (such as a truncated document), is processed as JSON and as
+    /// plain text.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.nested(text, 0)
     }
 
-    /// A text that stands so deep in others.
+    /// Redacts a text at this nesting depth.
     pub(super) fn nested<'a>(&self, text: &'a str, depth: usize) -> Cow<'a, str> {
         if depth > DEEPEST || !text.trim_start().starts_with(['{', '[']) {
             return self.plain(text);
@@ -66,7 +67,7 @@ impl Redactor {
         let mut text = Cow::Borrowed(text);
         let mut opened = views(&text);
         for (rule, count) in self.rules.iter().zip(&self.counts) {
-            // The deepest first: what is written may begin with the letter of an escape.
+            // Start with the deepest decoding: the replacement may begin with a character that completes an escape.
             for depth in (0..=opened.len()).rev() {
                 if let Some(changed) = apply(rule, count, &text, opened.get(..depth).unwrap_or_default()) {
                     opened = views(&changed);
@@ -77,12 +78,12 @@ impl Redactor {
         text
     }
 
-    /// A path whose parts stay parts: no rule reaches over a slash.
+    /// Redacts the parts of a path: no rule matches across a slash.
     pub fn path(&self, path: &str) -> String {
         path.split('/').map(|part| self.text(part)).collect::<Vec<_>>().join("/")
     }
 
-    /// Every string of a JSON value, keys too. Where two keys become one, the second gets a number.
+    /// Redacts all strings of a JSON value, including keys. If two keys become equal, the second gets a number.
     pub fn value(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -111,7 +112,7 @@ impl Redactor {
         }
     }
 
-    /// Every text and number of a secret.
+    /// Redacts all texts and numbers of a secret.
     fn hide(&self, value: &mut Value) {
         match value {
             Value::String(text) if self.hides(text) => *text = SECRET.to_owned(),
@@ -122,14 +123,12 @@ impl Redactor {
         }
     }
 
-    /// The text of one JSON document: every string in it, keys too. All else, numbers and spaces included, stays as it
-    /// is written.
+    /// Redacts all strings in the text of a JSON document, including keys. Everything else is kept byte by byte.
     pub fn json<'a>(&self, text: &'a str) -> Cow<'a, str> {
         json::redact(self, text, 0)
     }
 
-    /// A file of any kind: JSON, JSON Lines, or a plain text. What is nearly JSON (it was cut, say) is looked at as
-    /// both.
+    /// Redacts a file: JSON, JSON Lines or plain text. Text that resembles JSON is processed both ways.
     pub fn content<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if json::is_json(text) {
             return self.json(text);
@@ -144,17 +143,18 @@ impl Redactor {
         if all == text { Cow::Borrowed(text) } else { Cow::Owned(all) }
     }
 
-    /// Whether a value is a secret by the name of its key, and counts it if so.
+    /// Whether a value is a secret because of its key. Counts it if so.
     pub(super) fn is_secret(&self, key: &str, text: &str) -> bool {
         self.secret_key.as_ref().is_some_and(|keys| keys.is_match(key)) && self.hides(text)
     }
 
-    /// Whether a key says that all that stands under it is secret. A `token` of more than a text is a parser's.
+    /// Whether all values below a key are secret. The object below a key `token` may belong to a parser, so it does not
+    /// count.
     pub(super) fn names_more(&self, key: &str) -> bool {
         !key.eq_ignore_ascii_case("token") && self.secret_key.as_ref().is_some_and(|keys| keys.is_match(key))
     }
 
-    /// Whether there is anything to take out of a secret's text, and counts it if so.
+    /// Whether the text of a secret must be replaced. Counts it if so.
     pub(super) fn hides(&self, text: &str) -> bool {
         let is = !text.is_empty() && !text.starts_with("[redacted:");
         if is {
@@ -163,12 +163,12 @@ impl Redactor {
         is
     }
 
-    /// What stands for a secret.
+    /// The replacement for a secret.
     pub(super) fn stand_in(&self) -> &'static str {
         SECRET
     }
 
-    /// How much was taken out so far, by the name of the rule; what found nothing is not there.
+    /// The number of replacements by rule, without rules that matched nothing.
     pub fn counts(&self) -> BTreeMap<String, u64> {
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
         let secrets = ("secret", self.secrets.load(Ordering::Relaxed));
@@ -181,8 +181,7 @@ impl Redactor {
     }
 }
 
-/// Leads one rule over what a text says behind the last of its views, or over the text where there is none; `None` when
-/// it finds nothing.
+/// Applies one rule to the last decoding of a text, or to the text itself if it has none; `None` if nothing matches.
 fn apply(rule: &Rule, count: &AtomicU64, text: &str, opened: &[View]) -> Option<String> {
     let said = opened.last().map_or(text, |view| &view.text);
     let mut changed: Option<String> = None;

@@ -1,4 +1,4 @@
-//! What is looked for: a regular expression a rule, and what stands for what it finds.
+//! The redaction rules: a regular expression and a replacement each.
 
 use std::ops::Range;
 
@@ -10,30 +10,30 @@ use crate::error::{Error, Result};
 /// One rule.
 #[derive(Debug)]
 pub(super) struct Rule {
-    /// By which what it finds is counted.
+    /// The name by which matches are counted.
     pub name: String,
-    /// What finds it.
+    /// The pattern.
     pub engine: Engine,
-    /// What stands for it.
+    /// The replacement.
     pub stand_in: String,
-    /// Whether what was found is meant after all.
+    /// A final check whether a match counts.
     pub means: fn(&Found<'_>) -> bool,
-    /// What of it is meant, from its start on.
+    /// The part of the match to replace, from its start.
     pub part: fn(&str) -> &str,
 }
 
-/// What finds things. Tables of Unicode would make every start of the program slower, the hook's included: what is known
-/// needs none, and the user's patterns mean what the check of the configuration took them for.
+/// A regular expression. Tables of Unicode would make every start of the program slower, including hook calls: the
+/// built-in patterns need none, and the user's patterns use the same engine as the check of the configuration.
 #[derive(Debug)]
 pub(super) enum Engine {
-    /// What is known: fast.
+    /// A built-in pattern: fast.
     Known(Regex),
-    /// A pattern of the user's.
+    /// A pattern of the user.
     Own(regex_lite::Regex),
 }
 
 impl Engine {
-    /// What is found in a text: its group, or all of it where there is none.
+    /// The matches in a text: the first group, or the whole match if there is none.
     pub fn find(&self, text: &str) -> Vec<Range<usize>> {
         match self {
             Engine::Known(regex) if !regex.is_match(text) => Vec::new(),
@@ -48,37 +48,37 @@ impl Engine {
     }
 }
 
-/// What a rule has found.
+/// A match with its surroundings.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found<'a> {
-    /// It.
+    /// The match.
     pub text: &'a str,
-    /// What comes before it.
+    /// The text before it.
     pub before: &'a str,
-    /// What comes after it.
+    /// The text after it.
     pub after: &'a str,
 }
 
-/// The names of values that nobody is to see, as variables and keys spell them.
+/// Names of secret values, as spelled in variables and keys.
 const SECRET: &str =
     r"(?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|credentials?|private[_-]?key|access[_-]?key)";
 
-/// The ends of keys whose whole value nobody is to see.
+/// Suffixes of keys whose whole value is secret.
 const SECRET_KEY: &str = r"(?:api[_-]?key|secret|passw(?:or)?d|passphrase|private[_-]?key|access[_-]?key|(?:access|auth|refresh|id|session|messaging|bearer|csrf)[_-]?token|authorization)";
 
-/// What curl is given to prove who somebody is.
+/// Credentials in the arguments of curl.
 const CURL: &[&str] = &[
     r#"(?-u:\b)curl[ \t](?:[^\r\n]*?[ \t])??(?:-[uU][ \t]*|--(?:proxy-)?user[ \t=]+)[^ \t\r\n:"']+:["']?([^ \t\r\n"'\\][^ \t\r\n"']*)"#,
     r#"(?-u:\b)curl[ \t](?:[^\r\n]*?[ \t])??(?:-[uU][ \t]*|--(?:proxy-)?user[ \t=]+)(?:"[^"\r\n:]+:([^"\r\n]+)"|'[^'\r\n:]+:([^'\r\n]+)')"#,
 ];
 
-/// The patterns of each name that the configuration may pick.
+/// The built-in patterns by the name that the configuration uses.
 const KNOWN: &[(&str, &[&str])] = &[
     (
         "private-key",
         &[
             r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/= \t\r\n\\:,.-]*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----",
-            // One whose end was cut off.
+            // A key without its end.
             r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/= \t\r\n\\:,.-]*",
         ],
     ),
@@ -111,7 +111,7 @@ const KNOWN: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Makes the rules: the user's own first, whose names are to win.
+/// Builds the rules. The user's come first, so that their names take precedence.
 pub(super) fn rules(privacy: &Privacy, homes: &[String]) -> Result<Vec<Rule>> {
     let mut rules = Vec::new();
     for own in &privacy.pattern {
@@ -126,7 +126,7 @@ pub(super) fn rules(privacy: &Privacy, homes: &[String]) -> Result<Vec<Rule>> {
                 let named = format!(r"(?i-u:\b[A-Z0-9_.-]*{SECRET}[A-Z0-9_-]*)");
                 rules.push(rule(name, &format!("{named}={value}"), anything)?);
                 rules.push(rule(name, &format!(r#"{named}["']?:[ \t]*{value}"#), has_digit)?);
-                // A key of JSON whose text nobody opened, or that was cut.
+                // A key in JSON that was not decoded or was truncated.
                 let key = format!(r#"["'](?i-u:[A-Z0-9_. -]*{SECRET_KEY}|token)["'][ \t]*:[ \t]*"([^"]+)"#);
                 rules.push(rule(name, &key, is_no_stand_in)?);
                 let listed =
@@ -163,9 +163,9 @@ pub(super) fn rules(privacy: &Privacy, homes: &[String]) -> Result<Vec<Rule>> {
     Ok(rules)
 }
 
-/// Tells the keys of JSON whose whole value nobody is to see.
+/// Matches JSON keys whose whole value is secret.
 pub(super) fn secret_key() -> Result<Regex> {
-    // A `token` alone may be a parser's: in a key that says more it is not meant.
+    // A plain `token` may belong to a parser, so longer keys that contain it do not match.
     compiled("secret", &format!(r"(?i-u:(?:{SECRET_KEY}|^token)$)"))
 }
 
@@ -188,7 +188,7 @@ fn compiled(name: &str, pattern: &str) -> Result<Regex> {
 
 fn unusable(name: &str, why: &str) -> Error {
     Error::caused(format!("cannot use the pattern {name:?} of the configuration"), why)
-        .hint("`privacy.pattern` says what is taken out: teamkeep policy check")
+        .hint("check `privacy.pattern`: teamkeep policy check")
 }
 
 fn anything(_: &Found<'_>) -> bool {
@@ -199,10 +199,10 @@ fn whole(found: &str) -> &str {
     found
 }
 
-/// The kinds of the client's files. None of them is a domain.
+/// File extensions of Claude Code's files. None is a top-level domain.
 const KINDS: &[&str] = &[".json", ".jsonl", ".lock", ".txt"];
 
-/// An address without the kind of the file that is named after it; nothing where that was no address.
+/// An e-mail address without the extension of a file named after it; empty if the rest is not an address.
 fn address(found: &str) -> &str {
     let mut address = found;
     while let Some(shorter) = KINDS.iter().find_map(|kind| address.strip_suffix(kind)) {
@@ -212,28 +212,28 @@ fn address(found: &str) -> &str {
     if is_address { address } else { "" }
 }
 
-/// What was taken out already is not taken out again.
+/// Whether a match is not a placeholder from an earlier redaction.
 fn is_no_stand_in(found: &Found<'_>) -> bool {
     !found.text.starts_with("[redacted:")
 }
 
-/// What stands behind a colon may be prose or code; a secret has a digit.
+/// After a colon there may be prose or code; a secret has a digit.
 fn has_digit(found: &Found<'_>) -> bool {
     found.text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a path is one of this user's, and not of one whose name begins so.
+/// Whether a path is this user's home, and not one whose name only begins the same.
 fn ends_there(found: &Found<'_>) -> bool {
     !found.after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'))
 }
 
-/// Whether it is a project's directory, as the client spells it, in the user's home.
+/// Whether it is a project's directory, in Claude Code's spelling, below the user's home.
 fn is_slug(found: &Found<'_>) -> bool {
     (found.before.is_empty() || found.before.ends_with('/'))
         && !found.after.starts_with(|c: char| c.is_alphanumeric())
 }
 
-/// Whether a home is one person's.
+/// Whether a home directory belongs to a person.
 fn is_somebody_s(found: &Found<'_>) -> bool {
     found.text != "/Users/Shared"
 }

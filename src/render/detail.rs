@@ -1,4 +1,4 @@
-//! What an event says, in a few words.
+//! The content of an event in a few words.
 
 use serde_json::Value;
 
@@ -6,13 +6,13 @@ use crate::event::Recorded;
 use crate::payload::{Kind, Message, MessageKind, Payload, TaskUpdate};
 use crate::policy::{Ruling, bare};
 
-/// Characters of a text that are worth reading here.
+/// Maximum length of a text, in characters.
 const LONGEST: usize = 200;
-/// Fields of a tool's input that say most about the call, the best first.
+/// Fields of a tool's input that describe the call, best first.
 const TELLING: &[&str] =
     &["file_path", "notebook_path", "command", "pattern", "url", "query", "skill", "team_name"];
 
-/// Says in a few words what the event tells beside its name and actor. Not yet safe for a terminal.
+/// Describes what the event has beside its name and actor. Not escaped for a terminal.
 pub fn detail(recorded: &Recorded) -> String {
     if let Some(problem) = &recorded.malformed {
         return format!("malformed payload: {problem}");
@@ -90,11 +90,11 @@ fn task(payload: &Payload) -> String {
     joined([id.as_deref(), Some(&quoted(payload.text("task_subject")))])
 }
 
-/// What a human let through.
+/// A pause or an allowance.
 fn overridden(payload: &Payload) -> String {
     let gate = payload.text("gate").unwrap_or("every gate");
     let until = payload.text("until").map(|until| format!("until {until}"));
-    // Where nobody can type, it need not have been a human.
+    // Without a terminal, it may not have been a person.
     let typed = payload.field("terminal").and_then(Value::as_bool);
     let untyped = (typed == Some(false)).then_some("(no terminal)");
     let found =
@@ -106,12 +106,12 @@ fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key).and_then(Value::as_str)
 }
 
-/// The text in quotes; nothing for nothing.
+/// The text in quotes; empty for none.
 fn quoted(text: Option<&str>) -> String {
     text.map(short).filter(|text| !text.is_empty()).map(|text| format!("\"{text}\"")).unwrap_or_default()
 }
 
-/// The beginning of the first line that says something.
+/// The start of the first line that is not blank.
 fn short(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     match line.char_indices().nth(LONGEST) {

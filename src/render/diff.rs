@@ -1,4 +1,4 @@
-//! What changed between two moments, for people.
+//! Text output of the changes between two moments.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::notice::notice;
 use super::words::{first_line, since, voice};
 use crate::timeline::{Diff, Material, Things};
 
-/// Tells it: `+` for what came, `-` for what went, `~` for what changed.
+/// Formats them: `+` for new, `-` for gone, `~` for changed.
 pub fn diff(material: &Material, diff: &Diff, columns: Option<usize>) -> String {
     let mut page = Page { columns, out: Vec::new() };
     page.line(&[

@@ -1,83 +1,95 @@
-//! What the doctor found, told to people: one line a check, then what to do.
+//! Text output of `teamkeep doctor`.
 
 use anstyle::{AnsiColor, Style};
 
 use super::cells::Cells;
 use super::words::count;
-use crate::doctor::{Code, Health, Verdict};
+use crate::doctor::{Code, Finding, Health, Verdict};
 
-/// Writes the findings in a table, then what mends them; `fix` is the command that does what is safe of it.
-pub fn health(health: &Health, fix: Option<&str>, columns: Option<usize>) -> String {
+/// The commands that the output names.
+#[derive(Debug)]
+pub struct Commands {
+    /// Applies the safe fixes, if there are any.
+    pub fix: Option<String>,
+    /// Lists all checks.
+    pub verbose: String,
+}
+
+/// Formats the problems, each with its fix, then the number of the other checks; `all` lists these, too.
+pub fn health(health: &Health, all: bool, commands: &Commands, columns: Option<usize>) -> String {
     let mut out = Vec::new();
-    let width = Code::ALL.iter().map(|code| code.name().len()).max().unwrap_or(0);
-    for finding in &health.findings {
-        let mut cells = Cells::default();
-        // The word is the sign: it is read without colours, and in every alphabet.
-        cells.add(style(finding.verdict), finding.verdict.word(), 7);
-        cells.add(Style::new(), finding.code.name(), width);
-        cells.add(Style::new(), &finding.what, 0);
-        // What is wrong is told whole.
-        let columns = columns.filter(|_| finding.verdict <= Verdict::Unknown);
-        let _ = cells.write(&mut out, columns);
+    let mut shown: Vec<&Finding> = health.findings.iter().filter(|finding| is_shown(finding)).collect();
+    shown.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
+    for (at, finding) in shown.iter().enumerate() {
+        let (style, prefix) = match finding.verdict {
+            Verdict::Bad => (AnsiColor::Red.on_default().bold(), "error:"),
+            Verdict::Warn => (AnsiColor::Yellow.on_default().bold(), "warning:"),
+            Verdict::Ok | Verdict::Unknown => (Style::new().bold(), "note:"),
+        };
+        // Problems are never wrapped or shortened: their lines can be pasted into a shell.
+        line(&mut out, style, prefix, &format!("{}: {}", finding.code.name(), finding.what));
+        let next = shown.get(at + 1).and_then(|next| next.mend.as_ref());
+        if let Some(mend) = finding.mend.as_ref().filter(|mend| next != Some(*mend)) {
+            line(&mut out, Style::new().bold(), "  hint:", mend);
+        }
     }
-    let mends = mends(health);
-    if !mends.is_empty() {
+    if let Some(fix) = &commands.fix {
+        line(&mut out, Style::new().bold(), "hint:", &format!("run `{fix}` to apply the safe fixes"));
+    }
+    if !out.is_empty() {
         out.push(b'\n');
     }
-    for (mend, codes) in mends {
-        let mut cells = Cells::default();
-        cells.add(Style::new().bold(), "hint:", 5);
-        cells.add(Style::new(), mend, 0);
-        // A whole line can be pasted into a shell.
-        cells.add(Style::new().dimmed(), &format!(" # {}", codes.join(", ")), 0);
-        let _ = cells.write(&mut out, None);
-    }
-    if let Some(fix) = fix {
-        let mut cells = Cells::default();
-        cells.add(Style::new().bold(), "hint:", 5);
-        cells.add(Style::new(), &format!("{fix}, which does what is safe of this"), 0);
-        let _ = cells.write(&mut out, None);
+    if all {
+        others(&mut out, health, columns);
     }
     let mut text = String::from_utf8_lossy(&out).into_owned();
-    text.push_str(&format!("\n{}\n", end(health)));
+    let rest = rest(health);
+    match all {
+        true => text.push_str(&format!("{rest}\n")),
+        false => text.push_str(&format!("{rest} (to list them: {})\n", commands.verbose)),
+    }
+    text.push_str(&match health.count(Verdict::Bad) + health.count(Verdict::Warn) {
+        0 => "no problems found\n".to_owned(),
+        problems => format!("{} found\n", count(problems, "problem")),
+    });
     text
 }
 
-/// What mends something, each once, and the checks that it is for.
-fn mends(health: &Health) -> Vec<(&str, Vec<&'static str>)> {
-    let mut mends: Vec<(&str, Vec<&'static str>)> = Vec::new();
-    for finding in &health.findings {
-        let (Some(mend), code) = (&finding.mend, finding.code.name()) else { continue };
-        match mends.iter_mut().find(|(known, _)| known == mend) {
-            Some((_, codes)) if codes.contains(&code) => {}
-            Some((_, codes)) => codes.push(code),
-            None => mends.push((mend, vec![code])),
-        }
-    }
-    mends
+/// Whether a finding needs attention.
+fn is_shown(finding: &Finding) -> bool {
+    finding.verdict >= Verdict::Warn || (finding.verdict == Verdict::Unknown && finding.mend.is_some())
 }
 
-/// `22 ok, 2 warnings: all well`.
-fn end(health: &Health) -> String {
-    let number = |verdict| health.count(verdict);
-    let mut parts = vec![format!("{} ok", number(Verdict::Ok))];
-    for (verdict, thing) in [(Verdict::Warn, "warning"), (Verdict::Unknown, "unknown"), (Verdict::Bad, "bad")]
-    {
-        match (number(verdict), thing) {
-            (0, _) => {}
-            (several, "warning") => parts.push(count(several, thing)),
-            (several, _) => parts.push(format!("{several} {thing}")),
-        }
-    }
-    let state = if health.is_well() { "all well" } else { "there is something to mend" };
-    format!("{}: {}", parts.join(", "), state)
+fn line(out: &mut Vec<u8>, style: Style, prefix: &str, text: &str) {
+    let mut cells = Cells::default();
+    cells.add(style, prefix, prefix.len());
+    cells.add(Style::new(), text, 0);
+    let _ = cells.write(out, None);
 }
 
-fn style(verdict: Verdict) -> Style {
-    match verdict {
-        Verdict::Ok => AnsiColor::Green.on_default(),
-        Verdict::Unknown => Style::new().dimmed(),
-        Verdict::Warn => AnsiColor::Yellow.on_default(),
-        Verdict::Bad => AnsiColor::Red.on_default().bold(),
+/// The table of the checks that passed or were skipped.
+fn others(out: &mut Vec<u8>, health: &Health, columns: Option<usize>) {
+    let width = Code::ALL.iter().map(|code| code.name().len()).max().unwrap_or(0);
+    for finding in health.findings.iter().filter(|finding| !is_shown(finding)) {
+        let mut cells = Cells::default();
+        match finding.verdict {
+            Verdict::Ok => cells.add(AnsiColor::Green.on_default(), "ok", 7),
+            _ => cells.add(Style::new().dimmed(), "skipped", 7),
+        }
+        cells.add(Style::new(), finding.code.name(), width);
+        cells.add(Style::new(), &finding.what, 0);
+        let _ = cells.write(out, columns);
+    }
+    out.push(b'\n');
+}
+
+/// `24 checks passed, 3 skipped`.
+fn rest(health: &Health) -> String {
+    let skipped =
+        health.findings.iter().filter(|finding| finding.verdict == Verdict::Unknown && !is_shown(finding));
+    let passed = format!("{} passed", count(health.count(Verdict::Ok), "check"));
+    match skipped.count() {
+        0 => passed,
+        skipped => format!("{passed}, {skipped} skipped"),
     }
 }

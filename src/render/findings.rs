@@ -1,4 +1,4 @@
-//! What is damaged of the record, told to people.
+//! Text output of `teamkeep verify`.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::words::{count, size};
 use crate::ui::escape;
 use crate::verify::{Checked, Findings};
 
-/// Writes each finding, and how much was looked at.
+/// Formats each finding, and how much was checked.
 pub fn findings(findings: &Findings) -> String {
     let mut text = String::new();
     for finding in &findings.first {
@@ -21,12 +21,12 @@ pub fn findings(findings: &Findings) -> String {
         let _ = writeln!(text, "{}: {what}", finding.kind.word());
         match &finding.run {
             Some(run) if finding.needed_by.is_empty() => {
-                let _ = writeln!(text, "  of run {}", escape(run));
+                let _ = writeln!(text, "  run: {}", escape(run));
             }
             _ => {}
         }
         for use_ in &finding.needed_by {
-            let _ = writeln!(text, "  needed by {}", escape(use_));
+            let _ = writeln!(text, "  needed by: {}", escape(use_));
         }
         let _ = writeln!(text, "  hint: {}", finding.hint);
     }
@@ -35,7 +35,7 @@ pub fn findings(findings: &Findings) -> String {
         let _ = writeln!(text, "and {more} more");
     }
     let state = match findings.count {
-        0 => "whole".to_owned(),
+        0 => "no damage found".to_owned(),
         damaged => format!("{damaged} damaged"),
     };
     let _ = writeln!(text, "checked {}: {state}", checked(&findings.checked));

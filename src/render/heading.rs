@@ -1,4 +1,4 @@
-//! What stands above the story of a run: which it is, when it was, and who and what was in it.
+//! The lines above a timeline: the run, its times, its members and tasks.
 
 use anstyle::Style;
 
@@ -7,7 +7,7 @@ use super::words::{count, end_of, events_missing, listed, moment, since};
 use crate::clock;
 use crate::timeline::{Material, Summary, Timeline};
 
-/// Writes the lines above the story.
+/// Writes the heading.
 pub fn heading(material: &Material, timeline: &Timeline, columns: Option<usize>, out: &mut Vec<u8>) {
     let summary = Summary::of(material, timeline);
     let dim = Style::new().dimmed();
@@ -30,14 +30,14 @@ pub fn heading(material: &Material, timeline: &Timeline, columns: Option<usize>,
     }
 }
 
-/// The same as text.
+/// The heading as a string.
 pub fn head(material: &Material, timeline: &Timeline, columns: Option<usize>) -> String {
     let mut out = Vec::new();
     heading(material, timeline, columns, &mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// How a run came to its end, in a line.
+/// How a run ended, on one line.
 pub fn ending(material: &Material, timeline: &Timeline) -> String {
     let summary = Summary::of(material, timeline);
     let last = summary.ended_at.as_deref().or(summary.gone.as_deref());
@@ -45,11 +45,11 @@ pub fn ending(material: &Material, timeline: &Timeline) -> String {
     let when = when.map(|when| format!(" (+{when})")).unwrap_or_default();
     match summary.ended_by {
         Some(_) => format!("the run has ended: {}{when}", end_of(&summary)),
-        None => format!("the client is gone, and no end is on record; last heard of{when}"),
+        None => format!("Claude Code is gone, and no end was recorded; last event{when}"),
     }
 }
 
-/// When it began, how long it lasted and what ended it.
+/// The start, the duration and the end.
 fn times(summary: &Summary) -> Vec<String> {
     let began = clock::parse(&summary.started_at).map(|start| format!("{} UTC", moment(start)));
     let last = summary.ended_at.as_deref().or(summary.gone.as_deref());

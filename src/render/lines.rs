@@ -1,4 +1,4 @@
-//! The lines of a story: who did what, with the time since the run began.
+//! The lines of a timeline: who did what, with the time since the start of the run.
 
 use std::collections::HashSet;
 
@@ -11,55 +11,55 @@ use super::words::{since, span, voice};
 use crate::event::LEAD;
 use crate::timeline::{Entry, Kind};
 
-/// What of a story is told.
+/// The entries that are shown.
 pub fn visible<'a>(entries: impl IntoIterator<Item = &'a Entry>, telling: Telling) -> Vec<&'a Entry> {
     entries.into_iter().filter(|entry| telling.tells(entry)).collect()
 }
 
 impl Telling {
-    /// Whether the thing is told.
+    /// Whether the entry is shown.
     pub fn tells(&self, entry: &Entry) -> bool {
         self.all || matters(entry) || (self.asked && !entry.automatic)
     }
 }
 
-/// Writes things as lines whose columns stand below each other.
+/// Formats entries as lines with aligned columns.
 #[derive(Debug, Clone)]
 pub struct Lines {
     started_at: String,
     telling: Telling,
-    /// Columns of the longest name, within reason.
+    /// Width of the longest name, limited.
     widest: usize,
-    /// Columns of the longest time.
+    /// Width of the longest time.
     longest: usize,
 }
 
 impl Lines {
-    /// Lines for these things of a run that began at this time.
+    /// Lines for these entries of a run that started at this time.
     pub fn of(started_at: &str, shown: &[&Entry], telling: Telling) -> Lines {
         let widest = shown.iter().map(|entry| entry.actor.chars().count()).max().unwrap_or(0);
         let longest = |ends: &[&&Entry]| {
             let times = ends.iter().filter_map(|entry| since(started_at, &entry.at));
             times.map(|time| time.len()).max().unwrap_or(0)
         };
-        // Of spans that grow, the longest is the last; what was before the run is at the beginning.
+        // Times increase, so the last is the longest; times before the run are at the start.
         let ends: Vec<&&Entry> = shown.iter().take(64).chain(shown.last()).collect();
         let (widest, longest) = (widest.clamp(4, 20), longest(&ends).max(8));
         Lines { started_at: started_at.to_owned(), telling, widest, longest }
     }
 
-    /// Lines for what is not known yet, by those whose names are.
+    /// Lines for entries that are not known yet, with these names.
     pub fn ahead<'a>(started_at: &str, names: impl Iterator<Item = &'a String>, telling: Telling) -> Lines {
         let widest = names.map(|name| name.chars().count()).max().unwrap_or(0).clamp(9, 20);
         Lines { started_at: started_at.to_owned(), telling, widest, longest: 8 }
     }
 
-    /// Asks for other columns of the terminal.
+    /// Sets the width of the terminal.
     pub fn set_columns(&mut self, columns: Option<usize>) {
         self.telling.columns = columns;
     }
 
-    /// Writes one thing. `idle` says of a turn's end that nothing came after it.
+    /// Writes one entry. `idle` means that the agent went idle right after this end of a turn.
     pub fn write(&self, entry: &Entry, idle: bool, out: &mut Vec<u8>) {
         let below = entry.text.as_deref().filter(|_| self.telling.full && is_speech(entry));
         let time = since(&self.started_at, &entry.at).unwrap_or_default();
@@ -78,19 +78,20 @@ impl Lines {
             let line = line.trim_end();
             let line = if line.is_empty() { String::new() } else { format!("{:10}{line}", "") };
             cells.add(Style::new(), &line, 0);
-            // Whoever wants it in full wants it uncut.
+            // The full text is not shortened.
             let _ = cells.write(out, None);
         }
     }
 }
 
-/// What is said in the place of a pause that was shortened.
+/// The text in place of a shortened pause.
 pub fn pause(millis: i64) -> String {
     let dim = Style::new().dimmed();
     format!("{dim}          … {} passed{dim:#}", span(millis))
 }
 
-/// What a person wants to read: not that the lead is in its own team, nor the client's notices of what is told anyway.
+/// Whether an entry matters to a reader: not that the lead is in its own team, nor Claude Code's notices of what is
+/// shown anyway.
 fn matters(entry: &Entry) -> bool {
     match entry.kind {
         Kind::MemberJoined | Kind::MemberLeft => entry.actor != LEAD,
@@ -100,7 +101,7 @@ fn matters(entry: &Entry) -> bool {
     }
 }
 
-/// Whether it has a text that an agent or a person said.
+/// Whether it has a text of an agent or a person.
 fn is_speech(entry: &Entry) -> bool {
     let kinds = [
         Kind::MemberJoined,
@@ -116,7 +117,7 @@ fn is_speech(entry: &Entry) -> bool {
     kinds.contains(&entry.kind) && !entry.automatic
 }
 
-/// The places of those who went idle when they had ended a turn, and of the ends of these turns: each pair is one line.
+/// The indexes of idle entries that follow the end of a turn, and of these ends: each pair is one line.
 pub fn idles(shown: &[&Entry]) -> (HashSet<usize>, HashSet<usize>) {
     let next = |place: usize| {
         let actor = &shown[place].actor;

@@ -1,4 +1,4 @@
-//! The event log for people: one line an event, a line of its own for each new day.
+//! Text output of the event log: one line per event, and a line for each new day.
 
 use std::io::{self, Write};
 
@@ -11,22 +11,22 @@ use crate::clock;
 use crate::event::{ActorKind, Recorded};
 use crate::policy::Ruling;
 
-/// A terminal of fewer columns gets a second line for what an event says.
+/// Below this width, an event has a second line for its content.
 const NARROW: usize = 60;
 
-/// Writes events as lines.
+/// Formats events as lines.
 #[derive(Debug, Default)]
 pub struct LogView {
-    /// The columns of the terminal; `None` where lines are not cut.
+    /// The width of the terminal; `None` for unlimited.
     pub columns: Option<usize>,
     day: Option<NaiveDate>,
 }
 
 impl LogView {
-    /// Writes one event: time (UTC), event, actor, what it says, and the team.
+    /// Writes one event: time, event, actor, content and team.
     ///
     /// # Errors
-    /// As writing does.
+    /// Writing fails.
     pub fn write(&mut self, out: &mut impl Write, recorded: &Recorded) -> io::Result<()> {
         let dim = Style::new().dimmed();
         let at = clock::parse(&recorded.at);
@@ -54,13 +54,13 @@ impl LogView {
             cells.add(Style::new(), "", 1);
         }
         cells.add(detail_style(recorded), &detail, 0);
-        // What the terminal has no room for is better the team than what was said.
+        // If there is not enough room, the team is cut before the content.
         cells.add(dim, recorded.team.as_deref().unwrap_or_default(), 0);
         cells.write(out, self.columns)
     }
 }
 
-/// A verdict has its decision's colour.
+/// A verdict has the color of its decision.
 fn detail_style(recorded: &Recorded) -> Style {
     let ruling = recorded.verdict.as_deref().and_then(Ruling::read);
     ruling.map_or_else(Style::new, |ruling| words::decision(ruling.verdict.decision))

@@ -10,13 +10,13 @@ use crate::policy::Decision;
 use crate::timeline::{Entry, Kind, Material};
 use crate::ui;
 
-/// The longest diagram, in characters, that Mermaid draws unless `maxTextSize` says otherwise.
+/// Maximum length in characters of a diagram that Mermaid draws without `maxTextSize`.
 pub const MERMAID_TAKES: usize = 50_000;
 
-/// Characters of a text that fit on an arrow.
+/// Maximum length of a text on an arrow, in characters.
 const LONGEST: usize = 60;
 
-/// Draws it: participants in the order in which they appear, what they tell each other as arrows, all else as notes.
+/// Draws it: participants in order of appearance, messages as arrows, everything else as notes.
 pub fn mermaid(material: &Material, part: &[&Entry], telling: Telling) -> String {
     let shown = visible(part.iter().copied(), telling);
     let mut drawing = Drawing { material, names: Vec::new(), here: Vec::new(), body: String::new() };
@@ -33,9 +33,9 @@ pub fn mermaid(material: &Material, part: &[&Entry], telling: Telling) -> String
 
 struct Drawing<'a> {
     material: &'a Material,
-    /// Participants: the place is the number in the diagram.
+    /// Participants; the index is the number in the diagram.
     names: Vec<String>,
-    /// Who can hear what is told to everybody.
+    /// The recipients of a message to everyone.
     here: Vec<String>,
     body: String,
 }
@@ -51,15 +51,15 @@ impl Drawing<'_> {
         let (arrow, marks) = match entry.kind {
             Kind::Message if entry.unconfirmed => ("-->>", "(not confirmed) "),
             Kind::Message => ("->>", ""),
-            Kind::ShutdownRequested => ("->>", "asks to stop: "),
-            Kind::ShutdownApproved => ("-->>", "agrees to stop "),
-            Kind::ShutdownRejected => ("-->>", "refuses to stop: "),
+            Kind::ShutdownRequested => ("->>", "shutdown request: "),
+            Kind::ShutdownApproved => ("-->>", "shutdown approved "),
+            Kind::ShutdownRejected => ("-->>", "shutdown rejected: "),
             Kind::MessageRefused => ("-x", "not sent: "),
             _ => return self.note(entry, actor, idle),
         };
         let said = entry.summary.as_deref().or(entry.text.as_deref()).unwrap_or_default();
         let said = match entry.kind {
-            // The client's own notices are JSON: in words.
+            // Claude Code's automatic messages are JSON; they are shown in words.
             Kind::Message if entry.automatic => phrase(entry, false).1,
             _ => format!("{marks}{}", first_line(said)),
         };
@@ -69,7 +69,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// What is no message, over who did it; what was held back stands out.
+    /// An entry that is not a message is a note over its actor. A block is highlighted.
     fn note(&mut self, entry: &Entry, actor: usize, idle: bool) {
         let blocked = entry.kind == Kind::Verdict && entry.decision == Some(Decision::Block);
         let time = since(&self.material.run.started_at, &entry.at).unwrap_or_default();
@@ -85,7 +85,7 @@ impl Drawing<'_> {
 
     fn line(&mut self, head: &str, said: &str) {
         let said = safe(said);
-        // An arrow without a word would be no arrow.
+        // An arrow needs a text.
         let _ = writeln!(self.body, "    {head}: {}", if said.is_empty() { "#8230;" } else { &said });
     }
 
@@ -94,8 +94,8 @@ impl Drawing<'_> {
         let others: Vec<String> = self.here.iter().filter(|name| **name != entry.actor).cloned().collect();
         match to {
             "*" if !others.is_empty() => others,
-            "*" => vec!["everybody".to_owned()],
-            // A teammate may be addressed with its team.
+            "*" => vec!["everyone".to_owned()],
+            // A teammate can be addressed with its team.
             to => vec![match to.split_once('@') {
                 Some((name, _)) if self.material.is_member(name) => name.to_owned(),
                 _ => to.to_owned(),
@@ -111,8 +111,8 @@ impl Drawing<'_> {
     }
 }
 
-/// Text that says nothing to Mermaid and to the page that it stands in: whatever is neither a letter nor a digit nor
-/// known to be harmless is a character reference, and so is the beginning of a word that is a keyword.
+/// Text that is safe in Mermaid and in its page: everything but letters, digits and known harmless characters is a
+/// character reference, and so is the start of a keyword.
 fn safe(text: &str) -> String {
     let text = ui::escape(text);
     let short = text.chars().count() > LONGEST;
@@ -126,7 +126,7 @@ fn safe(text: &str) -> String {
         let is_keyword = KEYWORDS.contains(&bare.as_str());
         for (place, c) in word.chars().enumerate() {
             let harmless = c.is_alphanumeric() || " .,_/()'!?=*@…".contains(c);
-            // A dash between letters is no arrow.
+            // A dash between letters is not an arrow.
             let joins = c == '-' && place > 0;
             if (harmless || joins) && !(is_keyword && place == 0) {
                 safe.push(c);
@@ -138,7 +138,7 @@ fn safe(text: &str) -> String {
     safe
 }
 
-/// Words that mean something at one place or another of a diagram.
+/// Keywords of diagrams.
 const KEYWORDS: [&str; 29] = [
     "end",
     "participant",

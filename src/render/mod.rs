@@ -1,4 +1,4 @@
-//! What was kept, told to people.
+//! Text, Markdown and HTML output.
 
 mod cells;
 mod detail;
@@ -13,6 +13,7 @@ mod mermaid;
 mod notice;
 mod objection;
 mod phrase;
+mod problems;
 mod report;
 mod restore;
 mod screen;
@@ -24,7 +25,7 @@ mod words;
 
 pub use detail::detail;
 pub use diff::diff;
-pub use doctor::health;
+pub use doctor::{Commands, health};
 pub use findings::findings;
 pub use heading::{ending, head};
 pub use html::page;
@@ -32,6 +33,7 @@ pub use lines::{Lines, idles, pause};
 pub use log::LogView;
 pub use mermaid::{MERMAID_TAKES, mermaid};
 pub use objection::{Objection, counts, objections};
+pub use problems::problems;
 pub use report::{Listing, report, report_markdown};
 pub use restore::{restored_files, restored_tasks, undone};
 pub use screen::{View, screen};

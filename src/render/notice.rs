@@ -1,9 +1,9 @@
-//! The client's own notices, in words: it writes them as JSON into a message's text.
+//! Claude Code's automatic messages in words. Their text is JSON.
 
 use super::words::first_line;
 use crate::team::Notice;
 
-/// What a message's text says when it is a notice; `to` is who got it.
+/// The description of an automatic message; `to` is its recipient.
 pub fn notice(text: &str, from: &str, to: &str) -> Option<String> {
     let notice = Notice::read(text)?;
     let who = notice.from.as_deref().unwrap_or(from);
@@ -14,13 +14,13 @@ pub fn notice(text: &str, from: &str, to: &str) -> Option<String> {
         None => words,
     };
     let words = match notice.kind.as_str() {
-        // That it is available, and what it said last, is told where it ended its turn.
+        // The end of the turn already shows its last message.
         "idle_notification" => format!("{who} is idle"),
-        "task_assignment" => with(format!("{task} was given to {to}")),
+        "task_assignment" => with(format!("{task} assigned to {to}")),
         "task_completed" => with(format!("{task} was completed by {who}")),
-        "shutdown_request" => with(format!("{who} asks {to} to stop")),
-        "shutdown_approved" => format!("{who} agreed to stop"),
-        "shutdown_rejected" => with(format!("{who} refused to stop")),
+        "shutdown_request" => with(format!("{who} asks {to} to shut down")),
+        "shutdown_approved" => format!("{who} approved its shutdown"),
+        "shutdown_rejected" => with(format!("{who} rejected its shutdown")),
         "teammate_terminated" => why.unwrap_or_else(|| "a teammate has shut down".to_owned()),
         "plan_approval_request" => with(format!("{who} asks to have a plan approved")),
         "plan_approval_response" => with(format!("{who} answered about the plan")),
@@ -28,7 +28,7 @@ pub fn notice(text: &str, from: &str, to: &str) -> Option<String> {
         "permission_response" => with(format!("{who} answered about a permission")),
         other => with(other.replace('_', " ")),
     };
-    Some(format!("notice: {words}"))
+    Some(format!("automatic: {words}"))
 }
 
 #[cfg(test)]
@@ -48,12 +48,12 @@ mod tests {
         ];
         let told = told.map(|text| notice(text, "system", "alice").unwrap_or_default());
         insta::assert_snapshot!(told.join("\n"), @"
-        notice: alice is idle
-        notice: task 1 was given to alice: Draft
-        notice: team-lead asks alice to stop: All is done
-        notice: alice refused to stop: Two more minutes
-        notice: bob has shut down. 1 task(s) were unassigned.
-        notice: moon phase
+        automatic: alice is idle
+        automatic: task 1 assigned to alice: Draft
+        automatic: team-lead asks alice to shut down: All is done
+        automatic: alice rejected its shutdown: Two more minutes
+        automatic: bob has shut down. 1 task(s) were unassigned.
+        automatic: moon phase
         ");
     }
 }

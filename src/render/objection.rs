@@ -1,4 +1,4 @@
-//! What a back-test found, one line an objection.
+//! Text output of a backtest, one line per verdict.
 
 use anstyle::Style;
 use serde::Serialize;
@@ -9,38 +9,38 @@ use crate::backtest::{Counts, Difference, Found, Record};
 use crate::event::Recorded;
 use crate::policy::Verdict;
 
-/// What a back-test does not know: the outcome of the user's commands.
+/// The gate that a backtest does not evaluate, because it runs no commands.
 const CHECK: &str = "completion-check";
 
-/// What a policy would have said of an event, beside what was said.
+/// A policy's verdict for an event, beside the recorded one.
 #[derive(Debug, Serialize)]
 pub struct Objection<'a> {
-    /// The event: its id, or its place in a file.
+    /// The event: its id, or its position in a file.
     pub of: &'a str,
-    /// When.
+    /// The time.
     pub at: &'a str,
-    /// Which event.
+    /// The event's name.
     pub event: &'a str,
-    /// Who.
+    /// The actor.
     pub actor: &'a str,
-    /// What the policy would have said; null when it would have said nothing.
+    /// The policy's verdict; null for none.
     pub verdict: Option<&'a Verdict>,
-    /// What the policy that it is compared with would have said.
+    /// The verdict of the other policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<Option<&'a Verdict>>,
-    /// What the record says was decided.
+    /// The recorded verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<&'a Verdict>,
-    /// The gate that could not be asked.
+    /// The gate that could not be evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_judged: Option<&'static str>,
-    /// Which of the two policies could not ask it.
+    /// Which of the two policies could not evaluate it.
     #[serde(skip)]
     unknown: (bool, bool),
 }
 
 impl<'a> Objection<'a> {
-    /// Each thing that there is to say of an event.
+    /// All verdicts for an event.
     pub fn of(of: &'a str, event: &'a Recorded, found: &'a Found) -> Vec<Objection<'a>> {
         let plain = Objection::plain(of, event);
         let mut all: Vec<Objection<'a>> = Vec::new();
@@ -58,7 +58,7 @@ impl<'a> Objection<'a> {
         all
     }
 
-    /// Where two policies differ: in what decides.
+    /// A difference between two policies in the decisive verdict.
     pub fn between(of: &'a str, event: &'a Recorded, difference: &Difference<'a>) -> Objection<'a> {
         let decisive = |found: Option<&'a Found>| found.and_then(|found| found.judgement.decisive());
         let unknown = |found: Option<&Found>| found.is_some_and(|found| found.not_judged);
@@ -94,7 +94,7 @@ fn same<'a>(found: &'a Found, verdict: &Verdict) -> Option<&'a Verdict> {
     found.recorded.iter().find(|one| one.gate == verdict.gate && one.rule == verdict.rule)
 }
 
-/// Tells them, with the time since the run's first event. What was told before and would not be told again is counted.
+/// Formats them, with the time since the run's first event. Repeated warnings are only counted.
 pub fn objections(record: &Record, objections: &[Objection<'_>], columns: Option<usize>) -> String {
     let mut out = Vec::new();
     let mut head = Cells::default();
@@ -118,7 +118,7 @@ pub fn objections(record: &Record, objections: &[Objection<'_>], columns: Option
     let repeated = objections.len() - shown.len();
     if repeated > 0 {
         let mut cells = Cells::default();
-        let told = format!("{:>8} {} told before, and not told again", "", count(repeated, "warning"));
+        let told = format!("{:>8} {} repeated, suppressed", "", count(repeated, "warning"));
         cells.add(Style::new().dimmed(), &told, 0);
         let _ = cells.write(&mut out, columns);
     }
@@ -160,11 +160,11 @@ fn style(verdict: Option<&Verdict>) -> Style {
     verdict.map_or_else(|| Style::new().dimmed(), |verdict| decision(verdict.decision))
 }
 
-/// The numbers, on a line; `name` says whose they are.
+/// The counts on one line; `name` is the run.
 pub fn counts(counts: &Counts, name: Option<&str>) -> String {
     let mut parts = vec![format!("{} blocked, {} warned", counts.blocked, counts.warned)];
     if counts.escalated > 0 {
-        parts.push(format!("{} let through after blocks", counts.escalated));
+        parts.push(format!("{} allowed after blocks", counts.escalated));
     }
     if counts.not_judged > 0 {
         parts.push(format!("{} not judged", counts.not_judged));

@@ -1,13 +1,13 @@
-//! What happened, in words that follow the actor's name.
+//! An entry in words that follow the actor's name.
 
 use anstyle::{AnsiColor, Style};
 
 use super::notice::notice;
-use super::words::{count, decision, first_line, size, untagged};
+use super::words::{count, decision, first_line, one_line, size, untagged};
 use crate::policy::{Decision, bare};
 use crate::timeline::{Entry, Kind};
 
-/// Says it, with its style. `idle` says of a turn's end that nothing came after it.
+/// The words and their style. `idle` means that the agent went idle right after this end of a turn.
 pub fn phrase(entry: &Entry, idle: bool) -> (Style, String) {
     let plain = Style::new();
     let dim = plain.dimmed();
@@ -20,24 +20,24 @@ pub fn phrase(entry: &Entry, idle: bool) -> (Style, String) {
     let task = format!("task {}", entry.task.as_deref().unwrap_or("?"));
     match entry.kind {
         Kind::SessionStarted => {
-            (dim, format!("began a session ({})", if summary.is_empty() { "unknown" } else { summary }))
+            (dim, format!("started a session ({})", if summary.is_empty() { "unknown" } else { summary }))
         }
         Kind::SessionEnded => {
             (dim, format!("ended the session ({})", if summary.is_empty() { "unknown" } else { summary }))
         }
-        Kind::TeamCreated => (plain.bold(), with("made the team", summary)),
+        Kind::TeamCreated => (plain.bold(), with("created the team", summary)),
         Kind::TeamErased => (plain.bold(), erased(summary)),
         Kind::MemberJoined => {
             (plain.bold(), with("joined the team", if summary.is_empty() { text } else { summary }))
         }
         Kind::MemberLeft => (plain.bold(), "left the team".to_owned()),
-        Kind::TaskCreated => (plain, with(&format!("made {task}"), summary)),
+        Kind::TaskCreated => (plain, with(&format!("created {task}"), summary)),
         Kind::TaskFound => (dim, found(entry, &task, summary)),
         Kind::TaskChanged => (AnsiColor::Blue.on_default(), changed(entry, &task, summary)),
         Kind::TaskCompleted => (AnsiColor::Green.on_default(), with(&format!("completed {task}"), summary)),
         Kind::TaskDeleted => (AnsiColor::Red.on_default(), with(&format!("deleted {task}"), summary)),
         Kind::TaskErased => (AnsiColor::Red.on_default(), with(&format!("erased {task}"), summary)),
-        Kind::TurnStarted => (dim, with("began a turn", if summary.is_empty() { text } else { summary })),
+        Kind::TurnStarted => (dim, with("started a turn", if summary.is_empty() { text } else { summary })),
         Kind::TurnEnded if idle => (dim, with("ended the turn, went idle", text)),
         Kind::TurnEnded => (dim, with("ended the turn", text)),
         Kind::Idle => (dim, "went idle".to_owned()),
@@ -47,27 +47,27 @@ pub fn phrase(entry: &Entry, idle: bool) -> (Style, String) {
         },
         Kind::MessageRefused => (AnsiColor::Red.on_default(), refused(entry, to)),
         Kind::ShutdownRequested => {
-            (AnsiColor::Yellow.on_default(), with(&format!("asked {to} to stop"), text))
+            (AnsiColor::Yellow.on_default(), with(&format!("asked {to} to shut down"), text))
         }
-        Kind::ShutdownApproved => (AnsiColor::Yellow.on_default(), with("agreed to stop", text)),
-        Kind::ShutdownRejected => (AnsiColor::Yellow.on_default(), with("refused to stop", text)),
+        Kind::ShutdownApproved => (AnsiColor::Yellow.on_default(), with("approved the shutdown", text)),
+        Kind::ShutdownRejected => (AnsiColor::Yellow.on_default(), with("rejected the shutdown", text)),
         Kind::Verdict => ruled(entry, summary, text),
     }
 }
 
-/// What the policy made of what somebody did.
+/// The words for a verdict.
 fn ruled(entry: &Entry, gate: &str, reason: &str) -> (Style, String) {
     let what = match (entry.decision, entry.blocks) {
-        (Some(Decision::Block), _) => "was held back".to_owned(),
+        (Some(Decision::Block), _) => "was blocked".to_owned(),
         (Some(Decision::Warn), _) => "was warned".to_owned(),
-        (_, Some(blocks)) => format!("was let through after {}", count(blocks, "block")),
-        _ if entry.paused => "was let through by the user".to_owned(),
-        _ => "was let through".to_owned(),
+        (_, Some(blocks)) => format!("was allowed after {}", count(blocks, "block")),
+        _ if entry.paused => "was allowed by the user".to_owned(),
+        _ => "was allowed".to_owned(),
     };
     let style = entry.decision.map_or_else(Style::new, decision);
     let why = match reason {
         "" => String::new(),
-        reason => format!(": {}", first_line(bare(reason))),
+        reason => format!(": {}", one_line(bare(reason))),
     };
     (style, format!("{what}{why} ({gate})"))
 }
@@ -78,7 +78,7 @@ fn erased(reason: &str) -> String {
 }
 
 fn told(entry: &Entry, to: &str, text: &str) -> String {
-    let to = if to == "*" { "everybody" } else { to };
+    let to = if to == "*" { "everyone" } else { to };
     let doubt = if entry.unconfirmed { " (not confirmed)" } else { "" };
     let long = if text.len() > 200 { format!(" ({})", size(text.len())) } else { String::new() };
     let about_plan = match (entry.message.as_deref(), entry.approve) {
@@ -101,15 +101,15 @@ fn told(entry: &Entry, to: &str, text: &str) -> String {
     };
     let said = if said.is_empty() { said } else { format!(": {said}") };
     let name = entry.signed_as.as_ref().map(|name| format!(" as {name}")).unwrap_or_default();
-    format!("told {to}{name}{word}{said}{long}{doubt}")
+    format!("messaged {to}{name}{word}{said}{long}{doubt}")
 }
 
 fn refused(entry: &Entry, to: &str) -> String {
     let what = match entry.message.as_deref() {
-        Some("shutdown_response") => "answer the request to stop".to_owned(),
-        Some("shutdown_request") => format!("ask {to} to stop"),
+        Some("shutdown_response") => "answer the shutdown request".to_owned(),
+        Some("shutdown_request") => format!("ask {to} to shut down"),
         _ => format!(
-            "tell {to}: {}",
+            "message {to}: {}",
             entry.summary.clone().unwrap_or_else(|| first_line(entry.text.as_deref().unwrap_or_default()))
         ),
     };
@@ -123,7 +123,7 @@ fn refused(entry: &Entry, to: &str) -> String {
     }
 }
 
-/// What a task's change means.
+/// The words for a task's change.
 fn found(entry: &Entry, task: &str, summary: &str) -> String {
     let what = format!("already had {task}, {}", entry.to_status.as_deref().unwrap_or("unknown"));
     if summary.is_empty() { what } else { format!("{what}: {}", first_line(summary)) }
@@ -134,10 +134,10 @@ fn changed(entry: &Entry, task: &str, summary: &str) -> String {
     let what = match (entry.from_status.as_deref(), entry.to_status.as_deref(), owner) {
         (Some(_), _, _) if entry.renamed => format!("renamed {task}"),
         (from, to, Some(owner)) if from == to && owner == entry.actor => format!("took {task}"),
-        (from, to, Some(owner)) if from == to => format!("gave {task} to {owner}"),
-        (from, to, None) if from == to => format!("took {task} from its owner"),
+        (from, to, Some(owner)) if from == to => format!("assigned {task} to {owner}"),
+        (from, to, None) if from == to => format!("unassigned {task}"),
         (_, Some("in_progress"), _) => format!("started {task}"),
-        (Some("in_progress"), Some("pending"), None) => format!("put {task} back: nobody owns it"),
+        (Some("in_progress"), Some("pending"), None) => format!("returned {task} to pending, unassigned"),
         (_, Some(to), _) => format!("set {task} to {to}"),
         (_, None, _) => format!("changed {task}"),
     };

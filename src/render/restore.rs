@@ -1,4 +1,4 @@
-//! What a restore would write, wrote and took back, for people.
+//! Text output of `teamkeep restore`.
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
@@ -12,11 +12,11 @@ const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 const GREEN: Style = AnsiColor::Green.on_default();
 
-/// Shows which tasks go into the list, and which do not.
+/// Lists the tasks that are restored, and those that are not.
 pub fn restored_tasks(plan: &Plan, columns: Option<usize>) -> String {
     let mut page = Page { columns, out: Vec::new() };
     page.heading(plan.team.as_deref(), &plan.run, plan.at.as_deref());
-    page.line(&[(PLAIN, "into the list", 0), (BOLD, &plan.list, 0), (DIM, &plan.directory, 0)]);
+    page.line(&[(PLAIN, "into task list", 0), (BOLD, &plan.list, 0), (DIM, &plan.directory, 0)]);
     page.text(PLAIN, "");
     let width = |of: fn(&Put) -> &str| plan.tasks.iter().map(|put| of(put).width()).max().unwrap_or(0);
     let (ids, statuses) = (width(|put| &put.id), width(|put| &put.status));
@@ -32,7 +32,7 @@ pub fn restored_tasks(plan: &Plan, columns: Option<usize>) -> String {
         page.links(put);
     }
     if plan.tasks.is_empty() {
-        page.text(DIM, "no task to put back");
+        page.text(DIM, "no tasks to restore");
     }
     for left in &plan.left_out {
         let subject = left.subject.as_deref().map(first_line).unwrap_or_default();
@@ -45,7 +45,7 @@ pub fn restored_tasks(plan: &Plan, columns: Option<usize>) -> String {
     }
     let before = plan.highwatermark_before.map_or("none".to_owned(), |mark| mark.to_string());
     if !plan.tasks.is_empty() && before != plan.highwatermark_after.to_string() {
-        let mark = format!("highest number: {before} → {}", plan.highwatermark_after);
+        let mark = format!("next task ID: {}", u128::from(plan.highwatermark_after) + 1);
         page.text(DIM, &mark);
     }
     for note in &plan.notes {
@@ -54,7 +54,7 @@ pub fn restored_tasks(plan: &Plan, columns: Option<usize>) -> String {
     page.done()
 }
 
-/// How a task was.
+/// The recorded state of a task.
 fn past(put: &Put) -> String {
     let mut was = Vec::new();
     if put.was != put.id {
@@ -65,19 +65,19 @@ fn past(put: &Put) -> String {
         _ => {}
     }
     if put.was_owner != put.owner {
-        was.extend(put.was_owner.as_ref().map(|owner| format!("{owner}'s")));
+        was.extend(put.was_owner.as_ref().map(|owner| format!("owner {owner}")));
     }
-    let mut said = Vec::new();
+    let mut notes = Vec::new();
     if !was.is_empty() {
-        said.push(format!("was {}", was.join(", ")));
+        notes.push(format!("was {}", was.join(", ")));
     }
     if put.told_only {
-        said.push("no file of it was seen".to_owned());
+        notes.push("its file was not recorded".to_owned());
     }
-    if said.is_empty() { String::new() } else { format!("({})", said.join("; ")) }
+    if notes.is_empty() { String::new() } else { format!("({})", notes.join("; ")) }
 }
 
-/// Shows which files go into the directory, and which do not.
+/// Lists the files that are restored, and those that are not.
 pub fn restored_files(plan: &FilePlan, columns: Option<usize>) -> String {
     let mut page = Page { columns, out: Vec::new() };
     page.heading(plan.team.as_deref(), &plan.run, plan.at.as_deref());
@@ -86,8 +86,8 @@ pub fn restored_files(plan: &FilePlan, columns: Option<usize>) -> String {
     page.text(PLAIN, "");
     for file in &plan.files {
         let remark = match (file.torn, file.gathered) {
-            (true, _) => "(no whole JSON: it was being written)",
-            (_, true) => "(everything that ever stood in it)",
+            (true, _) => "(incomplete JSON: recorded during a write)",
+            (_, true) => "(merged from all snapshots)",
             _ => "",
         };
         page.line(&[(GREEN, "+", 0), (PLAIN, &file.path, 0), (DIM, remark, 0)]);
@@ -98,26 +98,26 @@ pub fn restored_files(plan: &FilePlan, columns: Option<usize>) -> String {
     page.done()
 }
 
-/// Shows what was taken back.
+/// Lists the undone changes.
 pub fn undone(undone: &Undone, columns: Option<usize>) -> String {
     let mut page = Page { columns, out: Vec::new() };
-    page.line(&[(PLAIN, "the list", 0), (BOLD, &undone.list, 0)]);
+    page.line(&[(PLAIN, "task list", 0), (BOLD, &undone.list, 0)]);
     let tasks = |ids: &[String]| format!("{}: {}", count(ids.len(), "task"), ids.join(", "));
     for (ids, what) in [
         (&undone.removed, "removed"),
-        (&undone.kept, "changed since, and left"),
-        (&undone.gone, "already gone"),
+        (&undone.kept, "kept (changed since)"),
+        (&undone.gone, "already deleted"),
     ] {
         if !ids.is_empty() {
             page.line(&[(PLAIN, what, 0), (PLAIN, &tasks(ids), 0)]);
         }
     }
-    let mark = if undone.highwatermark_restored { "as it was before" } else { "left as it is" };
-    page.line(&[(DIM, "highest number:", 0), (DIM, mark, 0)]);
+    let mark = if undone.highwatermark_restored { "restored" } else { "unchanged" };
+    page.line(&[(DIM, "next task ID:", 0), (DIM, mark, 0)]);
     page.done()
 }
 
-/// What is being written.
+/// The output under construction.
 struct Page {
     columns: Option<usize>,
     out: Vec<u8>,
@@ -138,18 +138,18 @@ impl Page {
 
     fn heading(&mut self, team: Option<&str>, run: &str, at: Option<&str>) {
         self.line(&[(BOLD, team.unwrap_or("(no team)"), 0), (DIM, run, 0)]);
-        let when = at.map_or("as each thing was last seen".to_owned(), |at| format!("as of {at}"));
+        let when = at.map_or("last recorded state".to_owned(), |at| format!("as of {at}"));
         self.text(PLAIN, &when);
     }
 
-    /// What a task waits for, and what it no longer does.
+    /// The dependencies of a task, kept and dropped.
     fn links(&mut self, put: &Put) {
         if !put.blocked_by.is_empty() {
-            self.text(DIM, &format!("    waits for {}", put.blocked_by.join(", ")));
+            self.text(DIM, &format!("    depends on {}", put.blocked_by.join(", ")));
         }
         for dropped in &put.dropped {
-            let what = if dropped.field == "blocks" { "blocks" } else { "waits for" };
-            self.text(DIM, &format!("    no longer {what} {}: {}", dropped.task, dropped.why));
+            let what = if dropped.field == "blocks" { "dependent task" } else { "dependency on" };
+            self.text(DIM, &format!("    {what} {} dropped ({})", dropped.task, dropped.why));
         }
     }
 

@@ -1,4 +1,4 @@
-//! A run while it is played: its clock, who does what, the tasks, and the last lines of the story.
+//! The screen of `replay --speed`: clock, agents, tasks, and the last lines of the timeline.
 
 use anstyle::{AnsiColor, Style};
 
@@ -7,31 +7,31 @@ use super::words::{since, span, voice};
 use crate::clock::{self, Time};
 use crate::timeline::{Board, Doing};
 
-/// What is on the screen at a moment.
+/// The content of the screen at a moment.
 #[derive(Debug)]
 pub struct View<'a> {
-    /// The team, or that there is none.
+    /// The team, or a text that there is none.
     pub team: &'a str,
-    /// When the run began, RFC 3339: where its clock is at zero.
+    /// The start of the run, RFC 3339: zero on its clock.
     pub started_at: &'a str,
     /// The clock.
     pub now: Time,
-    /// How much of it was played, from 0 to 1.
+    /// The played part, from 0 to 1.
     pub played: f64,
-    /// How fast, and whether it stands still.
+    /// The speed, or that it is paused.
     pub pace: &'a str,
-    /// What the keys do; empty where there are none.
+    /// The key bindings; empty if there are none.
     pub keys: &'a str,
-    /// The roster and the tasks.
+    /// The agents and tasks.
     pub board: &'a Board,
-    /// The last lines of the story, styled and cut.
+    /// The last lines of the timeline, styled and shortened.
     pub story: &'a [String],
 }
 
-/// The title of the story, its lines, and the keys take no more than what the rest leaves; but so many lines are theirs.
+/// Minimum number of lines for the timeline, its title and the keys.
 const STORY: usize = 4;
 
-/// Puts it together for a terminal of so many columns and rows. No line is wider than the columns less one.
+/// Formats the screen for a terminal of this size. No line is wider than the columns minus one.
 pub fn screen(view: &View<'_>, columns: usize, rows: usize) -> Vec<String> {
     let page = Page { view, columns: columns.saturating_sub(1).max(1) };
     let mut lines = vec![page.clock(), page.bar()];
@@ -64,7 +64,7 @@ impl Page<'_> {
         let mut cells = Cells::default();
         pieces.iter().for_each(|(style, text, width)| cells.add(*style, text, *width));
         let mut out = Vec::new();
-        let _ = cells.write(&mut out, Some(self.columns));
+        let _ = cells.write_cut(&mut out, Some(self.columns));
         String::from_utf8_lossy(&out).trim_end_matches('\n').to_owned()
     }
 
@@ -76,7 +76,7 @@ impl Page<'_> {
         let view = self.view;
         let start = clock::parse(view.started_at).unwrap_or(view.now);
         let ran = (view.now - start).num_milliseconds();
-        // Tenths would only flicker.
+        // Tenths would flicker.
         let ran = span(if ran.abs() < 60_000 { ran } else { ran / 1_000 * 1_000 });
         let ran = if ran.starts_with('-') { ran } else { format!("+{ran}") };
         let form = if self.columns < 70 { "%H:%M:%S" } else { "%Y-%m-%d %H:%M:%S UTC" };
@@ -158,7 +158,7 @@ impl Page<'_> {
     }
 }
 
-/// Those that have room, in their order: the most urgent (of the lowest rank), the first of them first.
+/// The items that fit, in their order: lowest rank first, then by position.
 fn chosen<T>(all: impl ExactSizeIterator<Item = T>, room: usize, rank: impl Fn(&T) -> usize) -> Vec<T> {
     let mut ranked: Vec<(usize, T)> = all.enumerate().collect();
     if ranked.len() > room {
@@ -169,7 +169,7 @@ fn chosen<T>(all: impl ExactSizeIterator<Item = T>, room: usize, rank: impl Fn(&
     ranked.into_iter().map(|(_, thing)| thing).collect()
 }
 
-/// What stands behind a title: how many of all, and how many lines there is no room for.
+/// The part of a title with the number of items and of hidden lines.
 fn counted(number: usize, all: usize, what: &str, shown: usize) -> String {
     match all - shown.min(all) {
         _ if all == 0 => String::new(),

@@ -1,4 +1,4 @@
-//! A run's roster, tasks and mail, for people.
+//! Text output of `teamkeep show`.
 
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use super::notice::notice;
 use super::words::{count, first_line, since, voice};
 use crate::timeline::{Entry, Kind, Material, State};
 
-/// Shows it.
+/// Formats a state.
 pub fn state(material: &Material, state: &State, columns: Option<usize>) -> String {
     let mut page = Page { material, state, columns, out: Vec::new() };
     let mut cells = Cells::default();
@@ -21,19 +21,16 @@ pub fn state(material: &Material, state: &State, columns: Option<usize>) -> Stri
             let since = since(&material.run.started_at, at).unwrap_or_default();
             format!("as of {at} ({}{since})", if since.starts_with('-') { "" } else { "+" })
         }
-        None => "as each thing was last seen".to_owned(),
+        None => "last recorded state".to_owned(),
     };
     page.text(Style::new(), &when);
     for path in &state.torn {
-        page.text(
-            Style::new().dimmed(),
-            &format!("{path} was half written then; what it said before is shown"),
-        );
+        page.text(Style::new().dimmed(), &format!("{path} was half-written; its previous content is shown"));
     }
-    // A session without a team has no roster and no mail: an empty list would say that nobody came.
+    // A session without a team has no roster and no inboxes; an empty list would be misleading.
     let team = material.run.team.is_some();
     if !team && state.members.is_empty() && state.tasks.is_empty() && state.inboxes.is_empty() {
-        page.text(Style::new().dimmed(), "a session without a team; replay tells what it did");
+        page.text(Style::new().dimmed(), "a session without a team; `replay` shows what it did");
     }
     if team || !state.members.is_empty() {
         page.members();
@@ -45,7 +42,7 @@ pub fn state(material: &Material, state: &State, columns: Option<usize>) -> Stri
     String::from_utf8_lossy(&page.out).into_owned()
 }
 
-/// What is being written.
+/// The output under construction.
 struct Page<'a> {
     material: &'a Material,
     state: &'a State,
@@ -64,7 +61,7 @@ impl Page<'_> {
         self.line(cells);
     }
 
-    /// A line and a dim word about it: on a line of its own where there is no room beside.
+    /// A line with a dim remark, on a line of its own if it does not fit.
     fn marked(&mut self, mut cells: Cells, mark: Option<String>) {
         let Some(mark) = mark else { return self.line(cells) };
         let dim = Style::new().dimmed();
@@ -78,7 +75,7 @@ impl Page<'_> {
         }
     }
 
-    /// When that was, from the beginning of the run.
+    /// The time since the start of the run.
     fn since(&self, at: &str) -> String {
         format!("+{}", since(&self.material.run.started_at, at).unwrap_or_default())
     }
@@ -98,7 +95,7 @@ impl Page<'_> {
     }
 
     fn tasks(&mut self) {
-        let tasks: Vec<_> = self.state.tasks.iter().filter(|(_, task)| !is_tracker(task)).collect();
+        let tasks = &self.state.tasks;
         if tasks.is_empty() && self.material.run.team.is_none() {
             return;
         }
@@ -116,22 +113,33 @@ impl Page<'_> {
             let owner = text(task, "owner").unwrap_or("-");
             cells.add(voice(owner), owner, 10);
             cells.add(Style::new(), &first_line(text(task, "subject").unwrap_or_default()), 0);
-            cells.add(Style::new().dimmed(), &blockers(task), 0);
+            cells.add(Style::new().dimmed(), &self.blockers(task), 0);
             let removed = self.state.gone.removals.get(id).map(|removal| self.removed(removal));
             self.marked(cells, removed);
         }
     }
 
+    /// The dependencies that are not completed. Claude Code keeps the ids of completed tasks in `blockedBy`.
+    fn blockers(&self, task: &Value) -> String {
+        let ids = task.get("blockedBy").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let is_open = |id: &&str| {
+            self.state.tasks.get(*id).is_some_and(|task| text(task, "status") != Some("completed"))
+        };
+        let ids: Vec<&str> = ids.iter().filter_map(Value::as_str).filter(is_open).collect();
+        if ids.is_empty() { String::new() } else { format!("(blocked by {})", ids.join(", ")) }
+    }
+
     fn removed(&self, removal: &Entry) -> String {
         let how = if removal.kind == Kind::TaskDeleted { "deleted" } else { "erased" };
-        let by = if removal.actor == "client" { "the client" } else { &removal.actor };
+        let by = if removal.actor == "client" { "Claude Code" } else { &removal.actor };
         format!("{how} by {by} {}", self.since(&removal.at))
     }
 
     fn inboxes(&mut self) {
         self.line(title("Inboxes", self.state.inboxes.len()));
         if self.state.at.is_none() {
-            let said = ["  as far as snapshots caught them;", "replay has every message"].map(str::to_owned);
+            let said =
+                ["  from snapshots, may be incomplete;", "`replay` has every message"].map(str::to_owned);
             let said = said.join(if self.columns.is_some_and(|columns| columns < 60) { "\n  " } else { " " });
             said.lines().for_each(|line| self.text(Style::new().dimmed(), line));
         }
@@ -163,14 +171,4 @@ fn title(name: &str, number: usize) -> Cells {
 
 fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key)?.as_str().filter(|text| !text.is_empty())
-}
-
-fn is_tracker(task: &Value) -> bool {
-    task.pointer("/metadata/_internal").and_then(Value::as_bool).unwrap_or(false)
-}
-
-fn blockers(task: &Value) -> String {
-    let ids = task.get("blockedBy").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let ids: Vec<&str> = ids.iter().filter_map(Value::as_str).collect();
-    if ids.is_empty() { String::new() } else { format!("(blocked by {})", ids.join(", ")) }
 }

@@ -1,4 +1,4 @@
-//! How the teams stand: as paragraphs, as a page of the terminal, and as one line.
+//! Text output of `teamkeep status`: as text, as a screen, and as one line.
 
 use anstyle::{AnsiColor, Style};
 
@@ -10,30 +10,27 @@ use crate::status::{Brief, Member, OnRecord, Status, TeamStatus};
 use crate::timeline::Doing;
 use crate::ui;
 
-/// Tells it, a line a thing.
+/// Formats the status as text.
 pub fn status(status: &Status, now: Time, columns: Option<usize>) -> String {
     lines(status, now, columns).concat()
 }
 
-/// Puts it together for a terminal of so many columns and rows. No line is wider than the columns less one; what there
-/// is no room for is counted.
+/// Formats the status for a terminal of this size. No line is wider than the columns minus one; lines that do not fit
+/// are counted.
 pub fn status_screen(status: &Status, now: Time, keys: &str, columns: usize, rows: usize) -> Vec<String> {
     let width = Some(columns.saturating_sub(1).max(1));
     let mut shown: Vec<String> =
-        lines(status, now, width).iter().map(|line| line.trim_end_matches('\n').to_owned()).collect();
+        lines(status, now, width).iter().flat_map(|line| line.lines().map(str::to_owned)).collect();
     let footer = usize::from(!keys.is_empty() && rows > 4);
     let room = rows.saturating_sub(footer);
     if shown.len() > room {
         let hidden = shown.len() - room.saturating_sub(1);
         shown.truncate(room.saturating_sub(1));
-        shown.push(line(&[(Style::new().dimmed(), &format!("… {hidden} more lines"), 0)], width));
+        shown.push(cut(&format!("… {hidden} more lines"), width));
     }
     if footer > 0 {
         shown.resize(room, String::new());
-        shown.push(line(
-            &[(Style::new().dimmed(), &format!("{} UTC, {keys}", now.format("%H:%M:%S")), 0)],
-            width,
-        ));
+        shown.push(cut(&format!("{} UTC, {keys}", now.format("%H:%M:%S")), width));
     }
     shown.truncate(rows);
     shown.iter_mut().for_each(|line| line.truncate(line.trim_end_matches('\n').len()));
@@ -45,7 +42,7 @@ pub fn brief(brief: Option<&Brief>) -> String {
     let Some(brief) = brief else { return "teamkeep: no team".to_owned() };
     let mut parts: Vec<String> = Vec::new();
     match (brief.working, brief.idle) {
-        (0, 0) => parts.push("nobody yet".to_owned()),
+        (0, 0) => parts.push("no agent yet".to_owned()),
         (working, 0) => parts.push(format!("{working} working")),
         (0, idle) => parts.push(format!("{idle} idle")),
         (working, idle) => parts.push(format!("{working} working, {idle} idle")),
@@ -56,6 +53,9 @@ pub fn brief(brief: Option<&Brief>) -> String {
     if brief.blind {
         parts.push("task list unknown".to_owned());
     }
+    if brief.unreadable {
+        parts.push("files unreadable".to_owned());
+    }
     if brief.unread > 0 {
         parts.push(format!("{} unread", brief.unread));
     }
@@ -63,7 +63,7 @@ pub fn brief(brief: Option<&Brief>) -> String {
         parts.push(count(brief.blocks, "block"));
     }
     if brief.escalations > 0 {
-        parts.push(format!("{} let through", brief.escalations));
+        parts.push(format!("{} allowed by the loop guard", brief.escalations));
     }
     if brief.paused {
         parts.push("policy paused".to_owned());
@@ -79,13 +79,22 @@ fn line(pieces: &[(Style, &str, usize)], columns: Option<usize>) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
+/// One dimmed line that is cut at the width of the screen.
+fn cut(text: &str, columns: Option<usize>) -> String {
+    let mut cells = Cells::default();
+    cells.add(Style::new().dimmed(), text, 0);
+    let mut out = Vec::new();
+    let _ = cells.write_cut(&mut out, columns);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 fn lines(status: &Status, now: Time, columns: Option<usize>) -> Vec<String> {
     let page = Page { now, columns };
     let mut lines: Vec<String> = Vec::new();
     if status.teams.is_empty() {
-        let next = if status.record.runs > 0 { "; `teamkeep replay` tells the last run" } else { "" };
-        let said = folded(&format!("no team is alive{next}"), columns);
-        lines.extend(said.lines().map(|said| page.line(&[(Style::new(), said, 0)])));
+        let next = if status.record.runs > 0 { " Last run: teamkeep replay" } else { "" };
+        let text = folded(&format!("No running teams.{next}"), columns);
+        lines.extend(text.lines().map(|text| page.line(&[(Style::new(), text, 0)])));
     }
     for team in &status.teams {
         page.team(team, &mut lines);
@@ -94,12 +103,25 @@ fn lines(status: &Status, now: Time, columns: Option<usize>) -> Vec<String> {
     for name in &status.overrides.shutdowns {
         lines.push(page.line(&[(
             AnsiColor::Yellow.on_default(),
-            &format!("let through once: the shutdown of {name}"),
+            &format!("allowed once: shutdown of {name}"),
             0,
         )]));
     }
     lines.push(page.record(&status.record));
     lines
+}
+
+/// The states of an agent, in the order of the counts, and how they are shown.
+const STATES: [(Doing, &str); 5] = [
+    (Doing::Works, "working"),
+    (Doing::Idles, "idle"),
+    (Doing::Here, "joined"),
+    (Doing::Stops, "shutting down"),
+    (Doing::Gone, "left"),
+];
+
+fn state(member: &Member) -> &'static str {
+    STATES.iter().find(|(doing, _)| doing.word() == member.doing).map_or(member.doing, |(_, word)| word)
 }
 
 struct Page {
@@ -112,7 +134,7 @@ impl Page {
         line(pieces, self.columns)
     }
 
-    /// How long ago this was, in whole seconds: tenths would only flicker.
+    /// The age in whole seconds, because tenths would flicker.
     fn ago(&self, at: &str) -> String {
         let lasts = since(at, &clock::stamp(self.now)).unwrap_or_default();
         lasts.split_once('.').map_or(lasts.clone(), |(whole, _)| format!("{whole}s"))
@@ -120,34 +142,28 @@ impl Page {
 
     fn team(&self, team: &TeamStatus, lines: &mut Vec<String>) {
         let (plain, dim) = (Style::new(), Style::new().dimmed());
-        let heard = team.heard_at.as_deref().map(|at| format!("heard of {} ago", self.ago(at)));
-        let age = format!("alive {},", self.ago(&team.started_at));
+        let last = team.heard_at.as_deref().map(|at| format!("last event {} ago", self.ago(at)));
+        let age = format!("running for {},", self.ago(&team.started_at));
         lines.push(self.line(&[
             (plain.bold(), &team.team, 0),
             (AnsiColor::Green.on_default(), &age, 0),
-            (dim, &heard.unwrap_or_default(), 0),
+            (dim, &last.unwrap_or_default(), 0),
         ]));
-        let doing = [
-            (Doing::Works, "at work"),
-            (Doing::Idles, "idle"),
-            (Doing::Here, "here"),
-            (Doing::Stops, "stopping"),
-            (Doing::Gone, "gone"),
-        ];
-        let doing: Vec<String> = doing
+        let doing: Vec<String> = STATES
             .iter()
             .filter_map(|(doing, word)| {
                 Some(format!("{} {word}", Some(team.doing(*doing)).filter(|n| *n > 0)?))
             })
             .collect();
+        let width = team.members.iter().map(|member| state(member).len()).max().unwrap_or_default();
         lines.push(self.line(&[(plain, "  Members", 0), (dim, &format!("({})", doing.join(", ")), 0)]));
-        for member in team.members.iter().filter(|member| member.doing != Doing::Gone.word()) {
-            lines.push(self.member(team, member));
+        for member in &team.members {
+            lines.push(self.member(team, member, width));
         }
         if !team.tasks.is_empty() {
             let done = team.tasks.iter().filter(|task| task.status == "completed").count();
-            let told = format!("({done} of {} done)", team.tasks.len());
-            lines.push(self.line(&[(plain, "  Tasks", 0), (dim, &told, 0)]));
+            let done = format!("({done} of {} done)", team.tasks.len());
+            lines.push(self.line(&[(plain, "  Tasks", 0), (dim, &done, 0)]));
         }
         for task in team.tasks.iter().filter(|task| task.status != "completed") {
             let owner = task.owner.as_deref().unwrap_or("-");
@@ -165,14 +181,23 @@ impl Page {
             );
             lines.push(self.line(&[(AnsiColor::Yellow.on_default(), &what, 0)]));
         }
+        if let Some(first) = team.unreadable.first() {
+            let more = match team.unreadable.len() - 1 {
+                0 => String::new(),
+                more => format!(" (and {more} more)"),
+            };
+            let what = format!("  cannot read {first}{more}; the gates cannot see it");
+            lines.push(self.line(&[(AnsiColor::Yellow.on_default(), &what, 0)]));
+        }
         let policy = [(team.blocks, "block"), (team.warnings, "warning")];
         let mut policy: Vec<String> = policy
             .iter()
             .filter(|(number, _)| *number > 0)
             .map(|(number, what)| count(*number, what))
             .collect();
-        policy
-            .extend((team.escalations > 0).then(|| format!("{} let through after blocks", team.escalations)));
+        policy.extend(
+            (team.escalations > 0).then(|| format!("{} allowed after repeated blocks", team.escalations)),
+        );
         if !policy.is_empty() {
             lines.push(self.line(&[
                 (plain, "  Policy", 0),
@@ -181,21 +206,23 @@ impl Page {
         }
     }
 
-    fn member(&self, team: &TeamStatus, member: &Member) -> String {
+    fn member(&self, team: &TeamStatus, member: &Member, width: usize) -> String {
         let style = match member.doing {
             "works" => AnsiColor::Green.on_default(),
             "stops" => AnsiColor::Yellow.on_default(),
+            "gone" => Style::new().dimmed(),
             _ => Style::new(),
         };
-        let mail = team.unread.get(&member.name).map(|unread| format!("{unread} unread")).unwrap_or_default();
+        let unread =
+            team.unread.get(&member.name).map(|unread| format!("{unread} unread")).unwrap_or_default();
         let at = team.tasks.iter().filter(|task| member.tasks.contains(&task.id));
         let at: Vec<String> = at.map(|task| format!("{} {}", task.id, task.subject)).collect();
         let at = if at.is_empty() { String::new() } else { format!("task {}", at.join(", ")) };
         self.line(&[
             (voice(&member.name), &format!("    {}", member.name), 14),
-            (style, member.doing, 5),
+            (style, state(member), width),
             (Style::new().dimmed(), &self.ago(&member.since), 6),
-            (AnsiColor::Yellow.on_default(), &mail, 0),
+            (AnsiColor::Yellow.on_default(), &unread, 0),
             (Style::new(), &at, 0),
         ])
     }
@@ -216,9 +243,9 @@ impl Page {
         let more = if record.bytes_counted { "" } else { "more than " };
         let bytes = super::size(usize::try_from(record.bytes).unwrap_or(usize::MAX));
         let told = format!(
-            "on record: {}, {about}{}, {more}{bytes}",
+            "Recorded: {}, {about}{}, {more}{bytes}",
             count(record.runs, "run"),
-            count(events, "log line")
+            count(events, "event")
         );
         self.line(&[(Style::new().dimmed(), &told, 0)])
     }

@@ -1,28 +1,28 @@
-//! A run as a story: what stands above it, and who did what, one line each.
+//! A timeline as text: the heading, and one line per entry.
 
 use super::heading::heading;
 use super::lines::{Lines, idles, visible};
 use crate::timeline::{Entry, Material, Timeline};
 
-/// How a story is told.
+/// Options of the output.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Telling {
-    /// Whether with the client's own notices, and with what is clear without saying.
+    /// Whether automatic messages and implied entries are shown.
     pub all: bool,
-    /// Whether kinds were asked for by name: then what is clear without saying was meant.
+    /// Whether kinds were named explicitly, so that implied entries are shown.
     pub asked: bool,
-    /// Whether with the whole text of messages and turns.
+    /// Whether messages and ends of turns are shown in full.
     pub full: bool,
-    /// The columns of the terminal; `None` where lines are not cut.
+    /// The width of the terminal; `None` for unlimited.
     pub columns: Option<usize>,
 }
 
-/// Tells the story.
+/// Formats the whole timeline.
 pub fn story(material: &Material, timeline: &Timeline, telling: Telling) -> String {
     excerpt(material, timeline, &timeline.entries.iter().collect::<Vec<_>>(), telling)
 }
 
-/// Tells a part of the story, below a heading that is the whole run's.
+/// Formats a part of the timeline below the heading of the whole run.
 pub fn excerpt(material: &Material, timeline: &Timeline, part: &[&Entry], telling: Telling) -> String {
     let mut out = Vec::new();
     heading(material, timeline, telling.columns, &mut out);

@@ -1,4 +1,4 @@
-//! The runs on record: one a line, and in a narrow terminal one a paragraph.
+//! The recorded runs: one per line, or one per paragraph in a narrow terminal.
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
@@ -9,9 +9,15 @@ use crate::clock::{self, Time};
 use crate::timeline::Summary;
 
 /// Titles of the columns before the members.
-const TITLES: [&str; 7] = ["TEAM", "RUN", "CREATED (UTC)", "LASTED", "ENDED BY", "TASKS", "MSGS"];
+const TITLES: [&str; 8] =
+    ["TEAM", "RUN", "PROJECT", "CREATED (UTC)", "DURATION", "ENDED BY", "TASKS", "MSGS"];
 
-/// One run as it is shown.
+/// The column of the project.
+const PROJECT: usize = 2;
+/// A value that is not known.
+const UNKNOWN: &str = "-";
+
+/// One run as shown.
 struct Row {
     cells: [String; TITLES.len()],
     counts: String,
@@ -19,29 +25,33 @@ struct Row {
     members: Vec<String>,
 }
 
-/// Lists runs, the newest last: it stands next to the prompt. `ids` are those of all runs on record: a short one must
-/// mean no other.
+/// Lists runs, the newest last, next to the prompt. `ids` are the IDs of all recorded runs: a shortened ID must be unique.
 pub fn teams(rows: &[Summary], ids: &[&str], now: Time, columns: Option<usize>) -> String {
     let rows: Vec<Row> = rows.iter().map(|row| Row::of(row, ids, now)).collect();
     let mut out = Vec::new();
     let widths: Vec<usize> = (0..TITLES.len()).map(|place| width(&rows, place)).collect();
-    let table = widths.iter().map(|width| width + 1).sum::<usize>() - 1;
-    let members = rows.iter().map(|row| row.members.join(", ").width()).max().unwrap_or(0).max(7);
     let fits = |width: usize| columns.is_none_or(|columns| width <= columns);
+    let whole = widths.iter().map(|width| width + 1).sum::<usize>() - 1;
+    // The project is left out where it is not known, and where the terminal is too narrow for it.
+    let is_left_out = rows.iter().all(|row| row.cells[PROJECT] == UNKNOWN) || !fits(whole);
+    let table = if is_left_out { whole - widths[PROJECT] - 1 } else { whole };
+    let is_shown = |place: usize| place != PROJECT || !is_left_out;
+    let members = rows.iter().map(|row| row.members.join(", ").width()).max().unwrap_or(0).max(7);
     if !fits(table) {
         rows.iter().for_each(|row| row.paragraph(columns, &mut out));
         return String::from_utf8_lossy(&out).into_owned();
     }
     let beside = fits(table + 1 + members);
     let mut head = Cells::default();
-    for (title, width) in TITLES.iter().zip(&widths) {
+    for (_, (title, width)) in TITLES.iter().zip(&widths).enumerate().filter(|(place, _)| is_shown(*place)) {
         head.add(Style::new().bold(), title, *width);
     }
     head.add(Style::new().bold(), if beside { "MEMBERS" } else { "" }, 0);
     let _ = head.write(&mut out, columns);
     for row in &rows {
         let mut cells = Cells::default();
-        for (place, (text, width)) in row.cells.iter().zip(&widths).enumerate() {
+        let cells_of_row = row.cells.iter().zip(&widths).enumerate();
+        for (place, (text, width)) in cells_of_row.filter(|(place, _)| is_shown(*place)) {
             cells.add(row.style(place), text, *width);
         }
         cells.add(Style::new(), if beside { row.members.join(", ") } else { String::new() }.as_str(), 0);
@@ -63,7 +73,7 @@ impl Row {
         let created = row.created_at.as_deref().and_then(clock::parse).or(started);
         let ended = row.ended_at.as_deref().or(row.gone.as_deref()).and_then(clock::parse);
         let lasted = started.map(|started| span((ended.unwrap_or(now) - started).num_milliseconds()));
-        // What cannot be there is no zero.
+        // A value that cannot exist is not shown as zero.
         let number = |number: usize| match (number, &row.team) {
             (0, None) => "-".to_owned(),
             _ => number.to_string(),
@@ -77,6 +87,7 @@ impl Row {
             cells: [
                 row.team.clone().unwrap_or_else(|| "(no team)".to_owned()),
                 short(&row.run, ids).to_owned(),
+                row.project.as_deref().map_or(UNKNOWN, name).to_owned(),
                 created.map(minute).unwrap_or_else(|| "unknown".to_owned()),
                 lasted.unwrap_or_else(|| "unknown".to_owned()),
                 match row.events_missing_until {
@@ -96,7 +107,7 @@ impl Row {
         match place {
             0 => Style::new().bold(),
             1 => Style::new().dimmed(),
-            4 if self.alive => AnsiColor::Green.on_default(),
+            5 if self.alive => AnsiColor::Green.on_default(),
             _ => Style::new(),
         }
     }
@@ -107,19 +118,30 @@ impl Row {
 
     /// For a terminal that is narrower than the table.
     fn paragraph(&self, columns: Option<usize>, out: &mut Vec<u8>) {
-        let [team, run, created, lasted, ended, ..] = &self.cells;
+        let [team, run, project, created, lasted, ended, ..] = &self.cells;
         let mut cells = Cells::default();
         cells.add(self.style(0), team, 0);
         cells.add(self.style(1), run, 0);
         let _ = cells.write(out, columns);
-        plain(&format!("  {created} UTC, {lasted}"), columns, out);
+        let project = if project == UNKNOWN { String::new() } else { format!("{project}, ") };
+        plain(&format!("  {project}{created} UTC, {lasted}"), columns, out);
         let mut cells = Cells::default();
         let comma = if self.counts.is_empty() { "" } else { "," };
-        cells.add(self.style(4), &format!("  {ended}{comma}"), 0);
+        cells.add(self.style(5), &format!("  {ended}{comma}"), 0);
         cells.add(Style::new(), &self.counts, 0);
         let _ = cells.write(out, columns);
         self.members_below(columns, out);
     }
+}
+
+/// The last part of a directory's path.
+fn name(project: &str) -> &str {
+    project
+        .trim_end_matches(['/', '\\'])
+        .rsplit(['/', '\\'])
+        .next()
+        .filter(|name| !name.is_empty())
+        .unwrap_or(project)
 }
 
 fn plain(line: &str, columns: Option<usize>, out: &mut Vec<u8>) {

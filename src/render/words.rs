@@ -1,4 +1,4 @@
-//! Times, sizes and counts as people read them.
+//! Formats times, sizes and counts for people.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use crate::json;
 use crate::policy::Decision;
 use crate::timeline::Summary;
 
-/// A span: `0.0s`, `12.3s`, `1m05s`, `2h03m04s`, `3d04h05m`; `-5.6s` for what was before.
+/// A duration: `0.0s`, `12.3s`, `1m05s`, `2h03m04s`, `3d04h05m`; `-5.6s` before the start.
 pub fn span(millis: i64) -> String {
-    // What is less than a tenth before is shown as nothing.
+    // Less than a tenth of a second is shown as zero.
     if millis <= -100 {
         return format!("-{}", span(-millis));
     }
@@ -28,7 +28,7 @@ pub fn span(millis: i64) -> String {
     }
 }
 
-/// How long after `start` this was, both RFC 3339: `1m05s`, `-5.6s`; nothing for what is no time.
+/// The time from `start`, both RFC 3339: `1m05s`, `-5.6s`; `None` for an invalid time.
 pub fn since(start: &str, at: &str) -> Option<String> {
     Some(span((clock::parse(at)? - clock::parse(start)?).num_milliseconds()))
 }
@@ -42,9 +42,22 @@ pub fn size(bytes: usize) -> String {
     }
 }
 
-/// `1 task`, `2 tasks`.
+/// `1 task`, `2 tasks`, `1,024 tasks`.
 pub fn count(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+    format!("{} {thing}{}", thousands(number as u64), if number == 1 { "" } else { "s" })
+}
+
+/// A number with thousands separators: `1,234,567`.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 /// A moment: `2026-02-03 04:05:06`.
@@ -57,24 +70,24 @@ pub fn minute(time: Time) -> String {
     time.format("%Y-%m-%d %H:%M").to_string()
 }
 
-/// What the client says of a tool's failure, without the tags around it.
+/// Claude Code's error text of a tool call, without its tags.
 pub fn untagged(failure: &str) -> &str {
     failure.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>")
 }
 
-/// What ended a run, or that nothing did.
+/// How a run ended, or that it has no end.
 pub fn end_of(run: &Summary) -> String {
     let by = run.ended_by.map(|by| json::word(&by));
     by.unwrap_or_else(|| if run.gone.is_some() { "client gone" } else { "alive" }.to_owned())
 }
 
-/// The note that events of a run's beginning are missing.
+/// The note that events at the start of a run are missing.
 pub fn events_missing(start: &str, until: &str) -> String {
     let until = since(start, until).map_or_else(|| until.to_owned(), |span| format!("+{span}"));
     format!("events until {until} are missing: the log was pruned before they were copied into the run")
 }
 
-/// How much was taken out of texts: `redacted: email 12, home 3`.
+/// The number of redacted texts: `redacted: email 12, home 3`.
 pub fn taken_out(counts: &BTreeMap<String, u64>) -> String {
     let counts: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
     match counts.as_slice() {
@@ -83,13 +96,13 @@ pub fn taken_out(counts: &BTreeMap<String, u64>) -> String {
     }
 }
 
-/// The beginning of a run's id that means no other of them: 8 characters, or as many as it takes.
+/// The shortest unambiguous prefix of a run's id, at least 8 characters.
 pub fn short<'a>(id: &'a str, ids: &[&str]) -> &'a str {
     let others = |head: &str| ids.iter().filter(|other| **other != id && other.starts_with(head)).count();
     (8..id.len()).filter_map(|end| id.get(..end)).find(|head| others(head) == 0).unwrap_or(id)
 }
 
-/// A list with commas, broken into lines where the terminal ends; each begins with so many spaces.
+/// A list with commas, wrapped at the width of the terminal with this indent.
 pub fn listed(items: &[String], indent: usize, columns: Option<usize>) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (place, item) in items.iter().enumerate() {
@@ -105,7 +118,7 @@ pub fn listed(items: &[String], indent: usize, columns: Option<usize>) -> Vec<St
     lines
 }
 
-/// Sentences, each line of them broken between two words where the terminal ends.
+/// Text wrapped at the width of the terminal.
 pub fn folded(text: &str, columns: Option<usize>) -> String {
     let mut folded = String::new();
     for line in text.lines() {
@@ -123,6 +136,11 @@ pub fn folded(text: &str, columns: Option<usize>) -> String {
     folded
 }
 
+/// A text on one line, in full.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// The first line of a text, at most 100 characters.
 pub fn first_line(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default().trim();
@@ -132,7 +150,7 @@ pub fn first_line(text: &str) -> String {
     line.chars().take(99).chain(['…']).collect()
 }
 
-/// A decision's colour.
+/// The color of a decision.
 pub fn decision(decision: Decision) -> Style {
     match decision {
         Decision::Block => AnsiColor::Red.on_default(),
@@ -141,7 +159,7 @@ pub fn decision(decision: Decision) -> Style {
     }
 }
 
-/// A name's colour, the same wherever it stands.
+/// The color of a name, always the same.
 pub fn voice(name: &str) -> Style {
     const COLOURS: [AnsiColor; 5] =
         [AnsiColor::Green, AnsiColor::Cyan, AnsiColor::Magenta, AnsiColor::Blue, AnsiColor::BrightGreen];
@@ -167,7 +185,8 @@ mod tests {
             ["0.0s", "0.0s", "0.0s", "-0.1s", "12.3s", "1m05s", "2h03m04s", "3d04h05m", "-5.6s"]
         );
         assert_eq!([812, 17_123, 2_000_000].map(size), ["812 B", "17.1 KB", "2.0 MB"]);
-        assert_eq!((count(1, "task"), count(0, "task")), ("1 task".to_owned(), "0 tasks".to_owned()));
+        assert_eq!([0, 1, 1_000].map(|number| count(number, "task")), ["0 tasks", "1 task", "1,000 tasks"]);
+        assert_eq!([999, 20_896, 1_234_567].map(thousands), ["999", "20,896", "1,234,567"]);
         assert_eq!((short("0123456789abcdef", &["0123456789abcdef"])), "01234567");
         assert_eq!(short("0123456789abcdef", &["0123456789abcdef", "0123456789ffffff"]), "0123456789a");
         let names = ["alice", "bob", "carol"].map(str::to_owned);

@@ -1,5 +1,5 @@
-//! Who acted: each name, and every agent or session that acted under it. Before 2.1.100 or so the client woke a
-//! teammate as a new agent for each piece of mail; a lead has a new session after `/clear`.
+//! The agents of a run: each name, and every agent or session id that used it. Before about 2.1.100 Claude Code
+//! started a teammate as a new agent for each message; a lead has a new session after `/clear`.
 
 use std::collections::HashMap;
 
@@ -11,59 +11,59 @@ use crate::event::ActorKind;
 use crate::team::{Notice, Tokens};
 use crate::timeline::{Heard, Told};
 
-/// A name and the lives that it had.
+/// A name and its instances.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
     /// The name.
     pub name: String,
     /// `lead`, `teammate`, `subagent` or `helper`.
     pub kind: ActorKind,
-    /// Every agent or session that acted under it, by when it was first seen.
+    /// Every agent or session that used the name, by when it was first seen.
     pub instances: Vec<Instance>,
 }
 
-/// An agent or a session.
+/// One agent or session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instance {
-    /// The client's id of it.
+    /// Claude Code's id.
     pub id: String,
-    /// What it was there for.
+    /// Its purpose.
     pub role: Role,
     /// When it was first seen, RFC 3339.
     pub first: Option<String>,
     /// When it was last seen.
     pub last: Option<String>,
-    /// How many turns of it are on record.
+    /// Number of recorded turns.
     pub turns: usize,
-    /// How many tools it used; `None` where no transcript of it is on record.
+    /// Number of tool calls; `None` without a transcript.
     pub tool_uses: Option<usize>,
-    /// The tokens of its messages; `None` likewise.
+    /// The tokens of its messages; `None` without a transcript.
     pub tokens: Option<Tokens>,
 }
 
-/// What an instance was there for.
+/// The purpose of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// It led.
+    /// The lead.
     Lead,
-    /// It did what the teammate was spawned for.
+    /// The work that the teammate was spawned for.
     PrimaryWork,
-    /// It was woken because a task was given to it.
+    /// Started because a task was assigned to it.
     TaskReassignment,
-    /// It was woken to answer a request to stop.
+    /// Started to answer a shutdown request.
     ShutdownHandler,
-    /// It was woken by other mail.
+    /// Started by another message.
     Mail,
     /// A plain subagent.
     Subagent,
-    /// The client's own helper.
+    /// Claude Code's internal agent.
     Helper,
-    /// Nothing on record tells.
+    /// Unknown.
     Unknown,
 }
 
-/// Finds everybody.
+/// Collects all agents.
 pub fn agents(case: &Case<'_>, turns: &[Turn]) -> Vec<Agent> {
     let mut found: Vec<(String, ActorKind, Vec<Instance>)> = Vec::new();
     let heard = heard(case);
@@ -110,7 +110,7 @@ pub fn agents(case: &Case<'_>, turns: &[Turn]) -> Vec<Agent> {
     found.into_iter().map(|(name, kind, instances)| Agent { name, kind, instances }).collect()
 }
 
-/// What each instance was told first.
+/// The first message to each instance.
 fn heard<'a>(case: &'a Case<'_>) -> HashMap<&'a str, &'a Heard> {
     let mut first: HashMap<&str, &Heard> = HashMap::new();
     for heard in &case.material.voices.delivered {
@@ -122,8 +122,8 @@ fn heard<'a>(case: &'a Case<'_>) -> HashMap<&'a str, &'a Heard> {
     first
 }
 
-/// The name and the id of who an event is of: a lead's and a split pane's is the session's. Tool events of other
-/// teammates tell no id before 2.1.100 or so: which of its lives it was is not known then.
+/// The name and id of an event's agent: for a lead and for a teammate in a pane, the id is the session's. Before about
+/// 2.1.100 tool events of other teammates have no id, so the instance is unknown.
 fn speaker<'a>(case: &'a Case<'_>, event: &'a Told) -> Option<(&'a str, &'a str)> {
     let name = event.shown(&case.material.run);
     let is_session_s = || match event.actor.kind {
@@ -138,7 +138,7 @@ fn speaker<'a>(case: &'a Case<'_>, event: &'a Told) -> Option<(&'a str, &'a str)
     Some((name, event.actor.id.as_deref().or_else(session)?))
 }
 
-/// A teammate's first instance, and each that was told a spawn prompt, does the work; the others were woken by mail.
+/// A teammate's first instance, and each that received a spawn prompt, does the work. Messages started the others.
 fn role(case: &Case<'_>, name: &str, place: usize, heard: Option<&&Heard>) -> Role {
     let Some(heard) = heard else {
         return if place == 0 { Role::PrimaryWork } else { Role::Unknown };

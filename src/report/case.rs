@@ -1,65 +1,62 @@
-//! What every part of a report looks at.
+//! The input of every part of a report.
 
 use crate::clock;
 use crate::timeline::{Entry, Material, Timeline, When};
 
-/// A run, and how its times are read.
+/// A run and its times.
 pub struct Case<'a> {
-    /// What is on record.
+    /// The recorded data.
     pub material: &'a Material,
-    /// The story, by time.
+    /// The timeline.
     pub entries: &'a [Entry],
-    /// The client's times by our clock.
+    /// Converts Claude Code's times to teamkeep's clock.
     pub when: &'a When,
     /// The lead's name.
     pub lead: &'static str,
-    /// The last moment of the run, RFC 3339: its end, or when it was last heard of.
+    /// The last recorded moment of the run, RFC 3339.
     pub end: String,
 }
 
 impl<'a> Case<'a> {
-    /// Looks at a run.
+    /// Prepares a run.
     pub fn new(material: &'a Material, timeline: &'a Timeline) -> Case<'a> {
-        let run = &material.run;
-        let end = run.ended_at.as_deref().or(material.last_sign()).unwrap_or(&run.started_at).to_owned();
-        let last = timeline.entries.last().map(|entry| entry.at.clone()).unwrap_or_default();
         Case {
             material,
             entries: &timeline.entries,
             when: &timeline.when,
             lead: material.lead(),
-            end: if run.ended_at.is_some() { end } else { end.max(last) },
+            end: material.last_moment(&timeline.entries).to_owned(),
         }
     }
 
-    /// The client's time by our clock, in our spelling.
+    /// Claude Code's time by teamkeep's clock.
     pub fn ours(&self, theirs: Option<&String>) -> Option<String> {
         theirs.and_then(|theirs| self.when.ours(theirs))
     }
 
-    /// Teammates: everybody who was ever in the team but its lead.
+    /// Teammates: everyone who was ever in the team except its lead.
     pub fn teammates(&self) -> impl Iterator<Item = &'a str> {
         let lead = self.lead;
         self.material.members.iter().map(String::as_str).filter(move |name| *name != lead)
     }
 
-    /// Whether nothing more will happen in it.
+    /// Whether the run has ended.
     pub fn is_over(&self) -> bool {
         self.material.run.ended_at.is_some() || self.material.client_gone
     }
 
-    /// Whether a transcript of this one is on record.
+    /// Whether a transcript of this agent is recorded.
     pub fn is_heard(&self, name: &str) -> bool {
         self.material.voices.all.iter().any(|voice| voice.by == name)
     }
 }
 
-/// Milliseconds between two moments, both RFC 3339; `None` for what is no time.
+/// Milliseconds between two RFC 3339 times; `None` for an invalid time.
 pub fn between(from: &str, to: &str) -> Option<i64> {
     Some((clock::parse(to)? - clock::parse(from)?).num_milliseconds())
 }
 
-/// Milliseconds since 1970; 0 for what is no time.
+/// Milliseconds since 1970; 0 for an invalid time.
 pub fn millis(at: &str) -> i64 {
     clock::parse(at).map_or(0, |time| time.timestamp_millis())
 }

@@ -1,4 +1,4 @@
-//! Tokens, each message of the model counted once, and what they cost at the user's prices.
+//! Token usage, counting each message of the model once, and its cost at the user's prices.
 
 use std::collections::BTreeMap;
 
@@ -8,35 +8,35 @@ use super::case::Case;
 use crate::config::{Price, pattern};
 use crate::team::Tokens;
 
-/// What the messages of the model took.
+/// Token usage of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spending {
-    /// By agent; those of whom a transcript is on record.
+    /// By agent, for agents with a recorded transcript.
     pub agents: Vec<Spent>,
-    /// Everybody else: what they took is not known.
+    /// All other agents: their usage is unknown.
     pub unknown: Vec<String>,
-    /// All that is known; `None` without any transcript.
+    /// The sum; `None` without any transcript.
     pub total: Option<Tokens>,
-    /// What that costs; `None` unless there is a price for every model.
+    /// The total cost; `None` unless every model has a price.
     pub cost: Option<f64>,
 }
 
-/// What one agent's messages took.
+/// Token usage of one agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
-    /// Whose.
+    /// The agent.
     pub agent: String,
-    /// How many messages of the model.
+    /// Number of messages of the model.
     pub messages: usize,
     /// The models.
     pub models: Vec<String>,
     /// The tokens.
     pub tokens: Tokens,
-    /// What they cost; `None` without a price for each of the models.
+    /// The cost; `None` unless each of the models has a price.
     pub cost: Option<f64>,
 }
 
-/// Adds it up. The first price whose glob is the model's counts.
+/// Adds up the usage. The first price whose glob matches the model counts.
 pub fn spending(case: &Case<'_>, prices: &[Price]) -> Spending {
     let voices = &case.material.voices;
     let mut spent: BTreeMap<&str, Spent> = BTreeMap::new();
@@ -78,7 +78,7 @@ pub fn spending(case: &Case<'_>, prices: &[Price]) -> Spending {
     }
 }
 
-/// What these tokens cost.
+/// The cost of these tokens.
 fn at(price: &Price, tokens: &Tokens) -> f64 {
     let part = |tokens: u64, price: u64| tokens as f64 * price as f64 / 1e12;
     part(tokens.input, price.input)

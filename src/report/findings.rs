@@ -1,4 +1,4 @@
-//! What was lost or looks wrong.
+//! Findings: the problems of a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,59 +8,59 @@ use super::tasks::TaskLife;
 use super::trouble;
 use super::turns::Turn;
 
-/// One thing that was lost or looks wrong.
+/// One finding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What kind of thing.
+    /// The kind.
     pub code: Code,
-    /// When, RFC 3339; `None` for what is true of the whole run.
+    /// When, RFC 3339; `None` for the whole run.
     pub at: Option<String>,
-    /// Whom it is about.
+    /// The agent.
     pub who: Option<String>,
-    /// The task that it is about.
+    /// The task.
     pub task: Option<String>,
-    /// What happened, in a sentence.
+    /// The description, in a sentence.
     pub what: String,
-    /// A share or a number that says how much, where there is one.
+    /// A share or a number, if there is one.
     pub amount: Option<f64>,
 }
 
-/// The kinds of findings, the gravest first. Kinds are only ever added.
+/// The kinds of findings, most severe first. Kinds are only added, never renamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Code {
-    /// Somebody agreed to stop, or was stopped, with a task in progress.
+    /// A teammate approved its shutdown, or was stopped, with a task in progress.
     StoppedAtWork,
-    /// The client took a task from who owned it and made it pending again.
+    /// Claude Code returned a task to pending and removed its owner.
     WorkReturned,
-    /// The run ended, or the task was erased, and it was not completed.
+    /// The run ended, or the task was erased, before it was completed.
     Unfinished,
-    /// The client erased a task's file.
+    /// Claude Code erased a task's file.
     TaskErased,
     /// A message did not reach its recipient.
     NotDelivered,
-    /// The client or a hook refused a message.
+    /// A message was blocked by a hook or rejected by Claude Code.
     Refused,
-    /// A teammate never sent a message but to stop.
+    /// A teammate never sent a message except to approve its shutdown.
     NeverReported,
-    /// The lead was woken by nothing but notices of idle teammates.
+    /// The lead's turn was triggered only by idle notices.
     IdlePingPong,
-    /// A gate held something back.
+    /// A gate blocked an action.
     Blocked,
-    /// A gate let something through because it had held it back too often.
+    /// The loop guard allowed an action.
     Escalated,
     /// A gate warned.
     Warned,
-    /// No end of the run is on record, and its client's process is gone.
+    /// No end of the run is recorded, and Claude Code's process is gone.
     NoEnd,
     /// Events of the run's beginning are missing, so information that only they have is unknown.
     EventsMissing,
-    /// A part of the record cannot be read.
+    /// Recorded data cannot be read.
     Unreadable,
 }
 
 impl Code {
-    /// Every code.
+    /// All codes.
     pub const ALL: &[Code] = &[
         Code::StoppedAtWork,
         Code::WorkReturned,
@@ -79,7 +79,7 @@ impl Code {
     ];
 }
 
-/// Finds them: by kind, then by time.
+/// Collects the findings, by kind and then by time.
 pub fn findings(case: &Case<'_>, mail: &Mail, tasks: &[TaskLife], turns: &[Turn]) -> Vec<Finding> {
     let mut found = trouble::stopped_at_work(case, tasks);
     found.extend(trouble::tasks(case, tasks));
@@ -92,22 +92,22 @@ pub fn findings(case: &Case<'_>, mail: &Mail, tasks: &[TaskLife], turns: &[Turn]
 }
 
 impl Finding {
-    /// A finding with nothing but the essentials.
+    /// A finding with only the required fields.
     pub fn new(code: Code, what: impl Into<String>) -> Finding {
         Finding { code, at: None, who: None, task: None, what: what.into(), amount: None }
     }
 
-    /// When it was.
+    /// Sets the time.
     pub fn at(self, at: &str) -> Finding {
         Finding { at: Some(at.to_owned()), ..self }
     }
 
-    /// Whom it is about.
+    /// Sets the agent.
     pub fn of(self, who: &str) -> Finding {
         Finding { who: Some(who.to_owned()), ..self }
     }
 
-    /// The task that it is about.
+    /// Sets the task.
     pub fn task(self, task: &str) -> Finding {
         Finding { task: Some(task.to_owned()), ..self }
     }

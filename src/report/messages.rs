@@ -1,21 +1,22 @@
-//! What was said: every message once, and who said how much to whom.
+//! The messages of a run, each once, and how many each agent sent to whom.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::case::Case;
+use crate::policy;
 use crate::timeline::{Entry, Kind};
 use crate::veil;
 
-/// What was said in a run.
+/// The messages of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mail {
-    /// Every message, the client's own included, by time.
+    /// Every message by time, including automatic ones.
     pub messages: Vec<Letter>,
-    /// What each sender said, the client's own notices not counted.
+    /// The sums by sender, without automatic messages.
     pub by_sender: Vec<Sender>,
-    /// The same by sender and recipient.
+    /// The sums by sender and recipient.
     pub by_pair: Vec<Pair>,
 }
 
@@ -26,49 +27,49 @@ pub struct Letter {
     pub at: String,
     /// Who sent it.
     pub from: String,
-    /// To whom; `*` for everybody.
+    /// The recipient; `*` for everyone.
     pub to: String,
-    /// The client's word for its kind.
+    /// Claude Code's word for its kind.
     pub kind: String,
-    /// How long its text is, in characters.
+    /// The length of its text in characters.
     pub chars: usize,
     /// Its summary.
     pub summary: Option<String>,
     /// Its text.
     pub text: String,
-    /// Whether the client sent it by itself.
+    /// Whether Claude Code sent it automatically.
     pub automatic: bool,
-    /// Whether the recipient read it; `None` where no transcript of the recipient is on record.
+    /// Whether the recipient read it; `None` without a transcript of the recipient.
     pub delivered: Option<bool>,
-    /// Why it was not sent, if it was refused.
+    /// Why it was not sent, if it was blocked or rejected.
     pub refused: Option<String>,
 }
 
-/// How much somebody said.
+/// The messages of one sender.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sender {
-    /// Who.
+    /// The sender.
     pub from: String,
-    /// How many messages.
+    /// Number of messages.
     pub messages: usize,
-    /// How many characters.
+    /// Number of characters.
     pub chars: usize,
 }
 
-/// How much somebody said to somebody.
+/// The messages from one agent to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
-    /// Who.
+    /// The sender.
     pub from: String,
-    /// To whom.
+    /// The recipient.
     pub to: String,
-    /// How many messages.
+    /// Number of messages.
     pub messages: usize,
-    /// How many characters.
+    /// Number of characters.
     pub chars: usize,
 }
 
-/// Collects it.
+/// Collects the messages.
 pub fn mail(case: &Case<'_>) -> Mail {
     let messages: Vec<Letter> = case.entries.iter().filter_map(|entry| letter(case, entry)).collect();
     let mut senders: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
@@ -115,7 +116,7 @@ fn letter(case: &Case<'_>, entry: &Entry) -> Option<Letter> {
         "*" => case.is_heard_by_any().then_some(!entry.heard_by.is_empty()),
         to => case.is_heard(bare(to)).then(|| entry.heard_by.iter().any(|name| name == bare(to))),
     };
-    // In a run that is alive it may still be read.
+    // In a running team a message can still be read.
     let over = case.is_over() || entry.refusal.is_some();
     let delivered = delivered.filter(|delivered| *delivered || over);
     // The missing events may have had the members and the deliveries.
@@ -135,8 +136,15 @@ fn letter(case: &Case<'_>, entry: &Entry) -> Option<Letter> {
     })
 }
 
-/// A name without the team that may stand behind it.
-fn bare(name: &str) -> &str {
+impl Letter {
+    /// Whether a gate or rule of teamkeep blocked it; Claude Code or another hook rejected other unsent messages.
+    pub fn is_blocked(&self) -> bool {
+        self.refused.as_deref().is_some_and(|why| policy::bare(why) != why)
+    }
+}
+
+/// A name without its team.
+pub fn bare(name: &str) -> &str {
     name.split('@').next().unwrap_or(name)
 }
 

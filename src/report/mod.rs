@@ -1,5 +1,5 @@
-//! A run as an analysis: what was done by whom and when, what it cost, and what went wrong. Pure: from a run's
-//! material to a [`Report`], which is what `report --format json` prints. What the record does not hold is `None`.
+//! The report of a run: who did what and when, at what cost, and what went wrong. Pure: from a run's recorded data to
+//! a [`Report`], which `report --format json` prints. Unknown values are `None`.
 
 mod agents;
 mod case;
@@ -13,6 +13,7 @@ mod tasks;
 mod tools;
 mod trouble;
 mod turns;
+mod waiting;
 mod work;
 
 pub use agents::{Agent, Instance, Role};
@@ -35,43 +36,43 @@ use crate::redact::Redactor;
 use crate::timeline::{Material, Timeline};
 use case::Case;
 
-/// What `teamkeep report` says of a run. The format is documented in `docs/report.md`.
+/// The content of `teamkeep report`. The format is documented in `docs/report.md`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// Version of the format: 1.
+    /// Format version: 1.
     pub v: u8,
-    /// The run in a few lines.
+    /// The key figures.
     pub overview: Overview,
-    /// The phases of the run, in the order in which a team goes through them.
+    /// The phases of the run, in their usual order.
     pub phases: Vec<Phase>,
-    /// Who acted, and in which lives.
+    /// The agents and their instances.
     pub agents: Vec<Agent>,
-    /// The turns, by when they began.
+    /// The turns, by start.
     pub turns: Vec<Turn>,
-    /// What was said.
+    /// The messages.
     pub mail: Mail,
-    /// Each task's life.
+    /// The tasks.
     pub tasks: Vec<TaskLife>,
-    /// Which tools were used.
+    /// The tool calls.
     pub tools: Tools,
-    /// How the time went.
+    /// The use of time.
     pub work: Work,
-    /// What the model's messages cost.
+    /// Token usage and cost.
     pub spending: Spending,
-    /// What was lost or looks wrong.
+    /// The problems.
     pub findings: Vec<Finding>,
-    /// How much was taken out of its texts, by the name of the rule; `None` where nothing was looked for.
+    /// Number of redacted texts by pattern; `None` without redaction.
     pub redacted: Option<BTreeMap<String, u64>>,
 }
 
 impl Report {
-    /// Draws it up. `prices` are the user's.
+    /// Builds the report. `prices` are the user's.
     pub fn of(material: &Material, timeline: &Timeline, prices: &[Price]) -> Report {
         let case = Case::new(material, timeline);
         let turns = turns::turns(&case);
         let mail = messages::mail(&case);
         let tasks = tasks::lives(&case);
-        let work = work::work(&case, &turns, &tasks);
+        let work = work::work(&case, &turns, &tasks, &mail);
         let tools = tools::tools(&case);
         let spending = cost::spending(&case, prices);
         let agents = agents::agents(&case, &turns);
@@ -92,10 +93,10 @@ impl Report {
         }
     }
 
-    /// The same with everything taken out of its texts that others are not to see.
+    /// The same with all texts redacted.
     ///
     /// # Errors
-    /// When a pattern took away what the report is made of: the name of a kind, a time.
+    /// A pattern removed a required value, such as a kind or a time.
     pub fn redacted(&self, redactor: &Redactor) -> serde_json::Result<Report> {
         let mut value = serde_json::to_value(self)?;
         redactor.value(&mut value);

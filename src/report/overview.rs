@@ -1,4 +1,4 @@
-//! A run in a few lines.
+//! The key figures of a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,80 +9,81 @@ use super::turns::Turn;
 use crate::json;
 use crate::timeline::Kind;
 
-/// What a run was.
+/// The key figures of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overview {
     /// The run's id.
     pub run: String,
     /// The team; `None` for a session without one.
     pub team: Option<String>,
-    /// The session that led it.
+    /// The lead's session.
     pub lead_session: Option<String>,
-    /// When it was first seen, RFC 3339.
+    /// The first recorded hook call of the run, RFC 3339. Its session may have started before.
     pub started_at: String,
-    /// When it ended; `None` for one that is alive, or of which no end is on record.
+    /// When it ended; `None` for a running team, and if no end is recorded.
     pub ended_at: Option<String>,
-    /// From the first to the last that is on record, in milliseconds.
+    /// From the first recorded hook call of the run (`started_at`) to its end, in milliseconds; without a recorded end,
+    /// to its last recorded moment.
     pub duration_ms: Option<i64>,
-    /// What ended it: `session-end`, `team-delete`, `replaced`, `crashed` or `disappeared`.
+    /// How it ended: `session-end`, `team-delete`, `replaced`, `crashed` or `disappeared`.
     pub ended_by: Option<String>,
-    /// The client's own word for it.
+    /// Claude Code's reason.
     pub ended_reason: Option<String>,
-    /// The client's versions, where a transcript tells.
+    /// The versions of Claude Code, from the transcripts.
     pub client_versions: Vec<String>,
-    /// How the teammates ran.
+    /// How the teammates were run.
     pub topology: Topology,
-    /// Everybody who was ever in the team, the lead included.
+    /// All members ever, including the lead.
     pub members: Vec<Person>,
-    /// How much there was of what.
+    /// Counts.
     pub count: Count,
 }
 
-/// How the teammates ran.
+/// How the teammates were run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Topology {
     /// In the lead's process.
     InProcess,
-    /// In panes of their own, with a process each.
+    /// In panes, each with its own process.
     Panes,
-    /// Some of them so, some so.
+    /// Some in the lead's process, some in panes.
     Mixed,
-    /// There were none: a team of its lead alone.
+    /// A lead without teammates.
     LeadAlone,
     /// No team: a session with plain subagents.
     NoTeam,
 }
 
-/// Somebody who was in the team.
+/// A member of the team.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {
     /// The name.
     pub name: String,
-    /// The agent's type, where a roster held it.
+    /// The agent's type, if a roster has it.
     pub agent_type: Option<String>,
-    /// The model, likewise.
+    /// The model, if a roster has it.
     pub model: Option<String>,
     /// When it joined, RFC 3339.
     pub joined_at: Option<String>,
-    /// When it left, if it left before the end.
+    /// When it left, if before the end.
     pub left_at: Option<String>,
 }
 
-/// How much there was of what.
+/// Counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
-    /// Members, the lead included.
+    /// Members, including the lead.
     pub members: usize,
-    /// Messages that agents sent each other.
+    /// Messages between agents.
     pub messages: usize,
-    /// Messages that the client sent by itself.
+    /// Automatic messages of Claude Code.
     pub automatic: usize,
-    /// Messages that the client or a hook refused.
+    /// Blocked or rejected messages.
     pub refused: usize,
     /// Tasks.
     pub tasks: usize,
-    /// Of these, how many were completed.
+    /// Completed tasks.
     pub completed: usize,
     /// Turns.
     pub turns: usize,
@@ -92,20 +93,19 @@ pub struct Count {
     pub snapshots: usize,
 }
 
-/// Looks at the whole.
+/// Computes the key figures.
 pub fn overview(case: &Case<'_>, mail: &Mail, tasks: &[TaskLife], turns: &[Turn]) -> Overview {
     let (material, run) = (case.material, &case.material.run);
     let spoken = |automatic: bool| {
         mail.messages.iter().filter(|one| one.automatic == automatic && one.refused.is_none()).count()
     };
-    let first = case.entries.first().map_or(run.started_at.as_str(), |entry| entry.at.as_str());
     Overview {
         run: run.run.clone(),
         team: run.team.clone(),
         lead_session: run.lead_session.clone(),
         started_at: run.started_at.clone(),
         ended_at: run.ended_at.clone(),
-        duration_ms: between(first.min(&run.started_at), &case.end),
+        duration_ms: between(&run.started_at, &case.end),
         ended_by: run.ended_by.map(|by| json::word(&by)),
         ended_reason: run.ended_reason.clone(),
         client_versions: material.voices.versions.iter().cloned().collect(),

@@ -1,4 +1,4 @@
-//! The phases of a run, as they were observed: nothing is assumed of one that nobody saw.
+//! The observed phases of a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,42 +11,42 @@ use crate::timeline::{Entry, Kind};
 pub struct Phase {
     /// Which.
     pub name: Name,
-    /// The first sign of it, RFC 3339; `None` when there was none.
+    /// The first sign of it, RFC 3339; `None` if there was none.
     pub from: Option<String>,
     /// The last sign of it.
     pub to: Option<String>,
-    /// How many signs there were.
+    /// Number of signs.
     pub signs: usize,
 }
 
-/// The phases, in the order in which a team goes through them. They may overlap.
+/// The phases, in their usual order. They can overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Name {
-    /// The session begins and the team is made.
+    /// The session starts and the team is created.
     Setup,
-    /// Tasks are made.
+    /// Tasks are created.
     Define,
-    /// Tasks are given to somebody.
+    /// Tasks are assigned.
     Assign,
-    /// Teammates come.
+    /// Teammates join.
     Spawn,
-    /// After the first of them came: messages, and the lead's looks at the tasks.
+    /// After the first teammate joined: messages, and the lead's checks of the tasks.
     Monitor,
-    /// Teammates are asked to stop, and answer.
+    /// Teammates are asked to shut down, and answer.
     Shutdown,
-    /// The team is deleted, its files go, the session ends.
+    /// The team is deleted, its files disappear, the session ends.
     Cleanup,
 }
 
-/// Every phase.
+/// All phases.
 const ALL: [Name; 7] =
     [Name::Setup, Name::Define, Name::Assign, Name::Spawn, Name::Monitor, Name::Shutdown, Name::Cleanup];
 
-/// Tools with which a lead looks how far the others are.
+/// Tools with which a lead checks the progress of others.
 const LOOKS: [&str; 3] = ["TaskList", "TaskGet", "TaskOutput"];
 
-/// Finds the signs of each phase.
+/// Collects the signs of each phase.
 pub fn phases(case: &Case<'_>) -> Vec<Phase> {
     let mut signs: Vec<(Name, String)> =
         case.entries.iter().filter_map(|entry| Some((sign(case, entry)?, entry.at.clone()))).collect();
@@ -70,7 +70,7 @@ pub fn phases(case: &Case<'_>) -> Vec<Phase> {
     ALL.map(phase).into()
 }
 
-/// The phase that a thing is a sign of.
+/// The phase of which an entry is a sign.
 fn sign(case: &Case<'_>, entry: &Entry) -> Option<Name> {
     let given = || entry.owner.as_ref().is_some_and(Option::is_some) && entry.from_status == entry.to_status;
     let by_lead = entry.actor == case.lead;

@@ -1,11 +1,11 @@
-//! Spans of time, in milliseconds since 1970, apart from each other and in order.
+//! Sets of time spans in milliseconds since 1970, sorted and disjoint.
 
-/// Spans that do not touch each other.
+/// Disjoint spans.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Spans(Vec<(i64, i64)>);
 
 impl Spans {
-    /// Joins what overlaps or touches. A span that ends before it begins is none.
+    /// Merges overlapping and adjacent spans. A span that ends before it starts is ignored.
     pub fn of(spans: impl IntoIterator<Item = (i64, i64)>) -> Spans {
         let mut spans: Vec<(i64, i64)> = spans.into_iter().filter(|(from, to)| from < to).collect();
         spans.sort_unstable();
@@ -19,12 +19,12 @@ impl Spans {
         Spans(joined)
     }
 
-    /// How long they are together, in milliseconds.
+    /// Total length in milliseconds.
     pub fn total(&self) -> i64 {
         self.0.iter().map(|(from, to)| to - from).sum()
     }
 
-    /// What both have.
+    /// The intersection.
     pub fn both(&self, other: &Spans) -> Spans {
         let (mut mine, mut theirs) = (self.0.iter().peekable(), other.0.iter().peekable());
         let mut both = Vec::new();
@@ -39,7 +39,7 @@ impl Spans {
         Spans::of(both)
     }
 
-    /// What these have and the others have not.
+    /// The difference.
     pub fn without(&self, other: &Spans) -> Spans {
         let mut left = Vec::new();
         let mut others = other.0.iter().peekable();
@@ -58,7 +58,7 @@ impl Spans {
         Spans::of(left)
     }
 
-    /// What any of them has.
+    /// The union.
     pub fn any<'a>(all: impl IntoIterator<Item = &'a Spans>) -> Spans {
         Spans::of(all.into_iter().flat_map(|spans| spans.0.iter().copied()))
     }

@@ -1,31 +1,32 @@
-//! Each task's life: what it was, who changed it and how, and what became of it.
+//! The history of each task.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::case::Case;
+use super::case::{Case, millis};
+use super::spans::Spans;
 use crate::timeline::Entry;
 
-/// A task from its making to its end.
+/// A task from its creation to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskLife {
     /// Its id.
     pub id: String,
-    /// What it is about, as it was last called.
+    /// Its last subject.
     pub subject: Option<String>,
-    /// What there is to do, where a file held it.
+    /// Its description, if a file has it.
     pub description: Option<String>,
-    /// Its last status; `deleted` when an agent deleted it.
+    /// Its last status; `deleted` if an agent deleted it.
     pub status: String,
-    /// Who owned it last.
+    /// Its last owner.
     pub owner: Option<String>,
     /// When it was removed, if it was.
     pub removed_at: Option<String>,
-    /// The tasks that had to be completed before it.
+    /// The tasks that it depends on.
     pub blocked_by: Vec<String>,
-    /// Every change, by time.
+    /// All changes by time.
     pub changes: Vec<Change>,
 }
 
@@ -34,23 +35,23 @@ pub struct TaskLife {
 pub struct Change {
     /// When, RFC 3339.
     pub at: String,
-    /// Who; `client` for the client itself, `unknown` where nothing tells.
+    /// The author; `client` for Claude Code itself, `unknown` if unknown.
     pub by: String,
     /// `task-created`, `task-found`, `task-changed`, `task-completed`, `task-deleted` or `task-erased`.
     pub kind: String,
-    /// The status before; `None` for a task that was not there.
+    /// The status before; `None` for a new task.
     pub from: Option<String>,
-    /// The status after; `None` for a task that is no longer there.
+    /// The status after; `None` for a removed task.
     pub to: Option<String>,
     /// The owner before.
     pub owner_from: Option<String>,
     /// The owner after.
     pub owner: Option<String>,
-    /// What it is called after.
+    /// The subject after.
     pub subject: Option<String>,
 }
 
-/// The tasks' lives, by their ids.
+/// The history of each task, by id.
 pub fn lives(case: &Case<'_>) -> Vec<TaskLife> {
     let mut lives: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
     for entry in case.entries.iter().filter(|entry| entry.kind.is_task()) {
@@ -105,7 +106,7 @@ fn life(case: &Case<'_>, id: &str, told: &[&Entry]) -> TaskLife {
     }
 }
 
-/// A list of task ids, however the client spells them.
+/// A list of task ids in any format of Claude Code.
 fn ids(list: Option<&Value>) -> Vec<String> {
     let list = list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let id = |value: &Value| match value {
@@ -117,18 +118,27 @@ fn ids(list: Option<&Value>) -> Vec<String> {
 }
 
 impl TaskLife {
-    /// Whether it was still to be done when it was last seen.
+    /// Whether it was unfinished when last seen.
     pub fn is_unfinished(&self) -> bool {
         !matches!(self.status.as_str(), "completed" | "deleted")
     }
 
-    /// The spans in which this one owned it unfinished, from when until when, RFC 3339.
-    pub fn owned_by<'a>(&'a self, name: &str, end: &'a str) -> Vec<(&'a str, &'a str)> {
-        let until = self.changes.iter().skip(1).map(|change| change.at.as_str()).chain([end]);
-        let owned = self.changes.iter().zip(until).filter(|(change, _)| {
-            change.owner.as_deref() == Some(name)
-                && change.to.as_deref().is_some_and(|status| status != "completed" && status != "deleted")
-        });
-        owned.map(|(change, until)| (change.at.as_str(), until)).collect()
+    /// The spans in which the task was unfinished.
+    pub fn unfinished(&self, end: i64) -> Spans {
+        self.spans(end, |_| true)
+    }
+
+    /// The spans in which this agent owned the unfinished task.
+    pub fn owned_by(&self, name: &str, end: i64) -> Spans {
+        self.spans(end, |change| change.owner.as_deref() == Some(name))
+    }
+
+    fn spans(&self, end: i64, is_part: impl Fn(&Change) -> bool) -> Spans {
+        let is_open = |change: &Change| {
+            change.to.as_deref().is_some_and(|status| status != "completed" && status != "deleted")
+        };
+        let until = self.changes.iter().skip(1).map(|change| millis(&change.at)).chain([end]);
+        let part = self.changes.iter().zip(until).filter(|(change, _)| is_open(change) && is_part(change));
+        Spans::of(part.map(|(change, until)| (millis(&change.at), until)))
     }
 }

@@ -1,4 +1,4 @@
-//! Which tools were used, and by whom.
+//! The tool calls of a run by agent.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,29 +7,29 @@ use serde::{Deserialize, Serialize};
 use super::case::Case;
 use crate::payload::Kind as Event;
 
-/// The use of tools in a run.
+/// The tool calls of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tools {
-    /// By who used them, the one with the most first.
+    /// By agent, most calls first.
     pub by_agent: Vec<ToolUser>,
-    /// All of them together.
+    /// The sum by tool.
     pub total: BTreeMap<String, usize>,
 }
 
-/// What somebody used.
+/// The tool calls of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolUser {
-    /// Who.
+    /// The agent.
     pub agent: String,
-    /// How often each tool.
+    /// Number of calls by tool.
     pub tools: BTreeMap<String, usize>,
-    /// How many of these uses failed or were refused; `None` where no transcript tells.
+    /// Number of failed or denied calls; `None` without a transcript.
     pub failed: Option<usize>,
-    /// Whether these are all: a transcript is on record. Else they are those that the hooks were called for.
+    /// Whether these are all calls, from a transcript; otherwise they are those with a hook call.
     pub complete: bool,
 }
 
-/// Counts each use once, whether a transcript or a hook tells of it.
+/// Counts each call once, from transcripts and hooks.
 pub fn tools(case: &Case<'_>) -> Tools {
     let voices = &case.material.voices;
     let mut users: BTreeMap<&str, (BTreeMap<String, usize>, usize)> = BTreeMap::new();
@@ -48,7 +48,7 @@ pub fn tools(case: &Case<'_>) -> Tools {
         let (Event::PreToolUse | Event::PostToolUse, Some(tool)) = (event.kind, event.payload.tool()) else {
             continue;
         };
-        // Without an id each call is counted by the hook before it.
+        // A call without an id is counted at its PreToolUse.
         let new = match event.payload.tool_use_id() {
             Some(id) => known.insert(id),
             None => event.kind == Event::PreToolUse,

@@ -1,4 +1,4 @@
-//! Where trouble is looked for, one function for a kind of it.
+//! Finds problems, with one function for each kind.
 
 use super::case::Case;
 use super::findings::{Code, Finding};
@@ -8,7 +8,7 @@ use super::turns::Turn;
 use crate::policy::{Decision, bare};
 use crate::timeline::Kind;
 
-/// Teammates that agreed to stop with a task in progress.
+/// Teammates that approved their shutdown with a task in progress.
 pub fn stopped_at_work(case: &Case<'_>, tasks: &[TaskLife]) -> Vec<Finding> {
     let mut found = Vec::new();
     for entry in case.entries.iter().filter(|entry| entry.kind == Kind::ShutdownApproved) {
@@ -20,14 +20,15 @@ pub fn stopped_at_work(case: &Case<'_>, tasks: &[TaskLife]) -> Vec<Finding> {
             })
         };
         for task in tasks.iter().filter(holds) {
-            let what = format!("{who} agreed to stop with task {} in progress{}", task.id, called(task));
+            let what =
+                format!("{who} approved its shutdown with task {} in progress{}", task.id, called(task));
             found.push(Finding::new(Code::StoppedAtWork, what).at(&entry.at).of(who).task(&task.id));
         }
     }
     found
 }
 
-/// Tasks that were given back, erased or never completed.
+/// Tasks that were returned to pending, erased or never completed.
 pub fn tasks(case: &Case<'_>, tasks: &[TaskLife]) -> Vec<Finding> {
     let mut found = Vec::new();
     let returned = |change: &&Change| {
@@ -36,22 +37,23 @@ pub fn tasks(case: &Case<'_>, tasks: &[TaskLife]) -> Vec<Finding> {
     for task in tasks {
         for change in task.changes.iter().filter(returned) {
             let owner = change.owner_from.as_deref().unwrap_or_default();
-            let what = format!("the client took task {} from {owner} and made it pending again", task.id);
+            let what =
+                format!("Claude Code returned task {} to pending and unassigned it (was {owner})", task.id);
             found.push(Finding::new(Code::WorkReturned, what).at(&change.at).of(owner).task(&task.id));
         }
         for change in task.changes.iter().filter(|change| change.kind == "task-erased") {
-            let what = format!("the client erased task {} ({}){}", task.id, task.status, called(task));
+            let what = format!("Claude Code erased task {} ({}){}", task.id, task.status, called(task));
             found.push(Finding::new(Code::TaskErased, what).at(&change.at).task(&task.id));
         }
         if task.is_unfinished() && (case.is_over() || task.removed_at.is_some()) {
             let last = task.changes.iter().rev().find_map(|change| change.owner.as_deref());
             let owned = match (&task.owner, last) {
                 (Some(owner), _) => format!("owned by {owner}"),
-                (None, Some(last)) => format!("owned by nobody, before by {last}"),
-                (None, None) => "owned by nobody".to_owned(),
+                (None, Some(last)) => format!("unassigned (was {last})"),
+                (None, None) => "unassigned".to_owned(),
             };
             let (id, status, called) = (&task.id, &task.status, called(task));
-            let what = format!("task {id} was never completed: it was {status}, {owned}{called}");
+            let what = format!("task {id} was never completed: status {status}, {owned}{called}");
             let finding = Finding::new(Code::Unfinished, what).task(&task.id);
             found.push(last.map_or(finding.clone(), |owner| finding.of(owner)));
         }
@@ -69,15 +71,14 @@ pub fn mail(case: &Case<'_>, mail: &Mail) -> Vec<Finding> {
     let blocks = case.entries.iter().filter(|entry| entry.decision == Some(Decision::Block));
     let reasons: Vec<&str> = blocks.filter_map(|entry| Some(bare(entry.text.as_deref()?))).collect();
     for letter in mail.messages.iter().filter(|letter| !letter.automatic) {
-        let what = format!("{} of {} to {}", letter.kind, letter.from, letter.to);
+        let to = if letter.to == "*" { "everyone" } else { &letter.to };
+        let what = format!("{} from {} to {to}", letter.kind, letter.from);
         let about = letter.summary.as_ref().map_or_else(String::new, |summary| format!(": {summary}"));
         let finding = match (&letter.refused, letter.delivered) {
-            // What a gate held back is told as that.
+            // A message that a gate blocked is reported as a block.
             (Some(why), _) if reasons.iter().any(|reason| why.contains(reason)) => continue,
-            (Some(_), _) => Finding::new(Code::Refused, format!("a {what} was refused{about}")),
-            (None, Some(false)) => {
-                Finding::new(Code::NotDelivered, format!("a {what} was never read by {}{about}", letter.to))
-            }
+            (Some(_), _) => Finding::new(Code::Refused, format!("{what} was rejected{about}")),
+            (None, Some(false)) => Finding::new(Code::NotDelivered, format!("{what} was never read{about}")),
             _ => continue,
         };
         found.push(finding.at(&letter.at).of(&letter.from));
@@ -99,7 +100,7 @@ pub fn mail(case: &Case<'_>, mail: &Mail) -> Vec<Finding> {
     found
 }
 
-/// The lead's turns for which there was no other reason than that somebody was idle.
+/// The lead's turns that were triggered only by idle notices.
 pub fn ping_pong(case: &Case<'_>, turns: &[Turn]) -> Vec<Finding> {
     let own = turns.iter().filter(|turn| turn.agent == case.lead);
     let all = own.clone().count();
@@ -107,18 +108,23 @@ pub fn ping_pong(case: &Case<'_>, turns: &[Turn]) -> Vec<Finding> {
     if vain == 0 {
         return Vec::new();
     }
-    let what = format!("{vain} of the lead's {all} turns began for nothing but notices of idle teammates");
+    let were = if vain == 1 { "was" } else { "were" };
     let share = vain as f64 / all as f64;
+    let percent = share * 100.0;
+    let what = format!("{vain} of {all} lead turns ({percent:.0}%) {were} triggered only by idle notices");
     vec![Finding { amount: Some(share), ..Finding::new(Code::IdlePingPong, what).of(case.lead) }]
 }
 
-/// What the gates held back, let through after all, or warned of.
+/// Blocks, warnings and actions that the loop guard allowed.
 pub fn verdicts(case: &Case<'_>) -> Vec<Finding> {
     let told = case.entries.iter().filter(|entry| entry.kind == Kind::Verdict && !entry.repeated);
     let finding = |entry: &crate::timeline::Entry| {
         let (code, done) = match (entry.decision?, entry.blocks) {
-            (Decision::Block, _) => (Code::Blocked, "held back".to_owned()),
-            (_, Some(blocks)) => (Code::Escalated, format!("let through in spite of {blocks} blocks")),
+            (Decision::Block, _) => (Code::Blocked, "blocked".to_owned()),
+            (_, Some(1)) => (Code::Escalated, "allowed by the loop guard after 1 block".to_owned()),
+            (_, Some(blocks)) => {
+                (Code::Escalated, format!("allowed by the loop guard after {blocks} blocks"))
+            }
             (Decision::Warn, _) => (Code::Warned, "warned".to_owned()),
             _ => return None,
         };
@@ -130,13 +136,17 @@ pub fn verdicts(case: &Case<'_>) -> Vec<Finding> {
     told.filter_map(finding).collect()
 }
 
-/// What the record itself lacks.
+/// Gaps in the recorded data.
 pub fn record(case: &Case<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> =
         case.material.problems().into_iter().map(|what| Finding::new(Code::Unreadable, what)).collect();
     if case.material.client_gone {
         found.push(
-            Finding::new(Code::NoEnd, "no end is on record, and the client's process is gone").at(&case.end),
+            Finding::new(
+                Code::NoEnd,
+                "the process of Claude Code is gone, but no end of the run was recorded",
+            )
+            .at(&case.end),
         );
     }
     if let Some(until) = &case.material.missing_until {

@@ -1,4 +1,4 @@
-//! Turns: from the beginning of an agent's work to the answer that ends it.
+//! The turns of agents.
 
 use std::collections::BTreeMap;
 
@@ -12,38 +12,38 @@ use crate::timeline::Kind;
 /// One turn of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
-    /// Who worked.
+    /// The agent.
     pub agent: String,
-    /// The id of the agent that acted under this name, where a hook told it.
+    /// The id of the agent, if a hook reported it.
     pub instance: Option<String>,
-    /// When it began, RFC 3339; `None` where nothing tells.
+    /// The start, RFC 3339; `None` if unknown.
     pub from: Option<String>,
-    /// When it ended; `None` for a turn whose end is not on record.
+    /// The end; `None` if it is not recorded.
     pub to: Option<String>,
-    /// Whether nothing but the client's notices of idle teammates had come in when it began.
+    /// Whether only idle notices had arrived when it started.
     pub for_idlers: bool,
 }
 
-/// A sign of what somebody does.
+/// A sign of an agent's activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sign {
-    /// A turn begins.
+    /// A turn starts.
     Begin,
-    /// A notice that somebody is idle came in.
+    /// An idle notice arrives.
     Idler,
-    /// Something else came in, or a tool was used.
+    /// Another message arrives, or a tool is called.
     Act,
-    /// The turn is over.
+    /// The turn ends.
     End,
-    /// It is no longer in the team.
+    /// The agent leaves the team.
     Gone,
 }
 
-/// Who it is about: a name, and for plain subagents the id, because several may have one name at once.
+/// The agent's name, and for plain subagents the id, because several can have the same name.
 type Who = (String, Option<String>);
 
-/// The turns of everybody, by when they began. A turn that no hook saw begin (the lead's, when mail wakes it) began
-/// with what came in first after the turn before it.
+/// The turns of all agents, by start. A turn whose start no hook reports (the lead's, when a message triggers it)
+/// starts with the first sign after the previous turn.
 pub fn turns(case: &Case<'_>) -> Vec<Turn> {
     let mut turns: Vec<Turn> =
         signs(case).into_iter().flat_map(|(who, signs)| of_one(who.0, signs)).collect();
@@ -51,7 +51,7 @@ pub fn turns(case: &Case<'_>) -> Vec<Turn> {
     turns
 }
 
-/// A sign with its time and the id of the agent that gave it.
+/// The time, the sign, and the agent's id.
 type Given = (String, Sign, Option<String>);
 
 fn signs(case: &Case<'_>) -> BTreeMap<Who, Vec<Given>> {
@@ -86,30 +86,30 @@ fn signs(case: &Case<'_>) -> BTreeMap<Who, Vec<Given>> {
     signs
 }
 
-/// A turn that has not ended yet.
+/// An open turn.
 #[derive(Default)]
 struct Open {
-    /// When a hook saw it begin.
+    /// The start, if a hook reported it.
     begun: Option<String>,
-    /// The first that was heard of it.
+    /// The first sign.
     heard: Option<String>,
-    /// Whether idlers' notices came in first, and nothing else.
+    /// Whether idle notices came first, and nothing else.
     idlers: Option<bool>,
     instance: Option<String>,
-    /// The last sign of it.
+    /// The last sign.
     last: Option<String>,
     /// Whether its agent has left the team.
     gone: bool,
 }
 
 impl Open {
-    /// The turn, which ended at `to`.
+    /// The turn, ended at `to`.
     fn close(self, agent: &str, to: Option<String>) -> Turn {
         let (from, for_idlers) = (self.begun.or(self.heard), self.idlers == Some(true));
         Turn { agent: agent.to_owned(), instance: self.instance, from, to, for_idlers }
     }
 
-    /// The turn, whose end nobody saw: it is over with the last sign of it if its agent has left.
+    /// The turn without a recorded end: it ends with its last sign if its agent has left.
     fn leave(mut self, agent: &str) -> Turn {
         let to = self.last.take().filter(|_| self.gone);
         self.close(agent, to)
@@ -126,7 +126,7 @@ fn of_one(agent: String, signs: Vec<Given>) -> Vec<Turn> {
             continue;
         }
         if sign == Sign::Gone {
-            // The end of the turn may still be told; before 2.1.100 or so it never is.
+            // The end may still be reported; before about 2.1.100 it never is.
             if let Some(open) = &mut open {
                 open.gone = true;
             }
@@ -141,7 +141,7 @@ fn of_one(agent: String, signs: Vec<Given>) -> Vec<Turn> {
         now.last = Some(at.clone());
         match sign {
             Sign::Begin => {
-                // What came in before a turn that a hook saw begin was read in it.
+                // Messages that arrived before the start of this turn were read in it.
                 now.begun.get_or_insert(at);
                 now.instance = now.instance.take().or(id);
             }
@@ -151,7 +151,7 @@ fn of_one(agent: String, signs: Vec<Given>) -> Vec<Turn> {
                     now.idlers.get_or_insert(true);
                 }
             }
-            // Whatever it does in the turn, it began for idlers; other mail of the same moment is another reason.
+            // A turn that idle notices started stays so; another message at the same moment is another reason.
             _ => {
                 let first = now.heard.get_or_insert_with(|| at.clone()).clone();
                 if now.idlers.is_none() || first == at {

@@ -1,45 +1,48 @@
-//! How the time went: at work, waiting, idle; and what working side by side saved.
+//! The use of time: working, waiting and idle, and the time saved by parallelism.
 
 use serde::{Deserialize, Serialize};
 
 use super::case::{Case, millis};
+use super::messages::Mail;
 use super::spans::Spans;
 use super::tasks::TaskLife;
 use super::turns::Turn;
+use super::waiting;
 
-/// How the time of a run went.
+/// The use of time in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    /// What each agent did with it.
+    /// By agent.
     pub agents: Vec<Effort>,
-    /// How long everybody worked, added up, in milliseconds; `None` where no turn is on record.
+    /// Sum of all agents' working time in milliseconds; `None` without a recorded turn.
     pub worked_ms: Option<i64>,
-    /// How long at least one of them worked, in milliseconds.
+    /// Time in which at least one agent worked, in milliseconds.
     pub busy_ms: Option<i64>,
-    /// What one after the other would have taken longer, in milliseconds: the first less the second.
+    /// Time saved by parallelism, in milliseconds: the first minus the second.
     pub saved_ms: Option<i64>,
 }
 
-/// How one agent's time went.
+/// The use of time of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effort {
-    /// Who.
+    /// The agent.
     pub agent: String,
-    /// How many turns it took.
+    /// Number of turns.
     pub turns: usize,
-    /// How many of them nothing saw begin: they are not in the time at work.
+    /// Number of turns without a known start. They are not part of the working time.
     pub unseen_turns: usize,
-    /// In its turns, in milliseconds; `None` where none of its turns is on record.
+    /// Time in turns, in milliseconds; `None` without a recorded turn.
     pub working_ms: Option<i64>,
-    /// Out of them, with something still to be done: a teammate that owns an unfinished task, the lead while somebody
-    /// else works. In milliseconds.
+    /// Time outside turns in which the agent depends on another one, in milliseconds: a teammate that asked a question
+    /// and has no answer yet, or whose unfinished tasks all depend on unfinished tasks; the lead while another agent
+    /// works.
     pub waiting_ms: Option<i64>,
-    /// Out of them, with nothing to do. In milliseconds.
+    /// All other time outside turns, in milliseconds, with or without an unfinished task.
     pub idle_ms: Option<i64>,
 }
 
 /// Adds it up.
-pub fn work(case: &Case<'_>, turns: &[Turn], tasks: &[TaskLife]) -> Work {
+pub fn work(case: &Case<'_>, turns: &[Turn], tasks: &[TaskLife], mail: &Mail) -> Work {
     let end = millis(&case.end);
     let mut names: Vec<&str> = vec![case.lead];
     for name in case.teammates().chain(turns.iter().map(|turn| turn.agent.as_str())) {
@@ -53,11 +56,10 @@ pub fn work(case: &Case<'_>, turns: &[Turn], tasks: &[TaskLife]) -> Work {
         let unseen = taken.clone().filter(|turn| turn.from.is_none()).count();
         let count = taken.count();
         let out = here(case, name, end).without(own);
-        let busy = if *name == case.lead {
+        let waits = if *name == case.lead {
             Spans::any(names.iter().zip(&working).filter(|(other, _)| *other != name).map(|(_, spans)| spans))
         } else {
-            let owned = tasks.iter().flat_map(|task| task.owned_by(name, &case.end));
-            Spans::of(owned.map(|(from, until)| (millis(from), millis(until))))
+            Spans::any([&waiting::answers(mail, name, end), &waiting::tasks(tasks, name, end)])
         };
         let known = |ms: i64| (count > unseen).then_some(ms);
         Effort {
@@ -65,8 +67,8 @@ pub fn work(case: &Case<'_>, turns: &[Turn], tasks: &[TaskLife]) -> Work {
             turns: count,
             unseen_turns: unseen,
             working_ms: known(own.total()),
-            waiting_ms: known(out.both(&busy).total()),
-            idle_ms: known(out.without(&busy).total()),
+            waiting_ms: known(out.both(&waits).total()),
+            idle_ms: known(out.without(&waits).total()),
         }
     });
     let agents: Vec<Effort> = efforts.collect();
@@ -83,7 +85,7 @@ fn at_work(turns: &[Turn], name: &str, end: i64) -> Spans {
     )
 }
 
-/// When it was there: from its joining to its leaving, as often as it came.
+/// The times during which an agent was in the team.
 fn here(case: &Case<'_>, name: &str, end: i64) -> Spans {
     use crate::timeline::Kind;
     let start = millis(&case.material.run.started_at);

@@ -1,21 +1,21 @@
-//! How an answer is spelled for the client: the one place to touch when the client changes.
+//! The format of a hook's response: the only place to change when Claude Code changes it.
 
 use serde_json::{Value, json};
 
 use crate::payload::Kind;
 
-/// What a hook call answers with.
+/// The response of a hook call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// The exit code: 0; 1 for a failure of our own, which the client lets through; 2 only ever for a block.
+    /// The exit code: 0; 1 for a failure of teamkeep, after which Claude Code continues; 2 only for a block.
     pub exit: u8,
-    /// Nothing, or exactly one JSON object.
+    /// Empty, or exactly one JSON object.
     pub stdout: String,
-    /// Nothing, or the reason of a block, or what went wrong.
+    /// Empty, or the reason of a block, or an error.
     pub stderr: String,
 }
 
-/// Events at which exit 2 keeps the client from going on. At any other it would be a mere error, or worse.
+/// Events at which exit code 2 blocks. At others it would be an error, or worse.
 const BLOCKABLE: &[Kind] = &[
     Kind::PreToolUse,
     Kind::TeammateIdle,
@@ -26,23 +26,23 @@ const BLOCKABLE: &[Kind] = &[
 ];
 
 impl Answer {
-    /// Goes on without a word.
+    /// Allows the action, without output.
     pub fn allow() -> Answer {
         Answer::default()
     }
 
-    /// Goes on, and says what went wrong on our side.
+    /// Allows the action and reports a failure of teamkeep.
     pub fn failed(message: impl Into<String>) -> Answer {
         Answer { exit: 1, stderr: message.into(), ..Answer::default() }
     }
 
-    /// Holds the action back and tells the model why; an event that cannot block is let through instead.
+    /// Blocks the action with a reason for the model. At an event that cannot be blocked, allows it.
     pub fn block(kind: Kind, reason: impl Into<String>) -> Answer {
         let exit = if BLOCKABLE.contains(&kind) { 2 } else { 0 };
         Answer { exit, stderr: reason.into(), ..Answer::default() }
     }
 
-    /// Goes on, and tells the user; before a tool the model as well, beside the tool's result.
+    /// Allows the action with a warning for the user; at PreToolUse also for the model, beside the tool's result.
     pub fn warn(kind: Kind, reason: &str) -> Answer {
         let output = match kind {
             Kind::PreToolUse => json!({
@@ -64,13 +64,13 @@ impl Answer {
         Answer { stdout: format!("{output}\n"), ..Answer::default() }
     }
 
-    /// Goes on, and tells the user alone.
+    /// Allows the action with a notice for the user only.
     pub fn tell(what: &str) -> Answer {
         Answer { stdout: format!("{}\n", json!({"systemMessage": what})), ..Answer::default() }
     }
 
-    /// Answers at SessionStart: asks the client to run the FileChanged hook for every file below these paths (from
-    /// 2.1.83), tells the lead and the user what is wrong with the policy, and the user alone what is the user's to say.
+    /// The response at SessionStart: asks Claude Code to run the FileChanged hook for every file below these paths
+    /// (since 2.1.83), and reports problems of the policy to the lead and the user, others only to the user.
     pub fn begin(watch: &[String], wrong: Option<&str>, user: Option<&str>) -> Answer {
         let mut specific = json!({"hookEventName": "SessionStart"});
         let mut output = json!({});

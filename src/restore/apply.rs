@@ -1,4 +1,4 @@
-//! Puts a plan's tasks into the list: all of them, or none.
+//! Writes a plan's tasks into the list, all or none.
 
 use super::board::{Board, LARGEST, MARK, number};
 use super::folder::Folder;
@@ -7,12 +7,12 @@ use super::plan::Plan;
 use super::records::{Record, Records, Written, hash};
 use crate::error::{Error, Result};
 
-/// Writes a plan that was made under this lock, and remembers it as `record`, whose `tasks` and marks it fills in. The
-/// record comes first: whatever ends this process, what it wrote can be taken back. `.highwatermark` comes second: it
-/// reserves the numbers, so that Claude Code can have the lock between two tasks.
+/// Writes a plan that was made under this lock, and stores `record`, whose `tasks` and marks it fills in. `record`
+/// is written first, so that everything can be undone even after a crash. `.highwatermark` comes second: it reserves
+/// the numbers, so that Claude Code can have the lock between two tasks.
 ///
 /// # Errors
-/// When the disk refuses or the lock is lost; the list is as it was then.
+/// Writing fails or the lock is lost; the list is then as before.
 pub fn apply(
     folder: &Folder,
     guard: &mut Guard<'_>,
@@ -40,11 +40,11 @@ pub fn apply(
         let left = record.tasks.iter().take(written).filter(|task| !take_back(folder, task)).count();
         if left > 0 || give_mark_back(folder, &record).is_err() {
             let hint =
-                format!("{left} file(s) could not be removed again: teamkeep restore --undo {}", record.id);
+                format!("{left} file(s) could not be removed; run: teamkeep restore --undo {}", record.id);
             return Err(error.hint(hint));
         }
         records.forget(&record.id)?;
-        return Err(error.hint("nothing was restored: what had been written was removed again"));
+        return Err(error.hint("nothing was restored; the files written so far were removed"));
     }
     Ok(record)
 }
@@ -57,13 +57,13 @@ fn put_all(
     written: &mut usize,
 ) -> Result<()> {
     guard.renew()?;
-    // The client raises the mark without the list's lock when it removes a task: what is higher now stays.
+    // Claude Code raises the mark without the list's lock when it removes a task. A higher value stays.
     if !is_marked(folder, record)? {
         folder.replace(MARK, record.highwatermark_after.as_bytes())?;
     }
     for put in &plan.tasks {
         if guard.share()? && !is_marked(folder, record)? {
-            return Err(Error::new("cannot continue: the list was emptied by another process meanwhile"));
+            return Err(Error::new("cannot continue: another process emptied the list"));
         }
         folder
             .create(&file(&put.id), &put.text)
@@ -92,7 +92,7 @@ pub(super) fn give_mark_back(folder: &Folder, record: &Record) -> Result<bool> {
     Ok(ours)
 }
 
-/// Removes a file that is still what was written; says whether nothing of it is left.
+/// Removes a file with unchanged content. Returns whether it is gone.
 fn take_back(folder: &Folder, task: &Written) -> bool {
     let name = file(&task.id);
     match folder.read(&name, LARGEST) {
@@ -102,7 +102,7 @@ fn take_back(folder: &Folder, task: &Written) -> bool {
     }
 }
 
-/// The name of a task's file.
+/// The file name of a task.
 pub(super) fn file(id: &str) -> String {
     format!("{id}.json")
 }

@@ -1,4 +1,4 @@
-//! What a task list holds now.
+//! The current content of a task list.
 
 use std::collections::BTreeMap;
 
@@ -7,27 +7,27 @@ use super::list::List;
 use crate::error::{Error, Result};
 use crate::team::Task;
 
-/// The highest number that the client has given, in a file of its own.
+/// Claude Code's file with the highest task number ever assigned.
 pub(super) const MARK: &str = ".highwatermark";
-/// No task and no mark that the client writes is larger.
+/// Maximum size of a task file and of the mark in bytes.
 pub(super) const LARGEST: u64 = 32 << 20;
-/// The largest number that stays exact in the client.
+/// The largest number that Claude Code can represent exactly.
 pub(super) const HIGHEST: u64 = (1 << 53) - 1;
 
-/// A task list as it is.
+/// The state of a task list.
 #[derive(Debug, Default)]
 pub struct Board {
-    /// The files of tasks, by their name without `.json`; `None` for one that is no task.
+    /// The task files by name without `.json`; `None` for an invalid one.
     pub tasks: BTreeMap<String, Option<Task>>,
-    /// What [`MARK`] says, as it stands there; `None` when it is not there.
+    /// The content of [`MARK`]; `None` if it does not exist.
     pub mark: Option<Vec<u8>>,
 }
 
 impl Board {
-    /// Reads a list; one that is not there is empty.
+    /// Reads a list; a missing one is empty.
     ///
     /// # Errors
-    /// When the list is a link or no directory, or what is in it cannot be read.
+    /// The list is a link or not a directory, or a file in it cannot be read.
     pub fn read(folder: Option<&Folder>) -> Result<Board> {
         let Some(folder) = folder else { return Ok(Board::default()) };
         let mut board = Board::default();
@@ -43,10 +43,10 @@ impl Board {
         Ok(board)
     }
 
-    /// Opens the list's directory; `None` when there is none.
+    /// Opens the list's directory; `None` if it does not exist.
     ///
     /// # Errors
-    /// When a link or something else stands in its place, or in that of `tasks/`.
+    /// It or `tasks/` is a link or not a directory.
     pub fn open(client: &std::path::Path, list: &List) -> Result<Option<Folder>> {
         let client = match std::fs::canonicalize(client) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -58,15 +58,15 @@ impl Board {
             Some(tasks) => tasks.child(&list.name),
             None => Ok(None),
         });
-        opened.map_err(|error| Error::from(error).hint("nothing was changed; mend it, or name another list"))
+        opened.map_err(|error| Error::from(error).hint("nothing was changed; fix it, or choose another list"))
     }
 
-    /// The number that the mark says, read as the client does: what is no number counts as none.
+    /// The number in the mark, parsed as Claude Code does: an invalid number counts as none.
     pub fn mark(&self) -> u64 {
         self.mark.as_deref().map_or(0, number)
     }
 
-    /// The highest number that is in use.
+    /// The highest number in use.
     pub fn highest(&self) -> u64 {
         self.tasks.keys().map(|stem| leading(stem)).fold(self.mark(), u64::max)
     }
@@ -77,12 +77,12 @@ impl Board {
     }
 }
 
-/// The number that a mark says.
+/// The number in a mark.
 pub(super) fn number(mark: &[u8]) -> u64 {
     leading(String::from_utf8_lossy(mark).trim())
 }
 
-/// The number that a text begins with; 0 for none.
+/// The leading number of a text; 0 if there is none.
 fn leading(text: &str) -> u64 {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     match text.get(..digits) {

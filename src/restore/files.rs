@@ -1,4 +1,4 @@
-//! Which of a run's files would be written into a directory, and under which names.
+//! Plans which files of a run are written to a directory, and under which names.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::archive::Archive;
 use crate::event::SafeName;
 use crate::timeline::Material;
 
-/// What would be written.
+/// The plan.
 #[derive(Debug, Serialize)]
 pub struct FilePlan {
     /// Version of the format: 1.
@@ -16,50 +16,50 @@ pub struct FilePlan {
     pub run: String,
     /// Its team.
     pub team: Option<String>,
-    /// The moment; `None` for each file as it was when it last existed.
+    /// The moment; `None` for the last state of each file.
     pub at: Option<String>,
     /// The directory.
     pub directory: String,
     /// The files.
     pub files: Vec<Planned>,
-    /// Files that were there, and would not be written.
+    /// Files that are not written.
     pub left_out: Vec<Unwritten>,
     /// Whether they were written.
     pub done: bool,
 }
 
-/// A file that would be written.
+/// A file to write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Planned {
-    /// Its place in the directory, which is the one that it had in the client's.
+    /// Its path in the directory, as in Claude Code's.
     pub path: String,
-    /// Its content's hash.
+    /// The hash of its content.
     pub object: String,
-    /// Whether it was no whole JSON.
+    /// Whether it is not complete JSON.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub torn: bool,
-    /// Whether everything that ever stood in it is written, and not its last content.
+    /// Whether the content is merged from all snapshots, not the last one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gathered: bool,
-    /// That, as it is written.
+    /// The merged content.
     #[serde(skip)]
     pub text: Option<String>,
 }
 
-/// A file that would not be written.
+/// A file that is not written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unwritten {
-    /// Its place in the client's directory.
+    /// Its path in Claude Code's directory.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// Names in a task list that begin with a dot and are the client's own.
+/// Names in a task list that start with a dot and belong to Claude Code.
 const DOTTED: [&str; 2] = [".highwatermark", ".session-list"];
 
 impl FilePlan {
-    /// Plans. Without a moment (RFC 3339 in our spelling) each file is as it was when it last existed.
+    /// Makes a plan. Without a moment (RFC 3339) it has the last state of each file.
     pub fn of(archive: &Archive, material: &Material, at: Option<&str>, directory: &str) -> FilePlan {
         let (mut files, mut left_out) = (Vec::new(), Vec::new());
         let held = at.map_or_else(|| material.journal.last(), |at| material.journal.at(at));
@@ -67,8 +67,8 @@ impl FilePlan {
             let refused = |why: &str| Unwritten { path: path.clone(), why: why.to_owned() };
             match state.object {
                 _ if is_half_written(&path) => {}
-                _ if !is_safe(&path) => left_out.push(refused("its name is not safe")),
-                None => left_out.push(refused("its content was not kept")),
+                _ if !is_safe(&path) => left_out.push(refused("unsafe name")),
+                None => left_out.push(refused("its content was not recorded")),
                 Some(object) => {
                     let last = || archive.objects.get(&object).ok();
                     let text = match at {
@@ -79,14 +79,14 @@ impl FilePlan {
                 }
             }
         }
-        // Transcripts are kept whole, when the run has ended.
+        // Transcripts are stored when the run has ended.
         for (path, kept) in archive.kept(&material.run.run) {
             match below_projects(&path).filter(|place| is_safe(place)) {
                 Some(place) => {
                     let object = kept.object;
                     files.push(Planned { path: place, object, torn: false, gathered: false, text: None });
                 }
-                None => left_out.push(Unwritten { path, why: "its name is not safe".to_owned() }),
+                None => left_out.push(Unwritten { path, why: "unsafe name".to_owned() }),
             }
         }
         let (run, team) = (material.run.run.clone(), material.run.team.clone());
@@ -95,19 +95,19 @@ impl FilePlan {
     }
 }
 
-/// What the client writes beside a file before it renames it: the file itself is on record as well.
+/// Claude Code's temporary files: the file itself is recorded as well.
 fn is_half_written(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| name.contains(".json.tmp"))
 }
 
-/// The place of a transcript below the client's directory.
+/// The path of a transcript below Claude Code's directory.
 fn below_projects(path: &str) -> Option<String> {
     let parts: Vec<&str> = path.split('/').collect();
     let place = parts.iter().rposition(|part| *part == "projects")?;
     Some(parts[place..].join("/"))
 }
 
-/// Whether every part of a path is safe as a name, and the first is one of the client's directories.
+/// Whether every part of a path is a safe name, and the first is one of Claude Code's directories.
 fn is_safe(path: &str) -> bool {
     let mut parts = path.split('/');
     let first = parts.next().is_some_and(|first| matches!(first, "teams" | "tasks" | "projects"));

@@ -1,4 +1,4 @@
-//! One directory, held open: what is done in it is done in it, whatever a link of its name leads to meanwhile.
+//! An open directory. Operations in it are not affected if its path is replaced by a link.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -9,24 +9,24 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 
 use crate::fs;
 
-/// [`fs::PRIVATE_DIR`], whatever type the platform has for modes.
+/// [`fs::PRIVATE_DIR`], in the platform's type for modes.
 const PRIVATE_DIR: Mode = Mode::RWXU;
-/// [`fs::PRIVATE_FILE`], likewise.
+/// [`fs::PRIVATE_FILE`], in the platform's type for modes.
 const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 /// A directory that was opened without following a link in its last part.
 #[derive(Debug)]
 pub struct Folder {
     handle: OwnedFd,
-    /// Where it was opened, to be named in messages.
+    /// Its path, for messages.
     pub path: PathBuf,
 }
 
 impl Folder {
-    /// Opens a directory that the user named or the client has; links on the way to it are the user's own affair.
+    /// Opens a directory that the user named or Claude Code has; links before the last part are followed.
     ///
     /// # Errors
-    /// When it is missing, a link, or no directory.
+    /// It is missing, a link, or not a directory.
     pub fn open(path: &Path) -> io::Result<Folder> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = rustix::fs::openat(rustix::fs::CWD, path, flags, Mode::empty());
@@ -34,10 +34,10 @@ impl Folder {
         Ok(Folder { handle, path: path.to_path_buf() })
     }
 
-    /// Opens a directory in this one; `None` when there is none.
+    /// Opens a subdirectory; `None` if it does not exist.
     ///
     /// # Errors
-    /// When a link or something else stands in its place.
+    /// It is a link or not a directory.
     pub fn child(&self, name: &str) -> io::Result<Option<Folder>> {
         let path = self.path.join(name);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -48,16 +48,16 @@ impl Folder {
         }
     }
 
-    /// Opens a directory in this one, made private when it is missing; says whether it was made.
+    /// Opens a subdirectory, and creates it as private if it is missing. Returns whether it was created.
     ///
     /// # Errors
-    /// When it cannot be made, or a link or something else stands in its place.
+    /// It cannot be created, is a link, or is not a directory.
     pub fn make(&self, name: &str) -> io::Result<(Folder, bool)> {
         let path = self.path.join(name);
         let made = match rustix::fs::mkdirat(&self.handle, name, PRIVATE_DIR) {
             Ok(()) => true,
             Err(rustix::io::Errno::EXIST) => false,
-            Err(error) => return Err(fs::named(error.into(), "make the directory", &path)),
+            Err(error) => return Err(fs::named(error.into(), "create the directory", &path)),
         };
         let gone = || fs::named(io::ErrorKind::NotFound.into(), "open", &path);
         Ok((self.child(name)?.ok_or_else(gone)?, made))
@@ -66,7 +66,7 @@ impl Folder {
     /// The names in it, sorted.
     ///
     /// # Errors
-    /// When it cannot be listed.
+    /// It cannot be read.
     pub fn names(&self) -> io::Result<Vec<String>> {
         let failed = |error: rustix::io::Errno| fs::named(error.into(), "list", &self.path);
         let mut names = Vec::new();
@@ -80,22 +80,22 @@ impl Folder {
         Ok(names)
     }
 
-    /// What is there under a name, links not followed; `None` for nothing.
+    /// The metadata for a name, without following links; `None` if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be looked at.
+    /// It cannot be read.
     pub fn look(&self, name: &str) -> io::Result<Option<Stat>> {
         match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
             Err(rustix::io::Errno::NOENT) => Ok(None),
-            Err(error) => Err(fs::named(error.into(), "look at", &self.path.join(name))),
+            Err(error) => Err(fs::named(error.into(), "inspect", &self.path.join(name))),
         }
     }
 
-    /// Reads a regular file of at most `most` bytes; `None` when there is none.
+    /// Reads a regular file of at most `most` bytes; `None` if it does not exist.
     ///
     /// # Errors
-    /// When it is a link or no file, is larger, or cannot be read.
+    /// It is a link or not a regular file, is larger, or cannot be read.
     pub fn read(&self, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
         let path = self.path.join(name);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -105,7 +105,7 @@ impl Folder {
             Err(error) => return Err(fs::named(error.into(), "open", &path)),
         };
         if !file.metadata()?.is_file() {
-            let what = format!("{} is no regular file", path.display());
+            let what = format!("{} is not a regular file", path.display());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         let mut bytes = Vec::new();
@@ -117,27 +117,27 @@ impl Folder {
         Ok(Some(bytes))
     }
 
-    /// Puts a new file in place, whole, and never over another.
+    /// Creates a complete file, never over another.
     ///
     /// # Errors
-    /// `AlreadyExists` when the name is taken, else when the disk refuses; nothing is left of it then.
+    /// `AlreadyExists` if the name is taken; otherwise writing fails, and nothing is left.
     pub fn create(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let temporary = self.temporary(name, bytes)?;
         let linked = rustix::fs::linkat(&self.handle, &temporary, &self.handle, name, AtFlags::empty());
         let placed = match linked {
             Ok(()) => Ok(()),
             Err(rustix::io::Errno::EXIST) => Err(rustix::io::Errno::EXIST.into()),
-            // A file system without hard links: the client writes this way itself.
+            // A file system without hard links: Claude Code writes in this way, too.
             Err(_) => self.fill(name, bytes),
         };
         let _ = self.remove(&temporary);
         placed.map_err(|error| fs::named(error, "write", &self.path.join(name)))
     }
 
-    /// Puts a file in place, whole, also over another.
+    /// Creates or replaces a file atomically.
     ///
     /// # Errors
-    /// When the disk refuses; the file is as it was then.
+    /// Writing fails; the file is then unchanged.
     pub fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let temporary = self.temporary(name, bytes)?;
         rustix::fs::renameat(&self.handle, &temporary, &self.handle, name).map_err(|error| {
@@ -149,34 +149,34 @@ impl Folder {
     /// Removes a file.
     ///
     /// # Errors
-    /// When there is none, or it cannot be removed.
+    /// It does not exist, or cannot be removed.
     pub fn remove(&self, name: &str) -> io::Result<()> {
         let removed = rustix::fs::unlinkat(&self.handle, name, AtFlags::empty());
         removed.map_err(|error| fs::named(error.into(), "remove", &self.path.join(name)))
     }
 
-    /// Makes one private directory that is not there yet.
+    /// Creates a private directory.
     ///
     /// # Errors
-    /// `AlreadyExists` when the name is taken, else when the disk refuses.
+    /// `AlreadyExists` if the name is taken; otherwise it cannot be created.
     pub fn claim(&self, name: &str) -> io::Result<()> {
         let made = rustix::fs::mkdirat(&self.handle, name, PRIVATE_DIR);
-        made.map_err(|error| fs::named(error.into(), "make the directory", &self.path.join(name)))
+        made.map_err(|error| fs::named(error.into(), "create the directory", &self.path.join(name)))
     }
 
     /// Removes an empty directory.
     ///
     /// # Errors
-    /// When there is none, or it is not empty.
+    /// It does not exist, or is not empty.
     pub fn remove_dir(&self, name: &str) -> io::Result<()> {
         let removed = rustix::fs::unlinkat(&self.handle, name, AtFlags::REMOVEDIR);
         removed.map_err(|error| fs::named(error.into(), "remove", &self.path.join(name)))
     }
 
-    /// Makes a new empty file, unless the name is taken.
+    /// Creates an empty file, unless the name is taken.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// It cannot be created.
     pub fn touch(&self, name: &str) -> io::Result<()> {
         match self.fill(name, b"") {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -184,10 +184,10 @@ impl Folder {
         }
     }
 
-    /// Sets a file's or directory's time to now.
+    /// Sets the time of a file or directory to now.
     ///
     /// # Errors
-    /// When it cannot be set.
+    /// It cannot be set.
     pub fn freshen(&self, name: &str) -> io::Result<()> {
         let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
         let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
@@ -195,7 +195,7 @@ impl Folder {
         set.map_err(|error| fs::named(error.into(), "set the time of", &self.path.join(name)))
     }
 
-    /// Writes a temporary file with this content; its name begins with a dot, and the client passes over such.
+    /// Writes a temporary file with this content. Its name starts with a dot, and Claude Code ignores such files.
     fn temporary(&self, name: &str, bytes: &[u8]) -> io::Result<String> {
         let beside = fs::beside(&self.path.join(name));
         let temporary = beside.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -210,9 +210,8 @@ impl Folder {
         }
     }
 
-    /// Makes a new file with this content; what the disk took of one that does not fit is removed again. It does not
-    /// wait for the disk: the record has the content, and the client waits no longer than three seconds for a lock
-    /// (seen 2.1.177, 2.1.328).
+    /// Creates a file with this content; an incomplete one is removed. It is not synced: the restore record has the content,
+    /// and Claude Code waits at most three seconds for a lock (seen 2.1.177, 2.1.328).
     fn fill(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(rustix::fs::openat(&self.handle, name, flags, PRIVATE_FILE)?);
@@ -230,8 +229,8 @@ pub(super) fn is_file(stat: &Stat) -> bool {
 fn no_folder(error: rustix::io::Errno, path: &Path) -> io::Error {
     let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
     let why = match error {
-        _ if is_link => "it is a symlink, and links are not followed",
-        rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP => "it is no directory",
+        _ if is_link => "it is a symlink, which is not followed",
+        rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP => "it is not a directory",
         other => return fs::named(other.into(), "open", path),
     };
     io::Error::new(io::ErrorKind::InvalidInput, format!("cannot open {}: {why}", path.display()))

@@ -1,13 +1,13 @@
-//! Mailboxes and rosters as they never were at once: everything that ever stood in them. The client empties a mailbox
-//! when it is read and takes a member out when it has stopped, so the last state of either says little.
+//! Inboxes and rosters with everything that was ever in them. Claude Code removes messages once read and members after
+//! their shutdown, so the last state has little.
 
 use serde_json::Value;
 
 use crate::json;
 use crate::timeline::Material;
 
-/// What a mailbox or a roster ever held, as the client would write it; `None` for any other file, and where the last
-/// state, `bytes`, holds all of it.
+/// The merged content of an inbox or a roster in Claude Code's format; `None` for any other file, and if the last
+/// state, `bytes`, has everything.
 pub fn gathered(material: &Material, path: &str, bytes: &[u8]) -> Option<String> {
     let parts: Vec<&str> = path.split('/').collect();
     let last = json::lenient(bytes);

@@ -1,7 +1,7 @@
-//! The client's own lock on a task list, taken as the client takes it (seen 2.1.177, 2.1.328).
+//! Claude Code's lock on a task list, taken as Claude Code does (seen 2.1.177, 2.1.328).
 //!
-//! Whoever makes the directory `.lock.lock` beside the empty file `.lock` has it. Its holder renews the directory's
-//! time; one that is older than ten seconds was left by a process that was killed, and is taken over.
+//! The process that creates the directory `.lock.lock` beside the empty file `.lock` has the lock. It renews the
+//! directory's time; a lock older than ten seconds belongs to a killed process and is taken over.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -13,24 +13,24 @@ use crate::error::{Error, Result};
 pub(super) const FILE: &str = ".lock";
 /// The directory that is the lock.
 const LOCK: &str = ".lock.lock";
-/// A lock whose time is older is nobody's.
+/// A lock with an older time is stale.
 const STALE: Duration = Duration::from_secs(10);
-/// How long the client is waited for: longer than it keeps any lock.
+/// How long to wait for Claude Code: longer than it keeps any lock.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How soon the time is renewed.
+/// Interval of renewals.
 const RENEWAL: Duration = Duration::from_secs(2);
 /// How long the lock is held at a time: Claude Code waits no longer than three seconds for it (seen 2.1.177, 2.1.328).
 const TURN: Duration = Duration::from_millis(500);
 /// How long it is released in between: Claude Code tries again at least every 100 ms.
 const GAP: Duration = Duration::from_millis(150);
 
-/// The lock on a list, given back when it goes out of scope.
+/// The lock on a list, released when dropped.
 #[derive(Debug)]
 pub struct Guard<'a> {
     folder: &'a Folder,
     name: String,
     inode: u64,
-    /// Held open, so that no other directory gets its number.
+    /// Held open, so that no other directory gets its inode number.
     _held: Option<Folder>,
     taken: Instant,
     renewed: Instant,
@@ -40,12 +40,12 @@ impl<'a> Guard<'a> {
     /// Takes the lock on a list.
     ///
     /// # Errors
-    /// When something that is no file stands for the list, or the client does not give the lock back.
+    /// `.lock` is not a file, or Claude Code does not release the lock.
     pub fn list(folder: &'a Folder) -> Result<Guard<'a>> {
         folder.touch(FILE)?;
         if !folder.look(FILE)?.as_ref().is_some_and(is_file) {
             let what = format!("cannot lock the list {}", folder.path.display());
-            return Err(Error::caused(what, format!("its {FILE} is no regular file")));
+            return Err(Error::caused(what, format!("its {FILE} is not a regular file")));
         }
         Guard::take(folder, LOCK)
     }
@@ -53,7 +53,7 @@ impl<'a> Guard<'a> {
     /// Takes the lock on one task of a list.
     ///
     /// # Errors
-    /// When the client does not give it back.
+    /// Claude Code does not release it.
     pub fn task(folder: &'a Folder, file: &str) -> Result<Guard<'a>> {
         Guard::take(folder, &format!("{file}.lock"))
     }
@@ -68,12 +68,12 @@ impl<'a> Guard<'a> {
                 Err(_) => {}
             }
             if is_stale(folder, name) {
-                // It may have been given back meanwhile, or hold something: then the next try says so.
+                // It may have been released meanwhile, or may not be empty: the next attempt shows it.
                 let _ = folder.remove_dir(name);
             } else if start.elapsed() > PATIENCE {
                 let what = format!("cannot lock {}", folder.path.join(name).display());
-                return Err(Error::caused(what, "another process keeps the client's lock")
-                    .hint("nothing was changed; try again when the client is done"));
+                return Err(Error::caused(what, "another process holds Claude Code's lock")
+                    .hint("nothing was changed; try again later"));
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(100));
@@ -100,10 +100,10 @@ impl<'a> Guard<'a> {
         Ok(true)
     }
 
-    /// Shows that the lock is still ours, and renews its time when that is due.
+    /// Checks that the lock is still held, and renews it if due.
     ///
     /// # Errors
-    /// When another process took it over: this one was stopped for too long.
+    /// Another process took it over, because this one was stopped for too long.
     pub fn renew(&mut self) -> Result<()> {
         if !self.is_ours() {
             return Err(lost(self.folder, &self.name));

@@ -1,4 +1,4 @@
-//! Whether a client that runs holds a task list.
+//! Finds a running session that uses a task list.
 
 use std::path::Path;
 
@@ -10,11 +10,12 @@ use crate::json;
 use crate::process::is_gone;
 use crate::team::{TeamConfig, is_uuid, mailbox};
 
-/// A record of a running client, or a team's configuration, is never larger.
+/// Maximum size of a session file or team configuration in bytes.
 const LARGEST: u64 = 16 << 20;
 
-/// Who holds a list, as far as the client's files tell: the lead that its team names, or a running session that would
-/// use it. A client that was given the list by `CLAUDE_CODE_TASK_LIST_ID` notes that nowhere: [`user`] finds it.
+/// The session that uses a list, from Claude Code's files: the lead that its team names, or a running session that
+/// would use it. Claude Code does not note a list that came from `CLAUDE_CODE_TASK_LIST_ID`: [`user`] finds its
+/// session.
 pub fn holder(client: &Path, list: &str) -> Option<String> {
     let sessions = running(client);
     let own = |session: &Running| {
@@ -24,23 +25,23 @@ pub fn holder(client: &Path, list: &str) -> Option<String> {
         session.id == list || team == list || goes_on.is_some_and(|named| mailbox(&named) == list)
     };
     if let Some(session) = sessions.iter().find(|session| own(session)) {
-        return Some(format!("session {} runs (process {})", session.id, session.pid));
+        return Some(format!("session {} is running (process {})", session.id, session.pid));
     }
     let config = read_regular(&client.join("teams").join(list).join("config.json"), LARGEST).ok()?.0;
     let Some(config) = TeamConfig::parse(&config) else {
-        return Some("its team is there, and its configuration cannot be read".to_owned());
+        return Some("its team exists, but the configuration cannot be read".to_owned());
     };
     if let Some(lead) = config.lead_process {
         let gone = is_gone(lead.pid, lead.space.as_deref(), lead.start.as_deref());
-        return (!gone).then(|| format!("the lead of its team runs (process {})", lead.pid));
+        return (!gone).then(|| format!("the lead of its team is running (process {})", lead.pid));
     }
     let lead = config.lead_session.unwrap_or_default();
     if let Some(session) = sessions.iter().find(|session| session.id == lead) {
-        return Some(format!("the lead of its team runs (process {})", session.pid));
+        return Some(format!("the lead of its team is running (process {})", session.pid));
     }
-    // A client before 2.1.328 names no process in the team, but 2.1.177 notes each session that runs.
+    // Before 2.1.328 Claude Code names no process in the team, but 2.1.177 notes each running session.
     let known = client.join("sessions").is_dir() && is_uuid(&lead);
-    (!known).then(|| "its team is there, and nothing tells whether its client runs".to_owned())
+    (!known).then(|| "its team exists, and whether its Claude Code process runs is unknown".to_owned())
 }
 
 /// The session of a recorded run that uses a list through `CLAUDE_CODE_TASK_LIST_ID` and is not known to have ended.
@@ -52,27 +53,25 @@ pub fn user(archive: &Archive, list: &str) -> Option<String> {
         match index.lead_pid {
             Some(pid) if is_gone(pid, space, start) => None,
             Some(pid) => Some(format!("session {session} uses it (process {pid})")),
-            None => {
-                Some(format!("session {session} uses it, and it is unknown whether its process still runs"))
-            }
+            None => Some(format!("session {session} uses it, and whether its process runs is unknown")),
         }
     })
 }
 
-/// A session whose process is not gone for certain.
+/// A session whose process is not certainly gone.
 struct Running {
     id: String,
     pid: u32,
 }
 
 impl Running {
-    /// The name of the team that such a session has.
+    /// The name of its team.
     fn team(&self) -> String {
         format!("session-{}", self.id.get(..8).unwrap_or(&self.id))
     }
 }
 
-/// The sessions that run, by the client's own notes: `sessions/<pid>.json`.
+/// The running sessions, from Claude Code's files `sessions/<pid>.json`.
 fn running(client: &Path) -> Vec<Running> {
     let listing = std::fs::read_dir(client.join("sessions")).into_iter().flatten().flatten();
     let notes = listing.filter(|entry| entry.path().extension().is_some_and(|kind| kind == "json"));
@@ -83,7 +82,7 @@ fn running(client: &Path) -> Vec<Running> {
             let id = note.get("sessionId")?.as_str().filter(|id| is_uuid(id))?.to_owned();
             let pid = u32::try_from(note.get("pid")?.as_u64()?).ok()?;
             let text = |key: &str| note.get(key).and_then(Value::as_str);
-            // `linux:<machine>:pid:[4026531836]`: the part that tells namespaces apart.
+            // `linux:<machine>:pid:[4026531836]`: the part that identifies the namespace.
             let space =
                 text("pidDomain").and_then(|domain| Some(format!("#{}", &domain[domain.find("pid:[")?..])));
             (!is_gone(pid, space.as_deref(), text("procStart"))).then_some(Running { id, pid })

@@ -1,17 +1,17 @@
-//! Which number each task gets.
+//! Assigns a number to each task.
 
 use super::board::{Board, HIGHEST};
 use super::source::Past;
 use crate::error::{Error, Result};
 
-/// A number above this is kept by nobody: the client counts on from the highest.
+/// A larger number is not kept, because Claude Code continues from the highest.
 const KEPT: u64 = 999_999_999;
 
-/// Gives each task a number: its own where that is free, else the next one after all that are taken. In a list that is
-/// not the run's `own` a number up to the mark is taken as well, though its file has gone: it was another task's.
+/// Assigns a number to each task: its own if that is free, else the next after all used ones. In a list that is not
+/// the run's `own`, numbers up to the mark are used as well, because they belonged to other tasks.
 ///
 /// # Errors
-/// When there are no numbers left.
+/// No numbers are left.
 pub(super) fn assign(wanted: &[&Past], board: &Board, own: bool) -> Result<Vec<u64>> {
     let mut given: Vec<Option<u64>> = Vec::new();
     for past in wanted {
@@ -23,8 +23,8 @@ pub(super) fn assign(wanted: &[&Past], board: &Board, own: bool) -> Result<Vec<u
     }
     let mut next = given.iter().flatten().copied().fold(board.highest(), u64::max);
     if next > HIGHEST - given.len() as u64 {
-        return Err(Error::new(format!("the list has given the number {next}: there is none left"))
-            .hint("name another list"));
+        return Err(Error::new(format!("the list has used the ID {next}, and there is no higher one"))
+            .hint("choose another list"));
     }
     let ids = given.into_iter().map(|id| {
         id.unwrap_or_else(|| {
@@ -35,7 +35,7 @@ pub(super) fn assign(wanted: &[&Past], board: &Board, own: bool) -> Result<Vec<u
     Ok(ids.collect())
 }
 
-/// The number that an id is, spelled as the client spells it.
+/// The number of an id in Claude Code's spelling.
 fn number(id: &str) -> Option<u64> {
     id.parse().ok().filter(|number: &u64| (1..=KEPT).contains(number) && number.to_string() == id)
 }
@@ -72,6 +72,6 @@ mod tests {
     fn a_list_that_has_given_every_number_is_told() {
         let board = Board { mark: Some(b"99999999999999999999".to_vec()), ..Board::default() };
         let error = assign(&[&past("1")], &board, true).unwrap_err();
-        assert!(error.to_string().contains("there is none left"));
+        assert!(error.to_string().contains("there is no higher one"));
     }
 }

@@ -1,4 +1,4 @@
-//! Where the references between tasks lead afterwards.
+//! Maps the references between tasks.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use super::board::Board;
 use super::plan::Dropped;
 use super::source::{Past, Source};
 
-/// What is known of where tasks are.
+/// The known positions of tasks.
 #[derive(Debug)]
 pub(super) struct Links<'a> {
     source: &'a Source,
     board: &'a Board,
     own: bool,
-    /// What the run calls a task, and its number in the list.
+    /// The run's id of a task → its number in the list.
     there: BTreeMap<String, String>,
 }
 
@@ -23,18 +23,18 @@ impl<'a> Links<'a> {
         Links { source, board, own, there: BTreeMap::new() }
     }
 
-    /// Notes that a task is, or will be, in the list under this number.
+    /// Records the number of a task in the list.
     pub fn is_there(&mut self, past: &Past, id: &str) {
         self.there.insert(past.key.clone(), id.to_owned());
     }
 
-    /// Whether the list is the run's own and has this very task, whatever became of it since.
+    /// Whether the list is the run's own and has this very task.
     pub fn is_same(&self, past: &Past) -> bool {
         let now = self.board.tasks.get(&past.task.id).and_then(Option::as_ref);
         self.own && past.list().is_none() && now.is_some_and(|now| now.subject == past.task.subject)
     }
 
-    /// The tasks that one names, by their numbers in the list; what leads nowhere is dropped.
+    /// The referenced tasks by their numbers in the list; unknown references are dropped.
     pub fn map(&self, past: &Past, field: &'static str, dropped: &mut Vec<Dropped>) -> Vec<String> {
         let named = past.task.raw.get(field).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let mut mapped: Vec<String> = Vec::new();
@@ -46,7 +46,7 @@ impl<'a> Links<'a> {
             };
             let key = past.beside(&id);
             match self.there.get(&key) {
-                // No task waits for itself, and once is enough.
+                // A task does not depend on itself, and each dependency is listed once.
                 _ if key == past.key => {}
                 Some(there) if mapped.contains(there) => {}
                 Some(there) => mapped.push(there.clone()),
@@ -56,13 +56,13 @@ impl<'a> Links<'a> {
         mapped
     }
 
-    /// Why a reference leads nowhere.
+    /// Why a reference is dropped.
     fn why(&self, key: &str) -> &'static str {
         match self.source.tasks.get(key) {
-            Some(past) if past.deleted => "it was deleted",
-            Some(past) if past.task.is_done() => "it is done",
-            Some(_) => "it is not restored",
-            None => "it is not on record",
+            Some(past) if past.deleted => "deleted",
+            Some(past) if past.task.is_done() => "already completed",
+            Some(_) => "not restored",
+            None => "not recorded",
         }
     }
 }

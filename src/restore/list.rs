@@ -1,4 +1,4 @@
-//! Which of the client's task lists a person means.
+//! Resolves the name of a task list.
 
 use std::path::Path;
 
@@ -11,20 +11,20 @@ use crate::team::{is_uuid, mailbox};
 pub struct List {
     /// The directory's name.
     pub name: String,
-    /// The session that it belongs to, where a session's id was named.
+    /// The session that it belongs to, if a session's id was given.
     pub session: Option<String>,
 }
 
 impl List {
-    /// The list of a team or a session. The client keeps letters, digits, `-` and `_` of a name and makes `-` of the
-    /// rest; the team of a session is named by the first eight characters of its id, and a session without a team has
-    /// a list under its whole id. Of a session's two lists the team's is meant, unless only the other one is there.
+    /// The list of a team or a session. Claude Code keeps letters, digits, `-` and `_` of a name and replaces the rest
+    /// by `-`; the team of a session is named by the first eight characters of its id, and a session without a team
+    /// has a list under its whole id. Of a session's two lists the team's is used, unless only the other exists.
     ///
     /// # Errors
-    /// When it is no name of either.
+    /// It is not a valid name.
     pub fn of(named: &str, client: &Path) -> Result<List> {
         let Some(name) = SafeName::new(named) else {
-            return Err(Error::usage(format!("{named:?} is no name of a team or a session"))
+            return Err(Error::usage(format!("{named:?} is not a valid team or session name"))
                 .hint("a team's name, such as session-1a2b3c4d, or a session's id"));
         };
         let spelled = mailbox(name.as_str());
@@ -42,17 +42,17 @@ impl List {
 }
 
 impl List {
-    /// The list of exactly this name, as a record of ours has it.
+    /// The list of exactly this name, as stored.
     ///
     /// # Errors
-    /// When it is no name of a list.
+    /// It is not a valid name of a list.
     pub fn exactly(name: &str) -> Result<List> {
         let safe = SafeName::new(name).filter(|name| mailbox(name.as_str()) == name.as_str());
-        let safe = safe.ok_or_else(|| Error::new(format!("{name:?} is no name of a task list")))?;
+        let safe = safe.ok_or_else(|| Error::new(format!("{name:?} is not a valid task list name")))?;
         Ok(List { name: safe.as_str().to_owned(), session: None })
     }
 
-    /// Whether the client keeps what has this name in this list.
+    /// Whether this name belongs to this list.
     pub fn is(&self, name: &str) -> bool {
         self.name == mailbox(name)
     }

@@ -1,9 +1,8 @@
-//! Gives work back: a run's files as they were, into a directory, and its unfinished tasks, into a task list of the
-//! client.
+//! Restores a run's files into a directory, or its unfinished tasks into a task list of Claude Code.
 //!
-//! [`source`] says what is on record, [`board`] what the list holds now, and [`plan`] is pure: it says from the two
-//! what would be written. [`apply`] does that under the client's own lock ([`guard`]), all or nothing, and remembers
-//! it so that [`undo`] can take it back. [`files`] and [`tree`] are the same for a directory of the user's.
+//! [`source`] reads the recorded tasks, [`board`] the list, and [`plan`] computes what to write. [`apply`] writes it
+//! under Claude Code's lock ([`guard`]), all or nothing, and stores a record for [`undo`]. [`files`] and [`tree`] do
+//! the same for a directory.
 
 mod apply;
 mod board;

@@ -1,4 +1,4 @@
-//! What would be written into a task list. Pure: it looks at nothing but its arguments.
+//! Plans what to write into a task list. Pure: it uses only its arguments.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use super::source::{Past, Source};
 use super::task::{self, Terms};
 use crate::error::{Error, Result};
 
-/// What the user wants.
+/// The user's options.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// Completed and deleted tasks as well.
+    /// Include completed and deleted tasks.
     pub all: bool,
-    /// Owners and `in_progress` as they were.
+    /// Keep owners and `in_progress`.
     pub keep_owners: bool,
     /// Whether the list is the run's own.
     pub own: bool,
@@ -31,38 +31,38 @@ pub struct Plan {
     pub run: String,
     /// Its team.
     pub team: Option<String>,
-    /// The moment; `None` for each task as it was when it last existed.
+    /// The moment; `None` for the last state of each task.
     pub at: Option<String>,
     /// The list's name.
     pub list: String,
     /// Its directory.
     pub directory: String,
-    /// Who holds the list, where somebody does.
+    /// The session that uses the list, if any.
     pub held_by: Option<String>,
-    /// What would be written.
+    /// The tasks to write.
     pub tasks: Vec<Put>,
-    /// What would not.
+    /// The other tasks.
     pub left_out: Vec<LeftOut>,
-    /// The highest number that was given before; `None` where the list has no such note.
+    /// The highest number assigned before; `None` if the list has no mark.
     pub highwatermark_before: Option<u64>,
     /// The same afterwards.
     pub highwatermark_after: u64,
-    /// What else should be known.
+    /// Further notes.
     pub notes: Vec<String>,
     /// Whether it was written.
     pub done: bool,
-    /// What takes it back: the id for `--undo`.
+    /// The id for `--undo`.
     pub undo: Option<String>,
 }
 
-/// One task that would be written.
+/// One task to write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Put {
     /// Its number in the list.
     pub id: String,
-    /// What the run calls it.
+    /// Its id in the run.
     pub was: String,
-    /// What it is.
+    /// Its subject.
     pub subject: String,
     /// Its status in the list.
     pub status: String,
@@ -72,46 +72,46 @@ pub struct Put {
     pub owner: Option<String>,
     /// Its owner in the run.
     pub was_owner: Option<String>,
-    /// The tasks that wait for it.
+    /// The tasks that depend on it.
     pub blocks: Vec<String>,
-    /// The tasks that it waits for.
+    /// The tasks that it depends on.
     pub blocked_by: Vec<String>,
-    /// References that would not be carried over.
+    /// Dropped references.
     pub dropped: Vec<Dropped>,
-    /// Whether the record has its files, or what the tools told of it alone.
+    /// Whether it is known only from tool calls, without a file.
     pub told_only: bool,
-    /// The file's text.
+    /// The content of the file.
     #[serde(skip)]
     pub text: Vec<u8>,
 }
 
-/// A reference that would not be carried over.
+/// A dropped reference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Dropped {
     /// `blocks` or `blockedBy`.
     pub field: &'static str,
-    /// The task that it names, as the run calls it.
+    /// The referenced task, by its id in the run.
     pub task: String,
-    /// Why.
+    /// The reason.
     pub why: &'static str,
 }
 
-/// A task that would not be written.
+/// A task that is not written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// What the run calls it.
+    /// Its id in the run.
     pub task: String,
-    /// What it is.
+    /// Its subject.
     pub subject: Option<String>,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// Plans. `earlier` says of tasks that an earlier restore put into this list, and that are still there, under which
-/// number.
+/// Makes a plan. `earlier` returns the number of a task that an earlier restore wrote to this list and that still
+/// exists.
 ///
 /// # Errors
-/// When the list has no numbers left.
+/// No numbers are left in the list.
 pub fn plan(
     source: &Source,
     board: &Board,
@@ -124,18 +124,18 @@ pub fn plan(
         let why = match () {
             () if let Some(id) = earlier.get(&past.key) => {
                 links.is_there(past, id);
-                format!("an earlier restore put it there as {id}")
+                format!("already restored as {id}")
             }
             () if links.is_same(past) => {
                 links.is_there(past, &past.task.id);
-                "it is in the list already".to_owned()
+                "already in the list".to_owned()
             }
             () if options.all => {
                 wanted.push(past);
                 continue;
             }
-            () if past.deleted => "it was deleted on purpose; --all restores it".to_owned(),
-            () if past.task.is_done() => "it is done; --all restores it".to_owned(),
+            () if past.deleted => "deleted; --all restores it".to_owned(),
+            () if past.task.is_done() => "completed; --all restores it".to_owned(),
             () => {
                 wanted.push(past);
                 continue;
@@ -146,7 +146,7 @@ pub fn plan(
     left_out.extend(source.unreadable.iter().map(|path| LeftOut {
         task: path.clone(),
         subject: None,
-        why: "no state of it on record is whole".to_owned(),
+        why: "no complete state was recorded".to_owned(),
     }));
     wanted.sort_by(|a, b| order(a).cmp(&order(b)));
     let given = ids::assign(&wanted, board, options.own)?;
@@ -187,7 +187,7 @@ fn put(past: &Past, id: u64, links: &Links<'_>, options: Options) -> Result<Put>
         Some(status) if task::is_status(status) => status,
         _ => "pending",
     };
-    // Whoever has completed a task has: that is no claim on the work that is left.
+    // A completed task keeps its owner. For others, the owner would be a claim on the remaining work.
     let owner = past.task.owner.clone().filter(|_| options.keep_owners || status == "completed");
     let mut dropped = Vec::new();
     let blocks = links.map(past, "blocks", &mut dropped);
@@ -217,7 +217,7 @@ fn notes(tasks: &[Put], board: &Board) -> Vec<String> {
         && tasks.iter().all(|task| task.status == "completed")
         && there.all(|task| task.is_done())
     {
-        notes.push("the client erases the tasks of a list whose tasks are all completed".to_owned());
+        notes.push("Claude Code deletes the tasks of a list when all of them are completed".to_owned());
     }
     notes
 }

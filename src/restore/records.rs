@@ -1,4 +1,4 @@
-//! What was restored, so that it can be taken back: `restores/<id>.json` in our own store.
+//! The records of restores, for undo: `restores/<id>.json` in the store.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,11 +10,11 @@ use crate::error::{Error, Result};
 use crate::event::SafeName;
 use crate::fs;
 
-/// The version of the format.
+/// Format version.
 const V: u8 = 1;
-/// A record of ten thousand tasks has some 2 MB.
+/// Maximum size of a record in bytes. Ten thousand tasks take about 2 MB.
 const LARGEST: u64 = 64 << 20;
-/// How long another restore may take.
+/// How long to wait for another restore.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One restore.
@@ -22,32 +22,32 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Record {
     /// Version of the format: 1.
     pub v: u8,
-    /// What `--undo` calls it.
+    /// The id for `--undo`.
     pub id: String,
-    /// When it was, RFC 3339.
+    /// The time, RFC 3339.
     pub at: String,
     /// The run.
     pub run: String,
-    /// The client's directory.
+    /// Claude Code's directory.
     pub client: String,
     /// The list's name.
     pub list: String,
-    /// The files that were written.
+    /// The written files.
     pub tasks: Vec<Written>,
-    /// What `.highwatermark` said; `None` when it was not there.
+    /// The previous content of `.highwatermark`; `None` if it did not exist.
     pub highwatermark_before: Option<String>,
-    /// What it was made to say.
+    /// Its new content.
     pub highwatermark_after: String,
-    /// Whether the list's directory was made for it.
+    /// Whether the list's directory was created.
     pub made_list: bool,
 }
 
-/// One file that was written.
+/// One written file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
     /// Its number in the list.
     pub id: String,
-    /// What the run calls it.
+    /// Its id in the run.
     pub was: String,
     /// The BLAKE3 hash of its content.
     pub hash: String,
@@ -65,17 +65,17 @@ impl Records {
         Records { dir }
     }
 
-    /// Keeps other restores out while it is held.
+    /// Locks out other restores.
     ///
     /// # Errors
-    /// When another one does not come to its end.
+    /// Another restore does not end.
     pub fn lock(&self) -> Result<fs::Lock> {
         let path = self.dir.join(".lock");
         fs::lock(&path, PATIENCE)?
             .ok_or_else(|| Error::new(format!("cannot lock {}: another restore is running", path.display())))
     }
 
-    /// All of them, the oldest first. One that cannot be read is passed over.
+    /// All records, oldest first, without unreadable ones.
     pub fn all(&self) -> Vec<Record> {
         let listing = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let names = listing.filter_map(|entry| entry.file_name().into_string().ok());
@@ -85,22 +85,22 @@ impl Records {
         all
     }
 
-    /// The record of this id.
+    /// The restore record with this id.
     ///
     /// # Errors
-    /// When there is none, or it makes no sense.
+    /// It does not exist or is invalid.
     pub fn find(&self, id: &str) -> Result<Record> {
         if let Some(record) = self.read(id)? {
             return Ok(record);
         }
-        let error = Error::not_found(format!("no restore is called {id:?}"));
+        let error = Error::not_found(format!("no restore has the ID {id:?}"));
         let known = self.all();
         if known.is_empty() {
-            return Err(error.hint("nothing that was restored is left to be undone"));
+            return Err(error.hint("there is no restore to undo"));
         }
         let recent = known.iter().rev().take(5);
         Err(recent.fold(error, |error, one| {
-            error.hint(format!("{} put tasks into {}, {}", one.id, one.list, one.at))
+            error.hint(format!("{} restored tasks into {}, {}", one.id, one.list, one.at))
         }))
     }
 
@@ -113,31 +113,31 @@ impl Records {
         let failed = || format!("cannot read {}", path.display());
         let record: Record =
             serde_json::from_slice(&bytes).map_err(|error| Error::caused(failed(), error))?;
-        // What is not ours to write is not ours to remove, whatever somebody put here.
+        // Only names that a restore can write may be removed, whatever the file contains.
         let is_number = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
         let sound =
             List::exactly(&record.list).is_ok() && record.tasks.iter().all(|task| is_number(&task.id));
         if record.v != V || record.id != id || !sound {
-            return Err(Error::caused(failed(), "it is no record of this version and id"));
+            return Err(Error::caused(failed(), "it is not a restore record of this version and ID"));
         }
         Ok(Some(record))
     }
 
-    /// Writes a record; it is on the disk when this returns.
+    /// Writes and syncs a record.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// Writing fails.
     pub fn write(&self, record: &Record) -> Result<()> {
-        let path = self.path(&record.id).ok_or_else(|| Error::new("a restore has no proper id"))?;
+        let path = self.path(&record.id).ok_or_else(|| Error::new("a restore has an invalid ID"))?;
         let mut bytes = serde_json::to_vec(record).map_err(Error::from_json)?;
         bytes.push(b'\n');
         Ok(fs::write_atomic(&path, &bytes, true)?)
     }
 
-    /// Forgets a restore.
+    /// Deletes a record.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// Deleting fails.
     pub fn forget(&self, id: &str) -> Result<()> {
         let Some(path) = self.path(id) else { return Ok(()) };
         match std::fs::remove_file(&path) {
@@ -148,7 +148,7 @@ impl Records {
         }
     }
 
-    /// An id that no record has yet.
+    /// An unused id.
     pub fn next(&self, run: &str, at: &str, directory: &Path) -> String {
         let known: Vec<String> = self.all().into_iter().map(|record| record.id).collect();
         let ids =

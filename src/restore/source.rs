@@ -1,4 +1,4 @@
-//! What the record has of a run's tasks: each as it was at a moment, or as it was when it last existed.
+//! The recorded tasks of a run, at a moment or in their last state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,26 +8,26 @@ use crate::archive::Archive;
 use crate::team::Task;
 use crate::timeline::{Kind, Material, state};
 
-/// A task of the past.
+/// A recorded task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Past {
-    /// How the run calls it: its id, or `list/id` where it stood in a further list (`/clear` makes one).
+    /// Its id in the run, or `list/id` for a task of an additional list (`/clear` creates one).
     pub key: String,
-    /// The task as it was.
+    /// The task.
     pub task: Task,
-    /// Whether somebody removed it on purpose.
+    /// Whether deleted on purpose.
     pub deleted: bool,
-    /// Whether no file of it was seen, and tool calls alone tell of it.
+    /// Whether it is known only from tool calls.
     pub told_only: bool,
 }
 
 impl Past {
-    /// The further list that it stood in.
+    /// The additional list that it was in.
     pub fn list(&self) -> Option<&str> {
         self.key.rsplit_once('/').map(|(list, _)| list)
     }
 
-    /// How the run calls the task that this one calls by an id: ids are those of one list.
+    /// The id in the run for a task of the same list.
     pub fn beside(&self, id: &str) -> String {
         self.list().map_or_else(|| id.to_owned(), |list| format!("{list}/{id}"))
     }
@@ -36,14 +36,14 @@ impl Past {
 /// A run's tasks.
 #[derive(Debug, Default)]
 pub struct Source {
-    /// Those that can be read, by what the run calls them.
+    /// The readable tasks by their id in the run.
     pub tasks: BTreeMap<String, Past>,
-    /// Files of tasks that never made sense.
+    /// Task files that were never valid.
     pub unreadable: BTreeSet<String>,
 }
 
 impl Source {
-    /// Finds them. Without a moment (RFC 3339 in our spelling) each task is as it was when it last existed.
+    /// Finds them. Without a moment (RFC 3339) each has its last state.
     pub fn of(archive: &Archive, material: &Material, at: Option<&str>) -> Source {
         let mut source = Source::default();
         let until = |then: &str| at.is_none_or(|at| then <= at);
@@ -79,7 +79,7 @@ impl Source {
         self.tasks.insert(key.clone(), Past { key, task, deleted: false, told_only });
     }
 
-    /// Files of tasks of which no state could be read.
+    /// Task files without a readable state.
     fn find_unreadable(&mut self, archive: &Archive, material: &Material, at: Option<&str>) {
         let mut whole: BTreeSet<&str> = BTreeSet::new();
         let mut seen: BTreeSet<&str> = BTreeSet::new();
@@ -103,7 +103,7 @@ impl Source {
     }
 }
 
-/// What the tools told of a task of which no file was seen: what it was made with, and what became of it.
+/// The state that tool calls show of a task without a file.
 fn told(material: &Material, task: &Task) -> Value {
     let calls = material.events.iter().filter(|event| event.payload.tool() == Some("TaskCreate"));
     let made = calls

@@ -1,13 +1,13 @@
-//! A task as the client reads it: what its own reader would refuse is mended.
+//! Formats a task so that Claude Code can read it.
 
 use serde_json::{Map, Value, json};
 
 use crate::team::Task;
 
-/// The statuses that the client knows.
+/// The statuses of Claude Code.
 const STATUSES: [&str; 3] = ["pending", "in_progress", "completed"];
 
-/// What is said of a task that is put back.
+/// The values to write.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Terms<'a> {
     pub id: u64,
@@ -17,13 +17,13 @@ pub(super) struct Terms<'a> {
     pub blocked_by: &'a [String],
 }
 
-/// Whether the client knows this status.
+/// Whether Claude Code has this status.
 pub(super) fn is_status(status: &str) -> bool {
     STATUSES.contains(&status)
 }
 
-/// The file's text, keys that we do not know included, spelled as the client spells it: two spaces, no line break at
-/// the end. The client passes over a task whose text or lists are missing or of another kind.
+/// The file's content, with unknown keys, in Claude Code's format: indented by two spaces, without a final line break.
+/// Claude Code ignores a task with missing or invalid texts or lists.
 pub(super) fn text(past: &Task, terms: &Terms<'_>) -> serde_json::Result<Vec<u8>> {
     let (raw, mut task) = (&past.raw, Map::new());
     let description = raw.get("description").and_then(Value::as_str).unwrap_or_default();

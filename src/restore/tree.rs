@@ -1,4 +1,4 @@
-//! Writes a run's files into a directory of the user's: never over another file, and none through a link.
+//! Writes a run's files into a directory, never over another file and never through a link.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,11 @@ use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::fs;
 
-/// Writes what was planned, and gives what of it could not be read from the archive. The directory is made when it is
-/// missing.
+/// Writes the plan, and returns what could not be read from the archive. A missing directory is created.
 ///
 /// # Errors
-/// When it is a link, or not empty unless `force` says that it may be; when a file is there already; when the disk
-/// refuses. What had been written is removed again then.
+/// The directory is a link, or is not empty without `force`; a file already exists; writing fails. Written files are
+/// then removed.
 pub fn write(archive: &Archive, plan: &FilePlan, directory: &Path, force: bool) -> Result<Vec<String>> {
     let mut tree = Tree::open(directory)?;
     let written = tree.check(plan, force).and_then(|()| tree.fill(archive, plan));
@@ -24,12 +23,12 @@ pub fn write(archive: &Archive, plan: &FilePlan, directory: &Path, force: bool) 
     written
 }
 
-/// The directory, and what was made in it.
+/// The directory and its created files.
 struct Tree {
     root: Folder,
-    /// The directory itself, if it was made.
+    /// The directory itself, if it was created.
     made_root: Option<PathBuf>,
-    /// Directories and files, in the order in which they were made.
+    /// Directories and files in the order of creation.
     made: Vec<(String, bool)>,
 }
 
@@ -45,18 +44,18 @@ impl Tree {
         Ok(Tree { root: Folder::open(directory)?, made_root, made: Vec::new() })
     }
 
-    /// Shows that nothing is in the way.
+    /// Checks that nothing is in the way.
     fn check(&self, plan: &FilePlan, force: bool) -> Result<()> {
         let what = || format!("cannot restore to {}", self.root.path.display());
         if !force && !self.root.names()?.is_empty() {
             return Err(Error::caused(what(), "it is not empty")
-                .hint("name another directory; --force adds to this one, and writes over nothing"));
+                .hint("choose another directory; --force adds to this one and overwrites nothing"));
         }
         let places: BTreeSet<&str> = plan.files.iter().map(|file| file.path.as_str()).collect();
         for place in places {
             if self.is_taken(place)? {
-                return Err(Error::caused(what(), format!("{place} is there already"))
-                    .hint("nothing was written; name another directory"));
+                return Err(Error::caused(what(), format!("{place} already exists"))
+                    .hint("nothing was written; choose another directory"));
             }
         }
         Ok(())
@@ -83,7 +82,7 @@ impl Tree {
             }
             match archive.objects.get(&file.object) {
                 Ok(bytes) => self.put(&file.path, &bytes)?,
-                Err(error) => lost.push(format!("{} is left out: {error}", file.path)),
+                Err(error) => lost.push(format!("{} is skipped: {error}", file.path)),
             }
         }
         Ok(lost)
@@ -105,7 +104,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Removes what was made, the last first. What somebody else put there since stays.
+    /// Removes the created files, last first. Files of others stay.
     fn take_back(&self) {
         for (place, is_dir) in self.made.iter().rev() {
             let path = self.root.path.join(place);

@@ -1,4 +1,4 @@
-//! Takes a restore back, as far as it is still what it was.
+//! Undoes a restore. Changed tasks are kept.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use super::guard::{FILE, Guard};
 use super::records::{Record, hash};
 use crate::error::Result;
 
-/// What was taken back.
+/// The result of an undo.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Undone {
     /// Version of the format: 1.
@@ -20,29 +20,29 @@ pub struct Undone {
     pub undo: String,
     /// The list.
     pub list: String,
-    /// Tasks that were removed, by their number in the list.
+    /// Numbers of removed tasks.
     pub removed: Vec<String>,
-    /// Tasks that were changed since, and stay.
+    /// Numbers of tasks that were changed since, and kept.
     pub kept: Vec<String>,
-    /// Tasks that had gone.
+    /// Numbers of tasks that no longer existed.
     pub gone: Vec<String>,
-    /// Whether the highest number is what it was before.
+    /// Whether the highest number was reset.
     pub highwatermark_restored: bool,
 }
 
 impl Undone {
-    /// What there is to say of a list that is no longer there.
+    /// The result for a list that no longer exists.
     pub fn of_nothing(record: &Record) -> Undone {
         let gone = record.tasks.iter().map(|task| task.id.clone()).collect();
         Undone { v: 1, undo: record.id.clone(), list: record.list.clone(), gone, ..Undone::default() }
     }
 }
 
-/// Removes the files that are still what was written, and gives the highest number back where nobody changed it and
-/// nothing names a task that was removed. Without `apply` it only says what it would do.
+/// Removes unchanged files, and resets the highest number if nothing else changed it and no task refers to a removed
+/// one. Without `apply` it only returns what it would do.
 ///
 /// # Errors
-/// When the list cannot be locked or read, or the disk refuses.
+/// The list cannot be locked or read, or deleting fails.
 pub fn undo(folder: &Folder, record: &Record, apply: bool) -> Result<Undone> {
     let mut undone = Undone { v: 1, undo: record.id.clone(), list: record.list.clone(), ..Undone::default() };
     let mut guard = if apply { Some(Guard::list(folder)?) } else { None };
@@ -56,7 +56,7 @@ pub fn undo(folder: &Folder, record: &Record, apply: bool) -> Result<Undone> {
             undone.gone.push(task.id.clone());
             continue;
         }
-        // An update takes the lock on the task alone.
+        // Claude Code takes only the task's lock for an update.
         let held = if apply { Some(Guard::task(folder, &name)?) } else { None };
         let same = folder.read(&name, LARGEST).ok().flatten().is_some_and(|bytes| hash(&bytes) == task.hash);
         if same && apply {
@@ -82,7 +82,7 @@ pub fn undo(folder: &Folder, record: &Record, apply: bool) -> Result<Undone> {
     Ok(undone)
 }
 
-/// Removes a list's directory that was made for a restore, if nothing but the client's lock file is in it.
+/// Removes a list's directory that a restore created, if it contains nothing but Claude Code's lock file.
 pub fn remove_made(tasks: &Folder, folder: &Folder, record: &Record) {
     let empty = folder.names().is_ok_and(|names| names.iter().all(|name| name == FILE));
     if record.made_list && empty {

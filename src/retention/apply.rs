@@ -36,7 +36,7 @@ impl Right {
     }
 }
 
-/// What was deleted.
+/// The deleted items.
 #[derive(Debug, Default)]
 pub struct Pruned {
     /// How many segments.
@@ -69,7 +69,7 @@ pub fn apply(
         match thin(&right.log, segment, only, patience) {
             Ok(bytes) => pruned.bytes += bytes,
             Err(error) => {
-                let what = format!("segment {} stays as it is", segment.name);
+                let what = format!("kept segment {} unchanged", segment.name);
                 pruned.failures.push(Error::caused(what, error));
             }
         }
@@ -81,7 +81,7 @@ pub fn apply(
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
                 let what =
-                    format!("segment {} stays: its events cannot be closed into their runs", segment.name);
+                    format!("kept segment {}: its events cannot be copied into their runs", segment.name);
                 pruned.failures.push(Error::caused(what, error));
             }
         }

@@ -82,7 +82,7 @@ fn each_line(
     Ok(())
 }
 
-/// What a part holds.
+/// The content of a part.
 fn measured(part: &Path) -> io::Result<Measure> {
     let mut lines = Lines::open_packed(part)?;
     let mut bytes = 0;

@@ -8,7 +8,7 @@ use crate::clock::Time;
 use crate::config;
 use crate::log::{Name, Segment};
 
-/// What would be deleted.
+/// The items that would be deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     /// The segments to delete, oldest first.
@@ -43,7 +43,7 @@ pub enum Why {
     Unneeded,
 }
 
-/// What the plan asks about a segment.
+/// The questions of the plan about a segment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Whether a run needs it that has not ended.
@@ -100,7 +100,7 @@ pub fn plan(
     plan
 }
 
-/// The sessions that take more than half of the room by themselves.
+/// The sessions that take more than half of the space each.
 fn floods(free: &[(&Segment, Facts)], keep_size: u64) -> BTreeSet<String> {
     let mut sums: BTreeMap<&String, u64> = BTreeMap::new();
     for (session, bytes) in free.iter().flat_map(|(_, facts)| &facts.loose) {

@@ -1,14 +1,14 @@
-//! Whether the settings of a session run our hook of an event already. The plugin's copy of the hook runs beside it then,
-//! at the same time, and leaves the event to it: of two that record, each event would be on record and judged twice.
+//! Decides whether the session's settings already run teamkeep's hook for an event. The plugin's copy of the hook then
+//! leaves the event to it. Otherwise each event would be recorded and judged twice.
 //!
-//! It is told by the settings files alone. Both copies would have to write, and wait for each other, to tell it by what
-//! they do; and who has no plugin would pay for it at each call.
+//! The decision uses only the settings files. To coordinate by writing, both copies would have to wait for each other,
+//! and users without the plugin would pay for it at each call.
 //!
-//! An event that is left to a hook that does not run is lost, which is worse than one that is there twice. So only a hook
-//! that certainly runs counts. The user's own settings and the administrator's are believed. A project's come with the
-//! repository, and who wrote it could name a program that does nothing, or spoil the file so that the client skips it:
-//! they count where this user has installed into that very file and nobody has changed it since, and there only for the
-//! hook that install writes.
+//! An event that is left to a hook that does not run is lost, which is worse than one that is recorded twice. So only
+//! a hook that certainly runs counts. The user's settings and the administrator's are trusted. A project's come with
+//! the repository, and their author could name a program that does nothing, or make Claude Code ignore the file: they
+//! count only if this user installed into that file and it has not changed since, and only for the hook that `install`
+//! writes.
 
 use std::path::{Path, PathBuf};
 
@@ -24,30 +24,30 @@ use crate::settings::matching::{PATTERNS, matches};
 use crate::settings::record::{Record, Records};
 use crate::settings::tools::Tools;
 
-/// No settings file that the client reads is larger.
+/// Maximum size of a settings file in bytes.
 const MOST: u64 = 16 << 20;
-/// A project's file may not cost a hook its time.
+/// Maximum size of a project's settings file in bytes, because reading it costs time in each hook call.
 const MOST_OF_PROJECT: u64 = 1 << 20;
-/// Seconds that any client can count.
+/// Longest timeout in seconds that every version of Claude Code accepts.
 const LONGEST: f64 = 3600.0;
-/// What an administrator has set, wherever the client looks for it.
+/// Paths of managed settings.
 const MANAGED: [&str; 2] = [
     "/etc/claude-code/managed-settings.json",
     "/Library/Application Support/ClaudeCode/managed-settings.json",
 ];
 
-/// What a hook call is about, as far as a matcher can ask, and who calls.
+/// The facts of a hook call that a matcher can use, and the caller.
 #[derive(Debug, Clone, Copy)]
 pub struct Occasion<'a> {
-    /// The event, as the client spells it.
+    /// The event's name.
     pub event: &'a str,
-    /// The tool, at a tool's event.
+    /// The tool, at a tool event.
     pub tool: Option<&'a str>,
-    /// Whether the client hands a hook its `args`: one that does not runs the bare program.
+    /// Whether Claude Code passes `args` to a hook. A version that does not runs only the program.
     pub knows_args: bool,
 }
 
-/// Whether a settings file that this session has runs our hook at this.
+/// Whether a settings file of this session runs teamkeep's hook for this call.
 pub fn runs_beside(occasion: Occasion<'_>, env: &Env, paths: &Paths, project: Option<&Path>) -> bool {
     let user = paths.client.iter().map(|client| client.join("settings.json"));
     let mut own = user.chain(MANAGED.iter().map(PathBuf::from));
@@ -59,8 +59,8 @@ pub fn runs_beside(occasion: Occasion<'_>, env: &Env, paths: &Paths, project: Op
         })
 }
 
-/// The matcher groups of this event in a file, if there may be one of ours among them. A file that the client cannot
-/// read has none.
+/// The matcher groups of this event in a file, if there may be a hook of teamkeep among them. A file that Claude Code
+/// cannot read has none.
 fn groups(file: &Path, most: u64, occasion: Occasion<'_>) -> Option<Vec<Value>> {
     let (content, _) = fs::read_linked(file, most).ok()?;
     groups_in(&content, occasion)
@@ -68,7 +68,7 @@ fn groups(file: &Path, most: u64, occasion: Occasion<'_>) -> Option<Vec<Value>> 
 
 fn groups_in(content: &[u8], occasion: Occasion<'_>) -> Option<Vec<Value>> {
     let content = content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content);
-    // Most files are not worth to be read whole.
+    // Most files need not be parsed.
     if !content.windows(NAME.len()).any(|part| part == NAME.as_bytes()) {
         return None;
     }
@@ -79,20 +79,20 @@ fn groups_in(content: &[u8], occasion: Occasion<'_>) -> Option<Vec<Value>> {
     }
 }
 
-/// What is remembered of this user's install into a file, if there was one.
+/// The install record of this user into a file, if there was one.
 pub fn remembered(file: &Path, paths: &Paths) -> Option<Record> {
     Records::at(paths.installs()).find(&file.canonicalize().ok()?)
 }
 
-/// The program that this user has installed into a file, if it is as it was left then: whoever changed it since may have
-/// spoiled it for the client.
+/// The program that this user installed into a file, if the file has not changed since. A change may have made it
+/// unreadable for Claude Code.
 pub fn installed(file: &Path, paths: &Paths) -> Option<String> {
     let record = remembered(file, paths)?;
     let (content, _) = fs::read_linked(file, MOST_OF_PROJECT).ok()?;
     record.left(&content).then_some(record.command)
 }
 
-/// Whether settings of the user's own, or the administrator's, run our hook.
+/// Whether the user's or the administrator's settings run teamkeep's hook.
 fn owner_runs(groups: &[Value], occasion: Occasion<'_>, env: &Env) -> bool {
     let ours =
         groups.iter().filter(|group| hooks(group).any(|hook| is_called(hook, occasion) && runs(hook, env)));
@@ -100,8 +100,8 @@ fn owner_runs(groups: &[Value], occasion: Occasion<'_>, env: &Env) -> bool {
     ours.into_iter().any(|group| matches(group.get("matcher"), occasion.tool, &mut patterns))
 }
 
-/// Whether a project's settings run our hook: one that has nothing about it that `install` does not write, and that runs
-/// this program, or the one that was installed there.
+/// Whether a project's settings run teamkeep's hook: exactly as `install` writes it, with this program or the
+/// installed one.
 fn project_runs(
     groups: &[Value],
     occasion: Occasion<'_>,
@@ -143,19 +143,19 @@ fn hooks(group: &Value) -> impl Iterator<Item = &Value> {
     group.get("hooks").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Whether the client calls us by this. A call that leaves events to others itself is no one to leave them to.
+/// Whether Claude Code runs teamkeep with this. A call that itself leaves events to others does not count.
 fn is_called(hook: &Value, occasion: Occasion<'_>) -> bool {
     let is_command = hook.get("type").is_some_and(|kind| kind == "command");
     let yields = || call::of(hook).is_some_and(|words| words.iter().any(|word| word == "--plugin"));
     is_command && call::is_ours(hook) && !yields() && (occasion.knows_args || hook.get("args").is_none())
 }
 
-/// Whether the program of a hook of ours is there.
+/// Whether the program of a hook exists.
 fn runs(hook: &Value, env: &Env) -> bool {
     program(hook, env).is_some_and(|program| is_executable(&program))
 }
 
-/// Where the program of a hook of ours certainly is.
+/// The certain path of a hook's program.
 fn program(hook: &Value, env: &Env) -> Option<PathBuf> {
     certain(call::of(hook)?.first()?, env)
 }
@@ -166,7 +166,7 @@ fn has_only(value: &Value, keys: &[&str]) -> bool {
         .is_some_and(|map: &Map<String, Value>| map.keys().all(|key| keys.contains(&key.as_str())))
 }
 
-/// Whether a hook has at least the time that `install` gives it, and none that 2.1.47 takes for nothing.
+/// Whether a hook has at least the timeout that `install` sets, and none that 2.1.47 ignores.
 fn has_time(hook: &Value, event: &str) -> bool {
     let time = hook.get("timeout").and_then(Value::as_f64);
     time.is_some_and(|time| entries::timeout(event).is_some_and(|least| (least..=LONGEST).contains(&time)))
@@ -194,7 +194,7 @@ mod tests {
         groups_in(content.as_bytes(), occasion).is_some_and(|groups| owner_runs(&groups, occasion, &env()))
     }
 
-    /// A program of our name that can be run.
+    /// An executable named `teamkeep`.
     fn a_program() -> (tempfile::TempDir, String) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("teamkeep");

@@ -1,22 +1,23 @@
-//! What a hook of a settings file calls: ours as install writes it, ours in a way of the user's own, or something else.
+//! Classifies a hook in a settings file: one that `install` wrote, a user's command that calls teamkeep, or another
+//! one.
 //!
-//! Only the first is ever edited or removed: a line that does anything beside our call is somebody's work.
+//! Only the first is ever edited or removed. A command that does anything else belongs to its author.
 
 use serde_json::Value;
 
 use crate::payload::Kind;
 use crate::settings::command::{NAME, is_named, quoted};
 
-/// What may stand before a command without being it.
+/// Commands that take another command as their arguments.
 const BEFORE: [&str; 13] =
     ["!", "{", "command", "do", "else", "env", "exec", "if", "nice", "nohup", "sudo", "then", "timeout"];
-/// What takes a line as an argument.
+/// Shells that take a command line as an argument.
 const SHELLS: [&str; 5] = ["bash", "dash", "ksh", "sh", "zsh"];
-/// How deep lines within lines are followed.
+/// Maximum depth of nested command lines.
 const DEPTH: usize = 2;
 
-/// Whether a hook, in either form, is nothing but our call, letter for letter as some version of `install` writes it:
-/// the program, `hook`, an event, and `--plugin` at most.
+/// Whether a hook, in either form, is exactly a call that some version of `install` writes: the program, `hook`, an
+/// event, and optionally `--plugin`.
 pub fn is_ours(hook: &Value) -> bool {
     if hook.get("type").is_some_and(|kind| kind != "command") {
         return false;
@@ -33,7 +34,7 @@ pub fn is_ours(hook: &Value) -> bool {
     }
 }
 
-/// The words of the call of `teamkeep hook` that a hook makes, alone or among other things; from the program on.
+/// The words of a hook's call of `teamkeep hook`, starting with the program, also within a longer command.
 pub fn of(hook: &Value) -> Option<Vec<String>> {
     if hook.get("type").is_some_and(|kind| kind != "command") {
         return None;
@@ -45,7 +46,7 @@ pub fn of(hook: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// The program and its arguments. What is no text is kept as an empty word: it must not move the others.
+/// The program and its arguments. A value that is not a string becomes an empty word, to keep the positions.
 fn with_args(command: &str, args: &[Value]) -> Vec<String> {
     let args = args.iter().map(|arg| arg.as_str().unwrap_or_default().to_owned());
     std::iter::once(command.to_owned()).chain(args).collect()
@@ -62,12 +63,12 @@ fn is_plain(words: &[String]) -> bool {
     is_event && is_named(program) && (program == NAME || program.starts_with('/'))
 }
 
-/// The first call of ours among the commands of a shell's line.
+/// The first call of teamkeep in a shell command line.
 fn in_line(line: &str, depth: usize) -> Option<Vec<String>> {
     commands(line).into_iter().find_map(|words| called(words, depth))
 }
 
-/// The call of ours that these words make, what stands before it left out.
+/// The call of teamkeep in these words, without what precedes it.
 fn called(words: Vec<String>, depth: usize) -> Option<Vec<String>> {
     let mut rest = words.as_slice();
     let mut wrapped = false;
@@ -94,12 +95,12 @@ fn is_assignment(word: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// The words of a shell's line, as far as quotes and backslashes go.
+/// The words of a shell command line, with quotes and backslashes resolved.
 fn words(line: &str) -> Vec<String> {
     split(line, |_| false).into_iter().flatten().collect()
 }
 
-/// The commands of a shell's line, each with its words: what stands between `;`, `&&`, pipes, brackets and the like.
+/// The commands of a shell command line, separated by `;`, `&&`, pipes, brackets and the like, each as words.
 fn commands(line: &str) -> Vec<Vec<String>> {
     split(line, |c| ";&|()<>`\n".contains(c))
 }

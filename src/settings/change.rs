@@ -1,22 +1,22 @@
-//! What an install changes among our own hooks, for a person to read.
+//! Describes how an install changes teamkeep's hooks.
 
 use crate::settings::entries::Entry;
 
-/// So many events are named: all that we install for.
+/// Maximum number of listed events: all that teamkeep has hooks for.
 const NAMED: usize = 16;
 
-/// The entries of before and those of after, held against each other.
+/// The difference between the entries before and after.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Change {
     replaced: usize,
     added: Vec<String>,
     removed: Vec<String>,
-    /// Whether none of ours was there before.
+    /// Whether there were none before.
     first: bool,
 }
 
 impl Change {
-    /// What it takes to get from one to the other.
+    /// Compares two lists of entries.
     pub fn between(before: &[Entry], after: &[Entry]) -> Change {
         let mut change = Change { first: before.is_empty(), ..Change::default() };
         let mut old: Vec<&Entry> = before.iter().collect();
@@ -62,7 +62,7 @@ pub fn hooks(count: usize) -> String {
     format!("{count} {}", if count == 1 { "hook" } else { "hooks" })
 }
 
-/// The names, as far as anybody reads them.
+/// The names, limited in number.
 pub fn named<S: AsRef<str>>(events: &[S]) -> String {
     let mut told = events.iter().take(NAMED).map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
     if let Some(more) = events.len().checked_sub(NAMED).filter(|more| *more > 0) {
@@ -71,7 +71,7 @@ pub fn named<S: AsRef<str>>(events: &[S]) -> String {
     told
 }
 
-/// Takes the first one out that is meant; whether there was one.
+/// Removes the first matching entry. Returns whether there was one.
 fn take(entries: &mut Vec<&Entry>, meant: impl Fn(&Entry) -> bool) -> bool {
     let place = entries.iter().position(|entry| meant(entry));
     place.map(|place| entries.remove(place)).is_some()

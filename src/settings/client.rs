@@ -1,4 +1,4 @@
-//! Asks the client which version it is, and takes no answer for an answer.
+//! Asks Claude Code for its version.
 
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -13,43 +13,43 @@ use crate::process;
 use crate::settings::command::find;
 use crate::settings::version::Version;
 
-/// What the client is called.
+/// The name of Claude Code's program.
 const NAME: &str = "claude";
-/// How long a client that has said its version may take to end.
+/// How long the process may take to end after it printed its version.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long the client may take to say its version. One that runs in node was seen to take five seconds on a busy
-/// machine, and without an answer the hooks of later events are left out.
+/// Time limit for the version. A version that runs in node took five seconds on a busy machine, and without an answer
+/// the hooks of later events are omitted.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How much of that passes without a word.
+/// How much of that passes before a notice is printed.
 const SILENCE: Duration = Duration::from_secs(1);
-/// More than this is no version.
+/// Maximum output in bytes.
 const MOST: u64 = 16 * 1024;
 
-/// What is known of the client.
+/// The known version of Claude Code, or why it is unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Client {
-    /// It said its version, or the user did.
+    /// Claude Code or the user gave it.
     Known(Version),
-    /// It did not, for this reason.
+    /// Unknown, for this reason.
     Unknown(String),
 }
 
-/// What came of asking.
+/// The result of asking.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// The client that was asked, as it was called; `None` when there is none.
+    /// The program that was asked, as called; `None` if there is none.
     pub at: Option<PathBuf>,
-    /// What it said.
+    /// Its answer.
     pub answer: Client,
 }
 
-/// Asks the first client that there is: on the search path, else where its own installers put it. When it takes
-/// its time, `say` is told what is waited for.
+/// Asks the first program found on the search path, or else where its installers put it. `say` is called if it takes
+/// long.
 pub fn ask(env: &Env, paths: &Paths, say: impl FnOnce(&str)) -> Client {
     look(env, paths, say).answer
 }
 
-/// Asks as [`ask`] does, and says which client it was.
+/// Like [`ask`], and returns which program it was.
 pub fn look(env: &Env, paths: &Paths, say: impl FnOnce(&str)) -> Asked {
     let mut places: Vec<(PathBuf, PathBuf)> = Vec::new();
     places.extend(find(NAME, env).map(|found| (PathBuf::from(NAME), found)));
@@ -57,7 +57,7 @@ pub fn look(env: &Env, paths: &Paths, say: impl FnOnce(&str)) -> Asked {
         paths.client.as_ref().map(|client| client.join("local").join(NAME)),
         env.home.as_ref().map(|home| home.join(".local/bin").join(NAME)),
     ];
-    // Nothing of the current directory is run.
+    // Nothing in the current directory is run.
     let installed = installed.into_iter().flatten().filter(|path| path.is_absolute());
     places.extend(installed.map(|path| (path.clone(), path)));
     for (place, path) in places {
@@ -78,11 +78,11 @@ pub fn look(env: &Env, paths: &Paths, say: impl FnOnce(&str)) -> Asked {
             }
         }
     }
-    let nowhere = "no `claude` was found on the search path".to_owned();
+    let nowhere = "`claude` not found in PATH".to_owned();
     Asked { at: None, answer: Client::Unknown(nowhere) }
 }
 
-/// Starts it in a process group of its own, so that it can be ended with all that it started.
+/// Starts it in its own process group, so that it can be ended with all its child processes.
 fn start(program: &Path) -> std::io::Result<Child> {
     Command::new(program)
         .arg("--version")
@@ -93,15 +93,15 @@ fn start(program: &Path) -> std::io::Result<Child> {
         .spawn()
 }
 
-/// Reads what it says. A client that hangs, or leaves somebody behind who holds its output, is ended; what it said until
-/// then counts.
+/// Reads its output. A program that hangs, or leaves a child that holds its output, is ended; its output until then
+/// counts.
 fn listen(mut child: Child, program: &Path, patience: Duration, slow: impl FnOnce()) -> Client {
     let (sender, receiver) = mpsc::channel();
     let stdout = child.stdout.take();
     std::thread::spawn(move || {
         let mut stdout = stdout.map(|stdout| stdout.take(MOST));
         let mut part = [0; 1024];
-        // The end is told by the sender's.
+        // The sender is dropped at the end.
         while let Some(length) =
             stdout.as_mut().and_then(|stdout| stdout.read(&mut part).ok()).filter(|n| *n > 0)
         {
@@ -117,7 +117,7 @@ fn listen(mut child: Child, program: &Path, patience: Duration, slow: impl FnOnc
             Ok(part) => {
                 said.extend(part);
                 if first_line(&said).is_some() {
-                    // All is said, and what it still has to do it may.
+                    // The output is complete; the process may finish.
                     slow = None;
                     until = (start.elapsed() + GRACE).min(patience);
                 }
@@ -138,12 +138,12 @@ fn listen(mut child: Child, program: &Path, patience: Duration, slow: impl FnOnc
     process::end(&mut child);
     match Version::find(&String::from_utf8_lossy(&said)) {
         Some(version) => Client::Known(version),
-        None if ended => Client::Unknown(format!("`{} --version` named no version", program.display())),
-        None => Client::Unknown(format!("`{} --version` gave no answer", program.display())),
+        None if ended => Client::Unknown(format!("`{} --version` printed no version", program.display())),
+        None => Client::Unknown(format!("`{} --version` did not respond", program.display())),
     }
 }
 
-/// The version in the first line, once that is whole.
+/// The version in the first line, once the line is complete.
 fn first_line(said: &[u8]) -> Option<Version> {
     let end = said.iter().position(|byte| *byte == b'\n')?;
     Version::find(&String::from_utf8_lossy(&said[..end]))
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn a_client_that_hangs_is_ended_with_its_children() {
         let Client::Unknown(why) = saying("sleep 1000 & sleep 1000") else { panic!("no version was said") };
-        assert_eq!(why, "`claude --version` gave no answer");
+        assert_eq!(why, "`claude --version` did not respond");
     }
 
     #[test]
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn nonsense_is_no_version() {
         for script in ["echo hello", "true", "head -c 100000 /dev/zero", "printf '\\377\\376'"] {
-            assert_eq!(saying(script), Client::Unknown("`claude --version` named no version".to_owned()));
+            assert_eq!(saying(script), Client::Unknown("`claude --version` printed no version".to_owned()));
         }
     }
 }

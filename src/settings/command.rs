@@ -1,4 +1,4 @@
-//! The program that a hook runs: which path it goes by, how it is spelled, how ours is told from others'.
+//! The program that a hook runs: its path and its spelling.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,44 +9,42 @@ use serde_json::{Map, Value};
 use crate::env::Env;
 use crate::error::{Error, Result};
 
-/// The file name of our binary: what we know our own entries by.
+/// The file name of teamkeep's binary, by which its hooks are recognized.
 pub const NAME: &str = "teamkeep";
 
-/// How the hooks call this program: an absolute path, or the bare word.
+/// How hooks call this program: by absolute path or by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program(String);
 
 impl Program {
-    /// The program that the user named. A relative path becomes absolute: hooks run in any directory.
+    /// The program that the user named. A relative path becomes absolute, because hooks run in any directory.
     ///
     /// # Errors
-    /// When its file name is not `teamkeep`, as `uninstall` would not know it again.
+    /// Its file name is not `teamkeep`, so `uninstall` would not recognize it.
     pub fn named(command: &str) -> Result<Program> {
         if !is_named(command) {
             return Err(Error::usage(format!(
                 "cannot install the command {command}: its file name is not {NAME}"
             ))
-            .hint(
-                "uninstall knows the hooks again by that name; give the binary that name, or make a link",
-            ));
+            .hint("uninstall identifies hooks by that name; rename the binary, or create a link"));
         }
         if command == NAME {
             return Ok(Program(command.to_owned()));
         }
         let path = std::path::absolute(command)
-            .map_err(|error| Error::caused(format!("cannot make {command} absolute"), error))?;
+            .map_err(|error| Error::caused(format!("cannot resolve {command} to an absolute path"), error))?;
         Program::at(&path)
     }
 
-    /// The program that is running, by the name that the user has for it: on the search path, else as it
-    /// was called, else as the system knows it. Links are kept: they outlive an upgrade of what they point to.
+    /// The running program by the path that the user knows: on the search path, as called, or as the system reports
+    /// it. Links are kept, because they survive an upgrade of their target.
     ///
     /// # Errors
-    /// When there is no path to it that could stand in a settings file.
+    /// It has no path that can be written to a settings file.
     pub fn running(env: &Env) -> Result<Program> {
         let running = std::env::current_exe()
-            .map_err(|error| Error::caused("cannot tell the path of the running program", error))
-            .map_err(|error| error.hint("name it: --command PATH"))?;
+            .map_err(|error| Error::caused("cannot determine the path of the running program", error))
+            .map_err(|error| error.hint("set it: --command PATH"))?;
         let called = std::env::args_os().next().unwrap_or_default();
         Program::at(&stable(&running, &called, env.search.as_deref()))
     }
@@ -55,17 +53,17 @@ impl Program {
         match path.to_str() {
             Some(text) if is_named(text) => Ok(Program(text.to_owned())),
             Some(text) => Err(Error::new(format!("cannot install {text}: its file name is not {NAME}"))
-                .hint("name the binary by that name: --command PATH")),
+                .hint("use a binary with that name: --command PATH")),
             None => Err(Error::new(format!("cannot install {}: the path is not UTF-8", path.display()))),
         }
     }
 
-    /// The path, or the bare word.
+    /// The path or the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is found on the search path of whoever runs it.
+    /// Whether it is found on the search path of its caller.
     pub fn is_bare(&self) -> bool {
         self.0 == NAME
     }
@@ -74,14 +72,14 @@ impl Program {
     pub fn obstacle(&self, env: &Env) -> Option<String> {
         if self.is_bare() {
             let missing = on_search_path(env).is_none();
-            missing.then(|| format!("there is no {NAME} on the search path; the hooks fail until there is"))
+            missing.then(|| format!("{NAME} is not in PATH; hooks fail until it is"))
         } else {
             let missing = !is_executable(Path::new(&self.0));
-            missing.then(|| format!("{} cannot be run; the hooks fail until it can", self.0))
+            missing.then(|| format!("{} is not executable; hooks fail until it is", self.0))
         }
     }
 
-    /// Puts this program in place of the bare word; without `with_args` as one line for a shell.
+    /// Sets this program in a hook; without `with_args` as one shell command line.
     pub fn put_into(&self, hook: &mut Map<String, Value>, with_args: bool) {
         let mut command = if with_args { self.0.clone() } else { quoted(&self.0) };
         if !with_args && let Some(Value::Array(args)) = hook.shift_remove("args") {
@@ -94,8 +92,7 @@ impl Program {
     }
 }
 
-/// How a person calls the running program from a shell: by its word where the search path leads to it, else by
-/// its path.
+/// How a user calls the running program from a shell: by name if the search path leads to it, else by path.
 pub fn typed(env: &Env) -> String {
     match own_path(env) {
         Some(path) => quoted(&path.to_string_lossy()),
@@ -103,8 +100,8 @@ pub fn typed(env: &Env) -> String {
     }
 }
 
-/// How a person calls the running program to have it installed: as [`typed`] says, where that is a name that we know
-/// our hooks by; else by a link of that name, which is made first where there is none.
+/// How a user calls the running program to install it: as [`typed`], if that name is recognized in hooks, else by a
+/// link with that name, with the command that creates it.
 pub fn typed_to_install(env: &Env) -> String {
     let own = own_path(env).filter(|path| path.file_name() != Some(OsStr::new(NAME)));
     let Some(path) = own else { return typed(env) };
@@ -116,7 +113,7 @@ pub fn typed_to_install(env: &Env) -> String {
     format!("ln -s {} {} && {}", word(&path), word(&link), word(&link))
 }
 
-/// The running program's path by the name that the user has for it, unless the search path leads to it.
+/// The path of the running program, unless the search path leads to it.
 pub fn own_path(env: &Env) -> Option<PathBuf> {
     let running = std::env::current_exe().ok()?;
     if on_search_path(env).is_some_and(|found| is_same(&found, &running)) {
@@ -126,13 +123,13 @@ pub fn own_path(env: &Env) -> Option<PathBuf> {
     Some(stable(&running, &called, env.search.as_deref()))
 }
 
-/// What the bare word stands for.
+/// The program of that name on the search path.
 pub fn on_search_path(env: &Env) -> Option<PathBuf> {
     find(NAME, env)
 }
 
-/// What a name stands for on the search path. Empty and relative entries are passed over: they lead into the current
-/// directory, and nothing is to be run only because it lies there.
+/// A program on the search path. Empty and relative entries are skipped: they lead to the current directory, and
+/// nothing may be run only because it is there.
 pub fn find(name: &str, env: &Env) -> Option<PathBuf> {
     std::env::split_paths(env.search.as_deref()?)
         .filter(|dir| dir.is_absolute())
@@ -140,8 +137,8 @@ pub fn find(name: &str, env: &Env) -> Option<PathBuf> {
         .find(|path| is_executable(path))
 }
 
-/// Where a program that a hook names certainly is, whoever runs it. A relative entry of the search path leads into the
-/// session's directory, where anything may lie: what stands behind one is not certain.
+/// The certain path of a hook's program, whoever runs it. A relative entry of the search path leads to the session's
+/// directory, so what comes after it is not certain.
 pub fn certain(program: &str, env: &Env) -> Option<PathBuf> {
     if program != NAME {
         return Some(PathBuf::from(program)).filter(|path| path.is_absolute());
@@ -152,17 +149,17 @@ pub fn certain(program: &str, env: &Env) -> Option<PathBuf> {
     before.all(|dir| dir.is_absolute()).then_some(found)
 }
 
-/// Whether it is a file that this user may run.
+/// Whether it is a file that this user can execute.
 pub fn is_executable(path: &Path) -> bool {
     path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok()
 }
 
-/// Whether two paths lead to one file.
+/// Whether two paths are the same file.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
-/// A name for the running program that stays right for longest.
+/// The path of the running program that stays valid for longest.
 fn stable(running: &Path, called: &OsStr, search: Option<&OsStr>) -> PathBuf {
     let same = |path: &Path| is_same(path, running);
     let on_path = search.and_then(|search| {
@@ -178,12 +175,12 @@ fn stable(running: &Path, called: &OsStr, search: Option<&OsStr>) -> PathBuf {
     on_path.or_else(as_called).unwrap_or_else(|| running.to_path_buf())
 }
 
-/// Whether this is a path of a program of our name, or the bare word.
+/// Whether this is a path of a program named `teamkeep`, or the bare name.
 pub fn is_named(command: &str) -> bool {
     command.rsplit('/').next() == Some(NAME)
 }
 
-/// A word as a POSIX shell takes it back; quoted only where it must be.
+/// A word quoted for a POSIX shell, only if needed.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/_-.+,:@%=".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -192,7 +189,7 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// A word as [`quoted`] spells it, that no command takes for an option.
+/// A word quoted as by [`quoted`] that no command reads as an option.
 pub fn operand(word: &str) -> String {
     let ends_options = if word.starts_with('-') { "-- " } else { "" };
     format!("{ends_options}{}", quoted(word))

@@ -1,4 +1,4 @@
-//! What the installed hooks cover: which rules of the policy are evaluated, and which are not.
+//! The coverage of the installed hooks: which rules of the policy are evaluated, and which are not.
 
 use std::fmt;
 
@@ -46,10 +46,10 @@ pub struct Gap {
 }
 
 impl Coverage {
-    /// What the hooks in these settings files cover, and those of a plugin that they enable.
+    /// The coverage of the hooks in these settings files, and those of a plugin that they enable.
     ///
     /// # Errors
-    /// When the embedded table of hooks is not what it should be, which a test rules out.
+    /// The embedded table of hooks is invalid, which a test rules out.
     pub fn of(layers: &[Layer]) -> Result<Coverage> {
         let mut coverage = Coverage::default();
         let is_only = |layer: &Layer| layer.kind == Kind::Managed && layer.has("allowManagedHooksOnly");

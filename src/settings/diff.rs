@@ -1,4 +1,4 @@
-//! The difference of two texts, line by line, for a person to read.
+//! A line-by-line difference of two texts.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use crate::ui::escape;
 
 /// Lines shown around a change.
 const AROUND: usize = 3;
-/// Past this many pairs of lines the middle is shown as replaced whole.
+/// Above this many pairs of lines the middle is shown as replaced.
 const MOST_PAIRS: usize = 4_000_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ enum Line<'t> {
     New(&'t str),
 }
 
-/// The changes from one text to the other in the manner of `diff -u`, without its two headers.
+/// The changes in the format of `diff -u`, without its two header lines.
 pub fn unified(before: &str, after: &str) -> String {
     let lines = compare(&before.lines().collect::<Vec<_>>(), &after.lines().collect::<Vec<_>>());
     let shown: Vec<bool> = (0..lines.len())
@@ -51,7 +51,7 @@ fn put(out: &mut String, line: Line) {
     let _ = writeln!(out, "{sign}{}", safe.join("\t"));
 }
 
-/// All lines of both, by a longest common subsequence of what the two do not begin and end with alike.
+/// All lines of both texts, by a longest common subsequence of what differs between their common start and end.
 fn compare<'t>(before: &[&'t str], after: &[&'t str]) -> Vec<Line<'t>> {
     let head = before.iter().zip(after).take_while(|(a, b)| a == b).count();
     let (old, new) = (&before[head..], &after[head..]);

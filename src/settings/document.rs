@@ -1,4 +1,4 @@
-//! A settings text, parsed with the place of everything in it.
+//! A settings text, parsed with all positions.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use jsonc_parser::errors::ParseError;
 use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions};
 
-/// JSON with comments and trailing commas; nothing looser.
+/// JSON with comments and trailing commas only.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_loose_object_property_names: false,
@@ -23,7 +23,7 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// A settings text and what stands where in it.
+/// A settings text and its structure.
 pub struct Document<'a> {
     /// The text.
     pub text: &'a str,
@@ -44,7 +44,7 @@ pub struct Container {
 }
 
 impl<'a> Document<'a> {
-    /// Reads a text whose `hooks`, if it has any, are of the shape that a client reads.
+    /// Parses a text whose `hooks`, if any, have the structure that Claude Code reads.
     ///
     /// # Errors
     /// The reason why it cannot be edited.
@@ -55,7 +55,7 @@ impl<'a> Document<'a> {
             format!("line {line}: {what}")
         })?;
         let Some(Value::Object(root)) = parsed.value else {
-            return Err("it holds no JSON object".to_owned());
+            return Err("it is not a JSON object".to_owned());
         };
         let document = Document { text, root, tokens: parsed.tokens.unwrap_or_default() };
         document.check()?;
@@ -85,12 +85,12 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// The first thing in the text that is no strict JSON: the byte where it begins, and what it is.
+    /// The first part of the text that is not strict JSON: its byte offset and its kind.
     pub fn first_loose(&self) -> Option<(usize, &'static str)> {
         self.loose_parts().next().map(|(place, what)| (place.start, what))
     }
 
-    /// What a reader of JSON with comments lets pass, and one of strict JSON does not: where it is, and what it is.
+    /// The parts that JSON with comments allows and strict JSON does not: range and kind.
     fn loose_parts(&self) -> impl Iterator<Item = (Range<usize>, &'static str)> {
         let is_comment =
             |token: &TokenAndRange<'_>| matches!(token.token, Token::CommentLine(_) | Token::CommentBlock(_));
@@ -103,11 +103,11 @@ impl<'a> Document<'a> {
             let ends =
                 |token: &TokenAndRange<'_>| matches!(token.token, Token::CloseBrace | Token::CloseBracket);
             (matches!(token.token, Token::Comma) && next().is_some_and(ends))
-                .then_some((place, "a comma with nothing behind it"))
+                .then_some((place, "a trailing comma"))
         })
     }
 
-    /// Where the text is no JSON even with its comments and trailing commas let pass: the line, and what is wrong there.
+    /// The line and the reason if the text is invalid even as JSON with comments.
     pub fn unsound(&self) -> Option<(usize, String)> {
         let mut strict = self.text.as_bytes().to_vec();
         for place in self.loose_parts().map(|(place, _)| place) {
@@ -141,7 +141,7 @@ impl<'a> Document<'a> {
         self.loose(inside, |token| matches!(token, Token::Comma))
     }
 
-    /// Where the last token before this place ends, comments being tokens.
+    /// The end of the last token before this offset, including comments.
     pub fn end_before(&self, place: usize) -> usize {
         let next = self.tokens.partition_point(|token| token.range.start < place);
         next.checked_sub(1).and_then(|last| self.tokens.get(last)).map_or(0, |token| token.range.end)
@@ -180,13 +180,13 @@ impl Container {
     }
 }
 
-/// Where a text is neither JSON nor JSON with comments, if it is not: the line, and what is wrong there.
+/// The line and the reason if a text is invalid even as JSON with comments.
 pub fn fault(text: &str) -> Option<(usize, String)> {
     let nothing = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
     jsonc_parser::parse_to_ast(text, &nothing, &OPTIONS).err().map(|error| said(&error))
 }
 
-/// The line of an error, and what it says in our manner.
+/// The line of an error, and its message.
 fn said(error: &ParseError) -> (usize, String) {
     let what = error.kind().to_string();
     let mut letters = what.chars();
@@ -210,8 +210,8 @@ mod tests {
     #[test]
     fn what_a_client_could_not_read_is_refused_with_the_reason() {
         for (text, why) in [
-            ("[]", "it holds no JSON object"),
-            ("// nothing", "it holds no JSON object"),
+            ("[]", "it is not a JSON object"),
+            ("// nothing", "it is not a JSON object"),
             ("{\"hooks\": [], \"a\": 1}", "its `hooks` is not an object"),
             ("{\"hooks\": {\"Stop\": {}}}", "its `hooks.Stop` is not an array"),
             ("{\"hooks\": {}, \"ho\\u006fks\": {}}", "it has the key `hooks` twice"),

@@ -11,24 +11,25 @@ use crate::settings::known::{knows, since};
 use crate::settings::needs::Needs;
 use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version};
 
-/// A settings file that has them all. The plugin's own are in several files, for clients that know some alone.
+/// A settings file with all hooks. The plugin's are in several files, for versions that know only some.
 const HOOKS: &str = include_str!("../../hooks/settings.example.json");
 /// Timeout in seconds of a hook that only rules need.
 const TIMEOUT: u64 = 10;
 
-/// The entry of one event: a matcher group that holds our command alone.
+/// The entry of one event: a matcher group with only teamkeep's command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// The event, as the client names it.
+    /// The event's name.
     pub event: String,
     /// The matcher group.
     pub group: Value,
 }
 
-/// The entries that are needed for this client, each running this program; `there` are those that the file already has.
+/// The entries that this version of Claude Code needs, each with this program; `there` are those that the file already
+/// has.
 ///
 /// # Errors
-/// When the embedded file is not what it should be, which a test rules out.
+/// The embedded file is invalid, which a test rules out.
 pub fn wanted(client: &Client, program: &Program, there: &[Entry], needs: &Needs) -> Result<Vec<Entry>> {
     let mut entries = embedded()?;
     for (event, matcher) in needs.matchers() {
@@ -41,10 +42,10 @@ pub fn wanted(client: &Client, program: &Program, there: &[Entry], needs: &Needs
     }
     let before = |event: &str| there.iter().find(|entry| entry.event == event);
     entries.retain(|entry| match client {
-        // An older client may skip the whole file because of an event that it does not know.
+        // An older version may ignore the whole file because of an unknown event.
         Client::Known(version) => knows(*version, &entry.event).unwrap_or(*version >= FIRST_LENIENT),
-        // A client that does not say its version gets what every one with agent teams understands. What is there
-        // already was made for one that did: not knowing is no reason to take any of it away.
+        // An unknown version gets what every version with agent teams understands. Existing entries were made for a
+        // known version and stay.
         Client::Unknown(_) => {
             knows(FIRST_WITH_TEAMS, &entry.event) == Some(true) || before(&entry.event).is_some()
         }
@@ -64,7 +65,7 @@ pub fn wanted(client: &Client, program: &Program, there: &[Entry], needs: &Needs
     Ok(entries)
 }
 
-/// The events that the embedded file has and this client does not know.
+/// The events of the embedded file that this version does not have.
 ///
 /// # Errors
 /// As [`wanted`].
@@ -73,7 +74,7 @@ pub fn unknown_to(version: Version) -> Result<Vec<String>> {
     Ok(embedded()?.into_iter().filter(late).map(|entry| entry.event).collect())
 }
 
-/// The time that our hook of an event has, in seconds; nothing for an event that we have none for.
+/// The timeout of teamkeep's hook for an event in seconds; `None` for an event without one.
 pub fn timeout(event: &str) -> Option<f64> {
     let entry = embedded().ok()?.into_iter().find(|entry| entry.event == event)?;
     entry.group.pointer("/hooks/0/timeout").and_then(Value::as_f64)
@@ -95,7 +96,7 @@ impl Entry {
 /// The entries of the embedded file, in its order.
 ///
 /// # Errors
-/// When it is not a table of hooks.
+/// It is not a table of hooks.
 pub fn embedded() -> Result<Vec<Entry>> {
     let broken = || Error::new("the embedded hooks/settings.example.json is not a table of hooks");
     let value: Value = serde_json::from_str(HOOKS).map_err(|_| broken())?;

@@ -1,4 +1,4 @@
-//! A settings file on the disk: found behind its links, read whole, replaced whole.
+//! A settings file on disk: links resolved, read and replaced as a whole.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -13,19 +13,19 @@ use crate::fs;
 use crate::settings::command::quoted;
 use crate::settings::likeness;
 
-/// A settings file of more than this is none.
+/// Maximum size of a settings file in bytes.
 const MOST: u64 = 16 * 1024 * 1024;
-/// What an install left that was killed so long ago is nobody's.
+/// After this time, temporary files of a killed install can be removed.
 const STALE: Duration = Duration::from_secs(600);
 
-/// A settings file as it was found.
+/// A settings file as found.
 #[derive(Debug, Clone)]
 pub struct SettingsFile {
-    /// The path by which the user knows it.
+    /// The path that the user knows.
     pub path: PathBuf,
-    /// The file behind all links: the one that is replaced, so that a link stays one.
+    /// The file behind all links. It is replaced, so that links stay links.
     pub real: PathBuf,
-    /// What is in it; nothing when there is no such file.
+    /// Its content; `None` if it does not exist.
     pub content: Option<Vec<u8>>,
 }
 
@@ -33,24 +33,24 @@ impl SettingsFile {
     /// Finds and reads it.
     ///
     /// # Errors
-    /// When it is a link to nowhere, no regular file, too large, or unreadable.
+    /// It is a broken link, not a regular file, too large, or unreadable.
     pub fn read(path: &Path) -> Result<SettingsFile> {
         let real = behind_links(path)?;
         let content = content(&real).map_err(|error| {
-            Error::from(error).hint("nothing was changed; name another file: --settings PATH")
+            Error::from(error).hint("nothing was changed; choose another file: --settings PATH")
         })?;
         Ok(SettingsFile { path: path.to_path_buf(), real, content })
     }
 
-    /// The content, nothing being the same as no file.
+    /// The content, empty if there is no file.
     pub fn bytes(&self) -> &[u8] {
         self.content.as_deref().unwrap_or_default()
     }
 
-    /// Makes the directory of a file that is to come; true when it was missing.
+    /// Creates the directory of a new file. Returns whether it was missing.
     ///
     /// # Errors
-    /// When it cannot be made, or the directory above is missing too.
+    /// It cannot be created, or its parent is missing too.
     pub fn make_directory(&self) -> Result<bool> {
         let Some(directory) = self.real.parent() else { return Ok(false) };
         match std::fs::create_dir(directory) {
@@ -59,21 +59,20 @@ impl SettingsFile {
             Err(error) => {
                 let hint = match error.kind() {
                     ErrorKind::NotFound => {
-                        format!("make it first: mkdir -p {}", quoted(&directory.to_string_lossy()))
+                        format!("create it first: mkdir -p {}", quoted(&directory.to_string_lossy()))
                     }
-                    _ => "nothing was changed; name another file: --settings PATH".to_owned(),
+                    _ => "nothing was changed; choose another file: --settings PATH".to_owned(),
                 };
-                Err(Error::from(fs::named(error, "make the directory", directory)).hint(hint))
+                Err(Error::from(fs::named(error, "create the directory", directory)).hint(hint))
             }
         }
     }
 
-    /// Puts new content in place, with the mode, the owner and all attributes of the old. Where that can be done by a
-    /// new file, it is there at once and whole; a file that has other names, or something that a new one cannot be
-    /// given, is written over where it is.
+    /// Replaces the content and keeps mode, owner and all attributes. If a new file can have all of them, the
+    /// replacement is atomic; otherwise, and for a file with hard links, the file is overwritten in place.
     ///
     /// # Errors
-    /// When it was changed since it was read, or cannot be written; then it is as it was.
+    /// It changed since it was read, or cannot be written; then it is unchanged.
     pub fn replace(&self, content: &[u8]) -> Result<()> {
         if self.content.is_some() {
             rustix::fs::access(&self.real, Access::WRITE_OK).map_err(|error| {
@@ -87,21 +86,21 @@ impl SettingsFile {
                     .map_err(|error| refused(fs::named(error, "replace", &self.real)))
             }),
             Ok(false) => self.unchanged().and_then(|()| self.write_over(content)),
-            // What is shorter needs no room.
+            // A shorter content needs no space.
             Err(error) if is_full(&error) && content.len() <= self.bytes().len() => {
                 self.unchanged().and_then(|()| self.write_over(content))
             }
             Err(error) => Err(refused(fs::named(error, "write beside", &self.real))),
         };
-        // After a rename there is none.
+        // After a rename it no longer exists.
         let _ = std::fs::remove_file(&temporary);
         replaced?;
-        // The new content is in place; that its name is on disk too is a courtesy.
+        // The new content is in place. Syncing the directory is best effort.
         let _ = self.real.parent().map(fs::sync_dir);
         Ok(())
     }
 
-    /// Removes what killed installs left beside it.
+    /// Removes temporary files of killed installs.
     pub fn sweep(&self) {
         fs::sweep_beside(&self.real, STALE);
     }
@@ -109,13 +108,13 @@ impl SettingsFile {
     /// Removes it.
     ///
     /// # Errors
-    /// When it was changed since it was read, or cannot be removed.
+    /// It changed since it was read, or cannot be removed.
     pub fn remove(&self) -> Result<()> {
         self.unchanged()?;
         std::fs::remove_file(&self.real).map_err(|error| refused(fs::named(error, "remove", &self.real)))
     }
 
-    /// Writes a new file; whether it is all that the old one is, so that it may take its place.
+    /// Writes a new file. Returns whether it has everything that the old one has, so that it may replace it.
     fn write(&self, temporary: &Path, content: &[u8]) -> io::Result<bool> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -124,7 +123,7 @@ impl SettingsFile {
             file.write_all(content)?;
             return file.sync_all().map(|()| true);
         }
-        // Nobody reads it before it is known who may.
+        // Private until the old file's permissions are known.
         let mut file = options.mode(0o600).open(temporary)?;
         let same = likeness::give(&fs::open_regular(&self.real)?, &file)?;
         file.write_all(content)?;
@@ -132,7 +131,7 @@ impl SettingsFile {
         Ok(same)
     }
 
-    /// Writes over the file where it is. What it held is put back when that fails.
+    /// Overwrites the file in place. The old content is restored on failure.
     fn write_over(&self, content: &[u8]) -> Result<()> {
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
         let opened = OpenOptions::new().write(true).custom_flags(flags).open(&self.real);
@@ -154,17 +153,17 @@ impl SettingsFile {
         if content(&self.real)? == self.content {
             return Ok(());
         }
-        Err(Error::new(format!("cannot replace {}: it was changed meanwhile", self.path.display()))
+        Err(Error::new(format!("cannot replace {}: another process changed it", self.path.display()))
             .hint("nothing was changed; run the command again"))
     }
 }
 
-/// The error when the disk refuses.
+/// The error for a failed write.
 fn refused(error: io::Error) -> Error {
     Error::from(error).hint("nothing was changed")
 }
 
-/// Whether there was no room.
+/// Whether the disk is full.
 fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
@@ -177,13 +176,12 @@ fn content(real: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// The file that a path stands for. The links of its directory are followed as well, so that a file has
-/// one name here whichever way it is called.
+/// The file of a path, with the links of its directory resolved as well, so that each file has one name.
 fn behind_links(path: &Path) -> Result<PathBuf> {
     if path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
         return path.canonicalize().map_err(|error| {
             let what = format!("cannot follow the link {}", path.display());
-            Error::caused(what, error).hint("nothing was changed; mend the link or remove it")
+            Error::caused(what, error).hint("nothing was changed; fix or remove the link")
         });
     }
     let directory = path.parent().and_then(|directory| directory.canonicalize().ok());
@@ -236,7 +234,7 @@ mod tests {
         let absent = SettingsFile::read(&path).unwrap();
         std::fs::write(&path, "{\"theirs\": 1}").unwrap();
         let error = absent.replace(b"{}").unwrap_err();
-        assert!(error.to_string().contains("it was changed meanwhile"), "{error}");
+        assert!(error.to_string().contains("another process changed it"), "{error}");
         let read = SettingsFile::read(&path).unwrap();
         std::fs::write(&path, "{\"theirs\": 2}").unwrap();
         assert!(read.replace(b"{}").is_err());
@@ -253,6 +251,6 @@ mod tests {
         let error = SettingsFile::read(&link).unwrap_err();
         assert!(error.to_string().starts_with("cannot follow the link "), "{error}");
         let error = SettingsFile::read(dir.path()).unwrap_err();
-        assert!(error.to_string().ends_with(" is no regular file"), "{error}");
+        assert!(error.to_string().ends_with(" is not a regular file"), "{error}");
     }
 }

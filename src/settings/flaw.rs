@@ -1,4 +1,4 @@
-//! Why the client cannot read a settings file, and what opens it there.
+//! Why Claude Code cannot read a settings file, and the command that opens it there.
 
 use std::fmt;
 use std::path::Path;
@@ -7,17 +7,17 @@ use super::command::quoted;
 use super::document::{Document, fault};
 use super::read::text_of;
 
-/// What keeps the client from reading a settings file: it skips the whole of it then.
+/// A flaw that makes Claude Code ignore a whole settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
-    /// The line, where it is one.
+    /// The line, if known.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
 }
 
 impl Flaw {
-    /// The first flaw of a content, if it has one.
+    /// The first flaw of a content, if any.
     pub fn of(content: &[u8]) -> Option<Flaw> {
         let text = match text_of(content) {
             Ok((_, text)) => text,
@@ -41,12 +41,12 @@ impl Flaw {
         }
         document.first_loose().map(|(at, what)| Flaw {
             line: Some(line_of(text.as_bytes(), at)),
-            what: format!("{what}, which the client does not read: it skips the whole file"),
+            what: format!("{what} is not valid JSON; Claude Code ignores the whole file"),
         })
     }
 
     fn at(line: Option<usize>, what: &str) -> Flaw {
-        Flaw { line, what: format!("{what}; the client skips the whole file") }
+        Flaw { line, what: format!("{what}; Claude Code ignores the whole file") }
     }
 
     /// The command that opens the file at the flaw.
@@ -65,7 +65,7 @@ impl fmt::Display for Flaw {
     }
 }
 
-/// The line in which a byte is, from 1.
+/// The line of a byte offset, from 1.
 fn line_of(content: &[u8], at: usize) -> usize {
     content.iter().take(at).filter(|byte| **byte == b'\n').count() + 1
 }
@@ -86,30 +86,30 @@ mod tests {
         for (content, what) in [
             (
                 &b"{\n \"a\": 1 // one\n}"[..],
-                "line 2: a comment, which the client does not read: it skips the whole file",
+                "line 2: a comment is not valid JSON; Claude Code ignores the whole file",
             ),
             (
                 b"{\n \"a\": \"// none\",\n \"b\": 1 /* one */\n}",
-                "line 3: a comment, which the client does not read: it skips the whole file",
+                "line 3: a comment is not valid JSON; Claude Code ignores the whole file",
             ),
             (
                 b"{\n \"a\": 1,\n\n /* x */ }",
-                "line 2: a comma with nothing behind it, which the client does not read: it skips the whole file",
+                "line 2: a trailing comma is not valid JSON; Claude Code ignores the whole file",
             ),
             (
                 b"{\r\n \"a\": [1,\r\n]}",
-                "line 2: a comma with nothing behind it, which the client does not read: it skips the whole file",
+                "line 2: a trailing comma is not valid JSON; Claude Code ignores the whole file",
             ),
-            (b"{\n \"a\": 1\n \"b\": 2}", "line 2: expected comma; the client skips the whole file"),
+            (b"{\n \"a\": 1\n \"b\": 2}", "line 2: expected comma; Claude Code ignores the whole file"),
             (
                 b"{\"a\": 1,\n \"\xff\": 2}",
-                "line 2: it is not UTF-8 (invalid utf-8 sequence of 1 bytes from index 11); the client skips the whole file",
+                "line 2: it is not UTF-8 (invalid utf-8 sequence of 1 bytes from index 11); Claude Code ignores the whole file",
             ),
             (
                 b"{\"a\": 1, // one\n \"b\": \"\t\"}",
-                "line 2: control character (\\u0000-\\u001F) found while parsing a string; the client skips the whole file",
+                "line 2: control character (\\u0000-\\u001F) found while parsing a string; Claude Code ignores the whole file",
             ),
-            (b"{\"hooks\": []}", "its `hooks` is not an object; the client skips the whole file"),
+            (b"{\"hooks\": []}", "its `hooks` is not an object; Claude Code ignores the whole file"),
         ] {
             assert_eq!(told(content).as_deref(), Some(what));
         }

@@ -1,4 +1,4 @@
-//! The hooks in settings that call us: ours, and those of the user's own.
+//! Finds the hooks in settings that call teamkeep.
 
 use serde_json::Value;
 
@@ -6,27 +6,27 @@ use crate::settings::call;
 use crate::settings::entries::Entry;
 use crate::settings::read::{data, text_of};
 
-/// Our entries in a file, each with one command; none when it cannot be read.
+/// teamkeep's entries in a file, each with one command; none if it cannot be read.
 pub fn found(content: &[u8]) -> Vec<Entry> {
     text_of(content).and_then(|(_, text)| data(text)).map_or_else(|_| Vec::new(), |settings| ours(&settings))
 }
 
-/// How many of our entries a file has; none when it cannot be read.
+/// The number of teamkeep's entries in a file; 0 if it cannot be read.
 pub fn count(content: &[u8]) -> usize {
     found(content).len()
 }
 
-/// Our commands in settings, each as an entry of its own.
+/// teamkeep's commands in settings, each as its own entry.
 pub fn ours(settings: &Value) -> Vec<Entry> {
     pick(settings, call::is_ours)
 }
 
-/// Every command in settings that calls us, ours and those in which a user does it in a way of his own, each as an entry.
+/// Every command in settings that calls teamkeep, whoever wrote it, each as its own entry.
 pub fn calls(settings: &Value) -> Vec<Entry> {
     pick(settings, |hook| call::of(hook).is_some())
 }
 
-/// The commands of a content that call us and are not ours to change; none when it cannot be read.
+/// The commands that call teamkeep and that `install` did not write; none if the file cannot be read.
 pub fn theirs(content: &[u8]) -> Vec<Entry> {
     let pick = |settings: Value| pick(&settings, |hook| call::of(hook).is_some() && !call::is_ours(hook));
     text_of(content).and_then(|(_, text)| data(text)).map_or_else(|_| Vec::new(), pick)
@@ -45,7 +45,7 @@ fn pick(settings: &Value, meant: impl Fn(&Value) -> bool) -> Vec<Entry> {
     found
 }
 
-/// A matcher group with this command alone.
+/// A matcher group with only this command.
 fn alone(group: &Value, hook: &Value) -> Value {
     let part = |(key, value): (&String, &Value)| {
         let value = if key == "hooks" { Value::Array(vec![hook.clone()]) } else { value.clone() };

@@ -1,8 +1,7 @@
-//! Puts our entries into a settings text.
+//! Inserts teamkeep's entries into a settings text.
 //!
-//! Each insertion is laid out so that [`super::remove`] finds the text of before again. What we make, an
-//! object or array, has its first item on a line of its own; into one that was there and empty, the
-//! first item is put directly behind the bracket.
+//! Each insertion is formatted so that [`super::remove`] restores the previous text. A new object or array has its
+//! first item on its own line; in an existing empty one, the first item directly follows the bracket.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +10,7 @@ use crate::settings::entries::Entry;
 use crate::settings::layout::{Layout, indentation};
 use crate::settings::splice::Splice;
 
-/// The changes that add these entries behind whatever is there.
+/// The changes that add these entries at the end.
 pub fn insert(document: &Document, entries: &[Entry]) -> Vec<Splice> {
     let layout = Layout::of(document);
     let place = Place { document, layout: &layout };
@@ -51,12 +50,12 @@ impl Place<'_> {
         if inside.open < inside.close {
             return self.append(&inside, vec![hooks], &inner);
         }
-        // The common `{}` becomes what anybody would write by hand.
+        // The common `{}` is formatted as a person would.
         let (newline, outer) = (self.layout.newline, indentation(text, inside.open - 1));
         vec![Splice::insert(inside.open, format!("{newline}{inner}{hooks}{newline}{outer}"))]
     }
 
-    /// Adds items behind the last one and the comments that follow it, a trailing comma staying one.
+    /// Adds items after the last one and its comments, and keeps a trailing comma.
     fn append(&self, inside: &Container, items: Vec<String>, inner: &str) -> Vec<Splice> {
         if items.is_empty() {
             return Vec::new();

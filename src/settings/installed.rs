@@ -15,28 +15,31 @@ use crate::settings::version::Version;
 /// The hooks of a session.
 #[derive(Debug)]
 pub struct Installed {
-    /// What they cover.
+    /// Their coverage.
     pub coverage: Coverage,
     /// The command that makes them cover the policy in force.
     pub command: String,
+    /// Whether the command finds the settings file from the project's directory.
+    pub is_in_project: bool,
     /// The version of Claude Code that they were written for, if it is known.
     client: Option<Version>,
 }
 
 impl Installed {
-    /// Reads the settings files of a session. If these have no hook, files that `install` wrote elsewhere count. `runs` is
-    /// true if some hook certainly runs: if no known file has it, it is the plugin's.
+    /// Reads the settings files of a session. If these have no hook, files that `install` wrote elsewhere count.
+    /// `runs` is true if some hook certainly runs: if no known file has it, it is the plugin's.
     ///
     /// # Errors
-    /// When the embedded table of hooks is not what it should be, which a test rules out.
+    /// The embedded table of hooks is invalid, which a test rules out.
     pub fn find(env: &Env, paths: &Paths, runs: bool) -> Result<Installed> {
         let layers = layers(env, paths);
         let (mut coverage, mut command) = (Coverage::of(&layers)?, again(env, &layers));
         let records = Records::at(paths.installs());
         let client = |layer: &Layer| records.find(&layer.path.canonicalize().ok()?)?.client?.parse().ok();
         if !coverage.is_empty() {
-            let client = most(&layers).and_then(client);
-            return Ok(Installed { coverage, command, client });
+            let most = most(&layers);
+            let is_in_project = most.is_some_and(|layer| matches!(layer.kind, Kind::Project | Kind::Local));
+            return Ok(Installed { coverage, command, is_in_project, client: most.and_then(client) });
         }
         let elsewhere = records.files();
         let elsewhere = elsewhere.iter().map(|file| Layer::read(Kind::User, file));
@@ -48,16 +51,17 @@ impl Installed {
         } else if runs {
             coverage = coverage.with_builtin()?;
         }
-        Ok(Installed { coverage, command, client: elsewhere.last().and_then(client) })
+        let client = elsewhere.last().and_then(client);
+        Ok(Installed { coverage, command, is_in_project: false, client })
     }
 
-    /// The command that fixes this; if the client does not have the event, with the note that it must be upgraded first.
+    /// The command that fixes this; if Claude Code does not have the event, with the note that it must be upgraded first.
     pub fn remedy(&self, unasked: &Unasked) -> String {
         remedy(&self.command, self.client, unasked)
     }
 }
 
-/// The command that fixes this; if the client does not have the event, with the note that it must be upgraded first.
+/// The command that fixes this; if Claude Code does not have the event, with the note that it must be upgraded first.
 pub fn remedy(command: &str, client: Option<Version>, unasked: &Unasked) -> String {
     let lacking = client.and_then(|version| {
         let events = unasked.gaps.iter().map(|gap| gap.event.name());
@@ -84,7 +88,7 @@ pub fn again(env: &Env, layers: &[Layer]) -> String {
         most(layers).and_then(|layer| Some(format!("{}{}", layer.install(&call)?, program(env, layer))));
     again.unwrap_or_else(|| match layers.iter().find(|layer| !layer.ours().is_empty()) {
         // A second installation would run as well.
-        Some(managed) => format!("ask whoever manages {} to widen the matchers", managed.path.display()),
+        Some(managed) => format!("ask the administrator of {} to widen the matchers", managed.path.display()),
         None => format!("{call} install"),
     })
 }

@@ -1,9 +1,9 @@
-//! Which events a client knows.
+//! Which events each version of Claude Code has.
 
 use super::version::Version;
 
-/// Since when an event that we record exists. Before 2.1.101 a client drops a whole settings file that names one it
-/// does not know. What is not here is older than anything that we could be installed for.
+/// The first version with each recorded event. Before 2.1.101 Claude Code ignores a whole settings file with an
+/// unknown event. All other events are older than agent teams.
 pub const SINCE: &[(&str, Version)] = &[
     ("SubagentStart", Version(2, 0, 43)),
     ("TeammateIdle", Version(2, 1, 33)),
@@ -13,7 +13,7 @@ pub const SINCE: &[(&str, Version)] = &[
     ("TaskCreated", Version(2, 1, 84)),
 ];
 
-/// Events that others may have hooks for, and since when they exist.
+/// The first version of events that other tools may have hooks for.
 const OTHERS: &[(&str, Version)] = &[
     ("ConfigChange", Version(2, 1, 49)),
     ("WorktreeCreate", Version(2, 1, 50)),
@@ -21,7 +21,7 @@ const OTHERS: &[(&str, Version)] = &[
     ("CwdChanged", Version(2, 1, 83)),
 ];
 
-/// What is as old as the oldest client whose events were looked at, 2.1.47.
+/// Events of the oldest checked version, 2.1.47.
 const OLDEST: &[&str] = &[
     "PreToolUse",
     "PostToolUse",
@@ -37,7 +37,7 @@ const OLDEST: &[&str] = &[
     "Setup",
 ];
 
-/// Those that came some time between two clients that were looked at: which one did not have them, which one did.
+/// Events that were added between two checked versions: the last without and the first with them.
 const BETWEEN: &[(Version, Version, &[&str])] = &[
     (
         Version(2, 1, 47),
@@ -56,21 +56,21 @@ const BETWEEN: &[(Version, Version, &[&str])] = &[
     (Version(2, 1, 177), NEWEST, &["PreModelSwitch", "PostModelSwitch", "DirectoryAdded"]),
 ];
 
-/// The newest client whose events were looked at.
+/// The newest checked version.
 const NEWEST: Version = Version(2, 1, 328);
 
-/// Since when an event exists, where it came late and that is documented.
+/// The first version with an event, if it was added later and that is documented.
 pub fn since(event: &str) -> Option<Version> {
     SINCE.iter().chain(OTHERS).find(|(name, _)| *name == event).map(|(_, since)| *since)
 }
 
-/// Whether any client is known to have an event.
+/// Whether any version is known to have an event.
 pub fn exists(event: &str) -> bool {
     let mut between = BETWEEN.iter().flat_map(|(_, _, events)| *events);
     since(event).is_some() || OLDEST.contains(&event) || between.any(|name| *name == event)
 }
 
-/// Whether a client knows an event; `None` where that cannot be told.
+/// Whether a version has an event; `None` if unknown.
 pub fn knows(client: Version, event: &str) -> Option<bool> {
     if let Some(since) = since(event) {
         return Some(client >= since);
@@ -81,7 +81,7 @@ pub fn knows(client: Version, event: &str) -> Option<bool> {
     match BETWEEN.iter().find(|(_, _, events)| events.contains(&event)) {
         Some((_, with, _)) if client >= *with => Some(true),
         Some((without, _, _)) => (client <= *without).then_some(false),
-        // A client after the newest may have got it.
+        // A newer version may have it.
         None => (client <= NEWEST).then_some(false),
     }
 }

@@ -1,4 +1,4 @@
-//! The settings files of the client, and what of ours stands in each.
+//! Claude Code's settings files, and teamkeep's hooks in each.
 
 use std::path::{Path, PathBuf};
 
@@ -15,21 +15,21 @@ use crate::settings::found;
 use crate::settings::locate::{Scope, settings_of};
 use crate::settings::read::{data, text_of};
 
-/// Where an administrator puts settings that nobody can override.
+/// The directory of managed settings.
 const MANAGED: &str = if cfg!(target_os = "macos") {
     "/Library/Application Support/ClaudeCode/managed-settings.json"
 } else {
     "/etc/claude-code/managed-settings.json"
 };
 
-/// Whose settings they are.
+/// The kind of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The administrator's.
+    /// Managed by an administrator.
     Managed,
     /// The user's in this project.
     Local,
-    /// Everybody's in this project.
+    /// Shared in this project.
     Project,
     /// The user's.
     User,
@@ -38,36 +38,36 @@ pub enum Kind {
 /// A settings file.
 #[derive(Debug, Clone)]
 pub struct Layer {
-    /// Whose it is.
+    /// Its kind.
     pub kind: Kind,
     /// The file.
     pub path: PathBuf,
-    /// What is in it.
+    /// Its content.
     pub state: State,
 }
 
-/// What is in a settings file.
+/// The state of a settings file.
 #[derive(Debug, Clone)]
 pub enum State {
-    /// There is none.
+    /// It does not exist.
     Missing,
-    /// It cannot be read at all, for this reason.
+    /// It cannot be read, for this reason.
     Unreadable(String),
-    /// The client skips it, for this flaw.
+    /// Claude Code ignores it, because of this flaw.
     Skipped(Flaw),
     /// The settings.
     Read(Value),
 }
 
-/// More of ours than this are not looked at: somebody wrote them to keep us busy.
+/// Maximum number of hooks to check in one file.
 const MOST: usize = 500;
 
-/// One hook that calls us.
+/// One hook that calls teamkeep.
 #[derive(Debug, Clone)]
 pub struct Ours<'a> {
-    /// The file that it stands in.
+    /// Its file.
     pub layer: &'a Layer,
-    /// The event and the matcher group, with this command alone.
+    /// The event and the matcher group with only this command.
     pub entry: Entry,
 }
 
@@ -82,7 +82,7 @@ impl Ours<'_> {
         call::of(self.hook()).unwrap_or_default()
     }
 
-    /// Whether it is as `install` writes it. Else it is a line of the user's own, and his to change.
+    /// Whether it is as `install` writes it. Otherwise it is the user's own command.
     pub fn is_written(&self) -> bool {
         call::is_ours(self.hook())
     }
@@ -99,7 +99,7 @@ impl Layer {
         Layer { kind, path: path.to_path_buf(), state }
     }
 
-    /// The settings, if the client can read them.
+    /// The settings, if Claude Code can read them.
     pub fn value(&self) -> Option<&Value> {
         match &self.state {
             State::Read(value) => Some(value),
@@ -112,19 +112,19 @@ impl Layer {
         self.value().and_then(|value| value.get(key)) == Some(&Value::Bool(true))
     }
 
-    /// Whether it is there, and the client gets nothing out of it.
+    /// Whether it exists, but Claude Code ignores it.
     pub fn is_lost(&self) -> bool {
         matches!(self.state, State::Unreadable(_) | State::Skipped(_))
     }
 
-    /// The hooks in it that call us, however they do it.
+    /// The hooks in it that call teamkeep in any way.
     pub fn ours(&self) -> Vec<Ours<'_>> {
         let entries = self.value().map(found::calls).unwrap_or_default();
         entries.into_iter().take(MOST).map(|entry| Ours { layer: self, entry }).collect()
     }
 
-    /// The command line of `install` or `uninstall` for this file, if it is one that we may change; `call` is how a
-    /// person calls this program.
+    /// The command line of `install` or `uninstall` for this file, if teamkeep may change it; `call` is how the user
+    /// calls this program.
     pub fn command(&self, call: &str, verb: &str) -> Option<String> {
         match self.kind {
             Kind::Managed => None,
@@ -134,14 +134,15 @@ impl Layer {
         }
     }
 
-    /// The command line that installs into this file, if we may; `call` is how a person calls this program to install.
+    /// The command line that installs into this file, if teamkeep may change it; `call` is how the user calls this
+    /// program to install.
     pub fn install(&self, call: &str) -> Option<String> {
         self.command(call, "install")
     }
 }
 
 impl State {
-    /// What a content says to the client.
+    /// The state for a content.
     pub fn of(content: &[u8]) -> State {
         if let Some(flaw) = Flaw::of(content) {
             return State::Skipped(flaw);
@@ -153,8 +154,7 @@ impl State {
     }
 }
 
-/// Every settings file that there may be, the strongest first. A project that is the user's home has no file of its
-/// own.
+/// Every possible settings file, highest precedence first. A project in the home directory has no file of its own.
 pub fn layers(env: &Env, paths: &Paths) -> Vec<Layer> {
     let mut layers = vec![Layer::read(Kind::Managed, Path::new(MANAGED))];
     let user = settings_of(Scope::User, env, paths).ok();
@@ -170,14 +170,14 @@ pub fn layers(env: &Env, paths: &Paths) -> Vec<Layer> {
     layers
 }
 
-/// The plugins of ours that are switched on: `teamkeep@<marketplace>`.
+/// The enabled teamkeep plugins: `teamkeep@<marketplace>`.
 pub fn plugins(layers: &[Layer]) -> Vec<String> {
     let mut seen: Vec<(String, bool)> = Vec::new();
     for layer in layers {
         let enabled = layer.value().and_then(|value| value.get("enabledPlugins")).and_then(Value::as_object);
         for (name, on) in enabled.into_iter().flatten() {
             let ours = name.split('@').next() == Some("teamkeep");
-            // The strongest file that names it decides.
+            // The file with the highest precedence decides.
             if ours && !seen.iter().any(|(known, _)| known == name) {
                 seen.push((name.clone(), *on == Value::Bool(true)));
             }

@@ -1,21 +1,21 @@
-//! How a file is laid out, so that what comes in looks as if it had always been there.
+//! The formatting of a file, so that insertions match it.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::settings::document::{Container, Document};
 
-/// The line ends and the indentation of a file.
+/// Line endings and indentation of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// What ends a line.
+    /// The line ending.
     pub newline: &'static str,
     /// One step of indentation.
     pub unit: String,
 }
 
 impl Layout {
-    /// Learns it from the file; two spaces where there is nothing to learn from.
+    /// Detects it in the file; two spaces by default.
     pub fn of(document: &Document) -> Layout {
         let text = document.text;
         let crlf = text.find('\n').is_some_and(|at| text[..at].ends_with('\r'));
@@ -30,7 +30,7 @@ impl Layout {
         Layout { newline: if crlf { "\r\n" } else { "\n" }, unit: unit.to_owned() }
     }
 
-    /// The indentation that items of a container have, or would have.
+    /// The indentation of a container's items.
     pub fn inner(&self, text: &str, container: &Container) -> String {
         container.items.iter().rev().find_map(|item| own_line(text, item.start)).map_or_else(
             || format!("{}{}", indentation(text, container.open.saturating_sub(1)), self.unit),
@@ -38,7 +38,7 @@ impl Layout {
         )
     }
 
-    /// Writes a value over several lines, all but the first indented by `base`.
+    /// Formats a value on several lines, all but the first indented by `base`.
     pub fn render(&self, value: &Value, base: &str) -> String {
         let mut bytes = Vec::new();
         let formatter = serde_json::ser::PrettyFormatter::with_indent(self.unit.as_bytes());
@@ -47,14 +47,14 @@ impl Layout {
     }
 }
 
-/// The blanks that the line of this place begins with.
+/// The indentation of the line at this offset.
 pub fn indentation(text: &str, place: usize) -> &str {
     let line = &text[text[..place].rfind('\n').map_or(0, |end| end + 1)..place];
     &line[..line.find(|c| c != ' ' && c != '\t').unwrap_or(line.len())]
 }
 
-/// The indentation of what stands at this place, if it is the first on its line. No more than the blanks before it are
-/// looked at: there can be any number of items on a long line.
+/// The indentation of the item at this offset, if it is the first on its line. Only the blanks before it are read,
+/// because a line can be very long.
 fn own_line(text: &str, place: usize) -> Option<&str> {
     let before = &text[..place];
     let start = before.trim_end_matches([' ', '\t']).len();

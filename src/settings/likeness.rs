@@ -1,4 +1,4 @@
-//! Gives a new file what an old one has beside its content, so that it can take its place.
+//! Copies the metadata of an old file to its replacement.
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -7,30 +7,30 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
 use rustix::io::Errno;
 
-/// The access control list of a file, where it has one. The group's bits of its mode are then what the list grants at
-/// most, and no longer what the group may: a mode without its list lets others in.
+/// The access control list of a file. With a list, the group bits of the mode are its mask; a mode without its list
+/// would grant access to others.
 const ACCESS: &str = "system.posix_acl_access";
-/// The kernel allows no more for all names, or for one value.
+/// The kernel's limit for all names, and for one value, in bytes.
 const MOST: usize = 64 * 1024;
 
-/// Gives `new` the owner, the mode and the attributes of `old`. `false` when it cannot have them all, or `old` has other
-/// names than its own: then it must not take its place. The new file is never open to more people than the old one.
+/// Gives `new` the owner, mode and attributes of `old`. Returns `false` if it cannot have all of them, or if `old` has
+/// hard links: then it must not replace it. The new file never grants more access than the old one.
 ///
 /// # Errors
-/// When the disk refuses.
+/// Reading or setting metadata fails.
 pub fn give(old: &File, new: &File) -> io::Result<bool> {
     let then = old.metadata()?;
     if then.nlink() > 1 {
         return Ok(false);
     }
-    // Only a privileged user can give a file away, or to a group that is not his.
+    // Only a privileged user can change the owner, or set a group of others.
     let _ = fchown(new, Some(then.uid()), Some(then.gid()));
     let now = new.metadata()?;
     if (now.uid(), now.gid()) != (then.uid(), then.gid()) {
         return Ok(false);
     }
     let Ok(names) = names(old) else { return Ok(false) };
-    // The directory may have given it a list of its own.
+    // The directory may have given it a default list.
     match fremovexattr(new, ACCESS) {
         Ok(()) | Err(Errno::NODATA | Errno::NOTSUP) => {}
         Err(_) => return Ok(false),
@@ -45,7 +45,7 @@ pub fn give(old: &File, new: &File) -> io::Result<bool> {
             return Ok(false);
         }
     }
-    // With a list in place this says what it grants at most.
+    // With a list, this is its mask.
     new.set_permissions(Permissions::from_mode(then.mode() & 0o7777))?;
     Ok(new.metadata()?.mode() & 0o7777 == then.mode() & 0o7777)
 }
@@ -67,7 +67,7 @@ fn value(file: &File, name: &[u8]) -> rustix::io::Result<Vec<u8>> {
     Ok(value)
 }
 
-/// Whether a file has it already: what the system sets by itself nobody else may set.
+/// Whether a file already has the value: some attributes only the system can set.
 fn value_is(file: &File, name: &[u8], wanted: &[u8]) -> bool {
     value(file, name).is_ok_and(|value| value == wanted)
 }
@@ -76,7 +76,7 @@ fn value_is(file: &File, name: &[u8], wanted: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// A list in the kernel's form: `user::rw-, user:1:rw-, group::---, mask::rw-, other::---`.
+    /// A list in the kernel's format: `user::rw-, user:1:rw-, group::---, mask::rw-, other::---`.
     fn list() -> Vec<u8> {
         let mut bytes = 2_u32.to_le_bytes().to_vec();
         let nobody = u32::MAX;
@@ -101,7 +101,7 @@ mod tests {
 
     fn set(file: &File, name: &str, value: &[u8]) -> bool {
         match fsetxattr(file, name, value, XattrFlags::empty()) {
-            // Not every disk has them.
+            // Not every file system supports them.
             Err(Errno::NOTSUP) => false,
             other => other.map(|()| true).unwrap(),
         }

@@ -1,4 +1,4 @@
-//! Which settings file a scope means.
+//! Finds the settings file of a scope.
 
 use std::path::{Path, PathBuf};
 
@@ -6,41 +6,41 @@ use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::paths::Paths;
 
-/// Whose sessions the hooks are for, as the client calls it.
+/// The sessions that the hooks apply to, in the terms of Claude Code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Scope {
-    /// All sessions of this user: settings.json in the client's directory
+    /// All your sessions: ~/.claude/settings.json
     #[default]
     User,
-    /// All sessions in this project, for everybody: .claude/settings.json
+    /// All sessions in this project, for everyone: .claude/settings.json
     Project,
-    /// This user's sessions in this project: .claude/settings.local.json
+    /// Your sessions in this project: .claude/settings.local.json
     Local,
 }
 
-/// The settings file of a scope, whether it exists or not; an absolute path.
+/// The absolute path of a scope's settings file, whether it exists or not.
 ///
 /// # Errors
-/// When there is no telling where the client's or the current directory is.
+/// Claude Code's directory or the current directory is unknown.
 pub fn settings_of(scope: Scope, env: &Env, paths: &Paths) -> Result<PathBuf> {
     match scope {
         Scope::User => match &paths.client {
             Some(client) => absolute(&client.join("settings.json")),
-            None => Err(Error::new("cannot tell where the client's settings are: HOME is not set")
-                .hint("name the file: --settings PATH")),
+            None => Err(Error::new("cannot find Claude Code's settings: HOME is not set")
+                .hint("set the file: --settings PATH")),
         },
         Scope::Project => Ok(project(env)?.join(".claude/settings.json")),
         Scope::Local => Ok(project(env)?.join(".claude/settings.local.json")),
     }
 }
 
-/// The path, from the root.
+/// The absolute path.
 ///
 /// # Errors
-/// When it is empty, or relative to a directory that is gone.
+/// It is empty, or relative to a directory that no longer exists.
 pub fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).map_err(|error| {
-        Error::caused(format!("cannot make the path \"{}\" absolute", path.display()), error)
+        Error::caused(format!("cannot resolve \"{}\" to an absolute path", path.display()), error)
     })
 }
 

@@ -1,17 +1,17 @@
-//! Which tools a matcher means to the client, as far as that can be told in a moment.
+//! Evaluates a matcher as Claude Code does, with limits.
 
 use serde_json::Value;
 
-/// So many matchers are looked at as patterns: a pattern can be made to take long.
+/// Maximum number of matchers to evaluate as patterns, because a pattern can be slow.
 pub const PATTERNS: usize = 16;
-/// So long a pattern is looked at, and so long a tool's name held against it, in bytes.
+/// Maximum length of a pattern, and of a tool's name, in bytes.
 const PATTERN: usize = 512;
-/// The memory that a pattern may take once it is understood.
+/// Maximum memory of a compiled pattern in bytes.
 const PATTERN_MEMORY: usize = 1 << 18;
 
-/// Whether a group's matcher means this tool, as the client reads it: nothing and `*` mean all, names stand between
-/// bars, and anything else is a pattern, of which only so many are looked at. What an event without a tool is held
-/// against is not known here.
+/// Whether a group's matcher matches this tool, as Claude Code evaluates it: none and `*` match all, names are
+/// separated by `|`, and anything else is a pattern, of which only a limited number is evaluated. For an event without
+/// a tool the subject is unknown here.
 pub fn matches(matcher: Option<&Value>, tool: Option<&str>, patterns: &mut usize) -> bool {
     let matcher = match matcher {
         None => return true,

@@ -1,12 +1,11 @@
-//! The client's `settings.json`, edited without disturbing it.
+//! Edits Claude Code's `settings.json` without changing anything else.
 //!
 //! [`needs`] computes the hooks that the policy in force needs, [`entries`] writes them, and [`coverage`] finds rules that
-//! the installed hooks do not cover. [`plan`] computes the text that has it (or has it no longer),
-//! [`file`] puts that text in place, and [`record`] remembers how the file was. [`beside`] tells the plugin's hook when to
-//! leave an event to the settings'.
+//! the installed hooks do not cover. [`plan`] computes the new text, [`file`] writes it, and [`record`] remembers the
+//! previous content. [`beside`] decides when the plugin's hook leaves an event to a hook in the settings.
 //!
-//! The edit is textual and can be undone without any memory: where our entries stand alone in a place
-//! that we made, the place goes with them; how they are laid out tells it from one that was there, empty.
+//! The edit is textual. It can be undone without the install record: if teamkeep's entries are the only content of a place
+//! that teamkeep created, that place is removed, too. Its layout distinguishes it from an empty place of the user's.
 
 pub mod beside;
 pub mod call;

@@ -21,7 +21,7 @@ impl Needs {
     /// The needs of the recorder and the gates, without rules.
     ///
     /// # Errors
-    /// When the embedded table of hooks is not what it should be, which a test rules out.
+    /// The embedded table of hooks is invalid, which a test rules out.
     pub fn builtin() -> Result<Needs> {
         let events = embedded()?.into_iter().filter_map(|entry| {
             let matcher = entry.group.get("matcher").and_then(Value::as_str);

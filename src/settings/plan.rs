@@ -1,4 +1,4 @@
-//! The text that a settings file is to have, computed and checked before anything is written.
+//! Computes and checks the new text of a settings file before anything is written.
 
 use serde_json::Value;
 
@@ -10,8 +10,7 @@ use crate::settings::read::{data, text_of};
 use crate::settings::splice::{Splice, apply};
 use crate::settings::{insert, remove};
 
-/// The content of a file that has these entries, each once, and none of ours besides; the content
-/// itself where that is so already.
+/// The content with exactly these entries of teamkeep, each once; unchanged if that is already so.
 ///
 /// # Errors
 /// The reason why this file cannot be edited.
@@ -31,12 +30,12 @@ pub fn with_ours(content: &[u8], wanted: &[Entry]) -> Result<Vec<u8>, String> {
     let after = apply(&clean, splices);
     let now = data(&after)?;
     if !has_exactly(&ours(&now), wanted) || others(now) != others(before) {
-        return Err("the change would have altered something else".to_owned());
+        return Err("the change would have altered other settings".to_owned());
     }
     Ok(format!("{bom}{after}").into_bytes())
 }
 
-/// The content of a file that has none of ours.
+/// The content without teamkeep's entries.
 ///
 /// # Errors
 /// The reason why this file cannot be edited.
@@ -48,7 +47,7 @@ pub fn without_ours(content: &[u8]) -> Result<Vec<u8>, String> {
     Ok(format!("{bom}{}", strip(text)?).into_bytes())
 }
 
-/// Takes ours out, tidily where that leaves the settings intact.
+/// Removes teamkeep's entries, with the blanks around them if the settings stay intact.
 fn strip(text: &str) -> Result<String, String> {
     let document = Document::parse(text)?;
     let expected = others(document.data());
@@ -61,15 +60,15 @@ fn strip(text: &str) -> Result<String, String> {
     };
     attempt(true)
         .or_else(|| attempt(false))
-        .ok_or_else(|| "the hooks cannot be taken out without altering something else".to_owned())
+        .ok_or_else(|| "removing the hooks would alter other settings".to_owned())
 }
 
 fn has_exactly(found: &[Entry], wanted: &[Entry]) -> bool {
     found.len() == wanted.len() && wanted.iter().all(|entry| found.contains(entry))
 }
 
-/// The settings without our commands and without what is empty among the hooks: two states of a file
-/// that agree in this differ only by what is ours.
+/// The settings without teamkeep's commands and without empty containers among the hooks. Two states that are equal in
+/// this differ only in teamkeep's hooks.
 fn others(mut settings: Value) -> Value {
     let Some(events) = settings.get_mut("hooks").and_then(Value::as_object_mut) else {
         return settings;
@@ -101,7 +100,7 @@ mod tests {
     use crate::settings::needs::Needs;
     use crate::settings::version::Version;
 
-    /// Two entries are enough to look at; one has a matcher.
+    /// Two entries; one has a matcher.
     fn few() -> Vec<Entry> {
         let program = Program::named("/bin/teamkeep").unwrap();
         let client = Client::Known(Version(2, 1, 138));

@@ -1,4 +1,4 @@
-//! What is remembered of an install, beside the event log: how the settings were, and how we left them.
+//! Install records: the previous content of the settings, and the installed one.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -9,31 +9,31 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::fs;
 
-/// The version of the format.
+/// Format version.
 const V: u32 = 1;
-/// A record is a few hundred bytes.
+/// Maximum size of a record in bytes.
 const MOST: u64 = 64 * 1024;
-/// How long another install may take.
+/// How long to wait for another install.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// One settings file that has our hooks.
+/// One settings file with teamkeep's hooks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// The version of the format.
+    /// Format version.
     pub v: u32,
-    /// When it was made.
+    /// When it was installed.
     pub at: String,
     /// The settings file.
     pub settings: String,
-    /// The hash of the content that we left there.
+    /// The hash of the installed content.
     pub after: String,
-    /// The hash of the content without ours, kept here; nothing when there was no file.
+    /// The hash of the content without teamkeep's hooks, which is kept here; `None` if there was no file.
     pub original: Option<String>,
-    /// Whether the directory of the file was made for it.
+    /// Whether the file's directory was created.
     pub made_directory: bool,
     /// The program that the hooks run.
     pub command: String,
-    /// The version of the client that they were made for, if it was known.
+    /// The version of Claude Code, if it was known.
     pub client: Option<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct Records {
 }
 
 impl Record {
-    /// A record of now.
+    /// A record with the current time.
     pub fn new(at: String, settings: &Path, after: &[u8]) -> Record {
         Record {
             v: V,
@@ -58,7 +58,7 @@ impl Record {
         }
     }
 
-    /// Whether this content is what we left.
+    /// Whether this content is the installed one.
     pub fn left(&self, content: &[u8]) -> bool {
         self.after == hash(content)
     }
@@ -70,35 +70,34 @@ impl Records {
         Records { dir }
     }
 
-    /// Keeps other installs out while it is held.
+    /// Locks out other installs.
     ///
     /// # Errors
-    /// When another one does not come to its end, or the disk refuses.
+    /// Another install does not end, or locking fails.
     pub fn lock(&self) -> Result<fs::Lock> {
         let locked = self.try_lock().map_err(|error| {
             Error::from(error)
-                .hint("nothing was changed; make room there, or let it be written, or set TEAMKEEP_HOME")
+                .hint("nothing was changed; free space there, make it writable, or set TEAMKEEP_HOME")
         });
         locked?.ok_or_else(|| self.busy())
     }
 
-    /// As [`Records::lock`]; `None` when another one does not come to its end.
+    /// Like [`Records::lock`]; `None` if another install does not end.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// Locking fails.
     pub fn try_lock(&self) -> std::io::Result<Option<fs::Lock>> {
         fs::lock(&self.dir.join("lock"), PATIENCE)
     }
 
-    /// The error when another install does not come to its end.
+    /// The error if another install does not end.
     pub fn busy(&self) -> Error {
         let path = self.dir.join("lock");
         Error::new(format!("cannot lock {}: another install is running", path.display()))
-            .hint("nothing was changed; wait for it, and run the command again")
+            .hint("nothing was changed; wait, then run the command again")
     }
 
-    /// The record of a settings file. One that cannot be read counts as none: the hooks can be taken
-    /// out without it.
+    /// The install record of a settings file. An unreadable record counts as none: the hooks can be removed without it.
     pub fn find(&self, real: &Path) -> Option<Record> {
         Records::read(&self.record(real))
     }
@@ -108,7 +107,7 @@ impl Records {
         serde_json::from_slice(&bytes).ok().filter(|record: &Record| record.v == V)
     }
 
-    /// Every settings file that there is a record of.
+    /// Every settings file with a record.
     pub fn files(&self) -> Vec<PathBuf> {
         self.all().map(|record| PathBuf::from(record.settings)).collect()
     }
@@ -119,7 +118,7 @@ impl Records {
             .filter_map(|path| Records::read(&path))
     }
 
-    /// Whether this directory was made for another settings file in it that is still there.
+    /// Whether this directory was created for another settings file in it that still exists.
     pub fn have_made(&self, directory: &Path) -> bool {
         self.all().any(|record| {
             let file = Path::new(&record.settings);
@@ -129,25 +128,25 @@ impl Records {
         })
     }
 
-    /// Writes the record of a settings file.
+    /// Writes the install record of a settings file.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// Writing fails.
     pub fn write(&self, real: &Path, record: &Record) -> Result<()> {
         let mut bytes = serde_json::to_vec(record)
-            .map_err(|error| Error::caused("cannot spell the record of the install", error))?;
+            .map_err(|error| Error::caused("cannot serialize the install record", error))?;
         bytes.push(b'\n');
         Ok(fs::write_atomic(&self.record(real), &bytes, true)?)
     }
 
-    /// Forgets a settings file. What was kept of it stays.
+    /// Deletes the install record of a settings file. The kept contents stay.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// Deleting fails.
     pub fn forget(&self, real: &Path) -> Result<()> {
         let path = self.record(real);
         match std::fs::remove_file(&path) {
-            // In what is no directory there is nothing either.
+            // A path that is not in a directory does not exist either.
             Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 Err(Error::from(fs::named(error, "remove", &path)))
             }
@@ -155,10 +154,10 @@ impl Records {
         }
     }
 
-    /// Keeps a content of a settings file; returns its hash and where it is.
+    /// Keeps a content of a settings file; returns its hash and path.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// Writing fails.
     pub fn keep(&self, real: &Path, content: &[u8]) -> Result<(String, PathBuf)> {
         let hash = hash(content);
         let path = self.backup(real, &hash);
@@ -166,7 +165,7 @@ impl Records {
         Ok((hash, path))
     }
 
-    /// A content that was kept, if it is still there and whole.
+    /// A kept content, if it still exists and is intact.
     pub fn kept(&self, real: &Path, wanted: &str) -> Option<Vec<u8>> {
         let (bytes, _) = fs::read_regular(&self.backup(real, wanted), u64::from(u32::MAX)).ok()?;
         (hash(&bytes) == wanted).then_some(bytes)
@@ -189,7 +188,7 @@ fn key(real: &Path) -> String {
     hash(real.as_os_str().as_encoded_bytes())
 }
 
-/// Enough of a hash for a file name. What comes from a record is no path, whatever stands there.
+/// A short hash for a file name. A value from a record is never used as a path.
 fn short(hash: &str) -> String {
     hash.chars().filter(char::is_ascii_hexdigit).take(16).collect()
 }

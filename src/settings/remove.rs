@@ -1,4 +1,4 @@
-//! Takes our entries out of a settings text, and with them what was made for them.
+//! Removes teamkeep's entries from a settings text, with the containers that were created for them.
 
 use std::ops::Range;
 
@@ -8,9 +8,9 @@ use crate::settings::call;
 use crate::settings::document::{Container, Document};
 use crate::settings::splice::Splice;
 
-/// The changes that take out every command of ours, the groups that hold nothing else, and the events
-/// and the `hooks` object that hold nothing else and were made by us. With `tidy` the blanks before
-/// them go too, which is right for what we wrote and nearly always for what was moved since.
+/// The changes that remove every command of teamkeep, the groups that contain nothing else, and the events and the
+/// `hooks` object that contain nothing else and were created by teamkeep. With `tidy` the blanks before them are
+/// removed too.
 pub fn remove(document: &Document, tidy: bool) -> Vec<Splice> {
     let Some(hooks) = document.hooks() else {
         return Vec::new();
@@ -38,13 +38,13 @@ struct Removal<'d> {
 }
 
 impl Removal<'_> {
-    /// Cleans the groups of one event; true when the whole event is to go.
+    /// Cleans the groups of one event. Returns whether the whole event is to be removed.
     fn event(&self, groups: &Array, splices: &mut Vec<Splice>) -> bool {
         let gone: Vec<bool> = groups.elements.iter().map(|group| self.group(group, splices)).collect();
         self.settle(&Container::of_array(groups), &gone, splices)
     }
 
-    /// Cleans the commands of one group; true when the whole group is to go.
+    /// Cleans the commands of one group. Returns whether the whole group is to be removed.
     fn group(&self, group: &Value, splices: &mut Vec<Splice>) -> bool {
         let Some(commands) = group.as_object().and_then(|group| group.get_array("hooks")) else {
             return false;
@@ -58,7 +58,7 @@ impl Removal<'_> {
         false
     }
 
-    /// Takes the items out that go; true when the container is left empty and is to go itself.
+    /// Removes these items. Returns whether the container is then empty and is to be removed, too.
     fn settle(&self, inside: &Container, gone: &[bool], splices: &mut Vec<Splice>) -> bool {
         if !gone.is_empty() && gone.iter().all(|gone| *gone) && self.made_by_us(inside) {
             return true;
@@ -67,8 +67,8 @@ impl Removal<'_> {
         false
     }
 
-    /// Whether a container that holds only ours was made for them: what we put into an empty one that
-    /// was there stands directly behind its bracket. A comment is somebody's, so its container stays.
+    /// Whether teamkeep created this container: in a container that existed, the first inserted item directly follows
+    /// the bracket. A container with a comment stays.
     fn made_by_us(&self, inside: &Container) -> bool {
         let Some(first) = inside.items.first() else {
             return false;
@@ -80,7 +80,7 @@ impl Removal<'_> {
             && (has_line(inside.open..first.start) || !has_line(first.clone()))
     }
 
-    /// The changes that take out these items, each with one comma.
+    /// The changes that remove these items, each with one comma.
     fn take_out(&self, inside: &Container, gone: &[bool]) -> Vec<Splice> {
         let commas = self.document.commas(inside);
         let trailing = commas.len() == inside.items.len();
@@ -99,7 +99,7 @@ impl Removal<'_> {
         splices
     }
 
-    /// Closes the settings up again to `{}` when nothing is left, as they were before us.
+    /// Restores `{}` if nothing is left.
     fn close_up(&self, root: &Container, gone: &[bool]) -> Option<Splice> {
         let (first, last) = (root.items.first()?, root.items.last()?);
         let emptied = gone.iter().all(|gone| *gone) && self.document.comments(root).is_empty();

@@ -1,29 +1,29 @@
-//! Changes to a text by place, made all at once.
+//! Changes to a text by position, applied at once.
 
 use std::ops::Range;
 
 /// One change: this range becomes that text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Splice {
-    /// The bytes that go; empty for an insertion.
+    /// The replaced bytes; empty for an insertion.
     pub range: Range<usize>,
-    /// The text that comes in their place.
+    /// The new text.
     pub with: String,
 }
 
 impl Splice {
-    /// Takes out this range.
+    /// Deletes this range.
     pub fn delete(range: Range<usize>) -> Splice {
         Splice { range, with: String::new() }
     }
 
-    /// Puts in this text.
+    /// Inserts this text.
     pub fn insert(at: usize, with: impl Into<String>) -> Splice {
         Splice { range: at..at, with: with.into() }
     }
 }
 
-/// The text with all changes made. Insertions at one place keep their order; ranges must not overlap.
+/// Applies all changes. Insertions at one position keep their order; ranges must not overlap.
 pub fn apply(text: &str, mut splices: Vec<Splice>) -> String {
     splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
     let mut out =

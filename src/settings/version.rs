@@ -1,4 +1,4 @@
-//! The version of a client, and what depends on it.
+//! A version of Claude Code, and what depends on it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,20 +7,20 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u32, pub u32, pub u32);
 
-/// What stands behind the version in what a client prints.
+/// The text after the version in the output of `claude --version`.
 const NAME: &str = "(Claude Code)";
 
-/// The first client with agent teams and their events.
+/// The first version with agent teams and their events.
 pub const FIRST_WITH_TEAMS: Version = Version(2, 1, 33);
 
 /// The first version that ignores an unknown event; earlier ones skip the whole file.
 pub const FIRST_LENIENT: Version = Version(2, 1, 101);
 
-/// The first client that runs a hook's command without a shell (`args`).
+/// The first version that runs a hook's command without a shell (`args`).
 pub const FIRST_WITH_ARGS: Version = Version(2, 1, 139);
 
 impl Version {
-    /// Finds the `X.Y.Z` in what a client printed: the one before its name, else the first.
+    /// Finds the `X.Y.Z` in the output of `claude --version`: the one before the product's name, else the first.
     pub fn find(text: &str) -> Option<Version> {
         let named = text.lines().filter_map(|line| line.trim_end().strip_suffix(NAME));
         named.chain([text]).find_map(|text| {
@@ -33,9 +33,9 @@ impl Version {
 impl FromStr for Version {
     type Err = String;
 
-    /// Reads `X.Y.Z`; a suffix such as `-beta.1` is left out.
+    /// Parses `X.Y.Z`; a suffix such as `-beta.1` is ignored.
     fn from_str(text: &str) -> Result<Version, String> {
-        let bad = || format!("`{text}` is no version such as 2.1.139");
+        let bad = || format!("invalid version `{text}`; expected a value such as 2.1.139");
         let core = text.split(['-', '+']).next().unwrap_or_default();
         let mut numbers = core.split('.').map(|part| {
             let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());

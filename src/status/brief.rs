@@ -1,4 +1,5 @@
-//! A team in one line: what the client shows below its prompt, many times a minute. No story is opened for it.
+//! A team's status on one line, which Claude Code shows below its prompt many times a minute. No timeline is opened
+//! for it.
 
 use std::path::Path;
 
@@ -11,45 +12,47 @@ use crate::gatekeeper::{Desk, Overrides, VERDICT, team_state};
 use crate::log;
 use crate::policy::{Decision, Ruling};
 
-/// Of a large log so much of its end is read for what the policy said.
+/// Number of bytes to read from the end of a large log for verdicts.
 const LOOKED_AT: u64 = 4 << 20;
 
-/// Whose team is meant.
+/// Which team to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted<'a> {
-    /// That of a session.
+    /// The team of a session.
     Session(&'a str),
-    /// The one that was changed last.
+    /// The team that changed last.
     Latest,
 }
 
-/// How a team stands, in numbers. The lead is not counted: it is who reads them.
+/// The status of a team as numbers, without the lead, who reads them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Brief {
     /// The team.
     pub team: String,
     /// Teammates in a turn.
     pub working: usize,
-    /// The others that are there.
+    /// Other teammates that have not left.
     pub idle: usize,
-    /// Tasks that are done.
+    /// Completed tasks.
     pub done: usize,
-    /// All tasks that are there.
+    /// All tasks.
     pub tasks: usize,
-    /// Messages that wait.
+    /// Unread messages.
     pub unread: usize,
-    /// How often the policy held something back.
+    /// Number of blocks.
     pub blocks: usize,
-    /// How often it let something through after that.
+    /// Number of actions that the loop guard allowed.
     pub escalations: usize,
     /// Whether there are tasks in a list that teamkeep does not know.
     pub blind: bool,
+    /// Whether there are team files that teamkeep cannot read.
+    pub unreadable: bool,
     /// Whether a gate is paused for the team.
     pub paused: bool,
 }
 
 impl Brief {
-    /// Finds the team and counts; `None` when no team of that kind is alive.
+    /// Finds the team and counts; `None` if no such team is running.
     pub fn find(
         archive: &Archive,
         wanted: Wanted<'_>,
@@ -75,6 +78,7 @@ impl Brief {
             blocks,
             escalations,
             blind: !state.missing.is_empty(),
+            unreadable: !state.unreadable.is_empty(),
             paused: overrides.pauses.iter().any(|pause| {
                 pause.is_in_force(now) && pause.team.as_deref().is_none_or(|paused| paused == team)
             }),
@@ -83,7 +87,7 @@ impl Brief {
     }
 }
 
-/// The teams' runs that are alive and wanted, with what was last captured of each.
+/// The running teams' runs that are wanted, with their last snapshot.
 fn open_runs<'a>(archive: &'a Archive, wanted: Wanted<'a>) -> impl Iterator<Item = (RunRecord, Index)> + 'a {
     let teams = archive.open_subjects().into_iter().filter(|subject| matches!(subject, Subject::Team(_)));
     teams.filter_map(move |subject| {
@@ -99,10 +103,9 @@ fn open_runs<'a>(archive: &'a Archive, wanted: Wanted<'a>) -> impl Iterator<Item
     })
 }
 
-/// How often the policy held something of a run back, and let something through after that, as far as the end of the
-/// log tells.
+/// The number of blocks and of actions that the loop guard allowed, from the end of the log.
 fn verdicts(log: &Path, run: &str) -> (usize, usize) {
-    // What kind of line it is stands near its beginning.
+    // The event's name is near the start of a line.
     let mark = format!("\"event\":\"{VERDICT}\"");
     let is_verdict =
         |bytes: &[u8]| bytes[..bytes.len().min(256)].windows(mark.len()).any(|part| part == mark.as_bytes());

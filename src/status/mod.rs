@@ -1,7 +1,7 @@
-//! How the teams stand that are alive now, and how much is on record.
+//! The status of running teams, and the size of the recorded data.
 //!
-//! [`Status`] is the whole of it, out of the stories of the runs that are alive. [`Brief`] is one line for the client's
-//! status line, out of what was last captured and what the gates remember: it opens no story.
+//! [`Status`] is built from the timelines of the running teams. [`Brief`] is one line for Claude Code's status line,
+//! from the last snapshots and the policy's counts, without opening a timeline.
 
 mod brief;
 mod record;
@@ -18,23 +18,23 @@ use crate::clock::{self, Time};
 use crate::gatekeeper::Overrides;
 use crate::timeline::{Library, Opened, is_client_gone, merge};
 
-/// What `status --json` prints.
+/// The output of `status --json`.
 #[derive(Debug, Serialize)]
 pub struct Status {
     /// Version of the format: 1.
     pub v: u8,
-    /// When it was so, RFC 3339.
+    /// The time of the status, RFC 3339.
     pub at: String,
-    /// The teams that are alive, the oldest first.
+    /// The running teams, oldest first.
     pub teams: Vec<TeamStatus>,
-    /// What the policy lets through at present.
+    /// The active pauses and allowances.
     pub overrides: Overrides,
-    /// How much is on record.
+    /// The size of the recorded data.
     pub record: OnRecord,
 }
 
-/// The teams' runs that have no end on record, and whose client is not known to be gone. One that no session took part in
-/// is left out: a client that resumes a session makes a team that it never uses (2.1.328).
+/// The runs of teams without a recorded end whose Claude Code process is not known to be gone. A run without any
+/// session is left out: 2.1.328 creates a team that it never uses when it resumes a session.
 pub fn alive(library: &Library) -> Vec<&RunRecord> {
     library.runs.iter().filter(|run| is_alive(&library.archive, run)).collect()
 }
@@ -46,7 +46,7 @@ fn is_alive(archive: &Archive, run: &RunRecord) -> bool {
 }
 
 impl Status {
-    /// Draws it up. `opened` are the runs that are alive, `overrides` what is let through.
+    /// Builds the status. `opened` are the running runs, `overrides` the active pauses and allowances.
     pub fn of(
         library: &Library,
         opened: &Opened,
@@ -68,13 +68,13 @@ impl Status {
     }
 }
 
-/// Where things are that a status is drawn up from, beside the archive.
+/// The paths that a status needs beside the archive.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// The client's directory: what lies there is newer than what was captured.
+    /// Claude Code's directory, which is newer than the snapshots.
     pub client: Option<&'a std::path::Path>,
     /// The event log.
     pub log: &'a std::path::Path,
-    /// What the gates remember.
+    /// The policy's counts.
     pub policy: &'a std::path::Path,
 }

@@ -1,4 +1,4 @@
-//! How much is on record, without reading all of it.
+//! The size of the recorded data, estimated if it is large.
 
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
@@ -10,25 +10,25 @@ use crate::fs;
 use crate::log;
 use crate::timeline::Library;
 
-/// A log of no more is counted line by line.
+/// A smaller log is counted line by line, in bytes.
 const COUNTED: u64 = 16 << 20;
-/// Of each segment of a larger one so much is counted, for the length of a line.
+/// Number of bytes of each segment from which the length of a line is estimated.
 const SAMPLE: u64 = 64 << 10;
-/// How long the archive is walked: a huge one is not told whole.
+/// Time limit for reading the archive's directories.
 const PATIENCE: Duration = Duration::from_millis(150);
 
 /// Runs, events and bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OnRecord {
-    /// Runs that can be read, sessions without a team included.
+    /// Readable runs, including sessions without a team.
     pub runs: usize,
     /// Events and verdicts: the lines of the log.
     pub events: u64,
-    /// Whether the events were counted; else their number is told by the log's size.
+    /// Whether the events were counted; otherwise their number is an estimate.
     pub events_counted: bool,
-    /// Bytes of the log and the archive's contents.
+    /// Bytes of the log and the archive.
     pub bytes: u64,
-    /// Whether all contents were come to in time; else there are more bytes.
+    /// Whether all files were counted in time; otherwise there are more bytes.
     pub bytes_counted: bool,
 }
 
@@ -54,7 +54,7 @@ impl OnRecord {
     }
 }
 
-/// How many lines the log has, and whether they were counted.
+/// The number of lines in the log, and whether they were counted.
 fn events(dir: &Path) -> (u64, bool) {
     let segments = log::list(dir).unwrap_or_default();
     let all: u64 = segments.iter().map(|segment| segment.size).sum();

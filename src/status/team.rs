@@ -1,4 +1,4 @@
-//! How one team stands.
+//! The status of one team.
 
 use std::collections::BTreeMap;
 
@@ -10,37 +10,40 @@ use crate::gatekeeper::team_state;
 use crate::policy::{Decision, Ledger, TeamState};
 use crate::timeline::{Board, Card, Doing, Kind, Library, Material, Timeline};
 
-/// A team that is alive.
+/// A running team.
 #[derive(Debug, Serialize)]
 pub struct TeamStatus {
     /// The run.
     pub run: String,
     /// The team.
     pub team: String,
-    /// The session that leads it.
+    /// The lead's session.
     pub lead_session: Option<String>,
-    /// The first hook call that saw it, RFC 3339.
+    /// The first hook call of the run, RFC 3339.
     pub started_at: String,
-    /// When it was last heard of, RFC 3339. A client that names no process may be gone since.
+    /// The last sign of the team, RFC 3339. An old version of Claude Code names no process, so it may be gone since.
     pub heard_at: Option<String>,
-    /// Everybody who came, in the order of their coming.
+    /// All agents in the order in which they joined.
     pub members: Vec<Member>,
-    /// The tasks, those with numbers in their order. What was deleted or cleared away is not among them.
+    /// The tasks in the order of their ids, without deleted ones.
     pub tasks: Vec<Item>,
-    /// How many messages wait in whose inbox.
+    /// Number of unread messages by inbox.
     pub unread: BTreeMap<String, usize>,
-    /// How often the policy held something back.
+    /// Number of blocks.
     pub blocks: usize,
-    /// How often it let something through because it had held it back often enough.
+    /// Number of actions that the loop guard allowed.
     pub escalations: usize,
     /// Tasks that tools named and that are not in any known task list: the gates cannot see that work.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing_tasks: Vec<String>,
-    /// How often it warned; what it said again is not counted.
+    /// Team files that cannot be read, each with the reason: the gates cannot see their content.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
+    /// Number of warnings, without repeated ones.
     pub warnings: usize,
 }
 
-/// Somebody in a team.
+/// An agent of a team.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Member {
     /// The name.
@@ -49,7 +52,7 @@ pub struct Member {
     pub doing: &'static str,
     /// Since when, RFC 3339.
     pub since: String,
-    /// The tasks that it has in progress, by id.
+    /// The ids of its tasks in progress.
     pub tasks: Vec<String>,
 }
 
@@ -60,14 +63,14 @@ pub struct Item {
     pub id: String,
     /// `pending`, `in_progress` or `completed`.
     pub status: String,
-    /// Whose it is.
+    /// The owner.
     pub owner: Option<String>,
-    /// What it is.
+    /// The subject.
     pub subject: String,
 }
 
 impl TeamStatus {
-    /// Draws it up out of the run's story, and the mail out of the inboxes.
+    /// Builds it from the run's timeline, and the messages from the inboxes.
     pub fn of(
         library: &Library,
         material: &Material,
@@ -108,19 +111,20 @@ impl TeamStatus {
             tasks,
             unread: unread(&files),
             missing_tasks: files.missing,
+            unreadable: files.unreadable.iter().map(|one| format!("{}: {}", one.path, one.why)).collect(),
             blocks: verdicts().filter(|entry| entry.decision == Some(Decision::Block)).count(),
             escalations: verdicts().filter(|entry| entry.blocks.is_some()).count(),
             warnings: decided(Decision::Warn),
         }
     }
 
-    /// How many of its members do this.
+    /// The number of members in this state.
     pub fn doing(&self, doing: Doing) -> usize {
         self.members.iter().filter(|member| member.doing == doing.word()).count()
     }
 }
 
-/// Roster, tasks and mail out of the files, as they lie on disk, else as they were last captured.
+/// Roster, tasks and messages from the files on disk, or else from the last snapshots.
 fn files(
     library: &Library,
     team: Option<&str>,
@@ -130,7 +134,7 @@ fn files(
     team_state(&library.archive, surroundings.client, (team, None), index, Ledger::default())
 }
 
-/// The inboxes in which something waits.
+/// The inboxes with unread messages.
 pub(super) fn unread(state: &TeamState) -> BTreeMap<String, usize> {
     state
         .mail
@@ -153,7 +157,7 @@ fn item(id: &str, card: &Card) -> Item {
     }
 }
 
-/// The tasks that somebody has in progress.
+/// An agent's tasks in progress.
 fn at<'a>(tasks: &'a [Item], name: &'a str) -> impl Iterator<Item = &'a Item> {
     tasks.iter().filter(move |task| task.status == "in_progress" && task.owner.as_deref() == Some(name))
 }

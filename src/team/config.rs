@@ -1,18 +1,18 @@
-//! `teams/<team>/config.json`: who is in the team, and who leads it.
+//! `teams/<team>/config.json`: the members and the lead of a team.
 
 use serde_json::Value;
 
 use super::{text, whole};
 use crate::json;
 
-/// A team's roster. Every field may be missing.
+/// A team's configuration. Every field may be missing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TeamConfig {
     /// The team's name.
     pub name: Option<String>,
-    /// When the client made it, milliseconds since 1970.
+    /// When Claude Code created the team, in milliseconds since 1970.
     pub created_at: Option<i64>,
-    /// The session that leads it. It stays through `/clear` (2.1.328).
+    /// The lead's session. `/clear` does not change it (2.1.328).
     pub lead_session: Option<String>,
     /// The lead's process, from 2.1.328 on.
     pub lead_process: Option<LeadProcess>,
@@ -25,9 +25,9 @@ pub struct TeamConfig {
 pub struct LeadProcess {
     /// Its process id.
     pub pid: u32,
-    /// The process-id namespace it lives in: `host#pid:[4026531836]`.
+    /// The namespace of the process id: `host#pid:[4026531836]`.
     pub space: Option<String>,
-    /// When it began, in the kernel's ticks since boot (`/proc/<pid>/stat`, field 22).
+    /// Start time, in kernel ticks since boot (`/proc/<pid>/stat`, field 22).
     pub start: Option<String>,
 }
 
@@ -40,18 +40,18 @@ pub struct Member {
     pub agent_id: Option<String>,
     /// `leader`, `in-process`, `%0`, or nothing.
     pub pane: Option<String>,
-    /// Where it works.
+    /// The working directory.
     pub cwd: Option<String>,
-    /// What it was told to do.
+    /// The initial prompt.
     pub prompt: Option<String>,
-    /// Milliseconds since 1970.
+    /// When the member joined, in milliseconds since 1970.
     pub joined_at: Option<i64>,
-    /// The member as the file has it.
+    /// The member's JSON object.
     pub raw: Value,
 }
 
 impl TeamConfig {
-    /// Reads the file's text; `None` when it is no JSON object.
+    /// Parses the file; `None` if it is not a JSON object.
     pub fn parse(bytes: &[u8]) -> Option<TeamConfig> {
         let file = json::lenient(bytes)?;
         file.as_object()?;

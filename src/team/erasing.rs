@@ -1,11 +1,11 @@
-//! What a team's directory is called while the client erases it.
+//! Directory names of teams that Claude Code is deleting.
 
 use super::names::is_uuid;
 
-/// What stands between the team's name and the UUID.
+/// The separator between the team's name and the UUID.
 const MARK: &str = ".deleted-";
 
-/// Says whose directory this is, when the client (2.1.328) has renamed it and is about to remove it: `NAME.deleted-UUID`.
+/// The team's directory name, if Claude Code (2.1.328) has renamed it to `NAME.deleted-UUID` before deleting it.
 pub fn erasing(directory: &str) -> Option<&str> {
     let (name, uuid) = directory.rsplit_once(MARK)?;
     (!name.is_empty() && is_uuid(uuid)).then_some(name)

@@ -1,4 +1,4 @@
-//! `teams/<team>/inboxes/<agent>.json`: mail that waits, and the client's own notices in it.
+//! `teams/<team>/inboxes/<agent>.json`: unread messages, including Claude Code's automatic notices.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -11,25 +11,25 @@ use crate::json;
 pub struct Entry {
     /// The sender.
     pub from: Option<String>,
-    /// The text: plain, or one of the client's notices as JSON.
+    /// The text: plain, or an automatic notice as JSON.
     pub text: String,
-    /// When it was sent, RFC 3339, by the client's clock.
+    /// When it was sent: RFC 3339, Claude Code's clock.
     pub timestamp: Option<String>,
     /// The summary.
     pub summary: Option<String>,
-    /// The client's id of it, from 2.1.328 on; PostToolUse(SendMessage) tells the same.
+    /// Claude Code's message id (2.1.328 and later), the same as in PostToolUse of SendMessage.
     pub message_id: Option<String>,
-    /// The entry as the file has it.
+    /// The message's JSON object.
     pub raw: Value,
 }
 
-/// Reads an inbox; whatever is no message in it is left out. `None` when it is no JSON at all.
+/// Parses an inbox and skips entries that are not messages. `None` if it is not JSON.
 pub fn entries(bytes: &[u8]) -> Option<Vec<Entry>> {
     fresh_entries(bytes, |_| true)
 }
 
-/// Reads those messages of an inbox whose text in the file `is_fresh`: a state of it holds mostly what the one before
-/// held, and need not be read again.
+/// Parses only the messages for which `is_fresh` returns true, given their text in the file. Most messages of an inbox
+/// were in its previous state and need not be parsed again.
 pub fn fresh_entries(bytes: &[u8], mut is_fresh: impl FnMut(&str) -> bool) -> Option<Vec<Entry>> {
     if let Ok(parts) = serde_json::from_slice::<Vec<&RawValue>>(bytes) {
         let fresh = parts.into_iter().map(RawValue::get).filter(|part| is_fresh(part));
@@ -51,34 +51,34 @@ impl Entry {
         })
     }
 
-    /// What makes it the same message in two states of the inbox.
+    /// The fields by which a message is recognized in another state of the inbox.
     pub fn identity(&self) -> (Option<&str>, Option<&str>, Option<&str>, &str) {
         (self.message_id.as_deref(), self.from.as_deref(), self.timestamp.as_deref(), &self.text)
     }
 }
 
-/// A notice that the client wraps as JSON into a message's text.
+/// An automatic notice, which Claude Code puts as JSON into a message's text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notice {
     /// `idle_notification`, `task_assignment`, `shutdown_request`, …
     pub kind: String,
-    /// The shutdown or plan request that it belongs to.
+    /// The id of the shutdown or plan request.
     pub request: Option<String>,
-    /// Whether an answer about a plan agrees.
+    /// Whether a response to a plan approves it.
     pub approved: Option<bool>,
-    /// Who it is about.
+    /// The agent that the notice is about, or its sender.
     pub from: Option<String>,
-    /// When, RFC 3339, by the client's clock.
+    /// The time: RFC 3339, Claude Code's clock.
     pub timestamp: Option<String>,
-    /// Its reason, summary, text or plan, whichever it has.
+    /// The reason, summary, text or plan.
     pub text: Option<String>,
-    /// The task that it is about.
+    /// The task's id.
     pub task: Option<String>,
 }
 
 impl Notice {
-    /// Reads a message's text; `None` when it is no notice. What follows the JSON is the client's advice to the model:
-    /// 2.1.328 explains to the recipient of a shutdown request how to answer it.
+    /// Parses a message's text; `None` if it is not a notice. After the JSON there may be instructions for the model:
+    /// 2.1.328 explains to the recipient of a shutdown request how to respond.
     pub fn read(message: &str) -> Option<Notice> {
         let message = message.trim();
         if !message.starts_with('{') {
@@ -99,8 +99,8 @@ impl Notice {
         })
     }
 
-    /// Reads an answer about a plan in the words in which the model gets it: `[Plan Rejected] Add tests`. Without a
-    /// word of the lead's the client has one of its own.
+    /// Parses a response to a plan in the form in which the model receives it: `[Plan Rejected] Add tests`. If the lead
+    /// gave no feedback, Claude Code adds a default text.
     pub fn worded(message: &str) -> Option<Notice> {
         let own = ["You can now proceed with implementation", "Please revise your plan"];
         let words = [("[Plan Approved]", true), ("[Plan Rejected]", false)];

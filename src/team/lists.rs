@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use super::is_of;
 
-/// The file in a list with the highest number that a removed task had.
+/// The file in a task list that stores the highest number of a removed task.
 pub const HIGHEST_NUMBER: &str = ".highwatermark";
 
-/// The task list of each session that takes part in a run, as far as its hooks name one.
+/// The task list of each session in a run, as named by its hook calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NamedLists(BTreeMap<String, Used>);
 
-/// The list of one session.
+/// The task list of one session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct Used {
-    /// Its directory below `tasks/`; `None` for the list that is named after the team.
+    /// The directory below `tasks/`; `None` for the list that is named after the team.
     #[serde(skip_serializing_if = "Option::is_none")]
     list: Option<String>,
     /// The last task that a tool of the session named and that was not in any known list.
@@ -28,7 +28,7 @@ struct Used {
 }
 
 impl NamedLists {
-    /// Whether no session named a list, and no task was missing.
+    /// Whether no session named a list and no task was missing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -49,8 +49,8 @@ impl NamedLists {
         using.next().map(|(session, _)| session.as_str())
     }
 
-    /// Whether the list of a session is already known. As long as no session names a list, sessions without one are not
-    /// noted.
+    /// Whether the list of a session is already known. Sessions without a list are recorded only after some session
+    /// named one.
     pub fn knows(&self, session: &str, list: Option<&str>) -> bool {
         match self.0.get(session) {
             Some(used) => used.list.as_deref() == list,
@@ -58,14 +58,14 @@ impl NamedLists {
         }
     }
 
-    /// Notes which list a session names now.
+    /// Records which list a session names now.
     pub fn note(&mut self, session: &str, list: Option<&str>) {
         let used = Used { list: list.map(str::to_owned), missing: None };
         self.0.insert(session.to_owned(), used);
     }
 
-    /// Notes a task that a session named and that is not in any known list; `None` if the last task that it named is.
-    /// Returns whether this is new.
+    /// Records a task that a session named and that is not in any known list, or `None` if the session's last task is
+    /// in one. Returns whether this changed anything.
     pub fn note_missing(&mut self, session: &str, task: Option<&str>) -> bool {
         match self.0.get_mut(session) {
             Some(used) if used.missing.as_deref() == task => false,

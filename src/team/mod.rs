@@ -1,4 +1,4 @@
-//! The client's files as it writes them: read leniently, never written.
+//! Parsers for Claude Code's team files. They tolerate missing and unknown fields, and never write.
 
 mod config;
 mod erasing;
@@ -20,13 +20,13 @@ pub use transcript::{Delivered, Record, Said, read_as, records};
 
 use serde_json::Value;
 
-/// Text under the first of these keys that has some.
+/// The first non-empty string under one of these keys.
 pub(crate) fn text(value: &Value, keys: &[&str]) -> Option<String> {
     let mut texts = keys.iter().filter_map(|key| value.get(key)?.as_str());
     texts.find(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// A whole number under the first of these keys that has one.
+/// The first integer under one of these keys.
 pub(crate) fn whole(value: &Value, keys: &[&str]) -> Option<i64> {
     keys.iter().find_map(|key| {
         let number = value.get(key)?;

@@ -1,22 +1,22 @@
-//! How the client spells names as names of files.
+//! How Claude Code derives file names from names.
 //!
-//! Before 2.1.178 a team's name is free, and is spelled in two ways: `Parser_Team` has its configuration in
-//! `teams/parser-team`, and its inboxes and tasks in `teams/Parser_Team` and `tasks/Parser_Team`.
+//! Before 2.1.178 a team's name is free text with two spellings: the configuration of `Parser_Team` is in
+//! `teams/parser-team`, its inboxes and tasks are in `teams/Parser_Team` and `tasks/Parser_Team`.
 
 use crate::unicode::fold;
 
-/// The directory of a team's configuration: small letters and digits, a dash for all else.
+/// The directory of a team's configuration: lower case, with a dash for everything except letters and digits.
 pub fn directory(team: &str) -> String {
     spell(team, |letter| letter.is_ascii_alphanumeric()).to_ascii_lowercase()
 }
 
-/// The name of an agent's inbox without `.json`, of a task list, and of the directory that a team's inboxes lie in: a
-/// dash for all but letters, digits, `-` and `_`.
+/// The name of an agent's inbox (without `.json`), of a task list, and of the directory with a team's inboxes: a dash
+/// replaces everything except letters, digits, `-` and `_`.
 pub fn mailbox(name: &str) -> String {
     spell(name, |letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_'))
 }
 
-/// The known name that a word means: the same name, else the first one that folds to the same.
+/// Finds a name among the known ones: the same name, or else the first one that folds to the same.
 pub fn spelled<'a, I: Iterator<Item = &'a str>>(word: &str, known: impl Fn() -> I) -> Option<&'a str> {
     known().find(|name| *name == word).or_else(|| {
         let word = fold(word);
@@ -24,8 +24,8 @@ pub fn spelled<'a, I: Iterator<Item = &'a str>>(word: &str, known: impl Fn() -> 
     })
 }
 
-/// The agent that receives a message to this word: the one that the word means, else the one whose inbox has that name.
-/// Claude Code before 2.1.178 does not look names up and writes to that inbox.
+/// Finds the recipient of a message to this name: as [`spelled`] does, or else the agent whose inbox has this file
+/// name. Claude Code before 2.1.178 does not resolve names but writes to that inbox.
 pub fn reached<'a, I: Iterator<Item = &'a str>>(word: &str, known: impl Fn() -> I) -> Option<&'a str> {
     spelled(word, &known).or_else(|| {
         let inbox = mailbox(word);
@@ -42,7 +42,7 @@ pub fn without_reference(word: &str) -> &str {
     parts.filter(|(_, reference)| hex(reference)).map_or(word, |(name, _)| name.trim())
 }
 
-/// Whether a directory below `teams/` or `tasks/` is the team's, in either spelling.
+/// Whether a directory below `teams/` or `tasks/` belongs to the team, in either spelling.
 pub fn is_of(directory: &str, team: &str) -> bool {
     let as_directory = |letter: u8| match letter {
         b'_' => b'-',
@@ -52,7 +52,7 @@ pub fn is_of(directory: &str, team: &str) -> bool {
         || (directory.len() == team.len() && directory.bytes().map(as_directory).eq(team.bytes()))
 }
 
-/// Whether this is a UUID, as the ids of sessions are.
+/// Whether this is a UUID, like session ids.
 pub fn is_uuid(name: &str) -> bool {
     name.len() == 36
         && name.bytes().enumerate().all(|(place, byte)| match place {
@@ -61,7 +61,7 @@ pub fn is_uuid(name: &str) -> bool {
         })
 }
 
-/// The client counts what it replaces in units of UTF-16.
+/// Claude Code replaces UTF-16 code units one by one.
 fn spell(name: &str, is_kept: impl Fn(char) -> bool) -> String {
     let spelled = |unit: u16| {
         let letter = u8::try_from(unit).ok().map(char::from);

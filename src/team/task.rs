@@ -5,27 +5,27 @@ use serde_json::Value;
 use super::text;
 use crate::json;
 
-/// A task as one file says it.
+/// One state of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
-    /// Its number, as text.
+    /// The number, as a string.
     pub id: String,
-    /// What it is.
+    /// The subject.
     pub subject: Option<String>,
     /// `pending`, `in_progress`, `completed` or `deleted`.
     pub status: Option<String>,
-    /// Whose it is.
+    /// The owner; `None` if unassigned.
     pub owner: Option<String>,
     /// Whether it is marked as internal, so that TaskList does not show it: a teammate's tracker (2.1.47), or a task that a
     /// TaskUpdate marked.
     pub internal: bool,
-    /// The task as the file has it.
+    /// The task's JSON object.
     pub raw: Value,
 }
 
 impl Task {
-    /// Reads the file's text; `None` when it is no JSON object. The file's name gives the id, as it does to the client: what
-    /// the text says counts only where the name says nothing.
+    /// Parses the file; `None` if it is not a JSON object. As in Claude Code, the id comes from the file's name, and
+    /// from the content only if the name has none.
     pub fn parse(file_name: &str, bytes: &[u8]) -> Option<Task> {
         let raw = json::lenient(bytes)?;
         raw.as_object()?;
@@ -47,7 +47,7 @@ impl Task {
         })
     }
 
-    /// The ids of the tasks that it waits for. Tasks that are done stay in the list.
+    /// The ids of the tasks that it depends on, including completed ones.
     pub fn blocked_by(&self) -> Vec<String> {
         let ids = self.raw.get("blockedBy").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let text =
@@ -55,12 +55,12 @@ impl Task {
         ids.iter().filter_map(text).collect()
     }
 
-    /// Whether it is a teammate's tracker (2.1.47), which is not work: named after the teammate, in progress, unassigned.
+    /// Whether it is a teammate's tracker (2.1.47) and not a task: named after the teammate, in progress, unassigned.
     pub fn is_tracker(&self) -> bool {
         self.internal && self.owner.is_none()
     }
 
-    /// Whether nothing is left to do on it.
+    /// Whether the task is completed or deleted.
     pub fn is_done(&self) -> bool {
         matches!(self.status.as_deref(), Some("completed" | "deleted"))
     }

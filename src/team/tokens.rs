@@ -1,37 +1,37 @@
-//! What the model's messages cost: a transcript has it with each piece of a message.
+//! Token usage of the model's messages, from transcripts.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::text;
 
-/// What a message of the model cost, as one line of a transcript has it.
+/// Token usage of one message of the model, from one line of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spent {
-    /// The message's id. Its pieces are lines of their own, and each line tells the whole message's cost so far.
+    /// The message's id. Each part of a message has its own line, with the usage of the message so far.
     pub message: String,
     /// The model.
     pub model: Option<String>,
-    /// The tokens.
+    /// The token counts.
     pub tokens: Tokens,
 }
 
-/// Tokens, by what they are paid as.
+/// Token counts by price category.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
-    /// Read by the model, and not from its cache.
+    /// Input tokens, without cached ones.
     pub input: u64,
-    /// Written by the model.
+    /// Output tokens.
     pub output: u64,
-    /// Read from the cache.
+    /// Tokens read from the cache.
     pub cache_read: u64,
-    /// Put into the cache.
+    /// Tokens written to the cache.
     pub cache_write: u64,
 }
 
 impl Spent {
-    /// Reads a line of a transcript; `None` where it tells of no cost. What the client writes in the model's name
-    /// (`<synthetic>`) cost nothing.
+    /// Reads a line of a transcript; `None` if it has no usage. Messages that Claude Code writes for the model
+    /// (`<synthetic>`) have none.
     pub fn read(line: &Value) -> Option<Spent> {
         let message = line.get("message")?;
         let usage = message.get("usage")?;
@@ -52,7 +52,7 @@ impl Spent {
 }
 
 impl Tokens {
-    /// The most that either says: a later piece of a message knows more.
+    /// The larger value of each count: a later line of a message has the higher counts.
     pub fn most(self, other: Tokens) -> Tokens {
         Tokens {
             input: self.input.max(other.input),

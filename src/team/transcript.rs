@@ -1,4 +1,4 @@
-//! Transcripts: what an agent read and did. Internal to the client and changing with it: read leniently.
+//! Parses transcripts. Their format is internal to Claude Code and changes with it, so unknown content is ignored.
 
 use std::io::{self, BufRead, Read};
 
@@ -8,48 +8,48 @@ use super::text;
 use super::tokens::Spent;
 use crate::json;
 
-/// One line of a transcript, as far as it matters here.
+/// One line of a transcript, without irrelevant fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// The client's id of the line; the same line may stand in several files (2.1.177).
+    /// Claude Code's id of the line. The same line may be in several files (2.1.177).
     pub uuid: Option<String>,
-    /// When, RFC 3339, by the client's clock.
+    /// The time: RFC 3339, Claude Code's clock.
     pub timestamp: Option<String>,
-    /// The client's version.
+    /// Claude Code's version.
     pub version: Option<String>,
-    /// What it says.
+    /// The messages and tool calls in it.
     pub said: Vec<Said>,
-    /// What the model's message that it is a part of cost, as far as it was known then.
+    /// The token usage of the model's message, as known at that time.
     pub spent: Option<Spent>,
 }
 
-/// What a line of a transcript says.
+/// An item in a line of a transcript.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Said {
-    /// A message that was delivered to the agent.
+    /// A message delivered to the agent.
     Delivered(Delivered),
-    /// A tool that the agent used.
+    /// A tool call.
     Used {
-        /// The id that the hooks tell as well.
+        /// The tool call's id, the same as in hook payloads.
         id: String,
         /// The tool.
         tool: String,
-        /// Its input, where it is a message.
+        /// The input of SendMessage; null for other tools.
         input: Value,
     },
-    /// What came of a tool's use.
+    /// The result of a tool call.
     Result {
-        /// The id of the use.
+        /// The tool call's id.
         id: String,
-        /// Why it failed or was refused, if so.
+        /// Why the call failed or was denied, if it was.
         failed: Option<String>,
     },
 }
 
-/// A message as its recipient read it.
+/// A message in the form in which its recipient received it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivered {
-    /// The sender; `system` for the client itself.
+    /// The sender; `system` for Claude Code.
     pub from: String,
     /// The summary.
     pub summary: Option<String>,
@@ -57,10 +57,10 @@ pub struct Delivered {
     pub text: String,
 }
 
-/// The longest line that is read.
+/// Maximum length of a line, in bytes.
 const LONGEST: u64 = 64 << 20;
 
-/// Reads every line that can be read. A line that is damaged, half-written or too long is passed over.
+/// Reads all lines of a transcript. Skips lines that are damaged, incomplete or too long.
 ///
 /// # Errors
 /// When reading fails.
@@ -76,7 +76,7 @@ fn records_within(mut from: impl BufRead, longest: u64) -> io::Result<Vec<Record
             line.clear();
             continue;
         }
-        // Most lines of a transcript are of no concern, and need no parser to show it.
+        // Skip most lines without parsing: they contain none of these words.
         let matters =
             [&b"teammate-message"[..], b"tool_use", b"\"usage\""].iter().any(|word| contains(&line, word));
         if matters && let Some(value) = json::lenient(&line) {
@@ -100,8 +100,8 @@ impl Record {
             Value::Array(blocks) => blocks.iter().for_each(|block| said.extend(Said::read(block))),
             _ => {}
         }
-        // A tool's input may quote a message; only what the agent was told was delivered. Lines of other kinds quote the
-        // conversation so far, that of a session before it included (`api-request-blob`, 2.1.328).
+        // Only user lines contain deliveries. The input of a tool may quote a message, and lines of other types quote
+        // earlier conversation, even of a previous session (`api-request-blob`, 2.1.328).
         let kind = value.get("type").and_then(Value::as_str);
         said.retain(|said| match said {
             Said::Used { .. } => matches!(kind, None | Some("assistant")),
@@ -128,7 +128,7 @@ impl Said {
             Some("tool_use") => {
                 let used = text(block, &["id"]).zip(text(block, &["name"]));
                 let used = used.map(|(id, tool)| {
-                    // What other tools were given may be as long as files are.
+                    // The input of other tools may be as large as a file.
                     let input = block.get("input").filter(|_| tool == "SendMessage");
                     Said::Used { id, input: input.cloned().unwrap_or(Value::Null), tool }
                 });
@@ -143,7 +143,7 @@ impl Said {
     }
 }
 
-/// Why a tool's use failed, by its result: the client's word for it, or the tool's own `{"success":false,"message":…}`.
+/// Why a tool call failed, from its result: Claude Code's message, or the tool's `{"success":false,"message":…}`.
 fn failure(result: &Value) -> Option<String> {
     let content = result.get("content").unwrap_or(&Value::Null);
     if result.get("is_error").and_then(Value::as_bool) == Some(true) {
@@ -157,7 +157,7 @@ fn failure(result: &Value) -> Option<String> {
     failed.then(|| text(&answer, &["message"]).unwrap_or_default())
 }
 
-/// Whether the client itself does not know what came of it: it ended meanwhile, and was resumed (2.1.328).
+/// Whether Claude Code does not know the result, because it ended during the call and was resumed (2.1.328).
 fn is_unknown(result: &Value) -> bool {
     begins(result.get("content").unwrap_or(&Value::Null)).starts_with("[Tool call interrupted:")
 }
@@ -183,8 +183,8 @@ fn plain(content: &Value) -> String {
 const OPEN: &str = "<teammate-message ";
 const CLOSE: &str = "</teammate-message>";
 
-/// The `<teammate-message teammate_id="…" summary="…">…</teammate-message>` blocks of a text, one after the other.
-/// A block ends at the last closing tag before the next block, so that a message may quote one.
+/// The `<teammate-message teammate_id="…" summary="…">…</teammate-message>` blocks of a text. A block ends at the last
+/// closing tag before the next block, because a message may quote one.
 fn delivered(text: &str) -> Vec<Delivered> {
     let mut found = Vec::new();
     let Some(first) = text.find(OPEN) else { return found };
@@ -208,8 +208,8 @@ fn delivered(text: &str) -> Vec<Delivered> {
     found
 }
 
-/// What a message reads as, in a transcript of a client before 2.1.328, when it quotes the client's tags: one message
-/// of its sender, and one of whomever each tag names.
+/// How a message that quotes such tags is parsed from a transcript before 2.1.328: as one message of its sender, and
+/// one of each agent that a tag names.
 pub fn read_as(from: &str, text: &str) -> Vec<Delivered> {
     let mut pieces = delivered(&format!("{OPEN}teammate_id=\"\">\n{text}\n{CLOSE}"));
     if let Some(first) = pieces.first_mut() {
@@ -218,24 +218,24 @@ pub fn read_as(from: &str, text: &str) -> Vec<Delivered> {
     pieces
 }
 
-/// A tag's head and what follows it: the head ends at the first `>` outside quotes.
+/// Splits a block into the tag's attributes and the rest. The tag ends at the first `>` outside quotes.
 fn split_head(block: &str) -> Option<(&str, &str)> {
     let mut quoted = false;
     let end = block.find(|c| {
         quoted ^= c == '"';
         c == '>' && !quoted
     });
-    // A quote that is never closed closes nothing.
+    // Ignore a quote that is never closed.
     end.map(|end| (&block[..end], &block[end + 1..])).or_else(|| block.split_once('>'))
 }
 
-/// 2.1.328 breaks tags that stand in a message's text: `<\/teammate-message>`, `<\teammate-message …>`.
+/// Restores tags that 2.1.328 escapes in a message's text: `<\/teammate-message>`, `<\teammate-message …>`.
 fn unescaped(text: &str) -> String {
     text.replace("<\\/teammate-message", "</teammate-message")
         .replace("<\\teammate-message", "<teammate-message")
 }
 
-/// `name="value"` in a tag's head.
+/// The value of `name="value"` in a tag.
 fn attribute(head: &str, name: &str) -> Option<String> {
     let start = head.find(&format!("{name}=\""))? + name.len() + 2;
     let value = &head[start..];

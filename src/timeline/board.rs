@@ -1,21 +1,21 @@
-//! Who does what and what is to be done, as a story is told.
+//! The state of each agent and task at a point of the timeline.
 
 use std::collections::BTreeMap;
 
 use super::entry::{Entry, Kind};
 
-/// What somebody does.
+/// The state of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Doing {
-    /// A turn is under way.
+    /// A turn is in progress.
     Works,
-    /// It agreed to stop.
+    /// It approved its shutdown.
     Stops,
-    /// It is there, and had no turn yet.
+    /// It has joined, and had no turn yet.
     Here,
-    /// It waits for something to do.
+    /// It waits for work.
     Idles,
-    /// It left, its session ended, or its errand is done.
+    /// It left, its session ended, or its work as a subagent is done.
     Gone,
 }
 
@@ -32,39 +32,39 @@ impl Doing {
     }
 }
 
-/// Somebody in the run.
+/// An agent of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seat {
     /// The name.
     pub name: String,
-    /// What it does.
+    /// Its state.
     pub doing: Doing,
-    /// Since when, RFC 3339.
+    /// Start of this state, RFC 3339.
     pub since: String,
 }
 
-/// A task as it stands.
+/// The state of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Card {
-    /// `pending`, `in_progress`, `completed`; `deleted` or `erased` when its file is gone.
+    /// `pending`, `in_progress` or `completed`; `deleted` or `erased` if its file is gone.
     pub status: String,
-    /// Who owns it.
+    /// The owner.
     pub owner: Option<String>,
-    /// What it is.
+    /// The subject.
     pub subject: String,
 }
 
-/// The roster and the tasks as of some place in a story.
+/// The agents and tasks at a point of the timeline.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Board {
-    /// Everybody who came, in the order of their coming.
+    /// All agents in the order in which they joined.
     pub roster: Vec<Seat>,
-    /// The tasks, those with numbers in the order of these.
+    /// The tasks; those with numeric ids in numeric order.
     pub tasks: BTreeMap<(u64, String), Card>,
 }
 
 impl Board {
-    /// Goes on by one thing. Says whether anything may look different.
+    /// Applies one entry. Returns whether the display may change.
     pub fn apply(&mut self, entry: &Entry) -> bool {
         if let (true, Some(id)) = (entry.kind.is_task(), &entry.task) {
             self.task(id, entry);
@@ -82,7 +82,7 @@ impl Board {
                 }
                 return true;
             }
-            // Not each turn has a beginning on record: whoever does something is at work.
+            // The start of a turn is not always recorded, so any action of an agent counts as working.
             _ if is_deed(entry) && self.rests(&entry.actor) => Doing::Works,
             _ => return entry.kind.is_task(),
         };
@@ -119,7 +119,8 @@ impl Board {
             self.roster.len() - 1
         });
         let seat = &mut self.roster[place];
-        // That a session began or a roster named it takes nobody from its work, and a turn may end after its agent left.
+        // The start of a session or a roster entry does not interrupt an agent's work, and a turn can end after its
+        // agent left.
         let stays = match doing {
             Doing::Here => seat.doing != Doing::Gone,
             Doing::Idles | Doing::Stops => seat.doing == Doing::Gone,
@@ -131,7 +132,7 @@ impl Board {
     }
 }
 
-/// Whether it is something that an agent does in a turn.
+/// Whether an agent does this during a turn.
 fn is_deed(entry: &Entry) -> bool {
     let kinds = [Kind::TaskCreated, Kind::TaskChanged, Kind::TaskCompleted, Kind::TaskDeleted];
     let told = [Kind::Message, Kind::MessageRefused, Kind::ShutdownRequested, Kind::ShutdownRejected];

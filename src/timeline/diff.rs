@@ -1,4 +1,4 @@
-//! What changed between two moments of a run.
+//! The changes between two moments of a run.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::state::State;
 
-/// What `show --diff --json` prints.
+/// The output of `show --diff --json`.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Diff {
     /// The run.
@@ -16,29 +16,29 @@ pub struct Diff {
     pub from: String,
     /// The later moment, RFC 3339.
     pub to: String,
-    /// Tasks by id. Trackers of 2.1.47 are none.
+    /// Tasks by id, without the trackers of 2.1.47.
     pub tasks: Things,
     /// Members by name.
     pub members: Things,
-    /// Messages that lay in inboxes.
+    /// Messages in inboxes.
     pub mail: Mail,
 }
 
-/// Things that came, went and changed.
+/// Items that are new, gone or changed.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub struct Things {
-    /// There at the later moment alone, as they were then.
+    /// Items that exist only at the later moment.
     pub new: BTreeMap<String, Value>,
-    /// There at the earlier moment alone, as they were then.
+    /// Items that exist only at the earlier moment.
     pub gone: BTreeMap<String, Value>,
-    /// There at both: what of them changed, by the name of the field.
+    /// Items that exist at both: the changes, by field.
     pub changed: BTreeMap<String, BTreeMap<&'static str, Change>>,
-    /// Their titles at the later moment, for people.
+    /// Their titles at the later moment, for text output.
     #[serde(skip)]
     pub titles: BTreeMap<String, String>,
 }
 
-/// A field at two moments; null where there was none.
+/// The values of a field at two moments; null if missing.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Change {
     /// At the earlier moment.
@@ -47,18 +47,18 @@ pub struct Change {
     pub to: Value,
 }
 
-/// Messages by the inbox that they lay in.
+/// Messages by inbox.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub struct Mail {
-    /// There at the later moment alone.
+    /// Only at the later moment.
     pub new: BTreeMap<String, Vec<Value>>,
-    /// There at both, and read only at the later.
+    /// At both, and read only at the later.
     pub read: BTreeMap<String, Vec<Value>>,
-    /// There at the earlier moment alone: today's client takes a message out when it is delivered.
+    /// Only at the earlier moment: current versions of Claude Code remove delivered messages.
     pub gone: BTreeMap<String, Vec<Value>>,
 }
 
-/// Our names of a task's fields, and the client's.
+/// The fields of a task: name in the output, name in the file.
 const OF_TASKS: &[(&str, &str)] = &[
     ("status", "status"),
     ("owner", "owner"),
@@ -66,10 +66,10 @@ const OF_TASKS: &[(&str, &str)] = &[
     ("description", "description"),
     ("blocked_by", "blockedBy"),
 ];
-/// The same of a member's.
+/// The same for a member.
 const OF_MEMBERS: &[(&str, &str)] = &[("active", "isActive")];
 
-/// Compares the states of two moments, the earlier first.
+/// Compares the states at two moments, the earlier first.
 pub fn diff(from: &State, to: &State) -> Diff {
     let at = |state: &State| state.at.clone().unwrap_or_default();
     Diff {
@@ -118,7 +118,7 @@ fn things(
 }
 
 fn change(ours: &'static str, theirs: &str, then: &Value, now: &Value) -> Option<(&'static str, Change)> {
-    // An owner that is no owner is written as nothing, as null or as no text.
+    // No owner is written as a missing key, null or an empty string.
     let read = |thing: &Value| {
         let value = thing.get(theirs).filter(|value| !matches!(value.as_str(), Some("")));
         value.cloned().unwrap_or(Value::Null)
@@ -127,7 +127,7 @@ fn change(ours: &'static str, theirs: &str, then: &Value, now: &Value) -> Option
     (from != to).then_some((ours, Change { from, to }))
 }
 
-/// What makes it the same message in two states of an inbox.
+/// The parts by which the same message is found in two states of an inbox.
 fn identity(message: &Value) -> [Option<&str>; 4] {
     ["msg_id", "from", "timestamp", "text"].map(|key| message.get(key).and_then(Value::as_str))
 }

@@ -1,4 +1,4 @@
-//! The summary of a run that is over, kept beside its record: a list of a thousand runs must not open each of them.
+//! The stored summary of an ended run, so that a list of a thousand runs need not open each of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,16 +7,16 @@ use super::summary::Summary;
 use crate::archive::{Archive, RunRecord};
 use crate::clock::{self, Time};
 
-/// The file beside the run's record.
+/// The file in the run's directory.
 const NAME: &str = "summary.json";
 
 /// Version of what is counted, and how.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Late events of a run are still recorded for a while after its end.
 const SETTLED: chrono::TimeDelta = chrono::TimeDelta::minutes(10);
 
-/// A summary, and what it was made of.
+/// A summary, and the state of its inputs.
 #[derive(Debug, Serialize, Deserialize)]
 struct Digest {
     v: u32,
@@ -25,15 +25,15 @@ struct Digest {
     summary: Summary,
 }
 
-/// What was kept of a run, if it still holds.
+/// The stored summary of a run, if it is still valid.
 pub fn kept(archive: &Archive, run: &RunRecord) -> Option<Summary> {
     let digest: Digest = serde_json::from_slice(&archive.note(&run.run, NAME)?).ok()?;
     let holds = digest.v == VERSION && digest.run == *run && digest.journal == archive.journal_size(&run.run);
     holds.then_some(digest.summary)
 }
 
-/// Keeps a summary, if nothing will change it any more and nothing was wrong with what it was made of. That it could
-/// not be kept is no harm: it is made anew then.
+/// Stores a summary if its inputs are complete and will not change. A failure is ignored: the summary is computed
+/// again.
 pub fn keep(archive: &Archive, material: &Material, summary: &Summary, now: Time) {
     let run = &material.run;
     let ended = run.ended_at.as_deref().and_then(clock::parse);

@@ -1,25 +1,25 @@
-//! A message while its sources are put together.
+//! A message while its sources are merged.
 
 use super::entry::{Entry, Kind, Source};
 use crate::payload::{Message, MessageKind};
 use crate::team::{Notice, mailbox};
 use crate::unicode::fold;
 
-/// Who is named where nothing names anybody.
+/// Stands for an unknown agent.
 pub(super) const NOBODY: &str = "unknown";
 
 /// A message while its sources are put together.
 pub(super) struct Draft {
     pub entry: Entry,
-    /// The client's id, from 2.1.328 on.
+    /// Claude Code's id of the message (since 2.1.328).
     pub id: Option<String>,
-    /// The inboxes and transcripts that it was already found in: each of them holds one message once.
+    /// The inboxes and transcripts in which it was found. Each has one copy of a message.
     found: Vec<(Source, String)>,
     /// Whether the sender is known.
     signed: bool,
-    /// Whether it was seen to be sent; else there are only copies of it.
+    /// Whether its sending was seen; otherwise only copies are known.
     pub sent: bool,
-    /// What it was before the policy held it back, where only the policy says that it never went out.
+    /// Its kind before the policy blocked it, if only the policy is known to have prevented it.
     pub held: Option<Kind>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Copy<'a> {
     pub summary: Option<&'a str>,
     pub text: &'a str,
     pub id: Option<&'a str>,
-    /// When it was sent, by our clock as far as it can be told.
+    /// The time of sending, by teamkeep's clock if known.
     pub at: String,
     pub source: Source,
 }
@@ -63,7 +63,7 @@ impl Draft {
         Draft { entry, id: None, found: Vec::new(), signed, sent: true, held: None }
     }
 
-    /// Marks a message that never went out. It has no copies.
+    /// Marks a message that was never sent. It has no copies.
     pub fn refuse(&mut self, why: Option<&str>) {
         if let Some(why) = why {
             self.entry.kind = Kind::MessageRefused;
@@ -72,13 +72,13 @@ impl Draft {
         }
     }
 
-    /// Marks a message that the policy held back; where it has a copy, it went out all the same.
+    /// Marks a message that the policy blocked. If it has a copy, it was sent nevertheless.
     pub fn hold(&mut self, why: &str) {
         self.held = Some(self.entry.kind);
         self.refuse(Some(why));
     }
 
-    /// Takes back that it was held back.
+    /// Removes the mark of a block.
     pub fn release(&mut self) {
         if let Some(kind) = self.held.take() {
             self.entry.kind = kind;
@@ -87,7 +87,7 @@ impl Draft {
         }
     }
 
-    /// A message that only its copy tells of: the client's own, or one whose hook nobody saw.
+    /// A message that is known only from its copy: Claude Code's own, or one without a hook call.
     pub fn of_copy(copy: &Copy<'_>, notice: Option<Notice>) -> Draft {
         let word = notice.as_ref().map_or_else(|| "message".to_owned(), |notice| notice.kind.clone());
         let kind = kind_of(&word).unwrap_or(Kind::Message);
@@ -96,7 +96,7 @@ impl Draft {
         entry.summary = copy.summary.map(str::to_owned);
         entry.text = Some(copy.text.to_owned());
         if let Some(notice) = notice {
-            // 2.1.47 and 2.1.177 approve a plan by themselves, without a word, before the lead has read it.
+            // 2.1.47 and 2.1.177 approve a plan automatically, without a text, before the lead has read it.
             let is_own =
                 notice.approved == Some(true) && notice.text.as_deref().unwrap_or_default().is_empty();
             entry.automatic = match word.as_str() {
@@ -117,17 +117,17 @@ impl Draft {
         Draft { entry, id: copy.id.map(str::to_owned), found, signed: true, sent: false, held: None }
     }
 
-    /// Whether nothing speaks against this copy being one of this message, whatever it says.
+    /// Whether this copy can belong to this message, apart from the text.
     fn may_have(&self, copy: &Copy<'_>) -> bool {
         (self.entry.kind != Kind::MessageRefused || self.held.is_some()) && !self.is_found_beside(copy)
     }
 
-    /// Whether it was found already in the inbox or the transcript that this copy lies in.
+    /// Whether a copy was already found in the same inbox or transcript.
     pub fn is_found_beside(&self, copy: &Copy<'_>) -> bool {
         self.found.iter().any(|(source, recipient)| *source == copy.source && recipient == copy.recipient)
     }
 
-    /// Whether this copy has the message's id; else its sender, recipient and text.
+    /// Whether this copy has the message's id, or else its sender, recipient and text.
     pub fn says(&self, copy: &Copy<'_>) -> bool {
         let same = match (self.id.as_deref(), copy.id) {
             (Some(id), Some(other)) => id == other,
@@ -136,19 +136,19 @@ impl Draft {
         same && self.may_have(copy)
     }
 
-    /// Whether this copy is the client's notice of this request to stop, or of this answer.
+    /// Whether this copy is Claude Code's notice of this shutdown request, or of the answer.
     pub fn is_told_by(&self, copy: &Copy<'_>, notice: &Notice) -> bool {
         self.is_told_as(self.entry.kind, copy, notice)
     }
 
-    /// The same of a message that is of this kind, whatever it is told as.
+    /// The same for a message of the given kind.
     pub fn is_told_as(&self, kind: Kind, copy: &Copy<'_>, notice: &Notice) -> bool {
         let same = match (&self.entry.request, &notice.request) {
             (Some(mine), Some(theirs)) => mine == theirs,
             _ => self.lies_at(copy) && self.is_from(copy.from) && self.entry.text == notice.text,
         };
         let ids_differ = self.id.is_some() && copy.id.is_some();
-        // A plan may be approved by the client itself, and approved or rejected by the lead: two answers to one request.
+        // A plan can be approved by Claude Code and then approved or rejected by the lead: two answers to one request.
         let answers_differ = self
             .entry
             .approve
@@ -163,8 +163,8 @@ impl Draft {
         self.entry.text.as_deref().unwrap_or_default().trim() == text.unwrap_or_default().trim()
     }
 
-    /// A teammate's name may be written with its team, `bob@parser-team`, and in any spelling that folds to it (2.1.328).
-    /// A transcript without a known owner may be any agent's.
+    /// A teammate's name can include its team, `bob@parser-team`, and have any spelling that folds to it (2.1.328). A
+    /// transcript without a known owner may be any agent's.
     pub fn is_for(&self, recipient: &str) -> bool {
         let to = self.entry.to.as_deref();
         let is_its = |to: &str| {
@@ -174,7 +174,8 @@ impl Draft {
         recipient == NOBODY || to.is_some_and(is_its)
     }
 
-    /// Whether it is for whom this copy lies at. Two names may share an inbox, and the file's name tells neither.
+    /// Whether the copy is at this message's recipient. Two names can share an inbox, and the file name identifies
+    /// neither.
     pub fn lies_at(&self, copy: &Copy<'_>) -> bool {
         let shared = || self.entry.to.as_deref().is_some_and(|to| mailbox(to) == copy.recipient);
         self.is_for(copy.recipient) || (copy.source == Source::Inbox && shared())
@@ -192,7 +193,7 @@ impl Draft {
             copy.from.clone_into(&mut self.entry.actor);
             self.signed = true;
         }
-        // Where it lies says better than how it was addressed whom it reached.
+        // The place of the copy identifies the recipient better than the address.
         let is_told = |to: &&mut String| !to.contains(['*', '@']) && mailbox(to) != copy.recipient;
         if let Some(to) = self.entry.to.as_mut().filter(is_told).filter(|_| copy.recipient != NOBODY) {
             copy.recipient.clone_into(to);
@@ -202,7 +203,7 @@ impl Draft {
         }
     }
 
-    /// Takes a piece of it that reads as a message of its own.
+    /// Adds a part of it that looks like a message of its own.
     pub fn quote(&mut self, copy: &Copy<'_>) {
         self.entry.seen_in(Source::Transcript);
         self.found.push((copy.source, copy.recipient.to_owned()));
@@ -211,7 +212,7 @@ impl Draft {
     pub fn finish(mut self) -> Entry {
         let heard = self.found.into_iter().filter(|(source, _)| *source == Source::Transcript);
         self.entry.heard_by = heard.map(|(_, recipient)| recipient).collect();
-        // The client signs what it says by itself so.
+        // Claude Code signs its automatic messages with this name.
         if self.entry.automatic && self.entry.actor == "system" {
             "client".clone_into(&mut self.entry.actor);
         }
@@ -219,7 +220,7 @@ impl Draft {
     }
 }
 
-/// The kind that the notice of a request or of its answer tells of.
+/// The kind of a notice about a request or its answer.
 pub(super) fn kind_of(word: &str) -> Option<Kind> {
     match word {
         "shutdown_request" => Some(Kind::ShutdownRequested),

@@ -1,4 +1,4 @@
-//! Messages while their sources are put together, found by what a copy of one can be known by.
+//! Messages while their sources are merged, with an index to find the message of a copy.
 
 use std::collections::HashMap;
 
@@ -7,16 +7,16 @@ use super::entry::{Entry, Kind, Source};
 use super::quotes::Quotes;
 use crate::team::Notice;
 
-/// What a copy can be known by. Messages with an id and those without are apart: two ids are compared, and nothing else.
+/// The key of a copy. Messages with and without an id are kept apart: ids are compared only with ids.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Key {
-    /// The client's id.
+    /// Claude Code's id.
     Id(String),
-    /// The text, without the space around it.
+    /// The text, trimmed.
     Text { has_id: bool, text: String },
-    /// A request to stop, or the answer to it, by its number.
+    /// A shutdown request or its answer, by request id.
     Request { has_id: bool, kind: Kind, request: String },
-    /// The same by its reason.
+    /// The same by reason.
     Reason { has_id: bool, kind: Kind, has_request: bool, text: Option<String> },
 }
 
@@ -24,21 +24,21 @@ enum Key {
 #[derive(Debug, Default)]
 struct List {
     places: Vec<usize>,
-    /// How many at its beginning can have no more copies from this source, recipient and sender: what once could not
-    /// have one never can.
+    /// Number of messages at the start that cannot have more copies from this source, recipient and sender. Once that
+    /// is so, it stays so.
     past: HashMap<(Source, String, String), usize>,
 }
 
-/// A list that is shorter is gone through.
+/// A shorter list is searched linearly.
 const SHORT: usize = 8;
 
-/// The messages that are known so far.
+/// The messages found so far.
 #[derive(Default)]
 pub(super) struct Drafts {
     all: Vec<Draft>,
     lists: HashMap<Key, List>,
     quotes: Quotes,
-    /// Those that the policy held back, and that the client does not say it refused.
+    /// Messages that the policy blocked, and that Claude Code does not report as rejected.
     held: Vec<usize>,
 }
 
@@ -48,7 +48,7 @@ impl Drafts {
         let place = self.all.len();
         self.held.extend(draft.held.map(|_| place));
         self.all.push(draft);
-        // One that was refused never went out.
+        // A rejected message was never sent.
         if self.all[place].entry.kind != Kind::MessageRefused {
             self.know(place);
         }
@@ -63,7 +63,7 @@ impl Drafts {
         self.quotes.add(place, draft.entry.text.as_deref().unwrap_or_default());
     }
 
-    /// Takes a copy for the first message that it is one of. Says whether there is one.
+    /// Assigns a copy to the first message that it matches. Returns whether there is one.
     pub fn take(&mut self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
         let text = || copy.text.trim().to_owned();
         let said = match copy.id {
@@ -77,8 +77,8 @@ impl Drafts {
         place.map(|place| self.all[place].take(copy)).is_some()
     }
 
-    /// Whether a message that was seen to be sent has such a copy in the same place already: the client delivers one
-    /// twice at times. To be asked of a sender all of whose messages are known.
+    /// Whether a message that was seen to be sent already has such a copy in the same place: Claude Code sometimes
+    /// delivers one twice. Use it only for a sender all of whose messages are known.
     pub fn has_taken(&self, copy: &Copy<'_>) -> bool {
         let text = copy.text.trim();
         let keys = [false, true].map(|has_id| Key::Text { has_id, text: text.to_owned() });
@@ -88,8 +88,8 @@ impl Drafts {
         })
     }
 
-    /// Whether a request to stop, or the answer to one, has such a copy in the same place already: there is one of a
-    /// number, however often the client delivers it.
+    /// Whether a shutdown request or its answer already has such a copy in the same place. There is one for each
+    /// request id, however often Claude Code delivers it.
     pub fn has_heard(&self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
         let asked = notice.and_then(|notice| Some((kind_of(&notice.kind)?, notice.request.clone()?)));
         let Some((kind, request)) = asked.filter(|(kind, _)| *kind != Kind::Message) else { return false };
@@ -98,8 +98,8 @@ impl Drafts {
         places.map(|place| &self.all[*place]).any(|draft| draft.is_found_beside(copy))
     }
 
-    /// Takes a copy for a message that the policy held back, and that went out all the same: the client takes no answer
-    /// from a hook that runs out of time. Says whether there is one.
+    /// Assigns a copy to a message that the policy blocked and that was sent nevertheless, because the hook exceeded
+    /// its time limit. Returns whether there is one.
     pub fn take_held(&mut self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
         let is_one = |place: &usize| {
             let draft = &self.all[*place];
@@ -115,7 +115,7 @@ impl Drafts {
         true
     }
 
-    /// Takes a copy for a piece of a message that quotes the client's tags. Says whether there is one.
+    /// Assigns a copy to a part of a message that quotes Claude Code's tags. Returns whether there is one.
     pub fn take_quoted(&mut self, copy: &Copy<'_>) -> bool {
         if copy.source != Source::Transcript {
             return false;
@@ -124,7 +124,7 @@ impl Drafts {
         place.map(|place| self.all[place].quote(copy)).is_some()
     }
 
-    /// Tells them.
+    /// Returns the entries.
     pub fn finish(self) -> Vec<Entry> {
         self.all.into_iter().map(Draft::finish).collect()
     }
@@ -149,7 +149,7 @@ impl Drafts {
     }
 }
 
-/// What a request, or an answer to one, is known by.
+/// The keys of a request or its answer.
 fn notice_keys(notice: &Notice, copy: &Copy<'_>) -> Vec<Key> {
     let Some(kind) = kind_of(&notice.kind) else { return Vec::new() };
     let mut keys = Vec::new();
@@ -164,7 +164,7 @@ fn notice_keys(notice: &Notice, copy: &Copy<'_>) -> Vec<Key> {
     keys
 }
 
-/// What the copies of a message can be known by.
+/// The keys that copies of a message can have.
 fn keys(draft: &Draft) -> Vec<Key> {
     let (has_id, kind, text) = (draft.id.is_some(), draft.entry.kind, draft.entry.text.clone());
     let trimmed = text.as_deref().unwrap_or_default().trim().to_owned();

@@ -1,22 +1,22 @@
-//! One thing that happened in a run.
+//! One entry of the timeline.
 
 use serde::{Serialize, Serializer};
 
 use crate::policy::Decision;
 
-/// What kind of thing happened. Kinds are only ever added.
+/// The kind of an entry. Kinds are only added, never renamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A session began or was resumed or cleared.
+    /// A session started, or was resumed or cleared.
     SessionStarted,
     /// The team's directory appeared.
     TeamCreated,
-    /// Somebody came into the team.
+    /// An agent joined the team.
     MemberJoined,
-    /// A task was written.
+    /// A task was created.
     TaskCreated,
-    /// A task was there when the run began.
+    /// A task existed when the run began.
     TaskFound,
     /// A task's status, owner or subject changed.
     TaskChanged,
@@ -24,36 +24,36 @@ pub enum Kind {
     TaskCompleted,
     /// An agent deleted a task.
     TaskDeleted,
-    /// The client removed a task's file.
+    /// Claude Code removed a task's file.
     TaskErased,
-    /// An agent began to work on something.
+    /// An agent's turn started.
     TurnStarted,
-    /// Somebody told somebody something.
+    /// An agent sent a message to another.
     Message,
-    /// Somebody wanted to tell somebody something, and the client or a hook refused it.
+    /// A message was blocked by a hook or rejected by Claude Code.
     MessageRefused,
-    /// Somebody was asked to stop.
+    /// An agent was asked to shut down.
     ShutdownRequested,
-    /// Somebody agreed to stop.
+    /// An agent approved its shutdown.
     ShutdownApproved,
-    /// Somebody refused to stop.
+    /// An agent rejected its shutdown.
     ShutdownRejected,
-    /// An agent came to the end of its turn.
+    /// An agent's turn ended.
     TurnEnded,
-    /// A teammate waits for something to do.
+    /// A teammate went idle.
     Idle,
-    /// Somebody is no longer in the team.
+    /// An agent left the team.
     MemberLeft,
     /// A session ended.
     SessionEnded,
     /// The team's directory disappeared.
     TeamErased,
-    /// The policy objected to something.
+    /// The policy blocked, warned or allowed by exception.
     Verdict,
 }
 
 impl Kind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: &[Kind] = &[
         Kind::SessionStarted,
         Kind::TeamCreated,
@@ -78,7 +78,7 @@ impl Kind {
         Kind::Verdict,
     ];
 
-    /// Whether it tells of a task's state.
+    /// Whether it is about the state of a task.
     pub fn is_task(self) -> bool {
         matches!(
             self,
@@ -92,7 +92,7 @@ impl Kind {
     }
 }
 
-/// Where a thing was seen.
+/// The source of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
@@ -106,25 +106,25 @@ pub enum Source {
     Transcript,
 }
 
-/// One thing that happened.
+/// One entry.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Entry {
-    /// When, RFC 3339.
+    /// The time, RFC 3339.
     pub at: String,
-    /// What.
+    /// The kind.
     pub kind: Kind,
-    /// Who: a name, `client` for the client itself, `unknown` where nothing tells.
+    /// The actor: a name, `client` for Claude Code itself, `unknown` if unknown.
     pub actor: String,
     /// The teammate that Claude Code names as the sender of a subagent's message (2.1.177).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signed_as: Option<String>,
-    /// To whom; `*` for all.
+    /// The recipient; `*` for everyone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     /// The task's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// A summary, a subject, a reason: what fits on a line.
+    /// A summary, a subject or a reason on one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// The full text.
@@ -136,60 +136,60 @@ pub struct Entry {
     /// The task's status after.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_status: Option<String>,
-    /// The task's owner after; `null` in the JSON of a task that nobody owns.
+    /// The task's owner after; `null` in the JSON of an unassigned task.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "inner")]
     pub owner: Option<Option<String>>,
-    /// Whether nothing of a task changed but its subject.
+    /// Whether only the task's subject changed.
     #[serde(skip)]
     pub renamed: bool,
-    /// The client's word for a message's kind (`message`, `idle_notification`, …).
+    /// Claude Code's word for a message's kind (`message`, `idle_notification`, …).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Whether the client sent it by itself.
+    /// Whether Claude Code sent it automatically.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub automatic: bool,
-    /// Whether nothing shows that it was carried out: a hook saw it begin, and nothing saw it happen.
+    /// Whether only its start was seen, by a hook.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unconfirmed: bool,
-    /// Why the client or a hook refused it.
+    /// Why it was blocked or rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
-    /// The shutdown request that it makes or answers.
+    /// The id of the shutdown request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
-    /// Whether an answer about a plan agrees.
+    /// Whether the answer to a plan approves it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approve: Option<bool>,
-    /// The agent's or the session's id.
+    /// The id of the agent or session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// Whether a plain subagent did it.
     #[serde(skip)]
     pub by_subagent: bool,
-    /// In whose transcripts it stands as delivered.
+    /// The agents in whose transcripts it was delivered.
     #[serde(skip)]
     pub heard_by: Vec<String>,
-    /// What the policy decided.
+    /// The policy's decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
-    /// Of a verdict, and of a message that the policy held back: the id of the event that was judged.
+    /// For a verdict and for a message that the policy blocked: the id of the judged event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// How often the same had been blocked, when it was let through for that.
+    /// Number of earlier blocks, if the loop guard allowed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks: Option<usize>,
-    /// Whether it was let through because a human said so.
+    /// Whether a pause or an allowance allowed it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
-    /// Whether the same was already told, and not told again.
+    /// Whether the same warning was already shown.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub repeated: bool,
-    /// Where it was seen.
+    /// The sources.
     pub sources: Vec<Source>,
 }
 
 impl Entry {
-    /// A thing of this kind with nothing but the essentials.
+    /// An entry with only the required fields.
     pub fn new(at: impl Into<String>, kind: Kind, actor: impl Into<String>, source: Source) -> Entry {
         Entry {
             at: at.into(),
@@ -222,7 +222,7 @@ impl Entry {
         }
     }
 
-    /// Notes a further source.
+    /// Adds a source.
     pub fn seen_in(&mut self, source: Source) {
         if !self.sources.contains(&source) {
             self.sources.push(source);

@@ -1,4 +1,4 @@
-//! The events of a run, out of the log.
+//! Reads the events of runs from the log.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -14,48 +14,48 @@ use crate::log::{self, Glance, Parts, Problems, Range};
 use crate::payload::{Kind, Payload};
 use crate::policy::Ruling;
 
-/// One recorded event with its payload opened.
+/// One recorded event with its parsed payload.
 #[derive(Debug)]
 pub struct Told {
-    /// When the call began, RFC 3339.
+    /// The start of the hook call, RFC 3339.
     pub at: String,
-    /// Its place in the log, among those of its run.
+    /// Its position in the log, among the events of its run.
     pub place: usize,
     /// The event's id.
     pub id: String,
-    /// Whether the call belonged to the run when it was made; else it was before its session had one.
+    /// Whether the hook call belonged to the run; otherwise it was made before its session had a run.
     pub in_run: bool,
-    /// Which event.
+    /// The event's kind.
     pub kind: Kind,
     /// The session.
     pub session: Option<String>,
     /// The task list that `CLAUDE_CODE_TASK_LIST_ID` named.
     pub task_list: Option<String>,
-    /// Who, as it was known at the call.
+    /// The actor as known at the hook call.
     pub actor: Actor,
-    /// What the client said, opened; its text is not kept.
+    /// The parsed payload, without its raw text.
     pub payload: Payload,
-    /// What the policy said of another event, when this line is its verdict.
+    /// The verdict and its event, if this line is a verdict.
     pub ruling: Option<Ruling>,
 }
 
-/// How much of a run's events is opened.
+/// Which of a run's events are parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
     /// All of them.
     Whole,
-    /// Those that its story is made of. Of a large log, tools that tell nothing of the team are left out but for some.
+    /// Those that the timeline needs. In a large log most other tool calls are skipped.
     Story,
 }
 
-/// A log of less is opened as a whole.
+/// A smaller log is parsed completely, in bytes.
 const LARGE: u64 = 32 << 20;
-/// Of the other tools' uses in a large log one in so many is opened: they tie the client's clock to ours.
+/// One in this many of the other tool calls is parsed: they relate Claude Code's clock to teamkeep's.
 const TIES: u32 = 256;
 
-/// Whether a story may need this line.
+/// Whether the timeline may need this line.
 fn tells(glance: &Glance<'_>) -> bool {
-    /// What says which tool it is.
+    /// The fields that identify the tool call.
     #[derive(Deserialize)]
     struct Call<'a> {
         #[serde(default, borrow)]
@@ -66,17 +66,17 @@ fn tells(glance: &Glance<'_>) -> bool {
     let is_tool = matches!(Kind::named(&glance.event), Kind::PreToolUse | Kind::PostToolUse);
     let call =
         glance.payload.filter(|_| is_tool).and_then(|payload| serde_json::from_str(payload.get()).ok());
-    // What is no call of a tool, or an odd one, is opened.
+    // Anything but a normal tool call is parsed.
     let Some(Call { tool_name: Some(tool), tool_use_id: Some(id) }) = call else { return true };
     let sum = id.bytes().fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     TOLD.contains(&tool.as_ref()) || sum % TIES == 0
 }
 
-/// The tools whose uses are told.
+/// The tools whose calls are in the timeline.
 const TOLD: [&str; 7] =
     ["SendMessage", "TaskUpdate", "TaskCreate", "TeamCreate", "TeamDelete", "Agent", "Task"];
 
-/// What every payload says, and what is known of the event already.
+/// Fields that every payload has and that are already known.
 const COMMON: [&str; 8] = [
     "session_id",
     "transcript_path",
@@ -106,7 +106,7 @@ impl Told {
         }
     }
 
-    /// The actor's name, where it was known.
+    /// The actor's name, if known.
     pub fn who(&self) -> Option<&str> {
         match self.actor.kind {
             ActorKind::Unknown => None,
@@ -115,18 +115,18 @@ impl Told {
         }
     }
 
-    /// The name of the actor in the story of a run: before its session had a team the lead was nobody's lead.
+    /// The actor's name in the timeline of a run: before its session had a team, the lead was not a lead.
     pub fn shown(&self, run: &RunRecord) -> &str {
         if self.actor.kind == ActorKind::Lead { lead(run) } else { self.who().unwrap_or("unknown") }
     }
 }
 
-/// Reads the log once and gives each of the wanted runs its events, ordered by time. `all` are all runs on record: an
-/// event from before its session had a run belongs to the first run that the session came to have. What an imported
-/// run brought along is read from beside it.
+/// Reads the log once and returns the events of each wanted run, by time. `all` are all recorded runs: an event from
+/// before its session had a run belongs to the session's first run. The events of an imported run are read from its
+/// directory.
 ///
 /// # Errors
-/// When the log's directory cannot be listed.
+/// The log's directory cannot be read.
 pub fn by_run(
     log: &Path,
     archive: &Archive,
@@ -137,7 +137,7 @@ pub fn by_run(
     let claims = Claims::new(all);
     let takes_all = depth == Depth::Whole || log::size(log) < LARGE;
     let parts = parts(archive, &claims, all.iter().filter(|run| wanted(&run.run)));
-    // The first event of a run shows whether its beginning was recorded.
+    // The first event of a run shows whether its start was recorded.
     let starts: HashSet<&str> =
         all.iter().filter(|run| wanted(&run.run)).map(|run| run.started_at.as_str()).collect();
     let wants = |glance: &Glance<'_>| {
@@ -154,7 +154,10 @@ pub fn by_run(
         let run = claims.run_of(recorded.run.as_deref(), recorded.session.as_deref(), &recorded.at);
         let mut told = Told::new(recorded);
         if !takes_all {
-            told.payload.forget(&COMMON);
+            // The start of a session has the project's directory.
+            if told.kind != Kind::SessionStart {
+                told.payload.forget(&COMMON);
+            }
         }
         (run, told)
     })?;
@@ -168,7 +171,7 @@ pub fn by_run(
         })?);
     }
     for (run, told) in found {
-        // One that goes on here was recorded here as well.
+        // An imported run that continues here was also recorded here.
         if let Some(run) = run.filter(|_| !known.contains(&told.id)) {
             events.entry(run).or_default().push(told);
         }
@@ -194,7 +197,7 @@ pub(super) fn parts<'a>(
     Parts::of(names.into_iter().filter_map(|run| archive.run_dir(run)))
 }
 
-/// The events that an imported run brought along.
+/// The events that an imported run contains.
 fn brought(
     archive: &Archive,
     run: &RunRecord,
@@ -213,8 +216,8 @@ fn brought(
     })
 }
 
-/// Of what its sessions did before there was a run, a run's story has that they began, and the prompt that led to it;
-/// and what subagents were launched for, which may be said before they begin.
+/// Of what its sessions did before the run, its timeline has their start, the prompt that led to the run, and the
+/// launch of subagents.
 fn forget_earlier_life(events: &mut Vec<Told>, started_at: &str) {
     let earlier = |event: &Told| !event.in_run && event.at.as_str() < started_at;
     let prompt = events.iter().rposition(|event| {

@@ -1,4 +1,4 @@
-//! Which part of a story is asked for.
+//! Selects a part of a timeline.
 
 use super::entry::{Entry, Kind};
 use super::material::Material;
@@ -7,52 +7,65 @@ use crate::event::LEAD;
 use crate::json;
 use crate::near::nearest;
 
-/// A part of a story: between two moments, of some actors, of some kinds.
+/// A part of a timeline, by time, actors and kinds.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     from: Option<String>,
     to: Option<String>,
-    /// Names, agent ids, or what an actor is (`lead`, `teammate`, `subagent`); none for everybody.
+    /// Names, agent ids or roles (`lead`, `teammate`, `subagent`); empty for all.
     actors: Vec<String>,
-    /// None for every kind.
+    /// Whether entries that only concern the actors are selected as well.
+    involving: bool,
+    /// Empty for all kinds.
     kinds: Vec<Kind>,
 }
 
 impl Filter {
-    /// A part between two moments, both of them included; without a moment it has no bound there.
+    /// The part between two moments, both included; `None` means no limit.
     pub fn between(from: Option<Time>, to: Option<Time>) -> Filter {
         Filter { from: from.map(clock::stamp), to: to.map(clock::stamp), ..Filter::default() }
     }
 
-    /// The same of these actors and kinds alone.
+    /// The same, restricted to these actors and kinds.
     pub fn only(self, actors: &[String], kinds: &[Kind]) -> Filter {
         Filter { actors: actors.to_vec(), kinds: kinds.to_vec(), ..self }
     }
 
-    /// Whether the part is the whole.
+    /// The same, restricted to entries by or about these agents.
+    pub fn involving(self, names: &[String]) -> Filter {
+        match names {
+            [] => self,
+            names => Filter { actors: names.to_vec(), involving: true, ..self },
+        }
+    }
+
+    /// Whether it selects everything.
     pub fn is_empty(&self) -> bool {
         self.from.is_none() && self.to.is_none() && self.actors.is_empty() && self.kinds.is_empty()
     }
 
-    /// Whether the thing is in the part.
+    /// Whether the entry is selected.
     pub fn holds(&self, entry: &Entry, material: &Material) -> bool {
         self.from.as_deref().is_none_or(|from| from <= entry.at.as_str())
             && self.to.as_deref().is_none_or(|to| entry.at.as_str() <= to)
             && (self.kinds.is_empty() || self.kinds.contains(&entry.kind))
-            && (self.actors.is_empty() || self.actors.iter().any(|actor| is_by(entry, actor, material)))
+            && (self.actors.is_empty()
+                || self.actors.iter().any(|actor| {
+                    is_by(entry, actor, material) || (self.involving && concerns(entry, actor, material))
+                }))
     }
 
-    /// Whether the thing was before the part begins.
+    /// Whether the entry is before the start.
     pub fn is_before(&self, entry: &Entry) -> bool {
         self.from.as_deref().is_some_and(|from| entry.at.as_str() < from)
     }
 
-    /// Whether the thing was after the part ends.
+    /// Whether the entry is after the end.
     pub fn is_after(&self, entry: &Entry) -> bool {
         self.to.as_deref().is_some_and(|to| to < entry.at.as_str())
     }
 
-    /// The first of the actors that nobody in the story is, and whom it may mean.
+    /// The first of the actors that is not in the run, with suggestions.
     pub fn stranger<'a>(
         &'a self,
         entries: &'a [Entry],
@@ -72,7 +85,7 @@ impl Filter {
     }
 }
 
-/// What an actor may be, beside a name.
+/// Roles that are accepted in place of a name.
 const WHAT: [&str; 3] = ["lead", "teammate", "subagent"];
 
 fn is_by(entry: &Entry, actor: &str, material: &Material) -> bool {
@@ -87,16 +100,41 @@ fn is_by(entry: &Entry, actor: &str, material: &Material) -> bool {
         }
 }
 
+/// Whether an entry by another agent concerns this one: a message to it, a task that it owns, or a verdict about it.
+fn concerns(entry: &Entry, actor: &str, material: &Material) -> bool {
+    let is_all = || material.is_member(actor) && entry.actor != actor;
+    let to = entry.to.as_deref();
+    let owned = |id: &str| {
+        let states = material.history.tasks.iter().filter(|(at, task, _)| task == id && *at <= entry.at);
+        let last = states.filter_map(|(_, _, task)| task.as_ref()).next_back();
+        last.is_some_and(|task| task.owner.as_deref() == Some(actor))
+    };
+    to == Some(actor)
+        || (to == Some("*") && is_all())
+        || to.and_then(|to| to.split_once('@')).is_some_and(|(name, _)| name == actor)
+        || entry.owner.as_ref().and_then(Option::as_deref) == Some(actor)
+        || entry.task.as_deref().is_some_and(owned)
+        || (entry.kind == Kind::Verdict && names(entry.text.as_deref().unwrap_or_default(), actor))
+}
+
+/// Whether a reason names an agent, as a word of its own.
+fn names(reason: &str, actor: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    reason
+        .match_indices(actor)
+        .any(|(at, _)| !reason[..at].ends_with(is_part) && !reason[at + actor.len()..].starts_with(is_part))
+}
+
 impl Kind {
     /// The kind's word: `task-changed`.
     pub fn word(self) -> String {
         json::word(&self)
     }
 
-    /// Reads a kind from the command line.
+    /// Parses a kind from the command line.
     ///
     /// # Errors
-    /// When there is none of that name: which may be meant, and all that there are.
+    /// There is none of that name; the error has suggestions and all kinds.
     pub fn parse(text: &str) -> Result<Kind, String> {
         let plain = text.to_lowercase().replace('_', "-");
         if let Some(kind) = Kind::ALL.iter().find(|kind| kind.word() == plain) {

@@ -1,14 +1,14 @@
-//! What of a story that still grows was not told yet.
+//! Selects the entries of a growing timeline that were not printed yet.
 //!
-//! A story is made anew from the record each time, and what comes in late changes it: a thing may sort before others
-//! that were told already, its time may move when a second source is found, and a message that began may turn out to
-//! be sent or refused. Whoever tells it as it grows may tell nothing twice and leave nothing out. So
+//! The timeline is built again from the recorded data each time, and late data changes it: an entry can sort before
+//! printed ones, its time can move when a second source is found, and a message that started can turn out to be sent
+//! or rejected. A command that follows a run must neither repeat nor miss an entry. So:
 //!
-//! * a thing is known again by what it is, not by its place; first by its time as well, then without;
-//! * it is told a moment after it was first seen: its other sources come within milliseconds;
-//! * a message of which nothing shows that it went out is waited for longer;
-//! * what comes late is told late, with its own time. What was told is not told again when more is known of it, unless
-//!   it turns out to be of another kind: a message that was refused.
+//! * an entry is recognized by its content, not by its position; first with its time, then without;
+//! * it is printed a moment after it was first seen, because its other sources follow within milliseconds;
+//! * a message without a sign of being sent is held longer;
+//! * a late entry is printed late, with its own time. A printed entry is not printed again, unless it turns out to be
+//!   of another kind: a rejected message.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -16,18 +16,18 @@ use std::time::Duration;
 
 use super::entry::{Entry, Kind};
 
-/// How long a thing is waited for to be whole.
+/// How long an entry is held until it is complete.
 const SETTLES: Duration = Duration::from_millis(800);
-/// How long a message that began is waited for to have gone out: a person may be asked for a permission.
+/// How long a started message is held: the user may be asked for a permission.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What was told of a story.
+/// The printed entries of a timeline.
 #[derive(Debug, Default)]
 pub struct Fresh {
     hasher: RandomState,
-    /// The times of what was told, by what it is.
+    /// The times of the printed entries, by content.
     told: HashMap<u64, Vec<String>>,
-    /// When each thing that waits was first seen.
+    /// When each held entry was first seen.
     waiting: HashMap<(u64, String), Duration>,
     begun: bool,
 }
@@ -38,8 +38,8 @@ impl Fresh {
         !self.begun
     }
 
-    /// Takes the story as it is known at a moment (any clock's), and gives the places of what is to be told now.
-    /// The first time, and when the run is over, that is all that was not told before.
+    /// Takes the timeline at a moment (of any clock) and returns the indexes of the entries to print. The first time,
+    /// and when the run has ended, these are all that were not printed.
     pub fn take(&mut self, entries: &[Entry], now: Duration, over: bool) -> Vec<usize> {
         let all = over || !std::mem::replace(&mut self.begun, true);
         let keys: Vec<u64> = entries.iter().map(|entry| self.key(entry)).collect();
@@ -62,7 +62,7 @@ impl Fresh {
         due
     }
 
-    /// Which of the things were told, each of what was told taken for one of them.
+    /// Which of the entries were printed. Each printed one matches one entry.
     fn known(&mut self, entries: &[Entry], keys: &[u64]) -> Vec<bool> {
         let mut left = self.told.clone();
         let mut known = vec![false; entries.len()];
@@ -76,7 +76,7 @@ impl Fresh {
                 known[place] = true;
             }
         }
-        // What is left was told at another time, or is no longer in the story.
+        // The rest was printed with another time, or is no longer in the timeline.
         for (place, entry) in entries.iter().enumerate() {
             if known[place] || !may_move(entry.kind) {
                 continue;
@@ -92,11 +92,11 @@ impl Fresh {
         known
     }
 
-    /// What makes it the same thing in two tellings. Who did it may be learned late where a second source tells.
+    /// The identity of an entry. The actor may be learned late if there is a second source.
     fn key(&self, entry: &Entry) -> u64 {
         let named_late = may_move(entry.kind) && entry.kind != Kind::MemberJoined;
         let actor = (!named_late).then_some(&entry.actor);
-        // A prompt, a summary and a reason may come with the second source as well.
+        // A prompt, a summary and a reason can come from the second source as well.
         let has_text = entry.kind != Kind::MemberJoined;
         let text = entry.text.as_deref().filter(|_| has_text).map(str::trim);
         let state = (&entry.from_status, &entry.to_status, &entry.owner);
@@ -104,7 +104,7 @@ impl Fresh {
     }
 }
 
-/// Whether several sources tell of such a thing, each at its own time. What the hooks alone tell has one for ever.
+/// Whether such an entry has several sources, each with its own time.
 fn may_move(kind: Kind) -> bool {
     let told = [
         Kind::MemberJoined,

@@ -1,4 +1,4 @@
-//! What left a run before its end: members, and tasks that somebody removed.
+//! Members that left before the end of a run, and tasks that were removed.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use super::entry::{Entry, Kind};
 use super::material::Material;
 use super::{life, tasks};
 
-/// Who and what is no longer there, and since when.
+/// Gone members and tasks, with the time.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub struct Gone {
     /// Members that left, by name.
     pub members: BTreeMap<String, String>,
     /// Tasks that were deleted or erased, by id.
     pub tasks: BTreeMap<String, String>,
-    /// What took each of these tasks away.
+    /// The entries that removed these tasks.
     #[serde(skip)]
     pub removals: BTreeMap<String, Entry>,
 }
 
 impl Gone {
-    /// Finds it. Who comes back and what is made again is there.
+    /// Collects them. A member that returns and a task that is created again are not gone.
     pub fn of(material: &Material) -> Gone {
         let mut gone = Gone::default();
         for entry in sorted(life::team(material)) {

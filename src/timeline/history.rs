@@ -1,4 +1,4 @@
-//! What a run's snapshots say: every roster, every state of a task, every message that lay in an inbox.
+//! The parsed snapshots of a run: every roster, every state of a task, every message in an inbox.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -8,48 +8,48 @@ use crate::archive::{Archive, Journal, Snapshot};
 use crate::clock::{self, Time};
 use crate::team::{Entry, Task, TeamConfig, fresh_entries, mailbox};
 
-/// A run's files through time, parsed. A state that is torn or lost is left out; the one before it stands.
+/// A run's files over time, parsed. A torn or lost state is skipped, and the one before it stays.
 #[derive(Debug, Default)]
 pub struct History {
-    /// Rosters, by when they were first seen.
+    /// Rosters with the time they were first seen.
     pub rosters: Vec<(String, TeamConfig)>,
-    /// States of tasks: when, id, state; `None` when the file had gone.
+    /// States of tasks: time, id, state; `None` if the file was gone.
     pub tasks: Vec<(String, String, Option<Task>)>,
-    /// Messages that lay in inboxes, each once.
+    /// Messages in inboxes, each once.
     pub copies: Vec<Copy>,
     /// When the team's directory appeared and disappeared.
     pub presence: Vec<(String, bool)>,
     /// The ids of tasks.
     pub ids: TaskIds,
-    /// What could not be read.
+    /// Unreadable objects.
     pub problems: Vec<String>,
 }
 
-/// A message as one inbox held it.
+/// A message in an inbox.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Copy {
-    /// Whose inbox.
+    /// The owner of the inbox.
     pub inbox: String,
-    /// When it was first seen there, RFC 3339, by our clock.
+    /// When it was first seen there, RFC 3339, by teamkeep's clock.
     pub seen_at: String,
     /// The message.
     pub entry: Entry,
 }
 
-/// What a path below the client's directory is.
+/// A path below Claude Code's directory.
 pub(super) enum File<'a> {
     /// `teams/<team>/config.json`
     Config,
-    /// `teams/<team>/inboxes/<agent>.json`, also while it is being written beside it.
+    /// `teams/<team>/inboxes/<agent>.json`, or its temporary file.
     Inbox(&'a str),
-    /// `tasks/<list>/<n>.json`: the list and the file's name.
+    /// `tasks/<list>/<n>.json`: the list and the file name.
     Task(&'a str, &'a str),
-    /// Anything else.
+    /// Any other file.
     Other,
 }
 
 impl File<'_> {
-    /// Reads a path.
+    /// Parses a path.
     pub fn of(path: &str) -> File<'_> {
         let parts: Vec<&str> = path.split('/').collect();
         match parts.as_slice() {
@@ -62,7 +62,8 @@ impl File<'_> {
 }
 
 impl History {
-    /// Reads a journal's objects, each once. `list` is the run's own task list, `created` when its team was made.
+    /// Reads a journal's objects, each once. `list` is the run's own task list, `created` the time when its team was
+    /// created.
     pub fn read(
         archive: &Archive,
         journal: &Journal,
@@ -86,7 +87,7 @@ impl History {
         reading.history
     }
 
-    /// Says whose the inboxes are, as far as these names tell: a file is named for its owner, not by the name itself.
+    /// Assigns inboxes to these names. The file name of an inbox is derived from its owner's name.
     pub(super) fn name_inboxes(&mut self, names: &[String]) {
         let mut owners: HashMap<String, String> = HashMap::new();
         for copy in &mut self.copies {
@@ -96,7 +97,7 @@ impl History {
         }
     }
 
-    /// Everybody who was ever in the team, with the latest that its roster said.
+    /// All members ever, each with its latest roster entry.
     pub fn members(&self) -> BTreeMap<&str, &crate::team::Member> {
         let members = self.rosters.iter().flat_map(|(_, roster)| &roster.members);
         members.map(|member| (member.name.as_str(), member)).collect()
@@ -105,15 +106,15 @@ impl History {
 
 struct Reading<'a> {
     archive: &'a Archive,
-    /// When the team was made, by the client's clock.
+    /// When the team was created, by Claude Code's clock.
     created: Option<Time>,
-    /// Trackers in a list beside the team's own, where they have the numbers of its tasks.
+    /// Trackers in another list that have the same numbers as the team's tasks.
     trackers: HashSet<String>,
-    /// Objects that cannot be read or are nothing that can be told.
+    /// Objects that cannot be read or parsed.
     unread: HashSet<String>,
-    /// States of inboxes that were read: they hold nothing that is new.
+    /// Inbox states that were read.
     read: HashSet<(String, String)>,
-    /// Messages that were read, by inbox: as the file has them, and as they are.
+    /// Messages that were read, by inbox: as in the file, and as parsed.
     known: HashMap<String, HashSet<u64>>,
     hasher: RandomState,
     history: History,
@@ -138,10 +139,10 @@ impl Reading<'_> {
             }
             let told = match self.archive.objects.get(hash) {
                 Ok(bytes) => self.tell(&change.path, at, &bytes, list).ok_or_else(|| {
-                    let what = format!("{} is no JSON of its kind in the state of {at}", change.path);
-                    // What is still being written beside its place says nothing yet.
+                    let what = format!("{} is not valid in the state of {at}", change.path);
+                    // A temporary file is incomplete.
                     (!change.torn && change.path.ends_with(".json"))
-                        .then(|| format!("{what}; that state is left out"))
+                        .then(|| format!("{what}; this state is skipped"))
                 }),
                 Err(error) => {
                     Err(Some(format!("{error}; without it that state is left out: a backup may have it")))
@@ -164,7 +165,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Takes what a file's state says; `None` when it says nothing.
+    /// Reads a state of a file; `None` if it has no information.
     fn tell(&mut self, path: &str, at: &str, bytes: &[u8], list: Option<&str>) -> Option<()> {
         match File::of(path) {
             File::Config => self.history.rosters.push((at.to_owned(), TeamConfig::parse(bytes)?)),
@@ -183,7 +184,7 @@ impl Reading<'_> {
         Some(())
     }
 
-    /// Since when mail in a directory is this run's: one beside the team's own outlives it.
+    /// The time from which messages in a directory belong to this run: a second directory of the team outlives it.
     fn since(&self, path: &str, list: Option<&str>) -> Option<Time> {
         let outlives = list.is_some_and(|team| path.split('/').nth(1) != Some(team));
         self.created.filter(|_| outlives)
@@ -203,7 +204,7 @@ impl Reading<'_> {
     }
 }
 
-/// Whose an inbox is; the file's own name where that is nobody's, or that of several.
+/// The owner of an inbox; the file name if there is no owner or more than one.
 pub(super) fn owner_of<'a>(file: &'a str, names: &'a [String]) -> &'a str {
     let mut owners = names.iter().filter(|name| mailbox(name) == file);
     match (owners.next(), owners.next()) {

@@ -22,7 +22,7 @@ impl TaskIds {
         TaskIds { own: own.map(str::to_owned), main: None, named }
     }
 
-    /// Notes a task in a list. The trackers of 2.1.47 do not count.
+    /// Records a task in a list. The trackers of 2.1.47 do not count.
     pub(super) fn see(&mut self, list: &str, task: &Task) {
         if self.main.is_none() && !task.internal && !self.is_own(list) {
             self.main = Some(list.to_owned());

@@ -1,4 +1,4 @@
-//! The runs on record, and how a person names one.
+//! The recorded runs, and how a user refers to one.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -9,30 +9,31 @@ use super::lines::lines_of;
 use super::{Material, by_run, is_client_gone};
 use crate::archive::{Archive, RunRecord};
 use crate::error::{Error, Result};
+use crate::event::OVERRIDE;
 use crate::log::{self, Line, Name, Problems, Range, Reader};
 use crate::near::nearest;
 use crate::team;
 
-/// Everything on record.
+/// Everything recorded.
 #[derive(Debug)]
 pub struct Library {
     /// The archive.
     pub archive: Archive,
-    /// All runs, the oldest first.
+    /// All runs, oldest first.
     pub runs: Vec<RunRecord>,
-    /// Runs whose record cannot be read.
+    /// Runs whose `run.json` cannot be read.
     pub damaged: Vec<String>,
-    /// Why nobody can tell which runs there are, if so.
+    /// Why the runs cannot be listed, if so.
     pub unlisted: Option<String>,
     pub(super) log: PathBuf,
 }
 
-/// Some runs, opened.
+/// Some opened runs.
 #[derive(Debug)]
 pub struct Opened {
-    /// What is on record of each.
+    /// The recorded data of each run.
     pub runs: Vec<Material>,
-    /// Lines of the log that could not be read.
+    /// Unreadable lines of the log.
     pub problems: Problems,
 }
 
@@ -49,43 +50,54 @@ impl Library {
         self.runs.iter().map(|run| run.run.as_str()).collect()
     }
 
-    /// Whether no session ever took part in a run, and none will: it has ended, or its client is gone.
+    /// Whether no session ever joined the run and none will: it has ended, or its process is gone.
     pub fn is_stray(&self, run: &RunRecord) -> bool {
         let nobody = run.team.is_some() && run.sessions.is_empty() && run.imported.is_none();
         run.is_stray() || (nobody && is_client_gone(&self.archive, run))
     }
 
-    /// How many events are on record.
-    pub fn events(&self) -> usize {
-        Reader::open(&self.log, Range::default()).map_or(0, Iterator::count)
+    /// The number of recorded hook calls.
+    ///
+    /// # Errors
+    /// When the log's directory cannot be listed.
+    pub fn events(&self) -> io::Result<usize> {
+        // Pauses are recorded without a hook.
+        Ok(Reader::open(&self.log, Range::default())?.filter(|line| line.recorded.event != OVERRIDE).count())
     }
 
-    /// Why there is no run at all.
+    /// Why there are no runs.
     pub fn empty(&self) -> Error {
-        match self.events() {
-            _ if !self.damaged.is_empty() || self.unlisted.is_some() => {
-                Error::not_found("no run on record can be read")
+        let events = match self.events() {
+            _ if !self.damaged.is_empty() => {
+                let error = Error::not_found("cannot read the recorded runs: all of them are damaged");
+                return error.hint("teamkeep verify");
             }
-            0 => Error::not_found("nothing is on record yet").hint(
-                "`teamkeep doctor` says whether the hooks are there; `teamkeep demo` shows a recorded run",
-            ),
-            1 => Error::not_found("hooks work: 1 event is on record, but no run of a team"),
-            events => {
-                Error::not_found(format!("hooks work: {events} events are on record, but no run of a team"))
-            }
+            Err(error) => return error.into(),
+            Ok(events) => events,
+        };
+        match events {
+            0 => Error::not_found("no runs recorded yet")
+                .hint("check the hooks: teamkeep doctor")
+                .hint("see an example run: teamkeep demo"),
+            1 => Error::not_found("no runs recorded yet; hooks are working (1 event)"),
+            events => Error::not_found(format!("no runs recorded yet; hooks are working ({events} events)")),
         }
     }
 
-    /// The run that a person means: `latest`, a team's name (the last run of it), a session's id (the last run that it was
-    /// in), or the beginning of a run's or a session's id.
+    /// Why the runs cannot be listed, if so: an empty list would mean that nothing was recorded.
+    pub fn listing_error(&self) -> Option<Error> {
+        let why = self.unlisted.as_ref()?;
+        Some(Error::caused("cannot list the recorded runs", why).hint("teamkeep doctor"))
+    }
+
+    /// Finds a run by `latest`, a team name (its last run), a session ID (its last run), or a unique prefix of a run ID or
+    /// a session ID.
     ///
     /// # Errors
-    /// When there is none, or more than one id begins so.
+    /// When no run matches, or the prefix is not unique.
     pub fn find(&self, name: &str) -> Result<&RunRecord> {
         if name.is_empty() {
-            return Err(Error::usage("RUN is empty").hint(
-                "a team's name, `latest`, or the beginning of a run's id: `teamkeep teams` lists them",
-            ));
+            return Err(Error::usage("RUN is empty").hint("list the runs: teamkeep list"));
         }
         let last = |wanted: &dyn Fn(&RunRecord) -> bool| self.runs.iter().rev().find(|run| wanted(run));
         let latest = || {
@@ -103,7 +115,7 @@ impl Library {
         {
             return Ok(run);
         }
-        // A team's directory is not always called as the team was.
+        // The directory of a team can have another name than the team.
         let called = team::directory(name);
         if let Some(run) = self.runs.iter().rev().find(|run| run.team.as_ref() == Some(&called)) {
             return Ok(run);
@@ -121,15 +133,15 @@ impl Library {
         match matching.as_slice() {
             [run] => Ok(run),
             [] => {
-                let error = Error::not_found(format!("no run is called {name:?}"));
+                let error = Error::not_found(format!("no run matches {name:?}"));
                 let error = match self.meant(name).as_slice() {
                     [] => error,
                     near => error.hint(format!("did you mean {}?", near.join(" or "))),
                 };
-                Err(error.hint("`teamkeep teams --all` lists what is on record"))
+                Err(error.hint("list all runs: teamkeep list --all"))
             }
             several => {
-                let what = format!("{name:?} is the beginning of {} runs", several.len());
+                let what = format!("{name:?} matches {} runs", several.len());
                 Err(several.iter().fold(Error::not_found(what), |error, run| {
                     let team = run.team.as_deref().unwrap_or("(no team)");
                     error.hint(format!("{} {team}, {}", run.run, run.started_at))
@@ -138,7 +150,7 @@ impl Library {
         }
     }
 
-    /// Team names that somebody may have meant: those that the word is a part of, else the nearest.
+    /// Suggestions for a team name: names that contain the word, else the most similar one.
     fn meant(&self, name: &str) -> Vec<&str> {
         let mut teams: Vec<&str> = self.runs.iter().rev().filter_map(|run| run.team.as_deref()).collect();
         let mut known = HashSet::new();
@@ -154,10 +166,10 @@ impl Library {
         parts
     }
 
-    /// Leads over the lines of one run as they stand in the log, what its story has no use for left out.
+    /// Calls `each` for the log lines of one run that its timeline needs.
     ///
     /// # Errors
-    /// When the log's directory cannot be listed, or what `each` fails with.
+    /// The log's directory cannot be read, or `each` fails.
     pub fn lines_of(&self, run: &RunRecord, each: impl FnMut(&Line) -> io::Result<()>) -> Result<Problems> {
         Ok(lines_of(&self.log, &self.archive, &self.runs, run, each)?)
     }
@@ -165,15 +177,15 @@ impl Library {
     /// Opens runs, reading the log once.
     ///
     /// # Errors
-    /// When the log's directory cannot be listed.
+    /// The log's directory cannot be read.
     pub fn open_runs(&self, wanted: &[&RunRecord]) -> Result<Opened> {
         self.opened(wanted, Depth::Whole)
     }
 
-    /// Opens runs as far as their stories are made of it: a large log costs less so.
+    /// Opens what the timelines of runs need, which is faster with a large log.
     ///
     /// # Errors
-    /// When the log's directory cannot be listed.
+    /// The log's directory cannot be read.
     pub fn open_stories(&self, wanted: &[&RunRecord]) -> Result<Opened> {
         self.opened(wanted, Depth::Story)
     }

@@ -13,7 +13,7 @@ use crate::event::{ActorKind, LEAD};
 use crate::json;
 use crate::payload::Kind as Event;
 
-/// Sessions that began and ended.
+/// Starts and ends of sessions.
 pub fn sessions(material: &Material) -> Vec<Entry> {
     let mut told = Vec::new();
     for event in &material.events {
@@ -38,7 +38,7 @@ pub fn sessions(material: &Material) -> Vec<Entry> {
     told
 }
 
-/// Whose session it is.
+/// The agent of a session.
 fn session_name(material: &Material, event: &Told) -> String {
     let part = material.run.sessions.iter().find(|session| Some(&session.id) == event.session.as_ref());
     match part {
@@ -50,7 +50,7 @@ fn session_name(material: &Material, event: &Told) -> String {
     }
 }
 
-/// The team's directory, and who came and went.
+/// The team's directory, and members that joined and left.
 pub fn team(material: &Material) -> Vec<Entry> {
     let mut told = Vec::new();
     let history = &material.history;
@@ -73,7 +73,7 @@ pub fn team(material: &Material) -> Vec<Entry> {
     told
 }
 
-/// Who removed the team: the agent whose TeamDelete did, else the client.
+/// The agent that removed the team: the caller of TeamDelete, else Claude Code.
 fn eraser(material: &Material, at: &str) -> String {
     let calls = material.tool_calls("TeamDelete");
     let call = calls.iter().find(|call| call.first().is_some_and(|first| first.at.as_str() <= at));
@@ -82,7 +82,7 @@ fn eraser(material: &Material, at: &str) -> String {
     by.filter(|_| material.run.ended_by == Some(EndedBy::TeamDelete)).unwrap_or("client").to_owned()
 }
 
-/// Who joined and who left: by the rosters, and by the spawning that no roster caught.
+/// Members that joined and left: from the rosters, and from spawns that no roster shows.
 fn members(material: &Material) -> Vec<Entry> {
     let mut told: Vec<Entry> = Vec::new();
     let mut here: Vec<&str> = Vec::new();
@@ -119,7 +119,8 @@ fn members(material: &Material) -> Vec<Entry> {
     told
 }
 
-/// Turns of the lead, of teammates and of subagents, and the waiting between them. Helpers of the client take no turns.
+/// Turns of the lead, teammates and subagents, and the idle times between them. Claude Code's internal agents have no
+/// turns.
 pub fn turns(material: &Material) -> Vec<Entry> {
     let mut told = Vec::new();
     let errands = errands(material);
@@ -138,7 +139,7 @@ pub fn turns(material: &Material) -> Vec<Entry> {
         }
         let mut entry = Entry::new(&event.at, kind, event.shown(&material.run), Source::Hook);
         entry.text = text.map(str::to_owned);
-        // A session's own turns are known by the session.
+        // A session's own turns are identified by the session.
         let session = || event.session.clone().filter(|_| is_session_s(event.kind));
         entry.agent = event.actor.id.clone().or_else(session);
         entry.by_subagent = event.actor.kind == ActorKind::Subagent;
@@ -151,12 +152,12 @@ pub fn turns(material: &Material) -> Vec<Entry> {
     told
 }
 
-/// Whether only a session's own agent has such an event: a lead's, or a teammate's in a pane.
+/// Whether only a session's own agent has such an event: the lead, or a teammate in a pane.
 fn is_session_s(kind: Event) -> bool {
     matches!(kind, Event::UserPromptSubmit | Event::Stop | Event::StopFailure)
 }
 
-/// What plain subagents were launched for, by agent id.
+/// The task of each plain subagent, by agent id.
 fn errands(material: &Material) -> HashMap<&str, &str> {
     let launched = material.events.iter().filter(|event| {
         event.kind == Event::PostToolUse && matches!(event.payload.tool(), Some("Agent" | "Task"))

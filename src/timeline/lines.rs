@@ -1,4 +1,4 @@
-//! The lines of a run as they stand in the log: for those who carry them elsewhere.
+//! The log lines of a run, unchanged, for export.
 
 use std::collections::HashSet;
 use std::io;
@@ -10,11 +10,11 @@ use crate::event::{ActorKind, Recorded};
 use crate::log::{self, Line, Problems, Range, Reader};
 use crate::payload::{Kind, Payload};
 
-/// Leads over the lines of one run, those of its sessions' earlier life left out that its story has no use for. One
-/// line is in memory at a time.
+/// Visits the log lines of one run, without those from before the run that its timeline does not need. One line is in
+/// memory at a time.
 ///
 /// # Errors
-/// When the log's directory cannot be listed, or what `each` fails with.
+/// The log's directory cannot be read, or `each` fails.
 pub fn lines_of(
     log: &Path,
     archive: &Archive,
@@ -38,7 +38,7 @@ pub fn lines_of(
     };
     let parts = parts(archive, &claims, std::iter::once(run));
     let earlier = |line: &Line| line.recorded.run.is_none() && line.recorded.at < run.started_at;
-    // The prompt that led to the run is the last of them by time, and, of the same time, by its place.
+    // The prompt that led to the run is the latest one, by time and then by position.
     let mut prompt: Option<(String, String)> = None;
     let mut first = Reader::with(log, &parts, Range::default())?;
     for line in first.by_ref().filter(|line| belongs(line) && earlier(line)) {

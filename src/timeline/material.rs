@@ -1,4 +1,4 @@
-//! All that is on record of one run, opened and side by side.
+//! All recorded data of one run, opened.
 
 use std::collections::HashMap;
 
@@ -6,36 +6,36 @@ use serde_json::Value;
 
 use super::owner::Names;
 use super::voices::{Span, Voices, voices};
-use super::{History, TaskIds, Told, setback};
+use super::{Entry, History, TaskIds, Told, setback};
 use crate::archive::{Archive, Journal, RunRecord};
 use crate::clock::{self, Time};
 use crate::event::SafeName;
 use crate::payload::{Kind, Spawn};
 use crate::process;
 
-/// What is on record of one run.
+/// The recorded data of one run.
 #[derive(Debug)]
 pub struct Material {
-    /// What the run is.
+    /// The run's record.
     pub run: RunRecord,
     /// Its events, by time.
     pub events: Vec<Told>,
-    /// Its manifests.
+    /// Its snapshot journal.
     pub journal: Journal,
-    /// Its files through time.
+    /// Its files over time.
     pub history: History,
-    /// What its transcripts say.
+    /// Its transcripts.
     pub voices: Voices,
-    /// Teammates, by who was spawned and who stood in a roster.
+    /// Teammates, from spawns and rosters.
     pub members: Vec<String>,
-    /// Whether the run has no end on record, but its client's process is gone for certain.
+    /// Whether the run has no recorded end, but Claude Code's process is certainly gone.
     pub client_gone: bool,
     /// Events before this time are missing, RFC 3339: the log was pruned before they were copied into the run.
     pub missing_until: Option<String>,
 }
 
 impl Material {
-    /// Opens it. `all` are all runs on record: those of the same sessions share its transcripts.
+    /// Opens a run. `all` are all recorded runs: those of the same sessions share its transcripts.
     pub fn open(archive: &Archive, run: RunRecord, mut events: Vec<Told>, all: &[RunRecord]) -> Material {
         let journal = archive.journal(&run.run);
         setback::undo(&mut events, &journal);
@@ -62,11 +62,14 @@ impl Material {
         Material { run, events, journal, history, voices, members, client_gone, missing_until: None }
     }
 
-    /// Notes that events of its beginning are missing, if the first one is missing and the log does not reach back to its
-    /// time: `reaches` are the start times of the existing segments and of the run's parts.
+    /// Records that events at the start are missing, if the first one is missing and the log does not reach back to
+    /// its time. `reaches` are the start times of the existing segments and of the run's parts.
     pub(super) fn miss_events(&mut self, reaches: impl Iterator<Item = Time>) {
         let is_first = |event: &Told| event.at <= self.run.started_at;
-        if self.events.iter().any(is_first) || self.journal.snapshots.is_empty() {
+        if self.events.iter().any(is_first)
+            || self.begins_with_its_session()
+            || self.journal.snapshots.is_empty()
+        {
             return;
         }
         let start = clock::parse(&self.run.started_at);
@@ -79,10 +82,27 @@ impl Material {
         }
     }
 
-    /// When the run was last heard of, RFC 3339.
+    /// Whether the first event is the start of the lead's session, so that no event was before it. A hook call of
+    /// another session, or one that was killed, may have found the run earlier.
+    fn begins_with_its_session(&self) -> bool {
+        self.events.first().is_some_and(|event| {
+            event.kind == Kind::SessionStart
+                && event.session == self.run.lead_session
+                && event.payload.text("source") == Some("startup")
+        })
+    }
+
+    /// The last sign of the run, RFC 3339.
     pub fn last_sign(&self) -> Option<&str> {
         let event = self.events.last().map(|event| event.at.as_str());
         event.or_else(|| self.journal.snapshots.last().map(|snapshot| snapshot.at.as_str()))
+    }
+
+    /// The last recorded moment of the run, RFC 3339: its end or, without a recorded end, the last event or entry.
+    pub fn last_moment<'a>(&'a self, entries: &'a [Entry]) -> &'a str {
+        let last = || entries.last().map(|entry| entry.at.as_str()).max(self.last_sign());
+        let last = self.run.ended_at.as_deref().or_else(last);
+        last.unwrap_or_default().max(self.run.started_at.as_str())
     }
 
     /// The lead's name.
@@ -90,18 +110,17 @@ impl Material {
         super::voices::lead(&self.run)
     }
 
-    /// Whether somebody of this name was ever in the team.
+    /// Whether this agent was ever in the team.
     pub fn is_member(&self, name: &str) -> bool {
         self.members.iter().any(|member| member == name)
     }
 
-    /// What could not be read, and what that means.
+    /// The unreadable parts, and the consequence.
     pub fn problems(&self) -> Vec<String> {
         let objects = self.history.problems.iter().cloned();
         let voices = self.voices.problems.iter();
-        let voices = voices.map(|why| {
-            format!("{why}; what only it tells is left out: `teamkeep verify` says what can be done")
-        });
+        let voices =
+            voices.map(|why| format!("{why}; data that is only there is missing; to check: teamkeep verify"));
         let mut problems: Vec<String> = objects.chain(voices).collect();
         if let Some(damage) = &self.journal.damage {
             problems.push(format!(
@@ -112,7 +131,7 @@ impl Material {
         problems
     }
 
-    /// PreToolUse and PostToolUse of one tool, paired by the id of the use, by the time of the first of them.
+    /// PreToolUse and PostToolUse of one tool, paired by tool_use_id, by the time of the first.
     pub(super) fn tool_calls(&self, tool: &str) -> Vec<Call<'_>> {
         let mut calls: Vec<Call<'_>> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
@@ -142,7 +161,7 @@ impl Material {
     }
 }
 
-/// Whether a run that has no end on record has lost its client for certain.
+/// Whether a run without a recorded end has certainly lost its Claude Code process.
 pub fn is_client_gone(archive: &Archive, run: &RunRecord) -> bool {
     let index = run.subject().and_then(|subject| archive.index(&subject));
     index.filter(|index| index.run == run.run && !index.ended).is_some_and(|index| {
@@ -151,10 +170,10 @@ pub fn is_client_gone(archive: &Archive, run: &RunRecord) -> bool {
     })
 }
 
-/// A tool's call, as its hooks saw it.
+/// A tool call as its hooks saw it.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Call<'a> {
-    /// The id of the use.
+    /// The tool_use_id.
     pub id: Option<&'a str>,
     /// PreToolUse.
     pub before: Option<&'a Told>,
@@ -163,24 +182,24 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// The first hook call of it.
+    /// Its first hook call.
     pub fn first(&self) -> Option<&'a Told> {
         self.before.or(self.after)
     }
 
-    /// The actor's name, where either hook knew it.
+    /// The actor's name, if either hook knew it.
     pub fn who(&self) -> Option<&'a str> {
         self.after.and_then(Told::who).or_else(|| self.before.and_then(Told::who))
     }
 }
 
-/// The teammates that were spawned, with the event that told it.
+/// The spawned teammates, with the event that shows it.
 pub(super) fn spawns(events: &[Told]) -> impl Iterator<Item = (&Told, Spawn)> {
     let done = events.iter().filter(|event| event.kind == Kind::PostToolUse);
     done.filter_map(|event| Some((event, Spawn::of(&event.payload)?)))
 }
 
-/// What teammates were told when they were spawned, by who was.
+/// The prompts of teammates at their spawn, by teammate.
 pub(super) fn prompts<'a>(
     history: &'a History,
     events: &'a [Told],

@@ -1,20 +1,20 @@
-//! Everything that happened in a run, in order.
+//! Builds the timeline of a run.
 
 use super::entry::Entry;
 use super::material::Material;
 use super::when::When;
 use super::{life, messages, rulings, tasks};
 
-/// The story of a run.
+/// The timeline of a run.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    /// What happened, by time.
+    /// The entries, by time.
     pub entries: Vec<Entry>,
-    /// The client's times by our clock.
+    /// Converts Claude Code's times to teamkeep's clock.
     pub when: When,
 }
 
-/// Merges what is on record.
+/// Merges all sources.
 pub fn merge(material: &Material) -> Timeline {
     let when = When::of(material);
     let mut entries = life::sessions(material);
@@ -23,7 +23,7 @@ pub fn merge(material: &Material) -> Timeline {
     entries.extend(messages::messages(material, &when));
     entries.extend(life::turns(material));
     entries.extend(rulings::rulings(material));
-    // Things of one moment stay in the order of their kinds: a team is made before somebody joins it.
+    // Entries of one moment are ordered by kind: a team is created before an agent joins it.
     entries.sort_by(|a, b| (&a.at, a.kind).cmp(&(&b.at, b.kind)));
     Timeline { entries, when }
 }

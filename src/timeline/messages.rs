@@ -1,4 +1,5 @@
-//! Messages: the same one is seen by the sender's hooks, in the recipient's inbox, and in transcripts of both.
+//! Merges messages: the same one is seen by the sender's hooks, in the recipient's inbox, and in the transcripts of
+//! both.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +19,7 @@ use crate::payload::Message;
 use crate::policy::Decision;
 use crate::team::{Notice, reached, without_reference};
 
-/// Tells each message once.
+/// Returns each message once.
 pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
     let mut drafts = Drafts::default();
     let names = names(material);
@@ -50,7 +51,7 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
             source: Source::Transcript,
         });
     }
-    // A prompt comes to who is spawned as a message, and is told with its joining.
+    // A spawned agent receives its prompt as a message. The timeline has it as its joining.
     let prompts: HashSet<(String, &str)> = prompts(history, &material.events).collect();
     let prompted: HashSet<&str> = prompts.iter().map(|(_, prompt)| *prompt).collect();
     for copy in &copies {
@@ -59,11 +60,11 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
         if prompted.contains(text) && is_its() {
             continue;
         }
-        // Who sends the text of a notice as a message has said it, and nothing more.
+        // A message with the text of a notice is only a message.
         let worded = || Notice::worded(copy.text).filter(|_| copy.source == Source::Transcript);
         let notice = Notice::read(copy.text).filter(|notice| speaks_for_itself(notice, copy.from));
         let notice = notice.or_else(worded);
-        // Who has a transcript on record has sent what stands in it, and no more.
+        // If the sender's transcript is recorded, it has all that was sent.
         let is_known = copy.source == Source::Transcript
             && material.voices.all.iter().any(|voice| voice.by == copy.from);
         let is_told = drafts.take(copy, notice.as_ref())
@@ -78,7 +79,7 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
     drafts.finish()
 }
 
-/// What the senders' hooks and transcripts saw.
+/// The messages in the senders' hooks and transcripts.
 fn sent(material: &Material, when: &When, names: &HashMap<String, String>) -> Vec<Draft> {
     let uses = &material.voices.uses;
     let held_back = held_back(material);
@@ -105,7 +106,7 @@ fn sent(material: &Material, when: &When, names: &HashMap<String, String>) -> Ve
         let failed = response.get("success").and_then(Value::as_bool) == Some(false);
         let answer = || response.get("message").and_then(Value::as_str).unwrap_or_default();
         let refusal = if call.after.is_none() { used.and_then(Use::failure) } else { failed.then(answer) };
-        // The policy's own word, rather than the client's about a hook.
+        // The policy's own reason is better than Claude Code's message about a hook.
         let ruled = call.before.filter(|_| draft.entry.unconfirmed || refusal.is_some());
         let ruled = ruled.and_then(|before| Some((before, *held_back.get(before.id.as_str())?)));
         draft.entry.of = ruled.map(|(before, _)| before.id.clone());
@@ -132,11 +133,11 @@ fn sent(material: &Material, when: &When, names: &HashMap<String, String>) -> Ve
     for draft in &mut drafts {
         if let Some(to) = &mut draft.entry.to {
             let name = named(names, to);
-            // A name with a team (`bob@team`) stays as it is.
+            // A name with a team (`bob@team`) is not changed.
             let member = reached(without_reference(name), members).filter(|_| !name.contains(['*', '@']));
             *to = member.unwrap_or(name).to_owned();
         }
-        // 2.1.47 answers a request without saying whom: it is the one who asked.
+        // 2.1.47 answers a request without a recipient: it is the agent that asked.
         draft.entry.to.get_or_insert_with(|| lead.to_owned());
     }
     drafts.sort_by(|a, b| a.entry.at.cmp(&b.entry.at));
@@ -150,8 +151,8 @@ fn signature(after: &Told, material: &Material) -> Option<String> {
     (is_other && material.is_member(sender)).then(|| sender.to_owned())
 }
 
-/// The agents' names by their ids: who has no name in the team is known to others by its id alone, and anybody may be
-/// addressed by it (2.1.328).
+/// The agents' names by their ids: an agent without a name in the team is known by its id, and any agent can be
+/// addressed by id (2.1.328).
 fn names(material: &Material) -> HashMap<String, String> {
     let spawned = spawns(&material.events).filter_map(|(_, spawn)| Some((spawn.agent_id?, spawn.name)));
     let told = agents(&material.events).into_iter().map(|(id, name)| (id.to_owned(), name.to_owned()));
@@ -162,19 +163,20 @@ fn named<'a>(names: &'a HashMap<String, String>, id: &'a str) -> &'a str {
     names.get(id).map_or(id, String::as_str)
 }
 
-/// Who used a tool, where its transcript is somebody's.
+/// The caller of a tool, if the owner of its transcript is known.
 fn user(used: &Use) -> Option<String> {
     (used.by != NOBODY).then(|| used.by.clone())
 }
 
-/// The events that the policy held back, and why.
+/// The blocked events, with the reason.
 fn held_back(material: &Material) -> HashMap<&str, &str> {
     let rulings = material.events.iter().filter_map(|event| event.ruling.as_ref());
     let blocks = rulings.filter(|ruling| ruling.verdict.decision == Decision::Block);
     blocks.map(|ruling| (ruling.of.as_str(), ruling.verdict.reason.as_str())).collect()
 }
 
-/// Whether a notice is about its own sender: nobody else's is the client's. Answers carry the name of who was asked.
+/// Whether a notice is about its sender: otherwise it is not Claude Code's. Answers carry the name of the agent that
+/// was asked.
 fn speaks_for_itself(notice: &Notice, sender: &str) -> bool {
     let is_sender = |name: &str| sender == "system" || name.split('@').next() == Some(sender);
     let answers = matches!(notice.kind.as_str(), "shutdown_approved" | "shutdown_rejected");

@@ -1,4 +1,4 @@
-//! The story of a run: what hooks, snapshots, inboxes and transcripts saw, merged so that each thing is told once.
+//! The timeline of a run: hooks, snapshots, inboxes and transcripts merged, so that each event appears once.
 
 mod board;
 mod diff;

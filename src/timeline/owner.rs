@@ -1,4 +1,4 @@
-//! Whose transcript it is: the client's note beside it, what hooks told of its agent, else what stands in it.
+//! Finds the owner of a transcript: from Claude Code's note beside it, from hooks, or from its content.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,15 +13,15 @@ use crate::json;
 use crate::payload::{Kind, Message};
 use crate::team::{Delivered, Notice, Record, Said};
 
-/// What is known of who is who.
+/// The known names.
 pub(super) struct Names<'a> {
     run: &'a RunRecord,
     members: &'a [String],
-    /// Members by what they were told when they were spawned; `None` where several were told the same.
+    /// Members by their spawn prompt; `None` if several had the same.
     prompts: HashMap<String, Option<String>>,
-    /// Names by agent id, as the hooks told them.
+    /// Names by agent id, from hooks.
     agents: HashMap<&'a str, &'a str>,
-    /// Teammates by the ids of the tools' uses that hooks named them with.
+    /// Teammates by tool_use_id, from hooks.
     users: HashMap<&'a str, &'a str>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Names<'a> {
         Names { run, members, prompts, agents, users }
     }
 
-    /// Whose transcript this is. `meta` is the client's note beside it.
+    /// The owner of a transcript. `meta` is Claude Code's note beside it.
     pub fn owner(&self, path: &Path, meta: Option<&[u8]>, records: &[Record]) -> String {
         let id = agent_of(path);
         if !is_agent_s(path) {
@@ -65,7 +65,7 @@ impl<'a> Names<'a> {
         self.members.iter().any(|member| member == name)
     }
 
-    /// Who must have written it. 2.1.47 begins a transcript for each turn and names nobody in it.
+    /// The owner by content. 2.1.47 starts a transcript for each turn and names no agent in it.
     fn by_words(&self, records: &[Record]) -> Option<String> {
         let said = || records.iter().flat_map(|record| &record.said);
         let named = said().find_map(|said| match said {
@@ -83,7 +83,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Names by agent id, as the hooks told them.
+/// Names by agent id, from hooks.
 pub(super) fn agents(events: &[Told]) -> HashMap<&str, &str> {
     let mut agents = HashMap::new();
     for event in events {
@@ -97,14 +97,14 @@ pub(super) fn agents(events: &[Told]) -> HashMap<&str, &str> {
     agents
 }
 
-/// Who answers a request to stop: only who was asked can.
+/// The agent that answers a shutdown request: only the one that was asked can.
 fn answerer(tool: &str, input: &Value) -> Option<String> {
     let message = Message::of(input, &json!(null)).filter(|_| tool == "SendMessage")?;
     let answers = matches!(message.kind, crate::payload::MessageKind::ShutdownResponse { .. });
     message.asked().filter(|_| answers).map(str::to_owned)
 }
 
-/// Whom a request to stop asks: nobody else is told of it.
+/// The recipient of a shutdown request.
 fn asked(message: &Delivered) -> Option<String> {
     let notice = Notice::read(&message.text).filter(|notice| notice.kind == "shutdown_request")?;
     notice.request?.rsplit_once('@').map(|(_, name)| name.to_owned())
@@ -114,12 +114,12 @@ fn stem(path: &Path) -> &str {
     path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
 }
 
-/// Whether it is an agent's transcript and not a session's.
+/// Whether it is an agent's transcript, not a session's.
 fn is_agent_s(path: &Path) -> bool {
     stem(path).starts_with("agent-")
 }
 
-/// The id of the agent or session that a transcript is named after.
+/// The id of the agent or session in a transcript's file name.
 pub(super) fn agent_of(path: &Path) -> &str {
     let name = stem(path);
     name.strip_prefix("agent-").unwrap_or(name)

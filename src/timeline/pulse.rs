@@ -1,4 +1,4 @@
-//! Whether anything of a run's record may have changed since the last look, without reading it.
+//! Detects whether the recorded data of a run may have changed, without reading it.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -7,12 +7,12 @@ use super::library::Library;
 use crate::archive::RunRecord;
 use crate::log;
 
-/// Sizes and times of all that a story is made of.
+/// Sizes and times of all files of a timeline.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Pulse(Vec<(PathBuf, u64, i64, i64)>);
 
 impl Library {
-    /// Looks at the record of a run.
+    /// Takes them for a run.
     pub fn pulse(&self, run: &RunRecord) -> Pulse {
         let mut paths: Vec<PathBuf> = Vec::new();
         let segments = log::list(&self.log).unwrap_or_default();

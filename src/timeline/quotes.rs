@@ -1,12 +1,12 @@
-//! Messages that quote the client's tags: before 2.1.328 such a text reads, in the recipient's transcript, as messages
-//! of whomever it names.
+//! Messages that quote Claude Code's tags: before 2.1.328 such a text looks, in the recipient's transcript, like
+//! messages of the agents that it names.
 
 use std::collections::HashMap;
 
 use super::draft::{Copy, Draft};
 use crate::team::read_as;
 
-/// The pieces that quoting messages fall into, by their text.
+/// The parts of quoting messages, by text.
 #[derive(Debug, Default)]
 pub(super) struct Quotes {
     pieces: HashMap<String, Vec<Piece>>,
@@ -17,20 +17,20 @@ pub(super) struct Quotes {
 struct Piece {
     /// The message.
     whole: usize,
-    /// Whom the tag before it names; `None` for its beginning, which is its sender's.
+    /// The agent that the tag before it names; `None` for the start, which is its sender's.
     from: Option<String>,
-    /// Who has read it: each recipient reads it once.
+    /// The agents that have read it. Each recipient reads it once.
     taken: Vec<String>,
 }
 
 impl Quotes {
-    /// Adds the pieces of a message, if it quotes.
+    /// Adds the parts of a message, if it quotes.
     pub fn add(&mut self, whole: usize, text: &str) {
         if !text.contains("teammate-message") {
             return;
         }
         let pieces = read_as("", text);
-        // One piece is the message itself.
+        // With one part, it is the message itself.
         for (number, piece) in pieces.iter().enumerate().filter(|_| pieces.len() > 1) {
             let from = (number > 0).then(|| piece.from.clone());
             let piece_of = Piece { whole, from, taken: Vec::new() };
@@ -38,7 +38,7 @@ impl Quotes {
         }
     }
 
-    /// The message that this copy is a piece of. Each piece explains one copy.
+    /// The message that this copy is a part of. Each part matches one copy.
     pub fn explain(&mut self, copy: &Copy<'_>, drafts: &[Draft]) -> Option<usize> {
         if self.pieces.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! What the policy said, as it was recorded beside the events.
+//! The recorded verdicts of a run.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use super::events::Told;
 use super::material::Material;
 use crate::policy::{Decision, Verdict};
 
-/// Tells each verdict.
+/// Returns each verdict.
 pub fn rulings(material: &Material) -> Vec<Entry> {
     let spoken: Vec<(&Told, &Verdict, &str)> = material
         .events
@@ -35,7 +35,7 @@ pub fn rulings(material: &Material) -> Vec<Entry> {
     spoken.iter().enumerate().map(tell).collect()
 }
 
-/// Who used the tool of an event, by the event's id: before 2.1.69 only the transcripts tell it.
+/// The caller of a tool by event id: before 2.1.69 only the transcripts show it.
 fn users(material: &Material) -> HashMap<&str, &str> {
     let uses = &material.voices.uses;
     let used = material
@@ -45,8 +45,8 @@ fn users(material: &Material) -> HashMap<&str, &str> {
     used.collect()
 }
 
-/// How often the same was blocked before it was allowed, for verdicts of older versions, which do not have the count. What a
-/// pause allowed in between does not count and does not reset the count.
+/// How often the same was blocked before it was allowed, for verdicts of older versions, which do not have the count.
+/// Verdicts that a pause allowed in between do not count and do not reset the count.
 fn blocks(before: &[(&Told, &Verdict, &str)], event: &Told, verdict: &Verdict) -> usize {
     let same = before.iter().rev().filter(|(told, earlier, _)| {
         told.actor.name == event.actor.name && earlier.gate == verdict.gate && earlier.rule == verdict.rule

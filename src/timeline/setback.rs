@@ -1,4 +1,5 @@
-//! A clock that was set back while a run was under way: the journal's times never go back, and so the story's do not.
+//! Corrects the times of a run whose clock was set back. The journal's times never decrease, and so neither do the
+//! timeline's.
 
 use std::collections::HashMap;
 
@@ -6,11 +7,11 @@ use super::Told;
 use crate::archive::Journal;
 use crate::clock;
 
-/// Calls at the same time come to the journal and to the log in any order, but not by so many milliseconds.
+/// Milliseconds by which calls of the same time can be out of order in the journal and the log.
 const SLACK: i64 = 1_000;
 
-/// Tells the events that a clock which was set back put before what had happened already at the time of the journal's
-/// line before them, in the order in which they were logged. Events of a clock that ran on stay as they are.
+/// Moves events that a clock set back placed before the journal's last line, and keeps the order of the log. Other
+/// events stay unchanged.
 pub(super) fn undo(events: &mut [Told], journal: &Journal) {
     let lines: HashMap<&str, &str> =
         journal.snapshots.iter().map(|line| (line.event.as_str(), line.at.as_str())).collect();

@@ -1,4 +1,4 @@
-//! A run's state: as of a moment, or of each thing as it was when it last existed.
+//! The state of a run at a moment, or the last recorded state of each item.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,29 +12,29 @@ use crate::archive::{Archive, Held};
 use crate::json;
 use crate::team::{Member, Task, TeamConfig, entries};
 
-/// What `show --json` prints.
+/// The output of `show --json`.
 #[derive(Debug, Serialize)]
 pub struct State {
     /// The run.
     pub run: String,
-    /// The moment; `None` for the last one of each thing.
+    /// The moment; `None` for the last state of each item.
     pub at: Option<String>,
-    /// `config.json` as it was.
+    /// `config.json`.
     pub config: Option<Value>,
-    /// The members, as the roster has them.
+    /// The members, as in the roster.
     pub members: BTreeMap<String, Value>,
     /// The tasks, by id.
     pub tasks: BTreeMap<String, Value>,
-    /// The messages that lay in each inbox.
+    /// The messages in each inbox.
     pub inboxes: BTreeMap<String, Vec<Value>>,
-    /// What of it was gone before the run was over; nothing for a moment, which shows what was there.
+    /// The items that were gone before the end of the run; empty for a moment.
     pub gone: Gone,
-    /// The files that were half written at the moment, below the client's directory: what they said before stands.
+    /// Files that were half-written at the moment, below Claude Code's directory. Their previous content is shown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub torn: Vec<String>,
 }
 
-/// The state as of `at` (RFC 3339 in our spelling), or of each thing as it was when it last existed.
+/// The state at `at` (RFC 3339), or the last recorded state of each item.
 pub fn state(archive: &Archive, material: &Material, at: Option<&str>) -> State {
     let mut state = State {
         run: material.run.run.clone(),
@@ -71,7 +71,7 @@ impl State {
                     self.inboxes.entry(owner.to_owned()).or_default().extend(mail);
                 }
                 File::Task(list, name) => {
-                    if let Some(task) = Task::parse(name, &bytes) {
+                    if let Some(task) = Task::parse(name, &bytes).filter(|task| !task.is_tracker()) {
                         self.tasks.insert(material.history.ids.of_task(list, &task), task.raw);
                     }
                 }
@@ -86,7 +86,7 @@ impl State {
         self.members = members.into_iter().map(|member| (member.name, member.raw)).collect();
     }
 
-    /// Each thing as it was when it last existed: a member that left, a task that was erased, a message that was read.
+    /// The last state of each item: members that left, erased tasks and read messages included.
     fn last(&mut self, archive: &Archive, material: &Material) {
         let history = &material.history;
         let configs = material.journal.snapshots.iter().flat_map(|snapshot| &snapshot.changed);
@@ -102,7 +102,7 @@ impl State {
             self.members.entry(spawn.name).or_insert_with(|| event.payload.tool_response().clone());
         }
         for (_, id, task) in &history.tasks {
-            if let Some(task) = task {
+            if let Some(task) = task.as_ref().filter(|task| !task.is_tracker()) {
                 self.tasks.insert(id.clone(), task.raw.clone());
             }
         }
@@ -114,7 +114,7 @@ impl State {
         self.gone = Gone::of(material);
     }
 
-    /// Tasks that no snapshot caught, as far as the tools told of them.
+    /// Tasks that no snapshot has, from tool calls.
     fn told_only(&mut self, material: &Material) {
         let known: HashSet<String> = self.tasks.keys().cloned().collect();
         for entry in super::tasks::tasks(material) {

@@ -1,4 +1,4 @@
-//! A run in a few numbers: what `teams` lists.
+//! A run in a few numbers: a row of `list`.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,42 +6,47 @@ use super::entry::{Entry, Kind};
 use super::material::Material;
 use super::merge::Timeline;
 use crate::archive::EndedBy;
+use crate::event::LEAD;
+use crate::payload::Kind as PayloadKind;
 
-/// What `teams --json` prints of a run.
+/// An element of `list --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The run's id.
     pub run: String,
     /// The team; `null` for a session without one.
     pub team: Option<String>,
+    /// The directory in which the lead works.
+    #[serde(default)]
+    pub project: Option<String>,
     /// The session that leads it.
     pub lead_session: Option<String>,
-    /// When the client made the team, RFC 3339; for a session without one, when it was first seen.
+    /// When Claude Code created the team, RFC 3339; for a session without one, when it was first seen.
     pub created_at: Option<String>,
-    /// The first hook call that saw it, RFC 3339: the origin of its times.
+    /// The first hook call of the run, RFC 3339: the origin of its times.
     pub started_at: String,
     /// When it ended.
     pub ended_at: Option<String>,
-    /// What ended it.
+    /// How it ended.
     pub ended_by: Option<EndedBy>,
-    /// Everybody who was ever in it.
+    /// All agents that were ever in it.
     pub members: Vec<String>,
-    /// How many tasks there were. Trackers of 2.1.47 are none.
+    /// Number of tasks, without the trackers of 2.1.47.
     pub tasks: usize,
-    /// How many messages agents sent each other. The client's own notices are not counted.
+    /// Number of messages between agents, without automatic ones.
     pub messages: usize,
-    /// How many snapshots were taken.
+    /// Number of snapshots.
     pub snapshots: usize,
     /// Events before this time are missing, because the log was pruned before they were copied into the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events_missing_until: Option<String>,
-    /// Where no end is on record but the client's process is gone: when the run was last heard of.
+    /// The last sign of a run without a recorded end whose Claude Code process is gone.
     #[serde(skip)]
     pub gone: Option<String>,
 }
 
 impl Summary {
-    /// Counts.
+    /// Computes it.
     pub fn of(material: &Material, timeline: &Timeline) -> Summary {
         let run = &material.run;
         let mut tasks: Vec<&String> = timeline
@@ -55,6 +60,7 @@ impl Summary {
         Summary {
             run: run.run.clone(),
             team: run.name().map(str::to_owned),
+            project: project(material),
             lead_session: run.lead_session.clone(),
             created_at: run.created_at.clone().or_else(|| run.team.is_none().then(|| run.started_at.clone())),
             started_at: run.started_at.clone(),
@@ -65,12 +71,20 @@ impl Summary {
             messages: timeline.entries.iter().filter(|entry| is_message(entry)).count(),
             snapshots: material.journal.snapshots.len(),
             events_missing_until: material.missing_until.clone(),
-            gone: material.last_sign().filter(|_| material.client_gone).map(str::to_owned),
+            gone: material.client_gone.then(|| material.last_moment(&timeline.entries).to_owned()),
         }
     }
 }
 
-/// Whether an agent said this to another.
+/// The directory of the lead, or that of the first session.
+fn project(material: &Material) -> Option<String> {
+    let mut members = material.history.rosters.iter().flat_map(|(_, roster)| &roster.members);
+    let of_lead = members.find(|member| member.name == LEAD).and_then(|lead| lead.cwd.clone());
+    let mut starts = material.events.iter().filter(|event| event.kind == PayloadKind::SessionStart);
+    of_lead.or_else(|| starts.find_map(|start| start.payload.text("cwd").map(str::to_owned)))
+}
+
+/// Whether an agent sent this to another one.
 fn is_message(entry: &Entry) -> bool {
     let kinds = [Kind::Message, Kind::ShutdownRequested, Kind::ShutdownApproved, Kind::ShutdownRejected];
     kinds.contains(&entry.kind) && !entry.automatic

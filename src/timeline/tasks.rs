@@ -1,4 +1,4 @@
-//! Tasks: each change once, from the files (what was so) and from the tool calls (who did it).
+//! Merges tasks: each change once, from the files (what changed) and from tool calls (who changed it).
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,17 +8,17 @@ use super::voice::Outcome;
 use crate::clock;
 use crate::payload::{Kind as Event, TaskUpdate};
 
-/// One change of a task, before it is told.
+/// One change of a task.
 #[derive(Debug, Clone)]
 struct Change {
     at: String,
-    /// The status after; `None` when the file had gone.
+    /// The status after; `None` if the file was gone.
     status: Option<String>,
     owner: Option<String>,
     subject: Option<String>,
     actor: Option<String>,
     sources: Vec<Source>,
-    /// Whether an agent asked for the deletion.
+    /// Whether an agent requested the deletion.
     deleted: bool,
 }
 
@@ -29,11 +29,11 @@ struct Update<'a> {
     task: String,
     update: TaskUpdate,
     by: Option<String>,
-    /// Whether a hook told that it was done, and by then: else it only names who made a change that the files show.
+    /// Whether a hook reported its success, and when. Otherwise it only names the author of a change in the files.
     is_told: bool,
 }
 
-/// Tells what became of each task. Trackers of 2.1.47 are no work and are left out.
+/// The entries of all tasks, without the trackers of 2.1.47.
 pub fn tasks(material: &Material) -> Vec<Entry> {
     let mut lives = from_files(material);
     from_creation(material, &mut lives);
@@ -44,7 +44,7 @@ pub fn tasks(material: &Material) -> Vec<Entry> {
     lives.iter().flat_map(|(id, changes)| tell(id, changes, material)).collect()
 }
 
-/// The changes that the snapshots show.
+/// The changes in the snapshots.
 fn from_files(material: &Material) -> BTreeMap<String, Vec<Change>> {
     let internal: HashSet<&String> = (material.history.tasks.iter())
         .filter(|(_, _, task)| task.as_ref().is_some_and(|task| task.internal))
@@ -83,7 +83,7 @@ fn from_files(material: &Material) -> BTreeMap<String, Vec<Change>> {
     lives
 }
 
-/// Who made each task; and the tasks that no snapshot caught.
+/// Adds the creator of each task, and tasks that no snapshot has.
 fn from_creation(material: &Material, lives: &mut BTreeMap<String, Vec<Change>>) {
     for event in &material.events {
         let (id, subject) = match event.kind {
@@ -101,7 +101,7 @@ fn from_creation(material: &Material, lives: &mut BTreeMap<String, Vec<Change>>)
         let used = event.payload.tool_use_id().and_then(|id| material.voices.uses.get(id));
         let by = event.who().map(str::to_owned).or_else(|| used.map(|used| used.by.clone()));
         let life = lives.entry(id).or_default();
-        // A number may be given again after the client erased its task: the nearest beginning is meant.
+        // Claude Code can reuse a number after it erased the task: the nearest creation counts.
         let begins = |place: usize, life: &[Change]| place == 0 || life[place - 1].status.is_none();
         let first = (0..life.len()).rev().find(|place| begins(*place, life) && life[*place].at <= event.at);
         match first.or_else(|| (!life.is_empty()).then_some(0)) {
@@ -128,7 +128,7 @@ fn from_creation(material: &Material, lives: &mut BTreeMap<String, Vec<Change>>)
     }
 }
 
-/// The tool calls that were carried out.
+/// The successful tool calls.
 fn updates(material: &Material) -> Vec<Update<'_>> {
     let read = |call: Call<'_>| -> Option<(String, TaskUpdate, Option<String>)> {
         let used = call.id.and_then(|id| material.voices.uses.get(id));
@@ -149,17 +149,17 @@ fn updates(material: &Material) -> Vec<Update<'_>> {
     found.collect()
 }
 
-/// Milliseconds by which a look may have begun before a tool whose effect it saw.
+/// Milliseconds by which a snapshot can have started before a tool call whose effect it saw.
 const SLACK: i64 = 250;
 
-/// Lays a tool call over a task's changes: it names the actor of the change that the files show, or adds one that came
-/// and went between two looks.
+/// Merges a tool call into a task's changes: it names the author of a change in the files, or adds one that no
+/// snapshot shows.
 fn lay_over(life: &mut Vec<Change>, update: &Update<'_>) {
     let status = update.update.change.as_ref().map(|(_, to)| to).or(update.update.status.as_ref());
     let deletes = status.is_some_and(|status| status == "deleted");
     let owner = update.update.owner.as_ref();
     let subject = update.update.subject.as_ref();
-    // A change shows the call when it brought what the call asked for.
+    // A change shows the call if it has what the call asked for.
     let shows = |place: usize, life: &[Change]| {
         let (now, before) = (&life[place], place.checked_sub(1).map(|place| &life[place]));
         let brought = status.is_none_or(|status| now.status.as_ref() == Some(status))
@@ -172,8 +172,7 @@ fn lay_over(life: &mut Vec<Change>, update: &Update<'_>) {
         });
         if deletes { now.status.is_none() } else { brought && differs }
     };
-    // A hook that looked while the tool ran may have seen the change; one that looked afterwards saw it too, unless
-    // a later change hid it.
+    // A snapshot during the call may have seen the change; one after it saw it too, unless a later change replaced it.
     let until = life.iter().position(|change| change.at.as_str() > update.until).unwrap_or(life.len());
     let seen = |from: &str| {
         (0..life.len().min(until + 1)).find(|place| {
@@ -213,7 +212,7 @@ fn lay_over(life: &mut Vec<Change>, update: &Update<'_>) {
     }
 }
 
-/// Tells a task's life.
+/// The entries of one task.
 fn tell(id: &str, changes: &[Change], material: &Material) -> Vec<Entry> {
     let mut told = Vec::new();
     let mut before: Option<&Change> = None;
@@ -257,7 +256,7 @@ fn tell(id: &str, changes: &[Change], material: &Material) -> Vec<Entry> {
     told
 }
 
-/// Who changed it: what the tools say; else the client, where only the client does such a thing.
+/// The author: from the tool calls, else Claude Code where only it does this.
 fn actor(change: &Change, before: Option<&Change>, kind: Kind) -> String {
     let returned = || {
         let owned = before.is_some_and(|before| before.owner.is_some());
@@ -270,7 +269,7 @@ fn actor(change: &Change, before: Option<&Change>, kind: Kind) -> String {
     }
 }
 
-/// Whether the team's directory went at that moment, and its tasks with it.
+/// Whether the team's directory disappeared at that moment, with its tasks.
 fn vanished_at(material: &Material, at: &str) -> bool {
     material.history.presence.iter().any(|(time, there)| !there && time == at)
 }

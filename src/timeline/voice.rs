@@ -1,50 +1,50 @@
-//! What a transcript says, piece by piece: who heard what, who used which tool, what the model cost.
+//! The content of transcripts: delivered messages, tool calls and token usage.
 
 use serde_json::Value;
 
 use crate::team::{Delivered, Tokens};
 
-/// A message, as its recipient read it.
+/// A delivered message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heard {
-    /// Who read it.
+    /// The reader.
     pub recipient: String,
-    /// The id of the agent or session in whose transcript it is.
+    /// The agent or session of the transcript.
     pub agent: String,
-    /// When, RFC 3339, by the client's clock.
+    /// The time, RFC 3339, by Claude Code's clock.
     pub at: Option<String>,
     /// The message.
     pub message: Delivered,
 }
 
-/// A tool's use, as its user's transcript has it.
+/// A tool call in its caller's transcript.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Use {
-    /// Who used it.
+    /// The caller.
     pub by: String,
-    /// The id of the agent or session that used it.
+    /// The agent or session of the transcript.
     pub agent: String,
-    /// When, RFC 3339, by the client's clock.
+    /// The time, RFC 3339, by Claude Code's clock.
     pub at: Option<String>,
     /// The tool.
     pub tool: String,
-    /// Its input, where it is a message.
+    /// Its input, if it is a message.
     pub input: Value,
-    /// What came of it; `None` when no result is told.
+    /// The outcome; `None` if there is no result.
     pub result: Option<Outcome>,
 }
 
-/// What came of a tool's use.
+/// The outcome of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was carried out.
+    /// It succeeded.
     Done,
-    /// It failed or was refused, and why.
+    /// It failed or was denied, with the reason.
     Failed(String),
 }
 
 impl Use {
-    /// Why it failed or was refused, if so.
+    /// The reason of a failure.
     pub fn failure(&self) -> Option<&str> {
         match &self.result {
             Some(Outcome::Failed(why)) => Some(why),
@@ -53,14 +53,14 @@ impl Use {
     }
 }
 
-/// What one message of the model cost.
+/// The token usage of one message of the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cost {
-    /// Whose message it was.
+    /// The agent.
     pub by: String,
-    /// The id of the agent or session whose it was.
+    /// The agent or session of the transcript.
     pub agent: String,
-    /// When it began, RFC 3339, by the client's clock.
+    /// The start, RFC 3339, by Claude Code's clock.
     pub at: Option<String>,
     /// The model.
     pub model: Option<String>,
@@ -68,10 +68,10 @@ pub struct Cost {
     pub tokens: Tokens,
 }
 
-/// One transcript: a life of an agent or a session.
+/// One transcript of an agent or a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Voice {
-    /// Whose it is.
+    /// The owner.
     pub by: String,
     /// The agent's or the session's id.
     pub agent: String,

@@ -1,4 +1,4 @@
-//! Transcripts of a run: whose each is, what was delivered to it, and which tools it used.
+//! Reads the transcripts of a run.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{BufReader, Read};
@@ -13,34 +13,36 @@ use crate::event::LEAD;
 use crate::fs;
 use crate::team::{Record, Said, Spent, records};
 
-/// What the transcripts of a run say.
+/// The content of a run's transcripts.
 #[derive(Debug, Default)]
 pub struct Voices {
-    /// Messages, as their recipients read them.
+    /// Delivered messages.
     pub delivered: Vec<Heard>,
-    /// Tools, by the id of their use.
+    /// Tool calls by tool_use_id.
     pub uses: BTreeMap<String, Use>,
-    /// What the model's messages cost, by their ids: one message stands in several lines, and may in several files.
+    /// Token usage by message id. One message is on several lines, and can be in several files.
     pub costs: BTreeMap<String, Cost>,
-    /// The client's versions that wrote them.
+    /// The versions of Claude Code that wrote them.
     pub versions: BTreeSet<String>,
     /// The transcripts that could be read.
     pub all: Vec<Voice>,
-    /// What could not be read.
+    /// The transcripts that could not be read.
     pub problems: Vec<String>,
 }
 
-/// A run's part of its sessions' transcripts, by the client's clock: it is `createdAt`'s clock as well.
+/// The part of its sessions' transcripts that belongs to a run, by Claude Code's clock, which is also the clock of
+/// `createdAt`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Span {
-    /// When the client made the team; else when the run was first seen, if another one of its sessions came before it.
+    /// When Claude Code created the team; else when the run was first seen, if an earlier run shares one of its
+    /// sessions.
     pub from: Option<Time>,
     /// When the next run of its sessions began.
     pub until: Option<Time>,
 }
 
 impl Span {
-    /// Finds a run's part. Runs that share a session follow each other.
+    /// Finds the part of a run. Runs that share a session follow each other.
     pub fn of(run: &RunRecord, all: &[RunRecord]) -> Span {
         if let Some(imported) = &run.imported {
             let time = |text: &Option<String>| text.as_deref().and_then(clock::parse);
@@ -65,7 +67,7 @@ impl Span {
     }
 }
 
-/// Reads a run's transcripts: those in the archive, and those that the client still has, whichever are longer.
+/// Reads a run's transcripts from the archive or from Claude Code's files, whichever are longer.
 pub(super) fn voices(archive: &Archive, run: &RunRecord, names: &Names<'_>) -> Voices {
     let mut voices = Voices::default();
     let kept = archive.kept(&run.run);
@@ -76,7 +78,7 @@ pub(super) fn voices(archive: &Archive, run: &RunRecord, names: &Names<'_>) -> V
         .collect();
     let paths: BTreeSet<&String> = kept.keys().chain(live.keys()).collect();
     let mut seen = HashSet::new();
-    // The archive's, where the client has no more of it.
+    // From the archive, if Claude Code's file is not longer.
     let object = |path: &str| {
         let kept = kept.get(path)?;
         live.get(path).is_none_or(|size| *size <= kept.size).then_some(kept.object.as_str())
@@ -97,7 +99,7 @@ pub(super) fn voices(archive: &Archive, run: &RunRecord, names: &Names<'_>) -> V
     voices
 }
 
-/// Reads a transcript line by line: from the archive where an object is named, else from the client's own file.
+/// Reads a transcript line by line, from the archive if an object is named, else from Claude Code's file.
 fn read(archive: &Archive, path: &str, object: Option<&str>) -> Result<Vec<Record>> {
     let named = |error| fs::named(error, "read", Path::new(path));
     let Some(object) = object else {
@@ -110,7 +112,7 @@ fn read(archive: &Archive, path: &str, object: Option<&str>) -> Result<Vec<Recor
     Ok(records.map_err(named)?)
 }
 
-/// The most that is read of what the client notes beside a transcript.
+/// Maximum number of bytes to read of the note beside a transcript.
 const NOTE: u64 = 1 << 20;
 
 /// Reads the note beside a transcript.
@@ -129,7 +131,7 @@ pub fn lead(run: &RunRecord) -> &'static str {
 }
 
 impl Voices {
-    /// Leaves out what was said in another run of the same session: a resumed session goes on in the same transcript.
+    /// Removes what belongs to another run of the same session: a resumed session continues its transcript.
     pub fn keep_within(&mut self, span: &Span) {
         self.delivered.retain(|heard| span.holds(heard.at.as_deref()));
         self.uses.retain(|_, used| span.holds(used.at.as_deref()));
@@ -138,7 +140,7 @@ impl Voices {
 
     fn take(&mut self, voice: &Voice, records: Vec<Record>, seen: &mut HashSet<(String, String)>) {
         for record in records {
-            // One line may stand in several files of one agent (2.1.177).
+            // One line can be in several files of one agent (2.1.177).
             if let Some(uuid) = &record.uuid
                 && !seen.insert((voice.by.clone(), uuid.clone()))
             {

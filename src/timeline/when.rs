@@ -1,23 +1,23 @@
-//! The client's times by our clock. The two are one clock in life; in a record that was made elsewhere, or played
-//! again, they are not, and what both of them saw ties them together.
+//! Converts Claude Code's times to teamkeep's clock. In a live run both are the same clock; in data recorded elsewhere
+//! or replayed they differ, and tool calls that both saw relate them.
 
 use super::material::Material;
 use super::voices::Voices;
 use crate::clock::{self, Time};
 
-/// Clocks that differ by less are one clock.
+/// Clocks that differ by less (milliseconds) are the same clock.
 const SAME: i64 = 5_000;
 
-/// Ties between the client's times and ours.
+/// Pairs of Claude Code's time and teamkeep's.
 #[derive(Debug, Default)]
 pub struct When {
-    /// The client's time and ours of the same tool use, by the client's.
+    /// Both times of the same tool call, ordered by Claude Code's.
     ties: Vec<(Time, Time)>,
     end: String,
 }
 
 impl When {
-    /// Finds the ties of a run.
+    /// Collects the pairs of a run.
     pub fn of(material: &Material) -> When {
         let Voices { uses, .. } = &material.voices;
         let mut ties: Vec<(Time, Time)> = material
@@ -34,7 +34,7 @@ impl When {
         When { ties, end }
     }
 
-    /// The client's time by our clock; `None` for what is no time.
+    /// Claude Code's time by teamkeep's clock; `None` if it is not a valid time.
     pub fn ours(&self, theirs: &str) -> Option<String> {
         let theirs = clock::parse(theirs)?;
         let next = self.ties.partition_point(|(tie, _)| *tie <= theirs);
@@ -50,7 +50,7 @@ impl When {
         Some(clock::stamp([bound, end].into_iter().flatten().fold(mapped, Time::min)))
     }
 
-    /// The last moment that is on record.
+    /// The last recorded moment.
     pub fn end(&self) -> String {
         self.end.clone()
     }

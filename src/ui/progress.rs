@@ -1,14 +1,14 @@
-//! How far a long work is: one line at stderr that is written over, and gone when the work is.
+//! A progress line on stderr. It is erased at the end.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use super::escape;
 
-/// How often the line is written at most.
+/// The minimum time between two updates.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The line. In a pipe there is none.
+/// The progress line. In a pipe it is not shown.
 #[derive(Debug)]
 pub struct Progress {
     what: String,
@@ -19,17 +19,17 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A line about a work of so many bytes. `visible` says whether a person reads it.
+    /// A line for `total` bytes of work, or 0 if that is unknown. `visible` is whether stderr is a terminal.
     pub(super) fn new(what: &str, total: u64, visible: bool) -> Progress {
         let begun = visible.then(Instant::now);
         Progress { what: escape(what).into_owned(), total, done: 0, shown: None, begun }
     }
 
-    /// So many more bytes are done.
+    /// Adds to the bytes that are done.
     pub fn add(&mut self, bytes: u64) {
         self.done = self.done.saturating_add(bytes);
         let Some(begun) = self.begun else { return };
-        // What is over at once needs no line.
+        // Short work needs no line.
         if self.shown.unwrap_or(begun).elapsed() < PAUSE {
             return;
         }
@@ -38,7 +38,7 @@ impl Progress {
         let _ = io::stderr().flush();
     }
 
-    /// What it says.
+    /// The text of the line.
     fn line(&self) -> String {
         let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         match self.total {
@@ -65,12 +65,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_says_how_much_of_how_much_and_never_more_than_all() {
+    fn the_percentage_is_never_more_than_100() {
         let mut progress = Progress::new("verifying\n", 4 << 20, false);
         progress.add(1 << 20);
         assert_eq!(progress.line(), "verifying\\n: 25 % of 4.0 MiB");
         progress.add(9 << 20);
         assert_eq!(progress.line(), "verifying\\n: 100 % of 4.0 MiB");
-        assert!(progress.shown.is_none(), "nobody looks");
+        assert!(progress.shown.is_none(), "stderr is not a terminal");
     }
 }

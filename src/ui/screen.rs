@@ -1,4 +1,4 @@
-//! The whole terminal as a page: lines are put in their places, and only those that changed are written.
+//! The whole terminal as a screen of lines. Only lines that changed are written.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
@@ -10,32 +10,32 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-/// What was before a page was opened; a bug that ends the process finds it here.
+/// The terminal before the screen was opened, so that a panic can restore it.
 static BEFORE: Mutex<Option<Before>> = Mutex::new(None);
 
-/// The terminal's modes, where a key can be typed.
+/// The terminal's modes, if stdin is a terminal.
 struct Before(Option<Termios>);
 
-/// The other screen, without a cursor; and back.
+/// Switches to the alternate screen without a cursor, and back.
 const OPEN: &str = "\x1b[?1049h\x1b[?25l\x1b[2J";
 const CLOSE: &str = "\x1b[0m\x1b[?25h\x1b[?1049l";
-/// What stands between these is shown at once, where the terminal knows of it.
+/// Output between these is shown at once (synchronized output), if the terminal supports it.
 const TOGETHER: (&str, &str) = ("\x1b[?2026h", "\x1b[?2026l");
 
-/// What came while a page waited.
+/// The end of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Came {
-    /// Nothing but time.
+    /// The time.
     Nothing,
     /// A key.
     Key(u8),
-    /// The terminal has another size, or shows something else.
+    /// The terminal was resized or resumed.
     Change,
-    /// The process is asked to end, by this signal.
+    /// A signal that ends the process.
     End(i32),
 }
 
-/// The terminal while it is a page. When it is dropped the terminal is what it was.
+/// The terminal while it shows a screen. Dropping it restores the terminal.
 #[derive(Debug)]
 pub struct Screen {
     shown: Vec<String>,
@@ -47,7 +47,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Makes the terminal at stdout a page.
+    /// Opens a screen on the terminal at stdout.
     ///
     /// # Errors
     /// When signals cannot be caught or stdout cannot be written.
@@ -75,7 +75,7 @@ impl Screen {
         let modes = stdin.is_terminal().then(|| tcgetattr(&stdin).ok()).flatten();
         *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Before(modes.clone()));
         if let Some(mut modes) = modes {
-            // Each key comes at once and unseen; Ctrl-C and Ctrl-Z are signals as ever.
+            // Keys are read one by one without an echo; Ctrl-C and Ctrl-Z still send signals.
             modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
             self.typed = tcsetattr(&stdin, OptionalActions::Now, &modes).is_ok();
         }
@@ -94,8 +94,8 @@ impl Screen {
         size.map_or((80, 24), |size| (size.ws_col.into(), size.ws_row.into()))
     }
 
-    /// Shows these lines, from the top; what is below them becomes empty. None may be wider than the terminal less one
-    /// column: what stands in the last one makes terminals disagree about where the next character goes.
+    /// Shows these lines from the top and clears the rest. A line must be narrower than the terminal: terminals disagree
+    /// about where the cursor is after the last column.
     ///
     /// # Errors
     /// When stdout cannot be written.
@@ -120,10 +120,10 @@ impl Screen {
         }
     }
 
-    /// Waits so long, or until something comes.
+    /// Waits for a key, a signal or this time.
     ///
     /// # Errors
-    /// When the terminal cannot be written after it was given back for a while.
+    /// When the terminal cannot be written after a suspension.
     pub fn wait(&mut self, time: Duration) -> io::Result<Came> {
         let stdin = io::stdin();
         let timeout = Timespec::try_from(time).ok();
@@ -151,7 +151,7 @@ impl Screen {
         let mut typed = [0; 32];
         Ok(match rustix::io::read(&stdin, &mut typed) {
             Ok(1) => Came::Key(typed[0]),
-            // An arrow and its like are several bytes, and mean nothing here.
+            // Arrow keys and the like are several bytes; they are ignored.
             Ok(1..) => Came::Nothing,
             _ => {
                 self.typed = false;
@@ -167,7 +167,7 @@ impl Drop for Screen {
     }
 }
 
-/// Gives the terminal back, if it is a page.
+/// Restores the terminal if it shows a screen.
 pub fn close() {
     let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(Before(modes)) = before {

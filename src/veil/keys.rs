@@ -1,6 +1,6 @@
-//! Which keys hold no text: who, which, when, in what state.
+//! Keys whose strings are not texts: names, ids, states.
 
-/// Keys whose strings stay, in a payload, in a team's tool and in a team's file.
+/// Keys whose strings are kept, in payloads, in team tools and in team files.
 const KEPT: &[&str] = &[
     "addBlockedBy",
     "addBlocks",
@@ -72,10 +72,10 @@ const KEPT: &[&str] = &[
     "updatedFields",
 ];
 
-/// Keys of paths that the record is held together by.
+/// Keys of paths that are kept, because events and files are matched by them.
 const PATHS: &[&str] = &["agent_transcript_path", "cwd", "transcript_path"];
 
-/// Tools that lead a team: what they are told is who, which and in what state, beside texts.
+/// Tools that manage a team. Their inputs contain names, ids and states besides texts.
 const TEAM_TOOLS: &[&str] = &[
     "Agent",
     "SendMessage",
@@ -89,7 +89,7 @@ const TEAM_TOOLS: &[&str] = &[
     "TeamDelete",
 ];
 
-/// The client's notices, which it writes as JSON into a message's text.
+/// Claude Code's automatic notices, which are JSON in the text of a message.
 const NOTICES: &[&str] = &[
     "idle_notification",
     "permission_request",
@@ -105,19 +105,19 @@ const NOTICES: &[&str] = &[
     "teammate_terminated",
 ];
 
-/// The longest that a name, an id or a state is.
+/// Maximum length of a name, an id or a state.
 const LONGEST: usize = 200;
-/// The longest that a path is.
+/// Maximum length of a path.
 const LONGEST_PATH: usize = 4_096;
 
-/// Whether the string of a key stays.
+/// Whether the string of a key is kept.
 pub(super) fn stays(key: &str, text: &str) -> bool {
     let most = if PATHS.contains(&key) { LONGEST_PATH } else { LONGEST };
     let known = KEPT.contains(&key) || PATHS.contains(&key);
     text.is_empty() || (known && text.len() <= most && !text.contains(['\n', '\r']))
 }
 
-/// Whether a string at the top of a payload stays that elsewhere would be a text.
+/// Whether a string on the first level of a payload is kept that would be a text elsewhere.
 pub(super) fn stays_at_top(key: &str, event: &str) -> bool {
     match key {
         "file_path" => event == "FileChanged",
@@ -126,17 +126,17 @@ pub(super) fn stays_at_top(key: &str, event: &str) -> bool {
     }
 }
 
-/// Whether a tool leads a team.
+/// Whether a tool manages a team.
 pub(super) fn is_team_tool(tool: &str) -> bool {
     TEAM_TOOLS.contains(&tool)
 }
 
-/// Whether this is the kind of a notice.
+/// Whether a notice can have this type.
 pub(super) fn is_notice(kind: &str) -> bool {
     NOTICES.contains(&kind)
 }
 
-/// Whether a file is one short word: a counter, the name of a list.
+/// Whether a file is a single short word, such as a counter or the name of a list.
 pub(super) fn is_word(bytes: &[u8]) -> bool {
     let trimmed = bytes.trim_ascii();
     trimmed.len() <= LONGEST

@@ -1,8 +1,8 @@
-//! Texts as sizes and hashes: what is kept where the user wants no text on record.
+//! Metadata-only mode: replaces texts by their size and hash.
 //!
-//! Who, when and what kind stay: names, ids, states, times, numbers, and the keys of JSON. Every other string becomes
-//! [`stand_in`]. The same text has the same one wherever it stands, so that what a hook, an inbox and a later state say
-//! of one message is still known for the same.
+//! Names, ids, states, times, numbers and JSON keys are kept. Every other string becomes a placeholder ([`stand_in`]).
+//! Equal texts have equal placeholders, so a message can still be matched between a hook call, an inbox and a later
+//! state.
 
 mod keys;
 mod walk;
@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use crate::json;
 use walk::{Place, walk};
 
-/// What stands for a text: its size in bytes and its BLAKE3 hash.
+/// The placeholder for a text: its size in bytes and its BLAKE3 hash.
 pub fn stand_in(text: &[u8]) -> String {
     stand_in_for(text.len() as u64, &blake3::hash(text).to_hex())
 }
@@ -25,14 +25,14 @@ pub fn stand_in_for(size: u64, hash: &str) -> String {
     format!("[text: {size} bytes, blake3 {hash}]")
 }
 
-/// The size of the text that a stand-in stands for; `None` for what is none.
+/// The size of the text behind a placeholder; `None` if it is not a placeholder.
 pub fn size_of(stand_in: &str) -> Option<usize> {
     let (size, hash) = stand_in.strip_prefix("[text: ")?.strip_suffix(']')?.split_once(" bytes, blake3 ")?;
     let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
     size.parse().ok().filter(|_| is_hash)
 }
 
-/// A payload without its texts. One that is no JSON object is all text.
+/// Removes the texts from a payload. A payload that is not a JSON object is replaced as a whole.
 pub fn payload(raw: &RawValue, malformed: bool) -> Box<RawValue> {
     let veiled = match json::lenient(raw.get().as_bytes()).filter(|value| value.is_object() && !malformed) {
         Some(mut value) => {
@@ -49,7 +49,8 @@ pub fn payload(raw: &RawValue, malformed: bool) -> Box<RawValue> {
     serde_json::value::to_raw_value(&veiled).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
-/// One of the client's files without its texts. What is no JSON is all text, but for the counters beside the tasks.
+/// Removes the texts from a team file. A file that is not JSON is replaced as a whole, except for the counters of task
+/// lists.
 pub fn file<'a>(path: &str, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     if !path.ends_with(".json") && keys::is_word(bytes) {
         return Cow::Borrowed(bytes);

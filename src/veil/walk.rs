@@ -1,4 +1,4 @@
-//! The way through a value, and what is known of each place on it.
+//! Walks a JSON value and replaces the texts in it.
 
 use serde_json::Value;
 
@@ -6,26 +6,26 @@ use super::keys::{is_notice, is_team_tool, stays, stays_at_top};
 use super::stand_in;
 use crate::json;
 
-/// A place in a payload or a file.
+/// A position in a payload or a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'a> {
-    /// The key that it stands below; of a list's items that of the list.
+    /// The key of the value; for items of a list, the key of the list.
     key: &'a str,
-    /// The tool of the payload.
+    /// The tool that the payload names.
     tool: &'a str,
-    /// The event, at the top of a payload.
+    /// The event, on the first level of a payload.
     top: Option<&'a str>,
-    /// Whether the keys here are the client's, and mean what they say.
+    /// Whether the keys here are Claude Code's, with known meanings.
     known: bool,
 }
 
 impl<'a> Place<'a> {
-    /// The top of a payload.
+    /// The first level of a payload.
     pub fn payload(tool: &'a str, event: &'a str) -> Place<'a> {
         Place { key: "", tool, top: Some(event), known: true }
     }
 
-    /// The top of a file.
+    /// The first level of a file.
     pub fn file() -> Place<'a> {
         Place { key: "", tool: "", top: None, known: true }
     }
@@ -33,7 +33,7 @@ impl<'a> Place<'a> {
     fn below(self, key: &'a str) -> Place<'a> {
         let known = self.known
             && match key {
-                // What a tool that is nothing to a team is told, or tells, is anybody's.
+                // Keys in the input and response of other tools have unknown meanings.
                 "tool_input" | "tool_response" => self.top.is_none() || is_team_tool(self.tool),
                 "metadata" => false,
                 _ => true,
@@ -42,7 +42,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Puts a stand-in into the place of each text.
+/// Replaces each text by its placeholder.
 pub(super) fn walk(value: &mut Value, place: Place<'_>) {
     match value {
         Value::String(text) => veil(text, place),
@@ -70,7 +70,7 @@ fn veil(text: &mut String, place: Place<'_>) {
     *text = notice.filter(|_| place.known).unwrap_or_else(|| stand_in(text.as_bytes()));
 }
 
-/// One of the client's notices, without the texts in it.
+/// An automatic notice of Claude Code with its texts replaced.
 fn notice(text: &str) -> Option<String> {
     let mut value = text.trim_start().starts_with('{').then(|| json::lenient(text.as_bytes())).flatten()?;
     value.get("type").and_then(Value::as_str).filter(|kind| is_notice(kind))?;

@@ -1,4 +1,4 @@
-//! What was last captured of each team, and what is remembered of sessions.
+//! Checks the cached indexes of teams and the state of sessions.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,15 +10,16 @@ use super::verifier::{Verifier, Way};
 use crate::archive::Index;
 use crate::fs;
 
-/// The most that a file of ours has.
+/// Maximum size of a cache file, in bytes.
 const LARGEST: u64 = 1 << 28;
 
-const INDEX: &str = "it is a cache: the next hook call of its team makes it again from the journal";
-const SESSION: &str = "the next hook call of the session makes it again; or remove it";
+const INDEX: &str = "the next hook call of its team rebuilds this cache from the journal";
+const SESSION: &str = "the next hook call of the session rebuilds it; or remove it";
 
-/// Looks at them; of one run, only at its own.
+/// Checks the caches; for a single run, only its own.
 pub(super) fn check(verifier: &Verifier<'_>, way: &mut Way) {
-    // For one run, only its own cache: checking a thousand runs one by one must not read every cache a thousand times.
+    // For a single run, read only its cache: checking a thousand runs one by one must not read each cache a thousand
+    // times.
     let own = verifier.only().and_then(|run| verifier.archive.run(run)?.subject());
     let files = match own {
         Some(subject) => verifier.archive.index_files_of(&subject),
@@ -31,17 +32,17 @@ pub(super) fn check(verifier: &Verifier<'_>, way: &mut Way) {
             continue;
         }
         let what = match (index, subject) {
-            (_, None) => Some("its name is none of ours".to_owned()),
+            (_, None) => Some("teamkeep does not use this name".to_owned()),
             (Err(why), _) => Some(why),
             (Ok(index), Some(_)) if index.v > 1 => {
                 let what = format!("format version {}", index.v);
-                let hint = "a newer teamkeep wrote it, and is needed to read it";
+                let hint = "written by a newer teamkeep; upgrade to read it";
                 way.findings.add(Finding::new(Kind::NewerVersion, &path, what, hint));
                 None
             }
             (Ok(index), Some(_)) => {
                 let there = verifier.archive.run_dir(&index.run).is_some_and(|dir| dir.exists());
-                (!there).then(|| format!("it names the run {:?}, which is not there", index.run))
+                (!there).then(|| format!("it names the run {:?}, which does not exist", index.run))
             }
         };
         if let Some(what) = what {
@@ -65,7 +66,7 @@ fn sessions(dir: &Path, way: &mut Way) {
     }
 }
 
-/// Reads a file that a hook may be writing over at this moment.
+/// Reads a file that a hook call may be overwriting right now.
 fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, String> {
     let mut why = String::new();
     for pause in [0, 5, 50] {

@@ -1,4 +1,4 @@
-//! The log, line by line, and the events that are stored with a run: imported with it, or copied into it.
+//! Checks the log, and the events that are stored with a run (imported or copied).
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -12,13 +12,13 @@ use crate::error::Result;
 use crate::event::Recorded;
 use crate::log::{self, Lines, Position, Range, Raw};
 
-/// How long a last line without an end is given to get one: its writer may be at work.
+/// How long to wait for the end of the last line, which may be being written.
 const AT_WORK: Duration = Duration::from_millis(100);
 
-const LOST: &str = "that event is lost; the other lines stand, and recording goes on";
-const UPGRADE: &str = "a newer teamkeep wrote it, and is needed to read it";
+const LOST: &str = "this event is lost; all other events are intact, and recording continues";
+const UPGRADE: &str = "written by a newer teamkeep; upgrade to read it";
 
-/// Looks at the segments: all, or those of the run's time.
+/// Checks all segments, or those of the run's time.
 pub(super) fn check(verifier: &Verifier<'_>, way: &mut Way, done: &mut dyn FnMut(u64)) -> Result<()> {
     let record = verifier.only().and_then(|run| verifier.archive.run(run));
     let time = |text: Option<&String>| text.and_then(|text| clock::parse(text));
@@ -33,7 +33,7 @@ pub(super) fn check(verifier: &Verifier<'_>, way: &mut Way, done: &mut dyn FnMut
     Ok(())
 }
 
-/// Looks at a file of events.
+/// Checks a file of events.
 pub(super) fn file(path: &Path, run: Option<&str>, way: &mut Way, done: &mut dyn FnMut(u64)) {
     lines(path, run, &mut Ids::default(), way, done);
 }
@@ -59,18 +59,18 @@ fn lines(path: &Path, run: Option<&str>, ids: &mut Ids, way: &mut Way, done: &mu
         }
     });
     if let Some(why) = problem {
-        way.findings.add(named(Finding::new(Kind::DamagedFile, path, why, "look at its permissions")));
+        way.findings.add(named(Finding::new(Kind::DamagedFile, path, why, "check its permissions")));
     }
 }
 
-/// Ids that were seen, by a hash of each: a log has millions.
+/// Event ids seen so far, as hashes: a log may have millions.
 #[derive(Default)]
 struct Ids {
     seen: HashSet<u64>,
     hasher: RandomState,
 }
 
-/// What makes no sense in a line that can be read.
+/// A problem in an event that was read without errors.
 fn flaw(recorded: &Recorded, ids: &mut Ids) -> Option<(Kind, String)> {
     if let Some(what) = recorded.flaw() {
         return Some((Kind::DamagedLine, what));
@@ -80,19 +80,19 @@ fn flaw(recorded: &Recorded, ids: &mut Ids) -> Option<(Kind, String)> {
     repeated.then(|| (Kind::RepeatedId, format!("another line has the id {}", recorded.id)))
 }
 
-/// Takes a line's number and its bytes, and whom to tell of bytes that are read for it.
+/// A callback for each line: its number, its bytes, and a callback to report further bytes as read.
 pub(super) type EachLine<'a> = dyn FnMut(u64, &[u8], &mut dyn FnMut(u64)) + 'a;
 
-/// Leads over the lines of a file, one in memory at a time; gives why it cannot be read on, if so.
+/// Calls `each` for each line of a file, keeping only one in memory. Returns why reading stopped, if it failed.
 pub(super) fn each_line(path: &Path, done: &mut dyn FnMut(u64), each: &mut EachLine<'_>) -> Option<String> {
     if path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
-        return Some(format!("{} is no regular file", path.display()));
+        return Some(format!("{} is not a regular file", path.display()));
     }
     let is_packed = path.extension().is_some_and(|kind| kind == "gz");
     let opened = if is_packed { Lines::open_packed(path) } else { Lines::open(path, Position::default()) };
     let mut from = match opened {
         Ok(from) => from,
-        // Pruned since it was listed.
+        // Pruned after it was listed.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
         Err(error) => return Some(error.to_string()),
     };
@@ -108,13 +108,13 @@ pub(super) fn each_line(path: &Path, done: &mut dyn FnMut(u64), each: &mut EachL
             raw = again(path, before).unwrap_or(raw);
         }
         done(from.position.offset - before.offset);
-        // What is too long for a line is none, whatever it begins with.
+        // A line that is too long is damaged, even if it begins like an event.
         let line = raw.bytes.unwrap_or_else(|| b"too long for a line".to_vec());
         each(before.lines + 1, &line, done);
     }
 }
 
-/// Reads a line again.
+/// Reads a line a second time.
 fn again(path: &Path, from: Position) -> Option<Raw> {
     Lines::open(path, from).ok()?.next().ok()?
 }

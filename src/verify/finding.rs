@@ -1,29 +1,29 @@
-//! What is damaged, where, and what to do about it.
+//! Findings: damaged data, its place, and a hint.
 
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-/// What kind of damage it is. The names are stable.
+/// The kind of damage. The names are stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A content that is not the one it is named by.
+    /// An object whose content does not match its hash.
     DamagedObject,
-    /// A content that a manifest names and that is not there.
+    /// An object that is missing although a manifest names it.
     MissingObject,
     /// A line of a journal or of the log that cannot be read.
     DamagedLine,
-    /// A file of ours that cannot be read or makes no sense.
+    /// A file of the store that cannot be read or parsed.
     DamagedFile,
-    /// An event whose id another one has.
+    /// An event with the same id as another one.
     RepeatedId,
-    /// Something that a newer program wrote.
+    /// Data in a format of a newer teamkeep.
     NewerVersion,
 }
 
 impl Kind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: &[Kind] = &[
         Kind::DamagedObject,
         Kind::MissingObject,
@@ -33,7 +33,7 @@ impl Kind {
         Kind::NewerVersion,
     ];
 
-    /// Its name.
+    /// The stable name of the kind.
     pub fn word(self) -> &'static str {
         match self {
             Kind::DamagedObject => "damaged-object",
@@ -46,30 +46,30 @@ impl Kind {
     }
 }
 
-/// One thing that is damaged.
+/// A piece of damaged data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What kind it is.
+    /// The kind of damage.
     pub kind: Kind,
     /// The file.
     pub path: PathBuf,
-    /// The line in it, from 1.
+    /// The line number, from 1.
     pub line: Option<u64>,
-    /// The run that it belongs to, where it belongs to one.
+    /// The run, if the data belongs to one.
     pub run: Option<String>,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
-    /// What cannot be told for it: `<run> <path> <since>`, the first few.
+    /// The states that cannot be shown because of it: `<run> <path> <since>`, the first few.
     pub needed_by: Vec<String>,
-    /// What to do.
+    /// A suggestion to the user.
     pub hint: String,
 }
 
-/// How many uses of a damaged content are named.
+/// Maximum number of uses to list for a damaged object.
 const USES: usize = 5;
 
 impl Finding {
-    /// Something wrong with a file as a whole.
+    /// A problem with a file as a whole.
     pub(super) fn new(kind: Kind, path: &Path, what: impl Into<String>, hint: &str) -> Finding {
         let (path, what, hint) = (path.to_owned(), what.into(), hint.to_owned());
         Finding { kind, path, line: None, run: None, what, needed_by: Vec::new(), hint }
@@ -85,7 +85,7 @@ impl Finding {
         self
     }
 
-    /// Notes what needs it.
+    /// Adds a use of the damaged object.
     pub(super) fn used(&mut self, by: String) {
         if self.needed_by.len() < USES {
             self.needed_by.push(by);
@@ -93,35 +93,35 @@ impl Finding {
     }
 }
 
-/// How much was looked at.
+/// The amount of data that was checked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Checked {
     /// Runs.
     pub runs: u64,
-    /// Contents.
+    /// Objects.
     pub objects: u64,
-    /// Their bytes on disk.
+    /// Size of the objects on disk, in bytes.
     pub bytes: u64,
     /// Manifests: lines of journals.
     pub manifests: u64,
-    /// Transcripts and notes beside them.
+    /// Transcripts, and notes about them.
     pub transcripts: u64,
-    /// Lines of the log, and of imported runs' events.
+    /// Events of the log and of imported runs.
     pub events: u64,
 }
 
-/// What was found.
+/// The result of a check.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// How much was looked at.
+    /// The amount of data that was checked.
     pub checked: Checked,
-    /// The first of what is damaged.
+    /// The first findings.
     pub first: Vec<Finding>,
-    /// How much is damaged in all.
+    /// Total number of findings.
     pub count: u64,
 }
 
-/// How many findings are kept word for word.
+/// Maximum number of findings to keep.
 const KEPT: usize = 1_000;
 
 impl Findings {
@@ -130,7 +130,7 @@ impl Findings {
         self.count == 0
     }
 
-    /// Notes one, and says where it is kept.
+    /// Adds a finding and returns its index if it was kept.
     pub(super) fn add(&mut self, finding: Finding) -> Option<usize> {
         self.count += 1;
         (self.first.len() < KEPT).then(|| {

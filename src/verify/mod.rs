@@ -1,6 +1,6 @@
-//! Whether the record is whole: every content against its hash, every manifest, every line of the log.
+//! Checks the store for damage: every object against its hash, every manifest, every event in the log.
 //!
-//! Nothing is changed, and no more than hashes and ids is kept in memory, however large the record is.
+//! Changes nothing, and keeps only hashes and ids in memory, regardless of the size of the store.
 
 mod caches;
 mod events;

@@ -1,4 +1,4 @@
-//! A run's directory: what it is, its journals, its transcripts, the events that came with it.
+//! Checks a run's directory: its description, journals, transcripts and stored events.
 
 use std::path::{Path, PathBuf};
 
@@ -8,28 +8,27 @@ use super::verifier::{Place, Verifier, Way};
 use crate::archive::Snapshot;
 use crate::log;
 
-/// The versions that this program writes and reads: of a run's record, and of a line of its journal.
+/// The supported format version of a run's description and of a journal line.
 const VERSION: u8 = 1;
 const SNAPSHOT_VERSION: u8 = 2;
 
-const UPGRADE: &str = "a newer teamkeep wrote it, and is needed to read it";
+const UPGRADE: &str = "written by a newer teamkeep; upgrade to read it";
 const RECORD: &str =
-    "the next hook call of its team makes it again; of an old run, `teamkeep import` of an export does";
-const JOURNAL: &str = "what its files said is lost; if there is an export of the run, remove its directory and \
+    "the next hook call of its team rebuilds it; for an ended run, import it again from an export";
+const JOURNAL: &str = "the recorded files of this run are lost; if you have an export of the run, remove its directory and \
                        `teamkeep import FILE`";
-const LINE: &str =
-    "what changed at that moment is lost, and the states that only it names; the other lines stand";
+const LINE: &str = "the changes at that moment are lost, with the states that only this line names; all other lines are intact";
 
-/// Looks at a run.
+/// Checks a run.
 pub(super) fn check(verifier: &Verifier<'_>, run: &str, way: &mut Way, done: &mut dyn FnMut(u64)) {
     way.findings.checked.runs += 1;
     let Some(dir) = verifier.archive.run_dir(run) else {
-        let what = format!("{run:?} is no name of a run");
+        let what = format!("{run:?} is not a valid run id");
         way.findings.add(Finding::new(
             Kind::DamagedFile,
             Path::new(run),
             what,
-            "it is none of ours: remove it",
+            "remove it: it does not belong to teamkeep",
         ));
         return;
     };
@@ -41,7 +40,7 @@ pub(super) fn check(verifier: &Verifier<'_>, run: &str, way: &mut Way, done: &mu
     }
     let had = || verifier.archive.run(run).is_some_and(|record| record.has_journal());
     if (way.findings.checked.manifests, way.findings.count) == before && had() {
-        let what = "there is no journal of this team's run, or nothing in it";
+        let what = "the journal of this team's run is missing or empty";
         let path = dir.join("snapshots.jsonl");
         way.findings.add(Finding::new(Kind::DamagedFile, &path, what, JOURNAL).of_run(run));
     }
@@ -80,7 +79,7 @@ fn journal(verifier: &Verifier<'_>, run: &str, file: &PathBuf, way: &mut Way, do
             return;
         }
         way.findings.checked.manifests += 1;
-        let snapshot = match serde_json::from_slice::<Snapshot>(line) {
+        let snapshot = match Snapshot::parse(line) {
             Ok(snapshot) => snapshot,
             Err(error) => {
                 let finding = Finding::new(Kind::DamagedLine, file, error.to_string(), LINE);
@@ -107,11 +106,11 @@ fn journal(verifier: &Verifier<'_>, run: &str, file: &PathBuf, way: &mut Way, do
 }
 
 fn transcripts(verifier: &Verifier<'_>, run: &str, file: &PathBuf, way: &mut Way, done: &mut dyn FnMut(u64)) {
-    let hint = "the transcripts that the client still has are told; those that it removed are lost";
+    let hint = "transcripts that Claude Code still has are read from there; the others are lost";
     let missing = || verifier.archive.run(run).is_some_and(|record| record.has_transcripts());
     let read = match verifier.archive.read_kept(run) {
         Ok(None) if !missing() => return,
-        Ok(None) => Err("it is missing, and the run has ended".to_owned()),
+        Ok(None) => Err("it is missing, although the run has ended".to_owned()),
         Ok(Some(kept)) => Ok(kept),
         Err(error) => Err(error.to_string()),
     };

@@ -1,4 +1,4 @@
-//! The order in which it is looked, and what is remembered on the way.
+//! Runs the checks in order and keeps their state.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,29 +9,29 @@ use crate::archive::{Archive, Objects, Stored};
 use crate::error::Result;
 use crate::log;
 
-/// What is looked at.
+/// The part of the store to check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// All of the record.
+    /// The whole store.
     All,
-    /// One run: its files, what they need, and the log of its time.
+    /// One run: its files, the objects that they need, and the log of its time.
     Run(String),
 }
 
-/// Looks at a record.
+/// Checks a store.
 #[derive(Debug)]
 pub struct Verifier<'a> {
     /// The archive.
     pub archive: &'a Archive,
     /// The event log's directory.
     pub log: &'a Path,
-    /// The directory of what is remembered of sessions.
+    /// The directory with the state of sessions.
     pub sessions: &'a Path,
-    /// What to look at.
+    /// The part to check.
     pub scope: Scope,
 }
 
-/// What became of a content; a finding is named by its place.
+/// The result for an object; damage refers to a finding by its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     Whole,
@@ -39,32 +39,32 @@ pub(super) enum Found {
     Damaged(Option<usize>),
 }
 
-/// A hash as bytes: half of its text.
+/// A hash as bytes.
 type Hash = [u8; 32];
 
-/// What is remembered on the way.
+/// The state of a check.
 #[derive(Default)]
 pub(super) struct Way {
     pub findings: Findings,
     objects: HashMap<Hash, Found>,
 }
 
-/// How often it is looked at a record whose runs come and go.
+/// Number of attempts while other processes add and remove runs.
 const LOOKS: u32 = 3;
 
-/// What helps a content that is lost.
+/// The hint for a lost object.
 const LOST: &str =
-    "only these states are lost; if there is an export of the run, `teamkeep import FILE` brings them back";
+    "only these states are lost; if you have an export of the run, restore them with `teamkeep import FILE`";
 
-/// What helps where the runs are not to be had.
-const UNLISTED: &str = "bring the directory back; until then no run can be told, and nothing is pruned";
+/// The hint for an unreadable directory of runs.
+const UNLISTED: &str = "restore the directory; until then no run can be shown or pruned";
 
 impl Verifier<'_> {
-    /// How many bytes there are to look at, about.
+    /// Approximate number of bytes to check.
     pub fn size(&self) -> u64 {
         let mut bytes = 0;
         if self.scope == Scope::All {
-            // What cannot be listed is told when it is looked at.
+            // Errors are reported later, by the check itself.
             let _ = self.archive.objects.each(|stored| {
                 bytes += stored.size;
                 Ok(())
@@ -74,11 +74,11 @@ impl Verifier<'_> {
         bytes + segments.iter().map(|segment| segment.size).sum::<u64>()
     }
 
-    /// Looks at everything. `done` is told of bytes as they are read. What is amiss is looked at again where runs came
-    /// or went meanwhile: a prune takes a run before its contents.
+    /// Checks everything in the scope and calls `done` with the number of bytes read. Repeats checks with findings if
+    /// runs were added or removed in the meantime: prune removes a run before its objects.
     ///
     /// # Errors
-    /// When a directory of the record cannot be listed.
+    /// When a directory of the store cannot be listed.
     pub fn run(&self, done: &mut dyn FnMut(u64)) -> Result<Findings> {
         for _ in 1..LOOKS {
             let before = self.names();
@@ -90,7 +90,7 @@ impl Verifier<'_> {
         self.look(done)
     }
 
-    /// The existing runs of the scope.
+    /// The existing runs in the scope.
     fn names(&self) -> Vec<String> {
         match self.only() {
             None => self.archive.run_names(),
@@ -112,7 +112,7 @@ impl Verifier<'_> {
                 })?;
                 if let Some(why) = self.archive.why_unlisted() {
                     let path = self.archive.runs_path();
-                    let what = format!("the runs cannot be listed: {why}");
+                    let what = format!("cannot list the runs: {why}");
                     way.findings.add(Finding::new(Kind::DamagedFile, &path, what, UNLISTED));
                 }
                 self.archive.run_names()
@@ -127,7 +127,7 @@ impl Verifier<'_> {
         Ok(way.findings)
     }
 
-    /// The one run that is looked at.
+    /// The run to check, if the scope is a single run.
     pub(super) fn only(&self) -> Option<&str> {
         match &self.scope {
             Scope::All => None,
@@ -137,7 +137,7 @@ impl Verifier<'_> {
 }
 
 impl Way {
-    /// Looks at one content.
+    /// Checks one object.
     fn look(&mut self, objects: &Objects, stored: &Stored) -> Found {
         self.findings.checked.objects += 1;
         self.findings.checked.bytes += stored.size;
@@ -152,7 +152,7 @@ impl Way {
                 Found::Damaged(self.findings.add(finding))
             }
         };
-        // Of two files with the same content, the plain one is read.
+        // If a content is stored in two files, the uncompressed one is read.
         if let Some(hash) = bytes_of(&stored.hash)
             && (!stored.packed || !self.objects.contains_key(&hash))
         {
@@ -161,10 +161,10 @@ impl Way {
         found
     }
 
-    /// Notes that something needs a content, and what if that is lost.
+    /// Notes that a state needs an object, and records a finding if the object is lost.
     pub fn need(&mut self, verifier: &Verifier<'_>, hash: &str, place: Place<'_>, done: &mut dyn FnMut(u64)) {
         let Some(key) = bytes_of(hash) else {
-            let what = format!("{hash:?} is no hash of an object");
+            let what = format!("{hash:?} is not a valid object hash");
             let finding = Finding::new(Kind::DamagedLine, place.file, what, LOST).of_run(place.run);
             self.findings.add(Finding { line: place.line, ..finding });
             return;
@@ -179,7 +179,7 @@ impl Way {
         }
     }
 
-    /// Notes the result of checking a content that a run stores as a change of another one.
+    /// Records the result of checking an object that a run stores as a delta.
     fn look_packed(&mut self, checked: Result<u64>, hash: &str, place: &Place<'_>) -> Found {
         self.findings.checked.objects += 1;
         match checked {
@@ -195,7 +195,7 @@ impl Way {
         }
     }
 
-    /// Looks for a content that was not looked at yet.
+    /// Checks an object that was not checked yet.
     fn fetch(
         &mut self,
         verifier: &Verifier<'_>,
@@ -205,7 +205,7 @@ impl Way {
         done: &mut dyn FnMut(u64),
     ) -> Found {
         let objects = &verifier.archive.objects;
-        // All of them were listed, but a hook may have written since.
+        // A hook call may have written it after the list was read.
         let mut found = None;
         for stored in objects.stored(hash) {
             done(stored.size);
@@ -223,13 +223,13 @@ impl Way {
     }
 }
 
-/// Where a content is needed.
+/// A state that needs an object.
 #[derive(Debug, Clone)]
 pub(super) struct Place<'a> {
     pub run: &'a str,
     pub file: &'a PathBuf,
     pub line: Option<u64>,
-    /// The path that it was the content of, and since when.
+    /// The file's path and the time of the state.
     pub what: String,
 }
 

@@ -91,6 +91,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         &[
             "backtest",
             "clock",
+            "config",
             "doctor",
             "event",
             "gatekeeper",
@@ -106,7 +107,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "verify",
         ],
     ),
-    ("demo", &["clock", "config", "env", "error", "paths", "payload", "recorder", "team"]),
+    ("demo", &["clock", "config", "env", "error", "fs", "paths", "payload", "recorder", "team"]),
     (
         "commands",
         &[
@@ -148,7 +149,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "verify",
         ],
     ),
-    ("cli", &["commands", "context", "error", "ui"]),
+    ("cli", &["commands", "context", "env", "error", "ui"]),
 ];
 
 /// What a source file imports from other rooms, its tests and comments left out.

@@ -17,14 +17,14 @@ fn error(stage: &Stage, args: &[&str]) -> (Option<i32>, String) {
 fn a_record_of_events_without_a_team_says_that_the_hooks_work() {
     let stage = Stage::new();
     let lead = Lead::of(&stage, SESSION);
-    assert!(stage.run(&["teams"]).err.starts_with("nothing is on record yet; "));
-    assert!(stage.run(&["replay"]).err.starts_with("teamkeep: nothing is on record yet\n"));
+    assert!(stage.run(&["teams"]).err.starts_with("no runs recorded yet\nhint: "));
+    assert!(stage.run(&["replay"]).err.starts_with("error: no runs recorded yet\n"));
     lead.start("startup");
     lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
-    let said = "hooks work: 2 events are on record, but no run of a team\n";
+    let said = "no runs recorded yet; hooks are working (2 events)\n";
     assert_eq!(error(&stage, &["teams"]), (Some(0), said.to_owned()));
-    assert_eq!(error(&stage, &["replay"]), (Some(1), format!("teamkeep: {said}")));
-    assert_eq!(error(&stage, &["show"]), (Some(1), format!("teamkeep: {said}")));
+    assert_eq!(error(&stage, &["replay"]), (Some(1), format!("error: {said}")));
+    assert_eq!(error(&stage, &["show"]), (Some(1), format!("error: {said}")));
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_run_that_is_not_there_is_told_with_those_that_may_be_meant() {
     for slip in ["session-1353b3bd", "Session-1353"] {
         let (code, said) = error(&stage, &["show", slip]);
         assert_eq!(code, Some(1));
-        assert!(said.starts_with(&format!("teamkeep: no run is called {slip:?}\n")), "{said}");
+        assert!(said.starts_with(&format!("error: no run matches {slip:?}\n")), "{said}");
         assert!(said.contains("\nhint: did you mean session-1353b3db?\n"), "{said}");
     }
     let by_session = stage.told(&["show", &SESSION[..8]]);
@@ -44,7 +44,7 @@ fn a_run_that_is_not_there_is_told_with_those_that_may_be_meant() {
     assert!(error(&stage, &["show", "latets"]).1.contains("did you mean latest?"));
     assert!(!error(&stage, &["show", "lexer"]).1.contains("did you mean"));
     let (code, said) = error(&stage, &["show", ""]);
-    assert!(code == Some(64) && said.starts_with("teamkeep: RUN is empty\nhint: "), "{said}");
+    assert!(code == Some(64) && said.starts_with("error: RUN is empty\nhint: "), "{said}");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_beginning_that_several_runs_have_is_told_with_their_teams_and_times() {
     let twice = heads.iter().find(|one| heads.iter().filter(|other| other == one).count() > 1).unwrap();
     let meant: Vec<_> = library.runs.iter().filter(|run| head(&run.run) == *twice).collect();
     let (code, said) = error(&stage, &["replay", twice]);
-    let begin = format!("teamkeep: {twice:?} is the beginning of {} runs\n", meant.len());
+    let begin = format!("error: {twice:?} matches {} runs\n", meant.len());
     assert!(code == Some(1) && said.starts_with(&begin), "{said}");
     for run in meant {
         assert!(said.contains(&format!("hint: {} parser-team, {}\n", run.run, run.started_at)), "{said}");
@@ -97,21 +97,21 @@ fn is_told(stage: &Stage, name: &str, value: &str, complaint: &str) {
     let mut command = stage.command(&["prune", "--keep", "1"]);
     let said: Said = command.env(name, value).output().unwrap().into();
     assert_eq!((said.code, said.out.as_str()), (Some(1), ""), "{said:?}");
-    assert!(said.err.starts_with(&format!("teamkeep: {complaint}\nhint: ")), "{}", said.err);
+    assert!(said.err.starts_with(&format!("error: {complaint}\nhint: ")), "{}", said.err);
     let mut command = stage.command(&["hook", "stop"]);
     let said = feed(command.env(name, value), br#"{"hook_event_name":"Stop","session_id":"s1"}"#);
     assert_eq!((said.code, said.out.as_str()), (Some(0), ""), "{name}");
     // A configuration is told when a session begins, and by `policy check`.
-    let is_told = said.err.starts_with(&format!("teamkeep: {complaint}; the default stands instead"));
+    let is_told = said.err.starts_with(&format!("teamkeep: {complaint}; using the default"));
     assert_eq!(is_told, name != "TEAMKEEP_CONFIG", "{}", said.err);
 }
 
 #[test]
 fn a_clock_or_a_configuration_that_is_none_stops_people_and_no_hook() {
     let stage = Stage::new();
-    let now = "TEAMKEEP_NOW is \"noon\", and must be an RFC 3339 time";
+    let now = "invalid TEAMKEEP_NOW \"noon\": not an RFC 3339 time";
     is_told(&stage, "TEAMKEEP_NOW", "noon", now);
-    let config = "TEAMKEEP_CONFIG names /nowhere/teamkeep.toml, which is not there";
+    let config = "TEAMKEEP_CONFIG names /nowhere/teamkeep.toml, which does not exist";
     is_told(&stage, "TEAMKEEP_CONFIG", "/nowhere/teamkeep.toml", config);
     let log = stage.log();
     let mut events: Vec<_> = log.iter().map(|line| line["event"].as_str().unwrap()).collect();
@@ -122,14 +122,17 @@ fn a_clock_or_a_configuration_that_is_none_stops_people_and_no_hook() {
         "both calls, and that no policy could be read at the second"
     );
     let noted = stage.diagnostics();
-    assert!(noted.contains(&format!("{now}; the default stands instead")), "{noted}");
-    assert!(noted.contains("/nowhere/teamkeep.toml: error[unreadable]: TEAMKEEP_CONFIG names it"), "{noted}");
+    assert!(noted.contains(&format!("{now}; using the default")), "{noted}");
+    assert!(
+        noted.contains("/nowhere/teamkeep.toml: error[unreadable]: TEAMKEEP_CONFIG names a file"),
+        "{noted}"
+    );
 }
 
 #[test]
 fn a_relative_place_for_the_record_stops_people_and_no_hook() {
     let stage = Stage::new();
-    let complaint = "TEAMKEEP_HOME is \"keep\", and must be an absolute path";
+    let complaint = "invalid TEAMKEEP_HOME \"keep\": not an absolute path";
     is_told(&stage, "TEAMKEEP_HOME", "keep", complaint);
     assert!(!stage.home().join("parser/keep").exists());
     let place = stage.home().join(".local/share/teamkeep");

@@ -13,7 +13,8 @@ const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 fn is_told(said: &Said) -> &str {
     assert_eq!((said.code, said.out.as_str()), (Some(1), ""), "{said:?}");
     let line = said.err.strip_suffix('\n').unwrap();
-    assert!(line.starts_with("teamkeep: ") && !line.contains('\n'), "{line}");
+    let prefixes = ["teamkeep: ", "error: "];
+    assert!(prefixes.iter().any(|prefix| line.starts_with(prefix)) && !line.contains('\n'), "{line}");
     line
 }
 
@@ -46,7 +47,7 @@ fn an_empty_stdin_is_recorded() {
     let (said, event) = malformed(b"");
     assert_eq!(
         said,
-        "teamkeep: the payload on stdin is no JSON object (stdin was empty); it was recorded as it is"
+        "teamkeep: the payload on stdin is not a JSON object (stdin was empty); it was recorded without changes"
     );
     assert_eq!((&event["malformed"], &event["payload"]), (&json!("stdin was empty"), &json!({"text": ""})));
     assert_eq!(event["actor"], json!({"name": null, "id": null, "kind": "unknown"}), "nobody said anything");
@@ -55,14 +56,14 @@ fn an_empty_stdin_is_recorded() {
 #[test]
 fn text_that_is_no_json_is_recorded_as_it_is() {
     let (said, event) = malformed(b"hello\nthere");
-    assert!(said.contains("no JSON: expected value at line 1 column 1"), "{said}");
+    assert!(said.contains("invalid JSON: expected value at line 1 column 1"), "{said}");
     assert_eq!(event["payload"], json!({"text": "hello\nthere"}));
 }
 
 #[test]
 fn a_json_array_is_recorded_and_is_no_payload() {
     let (said, event) = malformed(b"[1, {\"session_id\": \"x\"}]");
-    assert!(said.contains("JSON, but not an object"), "{said}");
+    assert!(said.contains("not a JSON object"), "{said}");
     assert_eq!(event["payload"], json!([1, {"session_id": "x"}]));
 }
 
@@ -82,7 +83,7 @@ fn a_payload_of_100_mib_is_recorded_to_its_bound() {
     payload.resize(100 << 20, b'x');
     let said = stage.feed("stop", &payload, &[]);
     assert!(
-        is_told(&said).contains("larger than 16777216 bytes; the first 16777216 are kept"),
+        is_told(&said).contains("larger than 16777216 bytes; only the first 16777216 were recorded"),
         "{}",
         said.err
     );
@@ -93,7 +94,7 @@ fn a_payload_of_100_mib_is_recorded_to_its_bound() {
 #[test]
 fn what_is_no_utf_8_is_recorded_in_base64() {
     let (said, event) = malformed(b"{\"a\": \"\xff\"}");
-    assert!(said.contains("no UTF-8"), "{said}");
+    assert!(said.contains("invalid UTF-8"), "{said}");
     assert_eq!(event["payload"], json!({"base64": "eyJhIjogIv8ifQ=="}));
 }
 
@@ -122,7 +123,7 @@ fn an_unknown_event_is_recorded_and_allowed() {
     let stage = Stage::new();
     let leap = br#"{"hook_event_name":"QuantumLeap","session_id":"s1","n":1.0e400}"#;
     let said = stage.feed("quantum-leap", leap, &[]);
-    assert_eq!(says(&said), "this version does not know the event QuantumLeap; it was recorded as it is");
+    assert_eq!(says(&said), "unknown event QuantumLeap; recorded without changes");
     let event = &stage.log()[0];
     assert_eq!((&event["event"], &event["session"]), (&json!("QuantumLeap"), &json!("s1")));
     assert_eq!(event.get("warning"), None);
@@ -140,7 +141,7 @@ fn a_payload_without_any_field_is_recorded() {
     let stage = Stage::new();
     assert_eq!(
         says(&stage.feed("stop", b"{}", &[])),
-        "the payload names no session; it was recorded as it is"
+        "the payload has no session_id; recorded without changes"
     );
     let event = &stage.log()[0];
     assert_eq!(
@@ -151,7 +152,7 @@ fn a_payload_without_any_field_is_recorded() {
     let said = stage.feed("", b"{}", &[]);
     assert_eq!(
         says(&said),
-        "nothing names the event and the payload names no session; it was recorded as it is"
+        "the payload names no event and the payload has no session_id; recorded without changes"
     );
 }
 
@@ -164,7 +165,7 @@ fn fields_of_the_wrong_type_are_recorded_and_count_as_missing() {
         let said = stage.feed(event, wrong.to_string().as_bytes(), &[]);
         assert_eq!(
             (said.code, said.err.as_str()),
-            (Some(0), "teamkeep: session_id is no text; team_name is no text\n"),
+            (Some(0), "teamkeep: session_id is not a string; team_name is not a string\n"),
             "{event}"
         );
     }
@@ -177,12 +178,12 @@ fn fields_of_the_wrong_type_are_recorded_and_count_as_missing() {
 fn an_event_that_differs_from_the_command_line_is_noted() {
     let stage = Stage::new();
     let stopped = br#"{"hook_event_name":"SubagentStop","session_id":"s1"}"#;
-    assert_eq!(says(&stage.feed("stop", stopped, &[])), "called as stop, but the payload says SubagentStop");
+    assert_eq!(says(&stage.feed("stop", stopped, &[])), "called as stop, but the payload names SubagentStop");
     is_quiet(&stage.feed("subagent-stop", stopped, &[]));
     let log = stage.log();
     assert_eq!(
         (&log[0]["event"], &log[0]["warning"]),
-        (&json!("SubagentStop"), &json!("called as stop, but the payload says SubagentStop"))
+        (&json!("SubagentStop"), &json!("called as stop, but the payload names SubagentStop"))
     );
     assert_eq!(log[1].get("warning"), None);
 }
@@ -194,7 +195,7 @@ fn escapes(payload: Value) -> Value {
     std::fs::write(&kept, "mine").unwrap();
     let event = kebab(payload["hook_event_name"].as_str().unwrap());
     let said = stage.feed(&event, payload.to_string().as_bytes(), &[]);
-    assert!(says(&said).ends_with(" is no safe name"), "{}", said.err);
+    assert!(says(&said).ends_with(" is not a valid name"), "{}", said.err);
     let mut log = stage.log();
     let outside = |path: &std::path::PathBuf| !path.starts_with(stage.keep(""));
     let mut found: Vec<_> = below(stage.home().parent().unwrap()).into_iter().filter(outside).collect();
@@ -212,7 +213,7 @@ fn a_team_name_that_leads_elsewhere_becomes_no_path() {
     );
     assert_eq!(
         (&event["team"], &event["warning"]),
-        (&Value::Null, &json!("team_name \"../../etc\" is no safe name"))
+        (&Value::Null, &json!("team_name \"../../etc\" is not a valid name"))
     );
 }
 
@@ -224,7 +225,7 @@ fn a_session_id_that_leads_elsewhere_becomes_no_path() {
         );
         assert_eq!(
             (&event["session"], &event["warning"]),
-            (&json!("../x"), &json!("session_id \"../x\" is no safe name"))
+            (&json!("../x"), &json!("session_id \"../x\" is not a valid name"))
         );
     }
 }
@@ -259,7 +260,7 @@ fn a_wrong_configuration_stops_no_hook_and_nobody_who_looks_and_stops_whatever_r
     assert_eq!(said.code, Some(0));
     assert!(said.err.contains("teamkeep.toml:2:8"), "{}", said.err);
     let said = stage.run(&["prune", "--keep", "1"]);
-    assert!(is_told(&said).contains("teamkeep.toml:2:8"), "{}", said.err);
+    assert!(said.code == Some(1) && said.err.contains("teamkeep.toml:2:8"), "{said:?}");
     stage.configure("");
     let log = stage.log();
     assert_eq!(
@@ -288,7 +289,7 @@ fn the_answer_at_session_start_is_one_json_object() {
 fn a_session_id_that_is_no_text_is_recorded_with_a_warning() {
     let stage = Stage::new();
     let said = stage.feed("stop", br#"{"hook_event_name":"Stop","session_id":17}"#, &[]);
-    assert_eq!(says(&said), "session_id is no text");
+    assert_eq!(says(&said), "session_id is not a string");
     let event = &stage.log()[0];
-    assert_eq!((&event["session"], &event["warning"]), (&Value::Null, &json!("session_id is no text")));
+    assert_eq!((&event["session"], &event["warning"]), (&Value::Null, &json!("session_id is not a string")));
 }

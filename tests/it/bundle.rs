@@ -17,7 +17,7 @@ fn an_export_is_private_the_same_each_time_and_written_over_only_when_asked() {
     let first = std::fs::read(&path).unwrap();
     let said = stage.run(&["export", TEAM, "-o", path.to_str().unwrap()]);
     let taken = format!(
-        "teamkeep: cannot write {}: it is there already\nhint: --force writes over it\n",
+        "error: cannot write {}: it already exists\nhint: use --force to overwrite, or choose another file\n",
         path.display()
     );
     assert_eq!((said.code, said.err), (Some(1), taken));
@@ -60,23 +60,44 @@ fn the_manifest_stands_first_and_holds_every_hash() {
 }
 
 #[test]
+fn import_and_report_count_the_same_events() {
+    let stage = Stage::new();
+    stage.unconfigure();
+    let lead = Lead::of(&stage, SESSION);
+    lead.roster(1_000, &["alice"]);
+    lead.task("1", "in_progress", Some("alice"));
+    lead.start("startup");
+    let input = json!({"to": "alice", "message": {"type": "shutdown_request", "reason": "done"}});
+    let payload = lead.payload("PreToolUse", json!({"tool_name": "SendMessage", "tool_input": input}));
+    assert_eq!(stage.feed("pre-tool-use", payload.to_string().as_bytes(), &[]).code, Some(2));
+    lead.erase();
+    lead.end("other");
+    stage.finish();
+    let path = export(&stage, TEAM, "run.tar.gz", &[]);
+    let other = Stage::new();
+    let said = import(&other, &path);
+    let report: Value = serde_json::from_str(&stage.told(&["report", TEAM, "--json"])).unwrap();
+    let log = stage.log();
+    let verdicts = log.iter().filter(|line| line["event"] == "Verdict").count();
+    let events = report["overview"]["count"]["events"].as_u64().unwrap();
+    assert!(verdicts > 0 && events > 0, "{log:?}");
+    assert!(said.err.contains(&format!(": {events} events, {verdicts} verdicts, ")), "{}", said.err);
+}
+
+#[test]
 fn what_is_on_record_already_is_told_and_what_was_lost_of_it_is_mended() {
     let stage = ended("go");
     let path = export(&stage, TEAM, "run.tar.gz", &[]);
     let said = import(&stage, &path);
     assert_eq!(said.code, Some(0));
-    assert!(said.err.ends_with(&format!(" ({TEAM}) is on record already\n")), "{}", said.err);
+    assert!(said.err.ends_with(&format!(" ({TEAM}) already exists\n")), "{}", said.err);
     let objects = below(&stage.keep("archive/objects"));
     let files: Vec<&PathBuf> = objects.iter().filter(|path| path.is_file()).collect();
     std::fs::write(files[0], "damaged").unwrap();
     std::fs::remove_file(files[1]).unwrap();
     assert_eq!(stage.run(&["verify"]).code, Some(1));
     let said = import(&stage, &path);
-    assert!(
-        said.err.contains("; 2 of its objects were lost or damaged, and are whole again"),
-        "{}",
-        said.err
-    );
+    assert!(said.err.contains("; repaired 2 missing or damaged objects"), "{}", said.err);
     assert_eq!(stage.run(&["verify"]).code, Some(0));
 }
 
@@ -87,11 +108,11 @@ fn another_record_of_the_same_run_is_refused_and_another_run_of_the_same_name_is
     let before = told(&two);
     let said = import(&two, &path);
     assert_eq!(said.code, Some(1));
-    assert!(said.err.contains("is on record already, and the one here says something else"), "{}", said.err);
+    assert!(said.err.contains("already exists, and the existing one differs"), "{}", said.err);
     assert!(said.err.contains("hint: nothing was changed"), "{}", said.err);
     assert_eq!(told(&two), before);
     let clean = export(&one, TEAM, "clean.tar.gz", &["--redact"]);
-    assert!(import(&one, &clean).err.contains("the one here is not redacted"));
+    assert!(import(&one, &clean).err.contains("the existing one is not redacted"));
 
     let third = Stage::new();
     let lead = Lead::named(&third, "cccccccc-0000-4000-8000-000000000003", TEAM);
@@ -100,7 +121,7 @@ fn another_record_of_the_same_run_is_refused_and_another_run_of_the_same_name_is
     let said = import(&third, &path);
     assert_eq!(said.code, Some(0));
     assert!(
-        said.err.contains("another run is called session-aaaaaaaa, too: name this one by its id"),
+        said.err.contains("another run has the team name session-aaaaaaaa: refer to this one by its ID"),
         "{}",
         said.err
     );
@@ -200,11 +221,11 @@ fn what_is_lost_of_a_run_is_told_at_its_export_and_known_after_its_import() {
     let path = file(&stage, "run.tar.gz");
     let said = stage.run(&["export", TEAM, "-o", path.to_str().unwrap()]);
     assert_eq!(said.code, Some(0));
-    assert!(said.err.contains("; it is left out"), "{}", said.err);
+    assert!(said.err.contains("; skipped"), "{}", said.err);
     let elsewhere = Stage::new();
     let said = import(&elsewhere, &path);
     assert_eq!(said.code, Some(0));
-    assert!(said.err.contains("1 object(s) were lost before it was exported"), "{}", said.err);
+    assert!(said.err.contains("1 objects were already missing when it was exported"), "{}", said.err);
     let found = elsewhere.run(&["verify"]);
     assert_eq!(found.code, Some(1));
     assert!(found.out.contains(&format!("object {hash} is missing")), "{}", found.out);

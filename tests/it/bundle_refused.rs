@@ -55,7 +55,7 @@ fn refused(path: &Path) -> String {
     let stage = Stage::new();
     let said = import(&stage, path);
     assert_eq!((said.code, said.out.as_str()), (Some(1), ""), "{}", said.err);
-    let begin = format!("teamkeep: cannot import {}: ", path.display());
+    let begin = format!("error: cannot import {}: ", path.display());
     assert!(said.err.starts_with(&begin), "{}", said.err);
     let left: Vec<PathBuf> = below(&stage.keep("")).into_iter().filter(|path| path.is_file()).collect();
     assert!(left.iter().all(|path| path.ends_with(".maintenance")), "{left:?}");
@@ -71,23 +71,19 @@ fn a_name_that_leads_elsewhere_is_refused() {
     let object = entries.keys().find(|name| name.starts_with("objects/")).unwrap();
     let bad = path.with_extension("bad");
     for (name, kind, why) in [
-        ("../../evil", tar::EntryType::Regular, "the name \"../../evil\" leads out of the bundle"),
-        (
-            "/etc/evil",
-            tar::EntryType::Regular,
-            "the name \"/etc/evil\" leads to another place: it is absolute",
-        ),
+        ("../../evil", tar::EntryType::Regular, "the name \"../../evil\" points outside of the export"),
+        ("/etc/evil", tar::EntryType::Regular, "the name \"/etc/evil\" is an absolute path"),
         (
             "objects/../../evil",
             tar::EntryType::Regular,
-            "the name \"objects/../../evil\" leads out of the bundle",
+            "the name \"objects/../../evil\" points outside of the export",
         ),
-        ("notes.txt", tar::EntryType::Regular, "the name \"notes.txt\" is none that a bundle has"),
-        ("run.json", tar::EntryType::Symlink, "\"run.json\" is no regular file"),
-        (object, tar::EntryType::Link, "is no regular file"),
-        ("run.json", tar::EntryType::Directory, "\"run.json\" is no regular file"),
-        ("run.json", tar::EntryType::XHeader, "it has an entry that is no regular file"),
-        ("run.json", tar::EntryType::GNULongName, "it has an entry that is no regular file"),
+        ("notes.txt", tar::EntryType::Regular, "the name \"notes.txt\" is not a valid name in an export"),
+        ("run.json", tar::EntryType::Symlink, "\"run.json\" is not a regular file"),
+        (object, tar::EntryType::Link, "is not a regular file"),
+        ("run.json", tar::EntryType::Directory, "\"run.json\" is not a regular file"),
+        ("run.json", tar::EntryType::XHeader, "it contains an entry that is not a regular file"),
+        ("run.json", tar::EntryType::GNULongName, "it contains an entry that is not a regular file"),
     ] {
         let bytes = if kind == tar::EntryType::Regular { b"evil".to_vec() } else { Vec::new() };
         packed(&bad, &[manifest(), (name, kind, bytes)]);
@@ -96,12 +92,12 @@ fn a_name_that_leads_elsewhere_is_refused() {
     }
     let run = || ("run.json", tar::EntryType::Regular, entries["run.json"].clone());
     packed(&bad, &[manifest(), run(), run()]);
-    assert_eq!(refused(&bad), "\"run.json\" is in it twice");
-    for name in ["../../evil", "/etc/evil"] {
+    assert_eq!(refused(&bad), "\"run.json\" is duplicated");
+    for (name, why) in [("../../evil", "points outside"), ("/etc/evil", "is an absolute path")] {
         let bad = changed(&path, |_, entries| {
             entries.insert(name.to_owned(), b"evil".to_vec());
         });
-        assert!(refused(&bad).starts_with(&format!("the name {name:?} leads ")));
+        assert!(refused(&bad).starts_with(&format!("the name {name:?} {why}")));
     }
 }
 
@@ -115,12 +111,14 @@ fn what_is_damaged_cut_or_none_of_ours_is_refused() {
         std::fs::write(&bad, &bytes[..end]).unwrap();
         let said = refused(&bad);
         assert!(
-            said.contains("cut off") || said.contains("no export") || said.contains("is damaged"),
+            said.contains("truncated")
+                || said.contains("not a teamkeep export")
+                || said.contains("is damaged"),
             "{end}: {said}"
         );
     }
     std::fs::write(&bad, "hello, this is a text").unwrap();
-    assert!(refused(&bad).starts_with("it is no export of teamkeep"));
+    assert!(refused(&bad).starts_with("not a teamkeep export"));
     let entries = unpacked(&path);
     let mut parts: Vec<(&str, tar::EntryType, Vec<u8>)> =
         entries.iter().map(|(name, bytes)| (name.as_str(), tar::EntryType::Regular, bytes.clone())).collect();
@@ -128,16 +126,16 @@ fn what_is_damaged_cut_or_none_of_ours_is_refused() {
     let events = parts.iter_mut().find(|(name, ..)| *name == "events.jsonl").unwrap();
     events.2[20] ^= 1;
     packed(&bad, &parts);
-    assert_eq!(refused(&bad), "events.jsonl is damaged: its content has another hash");
+    assert_eq!(refused(&bad), "events.jsonl is damaged: its content has a different hash");
     parts.retain(|(name, ..)| *name != "events.jsonl");
     packed(&bad, &parts);
-    assert!(refused(&bad).contains("events.jsonl is not in it"));
+    assert!(refused(&bad).contains("events.jsonl is missing"));
     parts.remove(0);
     packed(&bad, &parts);
-    assert!(refused(&bad).contains("its first entry is no manifest"));
+    assert!(refused(&bad).contains("its first entry is not a manifest"));
     let said = Stage::new().run(&["import", "/nowhere/run.tar.gz"]);
     assert_eq!(said.code, Some(1));
-    assert!(said.err.starts_with("teamkeep: cannot import /nowhere/run.tar.gz: "), "{}", said.err);
+    assert!(said.err.starts_with("error: cannot import /nowhere/run.tar.gz: "), "{}", said.err);
 }
 
 #[test]
@@ -147,7 +145,7 @@ fn what_a_newer_program_wrote_is_refused_as_such() {
     let newer = changed(&path, |manifest, _| manifest["v"] = json!(2));
     assert_eq!(
         refused(&newer),
-        "it is of format version 2, and this program reads 1\nhint: a newer teamkeep wrote it, and is needed to read it"
+        "its format version is 2, but this program reads up to version 1\nhint: upgrade teamkeep: a newer version wrote the file"
     );
     for name in ["run.json", "snapshots.jsonl", "events.jsonl"] {
         let newer = changed(&path, |_, entries| {
@@ -169,22 +167,22 @@ fn a_bundle_that_makes_no_sense_is_refused() {
             entries.insert(name.to_owned(), text.replacen(from, to, 1).into_bytes());
         }))
     };
-    assert!(edit("run.json", TEAM, "../evil").contains("\"../evil\" is no name of a team or a session"));
-    assert!(edit("run.json", "2026-", "soon-").contains("is no time"));
-    assert!(edit("snapshots.jsonl", "tasks/", "../").contains("is no path below the client's directory"));
-    assert!(edit("events.jsonl", "\"run\":\"", "\"run\":\"x").contains("it is of run"));
-    assert!(edit("events.jsonl", "{", "").contains("events.jsonl:1 makes no sense"));
-    assert!(edit("transcripts.json", "{", "[").contains("transcripts.json makes no sense"));
+    assert!(edit("run.json", TEAM, "../evil").contains("\"../evil\" is not a valid team or session name"));
+    assert!(edit("run.json", "2026-", "soon-").contains("invalid time"));
+    assert!(edit("snapshots.jsonl", "tasks/", "../").contains("is not a path below Claude Code's directory"));
+    assert!(edit("events.jsonl", "\"run\":\"", "\"run\":\"x").contains("it belongs to run"));
+    assert!(edit("events.jsonl", "{", "").contains("events.jsonl:1 is invalid"));
+    assert!(edit("transcripts.json", "{", "[").contains("transcripts.json is invalid"));
     let said = refused(&changed(&path, |_, entries| {
         let object = entries.keys().find(|name| name.starts_with("objects/")).unwrap().clone();
         entries.remove(&object);
     }));
-    assert!(said.starts_with("it names the object"), "{said}");
+    assert!(said.starts_with("missing object"), "{said}");
     let said = refused(&changed(&path, |_, entries| {
         let hash = blake3::hash(b"alien").to_hex().to_string();
         entries.insert(format!("objects/{hash}"), b"alien".to_vec());
     }));
-    assert!(said.contains("which nothing in it names"), "{said}");
+    assert!(said.contains("is not referenced"), "{said}");
 }
 
 #[test]
@@ -193,7 +191,7 @@ fn a_bomb_is_refused_before_it_fills_the_disk() {
     let path = export(&stage, TEAM, "run.tar.gz", &[]);
     let said = stage.run(&["import", path.to_str().unwrap(), "--max-size", "1 KiB"]);
     assert_eq!(said.code, Some(1));
-    assert!(said.err.contains("and 1024 are the most that is taken\nhint: "), "{}", said.err);
+    assert!(said.err.contains("; the maximum is 1024\nhint: "), "{}", said.err);
     assert_eq!(stage.run(&["import", path.to_str().unwrap(), "--max-size", "lots"]).code, Some(64));
 
     // 20 MiB of nothing, and a manifest that tells of it truly.
@@ -202,13 +200,13 @@ fn a_bomb_is_refused_before_it_fills_the_disk() {
     });
     assert!(bomb.metadata().unwrap().len() < 1 << 20);
     let said = refused(&bomb);
-    assert!(said.contains("it was made to fill a disk"), "{said}");
-    assert!(said.contains("\nhint: nothing of it was taken"), "{said}");
+    assert!(said.contains("its unpacked size is suspiciously large"), "{said}");
+    assert!(said.contains("\nhint: nothing was imported"), "{said}");
     assert!(said.contains("--max-size"), "{said}");
     // Whoever says how much may come out has looked; the bound itself stands.
     let elsewhere = Stage::new();
     let import = |size: &str| elsewhere.run(&["import", bomb.to_str().unwrap(), "--max-size", size]);
-    assert!(import("1 MiB").err.contains("are the most that is taken"));
+    assert!(import("1 MiB").err.contains("; the maximum is "));
     let said = import("1 GiB");
     assert_eq!(said.code, Some(0), "{}", said.err);
 
@@ -224,5 +222,5 @@ fn a_bomb_is_refused_before_it_fills_the_disk() {
     gzip.write_all(header.as_bytes()).unwrap();
     gzip.write_all(&vec![b' '; 20 << 20]).unwrap();
     gzip.finish().unwrap();
-    assert!(refused(&endless).contains("it was made to fill a disk"));
+    assert!(refused(&endless).contains("its unpacked size is suspiciously large"));
 }

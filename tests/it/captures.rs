@@ -53,11 +53,11 @@ fn check_torn(path: &str) -> (Stage, Value) {
         assert_eq!(then[part], seen[part], "what it said before stands");
     }
     let said = stage.told(&["show", "latest", "--at", &torn]);
-    assert!(said.contains(&format!("{path} was half written then; what it said before is shown")), "{said}");
+    assert!(said.contains(&format!("{path} was half-written; its previous content is shown")), "{said}");
     stage.write(path, &whole);
     lead.hook("Stop", json!({}));
     assert_eq!(told(&stage, path), ["whole", "torn", "whole"]);
-    assert!(stage.diagnostics().contains(&format!("{path} was no whole JSON")), "{}", stage.diagnostics());
+    assert!(stage.diagnostics().contains(&format!("{path} was incomplete JSON")), "{}", stage.diagnostics());
 
     let library = stage.library();
     let run = &library.find("latest").unwrap().run;
@@ -116,7 +116,7 @@ fn what_there_was_no_time_for_is_kept_by_the_next_calls() {
         library.archive.journal(&library.find("latest").unwrap().run).last().into_keys().collect::<Vec<_>>()
     };
     assert_eq!(known(), [CONFIG], "the team's own file comes first");
-    assert!(stage.diagnostics().contains("there was no time for 2 files"), "{}", stage.diagnostics());
+    assert!(stage.diagnostics().contains("not enough time for 2 files"), "{}", stage.diagnostics());
     lead.hook("Stop", json!({}));
     assert_eq!(known(), [CONFIG, INBOX]);
     lead.hook("Stop", json!({}));
@@ -138,7 +138,7 @@ fn a_team_delete_is_held_back_until_there_was_time_for_every_file() {
     let lead = team(&stage);
     let payload = lead.payload("PreToolUse", json!({"tool_name": "TeamDelete", "tool_input": {}}));
     let said = stage.feed("pre-tool-use", payload.to_string().as_bytes(), &[]);
-    assert!(said.code == Some(2) && said.err.contains("there was no time for"), "{said:?}");
+    assert!(said.code == Some(2) && said.err.contains("not enough time for"), "{said:?}");
     assert!(said.err.contains("Delete again: each attempt continues"), "{}", said.err);
 }
 

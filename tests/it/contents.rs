@@ -100,6 +100,67 @@ fn a_mailbox_that_grows_is_kept_in_twice_its_size_and_in_less_when_the_run_has_e
 }
 
 #[test]
+fn short_messages_that_are_read_one_by_one_are_kept_in_twice_their_size() {
+    let stage = Stage::new();
+    let lead = team(&stage, SESSION);
+    let mut messages: Vec<Value> = Vec::new();
+    for number in 0..80 {
+        messages.push(json!({"from": "team-lead", "text": &words(number)[..300], "color": "blue",
+            "timestamp": "2026-02-03T04:05:06.000Z", "read": false, "summary": "news"}));
+        for read in [false, true] {
+            messages[number]["read"] = read.into();
+            stage.write(INBOX, serde_json::to_string_pretty(&messages).unwrap());
+            lead.hook("Stop", json!({}));
+        }
+    }
+    let text = serde_json::to_string_pretty(&messages).unwrap().len() as u64;
+    assert!(size(&stage) < 2 * text, "{} of {text}", size(&stage));
+    end(&lead);
+    assert!(size(&stage) < text, "{} of {text}", size(&stage));
+    is_whole(&stage);
+}
+
+#[test]
+fn a_compressed_journal_is_continued_and_a_killed_or_damaged_one_loses_no_state() {
+    let stage = Stage::new();
+    let lead = team(&stage, SESSION);
+    let mut states = grow(&lead, 0..40);
+    let run = stage.library().find(TEAM).unwrap().run.clone();
+    let plain = stage.keep(&format!("archive/runs/{run}/snapshots.jsonl"));
+    let packed = plain.with_extension("jsonl.gz");
+    let text = std::fs::read(&plain).unwrap();
+    end(&lead);
+    assert!(!plain.exists() && packed.metadata().unwrap().len() < text.len() as u64 * 2 / 3);
+    every_state_is_there(&stage, &states);
+    is_whole(&stage);
+    // A process that was killed before it removed the plain file.
+    std::fs::write(&plain, &text).unwrap();
+    every_state_is_there(&stage, &states);
+    is_whole(&stage);
+    std::fs::remove_file(&plain).unwrap();
+    lead.start("resume");
+    states.extend(grow(&lead, 40..42));
+    assert!(std::fs::read(&plain).unwrap().starts_with(&text));
+    every_state_is_there(&stage, &states);
+    end(&lead);
+    assert!(!plain.exists());
+    every_state_is_there(&stage, &states);
+    is_whole(&stage);
+    let cut = std::fs::read(&packed).unwrap();
+    std::fs::write(&packed, &cut[..cut.len() - 100]).unwrap();
+    let said = stage.run(&["verify"]);
+    assert!(said.code == Some(1) && said.out.contains("snapshots.jsonl.gz"), "{}", said.out);
+    stage.write(INBOX, mailbox(43, 42));
+    lead.hook("Stop", json!({}));
+    every_state_is_there(&stage, &[(stage.last(), mailbox(43, 42))]);
+    assert_eq!(
+        std::fs::read(&packed).unwrap(),
+        cut[..cut.len() - 100],
+        "nothing replaces what is left of it"
+    );
+}
+
+#[test]
 fn a_run_that_goes_on_after_its_end_goes_on_with_its_contents() {
     let stage = Stage::new();
     let lead = team(&stage, SESSION);

@@ -63,36 +63,38 @@ fn numbers(text: &str) -> String {
 fn all_is_well_after_an_install() {
     let home = well();
     let before = home.everything();
-    let said = home.ok("doctor");
+    let said = home.ok("doctor --verbose");
     assert_snapshot!(numbers(&said.out), @"
-    ok      client             client 2.1.328 (~/bin/claude)
-    ok      client-events      client 2.1.328 knows the events of all 15 hooks
-    ok      agent-teams        agent teams are on, by CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS in ~/.claude/settings.json
-    ok      task-tools         the task tools are on, by CLAUDE_CODE_ENABLE_TODO_TOOLS in ~/.claude/settings.json
-    ok      settings           the client can read 1 settings file: ~/.claude/settings.json
-    ok      hooks-enabled      no setting keeps hooks from running
+    ok      client             Claude Code 2.1.328 (~/bin/claude)
+    ok      client-events      Claude Code 2.1.328 supports every event in its settings
+    ok      agent-teams        agent teams are on (CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS in ~/.claude/settings.json)
+    ok      task-tools         the task tools are on (CLAUDE_CODE_ENABLE_TODO_TOOLS in ~/.claude/settings.json)
+    ok      settings           Claude Code can read 1 settings file: ~/.claude/settings.json
+    ok      hooks-enabled      no setting disables hooks
     ok      hooks-installed    15 hooks in ~/.claude/settings.json
-    ok      hooks-complete     all 15 events that client 2.1.328 has are recorded
-    ok      hooks-twice        no event runs two hooks of ours
-    ok      hook-matcher       every matcher lets through what is recorded
+    ok      hooks-complete     all 15 events of Claude Code 2.1.328 are recorded
+    ok      hooks-twice        no event calls teamkeep twice
+    ok      hook-matcher       the matchers cover everything that teamkeep records
     ok      session-end-budget the SessionEnd hook has a `timeout` of 30 s
     ok      hook-command       the hooks run ~/bin/teamkeep
-    ok      hook-answer        ~/bin/teamkeep recorded and answered a payload in N ms
+    ok      hook-answer        ~/bin/teamkeep recorded and answered a test hook call in N ms
     ok      search-path        `teamkeep` is ~/bin/teamkeep
-    ok      versions           teamkeep 0.1.0 is the only one
-    ok      policy-files       no configuration file: the defaults are in force
+    ok      versions           teamkeep 0.1.0 is the only installed version
+    ok      policy-files       no configuration file; using the defaults
     ok      policy-trust       this project has no policy file
-    ok      rules-asked        there are no rules
-    ok      store-private      ~/.local/share/teamkeep is the user's alone
-    ok      store-writable     ~/.local/share/teamkeep can be written
-    ok      store-room         N GB are free at ~/.local/share/teamkeep
-    unknown last-event         nothing is on record yet: the first session with hooks begins it
-    unknown newest-run         no run is on record yet
-    ok      own-failures       hook calls had nothing to complain of in the last 24 hours
+    ok      rules-asked        no rules
+    ok      store-private      ~/.local/share/teamkeep is private
+    ok      store-writable     ~/.local/share/teamkeep is writable
+    ok      store-room         N GB free at ~/.local/share/teamkeep
+    skipped last-event         no events recorded yet; start a Claude Code session
+    skipped newest-run         no run recorded yet
+    ok      own-failures       no hook errors in the last 24 hours
     ok      task-lists         every task of the running teams is in a task list that the hooks know
-    ok      stale-teams        no team directory of a client that is gone
+    ok      team-files         every file of the running teams can be read
+    ok      stale-teams        no stale team directories
 
-    24 ok, 2 unknown: all well
+    25 checks passed, 2 skipped
+    no problems found
     ");
     assert_eq!(said.err, "");
     assert_eq!(home.everything(), before, "nothing was changed");
@@ -125,37 +127,38 @@ fn what_is_broken_is_told_with_what_mends_it() {
     home.write("{\"disableAllHooks\": true}");
     let said = home.run("doctor");
     assert_eq!(said.code, Some(1));
-    let bad: Vec<&str> =
-        said.out.lines().filter(|line| line.starts_with("bad ") || line.starts_with("hint:")).collect();
-    assert_snapshot!(bad.join("\n"), @r#"
-    bad     client             no `claude` was found on the search path
-    bad     hooks-enabled      no hook runs: `disableAllHooks` is true in ~/.claude/settings.json
-    bad     hooks-installed    there are no hooks of ours in any settings file that the client reads
-    bad     policy-files       ~/.config/teamkeep/teamkeep.toml:1:5: unclosed table, expected `]`
-    hint: install Claude Code, or put `claude` on the search path  # client
-    hint: put "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1" into "env" in ~/.claude/settings.json  # agent-teams
-    hint: take `disableAllHooks` out of ~/.claude/settings.json  # hooks-enabled
-    hint: teamkeep install  # hooks-installed
-    hint: teamkeep policy check  # policy-files
-    hint: teamkeep doctor --fix, which does what is safe of this
+    assert_snapshot!(said.out, @r#"
+    error: client: `claude` not found in PATH
+      hint: install Claude Code, or add `claude` to PATH
+    error: hooks-enabled: no hook runs: `disableAllHooks` is true in ~/.claude/settings.json
+      hint: remove `disableAllHooks` from ~/.claude/settings.json
+    error: hooks-installed: teamkeep's hooks are not installed
+      hint: teamkeep install
+    error: policy-files: ~/.config/teamkeep/teamkeep.toml:1:5: unclosed table, expected `]`
+      hint: teamkeep policy check
+    warning: agent-teams: agent teams are off: CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS is not set
+      hint: set "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1" under "env" in ~/.claude/settings.json
+    hint: run `teamkeep doctor --fix` to apply the safe fixes
+
+    13 checks passed, 9 skipped (to list them: teamkeep doctor --verbose)
+    5 problems found
     "#);
-    assert!(said.out.ends_with("there is something to mend\n"), "{}", said.out);
 }
 
 #[test]
 fn a_client_that_hangs_or_prints_nonsense_is_unknown_and_so_is_what_depends_on_it() {
     let home = well();
     home.client("I am not well");
-    assert_snapshot!(one(&home, "client"), @"unknown: `claude --version` named no version => claude --version, and mend what it says");
-    assert_snapshot!(one(&home, "client-events"), @"unknown: which events the client knows cannot be told without its version");
-    assert_snapshot!(one(&home, "task-tools"), @"unknown: whether the task tools are on cannot be told without the version");
+    assert_snapshot!(one(&home, "client"), @"unknown: `claude --version` printed no version => run `claude --version` and fix the error");
+    assert_snapshot!(one(&home, "client-events"), @"unknown: supported events unknown: Claude Code version not found");
+    assert_snapshot!(one(&home, "task-tools"), @"unknown: task tools unknown: Claude Code version not found");
     assert!(one(&home, "hooks-complete").starts_with("ok: "), "not knowing takes nothing away");
     std::fs::remove_file(home.at("bin/claude.says")).unwrap();
     // A pipe that nobody writes to: the client waits for its own words.
     assert!(std::process::Command::new("mkfifo").arg(home.at("bin/claude.says")).status().unwrap().success());
     let said = home.ok("doctor --json");
     assert_eq!(said.err, "waiting for `claude --version`, 10 seconds at most\n");
-    assert!(said.out.contains("`claude --version` gave no answer"), "{}", said.out);
+    assert!(said.out.contains("`claude --version` did not respond"), "{}", said.out);
 }
 
 #[test]
@@ -165,20 +168,20 @@ fn what_an_old_client_does_not_know_is_told_before_it_skips_the_file() {
     let found = of(&home, "client-events");
     let told: Vec<String> = found.iter().map(|(verdict, what, _)| format!("{verdict}: {what}")).collect();
     assert_snapshot!(told.join("\n"), @"
-    bad: client 2.1.47 skips all of ~/.claude/settings.json, because it does not know TaskCreated, StopFailure, FileChanged
-    bad: client 2.1.47 reads no `args`, which 15 hooks in ~/.claude/settings.json have
+    bad: Claude Code 2.1.47 ignores all of ~/.claude/settings.json, because it does not support TaskCreated, StopFailure, FileChanged
+    bad: Claude Code 2.1.47 does not support `args`, which 15 hooks in ~/.claude/settings.json use
     ");
     home.ok("doctor --fix");
     assert!(one(&home, "client-events").starts_with("ok: "));
     home.write(&home.read().replacen("\"hooks\": {", "\"hooks\": {\"CwdChanged\": [],", 1));
-    let mend = "take CwdChanged out of ~/.claude/settings.json, or upgrade the client";
+    let mend = "remove CwdChanged from ~/.claude/settings.json, or upgrade Claude Code";
     assert_eq!(of(&home, "client-events")[0].2.as_deref(), Some(mend), "it is not ours");
     home.client("2.1.77 (Claude Code)");
-    assert!(one(&home, "client-events").starts_with("bad: client 2.1.77 skips all of "));
+    assert!(one(&home, "client-events").starts_with("bad: Claude Code 2.1.77 ignores all of "));
     home.client("2.1.100 (Claude Code)");
-    assert!(one(&home, "hooks-complete").starts_with("warn: there is no hook for TaskCreated, StopFailure"));
+    assert!(one(&home, "hooks-complete").starts_with("warn: no hook for TaskCreated, StopFailure"));
     home.client("2.0.1 (Claude Code)");
-    assert!(one(&home, "agent-teams").starts_with("bad: client 2.0.1 has no agent teams"));
+    assert!(one(&home, "agent-teams").starts_with("bad: Claude Code 2.0.1 has no agent teams"));
 }
 
 #[test]
@@ -187,9 +190,9 @@ fn an_event_that_the_client_does_not_have_is_told_whoever_put_it_there() {
     let installed = home.read();
     let theirs = "\"hooks\": {\"Bogus\": [{\"hooks\":[{\"type\":\"command\",\"command\":\"true\"}]}],";
     home.write(&installed.replacen("\"hooks\": {", theirs, 1));
-    assert_snapshot!(one(&home, "client-events"), @"warn: client 2.1.328 does not know Bogus in ~/.claude/settings.json, and never runs those hooks => take Bogus out of ~/.claude/settings.json, or spell it as the client does");
+    assert_snapshot!(one(&home, "client-events"), @"warn: Claude Code 2.1.328 does not support Bogus in ~/.claude/settings.json; those hooks never run => remove Bogus from ~/.claude/settings.json, or correct the spelling");
     home.write(&installed.replacen("\"TeammateIdle\"", "\"Bogus\"", 1));
-    assert_snapshot!(one(&home, "client-events"), @"warn: client 2.1.328 does not know Bogus in ~/.claude/settings.json, and never runs those hooks => teamkeep install");
+    assert_snapshot!(one(&home, "client-events"), @"warn: Claude Code 2.1.328 does not support Bogus in ~/.claude/settings.json; those hooks never run => teamkeep install");
     home.ok("doctor --fix");
     assert!(one(&home, "client-events").starts_with("ok: "));
     assert!(!home.read().contains("Bogus"));
@@ -200,21 +203,22 @@ fn switches_are_read_where_the_client_reads_them() {
     let home = Home::with("{}");
     assert!(one(&home, "agent-teams").starts_with("warn: agent teams are off: "));
     assert_snapshot!(
-        one(&home, "task-tools"), @r#"warn: from 2.1.233 on the task tools are off on current models; then unfinished-dependencies, idle-with-work are never asked; premature-shutdown goes by who has not reported, and only warns (`without-tasks` is "warn") => put "CLAUDE_CODE_ENABLE_TODO_TOOLS": "1" into "env" in ~/.claude/settings.json"#);
+        one(&home, "task-tools"), @r#"warn: the task tools are off by default on current models since Claude Code 2.1.233; unfinished-dependencies and idle-with-work are inactive; premature-shutdown only warns, based on missing reports (`without-tasks` is "warn") => set "CLAUDE_CODE_ENABLE_TODO_TOOLS": "1" under "env" in ~/.claude/settings.json"#);
     std::fs::create_dir_all(home.at(".config/teamkeep")).unwrap();
     for (gate, end) in [
-        ("without-tasks = \"block\"", "; premature-shutdown goes by who has not reported"),
-        ("without-tasks = \"off\"", "; premature-shutdown lets everybody be stopped"),
-        ("mode = \"off\"", " are never asked"),
+        ("without-tasks = \"block\"", "; premature-shutdown blocks based on missing reports"),
+        ("without-tasks = \"off\"", "; premature-shutdown allows every shutdown"),
+        ("mode = \"off\"", " are inactive"),
     ] {
         let file = home.at(".config/teamkeep/teamkeep.toml");
         std::fs::write(&file, format!("[policy.premature-shutdown]\n{gate}\n")).unwrap();
         assert!(of(&home, "task-tools")[0].1.ends_with(end), "{gate}");
         std::fs::remove_file(file).unwrap();
     }
-    let said = said(home.dir.path(), home.command("doctor").env("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1"));
+    let said =
+        said(home.dir.path(), home.command("doctor -v").env("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1"));
     assert!(
-        said.out.contains("agent teams are on, by CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS in the environment")
+        said.out.contains("agent teams are on (CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS in the environment)")
     );
     home.write(TEAMS);
     assert!(one(&home, "agent-teams").starts_with("ok: "));
@@ -222,10 +226,21 @@ fn switches_are_read_where_the_client_reads_them() {
     home.write(&TEAMS.replace("\"1\"", "\"0\""));
     assert!(one(&home, "agent-teams").starts_with("warn: "));
     home.client("2.1.177 (Claude Code)");
-    assert_eq!(one(&home, "task-tools"), "ok: client 2.1.177 has its task tools on");
+    assert_eq!(one(&home, "task-tools"), "ok: the task tools are on by default in Claude Code 2.1.177");
     home.client("2.1.328 (Claude Code)");
     std::fs::create_dir_all(home.at(".config/teamkeep")).unwrap();
     let checks = "[[policy.completion-check.check]]\nrun = \"true\"\n";
     std::fs::write(home.at(".config/teamkeep/teamkeep.toml"), checks).unwrap();
     assert!(one(&home, "task-tools").starts_with("bad: "), "the user's own checks would never run");
+}
+
+#[test]
+fn a_warning_is_a_problem_and_not_an_error() {
+    let home = Home::with("{}");
+    home.ok("install");
+    let said = home.ok("doctor");
+    assert!(said.out.starts_with("warning: agent-teams: agent teams are off: "), "{}", said.out);
+    assert!(said.out.ends_with("\n2 problems found\n"), "{}", said.out);
+    assert!(!said.out.contains("hook-command"), "a check that passed is listed with --verbose: {}", said.out);
+    assert!(home.ok("doctor -v").out.contains("\nok      hook-command "));
 }

@@ -21,7 +21,7 @@ fn program(home: &Home, path: &str, script: &str) {
 fn hooks_that_are_switched_off_are_told() {
     let home = well();
     home.write(&home.read().replacen('{', "{\n  \"disableAllHooks\": true,", 1));
-    assert_snapshot!(one(&home, "hooks-enabled"), @"bad: no hook runs: `disableAllHooks` is true in ~/.claude/settings.json => take `disableAllHooks` out of ~/.claude/settings.json");
+    assert_snapshot!(one(&home, "hooks-enabled"), @"bad: no hook runs: `disableAllHooks` is true in ~/.claude/settings.json => remove `disableAllHooks` from ~/.claude/settings.json");
     let before = home.read();
     home.run("doctor --fix");
     assert_eq!(home.read(), before, "it is not ours");
@@ -33,12 +33,12 @@ fn a_matcher_that_never_matches_is_told_and_mended() {
     let matcher = "TeamCreate|TeamDelete|SendMessage|Agent|Task|TaskCreate|TaskUpdate|TaskStop";
     let installed = home.read();
     home.write(&installed.replacen(matcher, "sendmessage", 1));
-    assert_snapshot!(one(&home, "hook-matcher"), @r#"bad: the PreToolUse hook never runs: "sendmessage" matches nothing that is recorded => teamkeep install"#);
+    assert_snapshot!(one(&home, "hook-matcher"), @r#"bad: the PreToolUse hook never runs: "sendmessage" matches no recorded tool or event => teamkeep install"#);
     home.write(&installed.replace(matcher, "SendMessage|Task.*"));
     let told: Vec<String> = of(&home, "hook-matcher").into_iter().map(|(_, what, _)| what).collect();
     assert_snapshot!(told.join("\n"), @r#"
-    the PostToolUse hook leaves out TeamCreate, TeamDelete, Agent: its matcher is "SendMessage|Task.*"
-    the PreToolUse hook leaves out TeamCreate, TeamDelete, Agent: its matcher is "SendMessage|Task.*"
+    the PostToolUse hook does not run for TeamCreate, TeamDelete, Agent: its matcher is "SendMessage|Task.*"
+    the PreToolUse hook does not run for TeamCreate, TeamDelete, Agent: its matcher is "SendMessage|Task.*"
     "#);
     let said = home.ok("doctor --fix");
     assert!(said.err.starts_with("replaced 2 hooks in ~/.claude/settings.json\n"), "{}", said.err);
@@ -54,7 +54,7 @@ fn two_different_hooks_for_one_event_are_told_and_the_same_one_twice_is_none() {
         said(home.dir.path(), command.env("CLAUDE_PROJECT_DIR", home.at("project")))
     };
     assert_eq!(run("install --scope local").code, Some(0));
-    let told = run("doctor");
+    let told = run("doctor --verbose");
     assert!(told.out.contains("ok      hooks-twice "), "{}", told.out);
     assert!(
         told.out.contains("15 hooks in ~/project/.claude/settings.local.json; 15 hooks in ~/.claude"),
@@ -64,11 +64,11 @@ fn two_different_hooks_for_one_event_are_told_and_the_same_one_twice_is_none() {
     assert_eq!(run("install --scope local --command teamkeep").code, Some(0));
     let told = run("doctor");
     assert_eq!(told.code, Some(1));
-    let lines: Vec<&str> = told.out.lines().filter(|line| line.contains(" hooks-twice ")).collect();
+    let lines: Vec<&str> = told.out.lines().filter(|line| line.contains(" hooks-twice: ")).collect();
     assert_snapshot!(lines.join("\n"), @"
-    bad     hooks-twice        FileChanged and 14 more runs different hooks of ours: ~/bin/teamkeep, teamkeep (in ~/project/.claude/settings.local.json, ~/.claude/settings.json)
+    error: hooks-twice: teamkeep is called twice at FileChanged and 14 more: ~/bin/teamkeep, teamkeep (in ~/project/.claude/settings.local.json, ~/.claude/settings.json)
     ");
-    assert!(told.out.contains("hint: teamkeep uninstall  # hooks-twice\n"), "{}", told.out);
+    assert!(told.out.contains("  hint: teamkeep uninstall\n"), "{}", told.out);
     assert_eq!(run("uninstall").code, Some(0));
     assert_eq!(run("doctor").code, Some(0));
 }
@@ -86,19 +86,19 @@ fn hooks_of_a_repository_beside_a_plugin_are_told_until_they_are_installed_here(
         let mut command = home.command(line);
         said(home.dir.path(), command.env("CLAUDE_PROJECT_DIR", home.at("project"))).out
     };
-    let line = |said: String| said.lines().find(|line| line.contains(" hooks-twice ")).unwrap().to_owned();
-    let told = run("doctor");
-    assert!(told.contains("hint: teamkeep install --scope project  # hooks-twice\n"), "{told}");
-    assert_snapshot!(line(told), @"warn    hooks-twice        the plugin teamkeep@somewhere records SessionStart beside the hook in ~/project/.claude/settings.json, which this user did not install");
+    let line = |said: String| said.lines().find(|line| line.contains(" hooks-twice")).unwrap().to_owned();
+    let told = run("doctor -v");
+    assert!(told.contains("  hint: teamkeep install --scope project\n"), "{told}");
+    assert_snapshot!(line(told), @"warning: hooks-twice: the plugin teamkeep@somewhere and the hook in ~/project/.claude/settings.json both record SessionStart; you did not install the hook");
     run("install --scope project");
-    let installed = line(run("doctor"));
-    assert_snapshot!(installed, @"ok      hooks-twice        the plugin teamkeep@somewhere leaves to the settings' hooks what they record");
+    let installed = line(run("doctor -v"));
+    assert_snapshot!(installed, @"ok      hooks-twice        the plugin teamkeep@somewhere skips the events that the hooks in the settings record");
     let project = home.at("project/.claude/settings.json");
     let text = std::fs::read_to_string(&project).unwrap();
     std::fs::write(&project, text.replacen('{', "{\"model\": \"opus\",", 1)).unwrap();
-    assert!(line(run("doctor")).ends_with("settings.json, which changed since this user installed it"));
+    assert!(line(run("doctor -v")).ends_with("SessionStart; the hook was changed since you installed it"));
     run("install --scope project");
-    assert_eq!(line(run("doctor")), installed);
+    assert_eq!(line(run("doctor -v")), installed);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_plugin_beside_the_settings_is_told_and_alone_is_an_install() {
     assert_eq!(examined(&home, "doctor --fix --json")["fixed"], serde_json::json!([]));
     assert_eq!(home.read(), plugin, "no hooks are missing");
     home.ok("install");
-    assert_snapshot!(one(&home, "hooks-twice"), @"ok: the plugin teamkeep@somewhere leaves to the settings' hooks what they record");
+    assert_snapshot!(one(&home, "hooks-twice"), @"ok: the plugin teamkeep@somewhere skips the events that the hooks in the settings record");
     home.write(&home.read().replace("\"teamkeep@somewhere\": true", "\"teamkeep@somewhere\": false"));
     assert!(one(&home, "hooks-twice").starts_with("ok: "));
 }
@@ -126,10 +126,20 @@ fn with_plugin() -> Home {
 /// What `doctor` of the program elsewhere says of some checks, and its exit code.
 fn elsewhere(home: &Home, codes: &[&str]) -> (Option<i32>, String) {
     let mut command = std::process::Command::new(home.at("elsewhere/teamkeep"));
-    command.arg("doctor").env_clear().current_dir(home.dir.path());
+    command.args(["doctor", "--verbose"]).env_clear().current_dir(home.dir.path());
     let said = said(home.dir.path(), command.env("HOME", home.dir.path()).env("PATH", home.at("bin")));
-    let is_of = |line: &&str| codes.iter().any(|code| line.split_whitespace().any(|word| word == *code));
-    let lines: Vec<String> = said.out.lines().filter(is_of).map(without_numbers).collect();
+    let is_of = |line: &str| {
+        codes.iter().any(|code| {
+            line.split_whitespace().nth(1).is_some_and(|word| word.trim_end_matches(':') == *code)
+        })
+    };
+    let mut is_shown = false;
+    let lines = said.out.lines().filter(|line| {
+        // A hint belongs to the line above it.
+        is_shown = is_of(line) || (is_shown && line.starts_with("  hint:"));
+        is_shown
+    });
+    let lines: Vec<String> = lines.map(without_numbers).collect();
     (said.code, lines.join("\n"))
 }
 
@@ -147,9 +157,9 @@ fn a_plugin_without_a_program_is_told_with_what_builds_it() {
     let (code, told) = elsewhere(&home, &["hook-command", "hook-answer"]);
     assert_eq!(code, Some(1));
     assert_snapshot!(told, @"
-    bad     hook-command       the plugin teamkeep@somewhere finds no program, and records nothing: there is none in its bin, on the search path or in ~/.local/bin
-    unknown hook-answer        there is no program to try out
-    hint: ./install.sh --no-hooks  # in a clone of the plugin's repository  # hook-command
+    error: hook-command: the plugin teamkeep@somewhere finds no teamkeep program and records nothing (searched: its bin directory, PATH, ~/.local/bin)
+      hint: ./install.sh --no-hooks  # in a clone of the plugin's repository
+    skipped hook-answer        no program to test
     ");
     // The client notes where it has its plugins from.
     std::fs::create_dir_all(home.at(".claude/plugins")).unwrap();
@@ -158,8 +168,8 @@ fn a_plugin_without_a_program_is_told_with_what_builds_it() {
     let note = serde_json::json!({"somewhere": {"installLocation": home.at("my clone")}});
     std::fs::write(home.at(".claude/plugins/known_marketplaces.json"), note.to_string()).unwrap();
     assert_snapshot!(elsewhere(&home, &["hook-command"]).1, @"
-    bad     hook-command       the plugin teamkeep@somewhere finds no program, and records nothing: there is none in its bin, on the search path or in ~/.local/bin
-    hint: '~/my clone/install.sh' --no-hooks  # hook-command
+    error: hook-command: the plugin teamkeep@somewhere finds no teamkeep program and records nothing (searched: its bin directory, PATH, ~/.local/bin)
+      hint: '~/my clone/install.sh' --no-hooks
     ");
 }
 
@@ -181,7 +191,7 @@ fn the_program_of_a_plugin_is_found_where_its_script_finds_it_and_tried_out() {
             told,
             format!(
                 "ok      hook-command       the plugin teamkeep@somewhere runs ~/{place}/teamkeep\n\
-                 ok      hook-answer        ~/{place}/teamkeep recorded and answered a payload"
+                 ok      hook-answer        ~/{place}/teamkeep recorded and answered a test hook call"
             )
         );
         assert_eq!(code, Some(0));
@@ -195,7 +205,7 @@ fn a_program_in_a_repository_that_is_a_plugin_is_not_run_by_a_look() {
     std::fs::create_dir_all(home.at(".claude/plugins")).unwrap();
     let known = serde_json::json!({"somewhere": {"installLocation": home.at("clone")}});
     std::fs::write(home.at(".claude/plugins/known_marketplaces.json"), known.to_string()).unwrap();
-    assert_snapshot!(elsewhere(&home, &["hook-answer"]).1, @"unknown hook-answer        ~/clone/bin/teamkeep lies outside the client's own copy of the plugin, and was not run");
+    assert_snapshot!(elsewhere(&home, &["hook-answer"]).1, @"skipped hook-answer        not tested: ~/clone/bin/teamkeep is outside Claude Code's copy of the plugin");
     assert!(!home.at("clone/bin/teamkeep.ran").exists());
 }
 
@@ -212,17 +222,16 @@ fn hints_can_be_typed_whatever_the_program_is_called_and_wherever_it_is() {
     };
     let doctor = run(&[home.at("my tools/tk").to_str().unwrap(), "doctor"]);
     let hint = |code: &str| {
-        let end = format!("  # {code}");
-        let line =
-            doctor.out.lines().find(|line| line.starts_with("hint: ") && line.ends_with(&end)).unwrap();
-        line["hint: ".len()..].strip_suffix(&end).unwrap().to_owned()
+        let is_of = |line: &&str| line.contains(&format!(": {code}: "));
+        let line = doctor.out.lines().skip_while(|line| !is_of(line)).nth(1).unwrap();
+        line.strip_prefix("  hint: ").unwrap().to_owned()
     };
-    assert_snapshot!(hint("search-path"), @"export PATH='~/my tools':$PATH  # for good: in your shell's profile");
+    assert_snapshot!(hint("search-path"), @"export PATH='~/my tools':$PATH  # to keep it, add this line to your shell profile");
     assert_snapshot!(hint("hooks-installed"), @"ln -s '~/my tools/tk' '~/my tools/teamkeep' && '~/my tools/teamkeep' install");
     let typed = hint("hooks-installed").replace('~', home.dir.path().to_str().unwrap());
     assert_eq!(run(&["/bin/sh", "-c", &typed]).code, Some(0));
     assert!(home.read().contains("my tools/teamkeep"), "{}", home.read());
-    let doctor = run(&[home.at("my tools/tk").to_str().unwrap(), "doctor"]);
+    let doctor = run(&[home.at("my tools/tk").to_str().unwrap(), "doctor", "-v"]);
     assert!(
         doctor.out.contains("ok      hook-command       the hooks run ~/my tools/teamkeep\n"),
         "{}",
@@ -236,11 +245,11 @@ fn a_program_that_is_gone_is_told_and_mended() {
     home.ok("install --command gone/teamkeep");
     let lines = [one(&home, "hook-command"), one(&home, "hook-answer"), one(&home, "search-path")];
     assert_snapshot!(lines.join("\n"), @"
-    bad: the hooks run ~/gone/teamkeep, which is not there: they fail => teamkeep install
-    unknown: there is no program to try out
+    bad: hooks fail: ~/gone/teamkeep does not exist => teamkeep install
+    unknown: no program to test
     ok: `teamkeep` is ~/bin/teamkeep
     ");
-    let said = home.ok("doctor --fix");
+    let said = home.ok("doctor --fix --verbose");
     assert!(said.err.starts_with("replaced 15 hooks in ~/.claude/settings.json\n"), "{}", said.err);
     assert!(said.out.contains("the hooks run ~/bin/teamkeep\n"), "{}", said.out);
 }
@@ -255,22 +264,22 @@ fn without_the_program_on_the_search_path_the_bare_word_fails() {
     let said = said(home.dir.path(), home.command("doctor").env("PATH", home.at("other")));
     assert_eq!(said.code, Some(1));
     let lines =
-        said.out.lines().filter(|line| line.contains(" hook-command ") || line.contains(" search-path "));
-    let lines: Vec<&str> = lines.filter(|line| !line.starts_with("hint: ")).collect();
+        said.out.lines().filter(|line| line.contains(" hook-command: ") || line.contains(" search-path: "));
+    let lines: Vec<&str> = lines.collect();
     assert_snapshot!(lines.join("\n"), @"
-    bad     hook-command       the hooks run `teamkeep`, which is not on the search path: they fail
-    warn    search-path        there is no `teamkeep` on the search path
+    error: hook-command: hooks fail: they run `teamkeep`, which is not in PATH
+    warning: search-path: `teamkeep` is not in PATH
     ");
 }
 
 #[test]
 fn a_program_that_answers_badly_is_told_with_its_way_of_failing() {
     for (script, why) in [
-        ("exit 3", "ended with exit code 3 on a payload"),
-        ("exit 2", "ended with exit code 2 on a payload"),
-        ("echo hello", "answered with what is no JSON object"),
-        ("exit 0", "answered a payload, and recorded nothing"),
-        ("sleep 60", "gave no answer within 5 seconds"),
+        ("exit 3", "ended a test hook call with exit code 3"),
+        ("exit 2", "ended a test hook call with exit code 2"),
+        ("echo hello", "printed output that is not a JSON object"),
+        ("exit 0", "answered a test hook call, but recorded nothing"),
+        ("sleep 60", "did not respond within 5 seconds"),
     ] {
         let home = Home::with(TEAMS);
         program(
@@ -293,7 +302,7 @@ fn two_versions_are_told_with_their_numbers() {
     let own = env!("CARGO_PKG_VERSION");
     let told = one(&home, "versions");
     assert!(told.starts_with("warn: two versions: "), "{told}");
-    assert!(told.contains(&format!(" is {own}, ~/old/teamkeep is 0.0.9 => keep the newest")), "{told}");
+    assert!(told.contains(&format!(" is {own}, ~/old/teamkeep is 0.0.9 => keep only the newest")), "{told}");
 }
 
 #[test]
@@ -306,10 +315,10 @@ fn what_only_a_project_names_is_not_run() {
         .read()
         .replace(home.at("bin/teamkeep").to_str().unwrap(), project.join("teamkeep").to_str().unwrap());
     std::fs::write(project.join(".claude/settings.json"), settings).unwrap();
-    let mut command = home.command("doctor --fix");
+    let mut command = home.command("doctor --fix -v");
     let said = said(home.dir.path(), command.env("CLAUDE_PROJECT_DIR", &project));
     assert!(
-        said.out.contains("unknown hook-answer        ~/project/teamkeep is named by this project's settings alone, and was not run"),
+        said.out.contains("skipped hook-answer        not tested: ~/project/teamkeep is named only in this project's settings"),
         "{}",
         said.out
     );
@@ -325,4 +334,16 @@ fn the_budget_of_the_last_hook_is_told() {
     assert!(one(&home, "session-end-budget").starts_with("warn: the SessionEnd hook has a `timeout` of 1 s"));
     home.ok("doctor --fix");
     assert_eq!(home.read(), installed);
+}
+
+#[test]
+fn a_program_that_is_spelled_in_two_ways_is_checked_once_and_a_custom_hook_is_counted_by_name() {
+    let home = well();
+    let own =
+        "\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"teamkeep hook stop; ./mine\"}]}, ";
+    home.write(&home.read().replacen("\"Stop\": [", own, 1));
+    assert_eq!(of(&home, "hook-command").len(), 1);
+    assert_eq!(of(&home, "hook-answer").len(), 1);
+    let installed = one(&home, "hooks-installed");
+    assert_eq!(installed, "ok: 15 hooks and 1 custom hook in ~/.claude/settings.json");
 }

@@ -38,15 +38,15 @@ fn a_record_that_others_can_read_is_told_and_closed() {
     record(&home);
     assert!(one(&home, "store-private").starts_with("ok: "));
     chmod(&home, STORE, 0o755);
-    assert!(one(&home, "store-private").starts_with("warn: others can list "));
+    assert!(one(&home, "store-private").starts_with("warn: other users can list "));
     chmod(&home, &format!("{STORE}/log"), 0o750);
-    assert_snapshot!(one(&home, "store-private"), @"bad: others can reach the record: ~/.local/share/teamkeep (mode 755), ~/.local/share/teamkeep/log (mode 750) => teamkeep doctor --fix");
+    assert_snapshot!(one(&home, "store-private"), @"bad: other users can access the store: ~/.local/share/teamkeep (mode 755), ~/.local/share/teamkeep/log (mode 750) => teamkeep doctor --fix");
     let value = examined(&home, "doctor --fix --json");
     assert_eq!(value["fixed"].as_array().unwrap().len(), 2, "{value}");
     assert_eq!((mode(&home, STORE), mode(&home, &format!("{STORE}/log"))), (0o700, 0o700));
     assert!(one(&home, "store-private").starts_with("ok: "));
     let before = home.everything();
-    assert_eq!(home.ok("doctor --fix").err, "nothing to mend\n");
+    assert_eq!(home.ok("doctor --fix").err, "nothing to fix\n");
     assert_eq!(home.everything(), before);
 }
 
@@ -64,10 +64,10 @@ fn a_link_in_the_record_is_not_followed_to_what_is_not_ours() {
 #[test]
 fn what_is_on_record_is_told_and_verified() {
     let home = well();
-    assert_eq!(one(&home, "newest-run"), "unknown: no run is on record yet");
+    assert_eq!(one(&home, "newest-run"), "unknown: no run recorded yet");
     record(&home);
-    assert_eq!(one(&home, "last-event"), "ok: the last event came 2026-02-03 04:05:06 UTC (just now)");
-    assert!(one(&home, "newest-run").starts_with("ok: the newest run is whole: session-1a2b3c4d ("));
+    assert_eq!(one(&home, "last-event"), "ok: last event: 2026-02-03 04:05:06 UTC (just now)");
+    assert!(one(&home, "newest-run").starts_with("ok: the newest run is undamaged: session-1a2b3c4d ("));
     let objects = home.at(STORE).join("archive/objects");
     for object in crate::stage::below(&objects).into_iter().filter(|path| path.is_file()) {
         std::fs::remove_file(object).unwrap();
@@ -89,9 +89,7 @@ fn a_client_that_was_used_without_an_event_is_told() {
     std::fs::write(home.at(".claude/projects/p/s2.jsonl"), "{}\n").unwrap();
     let told = one(&home, "last-event");
     assert!(
-        told.starts_with(
-            "warn: the last event came 2026-02-03 04:05:06 UTC (just now), but the client was used 20"
-        ),
+        told.starts_with("warn: last event: 2026-02-03 04:05:06 UTC (just now), but Claude Code was used 20"),
         "{told}"
     );
 }
@@ -103,7 +101,7 @@ fn our_own_failures_are_told_for_a_day() {
     let notes =
         "2026-02-01T04:05:06.789Z [7] long ago\n2026-02-03T03:05:06.789Z [7] the disk is full\nnonsense\n";
     std::fs::write(home.at(STORE).join("diagnostics/teamkeep.2026-02-03.log"), notes).unwrap();
-    assert_snapshot!(one(&home, "own-failures"), @"warn: 1 complaint of hook calls in the last 24 hours, the newest: the disk is full => read ~/.local/share/teamkeep/diagnostics");
+    assert_snapshot!(one(&home, "own-failures"), @"warn: 1 hook error in the last 24 hours; newest: the disk is full => see ~/.local/share/teamkeep/diagnostics");
 }
 
 #[test]
@@ -119,7 +117,7 @@ fn a_team_of_a_dead_client_is_told_and_stays() {
     std::fs::write(home.at(".claude/teams/odd/config.json"), "not json").unwrap();
     let config = json!({"name": "parser", "leadProcess": {"pid": dead}, "members": []});
     std::fs::write(home.at(".claude/teams/parser/config.json"), config.to_string()).unwrap();
-    assert_snapshot!(one(&home, "stale-teams"), @"warn: 1 team left of a client that is gone: parser => look first: teamkeep show parser; then: rm -r ~/.claude/teams/parser");
+    assert_snapshot!(one(&home, "stale-teams"), @"warn: 1 team whose Claude Code process has exited: parser => check with `teamkeep show parser`, then: rm -r ~/.claude/teams/parser");
     home.ok("doctor --fix");
     assert!(home.at(".claude/teams/parser/config.json").exists());
 }
@@ -132,13 +130,13 @@ fn a_policy_that_makes_no_sense_and_one_that_nobody_trusts_are_told() {
     std::fs::write(&config, "[log]\nkep = 1\n").unwrap();
     assert_snapshot!(one(&home, "policy-files"), @"bad: ~/.config/teamkeep/teamkeep.toml:2:1: unknown key `kep` => teamkeep policy check");
     std::fs::write(&config, "").unwrap();
-    assert_eq!(one(&home, "policy-files"), "ok: ~/.config/teamkeep/teamkeep.toml makes sense");
+    assert_eq!(one(&home, "policy-files"), "ok: ~/.config/teamkeep/teamkeep.toml is valid");
     std::fs::write(
         home.at(".claude/teamkeep.toml"),
         "[[rule]]\nname = \"r\"\nevents = [\"pre-tool-use\"]\naction = \"block\"\nreason = \"no\"\n",
     )
     .unwrap();
-    assert_snapshot!(one(&home, "policy-trust"), @"warn: ~/.claude/teamkeep.toml is not trusted: its 1 rule do not run => teamkeep policy trust");
+    assert_snapshot!(one(&home, "policy-trust"), @"warn: ~/.claude/teamkeep.toml is not trusted: 1 rule disabled => teamkeep policy trust");
     home.ok("policy trust --yes");
     assert!(one(&home, "policy-trust").starts_with("ok: "));
 }
@@ -151,11 +149,11 @@ fn without_a_home_the_record_s_place_is_told() {
     let said = said(home.dir.path(), command.env_remove("HOME").env("TMPDIR", home.at("tmp")));
     // The settings are found all the same: this directory is the project.
     assert_eq!(said.code, Some(0));
-    let line = said.out.lines().find(|line| line.contains(" store-writable ")).unwrap();
+    let line = said.out.lines().find(|line| line.contains(" store-writable: ")).unwrap();
     let user = std::os::unix::fs::MetadataExt::uid(&home.at("tmp").metadata().unwrap());
     assert_eq!(
         line,
-        format!("warn    store-writable     HOME is not set: the record goes to ~/tmp/teamkeep-{user}")
+        format!("warning: store-writable: HOME is not set; data is stored in ~/tmp/teamkeep-{user}")
     );
 }
 
@@ -164,7 +162,7 @@ fn a_record_that_cannot_be_written_is_told() {
     let home = well();
     std::fs::remove_dir_all(home.at(STORE)).unwrap();
     std::fs::write(home.at(STORE), "").unwrap();
-    assert!(one(&home, "store-private").starts_with("bad: ~/.local/share/teamkeep is no directory"));
+    assert!(one(&home, "store-private").starts_with("bad: ~/.local/share/teamkeep is not a directory"));
     home.run("doctor --fix");
     assert_eq!(std::fs::read(home.at(STORE)).unwrap(), b"");
 }
@@ -179,10 +177,10 @@ fn a_directory_that_is_more_than_a_record_is_not_shut() {
     std::fs::set_permissions(home.dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = home.command("doctor --fix");
     let said = said(home.dir.path(), command.env("TEAMKEEP_HOME", home.dir.path()));
-    let line = said.out.lines().find(|line| line.contains(" store-private ")).unwrap();
-    assert_snapshot!(line, @"bad     store-private      others can reach the record: ~ (mode 755), ~/log (mode 755)");
+    let line = said.out.lines().find(|line| line.contains(" store-private: ")).unwrap();
+    assert_snapshot!(line, @"error: store-private: other users can access the store: ~ (mode 755), ~/log (mode 755)");
     assert!(
-        said.out.contains("hint: set TEAMKEEP_HOME to a directory that holds nothing else"),
+        said.out.contains("hint: set TEAMKEEP_HOME to a directory that only teamkeep uses"),
         "{}",
         said.out
     );

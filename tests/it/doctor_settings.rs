@@ -30,20 +30,20 @@ fn a_file_that_the_client_cannot_read_is_told_and_left_alone() {
     for (content, why, line) in [
         (
             &b"{\n  // mine\n  \"a\": 1\n}\n"[..],
-            "line 2: a comment, which the client does not read: it skips the whole file",
+            "line 2: a comment is not valid JSON; Claude Code ignores the whole file",
             "+2 ",
         ),
         (
             b"{\n  \"a\": 1,\n}\n",
-            "line 2: a comma with nothing behind it, which the client does not read: it skips the whole file",
+            "line 2: a trailing comma is not valid JSON; Claude Code ignores the whole file",
             "+2 ",
         ),
-        (b"{\"a\": 1", "line 1: unterminated object; the client skips the whole file", "+1 "),
-        (b"[]", "it holds no JSON object; the client skips the whole file", ""),
-        (b"{\"hooks\": []}", "its `hooks` is not an object; the client skips the whole file", ""),
+        (b"{\"a\": 1", "line 1: unterminated object; Claude Code ignores the whole file", "+1 "),
+        (b"[]", "it is not a JSON object; Claude Code ignores the whole file", ""),
+        (b"{\"hooks\": []}", "its `hooks` is not an object; Claude Code ignores the whole file", ""),
         (
             b"\n{\"a\": \"\xff\"}",
-            "line 2: it is not UTF-8 (invalid utf-8 sequence of 1 bytes from index 8); the client skips the whole file",
+            "line 2: it is not UTF-8 (invalid utf-8 sequence of 1 bytes from index 8); Claude Code ignores the whole file",
             "+2 ",
         ),
     ] {
@@ -58,7 +58,7 @@ fn a_file_that_is_merely_odd_is_no_problem() {
     for content in [TEAMS, &crlf, &format!("\u{feff}{TEAMS}"), &format!("\u{feff}{crlf}"), "", "\n", "{}"] {
         assert_eq!(
             settings(content.as_bytes()),
-            "ok: the client can read 1 settings file: ~/.claude/settings.json"
+            "ok: Claude Code can read 1 settings file: ~/.claude/settings.json"
         );
     }
 }
@@ -69,7 +69,7 @@ fn hooks_in_a_file_that_the_client_skips_count_as_none() {
     home.write(&home.read().replacen('{', "{ // mine", 1));
     let before = home.read();
     assert!(one(&home, "settings").starts_with("bad: "));
-    assert_snapshot!(one(&home, "hooks-installed"), @"unknown: no hooks of ours: what is in ~/.claude/settings.json counts when the client can read it");
+    assert_snapshot!(one(&home, "hooks-installed"), @"unknown: hooks in ~/.claude/settings.json do not count: Claude Code cannot read the file");
     home.run("doctor --fix");
     assert_eq!(home.read(), before);
 }
@@ -83,7 +83,7 @@ fn links_and_what_is_no_file_are_told() {
     std::fs::create_dir(home.settings()).unwrap();
     assert_eq!(
         one(&home, "settings"),
-        "bad: ~/.claude/settings.json is no regular file => make ~/.claude/settings.json a file that you can read, or remove it"
+        "bad: ~/.claude/settings.json is not a regular file => make ~/.claude/settings.json a readable file, or remove it"
     );
     assert_eq!(home.run("doctor --fix").code, Some(1));
     std::fs::remove_dir(home.settings()).unwrap();
@@ -99,7 +99,7 @@ fn fifty_hooks_of_others_are_nothing_to_mend() {
     let other = "{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]},".repeat(50);
     home.write(&home.read().replacen("\"Stop\": [", &format!("\"Stop\": [{other}"), 1));
     let before = home.read();
-    assert_eq!(home.ok("doctor --fix").err, "nothing to mend\n");
+    assert_eq!(home.ok("doctor --fix").err, "nothing to fix\n");
     assert_eq!(home.read(), before);
     assert_eq!(one(&home, "hooks-installed"), "ok: 15 hooks in ~/.claude/settings.json");
 }

@@ -22,7 +22,7 @@ fn commands(command: &clap::Command, before: &[String], found: &mut Vec<Vec<Stri
 }
 
 /// The calls of teamkeep in a line for the shell, in words.
-fn calls(line: &str) -> Vec<Vec<String>> {
+pub fn calls(line: &str) -> Vec<Vec<String>> {
     let (mut calls, mut words, mut word, mut quote) = (Vec::new(), Vec::new(), String::new(), None);
     for c in line.chars().chain(['\n']) {
         match c {

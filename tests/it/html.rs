@@ -218,9 +218,9 @@ fn tasks_that_wait_for_each_other_or_for_what_is_not_there_are_drawn() {
         "return [...document.querySelectorAll('.node .number')].map((node) => node.textContent).toSorted()";
     assert_eq!(browser.run(nodes), json!(["#1", "#2", "#3", "#4", "#5", "#99"]));
     let circles = browser.text("#circles");
-    assert_eq!(circles, "Tasks wait for each other in a circle: #2 for #1, #4 for #4.");
+    assert_eq!(circles, "Circular dependencies: #2 depends on #1, #4 depends on #4.");
     assert_eq!(browser.run("return document.querySelectorAll('.edge.back').length"), 2);
-    assert!(browser.text("#graph-note").contains("1 task waits for nothing, and nothing for it."));
+    assert!(browser.text("#graph-note").contains("Not shown: 1 task without dependencies."));
     browser.focus(".node");
     assert_eq!(browser.run("return document.querySelectorAll('.edge.lit').length"), 2);
     browser.must_be_content();
@@ -244,12 +244,12 @@ fn a_long_chain_of_tasks_is_drawn() {
 fn a_run_of_which_nothing_is_on_record_is_drawn() {
     let Some((browser, _dir)) = show(empty()) else { return };
     assert_eq!(browser.text("h1"), "Session without a team");
-    assert_eq!(browser.text("#findings-list"), "Nothing on record was lost or looks wrong.");
+    assert_eq!(browser.text("#findings-list"), "No problems found.");
     let shown = browser.run("return document.querySelector('main').innerText");
     for words in [
-        "No turn, message or task with a time is on record.",
-        "No task is on record.",
-        "No message is on record.",
+        "No turns, messages or tasks were recorded.",
+        "No tasks were recorded.",
+        "No messages were recorded.",
     ] {
         assert!(shown.as_str().unwrap().contains(words), "{words}");
     }

@@ -18,7 +18,7 @@ fn the_mouse_shows_what_is_below_it_and_zooms_and_pans_the_timeline() {
         "agent": "bob", "instance": null, "from": at(0), "to": at(100), "for_idlers": false,
     }]);
     report["findings"] = json!([{
-        "code": "blocked", "at": at(50), "who": "bob", "task": null, "what": "held back: why", "amount": null,
+        "code": "blocked", "at": at(50), "who": "bob", "task": null, "what": "blocked: why", "amount": null,
     }]);
     let Some((browser, _dir)) = show(report) else { return };
     browser.run("document.getElementById('time').scrollIntoView({ behavior: 'instant' })");
@@ -30,9 +30,9 @@ fn the_mouse_shows_what_is_below_it_and_zooms_and_pans_the_timeline() {
     let (middle, lane) = (place("c.left + c.width / 2"), place("c.top + 46"));
     let tip = || browser.text("#tip");
     browser.mouse(&[json!({"type": "pointerMove", "x": middle, "y": lane, "duration": 0})]);
-    assert!(tip().starts_with("Held back by a gate"), "{}", tip());
+    assert!(tip().starts_with("Blocked by a gate"), "{}", tip());
     browser.mouse(&[json!({"type": "pointerMove", "x": middle + 100, "y": lane, "duration": 0})]);
-    assert_eq!(tip(), "bob at workfrom 0:00.000 to 1:40.000, 1 min 40 s");
+    assert_eq!(tip(), "bob workingfrom 0:00.000 to 1:40.000, 1 min 40 s");
     let span =
         || browser.run("return Number(document.getElementById('canvas').getAttribute('data-span'))").as_i64();
     let whole = span();
@@ -108,7 +108,7 @@ fn the_keyboard_reaches_everything_important() {
     assert_ne!(browser.run(scale), whole);
     browser.press(&["0", DOWN]);
     assert_eq!(browser.run(scale), whole);
-    assert_eq!(browser.text("#lane-said"), "alice → bob, one, message, 3 characters, 0:01.000");
+    assert_eq!(browser.text("#lane-live"), "alice → bob, one, message, 3 characters, 0:01.000");
     browser.press(&[ENTER]);
     assert_eq!(browser.run("return document.activeElement.id"), "list");
 

@@ -29,7 +29,10 @@ fn the_slider_moves_the_board_and_the_cursor_of_the_timeline() {
     browser.press(&[RIGHT]);
     assert_eq!(board(), [json!([]), json!(["#2"]), json!(["#1"])]);
     let said = browser.run("return document.getElementById('slider').getAttribute('aria-valuetext')");
-    assert_eq!(said, "0:23.000 from the start: 0 pending, 1 in progress, 1 completed, 0 gone");
+    assert_eq!(
+        said,
+        "0:23.000 from the start of the run: 0 pending, 1 in progress, 1 completed, 0 deleted or erased"
+    );
     browser.press(&[LEFT]);
     assert_eq!(board(), [json!(["#2"]), json!([]), json!(["#1"])]);
     // And by mouse: any moment, not the changes alone.
@@ -64,7 +67,7 @@ fn a_task_that_was_erased_or_deleted_is_told_from_one_that_was_given_back() {
     assert_eq!(column(&browser, "gone"), json!(["#1", "#2"]));
     assert_eq!(column(&browser, "pending"), json!(["#3"]));
     let notes = "return [...document.querySelectorAll('.card .owner')].map((card) => card.textContent)";
-    let told = json!(["no owner", "alice · erased, was completed", "alice · deleted, was completed"]);
+    let told = json!(["unassigned", "alice · erased, was completed", "alice · deleted, was completed"]);
     assert_eq!(browser.run(notes), told);
     browser.focus("#slider");
     browser.press(&[LEFT]);
@@ -103,7 +106,7 @@ fn a_search_finds_a_message_and_filters_narrow_the_list() {
     };
     assert_eq!(search("carol fuzzer done"), json!(["0:04"]));
     assert_eq!(search("[nothing (is* like this"), json!([]));
-    assert_eq!(browser.text("#found"), "0 messages of 4 (1 automatic hidden)");
+    assert_eq!(browser.text("#found"), "0 messages of 4: 3 sent, 1 automatic (hidden)");
     assert_eq!(search("idle"), json!([]));
     browser.run("document.getElementById('automatic').click()");
     assert_eq!(rows(), json!(["0:03"]));

@@ -14,8 +14,8 @@ fn an_install_says_what_it_did_and_how_to_undo_it() {
     assert_eq!(said.out, "");
     assert_snapshot!(said.err, @"
     installed 15 hooks in ~/.claude/settings.json
-    each runs ~/bin/teamkeep hook, for client 2.1.328
-    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    each runs ~/bin/teamkeep hook, for Claude Code 2.1.328
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
     ");
     let settings = home.json();
@@ -33,8 +33,8 @@ fn an_install_says_what_it_did_and_how_to_undo_it() {
     assert_eq!(settings["hooks"]["FileChanged"][0].get("matcher"), None);
     let said = home.ok("uninstall");
     assert_snapshot!(said.err, @"
-    removed 15 hooks from ~/.claude/settings.json; the file is as it was before
-    the file with the hooks: ~/.local/share/teamkeep/installs/#-#.bak
+    removed 15 hooks from ~/.claude/settings.json; restored its previous content
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
     ");
     assert_eq!(home.read(), MINE);
 }
@@ -57,7 +57,7 @@ fn a_second_install_changes_nothing_and_says_so() {
     home.ok("install");
     let before = home.everything();
     let inode = home.settings().metadata().unwrap().ino();
-    assert_snapshot!(home.ok("install").err, @"nothing to do: ~/.claude/settings.json has all 15 hooks");
+    assert_snapshot!(home.ok("install").err, @"nothing to do: ~/.claude/settings.json already has all 15 hooks");
     assert_eq!(home.everything(), before);
     assert_eq!(home.settings().metadata().unwrap().ino(), inode);
 }
@@ -101,9 +101,9 @@ fn a_dry_run_shows_the_change_and_writes_nothing() {
     +            "type": "command",
     "#);
     assert_snapshot!(said.err, @"
-    note: client 2.0.1 does not know SubagentStart, TeammateIdle, TaskCreated, TaskCompleted, StopFailure, FileChanged
-    hint: after an upgrade of the client, install again
-    note: agent teams need client 2.1.33 or later
+    note: Claude Code 2.0.1 does not support SubagentStart, TeammateIdle, TaskCreated, TaskCompleted, StopFailure, FileChanged
+    hint: run install again after an upgrade of Claude Code
+    note: agent teams need Claude Code 2.1.33 or later
     ");
     assert_eq!(home.everything(), before);
     home.ok("install");
@@ -143,7 +143,7 @@ fn the_clients_own_directory_is_where_it_says() {
 #[test]
 fn a_shared_file_gets_a_path_of_this_machine_only_with_a_word_of_warning() {
     let home = Home::new();
-    assert!(home.ok("install --scope project").err.contains("note: the file is shared"));
+    assert!(home.ok("install --scope project").err.contains("note: this shared file now contains a path"));
     let said = home.ok("install --scope project --command teamkeep");
     assert!(!said.err.contains("note: "), "{}", said.err);
     assert_eq!(home.json()["hooks"]["Stop"][0]["hooks"][0]["command"], "teamkeep");
@@ -175,8 +175,8 @@ fn a_command_line_that_makes_no_sense_is_64() {
     let said = home.run("install --command /bin/true");
     assert_eq!(said.code, Some(64));
     assert_snapshot!(said.err, @"
-    teamkeep: cannot install the command /bin/true: its file name is not teamkeep
-    hint: uninstall knows the hooks again by that name; give the binary that name, or make a link
+    error: cannot install the command /bin/true: its file name is not teamkeep
+    hint: uninstall identifies hooks by that name; rename the binary, or create a link
     ");
     assert!(!home.settings().exists());
 }
@@ -201,18 +201,15 @@ fn what_cannot_be_run_is_installed_with_a_warning() {
     let home = Home::with("{}");
     assert_snapshot!(home.ok("install --command no/such/teamkeep").err, @"
     installed 15 hooks in ~/.claude/settings.json
-    each runs ~/no/such/teamkeep hook, for client 2.1.328
-    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    each runs ~/no/such/teamkeep hook, for Claude Code 2.1.328
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
-    warning: ~/no/such/teamkeep cannot be run; the hooks fail until it can
+    warning: ~/no/such/teamkeep is not executable; hooks fail until it is
     ");
     std::fs::create_dir(home.at("empty")).unwrap();
     let bare =
         said(home.dir.path(), home.command("install --command teamkeep").env("PATH", home.at("empty"))).err;
-    assert!(
-        bare.contains("\nwarning: there is no teamkeep on the search path; the hooks fail until there is\n"),
-        "{bare}"
-    );
+    assert!(bare.contains("\nwarning: teamkeep is not in PATH; hooks fail until it is\n"), "{bare}");
     assert!(!home.ok("install --command teamkeep").err.contains("warning"));
 }
 
@@ -225,8 +222,8 @@ fn off_the_search_path_the_program_is_named_by_its_path_quoted() {
     command.arg("install").env_clear().env("HOME", home.dir.path()).env("PATH", home.at("bin"));
     assert_snapshot!(said(home.dir.path(), &mut command).err, @"
     installed 15 hooks in ~/.claude/settings.json
-    each runs '~/my tools/teamkeep' hook, for client 2.1.328
-    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    each runs '~/my tools/teamkeep' hook, for Claude Code 2.1.328
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: '~/my tools/teamkeep' uninstall
     ");
 }

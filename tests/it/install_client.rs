@@ -10,11 +10,11 @@ fn an_old_client_gets_the_old_form_and_only_what_it_knows() {
     home.client("2.1.47 (Claude Code)");
     assert_snapshot!(home.ok("install").err, @"
     installed 12 hooks in ~/.claude/settings.json
-    each runs ~/bin/teamkeep hook, for client 2.1.47
-    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    each runs ~/bin/teamkeep hook, for Claude Code 2.1.47
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
-    note: client 2.1.47 does not know TaskCreated, StopFailure, FileChanged
-    hint: after an upgrade of the client, install again
+    note: Claude Code 2.1.47 does not support TaskCreated, StopFailure, FileChanged
+    hint: run install again after an upgrade of Claude Code
     ");
     let settings = home.json();
     for late in ["TaskCreated", "StopFailure", "FileChanged"] {
@@ -37,12 +37,12 @@ fn a_client_before_teams_is_told_so() {
     home.client("2.0.42 (Claude Code)");
     assert_snapshot!(home.ok("install").err, @"
     installed 9 hooks in ~/.claude/settings.json
-    each runs ~/bin/teamkeep hook, for client 2.0.42
-    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    each runs ~/bin/teamkeep hook, for Claude Code 2.0.42
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
-    note: client 2.0.42 does not know SubagentStart, TeammateIdle, TaskCreated, TaskCompleted, StopFailure, FileChanged
-    hint: after an upgrade of the client, install again
-    note: agent teams need client 2.1.33 or later
+    note: Claude Code 2.0.42 does not support SubagentStart, TeammateIdle, TaskCreated, TaskCompleted, StopFailure, FileChanged
+    hint: run install again after an upgrade of Claude Code
+    note: agent teams need Claude Code 2.1.33 or later
     ");
     assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 9);
 }
@@ -53,18 +53,18 @@ fn without_a_client_the_hooks_are_those_that_every_client_knows() {
     std::fs::remove_file(home.at("bin/claude")).unwrap();
     assert_snapshot!(home.ok("install").err, @"
     installed 12 hooks in ~/.claude/settings.json
-    each runs ~/bin/teamkeep hook, for any client since 2.1.33
-    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    each runs ~/bin/teamkeep hook, for Claude Code 2.1.33 or later
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
-    note: no `claude` was found on the search path; only the 12 hooks that every client with agent teams knows
-    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
+    note: `claude` not found in PATH; installing only the 12 hooks that every version with agent teams supports
+    hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
     ");
     assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 12);
     home.client("I am not well");
     assert_snapshot!(home.ok("install").err, @"
-    nothing to do: ~/.claude/settings.json has all 12 hooks
-    note: `claude --version` named no version; only the 12 hooks that every client with agent teams knows
-    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
+    nothing to do: ~/.claude/settings.json already has all 12 hooks
+    note: `claude --version` printed no version; installing only the 12 hooks that every version with agent teams supports
+    hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
     ");
     home.ok("install --client-version 2.1.200");
     assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 15);
@@ -78,9 +78,9 @@ fn not_knowing_the_client_takes_nothing_away_from_an_install() {
     let record = || std::fs::read_to_string(home.record()).unwrap();
     std::fs::remove_file(home.at("bin/claude")).unwrap();
     assert_snapshot!(home.ok("install").err, @"
-    nothing to do: ~/.claude/settings.json has all 15 hooks
-    note: no `claude` was found on the search path; the hooks keep the set and the form that they had
-    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
+    nothing to do: ~/.claude/settings.json already has all 15 hooks
+    note: `claude` not found in PATH; the installed hooks are unchanged
+    hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
     ");
     assert_eq!(home.read(), installed);
     home.client("I am not well");
@@ -88,11 +88,11 @@ fn not_knowing_the_client_takes_nothing_away_from_an_install() {
     assert_snapshot!(home.ok(moved).err, @"
     replaced 15 hooks in ~/.claude/settings.json
     each runs /moved/teamkeep hook
-    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
-    warning: /moved/teamkeep cannot be run; the hooks fail until it can
-    note: `claude --version` named no version; the hooks keep the set and the form that they had
-    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
+    warning: /moved/teamkeep is not executable; hooks fail until it is
+    note: `claude --version` printed no version; the installed hooks are unchanged
+    hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
     ");
     assert_eq!(
         home.read(),
@@ -125,11 +125,11 @@ fn a_client_that_hangs_is_not_waited_for_long_nor_in_silence() {
     assert_snapshot!(said.err, @"
     waiting for `claude --version`, 10 seconds at most
     installed 12 hooks in ~/.claude/settings.json
-    each runs ~/bin/teamkeep hook, for any client since 2.1.33
-    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    each runs ~/bin/teamkeep hook, for Claude Code 2.1.33 or later
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
-    note: `claude --version` gave no answer; only the 12 hooks that every client with agent teams knows
-    hint: once `claude` answers: teamkeep install; or now, with its version: --client-version X.Y.Z
+    note: `claude --version` did not respond; installing only the 12 hooks that every version with agent teams supports
+    hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
     ");
 }
 
@@ -145,7 +145,7 @@ fn a_client_of_the_current_directory_is_not_run() {
             command.env("PATH", search.replace("BIN", bin.to_str().unwrap()));
             let said = said(home.dir.path(), &mut command);
             let told = format!("{}{}", said.out, said.err);
-            assert!(told.contains("no `claude` was found on the search path"), "{search:?}: {told}");
+            assert!(told.contains("`claude` not found in PATH"), "{search:?}: {told}");
         }
     }
 }
@@ -154,7 +154,7 @@ fn a_client_of_the_current_directory_is_not_run() {
 fn a_program_of_the_current_directory_is_passed_over_for_the_next_on_the_search_path() {
     let home = Home::new();
     std::os::unix::fs::symlink("/bin/false", home.at("teamkeep")).unwrap();
-    let mut command = home.command("doctor");
+    let mut command = home.command("doctor -v");
     let said = said(home.dir.path(), command.env("PATH", format!(".:{}", home.at("bin").display())));
     let line = said.out.lines().find(|line| line.contains(" search-path ")).unwrap();
     assert_eq!(line, "ok      search-path        `teamkeep` is ~/bin/teamkeep");

@@ -13,7 +13,7 @@ fn a_broken_file_is_refused_and_left_alone() {
     for (broken, why, line) in [
         ("{\n \"a\": 1", "line 1: unterminated object", "+1 "),
         ("{\n \"a\": 1\n \"b\": 1}", "line 2: expected comma", "+2 "),
-        ("[]", "it holds no JSON object", ""),
+        ("[]", "it is not a JSON object", ""),
         ("{\"hooks\": 1}", "its `hooks` is not an object", ""),
         ("{\"hooks\": {\"Stop\": {}}}", "its `hooks.Stop` is not an array", ""),
         ("{\"hooks\": {}, \"hooks\": {}}", "it has the key `hooks` twice", ""),
@@ -23,7 +23,7 @@ fn a_broken_file_is_refused_and_left_alone() {
             let said = home.run(command);
             assert_eq!(said.code, Some(1));
             let message = format!(
-                "teamkeep: cannot edit ~/.claude/settings.json: {why}\nhint: nothing was changed; mend the file, or name \
+                "error: cannot edit ~/.claude/settings.json: {why}\nhint: nothing was changed; fix the file, or choose \
                  another one: --settings PATH\nhint: ${{EDITOR:-vi}} {line}~/.claude/settings.json\n"
             );
             assert_eq!(said.err, message);
@@ -34,7 +34,7 @@ fn a_broken_file_is_refused_and_left_alone() {
     std::fs::write(home.settings(), b"{\"a\": \"\xff\"}").unwrap();
     let said = home.run("install");
     assert!(
-        said.err.starts_with("teamkeep: cannot edit ~/.claude/settings.json: it is not UTF-8"),
+        said.err.starts_with("error: cannot edit ~/.claude/settings.json: it is not UTF-8"),
         "{}",
         said.err
     );
@@ -48,7 +48,7 @@ fn what_is_no_json_even_without_its_comments_is_refused_and_can_be_left() {
             let said = home.run(command);
             assert_eq!(said.code, Some(1));
             assert!(
-                said.err.starts_with("teamkeep: cannot edit ~/.claude/settings.json: line 2: "),
+                said.err.starts_with("error: cannot edit ~/.claude/settings.json: line 2: "),
                 "{}",
                 said.err
             );
@@ -77,7 +77,7 @@ fn hooks_in_a_file_that_the_client_will_skip_are_installed_with_a_warning() {
     let last: Vec<&str> = said.err.lines().skip_while(|line| !line.starts_with("warning: ")).collect();
     assert_snapshot!(last.join("\n"), @"
     warning: no hook runs while `disableAllHooks` is true in ~/.claude/settings.json
-    warning: the hooks in ~/.claude/settings.json do not run: line 2: a comment, which the client does not read: it skips the whole file
+    warning: the hooks in ~/.claude/settings.json do not run: line 2: a comment is not valid JSON; Claude Code ignores the whole file
     hint: ${EDITOR:-vi} +2 ~/.claude/settings.json
     ");
     assert!(
@@ -87,7 +87,7 @@ fn hooks_in_a_file_that_the_client_will_skip_are_installed_with_a_warning() {
     );
     assert_snapshot!(home.ok("install").err, @"
     warning: no hook runs while `disableAllHooks` is true in ~/.claude/settings.json
-    warning: the hooks in ~/.claude/settings.json do not run: line 2: a comment, which the client does not read: it skips the whole file
+    warning: the hooks in ~/.claude/settings.json do not run: line 2: a comment is not valid JSON; Claude Code ignores the whole file
     hint: ${EDITOR:-vi} +2 ~/.claude/settings.json
     ");
     home.ok("uninstall");
@@ -115,8 +115,8 @@ fn a_link_stays_a_link() {
     assert_eq!(std::fs::read_to_string(home.at("dotfiles/claude.json")).unwrap(), MINE);
     std::fs::remove_file(home.at("dotfiles/claude.json")).unwrap();
     assert_snapshot!(home.run("install").err, @"
-    teamkeep: cannot follow the link ~/.claude/settings.json: No such file or directory (os error 2)
-    hint: nothing was changed; mend the link or remove it
+    error: cannot follow the link ~/.claude/settings.json: No such file or directory (os error 2)
+    hint: nothing was changed; fix or remove the link
     ");
     assert_eq!(std::fs::read_dir(home.at("dotfiles")).unwrap().count(), 0);
 }
@@ -125,16 +125,16 @@ fn a_link_stays_a_link() {
 fn what_is_no_file_or_in_no_directory_is_refused() {
     let home = Home::new();
     assert_snapshot!(home.run("install --settings .claude").err, @"
-    teamkeep: ~/.claude is no regular file
-    hint: nothing was changed; name another file: --settings PATH
+    error: ~/.claude is not a regular file
+    hint: nothing was changed; choose another file: --settings PATH
     ");
     assert_snapshot!(home.run("install --settings no/where/settings.json").err, @"
-    teamkeep: cannot make the directory ~/no/where: No such file or directory (os error 2)
-    hint: make it first: mkdir -p ~/no/where
+    error: cannot create the directory ~/no/where: No such file or directory (os error 2)
+    hint: create it first: mkdir -p ~/no/where
     ");
     assert_snapshot!(home.run("install --settings bin/claude.says/settings.json").err, @"
-    teamkeep: cannot open ~/bin/claude.says/settings.json: Not a directory (os error 20)
-    hint: nothing was changed; name another file: --settings PATH
+    error: cannot open ~/bin/claude.says/settings.json: Not a directory (os error 20)
+    hint: nothing was changed; choose another file: --settings PATH
     ");
 }
 
@@ -163,19 +163,19 @@ fn a_directory_that_is_not_ours_to_write_is_left_alone() {
     };
     mode(".claude", 0o500);
     assert_snapshot!(run().err, @"
-    teamkeep: cannot write beside ~/.claude/settings.json: Permission denied (os error 13)
+    error: cannot write beside ~/.claude/settings.json: Permission denied (os error 13)
     hint: nothing was changed
     ");
     mode(".claude", 0o700);
     mode(".claude/settings.json", 0o400);
     assert_snapshot!(run().err, @"
-    teamkeep: cannot write ~/.claude/settings.json: Permission denied (os error 13)
+    error: cannot write ~/.claude/settings.json: Permission denied (os error 13)
     hint: nothing was changed
     ");
     mode(".claude/settings.json", 0o000);
     assert_snapshot!(run().err, @"
-    teamkeep: cannot open ~/.claude/settings.json: Permission denied (os error 13)
-    hint: nothing was changed; name another file: --settings PATH
+    error: cannot open ~/.claude/settings.json: Permission denied (os error 13)
+    hint: nothing was changed; choose another file: --settings PATH
     ");
     mode(".claude/settings.json", 0o600);
     assert_eq!(home.read(), MINE);
@@ -257,7 +257,7 @@ fn a_file_of_another_user_s_stays_that_user_s_and_is_written_only_by_who_may() {
         std::os::unix::process::CommandExt::gid(&mut command, nobody);
         let said = said(home.dir.path(), &mut command);
         assert_eq!(said.code, Some(1), "{line}: {}", said.err);
-        let refused = "teamkeep: cannot write ~/.claude/settings.json: Permission denied (os error 13)\nhint: nothing was changed\n";
+        let refused = "error: cannot write ~/.claude/settings.json: Permission denied (os error 13)\nhint: nothing was changed\n";
         assert!(said.err.contains(refused), "{line}: {}", said.err);
         assert_eq!((home.read().as_str(), home.settings().metadata().unwrap().uid()), (MINE, 0), "{line}");
     }

@@ -16,25 +16,25 @@ fn an_install_and_its_end_leave_nothing_but_the_record() {
     building (a few minutes the first time)
     installed teamkeep 0.1.0 as ~/.local/bin/teamkeep
     installed 15 hooks in ~/.claude/settings.json
-    each runs ~/.local/bin/teamkeep hook, for client 2.1.328
-    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    each runs ~/.local/bin/teamkeep hook, for Claude Code 2.1.328
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
-    to undo all of it: ~/clone/install.sh --uninstall
+    to uninstall: ~/clone/install.sh --uninstall
     ");
     assert_snapshot!(clone.ok(&["--uninstall"]), @"
-    removed 15 hooks from ~/.claude/settings.json; the file is as it was before
-    the file with the hooks: ~/.local/share/teamkeep/installs/#-#.bak
+    removed 15 hooks from ~/.claude/settings.json; restored its previous content
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
     removed ~/.local/bin/teamkeep
-    the record stays in ~/.local/share/teamkeep
-    to delete it for good: rm -r ~/.local/share/teamkeep
+    recorded data is kept in ~/.local/share/teamkeep
+    to delete it: rm -r ~/.local/share/teamkeep
     ");
     assert_eq!(clone.home.read(), MINE);
     assert!(!clone.at(".local/bin").exists(), "it was made, and is empty again");
     assert_snapshot!(clone.ok(&["--uninstall"]), @"
-    ~/.claude/settings.json has no hooks of ours
-    there is no ~/.local/bin/teamkeep
-    the record stays in ~/.local/share/teamkeep
-    to delete it for good: rm -r ~/.local/share/teamkeep
+    ~/.claude/settings.json has no teamkeep hooks
+    ~/.local/bin/teamkeep does not exist
+    recorded data is kept in ~/.local/share/teamkeep
+    to delete it: rm -r ~/.local/share/teamkeep
     ");
 }
 
@@ -59,18 +59,18 @@ fn paths_with_blanks_are_quoted_where_they_are_to_be_typed() {
     building (a few minutes the first time)
     installed teamkeep 0.1.0 as ~/my tools/bin/teamkeep
     installed 15 hooks in ~/.claude/settings.json
-    each runs '~/my tools/bin/teamkeep' hook, for client 2.1.328
-    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    each runs '~/my tools/bin/teamkeep' hook, for Claude Code 2.1.328
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: '~/my tools/bin/teamkeep' uninstall
-    ~/my tools/bin is not on the search path; to call teamkeep by its name: export PATH='~/my tools/bin':$PATH
-    to undo all of it: ~/clone/install.sh --uninstall --prefix '~/my tools'
+    ~/my tools/bin is not in PATH; to fix it: export PATH='~/my tools/bin':$PATH
+    to uninstall: ~/clone/install.sh --uninstall --prefix '~/my tools'
     ");
     assert_snapshot!(clone.ok(&["--uninstall", "--prefix", "my tools"]), @"
-    removed 15 hooks from ~/.claude/settings.json; the file is as it was before
-    the file with the hooks: ~/.local/share/teamkeep/installs/#-#.bak
+    removed 15 hooks from ~/.claude/settings.json; restored its previous content
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
     removed ~/my tools/bin/teamkeep
-    the record stays in ~/.local/share/teamkeep
-    to delete it for good: rm -r ~/.local/share/teamkeep
+    recorded data is kept in ~/.local/share/teamkeep
+    to delete it: rm -r ~/.local/share/teamkeep
     ");
     assert!(!clone.at("my tools").exists());
 }
@@ -86,12 +86,12 @@ fn hooks_that_call_a_binary_elsewhere_are_taken_out_with_it() {
             if prefix == "opt" && version == "2.1.328" {
                 assert_snapshot!(said, @"
                 the hooks in ~/.claude/settings.json call ~/opt/bin/teamkeep
-                removed 15 hooks from ~/.claude/settings.json; the file is as it was before
-                the file with the hooks: ~/.local/share/teamkeep/installs/#-#.bak
-                there is no ~/.local/bin/teamkeep
-                ~/opt/bin/teamkeep stays; to remove it: ~/clone/install.sh --uninstall --prefix ~/opt
-                the record stays in ~/.local/share/teamkeep
-                to delete it for good: rm -r ~/.local/share/teamkeep
+                removed 15 hooks from ~/.claude/settings.json; restored its previous content
+                backup: ~/.local/share/teamkeep/installs/#-#.bak
+                ~/.local/bin/teamkeep does not exist
+                kept ~/opt/bin/teamkeep; to remove it: ~/clone/install.sh --uninstall --prefix ~/opt
+                recorded data is kept in ~/.local/share/teamkeep
+                to delete it: rm -r ~/.local/share/teamkeep
                 ");
             }
             assert_eq!(clone.home.read(), MINE, "{said}");
@@ -107,8 +107,8 @@ fn hooks_that_call_nothing_are_named_with_what_to_do() {
     let installed = clone.home.read();
     std::fs::remove_file(clone.at(".local/bin/teamkeep")).unwrap();
     assert_snapshot!(clone.fails(&["--uninstall"]), @"
-    install.sh: the hooks in ~/.claude/settings.json call ~/.local/bin/teamkeep, which is not there
-    hint: to take them out: ~/clone/install.sh --no-hooks && ~/clone/install.sh --uninstall
+    error: the hooks in ~/.claude/settings.json call ~/.local/bin/teamkeep, which does not exist
+    hint: to remove them: ~/clone/install.sh --no-hooks && ~/clone/install.sh --uninstall
     ");
     assert_eq!(clone.home.read(), installed);
     clone.ok(&["--no-hooks"]);
@@ -122,10 +122,10 @@ fn a_binary_that_hooks_call_is_removed_alone_with_a_warning() {
     clone.ok(&[]);
     assert_snapshot!(clone.fails(&["--uninstall", "--no-hooks"]), @"
     removed ~/.local/bin/teamkeep
-    the record stays in ~/.local/share/teamkeep
-    to delete it for good: rm -r ~/.local/share/teamkeep
-    install.sh: the hooks in ~/.claude/settings.json call ~/.local/bin/teamkeep, which is not there
-    hint: to take them out: ~/clone/install.sh --no-hooks && ~/clone/install.sh --uninstall
+    recorded data is kept in ~/.local/share/teamkeep
+    to delete it: rm -r ~/.local/share/teamkeep
+    error: the hooks in ~/.claude/settings.json call ~/.local/bin/teamkeep, which does not exist
+    hint: to remove them: ~/clone/install.sh --no-hooks && ~/clone/install.sh --uninstall
     ");
     assert!(!clone.at(".local/bin/teamkeep").exists());
     let clone = Clone::new();
@@ -149,11 +149,11 @@ fn a_binary_that_other_settings_call_stays_until_they_are_clean() {
     };
     other("install");
     let said = clone.fails(&["--uninstall"]);
-    let end: Vec<&str> = said.lines().skip_while(|line| !line.starts_with("install.sh")).collect();
+    let end: Vec<&str> = said.lines().skip_while(|line| !line.starts_with("error: ")).collect();
     assert_snapshot!(end.join("\n"), @"
-    install.sh: the hooks in ~/my.json call ~/.local/bin/teamkeep; ~/.local/bin/teamkeep stays until they are out
-    hint: to take them out: ~/.local/bin/teamkeep uninstall --settings ~/my.json
-    hint: to remove the binary and leave the settings alone: ~/clone/install.sh --uninstall --no-hooks
+    error: the hooks in ~/my.json call ~/.local/bin/teamkeep; ~/.local/bin/teamkeep is kept until they are removed
+    hint: to remove them: ~/.local/bin/teamkeep uninstall --settings ~/my.json
+    hint: to remove only the binary: ~/clone/install.sh --uninstall --no-hooks
     ");
     assert!(binary.exists());
     other("uninstall");
@@ -192,13 +192,13 @@ fn hooks_written_by_hand_are_found_however_they_name_the_program() {
         write(command);
         let said = clone.fails(&["--uninstall"]);
         let line =
-            format!("install.sh: the hooks in ~/.claude/settings.json call {called}, which is not there\n");
+            format!("error: the hooks in ~/.claude/settings.json call {called}, which does not exist\n");
         assert!(said.starts_with(&line), "{said}");
     }
     for other in ["/bin/teamkeeper hook", "echo teamkeep hook", "/bin/teamkeep report", "notify teamkeep"] {
         write(other);
         let said = clone.ok(&["--uninstall"]);
-        assert!(said.starts_with("~/.claude/settings.json has no hooks of ours\n"), "{other}: {said}");
+        assert!(said.starts_with("~/.claude/settings.json has no teamkeep hooks\n"), "{other}: {said}");
     }
 }
 
@@ -210,7 +210,7 @@ fn called_through_links_it_finds_its_place() {
     symlink("../relative.sh", clone.at("far/setup")).unwrap();
     let said = said(&clone.dir, &mut clone.command("far/setup", &["--no-hooks"]));
     assert_eq!(said.code, Some(0), "{}", said.err);
-    assert!(said.err.ends_with("to undo all of it: ~/clone/install.sh --uninstall\n"), "{}", said.err);
+    assert!(said.err.ends_with("to uninstall: ~/clone/install.sh --uninstall\n"), "{}", said.err);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_prefix_that_is_none_is_refused() {
     {
         let said = clone.run(args);
         assert_eq!(said.code, Some(64), "{args:?}");
-        assert!(said.err.starts_with("install.sh: --prefix needs a directory\n"), "{}", said.err);
+        assert!(said.err.starts_with("error: --prefix needs a directory\n"), "{}", said.err);
     }
     assert_eq!(clone.home.read(), MINE);
 }
@@ -230,6 +230,6 @@ fn a_prefix_that_is_none_is_refused() {
 fn a_directory_in_the_place_of_the_binary_is_left_alone() {
     let clone = Clone::new();
     std::fs::create_dir_all(clone.at(".local/bin/teamkeep")).unwrap();
-    assert_snapshot!(clone.fails(&["--uninstall"]), @"install.sh: cannot remove ~/.local/bin/teamkeep: it is a directory");
+    assert_snapshot!(clone.fails(&["--uninstall"]), @"error: cannot remove ~/.local/bin/teamkeep: it is a directory");
     assert!(clone.at(".local/bin/teamkeep").exists());
 }

@@ -15,7 +15,7 @@ fn a_binary_that_lies_beside_is_taken_and_nothing_is_built() {
     std::fs::remove_file(clone.at("bin/cargo")).unwrap();
     std::fs::copy(env!("CARGO_BIN_EXE_teamkeep"), clone.at("clone/teamkeep")).unwrap();
     let said = clone.ok(&[]);
-    assert!(said.starts_with("taking ~/clone/teamkeep\ninstalled teamkeep"), "{said}");
+    assert!(said.starts_with("using ~/clone/teamkeep\ninstalled teamkeep"), "{said}");
     clone.ok(&["--uninstall"]);
     assert!(!clone.at(".local/bin").exists() && clone.at("clone/teamkeep").exists());
     std::fs::write(clone.at("clone/teamkeep"), "#!/no/such/interpreter\n").unwrap();
@@ -30,13 +30,13 @@ fn a_binary_that_is_not_what_its_checksum_says_is_refused() {
     std::fs::copy(env!("CARGO_BIN_EXE_teamkeep"), clone.at("clone/teamkeep")).unwrap();
     let sum = Command::new("sha256sum").arg("teamkeep").current_dir(clone.at("clone")).output().unwrap();
     std::fs::write(clone.at("clone/teamkeep.sha256"), &sum.stdout).unwrap();
-    assert!(clone.ok(&[]).starts_with("taking ~/clone/teamkeep\n"));
+    assert!(clone.ok(&[]).starts_with("using ~/clone/teamkeep\n"));
     clone.ok(&["--uninstall"]);
     for wrong in ["", "\n", &"0".repeat(64)] {
         std::fs::write(clone.at("clone/teamkeep.sha256"), wrong).unwrap();
         assert_eq!(
             clone.fails(&[]),
-            "install.sh: ~/clone/teamkeep is not what was released: it has another checksum than teamkeep.sha256 says\n\
+            "error: checksum mismatch: ~/clone/teamkeep does not match teamkeep.sha256\n\
              hint: download the release again\n"
         );
         assert!(!clone.at(".local/bin").exists());
@@ -51,18 +51,18 @@ fn a_binary_for_another_machine_is_refused_and_never_tried() {
     let mut program = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xf3\0\ntouch ran\n".to_vec();
     std::fs::write(clone.at("clone/teamkeep"), &program).unwrap();
     assert_snapshot!(clone.fails(&[]), @"
-    install.sh: ~/clone/teamkeep cannot be executed
-    hint: to mend it: chmod +x ~/clone/teamkeep
+    error: ~/clone/teamkeep cannot be executed
+    hint: to fix it: chmod +x ~/clone/teamkeep
     ");
     std::fs::set_permissions(clone.at("clone/teamkeep"), Permissions::from_mode(0o755)).unwrap();
     let here = std::env::consts::ARCH;
     let other = if here == "x86_64" { ("aarch64", 0xb7) } else { ("x86_64", 0x3e) };
-    for (of, number) in [("a machine of another kind", 0xf3), other] {
+    for (of, number) in [("another architecture", 0xf3), other] {
         program[18] = number;
         std::fs::write(clone.at("clone/teamkeep"), &program).unwrap();
         let refused = format!(
-            "install.sh: ~/clone/teamkeep is for {of}, and this machine is {here}\nhint: take the release for this \
-             machine, or build it from the source\n"
+            "error: ~/clone/teamkeep is for {of}, but this machine is {here}\nhint: download the release for this \
+             machine, or build teamkeep from source\n"
         );
         assert_eq!(clone.fails(&[]), refused);
     }

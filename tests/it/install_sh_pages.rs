@@ -24,7 +24,7 @@ fn man_pages_and_completions_are_put_in_place_and_taken_away_again() {
     with_pages(&clone);
     std::fs::create_dir_all(clone.at(".local/share/man/man1")).unwrap();
     std::fs::write(clone.at(".local/share/man/man1/other.1"), "mine").unwrap();
-    assert!(clone.ok(&[]).contains("man pages and completions are below ~/.local/share\n"));
+    assert!(clone.ok(&[]).contains("man pages and completions: ~/.local/share\n"));
     let places = [
         "share/man/man1/teamkeep.1",
         "share/man/man1/teamkeep-policy-check.1",
@@ -58,7 +58,7 @@ fn zsh_is_told_where_its_completions_are_when_it_does_not_look_there() {
         let told = said.err.lines().filter(|line| line.contains("zsh")).map(str::to_owned);
         told.collect::<Vec<_>>().join("\n")
     };
-    assert_snapshot!(installed("bin/zsh", "/usr/share/zsh/functions"), @"for completions in zsh, in ~/.zshrc before compinit: fpath=(~/.local/share/zsh/site-functions $fpath)");
+    assert_snapshot!(installed("bin/zsh", "/usr/share/zsh/functions"), @"for completions in zsh, add to ~/.zshrc before compinit: fpath=(~/.local/share/zsh/site-functions $fpath)");
     assert_eq!(installed("bin/bash", ""), "");
     let place = clone.at(".local/share/zsh/site-functions");
     assert_eq!(installed("bin/zsh", &format!("/usr/share/zsh/functions {}", place.display())), "");
@@ -82,7 +82,7 @@ fn pages_of_others_stay_as_they_are() {
     std::os::unix::fs::symlink(clone.at(".local/dot/precious"), &link).unwrap();
     let said = clone.ok(&[]);
     for place in ["bash-completion/completions/teamkeep", "zsh/site-functions/_teamkeep"] {
-        assert!(said.contains(&format!("/share/{place} is not teamkeep's: it stays as it is\n")), "{said}");
+        assert!(said.contains(&format!("/share/{place} is not teamkeep's; left unchanged\n")), "{said}");
     }
     clone.ok(&["--uninstall"]);
     for place in own {

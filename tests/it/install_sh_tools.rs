@@ -26,7 +26,7 @@ fn what_the_toolchain_has_got_is_told_with_how_to_undo_it() {
     let place = format!("target/{musl}/release");
     tool("cargo", &format!("mkdir -p {place} && ln -sf \"$HOME/bin/teamkeep.built\" {place}/teamkeep"));
     let said = clone.ok(&["--no-hooks"]);
-    assert_snapshot!(said.lines().last().unwrap(), @"the toolchain has got m68k-unknown-linux-musl, for a program that starts sooner; to undo that: rustup target remove m68k-unknown-linux-musl");
+    assert_snapshot!(said.lines().last().unwrap(), @"added the target m68k-unknown-linux-musl to the toolchain; to remove it: rustup target remove m68k-unknown-linux-musl");
     assert!(!clone.ok(&["--no-hooks"]).contains("toolchain"), "it was there already");
 }
 
@@ -49,10 +49,12 @@ fn every_posix_shell_does_the_same() {
         run(&["--prefix", "my tools"]);
         let said = run(&["--uninstall", "--prefix", "my tools"]);
         let ends = "\nremoved ~/my tools/bin/teamkeep\n\
-                    the record stays in ~/.local/share/teamkeep\n\
-                    to delete it for good: rm -r ~/.local/share/teamkeep\n";
+                    recorded data is kept in ~/.local/share/teamkeep\n\
+                    to delete it: rm -r ~/.local/share/teamkeep\n";
         assert!(
-            said.starts_with("removed 15 hooks from ~/.claude/settings.json; the file is as it was before\n")
+            said.starts_with(
+                "removed 15 hooks from ~/.claude/settings.json; restored its previous content\n"
+            )
         );
         assert!(said.ends_with(ends) && said.lines().count() == 5, "{shell}: {said}");
         assert_eq!(clone.home.read(), MINE);

@@ -24,12 +24,15 @@ fn file(path: &str) -> String {
 }
 
 #[test]
-fn the_readme_has_the_command_that_just_runs() {
+fn the_contributing_guide_has_the_command_that_just_runs() {
     let justfile = file("justfile");
     let (_, recipe) = justfile.split_once("\nlive *ARGS:\n").unwrap();
     let command = recipe.lines().next().unwrap().trim().strip_suffix(" {{ARGS}}").unwrap();
     assert!(command.ends_with(" -- --live"), "{command}");
-    assert!(file("README.md").lines().any(|line| line.starts_with(&format!("{command} "))), "{command}");
+    assert!(
+        file("CONTRIBUTING.md").lines().any(|line| line.starts_with(&format!("{command} "))),
+        "{command}"
+    );
 }
 
 #[test]
@@ -66,7 +69,7 @@ fn a_run_that_is_seen_again_takes_the_place_of_its_row() {
 
 #[test]
 fn a_row_with_a_cell_too_few_is_no_table() {
-    let page = page().replace("| client | run |", "| 2.1.1 | panes | only this |\n| client | run |");
+    let page = page().replace("| version | run |", "| 2.1.1 | panes | only this |\n| client | run |");
     assert!(Table::read(&page).unwrap_err().contains("another number of cells"));
 }
 

@@ -1,39 +1,28 @@
-//! The man pages: generated from the parser, with what it does not know for the first of them.
+//! The man pages: generated from the parser; the first page also has files, environment and exit codes.
 
 use clap::{Command, CommandFactory};
 use teamkeep::cli::Cli;
 use teamkeep::env::VARIABLES;
+use teamkeep::error::EXIT_CODES;
 
-/// What lies where.
+/// The files that users see.
 const FILES: &[(&str, &str)] = &[
-    ("~/.local/share/teamkeep", "The record, on Linux ($XDG_DATA_HOME/teamkeep)."),
-    ("~/Library/Application Support/teamkeep", "The record and the configuration, on macOS."),
+    ("~/.local/share/teamkeep", "The store, on Linux ($XDG_DATA_HOME/teamkeep)."),
+    ("~/Library/Application Support/teamkeep", "The store and the configuration, on macOS."),
     (
         "~/.config/teamkeep/teamkeep.toml",
         "The configuration, on Linux ($XDG_CONFIG_HOME/teamkeep/teamkeep.toml).",
     ),
-    (".claude/teamkeep.toml", "A project's policy: it can tighten what is in force."),
-    ("~/.claude/settings.json", "The client's settings, to which install adds the hooks."),
+    (".claude/teamkeep.toml", "The policy of a project. It can only tighten the user's policy."),
+    ("~/.claude/settings.json", "The user settings of Claude Code, where install adds the hooks."),
     (
         ".claude/settings.json, .claude/settings.local.json",
-        "The same of a project, for everybody (--scope project) and for this user (--scope local).",
+        "The project settings of Claude Code: shared (--scope project) and personal (--scope local).",
     ),
     (
         "~/.claude/teams, ~/.claude/tasks",
-        "What the client keeps of teams, and erases: read, and never written but by restore.",
+        "The team files of Claude Code. teamkeep reads them; only restore writes them.",
     ),
-];
-
-/// How a command ends.
-const STATUS: &[(&str, &str)] = &[
-    ("0", "It is done, and nothing is amiss."),
-    ("1", "It failed, or what it looked for is amiss (doctor, verify, policy check, policy test --expect)."),
-    (
-        "2",
-        "Of teamkeep hook alone: the policy holds back what the client was about to do. The reason is on stderr.",
-    ),
-    ("64", "The command line makes no sense."),
-    ("70", "A bug of teamkeep."),
 ];
 
 /// The page of a command, named by its words.
@@ -60,13 +49,15 @@ pub fn page(words: &[String]) -> Vec<u8> {
     if words.is_empty() {
         rest += &list("FILES", FILES.iter().copied());
         rest += &list("ENVIRONMENT", VARIABLES.iter().map(|variable| (variable.name, variable.about)));
-        rest += &list("EXIT STATUS", STATUS.iter().copied());
+        let codes = EXIT_CODES.iter().map(|(code, about)| (code.to_string(), *about));
+        let codes: Vec<(String, &str)> = codes.collect();
+        rest += &list("EXIT STATUS", codes.iter().map(|(code, about)| (code.as_str(), *about)));
     }
     text.extend(rest.into_bytes());
     text
 }
 
-/// What `--help` says behind the options: examples as they are to be typed, and the rest.
+/// The text after the options in `--help`: examples, exit codes and notes.
 fn after(command: &Command) -> String {
     let text = command.get_after_long_help().or(command.get_after_help());
     let (mut page, mut section) = (String::new(), "");
@@ -100,7 +91,7 @@ fn after(command: &Command) -> String {
 }
 
 /// A text in parts: a heading with what is indented below it, or a paragraph.
-fn blocks(text: &str) -> Vec<Vec<&str>> {
+pub fn blocks(text: &str) -> Vec<Vec<&str>> {
     let mut blocks: Vec<Vec<&str>> = Vec::new();
     let mut is_open = false;
     for line in text.trim_end().lines() {
@@ -119,20 +110,20 @@ fn blocks(text: &str) -> Vec<Vec<&str>> {
     blocks
 }
 
-/// Lines as they stand: neither filled nor justified.
+/// Preformatted lines.
 fn verbatim(lines: &[&str]) -> String {
     let lines: Vec<String> =
         lines.iter().map(|line| escaped(line.strip_prefix("  ").unwrap_or(line))).collect();
     format!(".RS 4\n.nf\n{}\n.fi\n.RE\n", lines.join("\n"))
 }
 
-/// A list of names and what they are.
+/// A list of names and descriptions.
 fn list<'a>(heading: &str, items: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let items = items.map(|(name, what)| format!(".TP\n\\fB{}\\fR\n{}\n", escaped(name), escaped(what)));
     format!(".SH \"{heading}\"\n{}", items.collect::<String>())
 }
 
-/// A line as roff takes it back, so that what is copied from the page can be typed.
+/// A line escaped for roff, so that commands can be copied from the page.
 fn escaped(line: &str) -> String {
     let mut out = String::new();
     for c in line.chars() {
@@ -172,13 +163,11 @@ fn examples_are_set_as_they_are_to_be_typed() {
     let example = "\\-\\-kind verdict \\-\\-format mermaid > run.mmd\n";
     let (_, examples) = replay.split_once(".SH EXAMPLES\n.RS 4\n.nf\n").unwrap();
     assert!(examples.split(".fi\n").next().unwrap().contains(example), "{examples}");
-    assert!(text("doctor").ends_with(
-        ".fi\n.RE\n.SH EXIT STATUS\nExit code 0 when nothing is broken (warnings are allowed), 1 when something is. \
-         docs/doctor.md explains each check.\n"
-    ));
+    let doctor = text("doctor");
+    assert!(doctor.ends_with(".SH NOTES\ndocs/doctor.md describes every check.\n"), "{doctor}");
     let prune = text("prune");
-    assert!(prune.contains("\n.SH NOTES\nWhat is alive stays"), "{prune}");
-    assert!(prune.contains("\n.SH EXIT STATUS\n.RS 4\n.nf\n0   done"), "{prune}");
+    assert!(prune.contains("\n.SH NOTES\nRunning teams"), "{prune}");
+    assert!(prune.contains("\n.SH EXIT STATUS\n.RS 4\n.nf\n0   Success"), "{prune}");
 }
 
 #[test]

@@ -307,11 +307,11 @@ fn a_state_that_is_whole_and_says_nothing_is_told() {
     let said = stage.run(&["replay", "latest", "--json"]);
     assert_eq!(count(&super::stage::lines(&said.out), "task-created"), 1);
     let told = format!(
-        "tasks/{}/1.json is no JSON of its kind in the state of {}; that state is left out",
+        "tasks/{}/1.json is not valid in the state of {}; this state is skipped",
         lead.team,
         stage.last()
     );
-    assert_eq!(said.err, format!("teamkeep: {told}\n"));
+    assert_eq!(said.err, format!("warning: {told}\n"));
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn told(sender: &str) -> Vec<Value> {
     lead.hook("SubagentStop", helper);
     let line = stage.told(&["replay", "latest", "--kind", "message"]);
     let name = if sender == "alice" { " as alice" } else { "" };
-    assert!(line.contains(&format!("general-purpose told team-lead{name}: measured\n")), "{line}");
+    assert!(line.contains(&format!("general-purpose messaged team-lead{name}: measured\n")), "{line}");
     let messages = stage.replay("latest").into_iter().filter(|entry| entry["kind"] == "message");
     messages.map(|entry| json!([entry["actor"], entry["signed_as"], entry["sources"]])).collect()
 }

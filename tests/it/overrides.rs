@@ -27,8 +27,8 @@ fn file(stage: &Stage) -> Value {
 #[test]
 fn a_pause_is_in_force_until_its_time_is_over() {
     let stage = Stage::new();
-    assert_snapshot!(policy(&stage, "pause --gate premature-shutdown --team t1 15m"), @r#"paused premature-shutdown in team "t1" until 2026-02-03T04:20:06.000Z; `teamkeep policy resume` ends it"#);
-    assert_snapshot!(policy(&stage, "pause 1h30m"), @"paused every gate until 2026-02-03T05:35:06.000Z; `teamkeep policy resume` ends it");
+    assert_snapshot!(policy(&stage, "pause --gate premature-shutdown --team t1 15m"), @r#"paused premature-shutdown in team "t1" until 2026-02-03T04:20:06.000Z; to end it: teamkeep policy resume"#);
+    assert_snapshot!(policy(&stage, "pause 1h30m"), @"paused every gate until 2026-02-03T05:35:06.000Z; to end it: teamkeep policy resume");
     assert_snapshot!(policy(&stage, "pauses"), @r#"
     paused: premature-shutdown in team "t1" until 2026-02-03T04:20:06.000Z
     paused: every gate until 2026-02-03T05:35:06.000Z
@@ -61,14 +61,14 @@ fn a_resume_ends_what_it_names_and_says_what_stays() {
         policy(&stage, line);
     }
     assert_snapshot!(policy(&stage, "resume --gate rule --team t1"), @r#"
-    no longer let through: rule in team "t1" until 2026-02-03T05:05:06.000Z
-    still paused: rule until 2026-02-03T05:05:06.000Z; `teamkeep policy resume` ends every pause
-    still paused: every gate until 2026-02-03T05:05:06.000Z; `teamkeep policy resume` ends every pause
+    ended: rule in team "t1" until 2026-02-03T05:05:06.000Z
+    still paused: rule until 2026-02-03T05:05:06.000Z; to end every pause: teamkeep policy resume
+    still paused: every gate until 2026-02-03T05:05:06.000Z; to end every pause: teamkeep policy resume
     "#);
     assert_snapshot!(policy(&stage, "resume"), @r#"
-    no longer let through: rule until 2026-02-03T05:05:06.000Z
-    no longer let through: every gate until 2026-02-03T05:05:06.000Z
-    no longer let through: the shutdown of "bob"
+    ended: rule until 2026-02-03T05:05:06.000Z
+    ended: every gate until 2026-02-03T05:05:06.000Z
+    ended: shutdown of "bob"
     "#);
     assert_snapshot!(policy(&stage, "resume"), @"nothing was paused");
     assert_eq!(policy(&stage, "pauses"), "nothing is paused\n");
@@ -77,10 +77,10 @@ fn a_resume_ends_what_it_names_and_says_what_stays() {
 #[test]
 fn a_shutdown_is_allowed_for_one_occasion() {
     let stage = Stage::new();
-    assert_snapshot!(policy(&stage, "allow shutdown bob"), @r#"the next shutdown of "bob" is let through; `teamkeep policy resume` takes it back"#);
+    assert_snapshot!(policy(&stage, "allow shutdown bob"), @r#"the next shutdown of "bob" is allowed; to undo: teamkeep policy resume"#);
     policy(&stage, "allow shutdown bob");
     assert_eq!(file(&stage), json!({"v": 1, "pauses": [], "shutdowns": ["bob"]}));
-    assert_snapshot!(policy(&stage, "pauses"), @r#"let through once: the shutdown of "bob""#);
+    assert_snapshot!(policy(&stage, "pauses"), @r#"allowed once: shutdown of "bob""#);
     policy(&stage, "resume --team t1");
     assert_eq!(file(&stage)["shutdowns"], json!(["bob"]), "it is not of one team");
     policy(&stage, "resume --gate premature-shutdown");
@@ -94,8 +94,8 @@ fn a_name_that_nobody_alive_has_is_doubted_and_allowed_all_the_same() {
     lead.roster(1_770_091_200_000, &["alice", "bob"]);
     lead.start("startup");
     assert_snapshot!(policy(&stage, "allow shutdown bobb"), @r#"
-    teamkeep: no teammate of a team that is alive is called "bobb"; did you mean bob?
-    the next shutdown of "bobb" is let through; `teamkeep policy resume` takes it back
+    warning: no running team has a teammate named "bobb"; did you mean bob?
+    the next shutdown of "bobb" is allowed; to undo: teamkeep policy resume
     "#);
     assert!(!policy(&stage, "allow shutdown Bob").contains("no teammate"));
 }
@@ -147,7 +147,7 @@ fn what_cannot_be_recorded_is_not_let_through() {
     let said = stage.run(&["policy", "pause", "1h"]);
     assert_eq!(said.code, Some(1));
     assert!(
-        said.err.starts_with("teamkeep: cannot record the override, so nothing was changed: "),
+        said.err.starts_with("error: cannot record the override, so nothing was changed: "),
         "{}",
         said.err
     );
@@ -169,14 +169,14 @@ fn what_makes_no_sense_is_refused_and_leaves_nothing() {
         ("resume --gate all", "[possible values: premature-shutdown, "),
         ("pause 25h", "longer than 24h; to turn a gate off for good, set its mode in teamkeep.toml"),
         ("pause 24h1ms", "longer than 24h"),
-        ("pause 9000000000d", "no duration"),
-        ("pause 15", "no duration; write it as \"15m\" or \"1h30m\""),
-        ("pause 0s", "no duration"),
-        ("pause -- -5m", "no duration"),
-        ("pause soon", "no duration"),
+        ("pause 9000000000d", "invalid duration"),
+        ("pause 15", "invalid duration; expected a value such as \"15m\" or \"1h30m\""),
+        ("pause 0s", "invalid duration"),
+        ("pause -- -5m", "invalid duration"),
+        ("pause soon", "invalid duration"),
         ("pause", "<DURATION>"),
-        ("pause --team ../t1 5m", "no team or teammate has such a name"),
-        ("allow shutdown a/b", "no team or teammate has such a name"),
+        ("pause --team ../t1 5m", "no team or teammate has this name"),
+        ("allow shutdown a/b", "no team or teammate has this name"),
         ("allow shutdown", "<NAME>"),
         ("allow everything", "unrecognized subcommand"),
     ] {
@@ -197,7 +197,7 @@ fn a_damaged_file_lets_nothing_through_and_is_begun_anew() {
     let listed: Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(listed, json!({"v": 1, "pauses": [], "shutdowns": []}));
     let start = format!(
-        "teamkeep: nothing is let through by it: {} is damaged: missing field `gate`",
+        "warning: pauses and allowances ignored: {} is damaged: missing field `gate`",
         path.display()
     );
     assert!(said.err.starts_with(&start), "{}", said.err);

@@ -93,17 +93,17 @@ fn a_directory_in_the_place_of_a_file_is_told() {
 #[test]
 fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
     let make = |path: &Path| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
-    in_place_of_files(make, "is no regular file and was not followed");
+    in_place_of_files(make, "is not a regular file and was not followed");
 }
 
 #[test]
 fn a_file_in_the_place_of_a_directory_is_told() {
     let stage = Stage::new();
     let lead = team(&stage);
-    stage.write(&format!("teams/{TEAM}/inboxes"), "no directory");
+    stage.write(&format!("teams/{TEAM}/inboxes"), "not a directory");
     lead.hook("Stop", json!({}));
     assert!(
-        stage.diagnostics().contains("inboxes is no directory and was not followed"),
+        stage.diagnostics().contains("inboxes is not a directory and was not followed"),
         "{}",
         stage.diagnostics()
     );
@@ -221,7 +221,7 @@ fn a_lock_that_cannot_be_had_is_gone_without() {
     lead.task("1", "completed", None);
     lead.hook("Stop", json!({}));
     assert_eq!(stage.show(&[TEAM])["tasks"]["1"]["status"], "completed");
-    assert!(stage.diagnostics().contains("has a journal of its own"), "{}", stage.diagnostics());
+    assert!(stage.diagnostics().contains("has a separate journal"), "{}", stage.diagnostics());
 }
 
 #[test]
@@ -345,5 +345,5 @@ fn a_refuge_of_another_user_is_refused() {
 
 #[test]
 fn a_refuge_that_is_a_file_is_refused() {
-    is_refused(|path| std::fs::write(path, "").unwrap(), "is no directory");
+    is_refused(|path| std::fs::write(path, "").unwrap(), "is not a directory");
 }

@@ -161,8 +161,8 @@ fn without_a_binary_it_is_said_once_a_session_and_no_hook_fails() {
     let told: Value = serde_json::from_str(&said.out).unwrap();
     let place = plugin.0.path().to_str().unwrap();
     let message = format!(
-        "teamkeep records nothing, for there is no teamkeep binary: put the binary into {place}/bin, or build it (this \
-         needs Rust) in a clone of its repository: ./install.sh --no-hooks"
+        "teamkeep records nothing: teamkeep binary not found; copy the binary to {place}/bin, or build it (requires \
+         Rust) in a clone of its repository: ./install.sh --no-hooks"
     );
     assert_eq!((said.code, told, said.err.as_str()), (Some(0), json!({"systemMessage": message}), ""));
     assert_eq!(all(&start("compact")), SILENCE);
@@ -195,7 +195,7 @@ fn the_script_that_builds_the_binary_is_named_where_there_is_one() {
         let mut command = Command::new(place.join(bin).join("teamkeep-hook"));
         stage.dress(&mut command);
         let said = feed(command.args(["status"]), b"");
-        let build = format!("(this needs Rust): {}/install.sh --no-hooks\n", place.display());
+        let build = format!("(requires Rust): {}/install.sh --no-hooks\n", place.display());
         assert!(said.out.ends_with(&build), "{}", said.out);
     }
 }
@@ -295,7 +295,7 @@ fn what_lies_in_the_session_s_directory_is_not_run_for_its_name() {
     for nothing in ["", ".", ":/usr/bin:/bin", ".:/usr/bin:/bin", "/usr/bin:/bin:", "bin:/usr/bin:/bin"] {
         let said = run(nothing);
         assert!(
-            said.code == Some(0) && said.out.contains("there is no teamkeep binary"),
+            said.code == Some(0) && said.out.contains("teamkeep binary not found"),
             "{nothing}: {}",
             said.err
         );
@@ -316,7 +316,7 @@ fn a_binary_for_another_machine_fails_no_hook_and_is_told_once() {
     let lead = Lead::of(&stage, ONE);
     let said = plugin.hook(&stage, &lead.payload("SessionStart", json!({"source": "startup"})));
     assert_eq!(said.code, Some(0), "{}", said.err);
-    assert!(said.out.contains("/bin/teamkeep is no program for this machine\"}"), "{}", said.out);
+    assert!(said.out.contains("/bin/teamkeep does not run on this machine\"}"), "{}", said.out);
     let said = plugin.hook(&stage, &lead.payload("Stop", json!({})));
     assert_eq!((said.code, said.out.as_str()), (Some(0), ""));
 }

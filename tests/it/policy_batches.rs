@@ -47,7 +47,7 @@ fn the_calls_of_one_message_are_refused_together_and_count_once() {
     says(&stage, "m4", &["i", "j"]);
     let said = ["i", "j"].map(|id| ask(&stage, id));
     assert_eq!([said[0].code, said[1].code], [Some(0); 2], "{said:?}");
-    assert!(said[0].out.contains("let this through after blocking it 3 times"), "{said:?}");
+    assert!(said[0].out.contains("allowed this action after blocking it 3 times"), "{said:?}");
     let log = stage.log();
     let counts = log.iter().filter(|line| line["verdict"]["escalated"] == true);
     assert!(counts.map(|line| &line["verdict"]["blocks"]).all(|blocks| *blocks == 3));
@@ -157,7 +157,7 @@ fn a_directory_of_the_policy_s_that_is_none_is_a_failure_of_the_policy() {
             );
             let doctor = stage.run(&["doctor"]).out;
             let line = doctor.lines().find(|line| line.contains("store-writable")).unwrap_or_default();
-            assert!(line.starts_with("bad") && line.contains("is not a directory"), "{doctor}");
+            assert!(line.starts_with("error: ") && line.contains("is not a directory"), "{doctor}");
         }
     }
 }

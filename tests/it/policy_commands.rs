@@ -27,7 +27,7 @@ fn user(home: &Home, text: &str) {
 #[test]
 fn without_a_file_the_defaults_are_in_force() {
     let home = Home::new();
-    assert_eq!(home.ok("policy check").out, "no configuration file: the defaults are in force\n");
+    assert_eq!(home.ok("policy check").out, "no configuration file; the defaults apply\n");
     assert_eq!(
         home.ok("config path").out,
         "user     ~/.config/teamkeep/teamkeep.toml  (does not exist)\nproject  ~/.claude/teamkeep.toml  (does not exist)\n"
@@ -60,12 +60,29 @@ fn check_tells_everything_on_stdout_and_works_with_a_file_that_other_commands_re
     let said = home.run("policy check");
     assert_eq!(said.code, Some(1));
     insta::assert_snapshot!(said.out, @r#"
-    ~/.config/teamkeep/teamkeep.toml:2:8: error[bad-duration]: `log.keep`: "90" is no duration; write it as "90d" or "1m30s"
-    ~/.config/teamkeep/teamkeep.toml:3:2: error[unknown-key]: unknown key `polcy`
-      hint: did you mean `policy`?
-    ~/.config/teamkeep/teamkeep.toml:5:12: error[bad-value]: `policy.on-error`: "\u{1b}[31m" is none of "allow", "block"
+    error[bad-duration]: `log.keep`: invalid duration "90"; expected a value such as "90d" or "1m30s"
+     --> ~/.config/teamkeep/teamkeep.toml:2:8
+      |
+    2 | keep = "90"
+      |        ^^^^
+
+    error[unknown-key]: unknown key `polcy`
+     --> ~/.config/teamkeep/teamkeep.toml:3:2
+      |
+    3 | [polcy]
+      |  ^^^^^
+      |
+      = hint: did you mean `policy`?
+
+    error[bad-value]: `policy.on-error`: invalid value "\u{1b}[31m"; expected one of "allow", "block"
+     --> ~/.config/teamkeep/teamkeep.toml:5:12
+      |
+    5 | on-error = "\u001b[31m"
+      |            ^^^^^^^^^^^^
+
     3 errors
     "#);
+    assert_eq!(home.run("config check").out, said.out, "an error in any table disables the policy");
     assert_eq!(home.run("export latest --redact -o x").code, Some(1));
     for line in ["policy show", "config path", "config schema"] {
         home.ok(line);
@@ -80,8 +97,17 @@ fn a_mistyped_variable_is_an_error_of_the_check_and_no_obstacle_to_a_first_file(
     let out = |output: &std::process::Output| String::from_utf8(output.stdout.clone()).unwrap();
     let said = run("policy check");
     assert_eq!(said.status.code(), Some(1));
-    let start = format!("{}: error[unreadable]: TEAMKEEP_CONFIG names it", path.display());
-    assert!(out(&said).starts_with(&start) && out(&said).ends_with("\n1 error\n"), "{}", out(&said));
+    let start = "error[unreadable]: TEAMKEEP_CONFIG names a file that does not exist\n";
+    assert!(out(&said).starts_with(start) && out(&said).ends_with("\n1 error\n"), "{}", out(&said));
+    assert!(out(&said).contains(&format!("--> {}\n", path.display())), "{}", out(&said));
+    let error = format!("error: TEAMKEEP_CONFIG names {}, which does not exist\nhint: ", path.display());
+    let test = "policy test v328-gc";
+    for line in ["policy show", "policy show --json", "config show", "config path", "policy trust", test] {
+        let said = run(line);
+        let err = String::from_utf8_lossy(&said.stderr).into_owned();
+        assert!(said.status.code() == Some(1) && err.starts_with(&error), "{line}: {err}");
+        assert!(said.stdout.is_empty() || line == "config path", "{line}");
+    }
     assert!(run("config init").status.success());
     let said = run("policy check");
     assert_eq!((said.status.code(), out(&said)), (Some(0), format!("no problems in {}\n", path.display())));
@@ -96,8 +122,15 @@ fn check_takes_other_files() {
     let said = home.run("policy check good.toml bad.toml none.toml");
     assert_eq!(said.code, Some(1));
     insta::assert_snapshot!(said.out, @r"
-    bad.toml:2:14: error[wrong-type]: `policy.max-blocks`: expected a whole number, found true or false
-    none.toml: error[unreadable]: there is no such file
+    error[wrong-type]: `policy.max-blocks`: expected an integer, found a boolean
+     --> bad.toml:2:14
+      |
+    2 | max-blocks = true
+      |              ^^^^
+
+    error[unreadable]: no such file
+    --> none.toml
+
     2 errors
     ");
     project(&home, "[policy]\nmax-blocks = 9\n");
@@ -115,28 +148,28 @@ fn a_project_is_trusted_by_a_person_who_sees_what_would_run() {
             .out
             .contains("policy.idle-with-work.mode               \"block\"    ~/.claude/teamkeep.toml:2\n")
     );
-    assert!(shown.out.contains("left out, ~/.claude/teamkeep.toml is not trusted"), "{}", shown.out);
+    assert!(shown.out.contains("ignored: ~/.claude/teamkeep.toml is not trusted"), "{}", shown.out);
     let asked = home.run("policy trust");
     assert_eq!(asked.code, Some(1));
     insta::assert_snapshot!(asked.out, @r#"
     ~/.claude/teamkeep.toml wants to run 1 check and 1 rule:
       check  sh -c "make check", subject "*parser*"
-      rule   "no-force" blocks, events ["PreToolUse"], "/tool_input/command" = "/--force/", and says "Ask the lead."
+      rule   "no-force" blocks, events ["PreToolUse"], "/tool_input/command" = "/--force/", reason "Ask the lead."
     "#);
-    assert!(asked.err.contains("no terminal to ask at"), "{}", asked.err);
+    assert!(asked.err.contains("stdin is not a terminal"), "{}", asked.err);
     assert_eq!(home.ok("policy trust --list").err, "no project is trusted\n");
 
     home.ok("policy trust --yes");
     let shown = home.ok("policy show").out;
-    assert!(shown.contains("rule[0].name") && !shown.contains("left out"), "{shown}");
-    assert!(home.ok("policy trust").err.contains("trusted already"));
-    assert!(home.ok("policy trust --list").out.ends_with("  ~/.claude/teamkeep.toml  (as it was)\n"));
+    assert!(shown.contains("rule[0].name") && !shown.contains("ignored"), "{shown}");
+    assert!(home.ok("policy trust").err.contains("already trusted"));
+    assert!(home.ok("policy trust --list").out.ends_with("  ~/.claude/teamkeep.toml  (unchanged)\n"));
 
     project(&home, &RUNS.replace("make check", "make evil"));
-    assert!(home.ok("policy trust --list").out.contains("(changed: nothing of it runs)"));
+    assert!(home.ok("policy trust --list").out.contains("(changed since trusted: disabled)"));
     assert!(home.ok("policy check").out.contains("warning[untrusted]"));
     let asked = home.run("policy trust");
-    assert!(asked.out.contains("which changed since it was trusted, wants to run"), "{}", asked.out);
+    assert!(asked.out.contains("which changed after it was trusted, wants to run"), "{}", asked.out);
 
     home.ok("policy trust --remove");
     assert_eq!(home.ok("policy trust --list").err, "no project is trusted\n");
@@ -147,9 +180,9 @@ fn a_project_with_nothing_to_run_or_no_sense_is_not_trusted() {
     let home = Home::new();
     let said = home.run("policy trust --yes");
     assert_eq!(said.code, Some(1));
-    assert!(said.err.contains("there is no ~/.claude/teamkeep.toml"), "{}", said.err);
+    assert!(said.err.contains("no such file: ~/.claude/teamkeep.toml"), "{}", said.err);
     project(&home, "[policy.idle-with-work]\nmode = \"block\"\n");
-    assert!(home.ok("policy trust --yes").err.contains("nothing to trust"));
+    assert!(home.ok("policy trust --yes").err.contains("no checks and no rules to trust"));
     project(&home, &format!("{RUNS}nonsense = 1\n"));
     let said = home.run("policy trust --yes --project .");
     assert_eq!(said.code, Some(1));
@@ -190,4 +223,34 @@ fn show_is_spelled_for_programs_too() {
     assert_eq!(of("policy.on-error")["origin"]["layer"], "default");
     assert_eq!(json["project"]["standing"], "untrusted");
     assert_eq!(json["problems"][0]["code"], "untrusted");
+}
+
+#[test]
+fn the_configuration_has_all_tables_and_the_policy_is_a_part_of_it() {
+    let home = Home::new();
+    user(
+        &home,
+        "[log]\nkeep = \"7d\"\n[policy]\nmax-blocks = 5\n[[report.price]]\nmodel = \"*\"\ninput = 1.5\n",
+    );
+    project(&home, "[log]\nkeep = \"1d\"\n");
+    let json = |line: &str| -> serde_json::Value { serde_json::from_str(&home.ok(line).out).unwrap() };
+    let (whole, policy) = (json("config show --json"), json("policy show --json"));
+    let settings = |json: &serde_json::Value| json["settings"].as_array().unwrap().clone();
+    let is_policy = |one: &serde_json::Value| one["key"].as_str().unwrap().starts_with("policy.");
+    let filtered: Vec<_> = settings(&whole).into_iter().filter(is_policy).collect();
+    assert_eq!(settings(&policy), filtered);
+    let names = |json: &serde_json::Value| json.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&whole), names(&policy));
+    let shown = home.ok("config show").out;
+    for line in [
+        "log.keep  \"7d\"  ~/.config/teamkeep/teamkeep.toml:2",
+        "report.price[0].input  1.5",
+        "hook.watch  true  default",
+    ] {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert!(shown.lines().any(|one| words(one).starts_with(&words(line))), "{line}: {shown}");
+    }
+    let (whole, policy) = (home.ok("config check").out, home.ok("policy check").out);
+    assert!(whole.contains("warning[not-in-project]: `log.keep`"), "{whole}");
+    assert!(!policy.contains("not-in-project"), "{policy}");
 }

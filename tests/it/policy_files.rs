@@ -184,3 +184,18 @@ fn a_problem_is_spelled_in_json_with_its_code() {
     let json: Value = serde_json::to_value(&problems[0]).unwrap();
     assert_eq!((json["code"].as_str(), json["at"][0].as_u64()), (Some("unknown-key"), Some(1)));
 }
+
+#[test]
+fn a_tool_in_another_case_is_a_warning_with_the_right_name() {
+    let rule = |tool: &str| {
+        format!(
+            "[[rule]]\nname = \"r\"\ntools = [\"Edit\", \"{tool}\"]\naction = \"warn\"\nreason = \"no\"\n"
+        )
+    };
+    for tool in ["bash", "SENDMESSAGE", "taskStop"] {
+        assert_eq!(found(&rule(tool)), ["3:9 never-matches"], "{tool}");
+    }
+    for tool in ["Bash", "bash*", "mcp__bash", "*", "Mine"] {
+        assert_eq!(found(&rule(tool)), [""; 0], "{tool}");
+    }
+}

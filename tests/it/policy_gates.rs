@@ -86,7 +86,7 @@ fn a_request_that_was_only_warned_of_frees_no_approval() {
     assert_eq!(agrees(&stage).code, Some(2));
     let tries: Vec<_> = ["2", "3", "4"].map(|id| told(&stage, ask_as(id)).code).to_vec();
     assert_eq!(tries, [Some(2), Some(2), Some(0)], "the approval was the first of three");
-    assert_eq!(agrees(&stage).code, Some(0), "one that was let through does");
+    assert_eq!(agrees(&stage).code, Some(0), "one that was allowed does");
 }
 
 #[test]

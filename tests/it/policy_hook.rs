@@ -21,7 +21,7 @@ fn who_lets_one_teammate_go_lets_nobody_else_go_with_it() {
     let all = ask("*");
     assert_eq!(all.code, Some(2));
     assert!(all.err.contains("carol") && !all.err.contains("to bob"), "{}", all.err);
-    assert_eq!(ask("bob").code, Some(0), "what was held back has not used it up");
+    assert_eq!(ask("bob").code, Some(0), "what was blocked has not used it up");
     assert_eq!(ask("bob").code, Some(2), "once");
     allow("bob");
     allow("CAROL");
@@ -81,7 +81,7 @@ fn a_check_runs_in_the_project_and_not_where_the_teammate_went() {
     let said = completed(elsewhere.to_str().unwrap(), &env);
     assert_eq!(said.code, Some(2), "{said:?}");
     let gone = completed("/nonexistent", &[]);
-    assert!(gone.code == Some(2) && gone.err.contains("is not there"), "{gone:?}");
+    assert!(gone.code == Some(2) && gone.err.contains("does not exist"), "{gone:?}");
     std::fs::write(project.join("good"), "").unwrap();
     assert_eq!(completed("/nonexistent", &env).code, Some(0));
 }
@@ -123,10 +123,10 @@ fn a_replay_counts_blocks_over_a_pause_and_tells_no_request_that_was_held_back()
     assert_eq!(blocks, [&json!(3)]);
     let refused = of("message-refused");
     assert_eq!((refused.len(), of("shutdown-requested").len()), (3, 2), "{replay:#?}");
-    assert!(refused[0]["refusal"].as_str().unwrap().starts_with("Refused: a shutdown request to bob"));
+    assert!(refused[0]["refusal"].as_str().unwrap().starts_with("Blocked: a shutdown request to bob"));
     let told = stage.told(&["replay", TEAM]);
-    assert!(told.contains("could not ask bob to stop\n"), "{told}");
-    assert!(told.contains("was let through after 3 blocks: a shutdown request to bob"), "{told}");
+    assert!(told.contains("could not ask bob to shut down\n"), "{told}");
+    assert!(told.contains("was allowed after 3 blocks: a shutdown request to bob"), "{told}");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_subagent_whose_role_is_spelled_like_a_teammate_does_not_end_its_turn() {
     agent("SubagentStart", "a53bab");
     agent("SubagentStop", "a53bab");
     let said = asks();
-    assert!(said.code == Some(2) && said.err.contains("in the midst of a turn"), "{said:?}");
+    assert!(said.code == Some(2) && said.err.contains("in the middle of a turn"), "{said:?}");
     let kinds: Vec<Value> = stage.log().iter().map(|line| line["actor"]["kind"].clone()).take(3).collect();
     assert_eq!(kinds, ["teammate", "subagent", "subagent"]);
     agent("SubagentStop", "abob-7dfceaaaef47c69e");

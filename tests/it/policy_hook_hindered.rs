@@ -38,7 +38,7 @@ fn what_cannot_be_understood_is_held_back_where_the_policy_says_so() {
         assert_eq!(busy("").feed(event, &stdin, &[]).code, Some(1));
         let said = busy("[policy]\non-error = \"block\"\n").feed(event, &stdin, &[]);
         assert_eq!(said.code, Some(2));
-        assert!(said.err.contains("on-error") && said.err.contains("no JSON object"), "{}", said.err);
+        assert!(said.err.contains("on-error") && said.err.contains("not a JSON object"), "{}", said.err);
     }
     let said = busy("[policy]\non-error = \"block\"\n").feed("stop", b"{\"a", &[]);
     assert_eq!(said.code, Some(1), "a turn always comes to its end");
@@ -89,7 +89,7 @@ fn rules_on_a_huge_input_come_to_an_end_and_say_that_they_did_not_look() {
         let verdict = &verdicts[0]["verdict"];
         assert_eq!((&verdict["code"], &verdict["rule"]), (&json!("rule-undecided"), &json!("no-force-0")));
         let reason = verdict["reason"].as_str().unwrap();
-        assert!(reason.contains("(nor could 19 more)"), "{reason}");
+        assert!(reason.contains("(and 19 more)"), "{reason}");
     }
 }
 
@@ -112,13 +112,16 @@ fn a_block_that_cannot_be_counted_is_on_record_and_goes_on_or_not_as_on_error_sa
         let said: Vec<Said> = (0..5).map(|_| stage.feed("", shutdown("").as_bytes(), &[])).collect();
         assert!(said.iter().all(|said| said.code == Some(code)), "{policy}: {said:?}");
         let noted = stage.diagnostics();
-        assert!(noted.contains("cannot ask the policy: ") && noted.contains("is no regular file"), "{noted}");
+        assert!(
+            noted.contains("cannot evaluate the policy: ") && noted.contains("is not a regular file"),
+            "{noted}"
+        );
         let told = verdicts(&stage);
         let told = &pairs(&told)[..2];
         match policy {
             "" => {
                 let answer: Value = serde_json::from_str(&said[0].out).unwrap();
-                let start = "Warning: teamkeep would refuse this, but cannot count its blocks, and lets it through. The reason was: a shutdown request to bob, who still owns task 2";
+                let start = "Warning: teamkeep would block this, but cannot count its blocks, so it allows it. The reason was: a shutdown request to bob, who still owns task 2";
                 assert!(answer["systemMessage"].as_str().unwrap().starts_with(start), "{answer}");
                 assert_eq!(told, [("shutdown-of-busy-teammate", "warn"), ("policy-failed", "allow")]);
             }

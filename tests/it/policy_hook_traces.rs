@@ -118,8 +118,7 @@ fn the_fourth_try_goes_through_and_is_told() {
     assert_eq!(codes, [Some(2), Some(2), Some(2), Some(0), Some(0)]);
     let told: Value = serde_json::from_str(&tries[3].out).unwrap();
     let words = told["systemMessage"].as_str().unwrap();
-    let start =
-        "teamkeep let this through after blocking it 3 times (premature-shutdown: a shutdown request to bob";
+    let start = "teamkeep allowed this action after blocking it 3 times (premature-shutdown: a shutdown request to bob";
     assert!(words.starts_with(start) && !words.contains("Refused"), "{words}");
     let log = stage.log();
     let verdicts: Vec<_> =

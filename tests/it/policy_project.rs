@@ -29,12 +29,12 @@ fn explain_reads_the_project_s_file_as_the_hook_does() {
     assert!(said.out.contains("verdict   allow\n"), "{}", said.out);
     let file = project.join(".claude/teamkeep.toml");
     assert!(
-        said.out.contains(&format!("policy    the policy in force, and {}\n", file.display())),
+        said.out.contains(&format!("policy    the active policy, and {}\n", file.display())),
         "{}",
         said.out
     );
     assert!(
-        said.err.contains("warning[untrusted]: 1 rule left out") && said.err.contains("policy trust"),
+        said.err.contains("warning[untrusted]: 1 rule disabled") && said.err.contains("policy trust"),
         "{}",
         said.err
     );
@@ -94,7 +94,7 @@ fn what_a_project_may_not_run_is_told_to_the_user_when_a_session_begins() {
     let answer = start("startup");
     let told = answer["systemMessage"].as_str().unwrap();
     let command = format!("teamkeep policy trust --project '{}'", project.display());
-    assert!(told.contains("1 rule left out: nobody has trusted it") && told.ends_with(&command), "{told}");
+    assert!(told.contains("1 rule disabled: not trusted") && told.ends_with(&command), "{told}");
     assert_eq!(answer["hookSpecificOutput"].get("additionalContext"), None, "the model has no say in it");
     assert_eq!(start("compact").get("systemMessage"), None, "once");
     assert_eq!(

@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 
 use super::policy_crew::{
-    HALF_PAIR, PATIENT, agent_id, are_refused, crew, flat_request, hook, request, roster, stop,
+    HALF_PAIR, PATIENT, agent_id, are_refused, before, crew, flat_crew, flat_request, hook, request, roster,
+    stop, task,
 };
 use super::policy_stage::TEAM;
 
@@ -107,4 +108,19 @@ fn a_request_to_the_inbox_of_whoever_works_is_refused_where_the_word_is_another_
     let stage = crew(PATIENT);
     roster(&stage, &["team-lead", "bob", "my-agent", "myagent"]);
     are_refused(&stage, "my-agent", [request("my\u{ad}agent"), flat_request("my\u{200b}agent")]);
+}
+
+#[test]
+fn a_request_to_an_inbox_of_two_members_is_refused_while_one_of_them_works() {
+    // 2.1.47 takes any name, and the inbox of all of these is my-agent.json.
+    let stage = flat_crew(PATIENT);
+    roster(&stage, &["team-lead", "bob", "my agent", "my.agent", "my-agent"]);
+    are_refused(&stage, "my-agent", ["my.agent", "my agent", "my\u{e9}agent"].map(flat_request));
+    task(&stage, 3, "in_progress", "my.agent");
+    are_refused(&stage, "my.agent", ["my-agent", "my agent", "my\u{e9}agent"].map(flat_request));
+    task(&stage, 3, "completed", "my.agent");
+    for name in ["my-agent", "my agent", "my.agent"] {
+        let (tool, input) = flat_request(name);
+        assert_eq!(before(&stage, tool, &input, &json!({})).code, Some(0), "{name}: nobody works");
+    }
 }

@@ -22,10 +22,10 @@ fn a_recorded_run_file_is_tested_and_nothing_is_kept_of_it() {
     let told: Vec<&str> = said.out.lines().map(|line| line.split('…').next().unwrap()).collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
     session-1353b3db ea152cffbc8dfe99
-        7.6s PreToolUse    bob       unfinished-dependencies warn Warning: starting task 2 "Review the parser" (pending, owner bob) before what it waits for: task 1 
+        7.6s PreToolUse    bob       unfinished-dependencies warn Warning: starting task 2 "Review the parser" (pending, owner bob) before the tasks that it depends 
         9.4s TeammateIdle  bob       idle-with-work warn Warning: bob goes idle while owning task 2 "Review the parser" (in_progress, owner bob). A message 
-       40.4s PreToolUse    team-lead premature-shutdown block Refused: a shutdown request to bob, who still owns task 2 "Review the parser" (in_progress, owner b
-       41.5s TeammateIdle  carol     idle-with-work warn Warning: carol goes idle while nobody has taken task 2 "Review the parser" (pending, no owner). The
+       40.4s PreToolUse    team-lead premature-shutdown block Blocked: a shutdown request to bob, who still owns task 2 "Review the parser" (in_progress, owner b
+       41.5s TeammateIdle  carol     idle-with-work warn Warning: carol goes idle although this task is unassigned: task 2 "Review the parser" (pending, no 
     110 events: 1 blocked, 3 warned
     "#);
     assert!(!stage.keep("").exists());
@@ -74,7 +74,7 @@ fn expectations_are_held_against_what_is_found() {
     let met = file(&stage, "met.jsonl", all);
     let said = test(&stage, &[&named, "--expect", &met, "--strict"]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
-    assert!(said.out.ends_with("all 5 expectations are met\n"), "{}", said.out);
+    assert!(said.out.ends_with("5 of 5 expectations met\n"), "{}", said.out);
     let unmet = file(
         &stage,
         "unmet.json",
@@ -84,13 +84,13 @@ fn expectations_are_held_against_what_is_found() {
     let said = test(&stage, &[&named, "--expect", &unmet]);
     assert_eq!(said.code, Some(1));
     insta::assert_snapshot!(said.err, @r"
-    teamkeep: v328-inprocess:81: expected: block protect-lead, but found: block premature-shutdown
-    teamkeep: v328-inprocess:26: expected: block, but found: warn unfinished-dependencies
-    teamkeep: v328-inprocess:999: there is no such event
+    error: v328-inprocess:81: expected: block protect-lead, but found: block premature-shutdown
+    error: v328-inprocess:26: expected: block, but found: warn unfinished-dependencies
+    error: v328-inprocess:999: no such event
     ");
     let said = test(&stage, &[&named, "--expect", &unmet, "--strict"]);
     assert!(
-        said.err.contains("v328-inprocess:60: nothing was expected, but found: warn idle-with-work"),
+        said.err.contains("v328-inprocess:60: expected no verdict, but found: warn idle-with-work"),
         "{}",
         said.err
     );
@@ -134,11 +134,11 @@ fn two_policies_are_compared_and_checks_are_not_run() {
 fn what_is_no_run_and_no_recorded_run_is_said() {
     let stage = Stage::judging();
     let said = test(&stage, &["nowhere.jsonl"]);
-    assert_eq!((said.code, said.err.as_str()), (Some(1), "teamkeep: there is no file nowhere.jsonl\n"));
+    assert_eq!((said.code, said.err.as_str()), (Some(1), "error: no such file: nowhere.jsonl\n"));
     let broken = file(&stage, "broken.jsonl", "{\"at_ms\": 0, \"payload\": {}}\nnonsense\n");
     let said = test(&stage, &[&broken]);
-    assert!(said.err.contains("line 2 is no call of a recorded run"), "{}", said.err);
+    assert!(said.err.contains("line 2 is not a hook call of a recorded run"), "{}", said.err);
     let outside =
         file(&stage, "out.jsonl", "{\"at_ms\": 0, \"write\": {\"../../x\": \"\"}, \"payload\": {}}\n");
-    assert!(test(&stage, &[&outside]).err.contains("leads out of the scratch directory"));
+    assert!(test(&stage, &[&outside]).err.contains("is outside of the scratch directory"));
 }

@@ -51,14 +51,14 @@ fn verdicts_on_record_are_told_beside_what_happened() {
     let story = stage.told(&["replay"]);
     for words in [
         "bob       was warned: not yet (idle-with-work)",
-        "team-lead was held back: not yet (premature-shutdown)",
-        "team-lead was let through after 3 blocks: not yet (premature-shutdown)",
+        "team-lead was blocked: not yet (premature-shutdown)",
+        "team-lead was allowed after 3 blocks: not yet (premature-shutdown)",
     ] {
         assert!(story.contains(words), "{words} is not in\n{story}");
     }
     let log = stage.told(&["log", "--event", "verdict"]);
     assert!(log.contains("Verdict          bob        warn idle-with-work: not yet"), "{log}");
-    assert!(log.contains("team-lead  let through premature-shutdown: not yet"), "{log}");
+    assert!(log.contains("team-lead  allow after blocks premature-shutdown: not yet"), "{log}");
     let found = lines(&test(&stage, &["latest", "--json"]).out);
     // The request was refused, so that the approval of it is a breach of its own.
     assert_eq!(found.len(), 5, "a verdict is no event");

@@ -78,11 +78,11 @@ fn a_plan_changes_nothing_and_what_it_says_happens() {
     let said = prune(&stage, &["--older-than", "30d"]);
     let ids: Vec<String> = stage.library().runs.iter().map(|run| run.run.clone()).collect();
     let lines: Vec<&str> = said.out.lines().collect();
-    assert_eq!(lines[0], format!("- {} {}: over for 99 days", ids[0], team(1)));
-    assert_eq!(lines[1], format!("- {} {}: over for 59 days", ids[1], team(2)));
+    assert_eq!(lines[0], format!("remove {} {} (ended 99 days ago)", ids[0], team(1)));
+    assert_eq!(lines[1], format!("remove {} {} (ended 59 days ago)", ids[1], team(2)));
     assert!(lines[2].starts_with("would remove 2 runs, 6 objects ("), "{}", said.out);
-    assert!(lines[2].contains("), 2 segments of the log ("), "{}", said.out);
-    assert_eq!(said.err, "nothing was changed; --yes does it\n");
+    assert!(lines[2].contains("), 2 log segments ("), "{}", said.out);
+    assert_eq!(said.err, "Dry run. Re-run with --yes to delete.\n");
     let asked = prune(&stage, &["--older-than", "30d", "--dry-run"]);
     assert_eq!((asked.out, asked.err), (said.out.clone(), said.err));
     assert_eq!(below(&stage.keep("")), before);
@@ -90,13 +90,13 @@ fn a_plan_changes_nothing_and_what_it_says_happens() {
 
     let kept = stage.replay(&team(3));
     let said = prune(&stage, &["--older-than", "30d", "--yes"]);
-    assert!(said.out.contains("\nremoved 2 runs, 6 objects, 2 segments ("), "{}", said.out);
+    assert!(said.out.contains("\nremoved 2 runs, 6 objects, 2 log segments ("), "{}", said.out);
     assert_eq!(teams(&stage), [team(3)]);
     assert_eq!(stage.replay(&team(3)), kept, "and what stays is as it was");
     is_whole(&stage);
     assert_eq!(
         prune(&stage, &["--older-than", "30d", "--yes"]).out,
-        "nothing is to be removed\nremoved 0 runs, 0 objects, 0 segments (0 B)\n"
+        "nothing to remove\nremoved 0 runs, 0 objects, 0 log segments (0 B)\n"
     );
     assert!(!stage.keep("archive/pruned").exists());
 }
@@ -131,6 +131,11 @@ fn the_newest_stay_and_what_they_share_with_those_that_go() {
     let stage = three();
     let all = objects(&stage);
     let shown = stage.show(&[&team(3)]);
+    let plan = prune(&stage, &["--keep", "1", "--dry-run"]).out;
+    assert!(plan.lines().next().unwrap().ends_with(&format!("{} (not the newest)", team(1))), "{plan}");
+    let plan = prune(&stage, &["--keep", "2", "--dry-run"]).out;
+    let first = plan.lines().next().unwrap();
+    assert!(first.starts_with("remove ") && first.ends_with("(not among the 2 newest)"), "{plan}");
     prune(&stage, &["--keep", "1", "--yes"]);
     assert_eq!(teams(&stage), [team(3)]);
     assert_eq!(stage.show(&[&team(3)]), shown);
@@ -165,7 +170,7 @@ fn what_is_alive_is_never_removed() {
     lead.start("startup");
     stage.set_clock(100 * DAY);
     let said = prune(&stage, &["--keep", "0", "--yes"]);
-    assert!(said.out.contains(" session-99999999 stays: it is alive\n"), "{}", said.out);
+    assert!(said.out.contains(" session-99999999 (running)\n"), "{}", said.out);
     assert_eq!(teams(&stage), ["session-99999999"]);
     is_whole(&stage);
     lead.task("5", "pending", None);
@@ -184,8 +189,10 @@ fn a_run_that_cannot_be_read_whole_stays_with_all_that_it_may_need() {
     std::fs::write(&path, "{}").unwrap();
     let said = prune(&stage, &["--keep", "0", "--yes"]);
     assert!(
-        said.out
-            .contains(&format!("{id} {} stays: it cannot be read whole (teamkeep verify {id})\n", team(1))),
+        said.out.contains(&format!(
+            "keep {id} {} (parts of it cannot be read; run: teamkeep verify {id})\n",
+            team(1)
+        )),
         "{}",
         said.out
     );
@@ -196,18 +203,18 @@ fn a_run_that_cannot_be_read_whole_stays_with_all_that_it_may_need() {
     let journal = stage.keep(&format!("archive/runs/{id}/snapshots.jsonl"));
     std::fs::write(&path, "mended").unwrap();
     let text = std::fs::read_to_string(&journal).unwrap();
-    std::fs::write(&journal, text.replacen("{\"v\"", "{v", 1)).unwrap();
+    std::fs::write(&journal, text.replacen("[2", "[v", 1)).unwrap();
     run(&stage, 4, 101);
     stage.set_clock(200 * DAY);
     let all = objects(&stage);
     let said = prune(&stage, &["--keep", "0", "--yes"]);
-    assert!(said.out.contains("  objects stay: the journal of run "), "{}", said.out);
+    assert!(said.out.contains("keep all objects (the journal of run "), "{}", said.out);
     assert_eq!((teams(&stage), objects(&stage)), (vec![team(1)], all));
 
     let record = stage.keep(&format!("archive/runs/{id}/run.json"));
     std::fs::write(record, "{").unwrap();
     let said = prune(&stage, &["--keep", "0", "--yes"]);
-    assert!(said.out.contains(&format!("{id} stays: its record cannot be read (teamkeep verify {id})")));
+    assert!(said.out.contains(&format!("keep {id} (its data cannot be read; run: teamkeep verify {id})")));
     assert_eq!(objects(&stage), all);
 }
 
@@ -234,7 +241,7 @@ fn what_nothing_names_goes_when_it_is_old_and_what_it_is_called() {
     let said = stage.run(&["prune", "--yes"]);
     assert_eq!((young.exists(), old.exists(), damaged.exists()), (true, false, true));
     let told =
-        format!("teamkeep: {} is damaged: its content has another hash; it stays\n", damaged.display());
+        format!("warning: {} is damaged: its content has another hash; it was kept\n", damaged.display());
     assert_eq!((said.code, said.err), (Some(1), told));
     assert_eq!(teams(&stage).len(), 3);
 }
@@ -270,7 +277,7 @@ fn two_at_once_are_one_after_the_other() {
     assert_eq!(said.code, Some(1));
     assert_eq!(
         said.err,
-        "teamkeep: cannot change the archive: another import or prune is at work\nhint: try again when it is done\n"
+        "error: cannot change the archive: another import or prune is running\nhint: try again when it has finished\n"
     );
     assert_eq!(stage.run(&["prune", "--keep", "0", "--dry-run"]).code, Some(0), "a plan needs no right");
     assert_eq!(teams(&stage).len(), 3);

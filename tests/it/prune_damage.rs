@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde_json::json;
+use teamkeep::archive::Snapshot;
 
 use super::play::Lead;
 use super::prune::{DAY, is_whole, objects, prune, quick, run, team, teams, three};
@@ -60,7 +61,7 @@ fn nothing_goes_while_the_runs_cannot_be_listed() {
         let (said, found) = no_content_goes(&stage, &["--keep", "0"]);
         assert_eq!(files(&stage, "log"), log);
         assert_eq!(said.code, Some(1), "{}", said.out);
-        assert!(said.err.starts_with("teamkeep: cannot prune: "), "{}", said.err);
+        assert!(said.err.starts_with("error: cannot prune: "), "{}", said.err);
         assert!(said.err.contains("archive/runs"), "{}", said.err);
         assert!(found.out.contains("archive/runs"), "{}", found.out);
         let told = stage.run(&["teams"]);
@@ -84,7 +85,7 @@ fn transcripts_that_are_empty_or_torn_may_name_any_content() {
         std::fs::write(&path, text).unwrap();
         let (said, found) = no_content_goes(&stage, &["--keep", "1"]);
         assert_eq!(teams(&stage), [team(3)]);
-        assert!(said.out.contains("  objects stay: "), "{text:?}: {}", said.out);
+        assert!(said.out.contains("keep all objects ("), "{text:?}: {}", said.out);
         assert!(found.out.contains("transcripts.json"), "{}", found.out);
         std::fs::write(&path, whole).unwrap();
         is_whole(&stage);
@@ -147,7 +148,7 @@ fn a_team_s_run_without_a_journal_is_found_and_may_name_any_content() {
             _ => {}
         }
         let (said, found) = no_content_goes(&stage, &["--keep", "1"]);
-        assert!(said.out.contains("  objects stay: "), "{damage}: {}", said.out);
+        assert!(said.out.contains("keep all objects ("), "{damage}: {}", said.out);
         assert!(found.out.contains("snapshots.jsonl"), "{damage}: {}", found.out);
     }
 }
@@ -165,7 +166,9 @@ fn an_orphan_stays_while_a_run_names_a_content_that_is_no_hash_or_is_missing() {
             _ if hash.starts_with('a') => format!("b{}", &hash[1..]),
             _ => format!("a{}", &hash[1..]),
         };
-        std::fs::write(&journal, text.replace(&hash, &other)).unwrap();
+        let lines = text.lines().map(|line| Snapshot::parse(line.as_bytes()).unwrap());
+        let lines: String = lines.map(|line| serde_json::to_string(&line).unwrap() + "\n").collect();
+        std::fs::write(&journal, lines.replace(&hash, &other)).unwrap();
         no_content_goes(&stage, &[]);
         // What a run that goes has named goes with it where the names can all be read.
         let all = objects(&stage);
@@ -194,7 +197,7 @@ fn an_imported_run_whose_client_is_at_work_here_stays() {
     run(&stage, 1, 1);
     stage.set_clock(100 * DAY);
     let said = prune(&stage, &["--keep", "0", "--yes"]);
-    assert!(said.out.contains(" session-00000009 stays: it is alive\n"), "{}", said.out);
+    assert!(said.out.contains(" session-00000009 (running)\n"), "{}", said.out);
     assert_eq!(teams(&stage), [team(9)]);
     is_whole(&stage);
 }

@@ -53,10 +53,10 @@ fn a_part_of_a_story_is_told_by_time_by_actor_and_by_kind() {
     }
     let shown = stage.told(&["replay", "--actor", "bob", "--from", "+3s"]);
     assert!(shown.contains("3 members, 0 tasks, 2 messages"), "the heading is the whole run's: {shown}");
-    assert!(shown.contains("bob  told alice: two\n") && !shown.contains("told bob"), "{shown}");
-    assert!(!shown.contains("began a turn"), "{shown}");
+    assert!(shown.contains("bob  messaged alice: two\n") && !shown.contains("messaged bob"), "{shown}");
+    assert!(!shown.contains("started a turn"), "{shown}");
     let asked = stage.told(&["replay", "--kind", "turn-started"]);
-    assert!(asked.contains("bob  began a turn\n"), "what is asked for by name is told: {asked}");
+    assert!(asked.contains("bob  started a turn\n"), "what is asked for by name is told: {asked}");
 }
 
 #[test]
@@ -71,20 +71,20 @@ fn a_part_that_makes_no_sense_is_told_with_what_was_meant() {
         kind.err
     );
     let actor = said(&["--actor", "alcie"]);
-    let meant = "teamkeep: nobody in this run is called \"alcie\"\nhint: did you mean alice?\n";
+    let meant = "error: no agent \"alcie\" in this run\nhint: did you mean alice?\n";
     assert_eq!((actor.code, actor.err.as_str()), (Some(1), meant));
     let actor = said(&["--actor", "x"]);
-    assert!(actor.err.contains("in it are alice, bob, team-lead; or lead, teammate,"), "{}", actor.err);
+    assert!(actor.err.contains("agents: alice, bob, team-lead; roles: lead, teammate,"), "{}", actor.err);
     let order = said(&["--from", "+2s", "--to", "+1s"]);
     assert_eq!(order.code, Some(64));
-    assert!(order.err.contains("is later than --to 2026-02-03T04:05:07.000Z\n"), "{}", order.err);
+    assert!(order.err.contains("is later than --until 2026-02-03T04:05:07.000Z\n"), "{}", order.err);
     assert_eq!(said(&["--from", "noon"]).code, Some(64));
     assert_eq!(said(&["--json", "--format", "json"]).code, Some(64));
     let none = said(&["--kind", "verdict", "--json"]);
     let nothing = "nothing in the run is of that part\n";
     assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (Some(0), "", nothing));
     let early = said(&["--to", "-5s", "--json"]);
-    assert_eq!(early.err, format!("the run begins at 2026-02-03T04:05:06.000Z\n{nothing}"));
+    assert_eq!(early.err, format!("the run starts at 2026-02-03T04:05:06.000Z\n{nothing}"));
 }
 
 #[test]
@@ -132,8 +132,8 @@ fn no_name_and_no_text_breaks_a_diagram() {
         participant p1 as #101;nd#59;#112;articipant x#92;n
         participant p2 as #37;#37;#123;init#58; #123;#125;#125;#37;#37;
         participant p3 as #101;nd
-        Note over p0: 0.0s began a session (startup)
-        Note over p0: 0.0s made the team#58; session-aaaaaaaa
+        Note over p0: 0.0s started a session (startup)
+        Note over p0: 0.0s created the team#58; session-aaaaaaaa
         Note over p1: 0.0s joined the team
         Note over p2: 0.0s joined the team
         Note over p3: 0.0s joined the team

@@ -93,7 +93,7 @@ fn people_read_the_heading_once_and_a_part_if_they_ask_for_it() {
     let head = follower.until("alice");
     assert_eq!(head.len(), 3, "{head:?}");
     say(&lead, "u1", "one");
-    assert_eq!(follower.until("told alice: one").len(), 1);
+    assert_eq!(follower.until("messaged alice: one").len(), 1);
     lead.erase();
     lead.end("other");
     let (rest, said, code) = follower.end();

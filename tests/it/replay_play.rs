@@ -56,7 +56,7 @@ fn a_speed_that_is_none_is_told() {
         assert_eq!(stage.run(&[&["replay"], wrong].concat()).code, Some(64), "{wrong:?}");
     }
     let said = stage.run(&["replay", "--speed", "2x", "--format", "mermaid"]);
-    assert!(said.code == Some(64) && said.err.contains("hint: leave out"), "{}", said.err);
+    assert!(said.code == Some(64) && said.err.contains("hint: remove --follow"), "{}", said.err);
 }
 
 /// What stands on a terminal of this size when so much of the run was played.

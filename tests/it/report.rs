@@ -177,10 +177,10 @@ fn what_was_lost_is_told_once_the_run_is_over() {
     assert_eq!(unread(&over), Some(json!(false)));
     let told: Vec<&str> = list(&over, "/findings").iter().map(|one| text(one, "what")).collect();
     insta::assert_snapshot!(told.join("\n"), @r"
-    task 1 was never completed: it was in_progress, owned by bob: Task 1
-    a message of unknown to bob was never read by bob: news
-    a message of bob to alice was never read by alice
-    a message of unknown to nobody was refused: hello
+    task 1 was never completed: status in_progress, owned by bob: Task 1
+    message from unknown to bob was never read: news
+    message from bob to alice was never read
+    message from unknown to nobody was rejected: hello
     alice never sent a message
     ");
 }
@@ -219,17 +219,17 @@ fn a_project_cannot_set_prices_and_a_bad_price_is_told() {
     let project = stage.home().join("parser/.claude");
     std::fs::create_dir_all(&project).unwrap();
     std::fs::write(project.join("teamkeep.toml"), "[[report.price]]\nmodel = \"*\"\ninput = 1\n").unwrap();
-    let said = stage.run(&["policy", "check"]);
+    let said = stage.run(&["config", "check"]);
     assert!(said.out.contains("`report.price[0].input` cannot be set by a project's file"), "{}", said.out);
     std::fs::remove_file(project.join("teamkeep.toml")).unwrap();
     stage.configure("[[report.price]]\nmodel = \"*\"\ninput = -1\n");
     let said = stage.run(&["report"]);
-    let told = ["-1 is no price from 0 to 1000000", "hint: the defaults stand in for it"];
+    let told = ["invalid price -1; expected 0 to 1000000", "hint: the default configuration is used"];
     assert!(told.iter().all(|words| said.err.contains(words)), "{}", said.err);
     assert_eq!((said.code, said.out.starts_with("session-aaaaaaaa")), (Some(0), true), "the record is told");
     let said = stage.run(&["report", "--redact"]);
     assert_eq!(
-        (said.code, said.err.contains("-1 is no price from 0 to 1000000")),
+        (said.code, said.err.contains("invalid price -1; expected 0 to 1000000")),
         (Some(1), true),
         "{}",
         said.err
@@ -250,7 +250,7 @@ fn a_report_goes_into_a_file_that_is_private_and_new() {
     std::fs::write(&file, "mine").unwrap();
     let said = stage.run(&args);
     assert_eq!(said.code, Some(1));
-    assert!(said.err.contains("is there already\nhint: write over it with --force"), "{}", said.err);
+    assert!(said.err.contains("it already exists\nhint: use --force to overwrite"), "{}", said.err);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
     stage.told(&[&args[..], &["--force"]].concat());
     assert!(std::fs::read_to_string(&file).unwrap().starts_with("# session"));
@@ -262,7 +262,12 @@ fn a_report_goes_into_a_file_that_is_private_and_new() {
     assert_eq!(stage.told(&["report", "-o", "here.txt"]), "");
     assert!(stage.home().join("parser/here.txt").is_file());
     let said = stage.run(&["report", "-o", "none/here.txt"]);
-    assert_eq!((said.code, said.err.contains("there is no directory none")), (Some(1), true), "{}", said.err);
+    assert_eq!(
+        (said.code, said.err.contains("the directory none does not exist")),
+        (Some(1), true),
+        "{}",
+        said.err
+    );
     let said = stage.run(&["report", "-o", stage.home().to_str().unwrap(), "--force"]);
     assert_eq!((said.code, said.err.contains("is a directory")), (Some(64), true), "{}", said.err);
 }

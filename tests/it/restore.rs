@@ -84,23 +84,29 @@ fn a_plan_writes_nothing_and_says_so_in_a_pipe() {
     assert_eq!(said.code, Some(1));
     insta::assert_snapshot!(told(&stage, &said.out), @r#"
     session-aaaaaaaa 78850aef5bad4835
-    as each thing was last seen
-    into the list session-bbbbbbbb ~/.claude/tasks/session-bbbbbbbb
+    last recorded state
+    into task list session-bbbbbbbb ~/.claude/tasks/session-bbbbbbbb
 
-    + 2 pending Task 2 (was in_progress, bob's)
-        no longer waits for 1: it is done
+    + 2 pending Task 2 (was in_progress, owner bob)
+        dependency on 1 dropped (already completed)
     + 3 pending Task 3
-        waits for 2
-        no longer waits for 1: it is done
-        no longer waits for 9: it is not on record
-    - 1 Task 1 (it is done; --all restores it)
-    - 4 Task 4 (it was deleted on purpose; --all restores it)
-    highest number: none → 3
+        depends on 2
+        dependency on 1 dropped (already completed)
+        dependency on 9 dropped (not recorded)
+    - 1 Task 1 (completed; --all restores it)
+    - 4 Task 4 (deleted; --all restores it)
+    next task ID: 4
     "#);
-    insta::assert_snapshot!(said.err, @"teamkeep: nothing was written: this is the plan alone; --yes writes it, --dry-run asks for the plan");
+    insta::assert_snapshot!(said.err, @"
+    error: dry run only: nothing was written
+    hint: pass --yes to write, or --dry-run to exit with 0
+    ");
     assert!(!stage.client("tasks/session-bbbbbbbb").exists() && !stage.keep("restores").exists());
     let said = restore(&stage, &[TWO, "--dry-run", "--yes"]);
-    assert_eq!((said.code, said.err.as_str()), (Some(0), "nothing was written; --yes writes it\n"));
+    assert_eq!(
+        (said.code, said.err.as_str()),
+        (Some(0), "Dry run: nothing was written. Re-run with --yes to write.\n")
+    );
     assert!(!stage.client("tasks/session-bbbbbbbb").exists());
 }
 
@@ -112,9 +118,9 @@ fn unfinished_tasks_are_put_into_the_list_of_a_session_that_is_to_be() {
     assert_eq!(said.code, Some(0), "{said:?}");
     let undo = said.err.split("--undo ").nth(1).unwrap().lines().next().unwrap();
     insta::assert_snapshot!(said.err.replace(undo, "ID").replace(env!("CARGO_BIN_EXE_teamkeep"), "teamkeep"), @r#"
-    restored 2 tasks into the list session-bbbbbbbb
+    restored 2 tasks into task list session-bbbbbbbb
     to undo: teamkeep restore --undo ID
-    hint: a session with this list: claude --session-id bbbbbbbb-0000-4000-8000-000000000002
+    hint: start a session with this list: claude --session-id bbbbbbbb-0000-4000-8000-000000000002
     "#);
     insta::assert_snapshot!(read(&stage, "tasks/session-bbbbbbbb/2.json"), @r#"
     {
@@ -193,7 +199,7 @@ fn all_restores_what_was_done_and_deleted_and_owners_are_kept_on_demand() {
     assert_eq!(plan["tasks"][2]["blocked_by"], json!(["1", "2"]));
     assert_eq!(
         plan["tasks"][2]["dropped"],
-        json!([{"field": "blockedBy", "task": "9", "why": "it is not on record"}])
+        json!([{"field": "blockedBy", "task": "9", "why": "not recorded"}])
     );
 }
 
@@ -223,7 +229,7 @@ fn what_was_restored_is_not_restored_again_and_what_is_there_is_left() {
     restored(&stage, &["named"]);
     let again = restored(&stage, &["named"]);
     assert_eq!((&again["tasks"], &again["done"]), (&json!([]), &json!(false)));
-    assert!(again["left_out"].to_string().contains("an earlier restore put it there as 2"), "{again}");
+    assert!(again["left_out"].to_string().contains("already restored as 2"), "{again}");
     // In the run's own list a task that is still there is the same task.
     write_task(&stage, "session-aaaaaaaa", "2", json!({"status": "completed"}));
     let own = restored(&stage, &[ONE]);
@@ -246,7 +252,7 @@ fn a_task_that_was_torn_when_it_was_seen_is_told() {
     assert_eq!(
         plan["left_out"],
         json!([{"task": "tasks/session-aaaaaaaa/1.json", "subject": null,
-        "why": "no state of it on record is whole"}])
+        "why": "no complete state was recorded"}])
     );
     let task: Value = serde_json::from_str(&read(&stage, "tasks/named/2.json")).unwrap();
     assert_eq!(
@@ -290,12 +296,15 @@ fn a_narrow_terminal_gets_whole_lines_and_no_text_drives_it() {
     let shown = strip_str(&render::restored_tasks(&plan, Some(40))).to_string();
     insta::assert_snapshot!(shown, @r#"
     (no team)
-    as each thing was last seen
-    into the list
+    last recorded state
+    into task list
 
-    + 1 pending \u{1b}[31mred\u{202e} שלום …
-        no longer waits for \u{1b}[2J: it i…
-    highest number: none → 1
+    + 1 pending \u{1b}[31mred\u{202e} שלום
+      💥 and so on, longer than any line
+      (was owner b\u{7}ob)
+        dependency on \u{1b}[2J dropped (not
+        recorded)
+    next task ID: 2
     "#);
     assert!(shown.lines().all(|line| line.width() <= 40 && !line.contains(['\u{1b}', '\u{7}', '\u{202e}'])));
     restored(&stage, &["named"]);

@@ -84,10 +84,13 @@ fn without_a_moment_each_file_is_as_it_last_was() {
     erased(&stage);
     let dir = out(&stage);
     let said = to(&stage, "session-aaaaaaaa", &dir, &["--dry-run"]);
-    assert_eq!((said.code, said.err.as_str(), dir.exists()), (Some(0), "nothing was written\n", false));
+    assert_eq!(
+        (said.code, said.err.as_str(), dir.exists()),
+        (Some(0), "Dry run: nothing was written.\n", false)
+    );
     insta::assert_snapshot!(said.out.replace(stage.home().to_str().unwrap(), "~"), @r#"
     session-aaaaaaaa 78850aef5bad4835
-    as each thing was last seen
+    last recorded state
     5 files in ~/out
 
     + tasks/session-aaaaaaaa/1.json
@@ -117,7 +120,7 @@ fn nothing_is_written_over_and_a_full_directory_is_refused() {
     std::fs::remove_file(dir.join("tasks/session-aaaaaaaa/1.json")).unwrap();
     let said = to(&stage, "session-aaaaaaaa", &dir, &["--force"]);
     assert_eq!(said.code, Some(1));
-    assert!(said.err.contains("is there already"), "{}", said.err);
+    assert!(said.err.contains("already exists"), "{}", said.err);
     assert_eq!(files(&dir).len(), before.len() - 1, "nothing was added");
 }
 

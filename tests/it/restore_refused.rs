@@ -22,7 +22,7 @@ fn a_list_that_a_client_holds_is_left_alone_unless_forced() {
     live(own);
     let said = restore(&stage, &[TWO, "--yes"]);
     assert_eq!(said.code, Some(1));
-    assert!(said.err.contains(&format!("session {TWO} runs (process {own})")), "{}", said.err);
+    assert!(said.err.contains(&format!("session {TWO} is running (process {own})")), "{}", said.err);
     assert!(!stage.client("tasks").join("session-bbbbbbbb").exists());
     // After /clear the session goes on with the list of the one before.
     stage.write("tasks/session-bbbbbbbb/.session-list", "other-list");
@@ -58,7 +58,7 @@ fn names_that_lead_elsewhere_and_links_are_refused() {
             assert!(said.err.contains(if name == "linked" {
                 "it is a symlink"
             } else {
-                "it is no directory"
+                "it is not a directory"
             }));
         }
     }

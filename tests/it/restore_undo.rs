@@ -19,11 +19,11 @@ fn an_undo_leaves_nothing_of_a_list_that_was_made_for_it() {
     erased(&stage);
     let plan = restored(&stage, &["named"]);
     let said = stage.run(&["restore", "--undo", id(&plan), "--dry-run"]);
-    assert_eq!((said.code, said.err.as_str()), (Some(0), "nothing was written\n"));
+    assert_eq!((said.code, said.err.as_str()), (Some(0), "Dry run: nothing was written.\n"));
     insta::assert_snapshot!(said.out, @r#"
-    the list named
+    task list named
     removed 2 tasks: 2, 3
-    highest number: as it was before
+    next task ID: restored
     "#);
     assert_eq!(names(&stage, "tasks/named"), [".highwatermark", ".lock", "2.json", "3.json"]);
     let undone = undo(&stage, id(&plan));
@@ -31,7 +31,7 @@ fn an_undo_leaves_nothing_of_a_list_that_was_made_for_it() {
     assert!(!stage.client("tasks/named").exists());
     let said = stage.run(&["restore", "--undo", id(&plan)]);
     assert_eq!(said.code, Some(1));
-    assert!(said.err.contains("no restore is called"), "{}", said.err);
+    assert!(said.err.contains("no restore has the ID"), "{}", said.err);
     assert_eq!(restored(&stage, &["named"])["done"], true, "what was undone can be restored again");
 }
 

@@ -309,6 +309,21 @@ fn a_run_whose_early_events_are_gone_says_so_and_invents_nothing() {
 }
 
 #[test]
+fn a_run_that_was_found_before_its_session_began_misses_no_events() {
+    let stage = Stage::new();
+    stage.configure(ROOMY);
+    let lead = act(&stage, 1);
+    end(&stage, &lead);
+    let path = stage.keep(&format!("archive/runs/{}/run.json", stage.library().runs[0].run));
+    let mut run: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    // As if a hook call of another session had looked at the team first.
+    run["started_at"] = json!("2026-01-01T00:00:00.000Z");
+    std::fs::write(&path, run.to_string()).unwrap();
+    assert!(stage.teams()[0].get("events_missing_until").is_none());
+    assert!(!stage.told(&["report", "--format", "json"]).contains("events-missing"));
+}
+
+#[test]
 fn writers_that_are_killed_and_a_log_that_is_kept_small_lose_and_double_nothing() {
     let stage = Stage::new();
     stage.configure(&TIGHT.replace("4 KiB", "16 KiB").replace("1 B\"", "32 KiB\""));

@@ -8,15 +8,8 @@ use super::doctor::TEAMS;
 use super::home::{Home, Said, said};
 use super::stage::feed;
 
-const RULE: &str = r#"
-[[rule]]
-name = "no-force-push"
-events = ["PreToolUse"]
-tools = ["Bash"]
-match = { "/tool_input/command" = "/git push.*--force/" }
-action = "block"
-reason = "Push without --force."
-"#;
+/// The rule of docs/policy.md.
+const RULE: &str = include_str!("../rules/no-force-push.toml");
 const BUILTIN: &str = "TeamCreate|TeamDelete|SendMessage|Agent|Task|TaskCreate|TaskUpdate|TaskStop";
 
 fn home(rules: &str) -> Home {
@@ -75,9 +68,11 @@ fn paste(home: &Home, line: &str) {
 /// The command that `policy check` shows, which `policy show`, doctor and the start of a session show as well.
 fn command(home: &Home) -> String {
     let check = ok(home, "policy check").out;
-    let hint =
-        check.lines().find_map(|line| line.strip_prefix("  hint: ")).unwrap_or_else(|| panic!("{check}"));
-    assert!(ok(home, "policy show").err.contains(&format!("  hint: {hint}")));
+    let hint = check
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix("= hint: "))
+        .unwrap_or_else(|| panic!("{check}"));
+    assert!(ok(home, "policy show").err.contains(&format!("= hint: {hint}")));
     let shown: Value = serde_json::from_str(&ok(home, "policy show --json").out).unwrap();
     assert_eq!(
         shown["problems"][0]["hint"]
@@ -131,8 +126,14 @@ fn a_rule_that_is_written_later_is_reported_with_the_command_that_helps() {
     write(&home, RULE);
     let check = ok(&home, "policy check").out;
     insta::assert_snapshot!(check.trim_start(), @r#"
-    ~/.config/teamkeep/teamkeep.toml:3:1: warning[rule-not-asked]: rule "no-force-push" is not evaluated at PreToolUse for Bash: no installed hook covers it
-      hint: teamkeep install
+    warning[rule-not-asked]: rule "no-force-push" is not evaluated at PreToolUse for Bash: no installed hook covers it
+     --> ~/.config/teamkeep/teamkeep.toml:3:1
+      |
+    3 | name = "no-force-push"
+      | ^^^^
+      |
+      = hint: teamkeep install
+
     1 warning
     "#);
     insta::assert_snapshot!(examined(&home), @r#"bad: rule "no-force-push" is not evaluated at PreToolUse for Bash: no installed hook covers it => teamkeep install"#);
@@ -186,7 +187,8 @@ fn without_any_hook_it_is_told_that_none_is_installed() {
     let home = home(RULE);
     let check = ok(&home, "policy check").out;
     assert!(
-        check.contains("is not evaluated: no hooks are installed\n  hint: teamkeep install\n"),
+        check.contains("is not evaluated: no hooks are installed\n")
+            && check.contains(" = hint: teamkeep install\n"),
         "{check}"
     );
     let check = ok(&home, "policy check ../.config/teamkeep/teamkeep.toml").out;
@@ -207,7 +209,7 @@ fn trust_tells_which_rules_are_not_asked_yet_and_the_user_s_hooks_cover_every_tr
     for project in ["one", "two"] {
         let said = ok(&home, &format!("policy trust --yes --project ../{project}"));
         assert!(said.err.contains("warning[rule-not-asked]: rule \"no-force-push\""), "{}", said.err);
-        assert!(said.err.ends_with("\n  hint: teamkeep install\n"), "{}", said.err);
+        assert!(said.err.ends_with(" = hint: teamkeep install\n\n"), "{}", said.err);
     }
     ok(&home, "install");
     assert_eq!(matcher(&home), format!("{BUILTIN}|Bash|WebFetch"));
@@ -222,7 +224,8 @@ fn hooks_are_what_claude_code_finds_and_what_the_administrator_allows() {
     home.write(plugin);
     let check = ok(&home, "policy check").out;
     assert!(
-        check.contains("PreToolUse for Bash: no installed hook covers it\n  hint: teamkeep install\n"),
+        check.contains("PreToolUse for Bash: no installed hook covers it\n")
+            && check.contains(" = hint: teamkeep install\n"),
         "{check}"
     );
     write(&home, &RULE.replace("Bash", "SendMessage"));

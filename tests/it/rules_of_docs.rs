@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use teamkeep::config::{Config, Mode, Rule, TEMPLATE};
 
 use super::home::Home;
-use super::stage::{Said, feed};
+use super::stage::{Said, below, feed};
 
 /// Clients with an own form of hooks each: no `args` and fewer events, `args`, and the newest.
 const CLIENTS: [&str; 3] = ["2.1.47", "2.1.177", "2.1.330"];
@@ -26,8 +26,8 @@ fn inputs(rule: &str) -> [Value; 2] {
 /// The TOML of every page that has a rule.
 fn examples() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let pages = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
-    let pages = pages
+    let pages = below(&root.join("docs"))
+        .into_iter()
         .filter(|path| path.extension().is_some_and(|kind| kind == "md"))
         .chain([root.join("README.md")]);
     let mut found = Vec::new();
@@ -112,5 +112,5 @@ fn the_rules_of_the_documentation_are_asked_by_the_hooks_that_an_install_writes(
             }
         }
     }
-    assert_eq!(asked.len(), 3 * CLIENTS.len(), "{asked:?}");
+    assert_eq!(asked.len(), 4 * CLIENTS.len(), "{asked:?}");
 }

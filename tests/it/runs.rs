@@ -169,7 +169,7 @@ fn a_session_without_a_team_that_starts_subagents_is_a_run_of_its_own() {
     );
     assert_eq!(
         stage.run(&["teams"]).err,
-        "no team is on record; `teamkeep teams --all` lists sessions without a team\n"
+        "no team runs recorded; list sessions without a team: teamkeep list --all\n"
     );
     let entries = stage.replay("latest");
     assert_eq!(only(&entries, "session-started")["actor"], "lead", "also what was before the first subagent");

@@ -51,33 +51,33 @@ fn such_a_line_is_told_by_who_installs_and_by_who_leaves() {
     let home = Home::with(&settings(&OWN[..1]));
     assert_snapshot!(home.ok("install").err, @r#"
     installed 15 hooks in ~/.claude/settings.json
-    each runs ~/bin/teamkeep hook, for client 2.1.328
-    the file as it was: ~/.local/share/teamkeep/installs/#-#.bak
+    each runs ~/bin/teamkeep hook, for Claude Code 2.1.328
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
-    note: a hook of your own at Stop calls teamkeep, too, and stays: `teamkeep hook stop && ./my-gate.sh`
-    hint: take teamkeep out of it, in ~/.claude/settings.json, or its events are recorded twice
+    note: left unchanged: your Stop hook also calls teamkeep: `teamkeep hook stop && ./my-gate.sh`
+    hint: remove teamkeep from that hook in ~/.claude/settings.json; otherwise its events are recorded twice
     "#);
     assert_snapshot!(home.ok("install").err, @r#"
-    nothing to do: ~/.claude/settings.json has all 15 hooks
-    note: a hook of your own at Stop calls teamkeep, too, and stays: `teamkeep hook stop && ./my-gate.sh`
-    hint: take teamkeep out of it, in ~/.claude/settings.json, or its events are recorded twice
+    nothing to do: ~/.claude/settings.json already has all 15 hooks
+    note: left unchanged: your Stop hook also calls teamkeep: `teamkeep hook stop && ./my-gate.sh`
+    hint: remove teamkeep from that hook in ~/.claude/settings.json; otherwise its events are recorded twice
     "#);
-    assert_snapshot!(one(&home, "hooks-twice"), @"bad: Stop runs different hooks of ours: ~/bin/teamkeep, `teamkeep hook stop && ./my-gate.sh` (in ~/.claude/settings.json) => ${EDITOR:-vi} ~/.claude/settings.json  # take our call out of that line of yours");
+    assert_snapshot!(one(&home, "hooks-twice"), @"bad: teamkeep is called twice at Stop: ~/bin/teamkeep, `teamkeep hook stop && ./my-gate.sh` (in ~/.claude/settings.json) => ${EDITOR:-vi} ~/.claude/settings.json  # remove teamkeep from that command");
     assert_snapshot!(home.ok("uninstall").err, @r#"
-    removed 15 hooks from ~/.claude/settings.json; the file is as it was before
-    the file with the hooks: ~/.local/share/teamkeep/installs/#-#.bak
-    note: a hook of your own at Stop calls teamkeep, too, and stays: `teamkeep hook stop && ./my-gate.sh`
+    removed 15 hooks from ~/.claude/settings.json; restored its previous content
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
+    note: left unchanged: your Stop hook also calls teamkeep: `teamkeep hook stop && ./my-gate.sh`
     "#);
     assert_snapshot!(home.ok("uninstall").err, @r#"
-    nothing to do: ~/.claude/settings.json has no hooks of ours
-    note: a hook of your own at Stop calls teamkeep, too, and stays: `teamkeep hook stop && ./my-gate.sh`
+    nothing to do: ~/.claude/settings.json has no teamkeep hooks
+    note: left unchanged: your Stop hook also calls teamkeep: `teamkeep hook stop && ./my-gate.sh`
     "#);
     home.write(&settings(&OWN));
     assert_snapshot!(home.ok("uninstall").err, @r#"
-    nothing to do: ~/.claude/settings.json has no hooks of ours
-    note: a hook of your own at Stop calls teamkeep, too, and stays: `teamkeep hook stop && ./my-gate.sh`
-    note: a hook of your own at Stop calls teamkeep, too, and stays: `teamkeep hook stop; ./mine`
-    note: a hook of your own at Stop calls teamkeep, too, and stays: `teamkeep hook stop | tee -a log`
+    nothing to do: ~/.claude/settings.json has no teamkeep hooks
+    note: left unchanged: your Stop hook also calls teamkeep: `teamkeep hook stop && ./my-gate.sh`
+    note: left unchanged: your Stop hook also calls teamkeep: `teamkeep hook stop; ./mine`
+    note: left unchanged: your Stop hook also calls teamkeep: `teamkeep hook stop | tee -a log`
     note: and 4 more
     "#);
 }
@@ -85,8 +85,8 @@ fn such_a_line_is_told_by_who_installs_and_by_who_leaves() {
 #[test]
 fn where_such_lines_are_all_there_is_no_hook_is_put_beside_them() {
     let home = Home::with(&settings(&OWN[..1]));
-    assert_snapshot!(one(&home, "hooks-installed"), @"ok: 1 hook in ~/.claude/settings.json");
-    assert_snapshot!(one(&home, "hooks-twice"), @"ok: no event runs two hooks of ours");
+    assert_snapshot!(one(&home, "hooks-installed"), @"ok: 1 custom hook in ~/.claude/settings.json");
+    assert_snapshot!(one(&home, "hooks-twice"), @"ok: no event calls teamkeep twice");
     let before = home.read();
     home.run("doctor --fix");
     assert_eq!(home.read(), before);

@@ -74,14 +74,14 @@ fn moments_beside_the_run_and_in_the_wrong_order_have_their_answers() {
         (said.code, said.err, said.out)
     };
     let (code, err, out) = said("+2s", "+1s");
-    let order = "teamkeep: 2026-02-03T04:05:08.000Z is later than 2026-02-03T04:05:07.000Z\n\
+    let order = "error: 2026-02-03T04:05:08.000Z is later than 2026-02-03T04:05:07.000Z\n\
         hint: the earlier moment comes first: --diff +1s +2s\n";
     assert_eq!((code, err.as_str(), out.as_str()), (Some(64), order, ""));
     let (code, err, out) = said("-10s", "-5s");
-    assert_eq!((code, err.as_str()), (Some(0), "the run begins at 2026-02-03T04:05:06.000Z\n"));
+    assert_eq!((code, err.as_str()), (Some(0), "the run starts at 2026-02-03T04:05:06.000Z\n"));
     assert!(out.ends_with("\nnothing changed between them\n"), "{out}");
     let (_, err, out) = said("-10s", "+0s");
-    assert_eq!(err, "the run begins at 2026-02-03T04:05:06.000Z\n");
+    assert_eq!(err, "the run starts at 2026-02-03T04:05:06.000Z\n");
     assert!(out.contains("  + alice"), "{out}");
     let (_, err, out) = said("+2s", "+1h");
     assert_eq!(err, "the run had ended at 2026-02-03T04:05:09.000Z (+3.0s)\n");

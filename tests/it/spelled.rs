@@ -79,12 +79,12 @@ fn a_team_that_the_client_spells_in_two_ways_is_one_run_with_all_its_files() {
         assert_eq!(shown["inboxes"]["remy"][0]["text"], "hello");
         for name in [called, dir] {
             assert!(!stage.told(&["log", "--team", name]).is_empty());
-            assert!(stage.told(&["replay", name]).contains(&format!("made the team: {called}")));
+            assert!(stage.told(&["replay", name]).contains(&format!("created the team: {called}")));
         }
         delete(&lead, spelled);
         let teams = stage.teams();
         assert_eq!(rows(&teams, "ended_by"), [&json!("team-delete")], "{teams:?}");
-        assert!(stage.told(&["verify"]).contains("whole"));
+        assert!(stage.told(&["verify"]).contains("no damage found"));
     }
 }
 

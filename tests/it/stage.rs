@@ -287,8 +287,8 @@ pub fn below(path: &Path) -> Vec<PathBuf> {
 
 /// A text without how much is on record: paths are in it, and where the tests run is anybody's.
 pub fn sizeless(text: &str) -> String {
-    let lines = text.lines().map(|line| match line.rsplit_once(" log lines, ") {
-        Some((before, size)) if size.ends_with(" KB") => format!("{before} log lines, # KB"),
+    let lines = text.lines().map(|line| match line.rsplit_once(" events, ") {
+        Some((before, size)) if size.ends_with(" KB") => format!("{before} events, # KB"),
         _ => line.to_owned(),
     });
     lines.collect::<Vec<_>>().join("\n")

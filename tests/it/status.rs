@@ -55,16 +55,31 @@ fn it_says_who_works_who_idles_since_when_and_what_is_to_be_done() {
     let stage = Stage::new();
     play(&stage);
     insta::assert_snapshot!(sizeless(&stage.told(&["status"])), @"
-    session-aaaaaaaa alive 6s, heard of 1s ago
-      Members (1 at work, 1 idle, 1 here)
-        team-lead  here  6s
-        alice      works 4s     task 2 Task 2
-        bob        idle  3s     1 unread
+    session-aaaaaaaa running for 6s, last event 1s ago
+      Members (1 working, 1 idle, 1 joined)
+        team-lead  joined  6s
+        alice      working 4s     task 2 Task 2
+        bob        idle    3s     1 unread
       Tasks (1 of 3 done)
         2  in_progress alice    Task 2
         3  pending     -        Task 3
-    on record: 1 run, 6 log lines, # KB
+    Recorded: 1 run, 6 events, # KB
     ");
+}
+
+#[test]
+fn every_agent_that_is_counted_is_listed() {
+    let stage = Stage::new();
+    let lead = play(&stage);
+    lead.roster(1_770_091_200_000, &["alice"]);
+    lead.hook("Notification", json!({}));
+    let told = stage.told(&["status"]);
+    assert!(told.contains("Members (1 working, 1 joined, 1 left)\n"), "{told}");
+    let listed =
+        |state: &str| told.lines().filter(|line| line.split_whitespace().nth(1) == Some(state)).count();
+    assert_eq!(["working", "joined", "left"].map(listed), [1, 1, 1], "{told}");
+    let status: Value = serde_json::from_str(&stage.told(&["status", "--json"])).unwrap();
+    assert_eq!(status["teams"][0]["members"][2]["doing"], "gone");
 }
 
 #[test]
@@ -108,7 +123,9 @@ fn what_was_blocked_and_let_through_is_counted() {
     let told = line(&stage, b"");
     assert_eq!(
         all(told),
-        ok("session-aaaaaaaa: 1 working, 1 idle · 1/3 tasks · 1 unread · 3 blocks · 1 let through")
+        ok(
+            "session-aaaaaaaa: 1 working, 1 idle · 1/3 tasks · 1 unread · 3 blocks · 1 allowed by the loop guard"
+        )
     );
 }
 
@@ -130,7 +147,7 @@ fn a_team_is_alive_until_its_end_is_on_record_or_its_client_is_gone() {
     assert!(
         stage
             .told(&["status"])
-            .starts_with("no team is alive; `teamkeep replay` tells the last run\non record: 2 runs, ")
+            .starts_with("No running teams. Last run: teamkeep replay\nRecorded: 2 runs, ")
     );
     assert_eq!(all(line(&stage, b"")), ok("teamkeep: no team"));
 }
@@ -152,8 +169,8 @@ fn a_team_that_no_session_takes_part_in_is_none() {
 fn nothing_on_record_is_no_error() {
     let stage = Stage::new();
     insta::assert_snapshot!(stage.told(&["status"]), @"
-    no team is alive
-    on record: 0 runs, 0 log lines, 0 B
+    No running teams.
+    Recorded: 0 runs, 0 events, 0 B
     ");
     assert_eq!(all(line(&stage, b"")), ok("teamkeep: no team"));
 }
@@ -188,7 +205,7 @@ fn the_line_waits_for_no_stdin_and_never_fails() {
     let mut command = stage.command(&["status", "--line"]);
     command.env("TEAMKEEP_HOME", "relative").stdin(Stdio::null());
     let said: Said = command.output().unwrap().into();
-    assert_eq!(all(said), ok("teamkeep: cannot tell, see `teamkeep status`"));
+    assert_eq!(all(said), ok("teamkeep: status unknown, run `teamkeep status`"));
     let archive = stage.keep("archive");
     for place in ["runs", "open", "closed"] {
         std::fs::remove_dir_all(archive.join(place)).ok();
@@ -220,7 +237,7 @@ fn shown(stage: &Stage, columns: usize, rows: usize) -> Vec<String> {
     let surroundings = Surroundings { client: Some(&client), log: &log, policy: &policy };
     let now = teamkeep::clock::parse("2026-02-03T05:05:10Z").unwrap();
     let status = Status::of(&library, &opened, &surroundings, Default::default(), now);
-    let lines = teamkeep::render::status_screen(&status, now, "q ends", columns, rows);
+    let lines = teamkeep::render::status_screen(&status, now, "q to quit", columns, rows);
     lines.iter().map(|line| strip_str(line).to_string()).collect()
 }
 
@@ -228,27 +245,28 @@ fn shown(stage: &Stage, columns: usize, rows: usize) -> Vec<String> {
 fn a_screen_of_any_size_holds_what_it_can() {
     let stage = Stage::new();
     play(&stage);
-    insta::assert_snapshot!(sizeless(&shown(&stage, 40, 12).join("\n")), @"
-    session-aaaaaaaa alive 1h00m04s, heard…
-      Members (1 at work, 1 idle, 1 here)
-        team-lead  here  1h00m04s
-        alice      works 1h00m02s task 2 T…
-        bob        idle  1h00m01s 1 unread
+    insta::assert_snapshot!(sizeless(&shown(&stage, 40, 13).join("\n")), @"
+    session-aaaaaaaa running for 1h00m04s,
+      last event 59m59s ago
+      Members (1 working, 1 idle, 1 joined)
+        team-lead  joined  1h00m04s
+        alice      working 1h00m02s task 2
+          Task 2
+        bob        idle    1h00m01s 1
+          unread
       Tasks (1 of 3 done)
         2  in_progress alice    Task 2
         3  pending     -        Task 3
-    on record: 1 run, 6 log lines, # KB
-
-
-    05:05:10 UTC, q ends
+    Recorded: 1 run, 6 events, # KB
+    05:05:10 UTC, q to quit
     ");
     insta::assert_snapshot!(shown(&stage, 40, 6).join("\n"), @"
-    session-aaaaaaaa alive 1h00m04s, heard…
-      Members (1 at work, 1 idle, 1 here)
-        team-lead  here  1h00m04s
-        alice      works 1h00m02s task 2 T…
-    … 5 more lines
-    05:05:10 UTC, q ends
+    session-aaaaaaaa running for 1h00m04s,
+      last event 59m59s ago
+      Members (1 working, 1 idle, 1 joined)
+        team-lead  joined  1h00m04s
+    … 8 more lines
+    05:05:10 UTC, q to quit
     ");
     for (columns, rows) in [(1, 1), (2, 3), (10, 5), (40, 24), (300, 100)] {
         let lines = shown(&stage, columns, rows);
@@ -263,7 +281,7 @@ fn a_watch_draws_what_changes_and_gives_the_terminal_back() {
     let lead = play(&stage);
     for (end, code) in [("q", Some(0)), ("INT", Some(0)), ("TERM", Some(143))] {
         let mut terminal = Terminal::run(&stage, &["status", "--watch"], &[]);
-        terminal.until("q ends");
+        terminal.until("q to quit");
         assert!(terminal.told.contains(OPEN) && terminal.takes_keys(), "{:?}", terminal.told);
         let subject = format!("news {end}");
         stage.write(
@@ -284,7 +302,7 @@ fn a_watch_draws_what_changes_and_gives_the_terminal_back() {
             key => drop(rustix::io::write(&terminal.master, key.as_bytes()).unwrap()),
         }
         terminal.until(CLOSE);
-        terminal.until("on record");
+        terminal.until("Recorded:");
         assert!(!terminal.takes_keys());
         let said = terminal.end();
         assert_eq!((said.code, said.err.as_str()), (code, ""), "{end}");

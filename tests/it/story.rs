@@ -57,8 +57,8 @@ fn a_subagent_s_beginning_is_told_with_what_it_was_launched_for() {
     let begun: Vec<&Value> = entries.iter().filter(|entry| entry["kind"] == "turn-started").collect();
     assert_eq!((&begun[0]["summary"], begun[1].get("summary")), (&json!("Look around"), None));
     let told = stage.told(&["replay"]);
-    assert!(told.contains("Explore began a turn: Look around\n"), "{told}");
-    assert!(told.contains("Plan    began a turn\n"), "{told}");
+    assert!(told.contains("Explore started a turn: Look around\n"), "{told}");
+    assert!(told.contains("Plan    started a turn\n"), "{told}");
 }
 
 #[test]
@@ -72,12 +72,12 @@ fn the_whole_text_of_messages_and_turns_is_told_to_whoever_asks() {
     let told = stage.told(&["replay", "--full"]);
     let (_, told) = told.split_once("    1.0s ").unwrap();
     insta::assert_snapshot!(told, @r"
-    team-lead told bob: ready
+    team-lead messaged bob: ready
               # Parser
 
               \u{1b}[31mred
               is done
-        3.0s team-lead began a turn
+        3.0s team-lead started a turn
               one
               two
         4.0s team-lead ended the turn
@@ -105,11 +105,11 @@ fn the_client_s_notices_are_told_in_words() {
     notices(&stage);
     let shown = stage.told(&["show"]);
     let told = stage.told(&["replay", "--all"]);
-    for words in ["alice is idle", "bob has shut down.", "task 1 was given to alice: Draft"] {
-        assert!(shown.contains(&format!("notice: {words}\n")), "{shown}");
-        assert!(told.contains(&format!("notice: {words}\n")), "{told}");
+    for words in ["alice is idle", "bob has shut down.", "task 1 assigned to alice: Draft"] {
+        assert!(shown.contains(&format!("automatic: {words}\n")), "{shown}");
+        assert!(told.contains(&format!("automatic: {words}\n")), "{told}");
     }
-    assert!(!stage.told(&["replay"]).contains("notice:"));
+    assert!(!stage.told(&["replay"]).contains("automatic:"));
 }
 
 #[test]
@@ -144,10 +144,10 @@ fn who_left_and_what_was_removed_is_shown_as_gone() {
     let told = stage.told(&["show"]);
     let line = |begin: &str| told.lines().find(|line| line.trim_start().starts_with(begin)).unwrap();
     assert!(line("bob").ends_with(" left +4.0s"), "{told}");
-    assert!(line("1 ").ends_with(" erased by the client +4.0s"), "{told}");
+    assert!(line("1 ").ends_with(" erased by Claude Code +4.0s"), "{told}");
     assert!(line("2 ").ends_with(" deleted by alice +3.0s"), "{told}");
     assert!(line("3 ").ends_with("Task 3"), "{told}");
-    assert!(told.contains("as far as snapshots caught them; replay has every message"), "{told}");
+    assert!(told.contains("from snapshots, may be incomplete; `replay` has every message"), "{told}");
 
     let then = stage.show(&["--at", "+1s"]);
     assert_eq!((&then["gone"]["tasks"], then["tasks"].as_object().unwrap().len()), (&json!({}), 3));
@@ -197,5 +197,5 @@ fn a_task_that_is_renamed_is_told_so_and_by_whom() {
     let told = stage.told(&["replay", "--kind", "task-changed"]);
     let told: Vec<&str> =
         told.lines().filter_map(|line| line.split_once("team-lead ")).map(|(_, what)| what).collect();
-    assert_eq!(told, ["renamed task 1: Lexer", "gave task 1 to bob: Parser"]);
+    assert_eq!(told, ["renamed task 1: Lexer", "assigned task 1 to bob: Parser"]);
 }

@@ -190,7 +190,7 @@ fn an_index_that_cannot_be_written_does_not_hold_a_team_delete_back() {
     lead.task("1", "completed", Some("alice"));
     let said = stage.feed("pre-tool-use", call(&lead).as_bytes(), &[]);
     assert_eq!((said.code, said.out.as_str()), (Some(0), ""), "it is made again from the journal: {said:?}");
-    assert!(said.err.contains("cannot note what was captured: "), "{}", said.err);
+    assert!(said.err.contains("cannot write the index: "), "{}", said.err);
     lead.erase();
     assert_eq!(stage.show(&["parser-team"])["tasks"]["1"]["status"], "completed");
 }
@@ -201,21 +201,21 @@ fn teams_that_cannot_be_listed_hold_a_team_delete_back() {
     let lead = Lead::named(&stage, SESSION, "parser-team");
     std::os::unix::fs::symlink("teams", stage.client("teams")).unwrap();
     let said = delete(&stage, &lead, stage.keep("").to_str().unwrap());
-    assert!(said.code == Some(2) && said.err.contains("cannot look at teams: "), "{said:?}");
+    assert!(said.code == Some(2) && said.err.contains("cannot read the directory of teams: "), "{said:?}");
     lead.start("startup");
-    assert!(stage.diagnostics().contains("cannot look at teams: "), "{}", stage.diagnostics());
+    assert!(stage.diagnostics().contains("cannot read the directory of teams: "), "{}", stage.diagnostics());
 }
 
 #[test]
 fn a_team_whose_name_is_no_file_name_for_us_is_told_and_not_deleted() {
-    for name in [".hidden".to_owned(), "back\\slash".to_owned(), "x".repeat(201)] {
+    for name in [".hidden", "back\\slash"] {
         let stage = Stage::new();
-        let lead = Lead::named(&stage, SESSION, &name);
+        let lead = Lead::named(&stage, SESSION, name);
         lead.roster(1_000, &["alice"]);
         lead.start("startup");
-        assert!(stage.diagnostics().contains("no name for a team"), "{}", stage.diagnostics());
+        assert!(stage.diagnostics().contains("not a team name"), "{}", stage.diagnostics());
         let said = delete(&stage, &lead, stage.keep("").to_str().unwrap());
-        assert!(said.code == Some(2) && said.err.contains("no name for a team"), "{said:?}");
+        assert!(said.code == Some(2) && said.err.contains("not a team name"), "{said:?}");
     }
 }
 
@@ -236,7 +236,7 @@ fn a_file_over_the_bound_is_archived_before_a_team_delete() {
     }
     lead.erase();
     assert_eq!(stage.show(&["parser-team"])["inboxes"]["alice"][0]["text"], text.as_str());
-    assert!(stage.told(&["verify"]).contains("whole"), "{}", stage.told(&["verify"]));
+    assert!(stage.told(&["verify"]).contains("no damage found"), "{}", stage.told(&["verify"]));
 }
 
 #[test]
@@ -298,7 +298,7 @@ fn what_is_odd_but_kept_does_not_hold_a_team_delete_back() {
     let kept =
         library.archive.objects.get(held["tasks/parser-team/2.json"].object.as_deref().unwrap()).unwrap();
     assert_eq!(kept, b"{\"id\": \"2");
-    assert!(stage.diagnostics().contains("no whole JSON"), "{}", stage.diagnostics());
+    assert!(stage.diagnostics().contains("incomplete JSON"), "{}", stage.diagnostics());
 }
 
 #[test]

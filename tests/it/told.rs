@@ -37,7 +37,7 @@ fn a_state_that_a_full_disk_did_not_take_is_told_though_the_event_fitted() {
     let said = after(&stage, "ulimit -f 64");
     assert_eq!((said.code, said.out.as_str(), said.err.lines().count()), (Some(1), "", 1), "{said:?}");
     assert!(
-        said.err.starts_with("teamkeep: cannot keep tasks/session-aaaaaaaa/1.json: cannot "),
+        said.err.starts_with("teamkeep: cannot store tasks/session-aaaaaaaa/1.json: cannot "),
         "{}",
         said.err
     );
@@ -57,7 +57,7 @@ fn what_is_odd_but_lost_nothing_fails_no_call_and_what_is_usual_is_not_told() {
     let said = stage.feed("stop", STOP, &[]);
     let told = "teamkeep: tasks/session-aaaaaaaa/2.json is a directory and was not followed\n";
     assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(0), "", told));
-    assert!(stage.diagnostics().contains("1.json was no whole JSON when it was read; it is kept as it was"));
+    assert!(stage.diagnostics().contains("1.json was incomplete JSON; it was stored without changes"));
     assert_eq!(stage.feed("stop", STOP, &[]).err, "", "once");
 }
 
@@ -71,7 +71,7 @@ fn a_file_whose_name_is_no_utf_8_is_told_once_and_the_others_are_kept() {
     }
     lead.task("2", "pending", None);
     let told =
-        "teamkeep: tasks/session-aaaaaaaa/\u{fffd}.json is no UTF-8 by its name and was not followed\n";
+        "teamkeep: tasks/session-aaaaaaaa/\u{fffd}.json is not UTF-8 in its name and was not followed\n";
     assert_eq!(stage.feed("stop", STOP, &[]).err, told);
     assert_eq!(stage.feed("stop", STOP, &[]).err, "");
     assert_eq!(stage.show(&[TEAM])["tasks"]["2"]["status"], "pending");
@@ -164,11 +164,11 @@ fn a_file_that_cannot_be_read_is_told_and_kept_when_it_can() {
     let Some(said) = by_user(&stage, |_| ()) else { return };
     assert_eq!((said.code, said.out.as_str(), said.err.lines().count()), (Some(1), "", 1), "{said:?}");
     assert!(
-        said.err.starts_with("teamkeep: cannot keep tasks/session-aaaaaaaa/2.json: cannot open "),
+        said.err.starts_with("teamkeep: cannot store tasks/session-aaaaaaaa/2.json: cannot open "),
         "{}",
         said.err
     );
-    assert!(stage.diagnostics().contains("cannot keep tasks/session-aaaaaaaa/2.json: "));
+    assert!(stage.diagnostics().contains("cannot store tasks/session-aaaaaaaa/2.json: "));
     assert_eq!(stage.log().len(), 2, "the event is on record");
     readable(0o600);
     lead.hook("Stop", json!({}));
@@ -187,7 +187,7 @@ fn a_whole_payload_counts_though_its_writer_holds_the_pipe() {
     held.write_all(&[STOP, b"\n"].concat()).unwrap();
     let said = Said::from(child.wait_with_output().unwrap());
     drop(held);
-    let told = "teamkeep: stdin did not end within 1000 ms; the payload was whole by then\n";
+    let told = "teamkeep: stdin did not end within 1000 ms; the payload was complete nevertheless\n";
     assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(0), "", told));
     let event = &stage.log()[1];
     assert_eq!((&event["team"], event.get("malformed")), (&json!(TEAM), None));
@@ -214,7 +214,7 @@ fn a_home_that_is_no_absolute_path_is_none() {
     command.env_remove("TEAMKEEP_HOME").env("HOME", "here").env("TMPDIR", tmp.path());
     let said = feed(&mut command, STOP);
     assert_eq!((said.code, said.out.as_str()), (Some(0), ""));
-    assert!(said.err.starts_with("teamkeep: HOME is no absolute path: recording to "), "{}", said.err);
+    assert!(said.err.starts_with("teamkeep: HOME is not an absolute path: recording to "), "{}", said.err);
     let is_empty = |path: &Path| std::fs::read_dir(path).unwrap().next().is_none();
     assert!(is_empty(&stage.home().join("parser")) && !is_empty(tmp.path()));
 }

@@ -33,12 +33,12 @@ fn a_trusted_file_that_went_is_told_to_the_user_once_a_session_and_on_record() {
             Some(text) => std::fs::write(&file, text).unwrap(),
         }
         let words = told(&stage, session, bash.clone()).unwrap();
-        assert!(words.contains("the checks and rules that were trusted do not run"), "{words}");
+        assert!(words.contains("the trusted checks and rules do not run"), "{words}");
         assert_eq!(told(&stage, session, bash.clone()), None, "once");
     }
     let start = json!({"hook_event_name": "SessionStart", "source": "startup"});
     let words = told(&stage, "s3", start).unwrap();
-    assert!(words.contains("it has none any more"), "{words}");
+    assert!(words.contains("the file no longer has any"), "{words}");
     assert_eq!(told(&stage, "s3", bash.clone()), None, "it was told when the session began");
     let codes = stage.log().iter().filter(|line| line["verdict"]["code"] == "policy-untrusted").count();
     assert_eq!(codes, 2);
@@ -51,7 +51,7 @@ fn what_went_is_seen_by_check_and_doctor_and_can_be_forgotten() {
     let check = stage.run(&["policy", "check"]);
     assert!(check.out.contains("warning[trust-gone]") && check.code == Some(0), "{check:?}");
     let doctor = stage.run(&["doctor"]);
-    assert!(doctor.out.contains("do not run: it is no longer there"), "{}", doctor.out);
+    assert!(doctor.out.contains("do not run: the file is gone"), "{}", doctor.out);
     assert_eq!(stage.run(&["policy", "trust", "--remove"]).code, Some(0));
     assert!(!stage.run(&["policy", "check"]).out.contains("trust-gone"));
     let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});

@@ -10,9 +10,9 @@ use crate::settings_text;
 #[test]
 fn an_uninstall_of_nothing_says_so() {
     let home = Home::with(MINE);
-    assert_snapshot!(home.ok("uninstall").err, @"nothing to do: ~/.claude/settings.json has no hooks of ours");
+    assert_snapshot!(home.ok("uninstall").err, @"nothing to do: ~/.claude/settings.json has no teamkeep hooks");
     assert_eq!(home.read(), MINE);
-    assert_snapshot!(home.ok("uninstall --scope local").err, @"nothing to do: ~/.claude/settings.local.json has no hooks of ours");
+    assert_snapshot!(home.ok("uninstall --scope local").err, @"nothing to do: ~/.claude/settings.local.json has no teamkeep hooks");
 }
 
 #[test]
@@ -28,13 +28,13 @@ fn a_file_that_install_made_goes_again_with_its_directory() {
         |line| said(home.dir.path(), home.command(line).env("CLAUDE_PROJECT_DIR", home.at("project")));
     assert_snapshot!(local("install --scope local").err, @"
     installed 15 hooks in ~/project/.claude/settings.local.json
-    each runs ~/bin/teamkeep hook, for client 2.1.328
+    each runs ~/bin/teamkeep hook, for Claude Code 2.1.328
     to undo: teamkeep uninstall --scope local
     ");
     assert!(home.at("project/.claude/settings.local.json").exists());
     assert_snapshot!(local("uninstall --scope local").err, @"
-    removed ~/project/.claude/settings.local.json, which install had made, with its 15 hooks
-    the file with the hooks: ~/.local/share/teamkeep/installs/#-#.bak
+    removed ~/project/.claude/settings.local.json with its 15 hooks (install had created the file)
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
     ");
     assert!(!home.at("project/.claude").exists());
 }
@@ -91,7 +91,7 @@ fn what_the_user_changed_since_stays_on_uninstall() {
     home.write(&home.read().replace("\"opus\"", "\"sonnet\""));
     assert_snapshot!(home.ok("uninstall").err, @"
     removed 15 hooks from ~/.claude/settings.json
-    the file with the hooks: ~/.local/share/teamkeep/installs/#-#.bak
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
     ");
     assert_eq!(home.read(), MINE.replace("\"opus\"", "\"sonnet\""));
 }
@@ -134,25 +134,25 @@ fn a_record_that_cannot_be_written_keeps_nobody_from_leaving() {
         std::fs::create_dir(home.at(installs).join("lock")).unwrap();
     });
     assert_snapshot!(said.lines().take(2).collect::<Vec<_>>().join("\n"), @r#"
-    note: what is remembered of installs cannot be written: cannot open ~/.local/share/teamkeep/installs/lock: Is a directory (os error 21)
-    removed 15 hooks from ~/.claude/settings.json; the file is as it was before
+    note: cannot write the install records: cannot open ~/.local/share/teamkeep/installs/lock: Is a directory (os error 21)
+    removed 15 hooks from ~/.claude/settings.json; restored its previous content
     "#);
     let said = leave(&|home| {
         std::fs::remove_dir_all(home.at(".local/share/teamkeep")).unwrap();
         std::fs::write(home.at(".local/share/teamkeep"), "").unwrap();
     });
     assert_snapshot!(said, @r#"
-    note: what is remembered of installs cannot be written: cannot open ~/.local/share/teamkeep/installs/lock: Not a directory (os error 20)
+    note: cannot write the install records: cannot open ~/.local/share/teamkeep/installs/lock: Not a directory (os error 20)
     removed 15 hooks from ~/.claude/settings.json
-    note: the file with the hooks was not kept: cannot open ~/.local/share/teamkeep/installs/.#-#.bak.#.tmp: Not a directory (os error 20)
+    note: no backup was kept: cannot open ~/.local/share/teamkeep/installs/.#-#.bak.#.tmp: Not a directory (os error 20)
     "#);
     let home = Home::with(MINE);
     std::fs::create_dir_all(home.at(installs).join("lock")).unwrap();
     let said = home.run("install");
     assert_eq!(said.code, Some(1));
     assert_snapshot!(said.err, @r#"
-    teamkeep: cannot open ~/.local/share/teamkeep/installs/lock: Is a directory (os error 21)
-    hint: nothing was changed; make room there, or let it be written, or set TEAMKEEP_HOME
+    error: cannot open ~/.local/share/teamkeep/installs/lock: Is a directory (os error 21)
+    hint: nothing was changed; free space there, make it writable, or set TEAMKEEP_HOME
     "#);
     assert_eq!(home.read(), MINE);
 }

@@ -70,7 +70,7 @@ fn of_what_was_said_there_are_sizes_and_hashes_and_of_the_rest_all() {
     assert_eq!(stage.run(&["report", TEAM]).code, Some(0));
     let said = stage.run(&["restore", TEAM, "--to", stage.home().join("then").to_str().unwrap()]);
     assert_eq!(said.code, Some(1));
-    let cannot = format!("teamkeep: cannot restore run {}: its texts were not recorded\n", run.run);
+    let cannot = format!("error: cannot restore run {}: its texts were not recorded\n", run.run);
     assert!(said.err.starts_with(&cannot), "{}", said.err);
 }
 

@@ -72,7 +72,11 @@ fn a_whole_record_is_called_whole_and_nothing_is_not_damage() {
     let said = stage.run(&["verify"]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
     assert!(said.out.starts_with("checked 1 run, 4 objects ("), "{}", said.out);
-    assert!(said.out.ends_with("), 3 manifests, 1 transcript, 3 log lines: whole\n"), "{}", said.out);
+    assert!(
+        said.out.ends_with("), 3 manifests, 1 transcript, 3 log lines: no damage found\n"),
+        "{}",
+        said.out
+    );
     assert!(findings(&stage, &[TEAM]).1.is_empty());
     let empty = Stage::new();
     assert_eq!(empty.run(&["verify"]).code, Some(0));
@@ -138,7 +142,7 @@ fn a_log_that_was_cut_is_found_at_its_line() {
     }
     let (said, found) = only(&stage, &[TEAM]);
     assert_eq!(found["what"], "cut off; its writer must have been killed");
-    assert!(said.out.contains("hint: that event is lost; the other lines stand"), "{}", said.out);
+    assert!(said.out.contains("hint: this event is lost; all other events are intact"), "{}", said.out);
 }
 
 #[test]
@@ -151,7 +155,10 @@ fn an_event_that_stands_twice_is_found() {
 
 #[test]
 fn what_a_newer_program_wrote_is_told_as_such() {
-    let newer = |text: String| text.replacen("\"v\":1", "\"v\":3", 1);
+    let newer = |text: String| match text.strip_prefix("[2,") {
+        Some(rest) => format!("[3,{rest}"),
+        None => text.replacen("\"v\":1", "\"v\":3", 1),
+    };
     let stage = ended();
     let run = run_of(&stage);
     for path in [
@@ -165,11 +172,7 @@ fn what_a_newer_program_wrote_is_told_as_such() {
         let (said, found) = only(&stage, &[]);
         assert_eq!((&found["kind"], &found["path"]), (&json!("newer-version"), &json!(path)));
         assert!(said.out.contains("format version 3\n"), "{}", said.out);
-        assert!(
-            said.out.contains("hint: a newer teamkeep wrote it, and is needed to read it"),
-            "{}",
-            said.out
-        );
+        assert!(said.out.contains("hint: written by a newer teamkeep; upgrade to read it"), "{}", said.out);
         std::fs::write(&path, before).unwrap();
     }
 }
@@ -195,7 +198,7 @@ fn damaged_files_of_ours_are_found() {
     change(&journal, |text| text.replace("tasks/", "../"));
     let (_, found) = findings(&stage, &[]);
     assert!(
-        found[0]["what"].as_str().unwrap().contains("is no path below the client's directory"),
+        found[0]["what"].as_str().unwrap().contains("is not a path below Claude Code's directory"),
         "{found:?}"
     );
     std::fs::write(stage.keep(&format!("archive/runs/{run}/run.json")), "{").unwrap();

@@ -45,7 +45,7 @@ fn listed(stage: &Stage, columns: Option<usize>) -> String {
 #[test]
 fn a_wide_terminal_shows_a_run_on_a_line() {
     insta::assert_snapshot!(teams(None), @"
-    TEAM             RUN      CREATED (UTC)    LASTED   ENDED BY    TASKS MSGS MEMBERS
+    TEAM             RUN      CREATED (UTC)    DURATION ENDED BY    TASKS MSGS MEMBERS
     session-aaaaaaaa 5c96e77a 2026-02-03 04:00 3.0s     session-end     0    1 team-lead, alice, bob, carol, dave, erin, frank, grace
     (no team)        3865c324 2026-02-03 04:05 1h59m55s alive           -    -
     ");
@@ -56,7 +56,7 @@ fn at_80_columns_the_members_stand_below_their_run() {
     let told = teams(Some(80));
     assert!(told.lines().all(|line| line.chars().count() <= 80));
     insta::assert_snapshot!(told, @"
-    TEAM             RUN      CREATED (UTC)    LASTED   ENDED BY    TASKS MSGS
+    TEAM             RUN      CREATED (UTC)    DURATION ENDED BY    TASKS MSGS
     session-aaaaaaaa 5c96e77a 2026-02-03 04:00 3.0s     session-end     0    1
       team-lead, alice, bob, carol, dave, erin, frank, grace
     (no team)        3865c324 2026-02-03 04:05 1h59m55s alive           -    -
@@ -132,9 +132,9 @@ fn a_run_without_a_team_is_told_without_zeros() {
     alone.hook("SubagentStart", json!({"agent_id": "a1", "agent_type": "Explore"}));
     let told = stage.told(&["replay"]);
     assert_eq!(told.lines().nth(1), Some("2026-02-03 04:05:07 UTC, alive"));
-    assert!(told.lines().nth(2).unwrap().ends_with("began a session (startup)"), "{told}");
+    assert!(told.lines().nth(2).unwrap().ends_with("started a session (startup)"), "{told}");
     let shown = stage.told(&["show"]);
-    assert!(shown.ends_with("\na session without a team; replay tells what it did\n"), "{shown}");
+    assert!(shown.ends_with("\na session without a team; `replay` shows what it did\n"), "{shown}");
 }
 
 #[test]
@@ -160,8 +160,10 @@ fn the_log_shows_what_was_said_at_80_columns_and_at_40() {
     04:05:06 SessionStart     team-lead
       startup session-aaaaaaaa
     04:05:07 PreToolUse       team-lead
-      SendMessage → bob "hi" session-aaaaaa…
+      SendMessage → bob "hi"
+      session-aaaaaaaa
     04:05:08 PostToolUse      team-lead
-      SendMessage → bob "hi" session-aaaaaa…
+      SendMessage → bob "hi"
+      session-aaaaaaaa
     "#);
 }

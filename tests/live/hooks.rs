@@ -97,7 +97,7 @@ impl Hooks {
     pub fn told(self) -> &'static str {
         match self {
             Self::Settings => "install, doctor, uninstall: settings byte for byte as before",
-            Self::Plugin => "`--plugin-dir` alone: settings untouched",
+            Self::Plugin => "`--plugin-dir` only: settings unchanged",
             Self::Both => "install and `--plugin-dir`, doctor, uninstall: settings byte for byte as before",
             Self::Marketplace => "validate, marketplace add, plugin install, doctor, plugin uninstall",
         }

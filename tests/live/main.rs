@@ -84,7 +84,7 @@ fn run_all(arguments: &Arguments) -> Result<ExitCode, String> {
         let mut events = BTreeSet::new();
         for scenario in &arguments.scenarios {
             if let Some(why) = scenario.lacks(*version) {
-                println!("{version} {}: not played: {why}", scenario.name);
+                println!("{version} {}: not run: {why}", scenario.name);
                 table.put(*version, scenario.name, Seen::nothing(why).cells);
                 continue;
             }

@@ -18,8 +18,7 @@ pub struct Seen {
 impl Seen {
     /// Nothing: why it was not played.
     pub fn nothing(why: &str) -> Self {
-        let cells =
-            [format!("not played: {why}"), String::new(), String::new(), String::new(), String::new()];
+        let cells = [format!("not run: {why}"), String::new(), String::new(), String::new(), String::new()];
         Self {
             cells: cells.map(|cell| if cell.is_empty() { "-".to_owned() } else { cell }),
             events: BTreeSet::new(),
@@ -70,7 +69,7 @@ fn agents(record: &Record) -> String {
         (0, _) => "none".to_owned(),
         (1, _) => "one, in one turn".to_owned(),
         (_, 1) => "one".to_owned(),
-        (turns, ids) if turns == ids => "one a turn".to_owned(),
+        (turns, ids) if turns == ids => "one for each turn".to_owned(),
         (turns, ids) => format!("{ids} in {turns} turns"),
     }
 }
@@ -94,13 +93,13 @@ fn besides(scenario: &Scenario, sent: &Sent) -> String {
     let refused = sent.messages.iter().filter(|message| message.kind == "message-refused").count();
     let mut told = vec![scenario.hooks.told().to_owned()];
     if let Some(rule) = &scenario.rule {
-        told.push(format!("the rule refused {} twice, and the model read why", rule.tool));
+        told.push(format!("the rule blocked {} twice, and the model read why", rule.tool));
     }
     if scenario.restored {
         told.push("a new session lists the restored tasks".to_owned());
     }
     if refused > 0 {
-        told.push(format!("the policy refused {refused} times, then let go"));
+        told.push(format!("the policy blocked {refused} times, then allowed"));
     }
     told.join("; ")
 }

@@ -12,7 +12,7 @@ const END: &str = "<!-- live: end -->";
 
 /// The columns behind the client's version and the run's name.
 const COLUMNS: [&str; 5] =
-    ["on record as sent", "agent ids of a teammate", "ended by", "left of the team", "besides"];
+    ["recorded as sent", "agent ids of a teammate", "ended by", "left behind", "also checked"];
 
 /// What was seen, in the order of the page: newest client first, runs as they are listed there.
 #[derive(Default, PartialEq, Eq, Debug)]
@@ -28,7 +28,7 @@ impl Table {
     pub fn read(page: &str) -> Result<Self, String> {
         let (_, block, _) = split(page)?;
         let mut table = Self::default();
-        for line in block.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| client ")) {
+        for line in block.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| version ")) {
             let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
             let (first, rest) = cells.split_first().ok_or("a row without cells")?;
             let version = Version::parse(first).ok_or(format!("no version: {line}"))?;
@@ -86,7 +86,7 @@ impl Table {
 
     fn text(&self) -> String {
         let mut lines = vec![
-            format!("| client | run | {} |", COLUMNS.join(" | ")),
+            format!("| version | run | {} |", COLUMNS.join(" | ")),
             format!("|{}", "---|".repeat(COLUMNS.len() + 2)),
         ];
         lines.extend(
@@ -96,7 +96,7 @@ impl Table {
         );
         lines.extend([
             String::new(),
-            "| client | hook events on record |".to_owned(),
+            "| version | recorded hook events |".to_owned(),
             "|---|---|".to_owned(),
         ]);
         let events = self.events.iter().rev();

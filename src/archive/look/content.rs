@@ -1,4 +1,4 @@
-//! What a file says when it is read, perhaps while its writer is half done.
+//! Reads a file that may be half-written.
 
 use std::io;
 use std::path::Path;
@@ -8,25 +8,25 @@ use super::Look;
 use crate::clock;
 use crate::fs::{self, Stamp};
 
-/// A file is read again after these pauses when it is no whole JSON: its writer may be half done.
+/// Pauses before a file is read again because it is not complete JSON: its writer may not have finished.
 const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(3), Duration::from_millis(9)];
 
-/// All pauses of one look together: others wait for its lock, and the client for the hook.
+/// Maximum total pause in one capture: other processes wait for its lock, and Claude Code waits for the hook.
 pub(super) const ALL_PAUSES: Duration = Duration::from_millis(15);
 
-/// What a file said.
+/// The content of a file.
 pub(super) struct Content {
     pub bytes: Vec<u8>,
     pub stamp: Stamp,
-    /// Whether it was no whole JSON, or was written while it was read.
+    /// Whether it was not complete JSON, or changed while it was read.
     pub torn: bool,
-    /// The clock for files, before it was read.
+    /// The file system's clock before the file was read.
     pub read_at: i64,
 }
 
 impl Look<'_> {
-    /// Reads a file, again where it is no whole JSON, as long as the look has pauses left. What is empty, or was as
-    /// torn at the last look, is not waited for.
+    /// Reads a file, and again if it is not complete JSON, while the capture has pauses left. Does not wait for a file
+    /// that is empty, or that was equally incomplete in the last capture.
     pub(super) fn read(&mut self, client: &Path, path: &str) -> io::Result<Content> {
         let json = path.ends_with(".json");
         let mut pauses = PAUSES.iter();
@@ -35,9 +35,9 @@ impl Look<'_> {
             let read = fs::read_steady(&client.join(&*self.scan.place(path)), self.archive.largest)?;
             let cut = json && serde_json::from_slice::<serde::de::IgnoredAny>(&read.bytes).is_err();
             let stamp = Stamp::of(&read.metadata);
-            let known = self.index.files.get(path).is_some_and(|seen| seen.matches(&stamp));
+            let is_known = || self.index.files.get(path).is_some_and(|seen| seen.matches(&stamp));
             let pause = pauses.next().filter(|pause| **pause <= self.pauses);
-            match pause.filter(|_| cut && !known && !read.bytes.is_empty()) {
+            match pause.filter(|_| cut && !read.bytes.is_empty() && !is_known()) {
                 Some(pause) => {
                     self.pauses -= *pause;
                     std::thread::sleep(*pause);

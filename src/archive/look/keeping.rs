@@ -1,4 +1,4 @@
-//! Keeps what is new of a team's files, and notes what of them cannot be kept.
+//! Stores new and changed team files, and records those that cannot be stored.
 
 use std::borrow::Cow;
 use std::io;
@@ -6,43 +6,38 @@ use std::path::Path;
 
 use super::Look;
 use super::content::Content;
-use crate::archive::capture::Loss;
+use crate::archive::capture::{Limit, Loss};
 use crate::archive::index::Seen;
 use crate::archive::large;
-use crate::archive::object::{self, Care};
-use crate::archive::pack::{Pack, SMALL};
+use crate::archive::object::Care;
 use crate::archive::scan::Found;
 use crate::archive::snapshot::Change;
 use crate::archive::store::Subject;
 use crate::clock;
-use crate::fs::{self, Stamp};
+use crate::fs::Stamp;
 use crate::veil;
 
-/// A file that changed so shortly before it was read may change again without a new stamp: the kernel's clock
-/// for files is that coarse.
+/// If a file changed less than this before it was read, it may change again without a new stamp, because of the
+/// resolution of the kernel's clock for files. In nanoseconds.
 const FRESH: i64 = 50_000_000;
 
-/// If there are more files than this, the whole file system is synced instead of each file, where that is possible: 5,000
-/// files took 6 s one by one, and Claude Code waits 10 s for a hook.
-const MAX_SINGLE_SYNCS: usize = 256;
-
 impl Look<'_> {
-    /// Keeps every file whose stamp is new, or was too fresh to be trusted: the team's own first, then its tasks,
-    /// as many as there is time for.
+    /// Stores every file with a new stamp, or with one too recent to be trusted: the team's own files first, then its
+    /// tasks, until the deadline.
     pub(in crate::archive) fn keep_files(&mut self, subject: &Subject, client: &Path) {
         let scan = self.scan;
         let (team, tasks): (Vec<_>, Vec<_>) =
             scan.found.iter().partition(|(path, _)| path.starts_with("teams/"));
-        self.unsynced = self.is_synced_at_once();
+        self.is_bulk = self.has_many_new();
         for (path, found) in team.into_iter().chain(tasks) {
             let known = self.index.files.get(path);
             let trusted = known.is_some_and(|seen| !seen.fresh && seen.matches(found.stamp()));
-            let same = || known.and_then(|seen| seen.object.as_deref()) == self.known(path);
+            let same = || known.and_then(|seen| seen.object.as_deref()) == self.known(path, known);
             match found {
-                // Before a TeamDelete nothing is taken for kept that was not compared.
+                // Before a TeamDelete, a file counts as stored only after comparing its content.
                 Found::File(_) if trusted && !self.call.durable && same() => {}
                 Found::Other(..) if trusted => {}
-                // However short the time is, each look gets on by one file.
+                // However early the deadline is, each capture stores at least one file.
                 Found::File(_) if (self.news > 0 || self.call.durable) && self.call.is_over() => {
                     self.left += 1
                 }
@@ -60,28 +55,19 @@ impl Look<'_> {
                             ..Change::default()
                         });
                     }
-                    self.index.files.insert(path.clone(), Seen::new(stamp, None, false));
+                    self.index.files.insert(path.clone(), Seen::skipped(stamp, what));
                 }
             }
         }
         if self.left > 0 {
             let left = self.left;
             let what =
-                format!("there was no time for {left} files of {}; the next call goes on", subject.name());
+                format!("not enough time for {left} files of {}; the next call continues", subject.name());
             match self.call.durable {
-                true => self.losses.push(Loss { what, files: left }),
+                true => self.losses.push(Loss { what, files: left, limit: Some(Limit::Time) }),
                 false => self.usual.push(what),
             }
         }
-    }
-
-    /// Whether there are so many files to sync that they are synced all at once.
-    fn is_synced_at_once(&self) -> bool {
-        let is_synced = |path: &String, found: &Found| {
-            self.index.files.get(path).is_some_and(|seen| seen.synced && seen.matches(found.stamp()))
-        };
-        let unsynced = || self.scan.found.iter().filter(|(path, found)| !is_synced(path, found)).count();
-        self.call.durable && fs::CAN_SYNC_ALL && unsynced() > MAX_SINGLE_SYNCS
     }
 
     fn keep_file(&mut self, client: &Path, path: &str) {
@@ -92,13 +78,14 @@ impl Look<'_> {
         };
         match read {
             Ok(Content { bytes, stamp, torn, read_at }) => {
-                // A store that refuses says nothing about the file: it is tried again at the next look.
-                let before = self.index.files.get(path);
-                let care = match (self.call.durable, before.is_some_and(|seen| seen.synced)) {
-                    (false, _) => Care::Usual,
-                    (true, true) if before.is_some_and(|seen| seen.matches(&stamp)) => Care::Compared,
-                    (true, _) if self.unsynced => Care::Bulk,
-                    (true, _) => Care::Durable,
+                // An error of the store does not concern the file, so the next capture tries again.
+                let before = || self.index.files.get(path);
+                let care = match self.call.durable {
+                    false => Care::Usual,
+                    true if before().is_some_and(|seen| seen.synced && seen.matches(&stamp)) => {
+                        Care::Compared
+                    }
+                    true => Care::Durable,
                 };
                 let bytes = match self.archive.veiled {
                     true => veil::file(path, &bytes),
@@ -106,7 +93,7 @@ impl Look<'_> {
                 };
                 let kept = match self.put(path, &bytes, care) {
                     Ok(kept) => kept,
-                    Err(error) => return self.problems.push(format!("cannot keep {path}: {error}")),
+                    Err(error) => return self.problems.push(format!("cannot store {path}: {error}")),
                 };
                 self.note_kept(path, kept, &stamp, torn, read_at, care != Care::Usual);
             }
@@ -114,9 +101,9 @@ impl Look<'_> {
             Err(error) if error.kind() == io::ErrorKind::FileTooLarge && self.call.durable => {
                 self.keep_large(client, path);
             }
-            // It went while we looked: what it said last was kept, or it was never there at a call's moment.
+            // It was deleted during the capture: its last content is stored, or it never existed at the time of a call.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if self.index.files.remove(path).is_some() || self.known(path).is_some() {
+                if self.index.files.remove(path).is_some() || self.known(path, None).is_some() {
                     self.gone.push(path.to_owned());
                 }
             }
@@ -124,7 +111,7 @@ impl Look<'_> {
         }
     }
 
-    /// Notes which content was stored for a file, and the offset of its recipe if it has one.
+    /// Records which content was stored for a file, and the offset of its recipe if it has one.
     fn note_kept(
         &mut self,
         path: &str,
@@ -134,9 +121,9 @@ impl Look<'_> {
         read_at: i64,
         synced: bool,
     ) {
-        let new = self.known(path) != Some(object.as_str());
+        let before = self.index.files.get(path);
+        let new = self.known(path, before) != Some(object.as_str());
         if new {
-            self.packed |= recipe.is_some();
             self.changed.push(Change {
                 path: path.to_owned(),
                 object: Some(object.clone()),
@@ -146,15 +133,15 @@ impl Look<'_> {
             });
         }
         if torn && new {
-            self.usual.push(format!("{path} was no whole JSON when it was read; it is kept as it was"));
+            self.usual.push(format!("{path} was incomplete JSON; it was stored without changes"));
         }
-        // A half-written file is read again by the next look, and then taken as it is.
+        // The next capture reads a half-written file again, and then stores it in any case.
         let fresh = read_at.saturating_sub(stamp.changed) < FRESH || (torn && new);
-        let before = self.index.files.get(path).filter(|_| torn);
-        let whole = before.and_then(Seen::content).filter(|whole| *whole != object).map(str::to_owned);
-        let former = self.former(path);
+        let whole = before.filter(|_| torn).and_then(Seen::content);
+        let whole = whole.filter(|whole| *whole != object).map(str::to_owned);
+        let former = || self.former(path, before);
         // A half-written content is not a base for the next one.
-        let recipe = if torn { former.or(recipe) } else { recipe.or(former) };
+        let recipe = if torn { former().or(recipe) } else { recipe.or_else(former) };
         let seen = Seen { whole, synced, recipe, ..Seen::new(stamp, Some(object), fresh) };
         self.index.files.insert(path.to_owned(), seen);
         self.index_changed = true;
@@ -162,6 +149,7 @@ impl Look<'_> {
 
     /// Copies a file that is larger than `largest-file`: the team is about to be deleted.
     fn keep_large(&mut self, client: &Path, path: &str) {
+        self.has_unsynced_names = true;
         let read_at = clock::file_time();
         let from = client.join(&*self.scan.place(path));
         let objects = &self.archive.objects;
@@ -182,44 +170,17 @@ impl Look<'_> {
         }
     }
 
-    /// Stores a content and returns its hash and, if only its changes were written, the offset of its recipe.
-    fn put(&mut self, path: &str, bytes: &[u8], care: Care) -> io::Result<(String, Option<u64>)> {
-        let objects = &self.archive.objects;
-        let dir = self.archive.run_dir(&self.index.run).filter(|_| self.locked && bytes.len() >= SMALL);
-        let Some(dir) = dir else { return Ok((objects.put(bytes, care)?, None)) };
-        let (hash, former) = (object::hash(bytes), self.former(path));
-        if former.is_none() && objects.has(&hash, bytes.len()) {
-            return Ok((objects.put(bytes, care)?, None));
-        }
-        match Pack::new(dir).put(bytes, &hash, former, care) {
-            Ok(recipe) => Ok((hash, Some(recipe))),
-            Err(error) => {
-                let object = objects.put(bytes, care)?;
-                self.notes.push(format!("{path} is stored as a whole, not as a change: {error}"));
-                Ok((object, None))
-            }
-        }
-    }
-
-    /// The offset of the recipe of a content that is probably similar: the file's last one. A temporary file that will
-    /// be renamed is similar to the file that it replaces.
-    fn former(&self, path: &str) -> Option<u64> {
-        let recipe = |path: &str| self.index.files.get(path)?.recipe;
-        recipe(path).or_else(|| {
-            let (stem, _) = path.split_once(".json.")?;
-            recipe(&format!("{stem}.json"))
-        })
-    }
-
-    /// Notes that a file is there that could not be read. It is tried again when its stamp changes, and at the next
-    /// look where the disk was what failed.
+    /// Records a file that could not be read. The next attempt is made when its stamp changes, or at the next capture
+    /// if the disk failed.
     fn skip(&mut self, path: &str, error: &io::Error) {
-        let bound = match error.kind() {
-            io::ErrorKind::FileTooLarge => "; `largest-file` under [archive] sets this",
-            io::ErrorKind::TimedOut => "; `longest-look` under [archive] sets this",
-            _ => "",
+        let limit = match error.kind() {
+            io::ErrorKind::FileTooLarge => Some(Limit::LargestFile),
+            io::ErrorKind::TimedOut => Some(Limit::LongestLook),
+            _ => None,
         };
-        self.losses.push(Loss { what: format!("cannot keep {path}: {error}{bound}"), files: 1 });
+        let key = limit.and_then(Limit::key);
+        let bound = key.map(|key| format!("; `{key}` under [archive] sets this")).unwrap_or_default();
+        self.losses.push(Loss { what: format!("cannot store {path}: {error}{bound}"), files: 1, limit });
         let Some(found) = self.scan.found.get(path) else { return };
         if matches!(
             error.kind(),
@@ -229,14 +190,15 @@ impl Look<'_> {
                 | io::ErrorKind::TimedOut
                 | io::ErrorKind::StorageFull
         ) {
-            let skipped = Some(error.to_string());
-            let known = self.index.files.insert(path.to_owned(), Seen::new(found.stamp(), None, false));
+            let skipped = error.to_string();
+            let seen = Seen::skipped(found.stamp(), &skipped);
+            let known = self.index.files.insert(path.to_owned(), seen);
             self.index_changed = true;
             if known.is_none_or(|seen| seen.object.is_some() || !seen.matches(found.stamp())) {
                 self.changed.push(Change {
                     path: path.to_owned(),
                     size: found.stamp().size,
-                    skipped,
+                    skipped: Some(skipped),
                     ..Change::default()
                 });
             }

@@ -1,5 +1,5 @@
-//! Compresses the large contents of a run that has ended. The plain file is removed when the compressed one is on the disk
-//! and was read back. A process that is killed in between leaves both, and the next one continues.
+//! Compresses the journal and the large contents of a run that has ended. The plain file is removed when the compressed one
+//! is on the disk and was read back. A process that is killed in between leaves both, and the next one continues.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::data::packed;
 use super::{LARGEST, RECIPES};
 use crate::archive::run::RunRecord;
+use crate::archive::state::MAIN;
 use crate::archive::store::Archive;
 use crate::fs;
 
@@ -14,10 +15,10 @@ use crate::fs;
 const BLOCK: u64 = 4_096;
 
 impl Archive {
-    /// Compresses the large contents of a run that has ended.
+    /// Compresses the journal and the large contents of a run that has ended.
     ///
     /// # Errors
-    /// When reading or writing fails. Files that are not compressed by then stay as they are.
+    /// When reading or writing fails. Files that are not compressed by then are unchanged.
     pub fn compress(&self, run: &RunRecord) -> io::Result<()> {
         let Some(dir) = self.run_dir(&run.run) else { return Ok(()) };
         for path in plain(&dir) {
@@ -53,7 +54,7 @@ impl Archive {
     }
 }
 
-/// The uncompressed files of a run's large contents, the recipes last.
+/// The uncompressed files of a run: its large contents, then their recipes, then the journal.
 fn plain(run: &Path) -> Vec<PathBuf> {
     let listing = std::fs::read_dir(run.join("contents")).into_iter().flatten().flatten();
     let is_number = |path: &PathBuf| {
@@ -62,7 +63,7 @@ fn plain(run: &Path) -> Vec<PathBuf> {
     };
     let mut files: Vec<PathBuf> = listing.map(|entry| entry.path()).filter(is_number).collect();
     files.sort();
-    files.push(run.join(RECIPES));
+    files.extend([RECIPES, MAIN].map(|name| run.join(name)));
     files.retain(|path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()));
     files
 }

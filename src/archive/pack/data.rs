@@ -15,7 +15,7 @@ use crate::fs;
 /// A data file, open for reading.
 #[derive(Debug)]
 pub(super) enum Data {
-    /// As it grows.
+    /// A file that may still grow.
     Plain(File),
     /// The decompressed content of a compressed file, in memory.
     Unpacked(Vec<u8>),
@@ -30,7 +30,7 @@ impl Data {
         }
     }
 
-    /// Reads ranges of it.
+    /// Reads ranges of the file.
     pub fn read(&self, extents: &Extents) -> io::Result<Vec<u8>> {
         let size = usize::try_from(extents.size()).map_err(io::Error::other)?;
         let mut bytes = Vec::new();
@@ -43,7 +43,7 @@ impl Data {
                     let part = usize::try_from(start).ok().and_then(|start| all.get(start..)?.get(..length));
                     bytes.extend_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
                 }
-                Data::Plain(file) if length >= BLOCK => {
+                Data::Plain(file) if length >= BLOCK || extents.iter().len() == 1 => {
                     let before = bytes.len();
                     bytes.resize(before + length, 0);
                     file.read_exact_at(&mut bytes[before..], start)?;
@@ -55,7 +55,7 @@ impl Data {
     }
 }
 
-/// How much of a file is read at once, where many short ranges are wanted.
+/// Number of bytes to read at once when many short ranges are needed.
 const BLOCK: usize = 64 << 10;
 /// How many blocks are cached: the ranges of a content are not in the order of the file.
 const BLOCKS: usize = 16;
@@ -104,7 +104,7 @@ fn block(file: &File, start: u64) -> io::Result<Vec<u8>> {
 }
 
 /// The name of the compressed file of a plain one.
-pub(super) fn packed(path: &Path) -> PathBuf {
+pub(in crate::archive) fn packed(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".gz");
     path.with_file_name(name)
@@ -119,12 +119,36 @@ pub(super) fn unpack(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Decompresses a file that was compressed when its run had ended: the run continues.
-pub(super) fn thaw(path: &Path) -> io::Result<()> {
+/// Decompresses a file that was compressed when its run had ended: the run continues. The plain file is read first from
+/// now on, so it is brought to the disk.
+pub(in crate::archive) fn thaw(path: &Path) -> io::Result<()> {
     if path.symlink_metadata().is_ok() || packed(path).symlink_metadata().is_err() {
         return Ok(());
     }
-    fs::write_atomic(path, &unpack(path)?, false)
+    fs::write_atomic(path, &unpack(path)?, true)
+}
+
+/// Opens a file that may be compressed, to read it from its beginning.
+pub(in crate::archive) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    match fs::open_regular(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let file = io::BufReader::new(fs::open_regular(&packed(path))?);
+            Ok(Box::new(flate2::read::GzDecoder::new(file)))
+        }
+        other => Ok(Box::new(other?)),
+    }
+}
+
+/// The size of a file that may be compressed, without compression; `None` when there is no such file.
+pub(in crate::archive) fn plain_size(path: &Path) -> Option<u64> {
+    if let Ok(metadata) = path.symlink_metadata() {
+        return metadata.is_file().then_some(metadata.len());
+    }
+    let file = fs::open_regular(&packed(path)).ok()?;
+    // The last four bytes of a gzip file are that size. No file of 4 GiB is compressed.
+    let mut size = [0; 4];
+    file.read_exact_at(&mut size, file.metadata().ok()?.len().checked_sub(4)?).ok()?;
+    Some(u32::from_le_bytes(size).into())
 }
 
 /// Appends to a data file, and returns the offset of the new bytes. The caller holds the run's lock. If not all bytes can

@@ -111,7 +111,7 @@ fn add(hash: u64, byte: u8) -> u64 {
     hash.wrapping_mul(FACTOR).wrapping_add(u64::from(byte) + 1)
 }
 
-/// Places of the old content's blocks by their hashes. Of two blocks in one slot the first is found.
+/// Offsets of the old content's blocks by hash. If two blocks have the same slot, the first one is found.
 struct Table {
     slots: Vec<u32>,
     shift: u32,
@@ -141,19 +141,24 @@ impl Table {
     }
 }
 
-/// How much is compared at once.
-const STEP: usize = 4_096;
+/// How many bytes are compared at once.
+const STEP: usize = 64;
+
+/// Compares without a branch for each byte and without `memcmp`, which compares byte by byte in musl.
+fn is_equal(one: &[u8; STEP], other: &[u8; STEP]) -> bool {
+    one.iter().zip(other).fold(0, |differ, (one, other)| differ | (one ^ other)) == 0
+}
 
 fn common_prefix(one: &[u8], other: &[u8]) -> usize {
-    let steps = one.chunks_exact(STEP).zip(other.chunks_exact(STEP));
-    let start = steps.take_while(|(one, other)| one == other).count() * STEP;
+    let steps = one.as_chunks::<STEP>().0.iter().zip(other.as_chunks::<STEP>().0);
+    let start = steps.take_while(|(one, other)| is_equal(one, other)).count() * STEP;
     let rest = one[start..].iter().zip(&other[start..]);
     start + rest.take_while(|(one, other)| one == other).count()
 }
 
 fn common_suffix(one: &[u8], other: &[u8]) -> usize {
-    let steps = one.rchunks_exact(STEP).zip(other.rchunks_exact(STEP));
-    let end = steps.take_while(|(one, other)| one == other).count() * STEP;
+    let steps = one.as_rchunks::<STEP>().1.iter().rev().zip(other.as_rchunks::<STEP>().1.iter().rev());
+    let end = steps.take_while(|(one, other)| is_equal(one, other)).count() * STEP;
     let rest = one[..one.len() - end].iter().rev().zip(other[..other.len() - end].iter().rev());
     end + rest.take_while(|(one, other)| one == other).count()
 }
@@ -162,7 +167,7 @@ fn common_suffix(one: &[u8], other: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    /// How many bytes are new, after showing that the parts make the content.
+    /// The number of new bytes, after checking that the parts make up the content.
     fn new_bytes(old: &[u8], new: &[u8]) -> usize {
         let parts = difference(old, new);
         let mut made = Vec::new();
@@ -180,7 +185,7 @@ mod tests {
         count
     }
 
-    /// Messages of which none repeats another.
+    /// Messages without common parts.
     fn mailbox(messages: usize, is_read: impl Fn(usize) -> bool) -> Vec<u8> {
         let message = |number: usize| {
             let text: String =
@@ -221,5 +226,19 @@ mod tests {
         assert_eq!(new_bytes(b"", b"abc"), 3);
         assert_eq!(new_bytes(&[b'a'; 1_000], &[b'b'; 777]), 777);
         assert_eq!(new_bytes(&[b'a'; 1_000], &[b'a'; 1_777]), 777);
+    }
+
+    #[test]
+    fn the_common_ends_are_exact_at_any_length() {
+        for length in 0..3 * STEP {
+            let one = vec![b'a'; length];
+            assert_eq!((common_prefix(&one, &one), common_suffix(&one, &one)), (length, length));
+            for place in 0..length {
+                let mut other = one.clone();
+                other[place] = b'b';
+                assert_eq!(common_prefix(&one, &other), place);
+                assert_eq!(common_suffix(&one, &other), length - place - 1);
+            }
+        }
     }
 }

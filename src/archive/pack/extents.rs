@@ -1,4 +1,4 @@
-//! Where the bytes of a content are in a data file.
+//! The positions of a content's bytes in a data file.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ impl Extents {
         self.0.iter()
     }
 
-    /// How many bytes they have.
+    /// Total number of bytes.
     pub fn size(&self) -> u64 {
         self.0.iter().map(|range| range.end - range.start).sum()
     }

@@ -8,10 +8,10 @@ use std::path::Path;
 
 use crate::fs;
 
-/// How many bytes are read before the beginning of a line, and after it.
+/// How many bytes to read before the beginning of a line, and after it.
 const BEFORE: u64 = 28 << 10;
 const AFTER: usize = 4 << 10;
-/// The longest line.
+/// Maximum length of a line, in bytes.
 const LONGEST: usize = 64 << 20;
 
 /// The file, and the part of it that was read last.
@@ -28,7 +28,7 @@ impl Lines {
         Ok(Lines { file, start: 0, part: Vec::new() })
     }
 
-    /// The line that begins there, without its end; `None` when it is not whole.
+    /// The line that begins at an offset, without its end; `None` if it is incomplete.
     pub fn at(&mut self, place: u64) -> io::Result<Option<&[u8]>> {
         let mut length = AFTER;
         loop {
@@ -46,7 +46,7 @@ impl Lines {
         }
     }
 
-    /// Reads a part of the file; false when it ends before all of that.
+    /// Reads a part of the file; returns false if the file ends earlier.
     fn read(&mut self, place: u64, length: usize) -> io::Result<bool> {
         let start = place.saturating_sub(BEFORE);
         let size = (place - start) as usize + length;

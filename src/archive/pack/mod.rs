@@ -3,8 +3,9 @@
 //! `contents/<n>` are data files, which only grow. Each line of `contents.jsonl` is the recipe of one content: ranges of
 //! a data file and, in most cases, the beginning and the end of an earlier content. All of it is written under the run's
 //! lock: the data first, then the recipe, then the manifest that names the content by its hash. Small contents, and
-//! contents that are written without the lock, are objects of their own.
+//! contents that are written without the lock, are separate objects, unless a capture stores many contents ([`Bulk`]).
 
+mod bulk;
 mod compress;
 mod data;
 mod difference;
@@ -12,24 +13,27 @@ mod extents;
 mod lines;
 mod reader;
 mod recipe;
+mod stored;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::object::{Care, LARGEST, is_hash};
 use crate::fs;
-use data::Data;
 use difference::{Part, difference};
 use extents::Extents;
-use lines::Lines;
-use recipe::Recipe;
+use recipe::{HASH_DIGITS, Recipe};
 
+pub(super) use bulk::Bulk;
+pub(super) use data::{open, packed, plain_size, thaw};
 pub(super) use reader::Packs;
+use stored::StoredContent;
+pub(super) use stored::StoredContents;
 
-/// Bytes from which on a content is stored as changes: for less, a recipe would save little.
+/// Minimum size of a content to be stored as a delta, in bytes: for a smaller one, a recipe would save little.
 pub(super) const SMALL: usize = 1 << 10;
 
-/// A content of more ranges than this is written whole: to follow them would take longer than a hook call may.
+/// A content with more ranges than this is written completely: following them would take too long for a hook call.
 const MAX_RANGES: usize = 4_096;
 
 /// The name of the file of recipes.
@@ -39,13 +43,6 @@ const RECIPES: &str = "contents.jsonl";
 #[derive(Debug)]
 pub(super) struct Pack {
     run: PathBuf,
-}
-
-/// The content that a new one is stored as a change of.
-struct Former {
-    chain: Vec<Recipe>,
-    extents: Extents,
-    bytes: Vec<u8>,
 }
 
 impl Pack {
@@ -62,19 +59,18 @@ impl Pack {
         data::thaw(&self.run.join(RECIPES))?;
         let known = former.and_then(|place| Some((place, self.former(place).ok()?)));
         if let Some((place, former)) = &known
-            && former.bytes == bytes
-            && former.chain.first().is_some_and(|recipe| recipe.hash == hash)
+            && former.says(bytes, hash)
         {
             if care == Care::Durable {
-                fs::sync_file(&self.data(former.chain.first().map_or(0, |recipe| recipe.file)))?;
+                self.sync_data(former.file())?;
             }
             return Ok(*place);
         }
         let (place, former) = known.map_or((None, None), |(place, former)| (Some(place), Some(former)));
-        let recipe = self.append(bytes, hash, place, former, care.syncs_each())?;
+        let recipe = self.append(bytes, hash, place, former, care != Care::Usual)?;
         let path = self.run.join(RECIPES);
         let start = path.symlink_metadata().map_or(0, |metadata| metadata.len());
-        // A line that a killed writer left is ended first.
+        // If a killed writer left an incomplete line, that line is ended first.
         let whole = fs::append_line(&path, &recipe.line(), false)?;
         Ok(start + u64::from(!whole))
     }
@@ -85,7 +81,7 @@ impl Pack {
         bytes: &[u8],
         hash: &str,
         place: Option<u64>,
-        former: Option<Former>,
+        former: Option<StoredContent>,
         durable: bool,
     ) -> io::Result<Recipe> {
         let related = former.filter(|former| former.extents.iter().len() <= MAX_RANGES).and_then(|former| {
@@ -109,10 +105,7 @@ impl Pack {
             None => (self.free_file()?, 0),
         };
         let path = self.data(file);
-        // A link in the place of the directory would lead out of the store.
-        if self.run.join("contents").symlink_metadata().is_ok_and(|there| !there.is_dir()) {
-            return Err(io::ErrorKind::NotADirectory.into());
-        }
+        self.check_directory()?;
         data::thaw(&path)?;
         let mut end = data::append(&path, &new, last.is_none(), durable)?;
         let mut all = Extents::default();
@@ -129,7 +122,7 @@ impl Pack {
             }
         }
         let mut recipe = Recipe {
-            hash: hash.to_owned(),
+            hash: hash.get(..HASH_DIGITS).unwrap_or(hash).to_owned(),
             size: bytes.len() as u64,
             file,
             number,
@@ -144,10 +137,18 @@ impl Pack {
         Ok(recipe)
     }
 
-    /// Syncs the recipes and the directory of the data files to the disk.
+    /// Syncs a data file to the disk.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When syncing fails.
+    pub fn sync_data(&self, number: u32) -> io::Result<()> {
+        fs::sync_file(&self.data(number))
+    }
+
+    /// Syncs the recipes and the directory of the data files to disk.
+    ///
+    /// # Errors
+    /// When syncing fails.
     pub fn sync(&self) -> io::Result<()> {
         for path in [self.run.join(RECIPES), self.run.join("contents")] {
             if path.symlink_metadata().is_ok() {
@@ -157,31 +158,21 @@ impl Pack {
         Ok(())
     }
 
-    /// Reads the content whose recipe is at this place.
-    ///
-    /// # Errors
-    /// When it is not there, or cannot be read.
-    pub fn get(&self, place: u64) -> io::Result<Vec<u8>> {
-        self.former(place).map(|former| former.bytes)
+    fn former(&self, place: u64) -> io::Result<StoredContent> {
+        StoredContents::new(self.run.clone()).get(place)
     }
 
-    fn former(&self, place: u64) -> io::Result<Former> {
-        let chain = self.chain(place)?;
-        let extents = recipe::extents(&chain.iter().collect::<Vec<_>>()).ok_or(io::ErrorKind::InvalidData)?;
-        let file = chain.first().map_or(0, |recipe| recipe.file);
-        let bytes = Data::open(&self.data(file))?.read(&extents)?;
-        Ok(Former { chain, extents, bytes })
+    /// Fails if the path of the directory is something else: a link would lead out of the store.
+    fn check_directory(&self) -> io::Result<()> {
+        let there = self.run.join("contents").symlink_metadata();
+        if there.is_ok_and(|there| !there.is_dir()) {
+            Err(io::ErrorKind::NotADirectory.into())
+        } else {
+            Ok(())
+        }
     }
 
-    /// A recipe and its bases.
-    fn chain(&self, place: u64) -> io::Result<Vec<Recipe>> {
-        let mut lines = Lines::open(&self.run.join(RECIPES))?;
-        recipe::chain(place, |place| {
-            Ok(lines.at(place)?.and_then(Recipe::parse).ok_or(io::ErrorKind::InvalidData)?)
-        })
-    }
-
-    /// The number of a data file that is not there yet.
+    /// The number of the next data file.
     fn free_file(&self) -> io::Result<u32> {
         let dir = self.run.join("contents");
         let listing = match std::fs::read_dir(&dir) {
@@ -204,8 +195,7 @@ fn data_path(run: &Path, number: u32) -> PathBuf {
 }
 
 impl Recipe {
-    /// Makes it a change of another content: the one before it, whose recipe is at `place`, or one of the bases of that
-    /// one.
+    /// Bases the content on another one: the one before it, whose recipe is at `place`, or one of that one's bases.
     fn relate(&mut self, chain: &[Recipe], place: u64, former: Extents) {
         let Some(wanted) = self.number.checked_sub(Recipe::step(self.number)) else { return };
         let Some(at) = chain.iter().position(|recipe| recipe.number == wanted) else { return };
@@ -221,5 +211,7 @@ impl Recipe {
     }
 }
 
+#[cfg(test)]
+mod bulk_tests;
 #[cfg(test)]
 mod tests;

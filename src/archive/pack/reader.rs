@@ -1,4 +1,4 @@
-//! Large contents of all runs, found by their hash.
+//! Finds large contents of all runs by their hash.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::data::{self, Data};
-use super::recipe::{self, Recipe, extents};
+use super::recipe::{self, HASH_DIGITS, Recipe, extents};
 use super::{LARGEST, RECIPES, data_path};
 use crate::fs;
 
@@ -19,12 +19,12 @@ pub(in crate::archive) struct Packs {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// The runs whose contents are read, the latest last.
+    /// The runs to search first, the latest last.
     wanted: Vec<String>,
     opened: HashMap<String, Opened>,
 }
 
-/// How many runs stay open: each has files open, or in memory.
+/// Number of runs that stay open: each has open files or cached data.
 const OPEN: usize = 2;
 
 impl Packs {
@@ -33,12 +33,12 @@ impl Packs {
         Packs { runs, known: Arc::default() }
     }
 
-    /// Notes that contents of this run will be read next: it is searched first.
+    /// Announces that contents of this run will be read next: it is searched first.
     pub fn expect(&self, run: &str) {
         self.known().expect(run);
     }
 
-    /// Reads a content; `None` when no run has it, an error when it is damaged in every run that has it.
+    /// Reads a content; `None` if no run has it, an error if it is damaged in every run that has it.
     pub fn get(&self, hash: &str) -> Option<io::Result<Vec<u8>>> {
         let mut damaged = None;
         let found = self.each(|opened| match opened.get(hash)? {
@@ -53,14 +53,14 @@ impl Packs {
 
     /// Whether a run has a content.
     pub fn has(&self, hash: &str) -> bool {
-        self.each(|opened| opened.places.contains_key(hash).then_some(())).is_some()
+        self.each(|opened| opened.places_of(hash).map(drop)).is_some()
     }
 
     /// Calls `ask` for each run, the expected ones first, until it returns something.
     fn each<T>(&self, mut ask: impl FnMut(&mut Opened) -> Option<T>) -> Option<T> {
         let mut known = self.known();
         let known = &mut *known;
-        // Second pass: a hook may have written meanwhile, or a run that was not expected has it.
+        // Second pass: a hook call may have written in the meantime, or an unexpected run has the content.
         for thorough in [false, true] {
             let mut runs = known.wanted.clone();
             if thorough {
@@ -110,13 +110,14 @@ impl Known {
     }
 }
 
-/// The recipes of one run, as far as they were read.
+/// The recipes of one run that were read so far.
 #[derive(Debug)]
 struct Opened {
     run: PathBuf,
-    /// How many bytes of the recipe file were read.
+    /// Number of bytes of the recipe file that were read.
     read: u64,
     recipes: HashMap<u64, Recipe>,
+    /// The offsets of recipes, by the beginning of the content's hash.
     places: HashMap<String, Vec<u64>>,
     files: HashMap<u32, Data>,
 }
@@ -134,7 +135,7 @@ impl Opened {
         opened
     }
 
-    /// Reads the recipes that were written since.
+    /// Reads the recipes that were appended since the last call.
     fn refresh(&mut self) {
         let path = self.run.join(RECIPES);
         let bytes = match read_from(&path, self.read) {
@@ -153,10 +154,15 @@ impl Opened {
         }
     }
 
-    /// Reads a content; `None` when this run does not have it. If it has several recipes, one that works is enough.
+    /// The offsets of recipes that may describe a content.
+    fn places_of(&self, hash: &str) -> Option<&Vec<u64>> {
+        self.places.get(hash.get(..HASH_DIGITS)?)
+    }
+
+    /// Reads a content; `None` if this run does not have it. If it has several recipes, one that works is sufficient.
     fn get(&mut self, hash: &str) -> Option<io::Result<Vec<u8>>> {
         let mut last = None;
-        for place in self.places.get(hash)?.clone() {
+        for place in self.places_of(hash)?.clone() {
             let made = self.make(place);
             match made {
                 Ok(bytes) if blake3::hash(&bytes).to_hex().as_str() == hash => return Some(Ok(bytes)),

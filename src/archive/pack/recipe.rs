@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::extents::Extents;
 
-/// The most recipes of a chain. Chains that teamkeep writes have about 60.
+/// Maximum number of recipes in a chain. Chains that teamkeep writes have about 60.
 const MAX_CHAIN: usize = 1 << 12;
 
 /// Each level of a chain leads back this many times as far as the level below.
@@ -15,7 +15,7 @@ const LEVEL: u64 = 16;
 /// The recipe of one content: the first bytes of its base, then ranges of the data file, then the last bytes of the base.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Recipe {
-    /// The content's hash.
+    /// The beginning of the content's hash: [`HASH_DIGITS`] digits. Readers of the content compare the complete hash.
     pub hash: String,
     /// Its size in bytes.
     pub size: u64,
@@ -33,34 +33,55 @@ pub(super) struct Recipe {
     pub between: Extents,
 }
 
-/// The fields of a line in the file.
-type Line = (String, u64, u32, u64, Option<u64>, u64, u64, Vec<u64>);
+/// How many digits of a content's hash a line has. The journal has all of them.
+pub(super) const HASH_DIGITS: usize = 16;
+
+/// The fields of a line in the file. The last one has two numbers for each range: how far its beginning is from the end of
+/// the range before it, and its length.
+type Line = (String, u32, u64, Option<u64>, u64, u64, Vec<i64>);
+
+/// The fields of a line of an earlier version: with the whole hash, the size, and the offsets of the ranges.
+type FormerLine = (String, u64, u32, u64, Option<u64>, u64, u64, Vec<u64>);
 
 impl Recipe {
-    /// Parses a line; `None` if it is incomplete or its numbers contradict each other.
+    /// Parses a line; `None` if it is incomplete or its numbers are invalid.
     pub fn parse(line: &[u8]) -> Option<Recipe> {
-        let (hash, size, file, number, base, front, back, ranges) =
-            serde_json::from_slice::<Line>(line).ok()?;
-        let mut between = Extents::default();
-        let mut total = front.checked_add(back)?;
+        let (hash, file, number, base, front, back, ranges) = match serde_json::from_slice::<Line>(line) {
+            Ok(line) => line,
+            Err(_) => former(line)?,
+        };
+        let is_hash = hash.len() == HASH_DIGITS && hash.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let (mut between, mut end) = (Extents::default(), 0u64);
+        let mut size = front.checked_add(back)?;
         for range in ranges.chunks(2) {
-            let [start, length] = *range else { return None };
-            total = total.checked_add(length)?;
-            between.push(start..start.checked_add(length)?);
+            let [distance, length] = *range else { return None };
+            let (start, length) = (end.checked_add_signed(distance)?, u64::try_from(length).ok()?);
+            size = size.checked_add(length)?;
+            end = start.checked_add(length)?;
+            between.push(start..end);
         }
-        let is_sound = super::is_hash(&hash) && total == size && size <= super::LARGEST;
+        let is_sound = is_hash && size <= super::LARGEST;
         is_sound.then_some(Recipe { hash, size, file, number, base, front, back, between })
     }
 
     /// The line, with its end.
     pub fn line(&self) -> Vec<u8> {
-        let ranges: Vec<u64> =
-            self.between.iter().flat_map(|range| [range.start, range.end - range.start]).collect();
-        let Recipe { hash, size, file, number, base, front, back, .. } = self;
-        let line: Line = (hash.clone(), *size, *file, *number, *base, *front, *back, ranges);
+        let (mut ranges, mut end) = (Vec::new(), 0);
+        for range in self.between.iter() {
+            // Files are smaller than 2^63 bytes.
+            ranges.extend([range.start.wrapping_sub(end) as i64, (range.end - range.start) as i64]);
+            end = range.end;
+        }
+        let Recipe { hash, file, number, base, front, back, .. } = self;
+        let line: Line = (hash.clone(), *file, *number, *base, *front, *back, ranges);
         let mut line = serde_json::to_vec(&line).unwrap_or_default();
         line.push(b'\n');
         line
+    }
+
+    /// Whether it may be the recipe of the content with this hash, according to the stored digits.
+    pub fn may_be_of(&self, hash: &str) -> bool {
+        hash.starts_with(&self.hash)
     }
 
     /// How far back the base of the content of this number is. With bases at powers of 16, a content needs at most 15 others
@@ -72,6 +93,21 @@ impl Recipe {
         }
         step
     }
+}
+
+/// A line of an earlier version, with the fields of a present one.
+fn former(line: &[u8]) -> Option<Line> {
+    let (hash, size, file, number, base, front, back, ranges) =
+        serde_json::from_slice::<FormerLine>(line).ok()?;
+    let (mut distances, mut end, mut total) = (Vec::new(), 0, front.checked_add(back)?);
+    for range in ranges.chunks(2) {
+        let [start, length] = *range else { return None };
+        distances.extend([start.wrapping_sub(end) as i64, i64::try_from(length).ok()?]);
+        end = start.checked_add(length)?;
+        total = total.checked_add(length)?;
+    }
+    let is_sound = super::is_hash(&hash) && total == size;
+    is_sound.then(|| (hash[..HASH_DIGITS].to_owned(), file, number, base, front, back, distances))
 }
 
 /// Follows the bases of the recipe at an offset; `get` reads the recipe at an offset.
@@ -97,7 +133,7 @@ pub(super) fn chain<R: Borrow<Recipe>>(
     Ok(chain)
 }
 
-/// Where the bytes of a content are, by its recipe and its bases in the order of the chain; `None` when the recipes
+/// The positions of a content's bytes, from its recipe and its bases in the order of the chain; `None` if the recipes
 /// contradict each other.
 pub(super) fn extents(chain: &[&Recipe]) -> Option<Extents> {
     let mut extents = Extents::default();
@@ -105,7 +141,7 @@ pub(super) fn extents(chain: &[&Recipe]) -> Option<Extents> {
     Some(extents)
 }
 
-/// Adds the ranges that hold this part of the first recipe's content.
+/// Adds the ranges with this part of the first recipe's content.
 fn resolve(recipes: &[&Recipe], part: Range<u64>, into: &mut Extents) -> Option<()> {
     if part.is_empty() {
         return Some(());
@@ -131,20 +167,31 @@ mod tests {
     fn recipe(size: u64, front: u64, back: u64, ranges: &[(u64, u64)]) -> Recipe {
         let mut between = Extents::default();
         ranges.iter().for_each(|(start, end)| between.push(*start..*end));
-        Recipe { hash: "a".repeat(64), size, file: 1, number: 0, base: None, front, back, between }
+        Recipe { hash: "a".repeat(HASH_DIGITS), size, file: 1, number: 0, base: None, front, back, between }
     }
 
     #[test]
     fn a_line_comes_back_and_one_that_makes_no_sense_is_none() {
-        let one = Recipe { base: Some(77), number: 3, ..recipe(20, 5, 5, &[(100, 107), (200, 203)]) };
+        let one = Recipe { base: Some(77), number: 3, ..recipe(20, 5, 5, &[(200, 207), (100, 103)]) };
         let line = one.line();
         assert_eq!(Recipe::parse(&line).as_ref(), Some(&one));
         let text = String::from_utf8(line).unwrap();
-        for (from, to) in
-            [(",20,", ",21,"), ("aaa", "xyz"), ("77", "-7"), ("203", ""), ("3]]", "3,1]]"), ("]]", "")]
-        {
-            let text = text.replace(from, to);
-            assert_eq!(Recipe::parse(text.as_bytes()).filter(|read| *read != one), None, "{text}");
+        assert_eq!(text, "[\"aaaaaaaaaaaaaaaa\",1,3,77,5,5,[200,7,-107,3]]\n");
+        for (from, to) in [("aaa", "xyz"), ("aaa", "a"), ("77", "-7"), ("-107", "-208"), ("3]]", "-3]]")] {
+            assert_eq!(Recipe::parse(text.replace(from, to).as_bytes()), None, "{from} {to}");
+        }
+        for (from, to) in [("3]]", "3,1]]"), ("]]", ""), (",3]", ""), (",1,", ",")] {
+            assert_eq!(Recipe::parse(text.replace(from, to).as_bytes()), None, "{from} {to}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_an_earlier_version_is_the_same_recipe() {
+        let one = Recipe { base: Some(77), number: 3, ..recipe(20, 5, 5, &[(200, 207), (100, 103)]) };
+        let text = format!("[\"{}\",20,1,3,77,5,5,[200,7,100,3]]\n", "a".repeat(64));
+        assert_eq!(Recipe::parse(text.as_bytes()), Some(one));
+        for (from, to) in [(",20,", ",21,"), ("aaa", "xyz"), ("3]]", "3,1]]"), ("]]", ""), ("100", "-1")] {
+            assert_eq!(Recipe::parse(text.replace(from, to).as_bytes()), None, "{from} {to}");
         }
     }
 

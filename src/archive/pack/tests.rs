@@ -21,7 +21,7 @@ impl Stage {
         Pack::new(self.run()).put(bytes, &hash, former, Care::Usual).unwrap()
     }
 
-    /// Reads a content as somebody does who knows nothing but its hash.
+    /// Reads a content by its hash only, with a new reader.
     fn get(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         Packs::new(self.0.path().to_owned()).get(&object::hash(bytes)).map(Result::unwrap)
     }
@@ -34,7 +34,7 @@ impl Stage {
     }
 }
 
-/// A text of which no part repeats another.
+/// A text without repetitions.
 fn text(number: usize, size: usize) -> String {
     let mut text = String::new();
     for word in 0.. {
@@ -62,7 +62,7 @@ fn a_mailbox_that_grows_and_is_read_costs_what_is_new() {
     let mut place = None;
     let mut all = Vec::new();
     for number in 1..=60 {
-        // Three messages come, then all of them are read at once.
+        // Three messages arrive, then all are marked as read.
         for read in [number - 1, number] {
             if read == number - 1 || number % 3 == 0 {
                 let read = read / 3 * 3;
@@ -78,7 +78,7 @@ fn a_mailbox_that_grows_and_is_read_costs_what_is_new() {
     for state in &all {
         assert!(packs.get(&object::hash(state)).unwrap().unwrap() == *state);
     }
-    assert!(Pack::new(stage.run()).chain(place.unwrap()).unwrap().len() < 50);
+    assert!(StoredContents::new(stage.run()).chain(place.unwrap()).unwrap().len() < 50);
 }
 
 #[test]

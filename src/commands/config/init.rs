@@ -1,4 +1,4 @@
-//! `teamkeep config init`: a file to begin with.
+//! `teamkeep config init`: creates a configuration file.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use crate::fs;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Write over the file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }
@@ -24,26 +24,24 @@ const EXAMPLES: &str = "Examples:
 /// Runs it.
 ///
 /// # Errors
-/// When there is a file already, or it cannot be written.
+/// When the file already exists or cannot be written.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let path = &context.paths.config;
     if args.force {
-        // A link stays one: the user keeps the file elsewhere.
+        // A symlink is kept: the user stores the file elsewhere.
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         fs::write_atomic(&real, TEMPLATE.as_bytes(), true)?;
     } else {
         let mut options = std::fs::OpenOptions::new();
         let opened = fs::open_private(options.write(true).create_new(true), path);
         let mut file = opened.map_err(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => {
-                Error::new(format!("there is a configuration file already: {}", path.display()))
-                    .hint("write over it, what you have set is lost then: teamkeep config init --force")
-            }
+            std::io::ErrorKind::AlreadyExists => Error::new(format!("{} already exists", path.display()))
+                .hint("to overwrite (loses your settings): teamkeep config init --force"),
             _ => Error::from(error),
         })?;
         let written = file.write_all(TEMPLATE.as_bytes()).and_then(|()| file.sync_all());
         written.map_err(|error| Error::from(fs::named(error, "write", path)))?;
     }
-    context.ui.say(&format!("wrote {}: every key is at its default", path.display()));
+    context.ui.say(&format!("wrote {} with every key at its default", path.display()));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,8 +1,15 @@
-//! `teamkeep config`: the configuration file itself.
+//! `teamkeep config`: one file per subcommand. [`part`] is what `teamkeep policy` needs of them.
 
+mod check;
 mod init;
+mod part;
 mod path;
 mod schema;
+mod show;
+
+pub use check::check;
+pub use part::Part;
+pub use show::show;
 
 use std::process::ExitCode;
 
@@ -18,20 +25,26 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Tell where the configuration files are, and whether they exist
+    /// Validate the configuration files
+    Check(check::Args),
+    /// Show the active configuration: each key, its value and origin
+    Show(show::Args),
+    /// Print the paths of the configuration files
     Path(path::Args),
-    /// Write a configuration file with every key at its default, each with a comment
+    /// Create a configuration file with all keys, their defaults and comments
     Init(init::Args),
-    /// Print the JSON Schema of the file, for editors
+    /// Print the JSON Schema of the configuration file
     Schema(schema::Args),
 }
 
-/// Runs it. None of it needs a configuration that makes sense.
+/// Runs it. No subcommand needs a valid configuration.
 ///
 /// # Errors
 /// As the subcommand fails.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     match &args.command {
+        Command::Check(args) => check::run(context, args),
+        Command::Show(args) => show::run(context, args),
         Command::Path(args) => path::run(context, args),
         Command::Init(args) => init::run(context, args),
         Command::Schema(args) => schema::run(context, args),

@@ -1,4 +1,4 @@
-//! `teamkeep config path`: where the files are.
+//! `teamkeep config path`: prints the paths of the configuration files.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,12 +15,12 @@ pub struct Args {}
 
 const EXAMPLES: &str = "Examples:
   teamkeep config path
-  teamkeep config path && teamkeep policy check";
+  teamkeep config path && teamkeep config check";
 
 /// Runs it.
 ///
 /// # Errors
-/// When stdout cannot be written.
+/// When `TEAMKEEP_CONFIG` cannot be used, or stdout cannot be written.
 pub fn run(context: &Context, _args: &Args) -> Result<ExitCode> {
     let files = context.policy_files();
     let mut text = line("user   ", &files.user);
@@ -28,6 +28,7 @@ pub fn run(context: &Context, _args: &Args) -> Result<ExitCode> {
         text.push_str(&line("project", project));
     }
     print(context, &text)?;
+    context.check_config_path()?;
     Ok(ExitCode::SUCCESS)
 }
 

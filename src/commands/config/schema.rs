@@ -1,4 +1,4 @@
-//! `teamkeep config schema`: what an editor checks the file by.
+//! `teamkeep config schema`: prints the JSON Schema for editors.
 
 use std::process::ExitCode;
 

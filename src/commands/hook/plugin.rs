@@ -1,4 +1,4 @@
-//! The plugin's hooks beside those of the settings: each event is recorded and judged once.
+//! The plugin's hooks next to those in the settings: each event is recorded and judged once.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::payload;
 use crate::recorder::Recorder;
 use crate::settings::beside::{Occasion, runs_beside};
 
-/// What of a payload says whom the settings' hooks are for.
+/// The fields of a payload that a hook's matcher in the settings uses.
 #[derive(Default, Deserialize)]
 struct Call<'a> {
     #[serde(default, borrow)]
@@ -17,8 +17,8 @@ struct Call<'a> {
     tool_name: Option<Cow<'a, str>>,
 }
 
-/// Whether the plugin's copy of a hook leaves the event to the one in the settings. `asked` is the event that the
-/// command line names.
+/// Whether a hook in the settings records the event, so that the plugin's hook skips it. `asked` is the event on the
+/// command line.
 pub(super) fn leaves(input: &[u8], asked: Option<&str>, recorder: &Recorder) -> bool {
     let call: Call<'_> = serde_json::from_slice(input).unwrap_or_default();
     let named = call.hook_event_name.as_deref().or(asked);
@@ -26,7 +26,7 @@ pub(super) fn leaves(input: &[u8], asked: Option<&str>, recorder: &Recorder) -> 
         payload::Kind::Unknown => named,
         kind => kind.name(),
     });
-    // The plugin's script adds the event where the client hands it its `args`.
+    // The plugin's script adds the event if Claude Code passes `args` to it.
     let knows_args = asked.is_some();
     let occasion = Occasion { event, tool: call.tool_name.as_deref(), knows_args };
     let project = recorder.env.project_dir();

@@ -1,4 +1,4 @@
-//! What a hook call needs before it reads its payload. It never fails: it goes on with the defaults.
+//! Prepares a hook call before it reads its payload. It never fails: it falls back to the defaults.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::paths::Paths;
 use crate::process::client_above;
 use crate::recorder::{Finish, Recorder};
 
-/// What records the call, and why nothing may be written where the record is.
+/// The recorder of the call, and why the store must not be written, if so.
 pub(super) fn recorder() -> (Recorder, Option<Error>) {
     let mut env = Env::read();
     env.client_pid = env.client_pid.or_else(client_above);
@@ -19,14 +19,14 @@ pub(super) fn recorder() -> (Recorder, Option<Error>) {
     let clock = Clock::new(env.now.as_deref());
     let unsafe_store = paths.secure().err();
     if unsafe_store.is_some() {
-        // What is there is somebody else's. The policy is asked all the same: a user's rule may stand against the call.
+        // The directory belongs to another user. The policy still judges the call.
         paths.abandon();
     }
     let misnamed = misnamed_config(&env);
     let mut files = Files::find(&paths, env.project_dir().as_deref());
     let memo = paths.policy().join(".understood");
     if misnamed.is_some() {
-        // No other file stands for the one that was meant.
+        // No other file replaces the one that the variable names.
         files.user = PathBuf::new();
     }
     let effective = memo::load(&files, &memo);

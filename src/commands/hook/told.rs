@@ -1,4 +1,4 @@
-//! What is said of a call: to the client, and in the diagnostics.
+//! The output of a hook call: the response, and the notes in the diagnostics.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,32 +10,32 @@ use crate::recorder::{Outcome, Recorder};
 use crate::response::Answer;
 use crate::ui::Ui;
 
-/// The exit code that holds the action back.
+/// The exit code that blocks the action.
 const HELD: u8 = 2;
 
-/// Notes what went wrong in a call that took so long.
+/// Writes the problems of a call, which took this long, to the diagnostics.
 pub(super) fn note(recorder: &Recorder, outcome: &mut Outcome, event: Option<&str>, took: Duration) {
     outcome.notes.extend(recorder.paths.warning.clone());
     let odd = oddities(&recorder.env);
-    outcome.notes.extend(odd.iter().map(|odd| format!("{odd}; the default stands instead")));
+    outcome.notes.extend(odd.iter().map(|odd| format!("{odd}; using the default")));
     outcome.tell_notes();
     outcome.notes.append(&mut outcome.usual);
-    // What is wrong with a policy's files is told when a session begins.
+    // Problems of the policy files are reported at the start of a session.
     let errors = recorder.problems.iter().filter(|problem| problem.is_error());
     outcome.notes.extend(errors.map(ToString::to_string));
     if took > recorder.config.hook.slow {
-        outcome.notes.push(format!("a call of {} took {} ms", event.unwrap_or("hook"), took.as_millis()));
+        outcome.notes.push(format!("hook call {} took {} ms", event.unwrap_or("hook"), took.as_millis()));
     }
     if !outcome.notes.is_empty() {
         diagnostics::note(&recorder.paths.diagnostics(), &recorder.clock, &outcome.notes.join("; "));
     }
 }
 
-/// Answers the client. What may not be written is told beside it.
+/// Prints the response. A store that must not be written is reported on stderr.
 pub(super) fn answer(answer: &Answer, unsafe_store: Option<&Error>) -> ExitCode {
-    let ui = Ui;
+    let ui = Ui::default();
     if let Some(error) = unsafe_store {
-        // One line: the client shows no more of a hook's.
+        // One line: Claude Code shows no more of a hook's stderr.
         let hints = error.hints.iter().map(|hint| format!("; hint: {hint}"));
         ui.say(&format!("teamkeep: {error}{}", hints.collect::<String>()));
         if answer.exit != HELD {

@@ -1,4 +1,4 @@
-//! `teamkeep policy allow`: one occasion is let through.
+//! `teamkeep policy allow`: allows a single exception.
 
 use std::process::ExitCode;
 
@@ -24,10 +24,10 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// The next request to stop a teammate that `premature-shutdown` would hold back
+    /// Allow the next shutdown of this teammate
     #[command(after_help = EXAMPLES)]
     Shutdown {
-        /// The teammate
+        /// Teammate
         #[arg(value_name = "NAME", value_parser = teammate)]
         name: String,
     },
@@ -37,18 +37,18 @@ const EXAMPLES: &str = "Examples:
   teamkeep policy allow shutdown bob
   teamkeep policy allow shutdown bob && teamkeep policy pauses";
 
-/// A teammate by any word that a message may be sent to: `bob`, `@bob`, `bob@team`.
+/// A teammate by any address of a message: `bob`, `@bob`, `bob@team`.
 fn teammate(text: &str) -> std::result::Result<String, String> {
     let word = text.trim().trim_start_matches('@');
     match word.split_once('@').map_or(word, |(name, _)| name) {
-        "*" => Err("name one teammate: a shutdown is let through for one alone".to_owned()),
+        "*" => Err("name one teammate; `*` is not allowed".to_owned()),
         name => scope::name(name),
     }
 }
 
-/// Says when no teammate of a team that is there is called so: the word may have slipped.
+/// Warns if no running team has a teammate with this name: it may be misspelled.
 fn doubt(context: &Context, name: &str) {
-    let Ok(archive) = reading::library(context).map(|library| library.archive) else { return };
+    let archive = reading::archive(context);
     let teams = archive.open_subjects().into_iter().filter(|subject| subject.team().is_some());
     let members = teams.flat_map(|subject| {
         let index = archive.index(&subject);
@@ -61,19 +61,18 @@ fn doubt(context: &Context, name: &str) {
     }
     let words: Vec<&str> = members.iter().map(String::as_str).collect();
     let near = nearest(name, &words, 2).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-    context.ui.say(&format!("teamkeep: no teammate of a team that is alive is called {name:?}{near}"));
+    context.ui.warn(format!("no running team has a teammate named {name:?}{near}"));
 }
 
 /// Runs it.
 ///
 /// # Errors
-/// When the lead is named, when it cannot be recorded, or when the disk refuses.
+/// When NAME is the lead, or the exception cannot be recorded or stored.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let What::Shutdown { name } = &args.what;
     if fold(name) == LEAD {
-        let why =
-            format!("the shutdown of {LEAD} is not premature-shutdown's to decide: it ends the whole team");
-        let hint = "protect-lead holds it back: teamkeep policy pause --gate protect-lead 5m";
+        let why = format!("cannot allow a shutdown of {LEAD}: it would end the whole team");
+        let hint = "to pause the gate that blocks it: teamkeep policy pause --gate protect-lead 5m";
         return Err(Error::new(why).hint(hint));
     }
     let file = scope::file(context)?;
@@ -84,12 +83,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         json!({"override": "allow-shutdown", "gate": "premature-shutdown", "team": null, "name": name}),
     )?;
     file.change(context.clock.now(), |overrides| {
-        // One occasion, however often it is asked for.
+        // A repeated command allows one shutdown, not several.
         overrides.shutdowns.retain(|other| other != name);
         overrides.shutdowns.push(name.clone());
     })?;
-    context.ui.say(&format!(
-        "the next shutdown of {name:?} is let through; `teamkeep policy resume` takes it back"
-    ));
+    context.ui.say(&format!("the next shutdown of {name:?} is allowed; to undo: teamkeep policy resume"));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! What is tested: runs on record, and recorded-run files, which are played into a scratch store first.
+//! The runs of a backtest: from the store, or from files, which are replayed into a temporary store first.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,31 +13,31 @@ use crate::error::{Error, Result};
 use crate::event::Recorded;
 use crate::log::{Problems, Range, Reader};
 
-/// What is on record of one store.
+/// The runs of one store.
 pub struct Case {
-    /// Where its states are.
+    /// The archive with its snapshots.
     pub archive: Archive,
     /// Its runs.
     pub records: Vec<Record>,
-    /// What could not be read.
+    /// Log lines that could not be read.
     pub problems: Problems,
-    /// Of a file: what its events are called.
+    /// For a file: the name of each event, by id.
     names: HashMap<String, String>,
-    /// Keeps the scratch store.
+    /// Keeps the temporary store.
     _played: Option<Played>,
 }
 
 impl Case {
-    /// What an event is called: its id; in a file `<the file's name>:<line>`, as ids there are new each time.
+    /// The name of an event: its id, or `<file name>:<line>` for a file, because ids in a file are new each time.
     pub fn name<'a>(&'a self, event: &'a Recorded) -> &'a str {
         self.names.get(&event.id).unwrap_or(&event.id)
     }
 }
 
-/// Opens everything that was named.
+/// Opens these runs and files.
 ///
 /// # Errors
-/// When there is no such run or file, or it cannot be read.
+/// When a run or file does not exist or cannot be read.
 pub fn open(context: &Context, named: &[String]) -> Result<Vec<Case>> {
     let (files, runs): (Vec<&String>, Vec<&String>) =
         named.iter().partition(|name| Path::new(name).is_file());
@@ -53,12 +53,12 @@ pub fn open(context: &Context, named: &[String]) -> Result<Vec<Case>> {
 
 fn on_record(context: &Context, names: &[&String]) -> Result<Case> {
     if let Some(path) = names.iter().find(|name| name.ends_with(".jsonl")) {
-        return Err(Error::not_found(format!("there is no file {path}")));
+        return Err(Error::not_found(format!("no such file: {path}")));
     }
     let library = reading::library(context)?;
     let runs: Vec<&RunRecord> = names.iter().map(|name| library.find(name)).collect::<Result<_>>()?;
     let (mut records, problems) = backtest::records(&context.paths.log(), &library.archive, Some(&runs))?;
-    // In the order in which they were named.
+    // In the order of the arguments.
     records.sort_by_key(|record| runs.iter().position(|run| run.run == record.run));
     Ok(Case { archive: library.archive, records, problems, names: HashMap::new(), _played: None })
 }
@@ -66,8 +66,9 @@ fn on_record(context: &Context, names: &[&String]) -> Result<Case> {
 fn played(file: &Path) -> Result<Case> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| Error::caused(format!("cannot read the recorded run {}", file.display()), error))?;
-    let played = demo::reenact(&text)
-        .map_err(|error| Error::caused(format!("cannot play the recorded run {}", file.display()), error))?;
+    let played = demo::reenact(&text).map_err(|error| {
+        Error::caused(format!("cannot replay the recorded run {}", file.display()), error)
+    })?;
     let config = Config::default();
     let archive = Archive::new(played.paths.archive(), config.archive.largest_file, config.log.lock_patience);
     let log = played.paths.log();
@@ -77,7 +78,7 @@ fn played(file: &Path) -> Result<Case> {
     let names = names.collect();
     let (mut records, problems) = backtest::records(&log, &archive, None)?;
     for record in &mut records {
-        // What the scratch store's own recorder was told is nothing that happened.
+        // The verdicts of the replay itself did not happen in the run.
         record.verdicts.clear();
     }
     Ok(Case { archive, records, problems, names, _played: Some(played) })

@@ -1,10 +1,12 @@
-//! `teamkeep policy explain < payload.json`: the path of a decision. It changes nothing: no line, no count.
+//! `teamkeep policy explain`: the path of a decision about a payload or a recorded event. It changes nothing: no line, no
+//! count.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::event;
 use super::path::{self, Answer as Asked};
 use super::source::{Source, Wanted};
 use crate::archive::{Archive, Index, Subject};
@@ -15,7 +17,9 @@ use crate::config::Mode;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::event::{Actor, SafeName};
-use crate::gatekeeper::{Desk, Notebook, OverrideFile, go_on, remember, run_alone, team_state, weigh};
+use crate::gatekeeper::{
+    Desk, Notebook, OverrideFile, Overrides, go_on, remember, run_alone, team_state, weigh,
+};
 use crate::identity::{self, Evidence, Memory};
 use crate::payload::{self, Kind, Payload};
 use crate::policy::gates::completion_check;
@@ -27,32 +31,66 @@ use crate::ui::escape;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Judge the payload as the next event of this run, with the team as it last was
+    /// Evaluate the payload as the next event of this run
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
+    /// Explain this recorded event as of its time, instead of a payload on stdin: an ID or a unique prefix of one
+    #[arg(long, value_name = "ID", conflicts_with = "run")]
+    event: Option<String>,
     #[command(flatten)]
     wanted: Wanted,
 }
 
 const EXAMPLES: &str = "Examples:
+  teamkeep policy explain --event 01kagq3r1x
   teamkeep log --json --event pre-tool-use -n 1 | teamkeep policy explain
   teamkeep policy explain --run latest < payload.json";
 
-/// Where the payload would be judged: who speaks, in which team, with which state.
-struct Scene {
-    team: String,
-    actor: Actor,
-    actor_by: &'static str,
-    state: TeamState,
-    guard: Guard,
-    as_of: Option<String>,
+/// How to find a payload.
+const HINT: &str = "pipe one from the log: teamkeep log --json --event pre-tool-use -n 1";
+
+/// The conditions under which a payload is judged.
+pub(super) struct Scene {
+    pub team: String,
+    pub actor: Actor,
+    pub actor_by: &'static str,
+    pub state: TeamState,
+    pub guard: Guard,
+    pub as_of: Option<String>,
+    pub attempt: Attempt,
+    pub overrides: Overrides,
 }
 
 /// Runs it.
 ///
 /// # Errors
-/// When stdin is no payload, or there is no such run.
+/// When stdin is not a hook payload, or the run or the event does not exist.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    let text = match &args.event {
+        Some(id) => of_event(context, args, id)?,
+        None => of_payload(context, args)?,
+    };
+    reading::print(context, &text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Explains a recorded event.
+fn of_event(context: &Context, args: &Args, id: &str) -> Result<String> {
+    let found = event::find(context, id)?;
+    let recorded = found.recorded()?;
+    let payload = Payload::from_raw(&recorded.payload);
+    let source = args.wanted.read(context, project(context, &payload).as_deref())?;
+    let scene = found.scene(recorded, &payload, &source);
+    let event = backtest::judged(recorded, &payload);
+    let mut text = format!("id        {}\n", escape(&recorded.id));
+    text.push_str(&introduce(&recorded.event, &payload, &scene, &source));
+    decide(context, &source, &scene, event, &mut text);
+    text.push_str(&found.verdicts(recorded));
+    Ok(text)
+}
+
+/// Explains the payload on stdin.
+fn of_payload(context: &Context, args: &Args) -> Result<String> {
     let hook = &context.config.hook;
     let mut input = payload::read(std::io::stdin(), hook.largest_input as usize, hook.stdin_patience);
     if let Some(recorded) = recorded(&input.bytes) {
@@ -60,12 +98,15 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     }
     let payload = payload::parse(&input);
     if let Some(malformed) = &payload.malformed {
-        let error = Error::caused("stdin is no payload of a hook", &malformed.0);
-        return Err(error.hint("`teamkeep log --json -n 1` prints a line of the log, which is taken as well"));
+        let error = Error::caused("stdin is not a hook payload", &malformed.0);
+        return Err(error.hint(HINT));
+    }
+    if payload.event_name().is_none() {
+        return Err(Error::new("stdin is not a hook payload: `hook_event_name` is missing").hint(HINT));
     }
     let source = args.wanted.read(context, project(context, &payload).as_deref())?;
     let kind = payload.kind();
-    let session = payload.session().and_then(SafeName::new);
+    let session = payload.session().and_then(SafeName::stem);
     let memory = session.map(|session| Memory::load(&context.paths.sessions(), &session)).unwrap_or_default();
     let client = context.paths.client_for(payload.transcript()).unwrap_or_default();
     let evidence =
@@ -77,13 +118,13 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let now = clock::stamp(context.clock.now());
     let event =
         Judged { id: "", at: &now, kind, session: payload.session(), actor: &scene.actor, payload: &payload };
-    let mut told = introduce(&payload, &scene, &source);
-    decide(context, &source, &scene, event, &mut told);
-    reading::print(context, &told)?;
-    Ok(ExitCode::SUCCESS)
+    let name = payload.event_name().unwrap_or("unknown");
+    let mut text = introduce(name, &payload, &scene, &source);
+    decide(context, &source, &scene, event, &mut text);
+    Ok(text)
 }
 
-/// The payload of a line of the log, if that is what it is.
+/// The payload of a line of the log; `None` for other input.
 fn recorded(line: &[u8]) -> Option<Vec<u8>> {
     #[derive(serde::Deserialize)]
     struct Line {
@@ -97,20 +138,20 @@ fn recorded(line: &[u8]) -> Option<Vec<u8>> {
     Some(line.payload.get().as_bytes().to_vec())
 }
 
-/// The project of the call, as its hook would be told: the client's word for it, else where the call was made.
+/// The project of the call: from the environment, else the directory in the payload.
 fn project(context: &Context, payload: &Payload) -> Option<PathBuf> {
     let cwd = || payload.text("cwd").map(PathBuf::from).filter(|cwd| cwd.is_absolute());
     context.env.project.clone().or_else(cwd).or_else(|| context.env.project_dir())
 }
 
-/// As a hook would find it now, but for a look at the client's files: their last kept states stand.
+/// The conditions of a hook call now, except that the team's files are the last snapshots.
 fn at_present(context: &Context, evidence: &Evidence<'_>) -> Result<Scene> {
-    let archive = reading::library(context)?.archive;
+    let archive = reading::archive(context);
     let known = known(evidence, &archive);
     let (resolved, team_by) = identity::team_by(evidence, &known);
     let index = resolved.team.as_ref().and_then(|team| known.get(team));
     let (actor, actor_by) = identity::actor_by(evidence, index, resolved.name.as_deref());
-    let session = evidence.payload.session().and_then(SafeName::new);
+    let session = evidence.payload.session().and_then(SafeName::stem);
     let team_run = index.and_then(|index| SafeName::new(&index.run));
     let key = team_run.or_else(|| run_alone(&archive, session.as_ref()?)).or_else(|| session.clone());
     let desk = Desk::new(context.paths.policy(), std::time::Duration::ZERO);
@@ -123,10 +164,12 @@ fn at_present(context: &Context, evidence: &Evidence<'_>) -> Result<Scene> {
     let name = resolved.team.as_ref().map(SafeName::as_str);
     let state = team_state(&archive, None, (name, evidence.payload.session()), index, ledger);
     let as_of = index.map(|index| index.at.clone());
-    Ok(Scene { team: team(name, team_by), actor, actor_by, state, guard, as_of })
+    let team = team(name, team_by);
+    let (attempt, overrides) = (Attempt::single(), overrides(context));
+    Ok(Scene { team, actor, actor_by, state, guard, as_of, attempt, overrides })
 }
 
-/// As the next event of a run: its files when its directory was last there, its ledger over all its events.
+/// The conditions after the last event of a run, with its files from when its directory last existed.
 fn of_run(context: &Context, evidence: &Evidence<'_>, run: &str) -> Result<Scene> {
     let library = reading::library(context)?;
     let run = library.find(run)?;
@@ -134,12 +177,14 @@ fn of_run(context: &Context, evidence: &Evidence<'_>, run: &str) -> Result<Scene
     let index = run.subject().and_then(|subject| library.archive.index(&subject));
     let (actor, actor_by) = identity::actor_by(evidence, index.as_ref(), evidence.memory.name.as_deref());
     let mut scene = Scene {
-        team: team(run.team.as_deref(), "--run names its run"),
+        team: team(run.team.as_deref(), "name its run with --run"),
         actor,
         actor_by,
         state: TeamState::default(),
         guard: Guard::default(),
         as_of: None,
+        attempt: Attempt::single(),
+        overrides: overrides(context),
     };
     if let Some(record) = records.first() {
         let (team, lead) = (run.team.as_deref(), run.lead_session.clone());
@@ -164,7 +209,7 @@ fn of_run(context: &Context, evidence: &Evidence<'_>, run: &str) -> Result<Scene
     Ok(scene)
 }
 
-/// The task list that a session named last.
+/// The last task list that a session named.
 fn last_list<'a>(record: &'a backtest::Record, session: Option<&str>) -> Option<&'a str> {
     let last = record.events.iter().rev().find(|event| event.session.as_deref() == session);
     last?.task_list.as_deref()
@@ -182,28 +227,33 @@ fn known(evidence: &Evidence<'_>, archive: &Archive) -> BTreeMap<SafeName, Index
     indexed.collect()
 }
 
-fn team(name: Option<&str>, by: &str) -> String {
+/// The active pauses and allowances.
+fn overrides(context: &Context) -> Overrides {
+    OverrideFile::new(&context.paths.policy(), std::time::Duration::ZERO).read()
+}
+
+pub(super) fn team(name: Option<&str>, by: &str) -> String {
     format!("{} ({by})", name.unwrap_or("none"))
 }
 
-fn introduce(payload: &Payload, scene: &Scene, source: &Source) -> String {
+fn introduce(event: &str, payload: &Payload, scene: &Scene, source: &Source) -> String {
     let mut told = String::new();
     let mut say = |what: &str, text: String| {
         let _ = writeln!(told, "{what:<9} {}", escape(&text));
     };
     let tool = payload.tool().map(|tool| format!(" {tool}")).unwrap_or_default();
-    say("event", format!("{}{tool}", payload.event_name().unwrap_or("unknown")));
+    say("event", format!("{event}{tool}"));
     say("team", scene.team.clone());
     say("actor", format!("{}, {} ({})", scene.actor.shown(), scene.actor.kind.word(), scene.actor_by));
     let (members, tasks) = (scene.state.members.len(), scene.state.tasks.len());
     let as_of =
-        scene.as_of.as_deref().map_or_else(|| "nothing on record".to_owned(), |at| format!("as of {at}"));
+        scene.as_of.as_deref().map_or_else(|| "nothing recorded".to_owned(), |at| format!("as of {at}"));
     say("state", format!("{members} in the roster, {tasks} on the task list; {as_of}"));
     say("policy", source.name.clone());
     told
 }
 
-/// Asks the gates and settles what they find, on copies.
+/// Evaluates the gates and applies the loop guard to copies of the counts.
 fn decide(context: &Context, source: &Source, scene: &Scene, event: Judged<'_>, told: &mut String) {
     let facts = Facts { event, team: &scene.state };
     for (name, asked) in path::ask(&source.policy, &source.rules, &facts) {
@@ -220,13 +270,13 @@ fn decide(context: &Context, source: &Source, scene: &Scene, event: Judged<'_>, 
     let due: Vec<&str> =
         completion_check::due(&source.policy, &facts).iter().map(|check| check.run.as_str()).collect();
     let checks = match () {
-        () if !due.is_empty() => format!("not asked here; the hook would run: {}", due.join("; ")),
+        () if !due.is_empty() => format!("not run here; the hook would run: {}", due.join("; ")),
         () if settings.mode == Mode::Off || settings.check.is_empty() => "off".to_owned(),
         () if event.kind != Kind::TaskCompleted => "not this event".to_owned(),
-        () => "nothing is being completed (a turn's end looks alike), or no check is meant".to_owned(),
+        () => "not a completion, or no check matches".to_owned(),
     };
     let _ = writeln!(told, "  {:<24} {}", "completion-check", escape(&checks));
-    let overrides = OverrideFile::new(&context.paths.policy(), std::time::Duration::ZERO).read();
+    let overrides = &scene.overrides;
     let team = scene.state.name.as_deref();
     let now = context.clock.now();
     let findings = judge(&source.policy, &Rules::of(&source.rules), &facts);
@@ -237,7 +287,7 @@ fn decide(context: &Context, source: &Source, scene: &Scene, event: Judged<'_>, 
         &scene.state.key(),
         &mut guard,
         source.policy.max_blocks,
-        &Attempt::single(),
+        &scene.attempt,
         |finding| {
             let allowed = || overrides.shutdown_of(&finding.about, &scene.state.members).is_some();
             (finding.gate == "premature-shutdown" && allowed())
@@ -261,21 +311,21 @@ fn decide(context: &Context, source: &Source, scene: &Scene, event: Judged<'_>, 
 
 fn guarded(verdict: &Verdict, source: &Source) -> String {
     match () {
-        () if verdict.paused => "let through: a human paused the gate or allowed the occasion".to_owned(),
+        () if verdict.paused => "allowed: the gate is paused, or this shutdown was allowed".to_owned(),
         () if verdict.escalated => {
             format!(
-                "let through: blocked often enough in this state of the work (max-blocks = {})",
+                "allowed: blocked {} times in this state of the work (max-blocks)",
                 source.policy.max_blocks
             )
         }
         () if verdict.repeated => {
-            "told before in this state of the work: recorded, not told again".to_owned()
+            "repeated: recorded, but already shown in this state of the work".to_owned()
         }
-        () => "nothing lets it through".to_owned(),
+        () => "does not apply".to_owned(),
     }
 }
 
-/// How the verdict is spelled for the client.
+/// The response to Claude Code.
 fn answer(kind: Kind, verdict: Option<&Verdict>) -> Answer {
     match verdict {
         Some(verdict) if verdict.decision == Decision::Block => Answer::block(kind, verdict.reason.as_str()),

@@ -1,8 +1,9 @@
-//! `teamkeep policy`: one file a subcommand; [`scope`] and [`record`] are what some of them share.
+//! `teamkeep policy`: one file per subcommand. Some of them share [`scope`] and [`record`].
 
 mod allow;
 mod cases;
 mod check;
+mod event;
 mod explain;
 mod path;
 mod pause;
@@ -15,12 +16,12 @@ mod source;
 mod test;
 mod trust;
 
+pub use trust::wants;
+
 use std::process::ExitCode;
 
-use crate::config::Problem;
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::escape;
 
 /// Arguments of `teamkeep policy`.
 #[derive(Debug, clap::Args)]
@@ -31,23 +32,23 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Find everything that is wrong with the policy's files
+    /// Validate the policy in the configuration files
     Check(check::Args),
-    /// Show the policy in force: every key, its value, where it comes from
+    /// Show the active policy: each key, its value and origin
     Show(show::Args),
-    /// Let a project's checks and rules run, as they are now
+    /// Trust this project's checks and rules (until the file changes)
     Trust(trust::Args),
-    /// Run recorded runs through a policy: what it would have blocked, and what really happened
+    /// Backtest a policy against recorded runs
     Test(test::Args),
-    /// Show how the policy decides on a payload that comes on stdin
+    /// Explain what the policy decides for a recorded event, or for a payload on stdin
     Explain(explain::Args),
-    /// Let a gate, or all, hold nothing back for a time
+    /// Temporarily disable one gate, or all of them
     Pause(pause::Args),
-    /// End pauses before their time
+    /// Re-enable paused gates
     Resume(resume::Args),
-    /// Let one occasion through
+    /// Allow a single exception
     Allow(allow::Args),
-    /// List what is let through at present
+    /// List active pauses and exceptions
     Pauses(pauses::Args),
 }
 
@@ -67,35 +68,4 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         Command::Allow(args) => allow::run(context, args),
         Command::Pauses(args) => pauses::run(context, args),
     }
-}
-
-/// Problems as a compiler tells them, safe for a terminal.
-fn told(problems: &[Problem]) -> String {
-    let mut text = String::new();
-    for problem in problems {
-        text.push_str(&format!("{}\n", escape(&problem.to_string())));
-        if let Some(hint) = &problem.hint {
-            text.push_str(&format!("  hint: {}\n", escape(hint)));
-        }
-    }
-    text
-}
-
-/// Prints problems to stderr.
-fn report(context: &Context, problems: &[Problem]) {
-    for line in told(problems).lines() {
-        context.ui.say(line);
-    }
-}
-
-/// `2 errors and 1 warning`.
-fn counted(problems: &[Problem]) -> String {
-    let count = |count: usize, what: &str| match count {
-        0 => None,
-        1 => Some(format!("1 {what}")),
-        more => Some(format!("{more} {what}s")),
-    };
-    let errors = problems.iter().filter(|problem| problem.is_error()).count();
-    let all = [count(errors, "error"), count(problems.len() - errors, "warning")];
-    all.into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }

@@ -1,15 +1,15 @@
-//! The gates, asked one by one: which object, and why the others do not.
+//! Evaluates the gates one by one: which have a finding, and why the others have none.
 
 use crate::config::{Mode, Policy, Rule};
 use crate::payload::Kind;
 use crate::policy::{Facts, Finding, Rules, judge};
 
-/// A gate, as an explanation needs it.
+/// A gate with the events and tools that it applies to.
 struct Gate {
     name: &'static str,
     mode: fn(&mut Policy) -> &mut Mode,
     event: Kind,
-    /// The tools that it looks at; none for all, and where there is no tool.
+    /// The tools that it applies to; empty for all, and for events without a tool.
     tools: &'static [&'static str],
 }
 
@@ -58,15 +58,15 @@ const GATES: &[Gate] = &[
     },
 ];
 
-/// What came of asking a gate or a rule.
+/// The result of a gate or a rule.
 pub enum Answer {
-    /// It objects.
+    /// It has a finding.
     Found(Finding),
-    /// It does not, and why.
+    /// It has none, for this reason.
     Nothing(&'static str),
 }
 
-/// Asks each gate and each rule, alone.
+/// Evaluates each gate and each rule separately.
 pub fn ask(policy: &Policy, rules: &[Rule], facts: &Facts<'_>) -> Vec<(String, Answer)> {
     let mut silent = policy.clone();
     GATES.iter().for_each(|gate| *(gate.mode)(&mut silent) = Mode::Off);
@@ -99,7 +99,7 @@ pub fn ask(policy: &Policy, rules: &[Rule], facts: &Facts<'_>) -> Vec<(String, A
     asked
 }
 
-/// The first that decides: a request to everybody has a finding for each.
+/// The first finding: a request to all teammates has one for each.
 fn one(findings: Vec<Finding>) -> Answer {
     findings.into_iter().next().map_or(Answer::Nothing("no finding"), Answer::Found)
 }

@@ -1,4 +1,4 @@
-//! `teamkeep policy pause`: a gate holds nothing back for a time.
+//! `teamkeep policy pause`: disables gates for a time.
 
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ use crate::gatekeeper::{LONGEST_PAUSE, Pause};
 pub struct Args {
     #[command(flatten)]
     scope: Scope,
-    /// For how long: `15m`, `2h`; 24 hours at most
+    /// Duration: `15m`, `2h`; at most 24 hours
     #[arg(value_name = "DURATION", value_parser = duration)]
     duration: TimeDelta,
 }
@@ -27,13 +27,15 @@ const EXAMPLES: &str = "Examples:
   teamkeep policy pause 15m
   teamkeep policy pause --gate premature-shutdown --team parser-team 1h";
 
-/// Runs it. The last word on a gate and a team replaces the one before.
+/// Runs it. A pause replaces the previous one of the same gate and team.
 ///
 /// # Errors
-/// When it cannot be recorded, or the disk refuses.
+/// When the pause cannot be recorded or stored.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let now = context.clock.now();
-    let until = now.checked_add_signed(args.duration).ok_or_else(|| Error::usage("there is no such time"))?;
+    let until = now
+        .checked_add_signed(args.duration)
+        .ok_or_else(|| Error::usage("the end of the pause is out of range"))?;
     let Scope { gate, team } = args.scope.clone();
     let pause = Pause { gate, team, until: clock::stamp(until) };
     let file = scope::file(context)?;
@@ -46,17 +48,17 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         overrides.pauses.retain(|other| (&other.gate, &other.team) != (&pause.gate, &pause.team));
         overrides.pauses.push(pause.clone());
     })?;
-    context.ui.say(&format!("paused {}; `teamkeep policy resume` ends it", scope::told(&pause)));
+    context.ui.say(&format!("paused {}; to end it: teamkeep policy resume", scope::told(&pause)));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads a duration. A bare number is refused: nobody could tell what it counts.
+/// Parses a duration. A number without a unit is invalid.
 fn duration(text: &str) -> std::result::Result<TimeDelta, String> {
     let bare = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let span =
         clock::parse_span(text).filter(|millis| !bare && *millis > 0).and_then(TimeDelta::try_milliseconds);
     match span {
-        None => Err("no duration; write it as \"15m\" or \"1h30m\"".to_owned()),
+        None => Err("invalid duration; expected a value such as \"15m\" or \"1h30m\"".to_owned()),
         Some(span) if span > LONGEST_PAUSE => {
             Err("longer than 24h; to turn a gate off for good, set its mode in teamkeep.toml".to_owned())
         }

@@ -1,4 +1,4 @@
-//! `teamkeep policy pauses`: what is let through at present.
+//! `teamkeep policy pauses`: lists active pauses and exceptions.
 
 use std::process::ExitCode;
 
@@ -35,8 +35,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let pauses = overrides.pauses.iter().map(|pause| format!("paused: {}", scope::told(pause)));
-    let shutdowns =
-        overrides.shutdowns.iter().map(|name| format!("let through once: the shutdown of {name:?}"));
+    let shutdowns = overrides.shutdowns.iter().map(|name| format!("allowed once: shutdown of {name:?}"));
     let lines: String = pauses.chain(shutdowns).map(|line| format!("{}\n", escape(&line))).collect();
     if lines.is_empty() {
         context.ui.say("nothing is paused");

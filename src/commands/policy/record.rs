@@ -1,21 +1,18 @@
-//! An override is on record before it is in force.
+//! Records an override in the log before it becomes active.
 
 use serde_json::{Value, value::RawValue};
 
 use crate::clock;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::event::{Actor, Event, Id};
+use crate::event::{Actor, Event, Id, OVERRIDE};
 use crate::log::Log;
 
-/// The event's name in the log.
-const EVENT: &str = "PolicyOverride";
-
-/// Appends the event. Nobody can say who types: the actor is `user`, of unknown kind, and `terminal` tells whether
-/// there was one to type at.
+/// Appends the event. The author is unknown: the actor is `user`, of unknown kind, and `terminal` is whether stdin is a
+/// terminal.
 ///
 /// # Errors
-/// When it cannot be recorded; then nothing is to be let through.
+/// When it cannot be recorded. The override must not become active then.
 pub fn record(context: &Context, team: Option<&str>, mut payload: Value) -> Result<()> {
     if let Some(payload) = payload.as_object_mut() {
         payload.insert("terminal".to_owned(), Value::Bool(context.ui.is_typed()));
@@ -27,7 +24,7 @@ pub fn record(context: &Context, team: Option<&str>, mut payload: Value) -> Resu
         v: 1,
         at: &clock::stamp(now),
         id: id.as_str(),
-        event: EVENT,
+        event: OVERRIDE,
         session: None,
         team,
         actor: &Actor { name: Some("user".to_owned()), ..Actor::unknown() },
@@ -44,7 +41,7 @@ pub fn record(context: &Context, team: Option<&str>, mut payload: Value) -> Resu
         .append(&line, now)
         .map_err(|error| Error::caused("cannot record the override, so nothing was changed", error))?;
     if let Some(note) = appended.note.or(appended.usual) {
-        context.ui.say(&format!("teamkeep: {note}"));
+        context.ui.warn(note);
     }
     Ok(())
 }

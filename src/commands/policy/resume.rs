@@ -1,4 +1,4 @@
-//! `teamkeep policy resume`: pauses end before their time.
+//! `teamkeep policy resume`: ends pauses early.
 
 use std::process::ExitCode;
 
@@ -8,6 +8,7 @@ use super::record::record;
 use super::scope::{self, Scope};
 use crate::context::Context;
 use crate::error::Result;
+use crate::gatekeeper::Pause;
 
 /// Arguments of `teamkeep policy resume`.
 #[derive(Debug, clap::Args)]
@@ -21,39 +22,42 @@ const EXAMPLES: &str = "Examples:
   teamkeep policy resume
   teamkeep policy resume --gate premature-shutdown";
 
-/// Runs it. An allowed shutdown that has not come is taken back with the gate that it is for. A pause of more than what
-/// is named stays, and is named.
+/// Runs it. Allowed shutdowns end together with the pause of their gate. A pause with a wider scope is kept and listed.
 ///
 /// # Errors
-/// When it cannot be recorded, or the disk refuses.
+/// When the change cannot be recorded or stored.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let scope = &args.scope;
     let of_shutdowns =
         scope.team.is_none() && scope.gate.as_deref().is_none_or(|gate| gate == "premature-shutdown");
     let file = scope::file(context)?;
+    let now = context.clock.now();
+    let before = file.read();
+    let is_affected = |pause: &Pause| pause.is_in_force(now) && scope.meets(pause);
+    if !before.pauses.iter().any(is_affected) && (before.shutdowns.is_empty() || !of_shutdowns) {
+        context.ui.say("nothing was paused");
+        return Ok(ExitCode::SUCCESS);
+    }
     record(
         context,
         scope.team.as_deref(),
         json!({"override": "resume", "gate": scope.gate, "team": scope.team}),
     )?;
-    let (ended, stay) = file.change(context.clock.now(), |overrides| {
+    let (ended, stay) = file.change(now, |overrides| {
         let mut ended: Vec<String> =
             overrides.pauses.iter().filter(|pause| scope.covers(pause)).map(scope::told).collect();
         overrides.pauses.retain(|pause| !scope.covers(pause));
         if of_shutdowns {
-            ended.extend(overrides.shutdowns.drain(..).map(|name| format!("the shutdown of {name:?}")));
+            ended.extend(overrides.shutdowns.drain(..).map(|name| format!("shutdown of {name:?}")));
         }
         let stay = overrides.pauses.iter().filter(|pause| scope.meets(pause)).map(scope::told);
         (ended, stay.collect::<Vec<_>>())
     })?;
     for what in &ended {
-        context.ui.say(&format!("no longer let through: {what}"));
+        context.ui.say(&format!("ended: {what}"));
     }
     for what in &stay {
-        context.ui.say(&format!("still paused: {what}; `teamkeep policy resume` ends every pause"));
-    }
-    if ended.is_empty() && stay.is_empty() {
-        context.ui.say("nothing was paused");
+        context.ui.say(&format!("still paused: {what}; to end every pause: teamkeep policy resume"));
     }
     Ok(ExitCode::SUCCESS)
 }

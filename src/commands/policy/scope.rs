@@ -1,4 +1,4 @@
-//! Which gate in which team is meant, and the file that says what is let through.
+//! The scope of an override, and the file with all overrides.
 
 use clap::builder::PossibleValuesParser;
 
@@ -7,10 +7,10 @@ use crate::error::Result;
 use crate::event::SafeName;
 use crate::gatekeeper::{GATES, OverrideFile, Pause};
 
-/// A gate and a team; all of them without.
+/// A gate and a team; `None` for all.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Scope {
-    /// Only this gate; `rule` for your own rules
+    /// Only this gate; `rule` for all rules
     #[arg(long, value_parser = PossibleValuesParser::new(GATES))]
     pub gate: Option<String>,
     /// Only in this team
@@ -19,13 +19,13 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Whether a pause is of this gate and this team and no more.
+    /// Whether a pause is only for this gate and this team.
     pub fn covers(&self, pause: &Pause) -> bool {
         let within = |scope: &Option<String>, of: &Option<String>| scope.is_none() || scope == of;
         within(&self.gate, &pause.gate) && within(&self.team, &pause.team)
     }
 
-    /// Whether a pause lets something of this gate and this team through.
+    /// Whether a pause applies to this gate and this team.
     pub fn meets(&self, pause: &Pause) -> bool {
         let meet =
             |one: &Option<String>, other: &Option<String>| one.is_none() || other.is_none() || one == other;
@@ -44,22 +44,22 @@ pub fn told(pause: &Pause) -> String {
     format!("{} until {}", shown(pause.gate.as_deref(), pause.team.as_deref()), pause.until)
 }
 
-/// A name that can be a team's or a teammate's.
+/// A valid name of a team or a teammate.
 pub fn name(text: &str) -> std::result::Result<String, String> {
     SafeName::new(text)
         .map(|name| name.to_string())
-        .ok_or_else(|| "no team or teammate has such a name".to_owned())
+        .ok_or_else(|| "no team or teammate has this name".to_owned())
 }
 
-/// The file that says what is let through. A damaged one is named, and is no obstacle.
+/// The file with pauses and allowances. A damaged one causes a warning.
 ///
 /// # Errors
-/// When the place of our own record is not safe.
+/// When the store is not safe.
 pub fn file(context: &Context) -> Result<OverrideFile> {
     context.paths.secure()?;
     let file = OverrideFile::new(&context.paths.policy(), context.config.log.lock_patience);
     if let Err(error) = file.look() {
-        context.ui.say(&format!("teamkeep: nothing is let through by it: {error}"));
+        context.ui.warn(format!("pauses and allowances ignored: {error}"));
     }
     Ok(file)
 }

@@ -1,14 +1,14 @@
-//! Where the policy of a test comes from.
+//! The policy that a backtest or an explanation uses.
 
 use std::path::{Path, PathBuf};
 
-use super::told;
+use crate::commands::problems::report;
 use crate::config::{Config, Files, PROJECT_FILE, Policy, Problem, Rule, layers};
-use crate::context::{Context, misnamed_config};
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::ui::escape;
 
-/// A policy and what it is called.
+/// A policy and its name.
 #[derive(Debug)]
 pub struct Source {
     /// The files, as the user named them.
@@ -19,29 +19,29 @@ pub struct Source {
     pub rules: Vec<Rule>,
 }
 
-/// Which policy is meant.
+/// Selects the policy.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Wanted {
-    /// Another policy than the one in force; a project's file tightens it only with --project
+    /// Policy file to use, instead of the active policy
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
-    /// The project whose `.claude/teamkeep.toml` tightens the policy, instead of the one that is meant by itself
+    /// Project whose `.claude/teamkeep.toml` is applied on top of the policy, instead of the current one
     #[arg(long, value_name = "DIR")]
     pub project: Option<PathBuf>,
 }
 
 impl Wanted {
-    /// Reads it. `here` is the project that is meant where nothing is named.
+    /// Reads it. `here` is the project if none is given.
     ///
     /// # Errors
-    /// When a file cannot be read or makes no sense. What is named must be there.
+    /// When a file cannot be read or is invalid, or a given file does not exist.
     pub fn read(&self, context: &Context, here: Option<&Path>) -> Result<Source> {
         let named = self.project.as_deref().map(file_of).transpose()?;
         let meant = || here.filter(|_| self.policy.is_none()).map(|project| project.join(PROJECT_FILE));
         let project = named.or_else(meant);
         let name = match &self.policy {
             Some(file) => file.display().to_string(),
-            None => "the policy in force".to_owned(),
+            None => "the active policy".to_owned(),
         };
         load(context, name, self.policy.as_deref(), project)
     }
@@ -69,7 +69,7 @@ fn file_of(project: &Path) -> Result<PathBuf> {
 fn load(context: &Context, name: String, file: Option<&Path>, project: Option<PathBuf>) -> Result<Source> {
     let user = file.unwrap_or(&context.paths.config).to_owned();
     if let Some(file) = file {
-        // Where it is named alone it may be a pipe.
+        // Without a project it may be a pipe.
         let text = || match &project {
             Some(_) => file.metadata().map(|_| None),
             None => std::fs::read_to_string(file).map(Some),
@@ -81,9 +81,8 @@ fn load(context: &Context, name: String, file: Option<&Path>, project: Option<Pa
             return Ok(Source { name, policy: config.policy, rules: config.rule });
         }
     }
-    if let Some(problem) = misnamed_config(&context.env).filter(|_| file.is_none()) {
-        let error = Error::caused("cannot use the policy in force", &problem);
-        return Err(problem.hint.iter().fold(error, |error, hint| error.hint(hint.clone())));
+    if file.is_none() {
+        context.check_config_path()?;
     }
     let effective = layers::load(&Files { user, project, trust: context.paths.trust() });
     if let Some(error) = effective.error() {
@@ -94,9 +93,7 @@ fn load(context: &Context, name: String, file: Option<&Path>, project: Option<Pa
     };
     let left: Vec<Problem> =
         effective.problems.into_iter().filter(|problem| problem.path != context.paths.config).collect();
-    if !left.is_empty() {
-        context.ui.say(told(&left).trim_end());
-    }
+    report(context, &left);
     let name = format!("{name}, and {}", escape(&project.path.display().to_string()));
     Ok(Source { name, policy: effective.config.policy, rules: effective.config.rule })
 }

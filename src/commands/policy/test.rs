@@ -1,4 +1,4 @@
-//! `teamkeep policy test RUN|TRACE…`: a back-test.
+//! `teamkeep policy test RUN|TRACE…`: a backtest.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -17,21 +17,21 @@ use crate::render::{self, Objection};
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A team's name, `latest`, the beginning of a run's id, or a file with a recorded run
+    /// Team name, run ID (or a unique prefix), `latest`, or a file with a recorded run
     #[arg(value_name = "RUN|TRACE", default_value = "latest")]
     cases: Vec<String>,
     #[command(flatten)]
     wanted: Wanted,
-    /// Show only where this policy decides otherwise
+    /// Show only the differences from this policy
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// Fail unless these events get these verdicts: {"event": …, "decision": …, "gate": …}, one a line or an array
+    /// Fail unless the verdicts match: {"event": …, "decision": …, "gate": …}, one per line or as an array
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
-    /// With --expect: every other event must have no objection
+    /// With --expect: fail if any other event is blocked or warned about
     #[arg(long, requires = "expect")]
     strict: bool,
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
@@ -43,7 +43,7 @@ const EXAMPLES: &str = "Examples:
 /// Runs it: exit code 1 when an expectation is not met.
 ///
 /// # Errors
-/// When there is no such run or file, or one cannot be read.
+/// When a run or file does not exist or cannot be read.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let policy = args.wanted.read(context, context.env.project_dir().as_deref())?;
     let against = args.against.as_deref().map(|file| args.wanted.against(context, file)).transpose()?;
@@ -82,11 +82,11 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let Some(expected) = expected else { return Ok(ExitCode::SUCCESS) };
     let unmet = held_against(&expected, &results, args.strict);
     for unmet in &unmet {
-        context.ui.say(&format!("teamkeep: {}: {}", unmet.event, unmet.why));
+        context.ui.report(&Error::new(format!("{}: {}", unmet.event, unmet.why)));
     }
     let (unmet, all) = (unmet.len(), expected.len());
     if !args.json && unmet == 0 {
-        reading::print(context, &format!("all {all} expectations are met\n"))?;
+        reading::print(context, &format!("{all} of {all} expectations met\n"))?;
     }
     Ok(ExitCode::from(u8::from(unmet > 0)))
 }
@@ -96,8 +96,8 @@ fn expectations(file: &Path) -> Result<Vec<Expectation>> {
     let text = std::fs::read_to_string(file).map_err(|error| Error::caused(what(), error))?;
     let expected = backtest::expectations(&text).map_err(|why| Error::caused(what(), why))?;
     if expected.is_empty() {
-        let hint = "write at least one: {\"event\": \"<id>\", \"decision\": \"allow\"}";
-        return Err(Error::caused(what(), "nothing is expected in it").hint(hint));
+        let hint = "add at least one: {\"event\": \"<id>\", \"decision\": \"allow\"}";
+        return Err(Error::caused(what(), "the file has no expectations").hint(hint));
     }
     Ok(expected)
 }
@@ -119,7 +119,7 @@ fn held_against(
     backtest::check(expected, &found, |event| exists.contains(event), strict)
 }
 
-/// What is printed.
+/// The output.
 #[derive(Default)]
 struct Report {
     out: String,

@@ -1,10 +1,10 @@
-//! `teamkeep policy trust`: a person looks at what a repository wants to run, and lets it.
+//! `teamkeep policy trust`: a person reviews and trusts the checks and rules of a project.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::{counted, report, told};
 use crate::commands::needs;
+use crate::commands::problems::{counted, report, text};
 use crate::commands::reading::print;
 use crate::config::trust::{Trust, name_of};
 use crate::config::{Files, Mode, PROJECT_FILE, Problem, Project, Standing, layers, source};
@@ -16,16 +16,16 @@ use crate::ui::escape;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The project, instead of the one of the current directory
+    /// Project directory, instead of the current one
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// Let them run no more
+    /// Revoke trust
     #[arg(long, conflicts_with = "list")]
     remove: bool,
-    /// List what is trusted
+    /// List trusted projects
     #[arg(long, conflicts_with_all = ["project", "yes"])]
     list: bool,
-    /// Do not ask
+    /// Trust without a prompt
     #[arg(long, short, conflicts_with = "remove")]
     yes: bool,
 }
@@ -37,7 +37,7 @@ const EXAMPLES: &str = "Examples:
 /// Runs it.
 ///
 /// # Errors
-/// When there is no project's file that makes sense, nobody can be asked, or the trust store cannot be written.
+/// When the project has no valid file, no one can be asked, or the list of trusted files cannot be written.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let mut files = context.policy_files();
     if let Some(project) = &args.project {
@@ -46,16 +46,19 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     match (&files.project, args) {
         (_, Args { list: true, .. }) => list(context, &files),
         (None, _) => {
-            Err(Error::usage("there is no current directory").hint("name the project: --project DIR"))
+            Err(Error::usage("the current directory does not exist").hint("name the project: --project DIR"))
         }
         (Some(file), Args { remove: true, .. }) => {
             let name = name_of(file);
             let was = Trust::change(&files.trust, |files| files.remove(&name))?;
-            let said = if was.is_some() { "is no longer trusted" } else { "was not trusted" };
-            context.ui.say(&format!("{} {said}", name.display()));
+            let state = if was.is_some() { "is no longer trusted" } else { "was not trusted" };
+            context.ui.say(&format!("{} {state}", name.display()));
             Ok(ExitCode::SUCCESS)
         }
-        (Some(_), _) => trust(context, args, &files),
+        (Some(_), _) => {
+            context.check_config_path()?;
+            trust(context, args, &files)
+        }
     }
 }
 
@@ -67,31 +70,31 @@ fn trust(context: &Context, args: &Args, files: &Files) -> Result<ExitCode> {
         .filter(|problem| Some(&problem.path) == files.project.as_ref())
         .collect();
     let Some(project) = effective.project else {
-        print(context, &told(&own))?;
+        print(context, &text(context, &own))?;
         let path = files.project.clone().unwrap_or_default();
         return Err(match own.is_empty() {
-            true => Error::not_found(format!("there is no {}", path.display())),
+            true => Error::not_found(format!("no such file: {}", path.display())),
             false => Error::new(format!("cannot trust {}: it has {}", path.display(), counted(&own))),
         });
     };
     let path = project.path.display();
     match project.standing {
         Standing::Nothing => {
-            context.ui.say(&format!("{path} has no checks and no rules: there is nothing to trust"));
+            context.ui.say(&format!("{path} has no checks and no rules to trust"));
             return Ok(ExitCode::SUCCESS);
         }
         Standing::Trusted => {
-            context.ui.say(&format!("{path} is trusted already, as it is now"));
+            context.ui.say(&format!("{path} is already trusted"));
             tell_unasked(context, &project)?;
             return Ok(ExitCode::SUCCESS);
         }
         Standing::Untrusted | Standing::Changed => {}
     }
     let changed =
-        if project.standing == Standing::Changed { ", which changed since it was trusted," } else { "" };
+        if project.standing == Standing::Changed { ", which changed after it was trusted," } else { "" };
     let shown = escape(&path.to_string()).into_owned();
     print(context, &format!("{shown}{changed} wants to run {}:\n{}", project.runs(), wants(&project)))?;
-    let question = "let them run, until the file changes?";
+    let question = "Trust them until the file changes?";
     if !args.yes && !context.ui.ask(question)? {
         context.ui.say("nothing was changed");
         return Ok(ExitCode::FAILURE);
@@ -108,8 +111,8 @@ fn tell_unasked(context: &Context, project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// What a project wants to run, one line a check and a rule, safe for a terminal.
-pub(super) fn wants(project: &Project) -> String {
+/// Lists what a project wants to run, one line per check and rule, safe for a terminal.
+pub fn wants(project: &Project) -> String {
     let mut text = String::new();
     for check in &project.checks {
         let run = format!("  check  sh -c {:?}", check.run);
@@ -128,7 +131,7 @@ pub(super) fn wants(project: &Project) -> String {
             line.push_str(&format!(", {pointer:?} = {pattern:?}"));
         }
         if !rule.reason.is_empty() {
-            line.push_str(&format!(", and says {:?}", rule.reason));
+            line.push_str(&format!(", reason {:?}", rule.reason));
         }
         text.push_str(&with(line, &[("actor", &rule.actor), ("team", &rule.team)]));
     }
@@ -147,9 +150,9 @@ fn list(context: &Context, files: &Files) -> Result<ExitCode> {
     let mut text = String::new();
     for (file, hash) in trust.files() {
         let state = match source::read(file, source::LARGEST_PROJECT) {
-            Ok(Some(read)) if read.hash.to_hex().as_str() == hash => "as it was",
+            Ok(Some(read)) if read.hash.to_hex().as_str() == hash => "unchanged",
             Ok(None) => "gone",
-            _ => "changed: nothing of it runs",
+            _ => "changed since trusted: disabled",
         };
         let short: String = hash.chars().take(16).collect();
         text.push_str(&format!("{short}  {}  ({state})\n", escape(&file.display().to_string())));

@@ -1,4 +1,4 @@
-//! `replay --follow`: a run that is alive, told as it goes on.
+//! `replay --follow`: prints a running team's timeline as it grows.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -12,19 +12,19 @@ use crate::render::{self, Lines, Telling};
 use crate::timeline::{Entry, Filter, Fresh, Library, Material, Opened, Pulse, Timeline, merge};
 use crate::ui;
 
-/// How often the record is looked at.
+/// Interval of checks for changes.
 const PAUSE: Duration = Duration::from_millis(250);
-/// No more than a part of the time is spent reading: after reading for so long, so many times as long is waited.
+/// Reading takes only a part of the time: after each read, the command waits this many times as long.
 const RESTS: u32 = 4;
-/// How often it is read though nothing changed: whether the client is gone stands in no file.
+/// Interval of reads without a change, because no file shows that Claude Code's process is gone.
 const CHECKS: Duration = Duration::from_secs(5);
-/// How long an ended run is watched for its last lines: a process of its own still archives the transcripts.
+/// How long an ended run is followed: a background process is still archiving its transcripts.
 const LINGERS: Duration = Duration::from_secs(5);
 
-/// Tells a run until it ends.
+/// Follows a run until it ends.
 ///
 /// # Errors
-/// When the record cannot be read, or stdout cannot be written.
+/// The store cannot be read, or stdout cannot be written.
 pub fn follow(context: &Context, args: &Args, run: &str, filter: &Filter) -> Result<ExitCode> {
     let began = Instant::now();
     let mut teller = Teller::new(context, args);
@@ -46,7 +46,7 @@ pub fn follow(context: &Context, args: &Args, run: &str, filter: &Filter) -> Res
         let since = is_over.then(|| *ended.get_or_insert_with(Instant::now));
         ended = ended.filter(|_| is_over);
         let is_ended = since.is_some_and(|since| material.run.finished || since.elapsed() > LINGERS);
-        // Somebody else's client may be gone for us; as long as something comes the run is not over.
+        // A process of another user may look gone; as long as entries arrive, the run has not ended.
         let is_last = is_ended || (material.client_gone && changed.elapsed() > LINGERS);
         let due = fresh.take(&timeline.entries, began.elapsed(), is_last);
         let due = due.into_iter().map(|place| &timeline.entries[place]);
@@ -64,14 +64,14 @@ pub fn follow(context: &Context, args: &Args, run: &str, filter: &Filter) -> Res
     }
 }
 
-/// The story as it was last read.
+/// The timeline as last read.
 struct Known {
     library: Library,
     opened: Opened,
     timeline: Timeline,
     pulse: Pulse,
     read: Instant,
-    /// When it was last seen to be another.
+    /// When it last changed.
     changed: Instant,
     cost: Duration,
 }
@@ -81,7 +81,7 @@ impl Known {
         let start = Instant::now();
         let library = reading::library(context)?;
         let record = library.find(run)?;
-        // Before it is read: what comes while it is read is a change.
+        // Before reading, so that data that arrives meanwhile is a change.
         let pulse = library.pulse(record);
         let opened = library.open_stories(&[record])?;
         let timeline = opened.runs.first().map(merge).unwrap_or_default();
@@ -89,14 +89,14 @@ impl Known {
         Ok(Known { library, opened, timeline, pulse, read: Instant::now(), changed, cost: start.elapsed() })
     }
 
-    /// Whether nothing of it can have changed.
+    /// Whether nothing can have changed.
     fn is_fresh(&self) -> bool {
         let pulse = self.opened.runs.first().map(|material| self.library.pulse(&material.run));
         self.read.elapsed() < CHECKS && pulse.as_ref() == Some(&self.pulse)
     }
 }
 
-/// Says who of those asked for is not in the run yet: somebody may come.
+/// Prints which of the requested agents are not in the run yet: they may join.
 fn hint(context: &Context, filter: &Filter, material: &Material, timeline: &Timeline) {
     if let Err(error) = part::known(filter, material, timeline) {
         context.ui.say(&format!("{error}, as yet"));
@@ -104,7 +104,7 @@ fn hint(context: &Context, filter: &Filter, material: &Material, timeline: &Time
     }
 }
 
-/// Prints what is told, in the form that is asked for.
+/// Prints entries in the requested format.
 struct Teller<'a> {
     context: &'a Context,
     out: Box<dyn Write>,
@@ -143,10 +143,10 @@ impl<'a> Teller<'a> {
         self.out.flush()
     }
 
-    /// Says once that more is waited for.
+    /// Prints a notice, once, that the command waits for more.
     fn wait(&mut self) {
         if !std::mem::replace(&mut self.told_to_wait, true) && self.context.ui.is_terminal() {
-            self.context.ui.say("the run goes on; waiting for more (Ctrl-C ends this)");
+            self.context.ui.say("waiting for more events (Ctrl-C to stop)");
         }
     }
 }

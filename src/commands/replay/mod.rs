@@ -1,4 +1,4 @@
-//! `teamkeep replay RUN`: the story of a run, or a part of it.
+//! `teamkeep replay RUN`: the timeline of a run, or a part of it.
 
 mod follow;
 mod part;
@@ -21,46 +21,44 @@ use crate::ui;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A team's name, `latest`, or the beginning of a run's id
+    /// Team name, run ID (or a unique prefix), or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
     #[command(flatten)]
     part: part::Part,
-    /// How it is told: `json` is one object a line, `mermaid` a sequence diagram
+    /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
-    /// The same as --format json
+    /// Same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Also tell what the client says by itself (who is idle, who was given a task, who has shut down), that the lead
-    /// is in its own team, and the beginnings of turns that no prompt began
+    /// Include automatic notices (idle, assignment, shutdown), the lead's own membership, and turns without a prompt
     #[arg(short, long)]
     all: bool,
-    /// Print messages, prompts and what agents said at the end of their turns in full, below their lines (but not on
-    /// the screen of --speed)
+    /// Print messages, prompts and final replies in full (not with --speed on a terminal)
     #[arg(long)]
     full: bool,
-    /// Go on with a run that is alive until it ends. What is learned late is told late, with the time when it was
-    #[arg(short, long, conflicts_with = "to")]
+    /// Continue with new events until the run ends. Events that are learned late appear late, with their original time
+    #[arg(short, long, conflicts_with = "until")]
     follow: bool,
-    /// Play it in time, so many times as fast as it was (`10x`, `0.5x`, `max`): on a terminal with the roster and the
-    /// tasks as they change, in a pipe as lines. A pause takes 2 s at most
+    /// Play back in real time, or at a multiple of it: `10x`, `0.5x`, `max`. On a terminal, members and tasks are shown as
+    /// they change. Pauses are shortened to 2 s
     #[arg(long, value_name = "SPEED", value_parser = Speed::parse, conflicts_with = "follow")]
     speed: Option<Speed>,
 }
 
 const EXAMPLES: &str = "Examples:
-  teamkeep replay parser-team --from +1m --to +2m --actor bob
+  teamkeep replay parser-team --since +1m --until +2m --involving bob
   teamkeep replay latest --kind message --kind verdict --format mermaid > run.mmd
   teamkeep replay latest --speed 10x";
 
-/// How a story is told.
+/// Output formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 enum Format {
-    /// Lines for people
+    /// Human-readable
     #[default]
     Text,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
     /// A Mermaid sequence diagram
     Mermaid,
@@ -80,14 +78,14 @@ impl Args {
 /// Runs it.
 ///
 /// # Errors
-/// When there is no such run, a time or a name makes no sense, or the record cannot be read.
+/// The run does not exist, a time or a name is invalid, or the store cannot be read.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let library = reading::library(context)?;
     let run = library.find(&args.run)?;
     let filter = args.part.filter(context, run)?;
     if args.format() == Format::Mermaid && (args.follow || args.speed.is_some()) {
-        return Err(Error::usage("a diagram is drawn of what is on record, and at once")
-            .hint("leave out --follow and --speed"));
+        return Err(Error::usage("--format mermaid cannot be combined with --follow or --speed")
+            .hint("remove --follow and --speed"));
     }
     if args.follow {
         return follow::follow(context, args, &run.run, &filter);
@@ -111,7 +109,7 @@ fn tell(context: &Context, args: &Args, material: &Material, filter: &Filter) ->
     let telling = args.telling(context);
     match args.format() {
         Format::Text => {
-            reading::print(context, &render::excerpt(material, &timeline, &part, telling))?;
+            reading::page(context, &render::excerpt(material, &timeline, &part, telling))?;
         }
         Format::Json => print_json(context, &part)?,
         Format::Mermaid => {

@@ -1,4 +1,4 @@
-//! The part of a story that a person asks for.
+//! The options of `replay` that select a part of the timeline.
 
 use crate::archive::RunRecord;
 use crate::clock::{self, Time};
@@ -7,20 +7,23 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::timeline::{Filter, Kind, Material, Timeline};
 
-/// Which part.
+/// The selected part.
 #[derive(Debug, clap::Args)]
 pub struct Part {
-    /// Only from this moment on: RFC 3339, `2026-02-03 04:05:06` (UTC), from the start of the run (`+1m30s`), or an age
-    /// (`10m`, `2h`)
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    from: Option<String>,
-    /// Only until this moment, given in the same ways
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    to: Option<String>,
-    /// Only what this actor did: a name, an agent id, or `lead`, `teammate`, `subagent`; may be repeated
+    /// Start time: RFC 3339, `2026-02-03 04:05:06` (UTC), time since the start of the run (`+1m30s`), or an age (`10m`,
+    /// `2h`)
+    #[arg(long, alias = "from", value_name = "TIME", allow_hyphen_values = true)]
+    since: Option<String>,
+    /// End time (same formats as --since)
+    #[arg(long, alias = "to", value_name = "TIME", allow_hyphen_values = true)]
+    until: Option<String>,
+    /// Only events of this actor: a name, an agent ID, `lead`, `teammate` or `subagent`; can be repeated
     #[arg(long, value_name = "NAME")]
     actor: Vec<String>,
-    /// Only things of this kind, such as `message` or `task-completed`; may be repeated
+    /// Only events by this actor or that concern it: messages to it, its tasks, verdicts about it; can be repeated
+    #[arg(long, value_name = "NAME", conflicts_with = "actor")]
+    involving: Vec<String>,
+    /// Only events of this kind, such as `message` or `task-completed`; can be repeated
     #[arg(long, value_name = "KIND", value_parser = Kind::parse)]
     pub kind: Vec<Kind>,
 }
@@ -29,40 +32,40 @@ impl Part {
     /// The filter for a run.
     ///
     /// # Errors
-    /// When a time is none, or the part ends before it begins.
+    /// A time is invalid, or the part ends before it starts.
     pub fn filter(&self, context: &Context, run: &RunRecord) -> Result<Filter> {
         let now = context.clock.now();
         let read = |text: &Option<String>| -> Result<Option<Time>> {
             text.as_deref().map(|text| moment(text, run, now)).transpose()
         };
-        let (from, to) = (read(&self.from)?, read(&self.to)?);
+        let (from, to) = (read(&self.since)?, read(&self.until)?);
         if let (Some(from), Some(to)) = (from, to)
             && from > to
         {
             let (from, to) = (clock::stamp(from), clock::stamp(to));
-            return Err(Error::usage(format!("--from {from} is later than --to {to}"))
-                .hint("give the earlier moment to --from"));
+            return Err(Error::usage(format!("--since {from} is later than --until {to}"))
+                .hint("give the earlier time to --since"));
         }
         let given = |text: &Option<String>, at: Option<Time>| text.clone().zip(at.map(clock::stamp));
-        if let Some((text, at)) = given(&self.from, from).filter(|(_, at)| *at >= run.started_at) {
+        if let Some((text, at)) = given(&self.since, from).filter(|(_, at)| *at >= run.started_at) {
             beside(context, run, &[(&text, &at)]);
         }
-        if let Some((text, at)) = given(&self.to, to).filter(|(_, at)| *at < run.started_at) {
+        if let Some((text, at)) = given(&self.until, to).filter(|(_, at)| *at < run.started_at) {
             beside(context, run, &[(&text, &at)]);
         }
-        Ok(Filter::between(from, to).only(&self.actor, &self.kind))
+        Ok(Filter::between(from, to).only(&self.actor, &self.kind).involving(&self.involving))
     }
 }
 
-/// An actor that nobody in the story is.
+/// Checks that the actors of the filter are in the run.
 ///
 /// # Errors
-/// When there is one.
+/// One of them is not.
 pub fn known(filter: &Filter, material: &Material, timeline: &Timeline) -> Result<()> {
     let Some((name, near)) = filter.stranger(&timeline.entries, material) else { return Ok(()) };
-    let error = Error::not_found(format!("nobody in this run is called {name:?}"));
+    let error = Error::not_found(format!("no agent {name:?} in this run"));
     Err(match near.as_slice() {
         [near] => error.hint(format!("did you mean {near}?")),
-        all => error.hint(format!("in it are {}; or lead, teammate, subagent", all.join(", "))),
+        all => error.hint(format!("agents: {}; roles: lead, teammate, subagent", all.join(", "))),
     })
 }

@@ -1,4 +1,4 @@
-//! `replay --speed`: a run played in time, on the whole terminal or as lines in a pipe.
+//! `replay --speed`: plays a run in time, on the whole terminal or as lines in a pipe.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -16,15 +16,15 @@ use crate::timeline::{Board, Filter, Material, Timeline};
 use crate::ui;
 use crate::ui::screen::{Came, Screen};
 
-/// How often the screen is drawn.
+/// Interval between two frames.
 const FRAME: Duration = Duration::from_millis(50);
-/// How many lines of the story are kept: no terminal has more rows.
+/// Maximum number of timeline lines to keep. No terminal has more rows.
 const KEPT: usize = 500;
 
 /// Plays a run.
 ///
 /// # Errors
-/// When stdout cannot be written or signals cannot be caught.
+/// Stdout cannot be written, or signals cannot be handled.
 pub fn play(
     context: &Context,
     args: &Args,
@@ -36,12 +36,12 @@ pub fn play(
     let json = args.format() == Format::Json;
     let is_page = !json && context.ui.is_terminal() && context.env.term.as_deref() != Some("dumb");
     let mut telling = args.telling(context);
-    // There a thing has a line.
+    // On the screen an entry has one line.
     telling.full &= !is_page;
     let score = Score::of(material, timeline, filter, telling, json);
     if is_page {
         let (code, last) = page(&score, speed)?;
-        // What was on the screen at the end stays below the prompt.
+        // The last screen stays below the prompt.
         let mut out = context.ui.out();
         let shown = last.iter().try_for_each(|line| writeln!(out, "{line}")).and_then(|()| out.flush());
         ui::quiet(shown)?;
@@ -52,7 +52,7 @@ pub fn play(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what is told, each thing when its time has come.
+/// Prints each entry at its time.
 fn lines(score: &Score<'_>, speed: Speed, json: bool, out: &mut dyn Write) -> io::Result<()> {
     if !json {
         let head = render::head(score.material, score.timeline, score.telling.columns);
@@ -84,15 +84,15 @@ fn lines(score: &Score<'_>, speed: Speed, json: bool, out: &mut dyn Write) -> io
     out.flush()
 }
 
-/// A line of the story on the screen.
+/// A line of the timeline on the screen.
 enum Line {
-    /// The thing at this place.
+    /// The entry with this index.
     Thing(usize),
-    /// A pause of so many milliseconds that was shortened.
+    /// A shortened pause, in milliseconds.
     Pause(i64),
 }
 
-/// What is being played on the screen.
+/// The screen during playback.
 struct Player<'a> {
     score: &'a Score<'a>,
     speed: Speed,
@@ -102,21 +102,21 @@ struct Player<'a> {
     /// The clock of the run.
     now: Time,
     bounds: (Time, Time),
-    /// How long was played, pauses by the user left out.
+    /// Played time, without pauses by the user.
     played: Duration,
     paused: bool,
     drawn: Option<Instant>,
 }
 
-/// Why a player stops early.
+/// Why playback stops early.
 enum Stop {
-    /// The user has seen enough.
+    /// The user quit.
     Enough,
     /// A signal.
     Signal(i32),
 }
 
-/// Plays on the whole terminal; gives the exit code, and what stood there at the end.
+/// Plays on the whole terminal; returns the exit code and the last screen.
 fn page(score: &Score<'_>, speed: Speed) -> io::Result<(ExitCode, Vec<String>)> {
     let times = || score.steps().filter_map(|(_, entry)| time(entry));
     let Some(first) = times().next() else { return Ok((ExitCode::SUCCESS, Vec::new())) };
@@ -155,7 +155,7 @@ impl Player<'_> {
         for (place, entry) in score.steps() {
             let told = score.told.contains(&place);
             let mut board = self.board.clone();
-            // What nobody sees takes no time.
+            // A change that is not visible takes no time.
             if !board.apply(entry) && !told {
                 continue;
             }
@@ -187,7 +187,7 @@ impl Player<'_> {
         self.story.push_back(line);
     }
 
-    /// Lets a pause pass, the clock going from one moment to the other.
+    /// Waits during a pause while the clock advances.
     fn pass(&mut self, due: Duration, wait: Duration, from: Time, to: Time) -> io::Result<Option<Stop>> {
         let until = due + wait;
         loop {
@@ -205,7 +205,7 @@ impl Player<'_> {
                 self.draw()?;
             }
             let start = Instant::now();
-            // Where it is late it does not wait, but looks what came.
+            // If it is late, it only checks for keys.
             let came = self.screen.wait(if self.paused { FRAME } else { rest.min(FRAME) })?;
             if !self.paused {
                 self.played += start.elapsed();

@@ -1,4 +1,4 @@
-//! What of a run is played, and in what order.
+//! The entries to play, in order.
 
 use std::collections::HashSet;
 
@@ -6,25 +6,25 @@ use crate::clock::{self, Time};
 use crate::render::{self, Lines, Telling};
 use crate::timeline::{Entry, Filter, Material, Timeline};
 
-/// What is played: things in their order, and which of them are told.
+/// The entries to play, and which of them are printed.
 pub struct Score<'a> {
     /// The run.
     pub material: &'a Material,
-    /// Its whole story.
+    /// Its complete timeline.
     pub timeline: &'a Timeline,
-    /// The part that is played.
+    /// The part to play.
     pub filter: &'a Filter,
-    /// How it is told.
+    /// The output options.
     pub telling: Telling,
-    /// The places of what is told.
+    /// The indexes of the printed entries.
     pub told: HashSet<usize>,
-    /// The ends of turns that nothing came after.
+    /// The ends of turns that are followed by an idle.
     idlers: HashSet<usize>,
     lines: Lines,
 }
 
 impl<'a> Score<'a> {
-    /// What is played of a run.
+    /// Prepares a run.
     pub fn of(
         material: &'a Material,
         timeline: &'a Timeline,
@@ -32,7 +32,7 @@ impl<'a> Score<'a> {
         telling: Telling,
         json: bool,
     ) -> Score<'a> {
-        // A program gets everything, and each thing by itself.
+        // JSON output has every entry separately.
         let is_told = |entry: &Entry| filter.holds(entry, material) && (json || telling.tells(entry));
         let entries = timeline.entries.iter().enumerate();
         let (places, shown): (Vec<usize>, Vec<&Entry>) = entries.filter(|(_, entry)| is_told(entry)).unzip();
@@ -44,13 +44,13 @@ impl<'a> Score<'a> {
         Score { material, timeline, filter, telling, told, idlers, lines }
     }
 
-    /// The things from where the part begins until it ends; those before it are over when it begins.
+    /// The entries up to the end of the part; those before its start are applied without waiting.
     pub fn steps(&self) -> impl Iterator<Item = (usize, &'a Entry)> {
         let (filter, entries) = (self.filter, self.timeline.entries.iter().enumerate());
         entries.filter(|(_, entry)| !filter.is_before(entry)).take_while(|(_, entry)| !filter.is_after(entry))
     }
 
-    /// The line of the thing at this place.
+    /// The line of the entry with this index.
     pub fn line(&self, place: usize, columns: Option<usize>) -> Vec<u8> {
         let (mut lines, mut out) = (self.lines.clone(), Vec::new());
         lines.set_columns(columns);
@@ -61,12 +61,12 @@ impl<'a> Score<'a> {
     }
 }
 
-/// When it was.
+/// Its time.
 pub fn time(entry: &Entry) -> Option<Time> {
     clock::parse(&entry.at)
 }
 
-/// Milliseconds between two moments, the first of which there may not be.
+/// Milliseconds between two times; 0 without the first.
 pub fn between(before: Option<Time>, now: Time) -> i64 {
     before.map_or(0, |before| (now - before).num_milliseconds())
 }

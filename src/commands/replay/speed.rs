@@ -1,19 +1,19 @@
-//! How fast a run is played.
+//! The speed of playback.
 
 use std::time::Duration;
 
-/// So many times as fast as it was.
+/// A factor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Speed(f64);
 
-/// A pause of the run lasts no longer than this when it is played, whatever the speed.
+/// Maximum duration of a pause during playback.
 pub const LONGEST: Duration = Duration::from_secs(2);
 
 impl Speed {
-    /// Reads `10x`, `10`, `0.5x` or `max`.
+    /// Parses `10x`, `10`, `0.5x` or `max`.
     ///
     /// # Errors
-    /// When it is none of them.
+    /// The text is none of them.
     pub fn parse(text: &str) -> Result<Speed, String> {
         if text == "max" {
             return Ok(Speed(f64::INFINITY));
@@ -23,7 +23,7 @@ impl Speed {
         sane.map(Speed).ok_or_else(|| "no speed; 10x, 0.5x (0.01 to 1000000), or max".to_owned())
     }
 
-    /// How long a span of the run, in milliseconds, is waited for, and whether that was shortened.
+    /// How long to wait for a duration of the run in milliseconds, and whether that was shortened.
     pub fn wait(self, millis: i64) -> (Duration, bool) {
         let seconds = millis.max(0) as f64 / 1_000.0 / self.0;
         if seconds > LONGEST.as_secs_f64() {
@@ -32,7 +32,7 @@ impl Speed {
         (Duration::from_secs_f64(seconds), false)
     }
 
-    /// How it is told.
+    /// The text shown on the screen.
     pub fn word(self) -> String {
         if self.0.is_finite() { format!("{}x", self.0) } else { "max".to_owned() }
     }

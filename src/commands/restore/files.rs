@@ -14,7 +14,7 @@ use crate::timeline::{Library, Opened};
 /// Writes a run's files.
 ///
 /// # Errors
-/// When the directory is not safe or not free, or the disk refuses; nothing is left in it then.
+/// When the directory is not safe or not empty, or a file cannot be written. Nothing is left in it then.
 pub fn run(
     context: &Context,
     args: &Args,
@@ -38,19 +38,19 @@ pub fn run(
         reading::print(context, &render::restored_files(&plan, context.ui.columns()))?;
     }
     for lost in &lost {
-        context.ui.say(&format!("teamkeep: {lost}"));
+        context.ui.warn(lost);
     }
     if plan.files.is_empty() {
-        context.ui.say("nothing to restore: no file of the run is on record as of then");
+        context.ui.say("nothing to restore: no file of the run was recorded at that time");
     } else if args.dry_run {
-        context.ui.say("nothing was written");
+        context.ui.say("Dry run: nothing was written.");
     }
     reading::warn(context, library, opened);
     Ok(if lost.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Shows that the directory is neither the client's nor our own, nor in one of them: the client would take what is
-/// there for a team that lives.
+/// Fails when the directory is inside Claude Code's directory or the store: Claude Code would take the files for a
+/// running team.
 fn not_within(context: &Context, directory: &Path) -> Result<()> {
     let real = |path: &Path| {
         let there = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
@@ -62,11 +62,11 @@ fn not_within(context: &Context, directory: &Path) -> Result<()> {
     let what = || format!("cannot restore to {}", directory.display());
     let directory = real(directory);
     if context.paths.client.as_deref().is_some_and(|client| directory.starts_with(real(client))) {
-        return Err(Error::caused(what(), "it is in the client's own directory")
-            .hint("name another directory; --tasks puts tasks back into a list of the client"));
+        return Err(Error::caused(what(), "it is inside Claude Code's directory")
+            .hint("choose another directory, or use --tasks to add tasks to a task list"));
     }
     if directory.starts_with(real(&context.paths.store)) {
-        return Err(Error::caused(what(), "it is in teamkeep's own record").hint("name another directory"));
+        return Err(Error::caused(what(), "it is inside teamkeep's store").hint("choose another directory"));
     }
     Ok(())
 }

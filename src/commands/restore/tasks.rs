@@ -17,10 +17,10 @@ use crate::settings::command::typed;
 use crate::team::mailbox;
 use crate::timeline::{Library, Opened};
 
-/// Plans, and with `--yes` writes.
+/// Prints the plan, and writes with `--yes`.
 ///
 /// # Errors
-/// When the list is no list, a client that runs holds it, or the disk refuses; the list is as it was then.
+/// The list is invalid or in use by Claude Code, or writing fails. The list is unchanged then.
 pub fn run(
     context: &Context,
     args: &Args,
@@ -68,18 +68,18 @@ pub fn run(
     Ok(code)
 }
 
-/// The client's directory, by its whole and real path: a record of ours is read in other places as well.
+/// The canonical path of Claude Code's directory, because a restore record may be read from any directory.
 ///
 /// # Errors
-/// When nothing says where it is.
+/// `HOME` and `CLAUDE_CONFIG_DIR` are not set, or the directory does not exist.
 fn client(context: &Context) -> Result<PathBuf> {
     let client = context.paths.client.clone().ok_or_else(|| {
-        Error::new("cannot find the client's directory: HOME is not set")
+        Error::new("cannot find Claude Code's directory: HOME is not set")
             .hint("set HOME or CLAUDE_CONFIG_DIR")
     })?;
     let absolute = || std::path::absolute(&client);
     client.canonicalize().or_else(|_| absolute()).map_err(|error| {
-        Error::caused(format!("cannot find the client's directory {}", client.display()), error)
+        Error::caused(format!("cannot find Claude Code's directory {}", client.display()), error)
     })
 }
 
@@ -92,7 +92,7 @@ fn used(archive: &Archive, list: List) -> List {
     }
 }
 
-/// What a restore of tasks works with.
+/// The input of a task restore.
 struct Desk<'a> {
     context: &'a Context,
     archive: &'a Archive,
@@ -104,14 +104,14 @@ struct Desk<'a> {
     at: Option<String>,
     client: PathBuf,
     list: List,
-    /// The session whose list it is, where that is known.
+    /// The session of the list, if known.
     session: Option<String>,
-    /// Whether it does not matter that a client holds it.
+    /// Whether to write even if Claude Code uses the list.
     force: bool,
 }
 
 impl Desk<'_> {
-    /// Plans for the list as it is now; gives what it holds as well.
+    /// Plans for the current list, and returns its content as well.
     fn plan(&self, folder: Option<&Folder>) -> Result<(Plan, Board)> {
         let board = Board::read(folder)?;
         let plan = restore::plan(&self.source, &board, &self.earlier(&board), self.options)?;
@@ -128,14 +128,13 @@ impl Desk<'_> {
         Ok((plan, board))
     }
 
-    /// Refuses a list that a client holds.
+    /// Fails if Claude Code uses the list.
     fn refuse_held(&self, plan: &Plan) -> Result<()> {
         match &plan.held_by {
             Some(holder) if !self.force => {
-                let what = format!("cannot restore into the list {}", self.list.name);
-                Err(Error::caused(what, holder).hint(
-                    "end that session first, or add --force: the tasks go in beside what it does, under its own lock",
-                ))
+                let what = format!("cannot restore into task list {}", self.list.name);
+                Err(Error::caused(what, holder)
+                    .hint("end that session first, or pass --force to add the tasks while it runs"))
             }
             _ => Ok(()),
         }
@@ -145,8 +144,8 @@ impl Desk<'_> {
         self.client.join("tasks").join(&self.list.name)
     }
 
-    /// The tasks of this run that earlier restores put into the list, and that are still there. A restore that was
-    /// killed noted more than it wrote, and its numbers may be other tasks' now.
+    /// The tasks of this run that earlier restores added to the list and that still exist. An interrupted restore records
+    /// more tasks than it wrote, and their IDs may now belong to other tasks.
     fn earlier(&self, board: &Board) -> BTreeMap<String, String> {
         let client = self.client.to_string_lossy();
         let mine = |one: &Record| one.run == self.run && one.list == self.list.name && one.client == client;
@@ -160,7 +159,7 @@ impl Desk<'_> {
         there.map(|task| (task.was, task.id)).collect()
     }
 
-    /// Plans again under the client's lock, and writes.
+    /// Plans again under Claude Code's lock, and writes.
     fn write(&self) -> Result<Plan> {
         let failed = |error| Error::caused(format!("cannot open {}", self.client.display()), error);
         let root = Folder::open(&Path::new(&self.client).canonicalize().map_err(failed)?)?;
@@ -170,7 +169,7 @@ impl Desk<'_> {
         if written.as_ref().is_ok_and(|(plan, _)| plan.done) {
             return written.map(|(plan, _)| plan);
         }
-        // Nothing was written, so nothing of ours is to stay.
+        // Nothing was written, so the created directory is removed.
         let nothing = Record { made_list, ..self.record(&folder) };
         restore::remove_made(&tasks, &folder, &nothing);
         written.map(|(plan, _)| plan)
@@ -206,8 +205,8 @@ impl Desk<'_> {
         }
     }
 
-    /// The command that opens a session with the list: from 2.1.178 on a session's id names its team, and any client
-    /// takes a list's name from its environment, which counts more.
+    /// The command that starts a session with the list. Since 2.1.178 the session ID determines the team's name. In every
+    /// version, `CLAUDE_CODE_TASK_LIST_ID` overrides it.
     fn opening(&self) -> String {
         let name = &self.list.name;
         let elsewhere = self.context.env.task_list.as_deref().is_some_and(|list| mailbox(list) != *name);
@@ -226,7 +225,7 @@ impl Desk<'_> {
         format!("{by_name}claude {} {session}", if known { "--resume" } else { "--session-id" })
     }
 
-    /// Says what came of it, and what can be done now.
+    /// Prints the result and the next commands.
     fn conclude(&self, plan: &Plan, args: &Args) -> ExitCode {
         let ui = &self.context.ui;
         let program = typed(&self.context.env);
@@ -236,10 +235,10 @@ impl Desk<'_> {
         }
         if let Some(undo) = &plan.undo {
             let count = render::count(plan.tasks.len(), "task");
-            ui.say(&format!("restored {count} into the list {}", plan.list));
+            ui.say(&format!("restored {count} into task list {}", plan.list));
             ui.say(&format!("to undo: {program} restore --undo {undo}"));
             if plan.held_by.is_none() {
-                ui.say(&format!("hint: a session with this list: {}", self.opening()));
+                ui.say(&format!("hint: start a session with this list: {}", self.opening()));
             }
             return ExitCode::SUCCESS;
         }
@@ -247,10 +246,11 @@ impl Desk<'_> {
             ui.say(&format!("note: {holder}: --yes needs --force"));
         }
         if args.dry_run || ui.is_terminal() {
-            ui.say("nothing was written; --yes writes it");
+            ui.say("Dry run: nothing was written. Re-run with --yes to write.");
             return ExitCode::SUCCESS;
         }
-        ui.say("teamkeep: nothing was written: this is the plan alone; --yes writes it, --dry-run asks for the plan");
+        let error = Error::new("dry run only: nothing was written");
+        ui.report(&error.hint("pass --yes to write, or --dry-run to exit with 0"));
         ExitCode::FAILURE
     }
 }

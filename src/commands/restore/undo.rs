@@ -10,10 +10,10 @@ use crate::error::Result;
 use crate::render;
 use crate::restore::{self, Board, Folder, List, Records, Undone};
 
-/// Takes a restore of tasks back.
+/// Undoes a task restore.
 ///
 /// # Errors
-/// When there is no such restore, the list cannot be locked, or the disk refuses.
+/// When there is no such restore, the list cannot be locked, or a file cannot be written.
 pub fn run(context: &Context, args: &Args, id: &str) -> Result<ExitCode> {
     let records = Records::at(context.paths.restores());
     let _lock = if args.dry_run { None } else { Some(records.lock()?) };
@@ -40,7 +40,7 @@ pub fn run(context: &Context, args: &Args, id: &str) -> Result<ExitCode> {
         reading::print(context, &render::undone(&undone, context.ui.columns()))?;
     }
     if args.dry_run {
-        context.ui.say("nothing was written");
+        context.ui.say("Dry run: nothing was written.");
     }
     Ok(ExitCode::SUCCESS)
 }

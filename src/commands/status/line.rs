@@ -1,4 +1,4 @@
-//! `teamkeep status --line`: one line below the client's prompt, quick and without fail.
+//! `teamkeep status --line`: one line for Claude Code's status line. It is fast and never fails.
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -14,25 +14,25 @@ use crate::render;
 use crate::status::{Brief, Surroundings, Wanted};
 use crate::ui::Ui;
 
-/// What the client says is a few kilobytes.
+/// Maximum size of Claude Code's input in bytes.
 const LARGEST: usize = 1 << 20;
-/// How long the client's word is waited for: it is written at once, and a pipe that nobody writes to stays open.
+/// Time limit for Claude Code's input. It is written at once, but a pipe may stay open without a writer.
 const PATIENCE: Duration = Duration::from_millis(30);
 
-/// What of the client's word is of use.
+/// The used part of Claude Code's input.
 #[derive(Deserialize)]
 struct Word {
     session_id: Option<String>,
 }
 
-/// Prints the line. Whatever goes wrong, it is a line, and no error.
+/// Prints the line. Failures result in a line, too.
 pub fn line() -> ExitCode {
-    let ui = Ui;
-    let text = match Context::lenient() {
+    let ui = Ui::default();
+    let text = match Context::lenient(ui) {
         Ok((context, _)) => render::brief(find(&context).as_ref()),
-        Err(_) => "teamkeep: cannot tell, see `teamkeep status`".to_owned(),
+        Err(_) => "teamkeep: status unknown, run `teamkeep status`".to_owned(),
     };
-    // A client that has had enough is no concern.
+    // Claude Code may have closed the pipe.
     let _ = ui.raw(format!("{text}\n").as_bytes());
     ExitCode::SUCCESS
 }
@@ -48,7 +48,7 @@ fn find(context: &Context) -> Option<Brief> {
     Brief::find(&archive, wanted, &surroundings, &overrides, context.clock.now())
 }
 
-/// The session that the client names on stdin.
+/// The session that Claude Code names on stdin.
 fn session() -> Option<String> {
     let stdin = io::stdin();
     if stdin.is_terminal() {

@@ -1,4 +1,4 @@
-//! `teamkeep status`: how the teams stand that are alive now.
+//! `teamkeep status`: the status of running teams.
 
 mod line;
 mod watch;
@@ -20,14 +20,14 @@ pub use line::line;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Draw it anew as it changes, until q or Ctrl-C
+    /// Refresh live until q or Ctrl-C
     #[arg(short, long, conflicts_with_all = ["json", "line"])]
     watch: bool,
     /// Print one JSON object
     #[arg(long, conflicts_with = "line")]
     json: bool,
-    /// One line for the client's `statusLine` setting, of the session that the JSON on stdin names; without one of the
-    /// team that changed last. It never fails
+    /// Print one line for Claude Code's `statusLine` setting. Shows the team of the session that the JSON on stdin names;
+    /// without stdin, the team that changed last. Never fails
     #[arg(long)]
     line: bool,
 }
@@ -37,7 +37,7 @@ const EXAMPLES: &str = "Examples:
   teamkeep status --json | jq -r '.teams[].members[] | select(.doing == \"idle\") | .name'";
 
 impl Args {
-    /// Whether one line is wanted, which no trouble may keep from coming.
+    /// Whether one line is wanted. It is printed whatever fails.
     pub fn is_line(&self) -> bool {
         self.line
     }
@@ -46,7 +46,7 @@ impl Args {
 /// Runs it.
 ///
 /// # Errors
-/// When the record cannot be read, or there is no terminal to draw on.
+/// When the store cannot be read, or there is no terminal to draw on.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if args.watch {
         return watch::watch(context);
@@ -62,7 +62,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Draws up how things stand.
+/// Reads the current status.
 fn look(context: &Context, library: &Library) -> Result<(Opened, Status)> {
     let runs: Vec<&RunRecord> = alive(library);
     let opened = library.open_stories(&runs)?;

@@ -1,4 +1,4 @@
-//! `teamkeep status --watch`: how the teams stand, drawn anew as it changes.
+//! `teamkeep status --watch`: the live status.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -14,25 +14,26 @@ use crate::status::Status;
 use crate::ui;
 use crate::ui::screen::{Came, Screen};
 
-/// How often the log is looked at, and the clocks go on.
+/// The interval for checking the log and updating the clocks.
 const FRAME: Duration = Duration::from_millis(250);
-/// How often all is read though the log has nothing new: mail, pauses and a client that is gone stand elsewhere.
+/// The interval for reading everything, even if the log is unchanged: messages, pauses and processes are not in the log.
 const CHECKS: Duration = Duration::from_secs(2);
-/// No more than a part of the time is spent reading: after reading for so long, so many times as long is waited.
+/// The share of time for reading: after each read, wait this many times its duration.
 const RESTS: u32 = 4;
 
-const KEYS: &str = "q ends";
-/// The signal of Ctrl-C, which is how a watch ends.
+const KEYS: &str = "q to quit";
+/// The signal of Ctrl-C, which ends the command.
 const INTERRUPT: i32 = 2;
 
-/// Draws until the user has seen enough.
+/// Draws until the user quits.
 ///
 /// # Errors
-/// When there is no terminal, or the record cannot be read.
+/// There is no terminal, or the store cannot be read.
 pub fn watch(context: &Context) -> Result<ExitCode> {
     if !context.ui.is_terminal() || context.env.term.as_deref() == Some("dumb") {
-        return Err(Error::usage("--watch draws on a terminal, and there is none")
-            .hint("without it the status is told once; with --json for programs"));
+        return Err(
+            Error::usage("--watch needs a terminal").hint("omit --watch to print once, or use --json")
+        );
     }
     let mut known = Known::read(context)?;
     let mut screen = Screen::open()?;
@@ -51,17 +52,17 @@ pub fn watch(context: &Context) -> Result<ExitCode> {
         }
     };
     drop(screen);
-    // What was on the screen at the end stays below the prompt.
+    // The last screen stays above the prompt.
     let mut out = context.ui.out();
     let last = render::status(&known.status, context.clock.now(), context.ui.columns());
     ui::quiet(out.write_all(last.as_bytes()).and_then(|()| out.flush()))?;
     Ok(end)
 }
 
-/// How things stood when they were last read.
+/// The status at the last read.
 struct Known {
     status: Status,
-    /// The log as it was then.
+    /// The log segments at that time.
     segments: Vec<Segment>,
     read: Instant,
     cost: Duration,
@@ -70,7 +71,7 @@ struct Known {
 impl Known {
     fn read(context: &Context) -> Result<Known> {
         let start = Instant::now();
-        // Before it is read: what comes while it is read is a change.
+        // Listed before the read: events that arrive during the read count as a change.
         let segments = log::list(&context.paths.log()).unwrap_or_default();
         let library = reading::library(context)?;
         let (_, status) = look(context, &library)?;

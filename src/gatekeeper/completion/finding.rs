@@ -1,28 +1,28 @@
-//! What the checks of one completion add up to.
+//! Combines the checks of one completion into one finding.
 
 use super::{Checked, Outcome, shell, span};
 use crate::config::{Mode, OnError};
 use crate::policy::{Decision, Finding, Reason, escaped};
 use crate::ui;
 
-/// The most characters that a reason has.
+/// Maximum length of a reason, in characters.
 const LONGEST: usize = 600;
-/// The most characters that it quotes of a command.
+/// Maximum length of a quoted command, in characters.
 const QUOTED: usize = 100;
-/// What stands between two lines: a reason is one line.
+/// Joins two output lines: a reason is one line.
 const BETWEEN: &str = " | ";
 
 /// The task that is being completed.
 #[derive(Debug, Clone, Copy)]
 pub struct Task<'a> {
-    /// Its number.
+    /// Its id.
     pub id: &'a str,
-    /// Whom the guard counts for: its owner, else who completes it.
+    /// The agent that the loop guard counts for: the owner, or else the agent that completes it.
     pub about: &'a str,
 }
 
-/// The finding: of several checks that did not pass the hardest is told, and how many more there are. A check that
-/// could not be run is the policy's failure, not the task's: it holds nothing back unless `on_error` says so.
+/// The finding: the most severe failed check, and the number of the others. A check that could not be run is a failure
+/// of the policy, so it blocks only if `on_error` is "block".
 pub fn finding(checked: &[Checked], mode: Mode, on_error: OnError, task: Task<'_>) -> Option<Finding> {
     let objects: Vec<(Decision, &Checked)> =
         checked.iter().filter_map(|checked| Some((weigh(checked, mode, on_error)?, checked))).collect();
@@ -46,7 +46,7 @@ pub fn finding(checked: &[Checked], mode: Mode, on_error: OnError, task: Task<'_
     })
 }
 
-/// How hard one check objects.
+/// The decision for one check.
 fn weigh(checked: &Checked, mode: Mode, on_error: OnError) -> Option<Decision> {
     let decision = match (&checked.outcome, on_error) {
         (Outcome::Passed, _) => return None,
@@ -56,13 +56,13 @@ fn weigh(checked: &Checked, mode: Mode, on_error: OnError) -> Option<Decision> {
     (decision != Decision::Allow).then_some(decision)
 }
 
-/// What the model is told: what came of the check, what to do, and as many of the last lines as there is room for.
+/// The text for the model: the outcome, the advice, and as many of the last output lines as fit.
 fn reason(checked: &Checked, decision: Decision, task: &str, more: usize) -> String {
     let blocks = decision == Decision::Block;
-    // The command is the user's own words; the task's number and what the check said are not.
+    // The command is the user's own text. The task id and the output are untrusted.
     let mut text = format!(
         "{}: the check `{}` for task {} ",
-        if blocks { "Refused" } else { "Warning" },
+        if blocks { "Blocked" } else { "Warning" },
         shell::cut(&ui::escape(&checked.command), QUOTED),
         Reason::default().name(task).finish()
     );
@@ -70,12 +70,12 @@ fn reason(checked: &Checked, decision: Decision, task: &str, more: usize) -> Str
     let (what, lines): (String, &[String]) = match &checked.outcome {
         Outcome::Passed => ("passed.".to_owned(), &[]),
         Outcome::Failed { exit, last_lines } => {
-            let kept = if checked.cached { ", run for another completion while this one waited" } else { "" };
-            (format!("failed with exit {exit}{kept}. Mend what it found{again}."), last_lines)
+            let kept = if checked.cached { ", in a run for another completion at the same time" } else { "" };
+            (format!("failed with exit code {exit}{kept}. Fix the reported problem{again}."), last_lines)
         }
         Outcome::TimedOut { after, last_lines } => (
             format!(
-                "had not ended after {} and was ended. Make it end in time{again}, or tell the user that its \
+                "exceeded its time limit of {}. Make it faster{again}, or report to the user that its \
                  `timeout` is too short.",
                 span(*after)
             ),
@@ -83,10 +83,10 @@ fn reason(checked: &Checked, decision: Decision, task: &str, more: usize) -> Str
         ),
         Outcome::NotBegun { why } => {
             let then = if blocks { " Complete the task again." } else { "" };
-            (format!("was not begun: {why}.{then}"), &[])
+            (format!("was not run: {why}.{then}"), &[])
         }
         Outcome::CouldNotRun { why } => {
-            (format!("could not be run: {}. Tell the user{again}.", escaped(why, 2 * QUOTED)), &[])
+            (format!("could not be run: {}. Report this to the user{again}.", escaped(why, 2 * QUOTED)), &[])
         }
     };
     text.push_str(&what);
@@ -97,9 +97,9 @@ fn reason(checked: &Checked, decision: Decision, task: &str, more: usize) -> Str
     text
 }
 
-/// As many of the last lines as there is room for, in quotation marks that they cannot leave; the last one alone, cut, when there is not even room for that.
+/// As many of the last lines as fit, quoted; only the last one, shortened, if even that is too long.
 fn told(lines: &[String], room: usize) -> String {
-    const SAYING: &str = " It said last: ";
+    const SAYING: &str = " Last output: ";
     let Some(last) = lines.last() else { return String::new() };
     let room = room.saturating_sub(SAYING.chars().count() + 2);
     let (mut first, mut length) = (lines.len(), 0);
@@ -145,13 +145,13 @@ mod tests {
             ("completion-check", "check-failed", Decision::Block)
         );
         assert_eq!(found.about, "bob");
-        assert_snapshot!(found.reason, @r#"Refused: the check `cargo test` for task 3 failed with exit 101. Mend what it found, then complete the task again. It said last: "running 2 tests | test b ... FAILED""#);
+        assert_snapshot!(found.reason, @r#"Blocked: the check `cargo test` for task 3 failed with exit code 101. Fix the reported problem, then complete the task again. Last output: "running 2 tests | test b ... FAILED""#);
     }
 
     #[test]
     fn a_result_that_was_kept_is_told_as_one() {
         let kept = Checked { cached: true, ..failed(&[]) };
-        assert_snapshot!(found(&[kept], Mode::Warn).reason, @"Warning: the check `cargo test` for task 3 failed with exit 101, run for another completion while this one waited. Mend what it found.");
+        assert_snapshot!(found(&[kept], Mode::Warn).reason, @"Warning: the check `cargo test` for task 3 failed with exit code 101, in a run for another completion at the same time. Fix the reported problem.");
     }
 
     #[test]
@@ -160,7 +160,7 @@ mod tests {
             Outcome::TimedOut { after: Duration::from_secs(120), last_lines: vec!["waiting".to_owned()] };
         let found = found(&[checked(outcome)], Mode::Block);
         assert_eq!(found.code, "check-timed-out");
-        assert_snapshot!(found.reason, @r#"Refused: the check `cargo test` for task 3 had not ended after 120 s and was ended. Make it end in time, then complete the task again, or tell the user that its `timeout` is too short. It said last: "waiting""#);
+        assert_snapshot!(found.reason, @r#"Blocked: the check `cargo test` for task 3 exceeded its time limit of 120 s. Make it faster, then complete the task again, or report to the user that its `timeout` is too short. Last output: "waiting""#);
     }
 
     #[test]
@@ -168,23 +168,23 @@ mod tests {
         let check = [checked(Outcome::CouldNotRun { why: "no shell could be run for it".to_owned() })];
         let warned = found(&check, Mode::Block);
         assert_eq!((warned.code, warned.decision), ("check-did-not-run", Decision::Warn));
-        assert_snapshot!(warned.reason, @"Warning: the check `cargo test` for task 3 could not be run: no shell could be run for it. Tell the user.");
+        assert_snapshot!(warned.reason, @"Warning: the check `cargo test` for task 3 could not be run: no shell could be run for it. Report this to the user.");
         assert_eq!(finding(&check, Mode::Block, OnError::Block, TASK).unwrap().decision, Decision::Block);
     }
 
     #[test]
     fn a_check_that_had_no_turn_holds_back_like_one_that_failed() {
-        let check = [checked(Outcome::NotBegun { why: "there was no time left for it".to_owned() })];
+        let check = [checked(Outcome::NotBegun { why: "no time was left for it".to_owned() })];
         let found = found(&check, Mode::Block);
         assert_eq!((found.code, found.decision), ("check-did-not-run", Decision::Block));
-        assert_snapshot!(found.reason, @"Refused: the check `cargo test` for task 3 was not begun: there was no time left for it. Complete the task again.");
+        assert_snapshot!(found.reason, @"Blocked: the check `cargo test` for task 3 was not run: no time was left for it. Complete the task again.");
     }
 
     #[test]
     fn of_several_the_hardest_is_told_and_the_others_are_counted() {
         let lost = checked(Outcome::CouldNotRun { why: "no".to_owned() });
         let found = found(&[checked(Outcome::Passed), lost, failed(&["a"]), failed(&["b"])], Mode::Block);
-        assert_snapshot!(found.reason, @r#"Refused: the check `cargo test` for task 3 failed with exit 101. Mend what it found, then complete the task again. 2 more checks did not pass. It said last: "a""#);
+        assert_snapshot!(found.reason, @r#"Blocked: the check `cargo test` for task 3 failed with exit code 101. Fix the reported problem, then complete the task again. 2 more checks did not pass. Last output: "a""#);
     }
 
     #[test]
@@ -202,7 +202,7 @@ mod tests {
         check.command = "echo\n\u{1b}[31m".repeat(100);
         let reason = found(&[check.clone(), check.clone()], Mode::Block).reason;
         assert!(reason.chars().count() <= 600 && !reason.contains(['\n', '\u{1b}']), "{reason}");
-        assert!(reason.contains("It said last: \"9ü"), "{reason}");
+        assert!(reason.contains("Last output: \"9ü"), "{reason}");
         check.outcome = Outcome::Failed { exit: 1, last_lines: vec!["x".repeat(10_000)] };
         let reason = found(&[check], Mode::Block).reason;
         assert!(reason.chars().count() == 600 && reason.ends_with("xx…\""), "{reason}");

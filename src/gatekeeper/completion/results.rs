@@ -1,4 +1,4 @@
-//! What checks said of a state of a work tree: `checks/<key>.json`. A cache, and a lock a check.
+//! Stored results of checks: `checks/<key>.json`. A cache, with one lock for each check.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,9 @@ use super::tree::{self, field};
 use super::{Outcome, PASS_HOLDS};
 use crate::fs::{self, Lock};
 
-/// Results that are kept: the newest.
+/// Number of results to keep, newest first.
 const MOST: usize = 200;
-/// A result is a few lines.
+/// Maximum size of a result in bytes.
 const LARGEST: u64 = 256 * 1024;
 
 /// The results in one directory.
@@ -25,15 +25,15 @@ pub struct Results {
 /// One file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
-    /// Version of the format: 1.
+    /// Format version: 1.
     v: u8,
-    /// What was run, to be read by people.
+    /// The command, for people.
     command: String,
-    /// How it ended: 0 is a pass.
+    /// The exit code; 0 means passed.
     exit: i32,
-    /// What it said last, when it failed.
+    /// The last output lines of a failed check.
     last_lines: Vec<String>,
-    /// How long before this was written it had begun, in milliseconds.
+    /// Duration of the run in milliseconds, counted back from when this was written.
     #[serde(default = "long")]
     took_ms: u64,
 }
@@ -48,7 +48,7 @@ impl Results {
         Results { dir: gatekeeper.join("checks") }
     }
 
-    /// What a check's result is kept under: the command, and the state of the work tree that it sees.
+    /// The key of a result: the command and the state of the worktree.
     pub fn key(command: &str, cwd: &Path) -> Option<Hash> {
         let tree = tree::key(cwd)?;
         let mut hasher = Hasher::new();
@@ -57,8 +57,8 @@ impl Results {
         Some(hasher.finalize())
     }
 
-    /// The result for a key. A pass is believed for a while only: its cause may have been outside the tree. A failure is
-    /// believed by those alone who asked, `waited` ago, before that run began: as good as a run of their own.
+    /// The result for a key. A pass expires, because its cause may be outside the worktree. A failure is valid only
+    /// for a caller that started waiting, `waited` ago, before that run started.
     pub fn find(&self, key: Hash, waited: Duration) -> Option<Outcome> {
         let (bytes, metadata) = fs::read_regular(&self.path(key), LARGEST).ok()?;
         let kept: Kept = serde_json::from_slice(&bytes).ok().filter(|kept: &Kept| kept.v == 1)?;
@@ -70,10 +70,10 @@ impl Results {
         (began < waited).then_some(Outcome::Failed { exit: kept.exit, last_lines: kept.last_lines })
     }
 
-    /// Keeps a pass or a failure of a run that began `took` ago; the oldest results go.
+    /// Stores the result of a run that started `took` ago, and removes the oldest results.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// Writing fails.
     pub fn keep(&self, key: Hash, command: &str, outcome: &Outcome, took: Duration) -> io::Result<()> {
         let (exit, last_lines) = match outcome {
             Outcome::Passed => (0, Vec::new()),
@@ -82,18 +82,18 @@ impl Results {
                 return Ok(());
             }
         };
-        // Rounded up: what began at the moment of the asking did not begin after it.
+        // Rounded up, so that a run that started at the same moment does not count as later.
         let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
         let kept = Kept { v: 1, command: command.to_owned(), exit, last_lines, took_ms };
         fs::write_atomic(&self.path(key), &serde_json::to_vec(&kept)?, false)?;
         self.prune()
     }
 
-    /// Keeps the same check in the same directory from running twice at once; `None` when it still runs after
-    /// `patience`. There are 4096 locks and no more: that two checks share one is rare, and costs a wait.
+    /// Prevents the same check from running twice at once in one directory; `None` if it is still running after
+    /// `patience`. There are 4096 locks. Two checks rarely share one, and then one of them waits.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// Locking fails.
     pub fn lock(&self, command: &str, cwd: &Path, patience: Duration) -> io::Result<Option<Lock>> {
         let mut hasher = Hasher::new();
         field(&mut hasher, command.as_bytes());
@@ -138,7 +138,7 @@ mod tests {
             let made = file.metadata().unwrap().modified().unwrap();
             file.set_modified(made - Duration::from_secs(1_000 - number as u64)).unwrap();
         }
-        // The last one came with the time of its making, and was the newest then.
+        // The last result was the newest when it was stored.
         assert_eq!(std::fs::read_dir(dir.path().join("checks")).unwrap().count(), MOST);
         let find = |number| results.find(key(number), Duration::ZERO);
         assert_eq!((find(4), find(5)), (None, Some(Outcome::Passed)));

@@ -1,4 +1,4 @@
-//! A check's command, run as the user wrote it; of what it says the end is kept.
+//! Runs a check's command and keeps the end of its output.
 
 use std::io;
 use std::path::Path;
@@ -8,17 +8,17 @@ use std::time::Duration;
 use super::supervise::{Ended, Taken, supervise};
 use crate::policy::escaped;
 
-/// Bytes that are kept of what a command says: the last ones.
+/// Number of output bytes to keep.
 const KEPT: usize = 16 * 1024;
-/// Lines that are told of them.
+/// Number of output lines to show.
 const LINES: usize = 10;
-/// Characters of one line.
+/// Maximum length of a line, in characters.
 const COLUMNS: usize = 200;
 
-/// Runs a line of shell in a directory; gives how it ended and the last lines that it said, escaped.
+/// Runs a shell command in a directory. Returns how it ended and its last output lines, escaped.
 ///
 /// # Errors
-/// When no shell can be started there.
+/// The shell cannot be started there.
 pub fn run(line: &str, cwd: &Path, limit: Duration) -> io::Result<(Ended, Vec<String>)> {
     let mut tail = Tail::default();
     let ended = supervise(shell(line, cwd), limit, Taken::Both, |bytes| tail.take(bytes))?;
@@ -43,8 +43,7 @@ impl Tail {
         }
     }
 
-    /// The last lines with something in them, without colours, and each as it stood at last: a progress bar writes one
-    /// line many times over.
+    /// The last lines that are not blank, without colors and in their final state: a progress bar rewrites its line.
     fn lines(&self) -> Vec<String> {
         let kept = &self.0[self.0.len().saturating_sub(KEPT)..];
         let text = String::from_utf8_lossy(kept);
@@ -61,7 +60,7 @@ fn shown(line: &str) -> String {
     escaped(line.trim_end(), COLUMNS)
 }
 
-/// The beginning of a text, marked when it is not all of it.
+/// The start of a text, with a mark if it was cut.
 pub fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();

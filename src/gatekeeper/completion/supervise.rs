@@ -1,4 +1,4 @@
-//! A process under supervision: a process group of its own, a limit of time, its output taken as it comes.
+//! Runs a process in its own process group, with a time limit, and collects its output.
 
 use std::io::{self, PipeReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -9,33 +9,33 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-/// How often it is asked whether the process still runs.
+/// Pause between two checks whether the process is running.
 const PAUSE: Duration = Duration::from_millis(5);
-/// More than a pipe holds: what a process has left there when it ends is read to this bound.
+/// Bytes to read after the process has ended. More than a pipe holds.
 const LEFT_BEHIND: usize = 1 << 20;
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// By itself, with this exit code; 128 and more for a signal, as a shell says it.
+    /// It exited with this code; 128 and more for a signal, as in a shell.
     Exit(i32),
-    /// It was ended, with all that it had started.
+    /// It was ended with all its child processes.
     TimedOut,
 }
 
-/// Which of the process's streams are taken.
+/// Which streams of the process are collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
-    /// What it says on stdout.
+    /// Stdout.
     Out,
-    /// What it says on stdout and stderr, as it comes.
+    /// Stdout and stderr, interleaved.
     Both,
 }
 
-/// Runs a command without stdin, and gives `take` what it says. Whatever it started in its group ends with it.
+/// Runs a command without stdin and passes its output to `take`. Everything in its process group ends with it.
 ///
 /// # Errors
-/// When it cannot be started or watched.
+/// It cannot be started or watched.
 pub fn supervise(
     mut command: Command,
     limit: Duration,
@@ -47,12 +47,12 @@ pub fn supervise(
     command.stderr(if taken == Taken::Both { Stdio::from(writer.try_clone()?) } else { Stdio::null() });
     command.stdin(Stdio::null()).stdout(writer).process_group(0);
     let child = command.spawn()?;
-    // Our own copies of the pipe's other end: they would hide its end.
+    // This process's copies of the pipe's write end would hide its end.
     drop(command);
     let mut group = Group { pid: Pid::from_child(&child), child, ended: false };
     let mut open = true;
     let ended = loop {
-        // Asked before reading: what an ended process has said is in the pipe by then.
+        // Checked before reading, so that all output of an ended process is in the pipe.
         if has_ended(group.pid)? {
             break true;
         }
@@ -76,7 +76,7 @@ pub fn supervise(
     Ok(if ended { Ended::Exit(code(status)) } else { Ended::TimedOut })
 }
 
-/// The process and all that it started, as far as it stayed in its group.
+/// The process and those of its children that stayed in its group.
 struct Group {
     child: Child,
     pid: Pid,
@@ -84,8 +84,8 @@ struct Group {
 }
 
 impl Group {
-    /// Ends what still runs of it. The group goes before its first process is reaped: until then nobody else can have
-    /// its number.
+    /// Kills the processes that are still running. The group is killed before its first process is reaped, because its id could be
+    /// reused afterwards.
     fn end(&mut self) -> io::Result<ExitStatus> {
         self.ended = true;
         let _ = kill_process_group(self.pid, Signal::KILL);
@@ -101,7 +101,7 @@ impl Drop for Group {
     }
 }
 
-/// Whether the process has ended. It is not reaped by that.
+/// Whether the process has ended. It is not reaped.
 fn has_ended(pid: Pid) -> io::Result<bool> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     match waitid(WaitId::Pid(pid), options) {
@@ -120,7 +120,7 @@ fn is_ready(pipe: &PipeReader, patience: Duration) -> io::Result<bool> {
     }
 }
 
-/// Reads what is there; 0 at the end.
+/// Reads the available bytes; 0 at the end.
 fn read(pipe: &mut PipeReader, take: &mut impl FnMut(&[u8])) -> io::Result<usize> {
     let mut chunk = [0u8; 16 * 1024];
     loop {

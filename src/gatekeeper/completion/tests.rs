@@ -1,4 +1,4 @@
-//! Checks run as they are at a hook: real commands, real repositories.
+//! Checks as a hook call runs them: real commands in real repositories.
 
 mod commands;
 mod kept;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::{Check, Checked, run};
 
-/// A work tree, and beside it what is not in it: the gatekeeper's directory, and a file that counts runs.
+/// A worktree, and outside of it the gatekeeper's directory and a file that counts runs.
 struct Bed(TempDir);
 
 impl Bed {
@@ -49,7 +49,7 @@ impl Bed {
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// A command that leaves a line outside the tree each time it runs.
+    /// A command that adds a line to a file outside the worktree at each run.
     fn counted(&self, then: &str) -> Check {
         check(&format!("echo ran >> {}; {then}", self.0.path().join("runs").display()))
     }

@@ -1,4 +1,4 @@
-//! What state a work tree is in, as a key: the same key means that a check would see the same files.
+//! The state of a worktree as a key: with the same key a check sees the same files.
 
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
@@ -11,21 +11,21 @@ use blake3::{Hash, Hasher};
 use super::supervise::{Ended, Taken, supervise};
 use crate::fs::{self, Stamp};
 
-/// How long git may take for one answer.
+/// Time limit for one git command.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// An untracked file up to this size counts by its content, a larger one by its stamp.
+/// A larger untracked file is identified by its size and time, a smaller one by its content.
 const LARGEST: u64 = 1 << 20;
-/// With more untracked files than this no result is kept: looking at them would cost more than it saves.
+/// With more untracked files than this no result is stored: hashing them would cost more than it saves.
 const MOST: usize = 20_000;
 
-/// Where a project's checks run: in the project, whatever directory somebody went to. Whoever is in another work tree
-/// of the project's repository is checked there, for that is where their work is.
+/// The directory in which a project's checks run: the project, whatever the current directory. An agent in another
+/// worktree of the project's repository is checked there, because its work is there.
 pub fn place(project: Option<&Path>, cwd: &Path) -> PathBuf {
     let Some(project) = project else { return cwd.to_owned() };
     other_tree(project, cwd).unwrap_or_else(|| project.to_owned())
 }
 
-/// The project's directory in the other work tree that `cwd` is in; `None` when it is in none.
+/// The project's directory in the other worktree that contains `cwd`; `None` if there is none.
 fn other_tree(project: &Path, cwd: &Path) -> Option<PathBuf> {
     let ask = |dir: &Path, what: &str| {
         let said = line(dir, &["rev-parse", what])?;
@@ -37,22 +37,22 @@ fn other_tree(project: &Path, cwd: &Path) -> Option<PathBuf> {
     if theirs == ours || repository(cwd)? != repository(project)? {
         return None;
     }
-    // Without the slash that a prefix ends with.
+    // A prefix ends with a slash.
     Some(theirs.join(ask(project, "--show-prefix")?).components().collect())
 }
 
-/// The state of the work tree around a directory: the committed tree, what differs from it, and the untracked files
-/// that are not ignored. `None` outside a work tree, before its first commit, and where git cannot see every change: in
-/// a changed submodule, in a repository that lies untracked inside.
+/// The state of the worktree around a directory: the commit, the changes to it, and the untracked files that are not
+/// ignored. `None` outside a worktree, before the first commit, and where git cannot see every change: in a changed
+/// submodule or in an untracked repository inside.
 pub fn key(cwd: &Path) -> Option<Hash> {
     let top = PathBuf::from(std::ffi::OsString::from_vec(line(cwd, &["rev-parse", "--show-toplevel"])?));
-    // Asked before anything that would run a filter.
+    // Before any command that would run a filter.
     if !sees_all(&top)? {
         return None;
     }
     let mut hasher = Hasher::new();
     field(&mut hasher, top.as_os_str().as_bytes());
-    // Where in the tree the command is run.
+    // The directory of the command within the worktree.
     field(&mut hasher, &line(cwd, &["rev-parse", "--show-prefix"])?);
     field(&mut hasher, &line(&top, &["rev-parse", "--verify", "HEAD^{tree}"])?);
     field(&mut hasher, difference(&top)?.as_bytes());
@@ -60,7 +60,7 @@ pub fn key(cwd: &Path) -> Option<Hash> {
     Some(hasher.finalize())
 }
 
-/// Attributes by which a file that changed may be the same to git: its line ends, its `$Id$`.
+/// Attributes that can make git treat a changed file as unchanged: line endings, `$Id$`.
 const CONVERTED: [&str; 9] = [
     ":(top,attr:text)",
     ":(top,attr:text=auto)",
@@ -72,12 +72,12 @@ const CONVERTED: [&str; 9] = [
     ":(top,attr:eol=crlf)",
     ":(top,attr:ident)",
 ];
-/// Any file with an encoding of its own: an attribute whose values nobody can list.
+/// Any file with an encoding of its own.
 const ENCODED: [&str; 3] =
     [":(top)", ":(top,exclude,attr:!working-tree-encoding)", ":(top,exclude,attr:-working-tree-encoding)"];
 
-/// Whether git is told to take some files that changed for the same: by their mode, their line ends, their kind, or
-/// without a look at all that the disk says of them. What is not read as a plain value counts as such.
+/// Whether a git setting makes git ignore some changes (of mode, line endings, kind or stat data). A value that is not
+/// plain counts as such.
 fn is_lenient(key: &str, value: &str) -> bool {
     let value = value.to_lowercase();
     let (on, off) = (["true", "yes", "on", "1"], ["false", "no", "off", "0", ""]);
@@ -89,8 +89,7 @@ fn is_lenient(key: &str, value: &str) -> bool {
     }
 }
 
-/// Whether git looks at all files as they are: it is not told to pass over some (`assume-unchanged`, `skip-worktree`) or
-/// over a part of what they are, and none is converted, or goes through a filter, which would be run.
+/// Whether git sees every file unchanged: no `assume-unchanged`, no `skip-worktree`, no conversion, and no filter.
 fn sees_all(top: &Path) -> Option<bool> {
     let (mut tagged, mut configured) = (Vec::new(), Vec::new());
     git(top, &["config", "--null", "--list"], |bytes| configured.extend_from_slice(bytes))?;
@@ -120,14 +119,14 @@ fn sees_all(top: &Path) -> Option<bool> {
     Some(!tagged.split(|byte| *byte == 0).any(passed_over))
 }
 
-/// Whether git knows any of these files.
+/// Whether git tracks any of these files.
 fn any(top: &Path, files: &[&str]) -> Option<bool> {
     let mut some = false;
     git(top, &[&["ls-files", "-z", "--"], files].concat(), |bytes| some |= !bytes.is_empty())?;
     Some(some)
 }
 
-/// What differs from the last commit.
+/// The changes since the last commit.
 fn difference(top: &Path) -> Option<Hash> {
     let args = [
         "diff",
@@ -149,7 +148,7 @@ fn difference(top: &Path) -> Option<Hash> {
     (!dirty.found).then(|| hasher.finalize())
 }
 
-/// Looks for a submodule that is changed inside: git says so and does not say how.
+/// Detects a submodule that is changed inside: git reports it without the changes.
 #[derive(Default)]
 struct Dirty {
     line: Vec<u8>,
@@ -171,7 +170,7 @@ impl Dirty {
     }
 }
 
-/// The files that git does not know and is not told to ignore.
+/// The untracked files that are not ignored.
 fn untracked(top: &Path, hasher: &mut Hasher) -> Option<()> {
     let mut listed = Vec::new();
     git(top, &["ls-files", "--others", "--exclude-standard", "-z"], |bytes| listed.extend_from_slice(bytes))?;
@@ -186,7 +185,7 @@ fn untracked(top: &Path, hasher: &mut Hasher) -> Option<()> {
     Some(())
 }
 
-/// One file: its content and mode, the target of a link, or its stamp.
+/// One file: its content and mode, the target of a link, or its size and time.
 fn file(path: &Path, hasher: &mut Hasher) {
     let Ok(metadata) = path.symlink_metadata() else { return field(hasher, b"gone") };
     hasher.update(&metadata.permissions().mode().to_le_bytes());
@@ -200,21 +199,20 @@ fn file(path: &Path, hasher: &mut Hasher) {
     }
 }
 
-/// Adds one part so that it cannot be taken for the end of another.
+/// Adds one part with its length, so that parts cannot run together.
 pub fn field(hasher: &mut Hasher, bytes: &[u8]) {
     hasher.update(&(bytes.len() as u64).to_le_bytes());
     hasher.update(bytes);
 }
 
-/// What git says on its one line.
+/// One line of git output.
 fn line(dir: &Path, args: &[&str]) -> Option<Vec<u8>> {
     let mut said = Vec::new();
     git(dir, args, |bytes| said.extend_from_slice(bytes))?;
     said.strip_suffix(b"\n").map(<[u8]>::to_vec)
 }
 
-/// Asks git, which neither writes to the repository nor runs a program of its configuration for it; `None` when it
-/// does not answer.
+/// Runs git so that it neither writes to the repository nor runs a program from its configuration; `None` on failure.
 fn git(dir: &Path, args: &[&str], take: impl FnMut(&[u8])) -> Option<()> {
     let mut command = Command::new("git");
     command.args(["-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false"]);

@@ -1,4 +1,4 @@
-//! Who is at work when the lead's turn ends.
+//! Which teammates are working when the lead's turn ends.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -38,10 +38,10 @@ impl<'c, 'a> AtWork<'c, 'a> {
         AtWork { case, listed: tasks.map(|tasks| Listed::of(case, tasks)), handled, any: OnceCell::new() }
     }
 
-    /// Whether a teammate is in a turn, or will be: mail wakes whoever has it. What it is told in a turn leaves its inbox
-    /// at once and is delivered with the next. A teammate that is idle runs as well, to the client: that is believed only
-    /// of one that was not seen to go idle after its last turn. Not every turn in a split pane is seen to begin, but its
-    /// end is.
+    /// Whether a teammate is in a turn or will be, because unread messages start one. A message during a turn leaves
+    /// the inbox at once and is delivered with the next turn. Claude Code lists an idle teammate as running, too; this
+    /// is trusted only if no idle was seen since its last turn. In a pane the start of a turn is not always seen, but
+    /// its end is.
     pub fn is_at_work(&self, name: &str) -> bool {
         let deeds = self.case.team.ledger.of(name);
         deeds.turn
@@ -50,12 +50,12 @@ impl<'c, 'a> AtWork<'c, 'a> {
             || deeds.idle.map_or_else(|| self.runs(name, deeds), |idle| deeds.told() > Some(idle))
     }
 
-    /// Whether any teammate is at work.
+    /// Whether any teammate is working.
     pub fn any_is_at_work(&self) -> bool {
         *self.any.get_or_init(|| self.case.names.teammates().iter().any(|name| self.is_at_work(name)))
     }
 
-    /// Whether somebody is a teammate, or was one.
+    /// Whether this is a teammate, or was one.
     pub fn is_teammate(&self, name: &str) -> bool {
         let ledger = &self.case.team.ledger;
         self.case.names.is_teammate(name)
@@ -74,13 +74,13 @@ impl<'c, 'a> AtWork<'c, 'a> {
         self.listed.as_ref().is_some_and(|listed| listed.any)
     }
 
-    /// Whether messages wait for somebody.
+    /// Whether an agent has unread messages.
     pub fn has_mail(&self, name: &str) -> bool {
         self.case.team.waiting(name) > 0
     }
 
-    /// Whether the client says that such a teammate runs. Where it lists nothing, one that was in a turn may be in it, and
-    /// the first turn of one that was told something is yet to come.
+    /// Whether Claude Code lists this teammate as running. Without a list: whether it ever was in a turn or has an
+    /// instruction.
     fn runs(&self, name: &str, deeds: &Deeds) -> bool {
         let Some(listed) = &self.listed else { return deeds.turned || deeds.told().is_some() };
         listed.own.contains(name)

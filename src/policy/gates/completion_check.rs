@@ -1,10 +1,10 @@
-//! Completing a task whose checks fail: which checks there are. They are run elsewhere.
+//! Selects the checks for a completed task. Another module runs them.
 
 use crate::config::{Check, Mode, Policy};
 use crate::payload::Kind;
 use crate::policy::{Facts, Names, pattern};
 
-/// The checks that a completion has to pass; none where nothing is completed.
+/// The checks that a completion must pass; none if the event is not a completion.
 pub fn due<'a>(policy: &'a Policy, facts: &Facts<'_>) -> Vec<&'a Check> {
     let settings = &policy.completion_check;
     if settings.mode == Mode::Off || settings.check.is_empty() || !is_completion(facts) {
@@ -23,9 +23,9 @@ pub fn due<'a>(policy: &'a Policy, facts: &Facts<'_>) -> Vec<&'a Check> {
     due.collect()
 }
 
-/// The client tells the same of a task that is completed and of a turn that ends while its owner has one in progress.
-/// In a completion a TaskUpdate has begun that asks for it, and the turn has not ended. A client that names no agents may
-/// tell of no turn: then the TaskUpdate alone decides.
+/// Claude Code sends the same event for a completed task and for the end of a turn whose agent has a task in progress.
+/// It is a completion if a TaskUpdate to `completed` has started and the turn has not ended. A version that names no
+/// agents may not report the turn; then the TaskUpdate decides.
 fn is_completion(facts: &Facts<'_>) -> bool {
     let (event, ledger) = (&facts.event, &facts.team.ledger);
     if event.kind != Kind::TaskCompleted {
@@ -48,7 +48,7 @@ mod tests {
     use crate::payload::Payload;
     use crate::policy::{Deeds, Judged, TeamState};
 
-    /// Whether bob's task is completed, as far as a ledger tells in which somebody asked for it.
+    /// Whether bob's task counts as completed, with a TaskUpdate in the ledger.
     fn completes(deeds: Deeds, names_agents: bool) -> bool {
         let fields = json!({"hook_event_name": "TaskCompleted", "task_id": "1", "teammate_name": "bob"});
         let payload = Payload::from_raw(&serde_json::value::to_raw_value(&fields).unwrap());

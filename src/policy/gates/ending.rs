@@ -1,4 +1,4 @@
-//! What ends members of a team, and whom.
+//! Actions that stop members of a team.
 
 use std::collections::HashSet;
 
@@ -7,23 +7,23 @@ use crate::payload::{Kind, Message, MessageKind};
 use crate::policy::observe::stopped;
 use crate::policy::{Case, Facts, Sent, Whose};
 
-/// An act that ends members.
+/// An action that stops members.
 pub enum Act<'a> {
-    /// The lead asks them to stop.
+    /// A shutdown request of the lead.
     Ask,
-    /// TaskStop ends one at once.
+    /// TaskStop of one member.
     Stop,
-    /// TaskStop ends one of several, whichever this word means, or, where that is not certain, none.
+    /// TaskStop of one of several members, or, if the flag is false, perhaps of none.
     StopOne(&'a str, bool),
-    /// TeamDelete takes the team away.
+    /// TeamDelete.
     Delete,
-    /// A teammate agrees to stop.
+    /// A teammate's approval of its shutdown.
     Agree,
-    /// An approval of a shutdown without a request, perhaps of the teammate that its `request_id` names.
+    /// An approval without a request, perhaps of the teammate in its `request_id`.
     AgreeOne(Option<&'a str>),
 }
 
-/// What is done to whom, if it is anything that ends a member. The lead is another gate's concern.
+/// The action and its targets, if the event stops a member. The lead is another gate's concern.
 pub fn act<'a>(case: &Case<'a>) -> Option<(Act<'a>, Vec<&'a str>)> {
     let payload = case.event.payload;
     if case.event.kind != Kind::PreToolUse {
@@ -52,8 +52,8 @@ pub fn act<'a>(case: &Case<'a>) -> Option<(Act<'a>, Vec<&'a str>)> {
     Some((act, whom.into_iter().filter(|name| *name != LEAD).collect()))
 }
 
-/// The teammate that approves its shutdown. 2.1.47 names no agent in tool events, and stops any teammate that approves, even
-/// without a request. The name in the request's id proves nothing then.
+/// The teammate that approves its shutdown. 2.1.47 names no agent in tool events, and stops any teammate that
+/// approves, even without a request. The name in the request's id then proves nothing.
 fn agree<'a>(case: &Case<'a>, sent: &Sent) -> Option<(Act<'a>, Vec<&'a str>)> {
     let (payload, actor, asked) = (case.event.payload, case.event.actor, sent.message.asked());
     let nameless = payload.agent_id().is_none() && payload.text("agent_type").is_none_or(str::is_empty);
@@ -71,7 +71,7 @@ fn agree<'a>(case: &Case<'a>, sent: &Sent) -> Option<(Act<'a>, Vec<&'a str>)> {
     }
 }
 
-/// The recipient of a shutdown request, as the payload spells it; `None` for a request to everybody.
+/// The recipient of a shutdown request, as written in the payload; `None` for a request to everyone.
 pub fn asked_to_stop(facts: &Facts<'_>) -> Option<String> {
     let payload = facts.event.payload;
     if facts.event.kind != Kind::PreToolUse || payload.tool() != Some("SendMessage") {
@@ -82,14 +82,14 @@ pub fn asked_to_stop(facts: &Facts<'_>) -> Option<String> {
     message.to.filter(|to| asks && to != "*" && !to.trim().is_empty())
 }
 
-/// Whether a message is to everybody.
+/// Whether a message is to everyone.
 pub fn is_to_all(facts: &Facts<'_>) -> bool {
     let payload = facts.event.payload;
     let message = Message::of(payload.tool_input(), payload.tool_response());
     message.is_some_and(|message| message.to.as_deref() == Some("*"))
 }
 
-/// The teammates, and whoever else owns work that is not done. Who was seen to leave is none.
+/// The teammates and all other owners of unfinished work, without members that have left.
 fn workers<'a>(case: &Case<'a>) -> Vec<&'a str> {
     let team = case.team;
     let mut names = case.names.teammates().to_vec();
@@ -103,8 +103,7 @@ fn workers<'a>(case: &Case<'a>) -> Vec<&'a str> {
     names
 }
 
-/// What TaskStop stops by this word. The id of a background task does not always tell whose it is, nor whether it is a
-/// teammate's.
+/// The target of TaskStop. The id of a background task does not always identify the teammate, nor whether it is one.
 fn stop<'a>(case: &Case<'a>, word: &'a str) -> (Act<'a>, Vec<&'a str>) {
     if let Some(name) = case.names.member(word) {
         return (Act::Stop, vec![name]);
@@ -113,7 +112,7 @@ fn stop<'a>(case: &Case<'a>, word: &'a str) -> (Act<'a>, Vec<&'a str>) {
         Some(Whose::One(name)) => (Act::Stop, vec![name]),
         Some(Whose::Among(all)) => (Act::StopOne(word, true), all.iter().map(String::as_str).collect()),
         Some(Whose::Any) => (Act::StopOne(word, true), case.names.teammates().to_vec()),
-        // So the ids of teammates begin, and those of shells and of subagents do not.
+        // Ids of teammates start with this character, ids of shells and subagents do not.
         None if word.starts_with('t') && word.chars().all(|c| c.is_ascii_alphanumeric()) => {
             (Act::StopOne(word, false), case.names.teammates().to_vec())
         }

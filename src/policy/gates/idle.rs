@@ -1,11 +1,11 @@
-//! A teammate that goes idle: whose idle it is, and whether it may be kept from it.
+//! Which teammate goes idle, and whether the idle can be blocked.
 
 use crate::config::Mode;
 use crate::payload::Kind;
 use crate::policy::{Facts, Reason, observe};
 
-/// The teammate that goes idle, unless it must not be disturbed: one that was asked to stop, or has mail, which is
-/// delivered at idle alone; and not a child whose idle is told under its parent's name.
+/// The teammate that goes idle, unless it must not be blocked: it has a shutdown request or unread messages, which are
+/// delivered only at idle, or it is a child whose idle is reported under its parent's name.
 pub fn idler<'a>(facts: &Facts<'a>) -> Option<&'a str> {
     let (event, team) = (&facts.event, facts.team);
     if event.kind != Kind::TeammateIdle {
@@ -16,8 +16,7 @@ pub fn idler<'a>(facts: &Facts<'a>) -> Option<&'a str> {
     (!is_child(facts, name) && !deeds.stopping && team.waiting(name) == 0).then_some(name)
 }
 
-/// Begins a reason. A teammate that is kept from its idle reads it (`yours`); a warning the user, who is to be told of
-/// whom it is (`its`).
+/// Starts a reason. A blocked teammate reads `yours`; the user reads a warning and needs the teammate's name (`its`).
 pub fn goes_idle(mode: Mode, name: &str, its: &str, yours: &str) -> Reason {
     let reason = Reason::of(mode);
     match mode {
@@ -26,7 +25,7 @@ pub fn goes_idle(mode: Mode, name: &str, its: &str, yours: &str) -> Reason {
     }
 }
 
-/// In-process, an agent's type is its name, an id belongs to one agent, and a turn ends before its agent goes idle.
+/// In-process an agent's type is its name, each id belongs to one agent, and a turn ends before its agent goes idle.
 fn is_child(facts: &Facts<'_>, name: &str) -> bool {
     let (payload, ledger) = (facts.event.payload, &facts.team.ledger);
     let other = |text: Option<&str>| text.is_some_and(|text| !text.is_empty() && text != name);

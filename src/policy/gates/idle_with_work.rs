@@ -5,10 +5,11 @@ use serde_json::Value;
 use super::finding;
 use super::idle::{goes_idle, idler};
 use crate::config::{IdleWithWork, Mode, Policy};
-use crate::policy::{Case, Finding, TeamState};
+use crate::policy::{Case, Finding, Part, TeamState};
 use crate::team::Task;
 
-const GATE: &str = "idle-with-work";
+/// The gate that a teammate with open work meets when it goes idle.
+pub const GATE: &str = "idle-with-work";
 
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let (settings, team) = (&policy.idle_with_work, case.team);
@@ -28,10 +29,10 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
             goes_idle(settings.mode, name, " while owning ", " while you own ").tasks(&named).then(".");
         let reason = reason.instead(&match settings.mode {
             Mode::Block => format!(
-                "Go on with it, or complete it with TaskUpdate. If you wait for something, say for what: ask with SendMessage, or put \"{key}\" into the task's metadata."
+                "Continue it, or complete it with TaskUpdate. If you are waiting, ask with SendMessage, or add \"{key}\" to the task's metadata with TaskUpdate."
             ),
             _ => format!(
-                "A message from the lead wakes it; a teammate that waits for something can put \"{key}\" into the task's metadata."
+                "A message starts its next turn. A teammate that is waiting can add \"{key}\" to the task's metadata."
             ),
         });
         return Some(finding(GATE, "idle-with-task-in-progress", settings.mode, name, reason));
@@ -40,19 +41,24 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     if free.is_empty() {
         return None;
     }
-    let while_free = " while nobody has taken ";
+    let while_free = " although this task is unassigned: ";
     let reason = goes_idle(settings.mode, name, while_free, while_free).tasks(&free).then(".");
     let reason = reason.instead(match settings.mode {
         Mode::Block => {
-            "Take one with TaskUpdate (owner: your name, status: in_progress), or tell the lead why you do not."
+            "Take one with TaskUpdate (owner: your name, status: in_progress), or send the lead a message with the reason why not."
         }
-        _ => "The lead can give it to somebody with TaskUpdate.",
+        _ => "The lead can assign it with TaskUpdate.",
     });
     Some(finding(GATE, "idle-with-free-task", settings.mode, name, reason))
 }
 
-/// Whether it waits: for an answer, or because all that it works on is held up, or, where it works on nothing, all that it
-/// has not begun.
+/// The teammate that goes idle, if tasks or its inbox may be in this part.
+pub fn needs(_: &Policy, case: &Case<'_>, part: &Part) -> Option<String> {
+    idler(case).filter(|name| part.has_tasks() || part.may_have_inbox(name)).map(str::to_owned)
+}
+
+/// Whether the teammate waits: for an answer, or because every task in progress (or, without one, every pending task)
+/// is blocked or marked as waiting.
 fn waits(settings: &IdleWithWork, case: &Case<'_>, name: &str) -> bool {
     let team = case.team;
     let all_held_up = |status| {
@@ -63,12 +69,12 @@ fn waits(settings: &IdleWithWork, case: &Case<'_>, name: &str) -> bool {
         || all_held_up("in_progress").or_else(|| all_held_up("pending")).unwrap_or(false)
 }
 
-/// Whether a task waits for another, or its owner says that it waits.
+/// Whether a task is blocked by another or marked as waiting.
 fn is_held_up(settings: &IdleWithWork, team: &TeamState, task: &Task) -> bool {
     says_that_it_waits(settings, task) || team.blockers(task).next().is_some()
 }
 
-/// Whether its owner says in the task's metadata that it waits.
+/// Whether the owner marked the task as waiting in its metadata.
 pub fn says_that_it_waits(settings: &IdleWithWork, task: &Task) -> bool {
     let said = task.raw.get("metadata").and_then(|metadata| metadata.get(&settings.waiting_key));
     said.is_some_and(|said| !matches!(said, Value::Null | Value::Bool(false)) && said != "")

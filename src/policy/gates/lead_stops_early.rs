@@ -1,4 +1,4 @@
-//! The lead's turn ends while work in progress is nobody's.
+//! The lead's turn ends while no agent works on a task in progress.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,8 +8,11 @@ use super::{actor, finding};
 use crate::config::Policy;
 use crate::event::{ActorKind, LEAD};
 use crate::payload::Kind;
-use crate::policy::{Case, Finding, Reason};
+use crate::policy::{Case, Finding, Part, Reason};
 use crate::team::Task;
+
+/// The gate that the lead meets at the end of its turn.
+pub const GATE: &str = "lead-stops-early";
 
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let mode = policy.lead_stops_early.mode;
@@ -18,7 +21,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     }
     let is_open = |task: &&Task| task.status.as_deref() == Some("in_progress");
     let open = || case.team.tasks.values().filter(is_open);
-    // Mail wakes the lead as well: its turn ends, and the next begins.
+    // A message starts the lead's next turn.
     if case.team.waiting(LEAD) > 0 || open().next().is_none() {
         return None;
     }
@@ -27,14 +30,21 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     if open.is_empty() {
         return None;
     }
-    let reason =
-        Reason::of(mode).then("ending your turn while nobody works on ").tasks(&open).then(".").instead(
-            "Wake its owner with SendMessage, give it to somebody else, or settle it with TaskUpdate.",
-        );
-    Some(finding("lead-stops-early", "lead-stops-with-open-work", mode, actor(case), reason))
+    let reason = Reason::of(mode)
+        .then("ending your turn while no agent works on ")
+        .tasks(&open)
+        .then(".")
+        .instead("Send its owner a message, or complete or reassign it with TaskUpdate.");
+    Some(finding(GATE, "lead-stops-with-open-work", mode, actor(case), reason))
 }
 
-/// The tasks that somebody is at work on, those whose owner says that they wait, and whatever waits for one of them.
+/// The lead, at the end of its turn: the gate reads every part.
+pub fn needs(_: &Policy, case: &Case<'_>, _: &Part) -> Option<String> {
+    let ends = case.event.kind == Kind::Stop && case.event.actor.kind == ActorKind::Lead;
+    ends.then(|| actor(case).to_owned())
+}
+
+/// The tasks that an agent works on, those marked as waiting, and those blocked by one of them.
 fn attended<'a>(policy: &Policy, case: &Case<'a>) -> HashSet<&'a str> {
     let work = AtWork::of(case);
     let mut waiting: HashMap<&str, Vec<&Task>> = HashMap::new();
@@ -56,9 +66,9 @@ fn attended<'a>(policy: &Policy, case: &Case<'a>) -> HashSet<&'a str> {
     attended
 }
 
-/// Whether its owner is at work, or a teammate that the owner asked something; where nobody owns it, any teammate. What the
-/// lead owns, and what nobody does, may be a subagent's or a shell's. Whether an owner works that is no teammate, nobody
-/// can tell.
+/// Whether the owner, or a teammate that the owner asked, is working; for an unassigned task, any teammate. A task of
+/// the lead and an unassigned task may also belong to a subagent or a shell. An owner that is not a teammate cannot be
+/// checked.
 fn is_worked_on<'a>(work: &AtWork<'_, 'a>, case: &Case<'a>, task: &'a Task) -> bool {
     match case.names.owner(task) {
         Some(LEAD) => work.other_runs() || is_answered(work, case, LEAD),
@@ -71,7 +81,7 @@ fn is_worked_on<'a>(work: &AtWork<'_, 'a>, case: &Case<'a>, task: &'a Task) -> b
     }
 }
 
-/// Whether a teammate is at work that somebody asked something.
+/// Whether a teammate is working that the agent asked something.
 fn is_answered(work: &AtWork<'_, '_>, case: &Case<'_>, asker: &str) -> bool {
     let mut asked = case.team.ledger.of(asker).awaits().filter(|whom| *whom != LEAD);
     asked.any(|whom| match whom {

@@ -1,4 +1,4 @@
-//! One file a gate. Each is asked only while it is on.
+//! One file for each gate. A gate with mode "off" is not evaluated.
 
 mod at_work;
 pub mod completion_check;
@@ -13,20 +13,21 @@ pub mod rules;
 mod team_size;
 pub mod undecided;
 mod unfinished_dependencies;
+pub mod unreadable;
 
 use super::{Case, Facts, Finding, Reason};
 use crate::config::{Mode, Policy};
 use crate::event::{ActorKind, LEAD};
 
-/// The gate that a shutdown meets.
+/// The gate for shutdowns.
 pub const PREMATURE_SHUTDOWN: &str = "premature-shutdown";
 /// The gate that runs commands.
 pub const COMPLETION_CHECK: &str = "completion-check";
 
-/// What a gate is: how hard it is, and its objection to the facts.
+/// A gate: its mode, and its finding for the facts.
 type Gate = (fn(&Policy) -> Mode, fn(&Policy, &Case<'_>) -> Option<Finding>);
 
-/// The gates in their order.
+/// The gates in order of evaluation.
 pub(super) const ALL: &[Gate] = &[
     (|policy| policy.premature_shutdown.mode, premature_shutdown::judge),
     (|policy| policy.protect_lead.mode, protect_lead::judge),
@@ -37,7 +38,7 @@ pub(super) const ALL: &[Gate] = &[
     (|policy| policy.lead_stops_early.mode, lead_stops_early::judge),
 ];
 
-/// A finding of a gate, not of a rule.
+/// A finding of a gate (not of a rule).
 fn finding(gate: &'static str, code: &'static str, mode: Mode, about: &str, reason: Reason) -> Finding {
     let (about, reason) = (about.to_owned(), reason.finish());
     Finding {
@@ -53,7 +54,7 @@ fn finding(gate: &'static str, code: &'static str, mode: Mode, about: &str, reas
     }
 }
 
-/// The actor, as the guard counts it: whoever comes to lead a team was the same before.
+/// The actor that the loop guard counts. A session that becomes a lead is the same actor as before.
 fn actor<'a>(facts: &Facts<'a>) -> &'a str {
     let actor = facts.event.actor;
     if actor.kind == ActorKind::Lead { LEAD } else { actor.shown() }

@@ -3,22 +3,22 @@
 use super::ending::{Act, act, asked_to_stop, is_to_all};
 use super::{PREMATURE_SHUTDOWN, actor, finding};
 use crate::config::{Mode, Policy, PrematureShutdown};
-use crate::policy::{Began, Case, Decision, Finding, Reason};
+use crate::policy::{Began, Case, Decision, Finding, Part, Reason};
 use crate::team::Task;
 
-/// Why a member has not finished.
+/// Why a member is unfinished.
 enum Open<'a> {
     Tasks(Vec<&'a Task>),
     Turn,
     Report,
 }
 
-/// Of several the first that is hardest.
+/// The strictest finding, and of several the first.
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     all(policy, case).into_iter().reduce(|one, other| if other.decision > one.decision { other } else { one })
 }
 
-/// What else there is to find where everybody is asked at once: who lets one of them go does not let the others go.
+/// The further findings for an action that stops several members. Allowing one of them does not allow the others.
 pub fn others(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
     let Some((Act::Ask, _)) = act(case) else { return Vec::new() };
     let first = judge(policy, case);
@@ -56,9 +56,27 @@ fn unseen(case: &Case<'_>, act: &Act<'_>, whom: &[&str]) -> Option<Finding> {
     let reason = reason_for(act, Mode::Warn, name)
         .then("; teamkeep cannot check open tasks: task ")
         .name(task)
-        .then(" is not in any task list that its hooks know.")
+        .then(" is not in a task list that hooks know.")
         .instead("Check TaskList for open work first.");
     Some(finding(PREMATURE_SHUTDOWN, "task-list-unknown", Mode::Warn, name, reason))
+}
+
+/// Whom the event stops, if the gate cannot judge that without this part.
+pub fn needs(policy: &Policy, case: &Case<'_>, part: &Part) -> Option<String> {
+    if !part.has_roster() && !part.has_tasks() {
+        return None;
+    }
+    let Some((act, whom)) = act(case) else { return asked_to_stop(case).filter(|_| part.has_roster()) };
+    if matches!(act, Act::Delete) || (matches!(act, Act::Ask) && is_to_all(case)) {
+        return Some(actor(case).to_owned());
+    }
+    // Without a roster, it is unknown whether the word names a teammate.
+    if whom.is_empty() && matches!(act, Act::Stop) && case.names.teammates().is_empty() && part.has_roster() {
+        return Some(actor(case).to_owned());
+    }
+    let settings = &policy.premature_shutdown;
+    let counts = |name: &&&str| !is_free(settings, case, &act, name);
+    whom.iter().find(counts).map(|name| (*name).to_owned())
 }
 
 fn objection(case: &Case<'_>, act: &Act<'_>, (mode, name): (Mode, &str), open: &Open<'_>) -> Finding {
@@ -75,8 +93,8 @@ fn objection(case: &Case<'_>, act: &Act<'_>, (mode, name): (Mode, &str), open: &
     finding(PREMATURE_SHUTDOWN, code, mode, about, reason(act, mode, name, open))
 }
 
-/// What there is to find where one of these is stopped, and which is not known: it is held back only where it is certain
-/// that one is, and none of them has finished. Who was seen to leave has.
+/// The finding if one of several members is stopped and it is unknown which: it is blocked only if certainly one of
+/// them is stopped and none has finished. A member that has left has finished.
 fn one_of(
     settings: &PrematureShutdown,
     case: &Case<'_>,
@@ -111,6 +129,13 @@ fn absent(case: &Case<'_>) -> Option<Finding> {
     Some(finding(PREMATURE_SHUTDOWN, "shutdown-of-absent-teammate", Mode::Warn, &word, reason))
 }
 
+/// Whether a teammate may stop whatever it works on.
+fn is_free(settings: &PrematureShutdown, case: &Case<'_>, act: &Act<'_>, name: &str) -> bool {
+    let own = matches!(act, Act::Agree | Act::AgreeOne(_));
+    settings.exempt.iter().any(|exempt| case.names.is_meant(exempt, name))
+        || (own && case.team.ledger.of(name).let_go)
+}
+
 fn unfinished<'a>(
     settings: &PrematureShutdown,
     case: &Case<'a>,
@@ -120,7 +145,7 @@ fn unfinished<'a>(
     let team = case.team;
     let deeds = team.ledger.of(name);
     let own = matches!(act, Act::Agree | Act::AgreeOne(_));
-    if settings.exempt.iter().any(|exempt| case.names.is_meant(exempt, name)) || (own && deeds.let_go) {
+    if is_free(settings, case, act, name) {
         return None;
     }
     let mut tasks = case.names.owned(name, "in_progress");
@@ -130,7 +155,7 @@ fn unfinished<'a>(
     if !tasks.is_empty() {
         return Some((settings.mode, Open::Tasks(tasks)));
     }
-    // Who answers is in a turn, and its answer is its report.
+    // An approval happens during a turn, and is itself the report.
     if own {
         return None;
     }
@@ -162,15 +187,15 @@ fn reason(act: &Act<'_>, mode: Mode, name: &str, open: &Open<'_>) -> Reason {
             let still = if matches!(act, Act::Agree) { " while you still own " } else { ", who still owns " };
             reason.then(still).tasks(tasks).then(".")
         }
-        Open::Turn => reason.then(", who is in the midst of a turn."),
+        Open::Turn => reason.then(", who is in the middle of a turn."),
         Open::Report => reason.then(", who has sent no report since the last instruction."),
     };
     reason.instead(match (act, open) {
         (Act::Agree | Act::AgreeOne(_), _) => {
-            "Complete the work, or give it back (TaskUpdate: status pending, another owner), or answer with approve false and say what is left."
+            "Complete the work, or return it (TaskUpdate: status pending, another owner), or answer with approve false and list the remaining work."
         }
         (_, Open::Tasks(_)) => {
-            "Wait until it is completed, or settle with the teammate what becomes of it and say so with TaskUpdate (another status or owner); then try again."
+            "Wait until it is completed, or agree with the teammate to return or reassign it (TaskUpdate with another status or owner). Then try again."
         }
         (_, Open::Turn) => "Wait for the end of the turn, then try again.",
         (_, Open::Report) => "Ask for a report with SendMessage and wait for it, then try again.",

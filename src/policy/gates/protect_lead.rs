@@ -19,15 +19,17 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let (code, reason) = match message.kind {
         MessageKind::ShutdownRequest if asks_lead(case, &message) => (
             "shutdown-of-lead",
-            reason.then("a shutdown request to team-lead would end the lead, and with it the whole team.").instead(
-                "Send it to the teammate that you mean, or tell the lead with a plain message that you are done.",
-            ),
+            reason
+                .then("a shutdown request to team-lead would stop the lead and end the whole team.")
+                .instead(
+                    "Send it to the intended teammate, or send the lead a plain message that you are done.",
+                ),
         ),
         MessageKind::ShutdownResponse { approve: true } if is_lead(case, &message) => (
             "shutdown-approved-by-lead",
-            reason.then("approving a shutdown as team-lead would end the lead, and with it the whole team.").instead(
-                "Answer with approve false; the lead leaves when the user ends the session.",
-            ),
+            reason
+                .then("approving a shutdown as team-lead would stop the lead and end the whole team.")
+                .instead("Answer with approve false. The user ends the lead's session."),
         ),
         _ => return None,
     };
@@ -42,8 +44,8 @@ fn asks_lead(case: &Case<'_>, message: &Message) -> bool {
     }
 }
 
-/// Whether the lead would approve its own end: by its voice, by the request that names it, or because the call names
-/// no agent where this client names every teammate's. The last does not trust the name in the request.
+/// Whether the lead would approve its own shutdown: the actor is the lead, the request names it, or the call names no
+/// agent although this version names every teammate. The last ignores the name in the request.
 fn is_lead(case: &Case<'_>, message: &Message) -> bool {
     let payload = case.event.payload;
     let nameless = payload.agent_id().is_none() && payload.text("agent_type").is_none_or(str::is_empty);

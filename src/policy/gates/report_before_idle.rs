@@ -3,7 +3,10 @@
 use super::finding;
 use super::idle::{goes_idle, idler};
 use crate::config::{Mode, Policy};
-use crate::policy::{Case, Finding};
+use crate::policy::{Case, Finding, Part};
+
+/// The gate that a teammate without a report meets when it goes idle.
+pub const GATE: &str = "report-before-idle";
 
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let mode = policy.report_before_idle.mode;
@@ -13,8 +16,13 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     }
     let without = |whose: &str| format!(" without having sent a message since {whose} last instruction.");
     let reason = goes_idle(mode, name, &without("its"), &without("your")).instead(match mode {
-        Mode::Block => "Tell team-lead with SendMessage what you did and what is left.",
+        Mode::Block => "Send team-lead a message with your results and the remaining work.",
         _ => "The lead can ask it for a report with SendMessage.",
     });
-    Some(finding("report-before-idle", "idle-without-report", mode, name, reason))
+    Some(finding(GATE, "idle-without-report", mode, name, reason))
+}
+
+/// The teammate that goes idle, if its inbox may be in this part.
+pub fn needs(_: &Policy, case: &Case<'_>, part: &Part) -> Option<String> {
+    idler(case).filter(|name| part.may_have_inbox(name)).map(str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! The user's own rules.
+//! Evaluates one rule of the user.
 
 use std::time::Instant;
 
@@ -11,10 +11,10 @@ use crate::payload::{Kind, Payload};
 use crate::policy::pattern::{self, Pattern, Unsaid};
 use crate::policy::{Decision, Facts, Finding, Reason};
 
-/// Bytes of a name that a glob looks at: no tool, actor or team has so long a one.
+/// Maximum length of a name that a glob reads, in bytes.
 pub(super) const LONGEST_NAME: usize = 1024;
 
-/// A rule and its patterns, by the pointers that say where they look.
+/// A rule and its patterns, by JSON pointer.
 #[derive(Debug)]
 pub struct Asked<'a> {
     /// The rule.
@@ -22,50 +22,50 @@ pub struct Asked<'a> {
     patterns: Vec<(&'a str, Pattern<'a>)>,
 }
 
-/// What a rule says of an event.
+/// The result of a rule for an event.
 pub enum Said<'a> {
     /// It does not match.
     Nothing,
     /// It matches.
     Objects(Finding),
-    /// It cannot say.
+    /// It has no result.
     Unsaid(Why<'a>),
 }
 
-/// Why it cannot.
+/// Why a rule has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why<'a> {
-    /// What stands at this pointer is too much for its pattern, or its pattern is none.
+    /// The value at this pointer is too long for its pattern, or the pattern is invalid.
     Pattern(&'a str, Unsaid),
-    /// Part of the payload was not opened, and what it looks for may be there.
+    /// Part of the payload was not parsed, and the value may be there.
     Unopened(&'a str),
-    /// A name is longer than any that its glob looks at, in bytes.
+    /// A name is too long for its glob.
     Name {
         /// The key of the glob.
         what: &'a str,
-        /// How many it has.
+        /// The length of the name, in bytes.
         has: usize,
     },
-    /// The time was over.
+    /// The time limit was reached.
     Late,
 }
 
 impl<'a> Asked<'a> {
-    /// A rule whose patterns are not compiled yet.
+    /// A rule with uncompiled patterns.
     pub fn of(rule: &'a Rule) -> Asked<'a> {
         let patterns =
             rule.matches.iter().map(|(pointer, wanted)| (pointer.as_str(), Pattern::of(wanted))).collect();
         Asked { rule, patterns }
     }
 
-    /// What the rule says; after `until` only that it is late.
+    /// Evaluates the rule; after `until` it has no result.
     pub fn judge(&self, facts: &Facts<'_>, until: Option<Instant>) -> Said<'a> {
         let rule = self.rule;
         let (event, team) = (&facts.event, facts.team);
         if rule.action == Mode::Off || !rule.looks_at(event.kind) {
             return Said::Nothing;
         }
-        // One that says no settles it, whatever another could not say.
+        // A mismatch decides, even if another pattern has no result.
         let mut unsaid = None;
         let actor = event.actor.name.as_deref().unwrap_or_default();
         let team = team.name.as_deref().unwrap_or_default();
@@ -105,7 +105,7 @@ fn objection(rule: &Rule, facts: &Facts<'_>) -> Finding {
     let mode = if facts.event.kind.is_judged() { rule.action } else { Mode::Warn };
     let mut reason = Reason::of(mode);
     if facts.event.kind == Kind::TeammateIdle && rule.action == Mode::Warn {
-        // The user reads it, and not who goes idle.
+        // The user reads the reason, so it names the teammate.
         reason = reason.name(actor(facts)).then(" goes idle: ");
     }
     let reason = match rule.reason.trim() {
@@ -131,20 +131,20 @@ pub(super) fn finding(
         reason: reason.finish(),
         rule: Some(rule.name.clone()),
         place: (!rule.place.is_empty()).then(|| rule.place.clone()),
-        // A tool that is refused leaves every other; a turn that may not end, or a task that may not be completed, does not.
+        // A blocked tool call leaves all other tools. A blocked end of a turn or completion does not.
         lasting: rule.lasting && facts.event.kind == Kind::PreToolUse,
     }
 }
 
-/// Whether what stands at a pointer matches. Numbers and truth values match as they are written, lists and objects as
-/// JSON on one line; what is not there matches nothing.
+/// Whether the value at a pointer matches. Numbers and booleans match as written, arrays and objects as JSON on one
+/// line. A missing value matches nothing.
 fn is_at<'a>(payload: &Payload, pointer: &'a str, wanted: &Pattern<'_>) -> Result<bool, Why<'a>> {
     let means = |text: &str| wanted.means(text).map_err(|why| Why::Pattern(pointer, why));
     match at(payload, pointer) {
         None | Some(Value::Null) if payload.cut => Err(Why::Unopened(pointer)),
         None | Some(Value::Null) => Ok(false),
         Some(Value::String(text)) => means(text),
-        // What is missing in it may be what the pattern looks for, or what it must not find.
+        // The cut part may be what the pattern looks for, or must not find.
         Some(Value::Array(_) | Value::Object(_)) if payload.cut && !wanted.means_all() => {
             Err(Why::Unopened(pointer))
         }
@@ -152,7 +152,7 @@ fn is_at<'a>(payload: &Payload, pointer: &'a str, wanted: &Pattern<'_>) -> Resul
     }
 }
 
-/// Whether one of the globs means a name. A glob takes a step for each character of both.
+/// Whether one of the globs matches a name.
 fn one_means<'a>(what: &'a str, globs: &[&str], name: &str, until: Option<Instant>) -> Result<bool, Why<'a>> {
     let mut unsaid = None;
     for glob in globs {
@@ -169,7 +169,7 @@ fn one_means<'a>(what: &'a str, globs: &[&str], name: &str, until: Option<Instan
     unsaid.map_or(Ok(false), Err)
 }
 
-/// What stands at a JSON pointer into the payload.
+/// The value at a JSON pointer into the payload.
 fn at<'a>(payload: &'a Payload, pointer: &str) -> Option<&'a Value> {
     let path = pointer.strip_prefix('/')?;
     let (first, rest) = path.find('/').map_or((path, ""), |slash| path.split_at(slash));

@@ -1,4 +1,4 @@
-//! How many teammates there may be, and which.
+//! Limits the number, agent types and models of teammates.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,15 @@ use super::{actor, finding};
 use crate::clock;
 use crate::config::Policy;
 use crate::payload::Kind;
-use crate::policy::{Case, Facts, Finding, Reason, pattern};
+use crate::policy::{Case, Facts, Finding, Part, Reason, pattern};
 
-const GATE: &str = "team-size";
+/// The gate that a spawn meets.
+pub const GATE: &str = "team-size";
 
-/// How long a spawn that has begun counts, in seconds: one that failed, or that somebody refused, never comes back.
+/// Seconds for which a started spawn counts. A failed or denied one never returns.
 const SPAWNING: i64 = 30;
 
-/// Globs that a reason lists.
+/// Maximum number of globs in a reason.
 const LISTED: usize = 10;
 
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
@@ -37,18 +38,18 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
             _ => format!(" ({coming} of them being spawned)"),
         };
         let reason = reason.then(&format!(
-            ": the team has {count} teammates{begun}, and {} are the most. Give the work to one of them, or shut one down that has finished.",
+            ": the team has {count} teammates{begun}, and the maximum is {}. Assign the work to one of them, or shut down one that has finished.",
             settings.most
         ));
         return object("too-many-teammates", reason);
     }
-    // Without a type the client takes its general one.
+    // Without a type Claude Code uses its general one.
     let kind = text("subagent_type").unwrap_or("general-purpose");
     if !pattern::any(&settings.agent_types, kind) {
         let reason = reason.then(" as ").quote(kind).then(". Allowed agent types: ");
         return object("agent-type-not-allowed", listed(reason, &settings.agent_types));
     }
-    // Without a model the teammate gets the one that the user's own settings say.
+    // Without a model the teammate gets the model of the user's settings.
     if let Some(model) = text("model")
         && !pattern::any(&settings.models, model)
     {
@@ -58,7 +59,17 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     None
 }
 
-/// Who is being spawned: it is in no roster yet.
+/// Who spawns a teammate, if there is a limit and the roster is in this part.
+pub fn needs(policy: &Policy, case: &Case<'_>, part: &Part) -> Option<String> {
+    let payload = case.event.payload;
+    let spawns = case.event.kind == Kind::PreToolUse && matches!(payload.tool(), Some("Agent" | "Task"));
+    let is_named =
+        payload.tool_input().get("name").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
+    let counts = spawns && is_named && policy.team_size.most > 0 && part.has_roster();
+    counts.then(|| actor(case).to_owned())
+}
+
+/// The teammates that are being spawned and not in the roster yet.
 fn spawning<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a str> {
     let now = clock::parse(facts.event.at);
     let names = facts.team.ledger.begun.values().filter_map(move |began| {
@@ -69,7 +80,7 @@ fn spawning<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a str> {
     names.collect::<BTreeSet<_>>().into_iter()
 }
 
-/// What is allowed, the first few: a project's file may say it, hence in quotation marks.
+/// The first few allowed values, quoted because a project's file may set them.
 fn listed(reason: Reason, allowed: &[String]) -> Reason {
     let mut reason = reason;
     for (place, glob) in allowed.iter().take(LISTED).enumerate() {

@@ -1,12 +1,12 @@
-//! Rules that could not say whether they match: a failure of the policy.
+//! Rules without a result: a failure of the policy.
 
 use super::rules::{LONGEST_NAME, Why, finding};
 use crate::config::{Mode, OnError, Rule};
 use crate::policy::pattern::Unsaid;
 use crate::policy::{Decision, Facts, Finding, Reason, failure};
 
-/// One finding for all the rules that could not say: the first that is hardest, and how many more there are. A rule that
-/// would only have warned holds nothing back.
+/// One finding for all rules without a result: the first of the strictest, and the number of the others. A rule that
+/// only warns does not block.
 pub fn undecided(
     unsaid: &[(&Rule, Why<'_>)],
     on_error: OnError,
@@ -24,14 +24,22 @@ pub fn undecided(
         let mode = if decision == Decision::Block { Mode::Block } else { Mode::Warn };
         let more = match unsaid.len() - 1 {
             0 => String::new(),
-            more => format!(" (nor could {more} more)"),
+            more => format!(" (and {more} more)"),
         };
-        let reason = Reason::of(mode).then("the user's rule ").quote(&rule.name).then(" could not be asked");
+        let reason =
+            Reason::of(mode).then("the user's rule ").quote(&rule.name).then(" could not be evaluated");
         let reason = because(reason.then(&more).then(": "), why);
-        finding(rule, "rule-undecided", decision, facts, match decision {
-            Decision::Block => reason.instead("on-error = \"block\" holds the action back for it. Make the input smaller, or tell the user."),
-            _ => reason,
-        })
+        finding(
+            rule,
+            "rule-undecided",
+            decision,
+            facts,
+            match decision {
+                Decision::Block => reason
+                    .instead("The policy has on-error = \"block\". Make the input smaller, or ask the user."),
+                _ => reason,
+            },
+        )
     });
     finding.into_iter()
 }
@@ -43,20 +51,20 @@ fn because(reason: Reason, why: &Why<'_>) -> Reason {
             .then(&has.to_string())
             .then(" bytes at ")
             .quote(pointer)
-            .then(&format!(", and its pattern looks at {most} at most.")),
+            .then(&format!(", and its pattern reads {most} at most.")),
         Why::Pattern(pointer, Unsaid::Unfit) => {
             reason.then("its pattern for ").quote(pointer).then(" cannot be used.")
         }
         Why::Unopened(pointer) => reason
-            .then("the payload is too deep or too large to be opened whole, and ")
+            .then("the payload is too deep or too large to be parsed completely, and ")
             .quote(pointer)
-            .then(" is not whole in what was opened."),
+            .then(" is not complete in the parsed part."),
         Why::Name { what, has } => reason
             .then("there are ")
             .then(&has.to_string())
             .then(" bytes in the name that ")
             .quote(what)
-            .then(&format!(" is for, and a glob looks at {LONGEST_NAME} at most.")),
-        Why::Late => reason.then("the rules took too long together."),
+            .then(&format!(" matches, and a glob reads {LONGEST_NAME} at most.")),
+        Why::Late => reason.then("the rules reached their time limit."),
     }
 }

@@ -1,4 +1,4 @@
-//! Starting or completing a task that waits for another.
+//! Starting or completing a task that depends on an unfinished one.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,11 @@ use serde_json::Value;
 use super::{actor, finding};
 use crate::config::Policy;
 use crate::payload::{Kind, TaskUpdate};
-use crate::policy::{Case, Finding, Reason};
+use crate::policy::{Case, Finding, Part, Reason};
 use crate::team::Task;
 
-const GATE: &str = "unfinished-dependencies";
+/// The gate that a task with unfinished dependencies meets.
+pub const GATE: &str = "unfinished-dependencies";
 
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let (payload, team, mode) = (case.event.payload, case.team, policy.unfinished_dependencies.mode);
@@ -42,11 +43,29 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let reason = Reason::of(mode)
         .then(doing)
         .tasks(&[task])
-        .then(" before what it waits for: ")
+        .then(" before the tasks that it depends on: ")
         .tasks(&blockers)
         .then(".")
-        .instead(
-            "Wait for it or help with it; if the order no longer holds, take the dependency away first.",
-        );
+        .instead("Wait for it or help with it. If the dependency no longer applies, remove it first.");
     Some(finding(GATE, code, mode, whose.unwrap_or_else(|| actor(case)), reason))
+}
+
+/// Who starts or completes a task, if the task or one that it waits for may be in this part.
+pub fn needs(_: &Policy, case: &Case<'_>, part: &Part) -> Option<String> {
+    let payload = case.event.payload;
+    if case.event.kind != Kind::PreToolUse || payload.tool() != Some("TaskUpdate") {
+        return None;
+    }
+    let update = TaskUpdate::of(payload.tool_input(), &Value::Null)?;
+    let status = update.status.as_deref().filter(|status| matches!(*status, "in_progress" | "completed"))?;
+    let added = payload.tool_input().get("addBlockedBy").and_then(Value::as_array);
+    let added = added.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+    let task = case.team.tasks.get(&update.task);
+    if task.is_some_and(|task| task.status.as_deref() == Some(status)) {
+        return None;
+    }
+    let waits_for = task.into_iter().flat_map(Task::blocked_by).chain(added);
+    let is_hidden = |id: &str| part.may_have_task(id) && !case.team.tasks.contains_key(id);
+    let lacks = is_hidden(&update.task) || waits_for.into_iter().any(|id| is_hidden(&id));
+    lacks.then(|| actor(case).to_owned())
 }

@@ -1,4 +1,4 @@
-//! Who is at work when the lead's turn ends.
+//! Which agents are working when the lead's turn ends.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::scene::{Scene, after, ask, before, idle, lead, mate};
 use super::trace::play;
 use crate::config::{Mode, Policy};
 
-/// The lead's turn ends while the client lists these.
+/// Stop of the lead, with this list of background tasks.
 fn stop(tasks: Value) -> Value {
     json!({"hook_event_name": "Stop", "background_tasks": tasks})
 }
@@ -52,7 +52,7 @@ fn what_a_teammate_is_told_in_a_turn_it_reads_in_the_next() {
     scene.happens(&bob, &json!({"hook_event_name": "SubagentStop"}));
     scene.happens(&bob, &idle("bob"));
     assert!(!refused(&mut scene), "its inbox is empty, and its next turn begins");
-    // A split pane's turn may be told of by its end alone.
+    // In a pane only the end of a turn may be reported.
     scene.happens(&bob, &json!({"hook_event_name": "Stop"}));
     assert!(!refused(&mut scene));
     scene.happens(&bob, &idle("bob"));

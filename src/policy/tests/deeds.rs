@@ -1,4 +1,4 @@
-//! What the ledger remembers.
+//! The content of the ledger.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn bob(scene: &Scene) -> Deeds {
     scene.team.ledger.of("bob").clone()
 }
 
-/// The same with the id of another use of a tool.
+/// The same payload with another tool_use_id.
 fn used(mut fields: Value, id: &str) -> Value {
     fields["tool_use_id"] = json!(id);
     fields

@@ -1,4 +1,4 @@
-//! What ends a teammate, the lead, or the team.
+//! Actions that stop a teammate, the lead or the team.
 
 use serde_json::json;
 
@@ -63,14 +63,14 @@ fn a_team_is_not_deleted_while_a_teammate_is_busy() {
     let found = scene.judge(&lead(), &delete);
     assert_eq!((found[0].code, found[0].about.as_str()), ("deletion-of-busy-team", "team-lead"));
     assert!(found[0].reason.contains("bob") && found[0].reason.contains("task 2"));
-    // Who is not in the roster is one all the same, unless it was seen to leave.
+    // An agent outside the roster is a member, unless it was seen to leave.
     scene.team.members.retain(|name| name == "team-lead");
     assert_eq!(scene.codes(&lead(), &delete), [("deletion-of-busy-team", BLOCK)]);
     scene.happens(&mate("bob"), &json!({"hook_event_name": "SessionEnd"}));
     assert!(scene.codes(&lead(), &delete).is_empty());
     scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStart"}));
     assert_eq!(scene.codes(&lead(), &delete).len(), 1, "it is back");
-    // The lead may delete what it works on itself, and what nobody owns.
+    // The lead may delete its own work and unassigned work.
     for nobody in ["@", " "] {
         scene.task(json!({"id": "2", "status": "in_progress", "owner": nobody}));
         assert!(scene.codes(&lead(), &delete).is_empty(), "{nobody}");
@@ -115,12 +115,12 @@ fn without_tasks_a_teammate_that_owes_a_report_counts_as_unfinished() {
     assert!(asked(&mut scene, "bob").is_empty());
     scene.says(&lead(), "*", "Once more.");
     assert_eq!(asked(&mut scene, "bob"), [("shutdown-without-report", WARN)]);
-    // The client erases the tasks of a team that is done; it is no team without tasks.
+    // Claude Code deletes the tasks of a team when all are completed. The team still had tasks.
     scene.happens(&lead(), &json!({"hook_event_name": "TaskCreated", "task_id": "1"}));
     assert!(asked(&mut scene, "bob").is_empty());
 }
 
-/// Lets the lead's request to bob go the way of the policy.
+/// Settles the lead's request to bob.
 fn request(scene: &mut Scene, guard: &mut Guard, paused: bool) -> Option<Verdict> {
     let fields = before("SendMessage", ask("bob"));
     let found = scene.judge(&lead(), &fields);
@@ -147,7 +147,7 @@ fn an_approval_with_open_work_is_found_unless_its_request_was_let_through() {
     let (mut scene, mut guard) = (busy(), Guard::default());
     let answer = before("SendMessage", approve("bob"));
     assert_eq!(scene.codes(&mate("bob"), &answer), [("approval-with-open-work", BLOCK)]);
-    // On old clients the request alone says who answers.
+    // In old versions only the request names the agent that answers.
     assert_eq!(scene.codes(&Actor::unknown(), &answer), [("approval-with-open-work", BLOCK)]);
     let mut own = before("SendMessage", approve("alice"));
     own["agent_type"] = json!("alice");
@@ -156,7 +156,7 @@ fn an_approval_with_open_work_is_found_unless_its_request_was_let_through() {
     assert_eq!(scene.codes(&mate("bob"), &answer).len(), 1, "a request that was blocked lets nobody go");
     assert!(request(&mut scene, &mut guard, true).unwrap().paused);
     assert!(scene.codes(&mate("bob"), &answer).is_empty());
-    // A refusal ends the request and what was let through with it.
+    // A rejection ends the request and the permission.
     let refusal = json!({"to": "team-lead", "message": {"type": "shutdown_response", "request_id": "shutdown-1@bob", "approve": false}});
     scene.happens(&mate("bob"), &after("SendMessage", refusal));
     assert_eq!(scene.codes(&mate("bob"), &answer).len(), 1);
@@ -213,7 +213,7 @@ fn a_request_to_somebody_who_is_not_there_is_told_who_is() {
     scene.team.tasks.remove("1");
     let found = scene.judge(&lead(), &before("SendMessage", ask("alice")));
     assert!(found[0].reason.contains("alice, who has left the team. Its teammates are bob, carol."));
-    // One that is being spawned is in no roster yet, and where none is known nobody can tell.
+    // An agent that is being spawned is not in the roster, and without a roster it is unknown.
     scene.happens(&lead(), &before("Agent", json!({"name": "dave"})));
     assert!(asked(&mut scene, "dave").is_empty());
     scene.team.members.clear();

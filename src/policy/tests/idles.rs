@@ -1,4 +1,4 @@
-//! Going idle, and the lead's turn that ends.
+//! Idle, and the end of the lead's turn.
 
 use serde_json::json;
 
@@ -61,7 +61,7 @@ fn who_waits_for_a_task_is_left_alone() {
     let mut scene = held();
     scene.task(json!({"id": "2", "status": "in_progress", "owner": "bob", "blockedBy": ["1"]}));
     assert!(idles(&mut scene, "bob").is_empty());
-    // What it has not begun is not what it works on.
+    // A pending task is not work in progress.
     scene.task(json!({"id": "3", "status": "pending", "owner": "bob"}));
     assert!(idles(&mut scene, "bob").is_empty());
     scene.task(json!({"id": "4", "status": "in_progress", "owner": "bob"}));
@@ -124,11 +124,11 @@ fn a_child_that_goes_idle_is_not_its_parent() {
     assert!(scene.codes(&mate("bob"), &child).is_empty());
     child["agent_type"] = json!("bob");
     assert_eq!(scene.codes(&mate("bob"), &child).len(), 1);
-    // In a split pane the role is told, and no agent.
+    // In a pane the payload has the agent's type and no id.
     let mut pane = idle("bob");
     pane["agent_type"] = json!("general-purpose");
     assert_eq!(scene.codes(&mate("bob"), &pane).len(), 1);
-    // Its own turn goes on.
+    // Its own turn continues.
     scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStart"}));
     assert!(idles(&mut scene, "bob").is_empty());
 }

@@ -34,7 +34,7 @@ fn a_task_is_not_begun_or_completed_before_what_it_waits_for() {
     ] {
         assert!(scene.codes(&bob, &fine).is_empty(), "{fine}");
     }
-    // A task may be made to wait by the same call.
+    // The same call can add a dependency.
     let added = before(
         "TaskUpdate",
         json!({"taskId": "4", "status": "in_progress", "addBlockedBy": ["1", "4", "3"]}),
@@ -97,7 +97,7 @@ fn teammates_that_are_being_spawned_count_as_well() {
     assert!(scene.codes(&lead(), &spawn("erin", "2")).is_empty(), "it is in the roster by now");
     scene.team.members.pop();
     scene.policy.team_size.most = 1;
-    // One that was refused or failed is forgotten then, at the end of the turn, at the next prompt, or after a while.
+    // A denied or failed spawn is forgotten at once, at the end of the turn, at the next prompt, or after a while.
     let [mut prompted, mut refused] = [scene.clone(), scene.clone()];
     prompted.happens(&lead(), &json!({"hook_event_name": "UserPromptSubmit"}));
     let mut denied = spawn("dave", "1");

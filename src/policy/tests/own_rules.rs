@@ -45,11 +45,11 @@ fn a_rule_says_what_it_is_and_where_it_stands() {
     let found = &scene.judge(&mate("bob"), &bash("ls"))[0];
     assert_eq!((found.gate, found.code, found.about.as_str()), ("rule", "rule", "bob"));
     assert_eq!((found.rule.as_deref(), found.place.as_deref()), (Some("no-tools"), Some("teamkeep.toml:7")));
-    assert_eq!(found.reason, "Refused: Do not, says no-tools.");
+    assert_eq!(found.reason, "Blocked: Do not, says no-tools.");
     scene.rules[0].reason.clear();
     assert_eq!(
         scene.judge(&mate("bob"), &bash("ls"))[0].reason,
-        "Refused: the user's rule \"no-tools\" objects."
+        "Blocked: the user's rule \"no-tools\" objects."
     );
 }
 
@@ -59,7 +59,7 @@ fn a_warning_at_an_idle_names_who_goes_idle() {
     scene.rules.push(rule("r", Mode::Warn));
     assert_eq!(scene.judge(&mate("bob"), &idle("bob"))[0].reason, "Warning: bob goes idle: Do not, says r.");
     scene.rules[0].action = Mode::Block;
-    assert_eq!(scene.judge(&mate("bob"), &idle("bob"))[0].reason, "Refused: Do not, says r.");
+    assert_eq!(scene.judge(&mate("bob"), &idle("bob"))[0].reason, "Blocked: Do not, says r.");
 }
 
 #[test]
@@ -148,12 +148,12 @@ fn the_strictest_comes_first_then_the_order_of_gates_and_file() {
     );
 }
 
-/// What is found of a Write of so many bytes.
+/// The findings for a Write of this many bytes.
 fn written(rules: Vec<Rule>, bytes: usize, on_error: OnError) -> Vec<Finding> {
     let mut scene = Scene::with(&[]);
     scene.policy.on_error = on_error;
     scene.rules = rules;
-    // What a pattern begins with is in it: without that it says no at once.
+    // A text without the literal start of the pattern is a mismatch at once.
     let content = format!("push{}", "x".repeat(bytes - 4));
     scene.judge(&mate("bob"), &before("Write", json!({"content": content, "file_path": "a.rs"})))
 }
@@ -166,10 +166,10 @@ fn a_rule_that_cannot_look_at_a_value_says_so_and_never_no() {
     let found = written(rules(), (2 << 20) + 1, OnError::Allow);
     let [one] = &*found else { panic!("{found:?}") };
     assert_eq!((one.decision, one.code, one.rule.as_deref()), (Decision::Warn, "rule-undecided", Some("a")));
-    insta::assert_snapshot!(one.reason, @r#"Warning: the user's rule "a" could not be asked (nor could 2 more): there are 2097153 bytes at "/tool_input/content", and its pattern looks at 2097152 at most."#);
+    insta::assert_snapshot!(one.reason, @r#"Warning: the user's rule "a" could not be evaluated (and 2 more): there are 2097153 bytes at "/tool_input/content", and its pattern reads 2097152 at most."#);
     let found = written(rules(), 14 << 20, OnError::Block);
     assert_eq!((found.len(), found[0].decision), (1, Decision::Block));
-    insta::assert_snapshot!(found[0].reason, @r#"Refused: the user's rule "a" could not be asked (nor could 2 more): there are 14680064 bytes at "/tool_input/content", and its pattern looks at 2097152 at most. on-error = "block" holds the action back for it. Make the input smaller, or tell the user."#);
+    insta::assert_snapshot!(found[0].reason, @r#"Blocked: the user's rule "a" could not be evaluated (and 2 more): there are 14680064 bytes at "/tool_input/content", and its pattern reads 2097152 at most. The policy has on-error = "block". Make the input smaller, or ask the user."#);
     let lasting = [named("a"), Rule { lasting: true, ..named("b") }];
     let found = written(lasting.into(), 14 << 20, OnError::Block);
     assert_eq!(
@@ -246,7 +246,7 @@ fn what_a_payload_hides_behind_its_depth_is_not_taken_for_absent() {
     assert!(found("/tool_name").is_empty(), "what was opened is looked at");
 }
 
-/// What rules say of a Bash whose input this is, as it is written.
+/// The findings for a Bash call with this raw input.
 fn said_of(input: &str, pointer: &str, wanted: &str) -> Vec<&'static str> {
     let text = format!(r#"{{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{input}}}"#);
     let raw = serde_json::value::RawValue::from_string(text).unwrap();

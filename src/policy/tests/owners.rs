@@ -1,4 +1,4 @@
-//! Owners, however a task's file writes them.
+//! Owners in every form that a task's file can have.
 
 use serde_json::json;
 

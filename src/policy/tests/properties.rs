@@ -1,4 +1,4 @@
-//! What holds for any events, tasks and settings.
+//! Properties that hold for any events, tasks and settings.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ const NAMES: [&str; 4] = ["team-lead", "alice", "bob", "carol"];
 const BLOCKING: [&str; 6] =
     ["PreToolUse", "TeammateIdle", "TaskCreated", "TaskCompleted", "SubagentStop", "Stop"];
 
-/// Any text, control characters and all.
+/// Any text, including control characters.
 fn text() -> impl Strategy<Value = String> {
     let letter = prop_oneof![3 => any::<char>(), 1 => proptest::char::range('\0', '~')];
     proptest::collection::vec(letter, 0..120).prop_map(String::from_iter)
 }
 
-/// A task as some file has it, with whatever in it.
+/// A task file with arbitrary content.
 fn task() -> impl Strategy<Value = Value> {
     let status =
         prop_oneof![Just("pending"), Just("in_progress"), Just("completed"), Just("strange\nstatus")];
@@ -45,7 +45,7 @@ fn actor() -> impl Strategy<Value = Actor> {
     (proptest::option::weighted(0.9, name), kind).prop_map(|(name, kind)| Actor { name, id: None, kind })
 }
 
-/// What a tool is asked for.
+/// A tool call.
 fn call() -> impl Strategy<Value = (String, Value)> {
     let name = prop_oneof![6 => proptest::sample::select(&NAMES[..]).prop_map(str::to_owned), 1 => Just("*".to_owned()), 1 => Just("t1".to_owned()), 1 => text()];
     (name, 0..9u8, 0..4u8, text()).prop_map(|(name, which, id, text)| {
@@ -64,7 +64,7 @@ fn call() -> impl Strategy<Value = (String, Value)> {
     })
 }
 
-/// A payload: any event with any call, so that an event that cannot block has every occasion to.
+/// A payload: any event with any call, including events that cannot be blocked.
 fn event() -> impl Strategy<Value = Value> {
     let others = [
         "PostToolUse",
@@ -86,7 +86,7 @@ fn event() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Every gate and three rules as hard as they go.
+/// Every gate and three rules in their strictest mode.
 fn strictest() -> (Policy, Vec<Rule>) {
     let mut policy = Policy::default();
     policy.premature_shutdown.mode = Mode::Block;
@@ -119,13 +119,13 @@ fn strictest() -> (Policy, Vec<Rule>) {
     (policy, rules)
 }
 
-/// One thing that happens: the files may change, then an event comes.
+/// One step: files may change, then an event happens.
 type Step = (Option<Value>, Actor, Value);
 
-/// How many of each were blocked since the work went on, by gate, rule, subject and state.
+/// Number of blocks since the last progress, by gate, rule, subject and state.
 type Counts = BTreeMap<(String, Option<String>, String, String), u32>;
 
-/// Plays the steps as a hook does, and looks at each judgement.
+/// Runs the steps as a hook does, and checks each verdict.
 fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
     let (policy, rules) = strictest();
     let mut team = TeamState { members: NAMES.map(str::to_owned).into(), ..TeamState::default() };
@@ -180,7 +180,7 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The same event, again and again, is let through in the end, unless a rule stands against it that the user made last.
+/// Repeating the same event is allowed in the end, unless a lasting rule blocks it.
 fn ends(step: &Step, tasks: &[Value], most: u32) -> Result<(), TestCaseError> {
     let (policy, rules) = strictest();
     let mut team = TeamState { members: NAMES.map(str::to_owned).into(), ..TeamState::default() };

@@ -1,4 +1,4 @@
-//! A team in the midst of its work, for one event at a time.
+//! A team in the middle of its work, judged one event at a time.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ pub struct Scene {
     clock: u32,
 }
 
-/// What a payload is made of, and what its event is judged as.
+/// A payload with these fields.
 pub fn payload(fields: &Value) -> Payload {
     Payload::from_raw(&serde_json::value::to_raw_value(fields).unwrap())
 }
@@ -35,7 +35,7 @@ pub fn before(tool: &str, input: Value) -> Value {
     json!({"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input, "tool_use_id": "t"})
 }
 
-/// PostToolUse of a tool that did as it was told.
+/// PostToolUse of a successful call.
 pub fn after(tool: &str, input: Value) -> Value {
     let response = json!({"success": true});
     json!({"hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": input, "tool_response": response, "tool_use_id": "t"})
@@ -55,7 +55,7 @@ pub fn idle(name: &str) -> Value {
 }
 
 impl Scene {
-    /// alice, bob and carol with these tasks: id, status, owner, what they wait for.
+    /// alice, bob and carol with these tasks: id, status, owner, dependencies.
     pub fn with(tasks: &[(&str, &str, &str, &[&str])]) -> Scene {
         let mut scene = Scene::default();
         scene.team.name = Some("parser-team".to_owned());
@@ -66,14 +66,14 @@ impl Scene {
         scene
     }
 
-    /// Puts a task as its file would have it.
+    /// Adds a task as its file has it.
     pub fn task(&mut self, raw: Value) {
         let file = format!("{}.json", raw["id"].as_str().unwrap());
         let task = Task::parse(&file, raw.to_string().as_bytes()).unwrap();
         self.team.tasks.insert(task.id.clone(), task);
     }
 
-    /// Sets the clock back to the beginning.
+    /// Sets the clock back to the start.
     pub fn turn_back(&mut self) {
         self.clock = 0;
     }
@@ -91,17 +91,17 @@ impl Scene {
         judge(&self.policy, &Rules::of(&self.rules), &Facts { event, team: &self.team })
     }
 
-    /// What is found, as code and decision.
+    /// The codes and decisions of the findings.
     pub fn codes(&mut self, actor: &Actor, fields: &Value) -> Vec<(&'static str, Decision)> {
         self.judge(actor, fields).iter().map(|finding| (finding.code, finding.decision)).collect()
     }
 
-    /// Lets an event happen.
+    /// An event that happens.
     pub fn happens(&mut self, actor: &Actor, fields: &Value) {
         self.observes(actor, fields, false);
     }
 
-    /// Holds an event back that is no tool's.
+    /// An event that is blocked and is not a tool call.
     pub fn is_held_back(&mut self, actor: &Actor, fields: &Value) {
         self.observes(actor, fields, true);
     }
@@ -113,7 +113,7 @@ impl Scene {
         self.team.observe(&event, held_back);
     }
 
-    /// Lets a message be sent.
+    /// A sent message.
     pub fn says(&mut self, actor: &Actor, to: &str, text: &str) {
         self.happens(actor, &after("SendMessage", json!({"to": to, "message": text})));
     }

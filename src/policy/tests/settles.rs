@@ -1,4 +1,4 @@
-//! What becomes of a finding.
+//! From finding to verdict.
 
 use crate::policy::{Attempt, Decision, Finding, Guard, TeamState, Verdict, settle};
 use crate::team::Task;
@@ -77,7 +77,7 @@ fn only_a_task_that_was_never_completed_before_begins_the_count_anew() {
     assert_eq!(blocked(&finding, &mut guard, all), 0, "what is completed again is no more work");
     guard.look(&with(&[("1", "completed"), ("2", "completed")]));
     assert_eq!(blocked(&finding, &mut guard, all), 3);
-    // The client erases the files once all are done.
+    // Claude Code deletes the files when all tasks are completed.
     guard.look(&with(&[]));
     assert_eq!(blocked(&finding, &mut guard, all), 0);
     guard.look(&with(&[("3", "completed"), ("4", "in_progress")]));
@@ -191,7 +191,7 @@ fn what_was_told_in_a_state_is_not_told_again_when_that_comes_back() {
     };
     let alternating = ["a", "b"].into_iter().cycle().take(8);
     assert_eq!(alternating.filter(|state| told("bob", state)).count(), 2);
-    // What is told of others takes nothing of bob's place, and what was told longest ago is forgotten first.
+    // Entries of others do not displace bob's, and the oldest entry is dropped first.
     for number in 0..100 {
         assert!(told("alice", &format!("s{number}")));
     }

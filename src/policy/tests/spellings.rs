@@ -5,7 +5,7 @@ use serde_json::json;
 use super::scene::{Scene, after, approve, ask, before, lead, mate};
 use crate::policy::Decision::{self, Block};
 
-/// bob, my-agent and carol; the first two are at work.
+/// bob, my-agent and carol; the first two are working.
 fn scene() -> Scene {
     let mut scene = Scene::with(&[("1", "in_progress", "bob", &[]), ("2", "in_progress", "my-agent", &[])]);
     scene.team.members = ["team-lead", "bob", "my-agent", "carol"].map(str::to_owned).into();

@@ -1,4 +1,4 @@
-//! What TaskStop stops, where its word is the id of a background task.
+//! TaskStop with the id of a background task.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn a_background_task_that_is_described_by_a_name_is_that_teammate() {
     list(&mut scene, &[("t1", "alice: ACTOR:alice You are alice"), ("t2", "bob: ACTOR:bob You are bob")]);
     assert_eq!(stopped(&mut scene, "t2"), [("stop-of-busy-teammate", BLOCK)]);
     assert!(stopped(&mut scene, "t1").is_empty());
-    // The words of a spawn come first: somebody may be spawned for what begins like a name.
+    // The description of a spawn decides first: it can begin like a name.
     spawn(&mut scene, "carol", "bob: look what he does");
     list(&mut scene, &[("t3", "bob: look what he does")]);
     assert!(stopped(&mut scene, "t3").is_empty());
@@ -56,7 +56,7 @@ fn one_of_several_is_held_back_where_none_of_them_has_finished_and_warned_of_whe
     assert_eq!(stopped(&mut scene, "t3"), [("stop-of-busy-teammate", WARN)], "it may be carol");
     let found = scene.judge(&lead(), &before("TaskStop", json!({"task_id": "t1"})));
     assert!(found[0].reason.contains("stopping t1, which may be "), "{}", found[0].reason);
-    // Who has left has finished, whatever its tasks say; an id that is listed from then on is not its.
+    // A member that has left is finished, whatever the state of its tasks. An id listed from then on belongs to another agent.
     scene.happens(&mate("alice"), &json!({"hook_event_name": "SessionEnd"}));
     assert_eq!(stopped(&mut scene, "t1"), [("stop-of-busy-teammate", WARN)], "it may have been alice's");
     list(&mut scene, &[("t2", "worker")]);

@@ -1,4 +1,4 @@
-//! Recorded runs of the client, driven through the policy without a disk.
+//! Recorded runs of Claude Code, evaluated by the policy without a disk.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::payload::{Message, Payload};
 use crate::policy::{Facts, Finding, Judged, Rules, TeamState, judge};
 use crate::team::{Task, TeamConfig, entries};
 
-/// What was found at a step.
+/// The findings at a step.
 pub struct Found {
     pub step: usize,
     pub findings: Vec<Finding>,
@@ -19,7 +19,7 @@ pub struct Found {
     pub team: TeamState,
 }
 
-/// Plays a run, and gives each step with what the policy finds in it. `look` sees each event before it happens.
+/// Replays a run and returns each step with its findings. `look` is called before each event.
 pub fn play(name: &str, policy: &Policy, mut look: impl FnMut(&Facts<'_>)) -> Vec<Found> {
     let path = format!("{}/tests/fixtures/traces/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
@@ -44,7 +44,7 @@ pub fn play(name: &str, policy: &Policy, mut look: impl FnMut(&Facts<'_>)) -> Ve
     found
 }
 
-/// Folds the files that changed into the team.
+/// Applies changed files to the team.
 fn files(line: &Value, team: &mut TeamState, panes: &mut BTreeMap<String, String>) {
     let written = line.get("write").and_then(Value::as_object).into_iter().flatten();
     for (path, text) in written {
@@ -86,7 +86,7 @@ fn files(line: &Value, team: &mut TeamState, panes: &mut BTreeMap<String, String
     }
 }
 
-/// Who speaks, as far as a payload and the roster say it.
+/// The actor, from the payload and the roster.
 fn speaker(payload: &Payload, team: &TeamState, pane: Option<&str>, names_agents: bool) -> Actor {
     let named = |name: &str| if name == "team-lead" { Actor::lead() } else { Actor::teammate(name, None) };
     let role = payload.text("agent_type");

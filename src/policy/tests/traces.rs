@@ -1,4 +1,4 @@
-//! What the policy says of the recorded runs.
+//! Verdicts for the recorded runs.
 
 use super::trace::{Found, play};
 use crate::config::{Check, Mode, Policy};
@@ -91,11 +91,11 @@ fn the_reasons_in_a_recorded_run() {
         found.iter().flat_map(|found| &found.findings).map(|finding| finding.reason.as_str()).collect();
     reasons.dedup();
     insta::assert_snapshot!(reasons.join("\n"), @r#"
-    Warning: starting task 2 "Review the parser" (pending, owner bob) before what it waits for: task 1 "Draft the parser" (in_progress, owner alice). Wait for it or help with it; if the order no longer holds, take the dependency away first.
-    Warning: bob goes idle while owning task 2 "Review the parser" (in_progress, owner bob). A message from the lead wakes it; a teammate that waits for something can put "waiting" into the task's metadata.
-    Refused: a shutdown request to bob, who still owns task 2 "Review the parser" (in_progress, owner bob). Wait until it is completed, or settle with the teammate what becomes of it and say so with TaskUpdate (another status or owner); then try again.
-    Refused: approving your shutdown while you still own task 2 "Review the parser" (in_progress, owner bob). Complete the work, or give it back (TaskUpdate: status pending, another owner), or answer with approve false and say what is left.
-    Warning: carol goes idle while nobody has taken task 2 "Review the parser" (pending, no owner). The lead can give it to somebody with TaskUpdate.
+    Warning: starting task 2 "Review the parser" (pending, owner bob) before the tasks that it depends on: task 1 "Draft the parser" (in_progress, owner alice). Wait for it or help with it. If the dependency no longer applies, remove it first.
+    Warning: bob goes idle while owning task 2 "Review the parser" (in_progress, owner bob). A message starts its next turn. A teammate that is waiting can add "waiting" to the task's metadata.
+    Blocked: a shutdown request to bob, who still owns task 2 "Review the parser" (in_progress, owner bob). Wait until it is completed, or agree with the teammate to return or reassign it (TaskUpdate with another status or owner). Then try again.
+    Blocked: approving your shutdown while you still own task 2 "Review the parser" (in_progress, owner bob). Complete the work, or return it (TaskUpdate: status pending, another owner), or answer with approve false and list the remaining work.
+    Warning: carol goes idle although this task is unassigned: task 2 "Review the parser" (pending, no owner). The lead can assign it with TaskUpdate.
     "#);
 }
 

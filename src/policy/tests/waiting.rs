@@ -1,4 +1,4 @@
-//! Who waits, and for whom.
+//! Which agent waits for which.
 
 use serde_json::json;
 

@@ -12,7 +12,7 @@ fn now() -> Time {
     clock::parse("2026-03-01T00:00:00Z").unwrap()
 }
 
-/// A run that has been over for so many days, and needs these contents.
+/// A run that ended this many days ago and needs these contents.
 fn held(name: &str, days: i64, needs: &[usize]) -> Held {
     let since = now() - TimeDelta::days(days);
     let session = SessionRecord {
@@ -36,7 +36,7 @@ fn contents(sizes: &[u64]) -> Vec<Content> {
     sizes.iter().map(|size| Content { files: vec![file(size)], pinned: false }).collect()
 }
 
-/// Three runs: the first two share a content, the last is a day old; and a content that nothing needs.
+/// Three runs: the first two share a content, the last is a day old; and an unneeded content.
 fn scene() -> Survey {
     Survey {
         runs: vec![held("a", 90, &[0, 1]), held("b", 60, &[1, 2]), held("c", 1, &[3])],

@@ -138,7 +138,7 @@ fn a_secret_behind_an_escape_is_found_wherever_the_text_was_not_opened() {
     for text in
         [inner.to_string(), once.clone(), twice.clone(), format!("said: {once}"), format!("said: {twice}")]
     {
-        // Whole, and cut at its end.
+        // Complete, and truncated.
         for text in [&text[..], &text[..text.len() - 3]] {
             let clean = redactor().content(text).into_owned();
             for secret in [key, "AKIA", "xoxb", "jane", "hunter22", "short"] {

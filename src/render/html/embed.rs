@@ -1,11 +1,11 @@
-//! How parts are put into the frame of a page so that none of them can end where it stands.
+//! Embeds parts into a page so that no part can break out of its place.
 
 use serde::Serialize;
 
-/// A value as JSON that may stand in a `<script>` element: no character in it means anything to HTML or ends a line
-/// of JavaScript. These characters occur in strings alone, where an escape says the same.
+/// A value as JSON for a `<script>` element: no character in it is special in HTML or ends a line of JavaScript. These
+/// characters occur only in strings, where an escape is equivalent.
 pub fn json(value: &impl Serialize) -> String {
-    // What fails to be written is shown as a page that says so.
+    // The page reports a failure.
     let plain = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
     let mut safe = String::with_capacity(plain.len() + plain.len() / 16);
     let mut rest = plain.as_str();
@@ -25,7 +25,7 @@ pub fn json(value: &impl Serialize) -> String {
     safe
 }
 
-/// Puts each part in its place, `{{name}}`. What stands in a part is not looked at again.
+/// Replaces each `{{name}}` by its part. Inserted parts are not searched again.
 pub fn fill(frame: &str, parts: &[(&str, &str)]) -> String {
     let mut page =
         String::with_capacity(frame.len() + parts.iter().map(|(_, part)| part.len()).sum::<usize>());

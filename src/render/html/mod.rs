@@ -1,8 +1,8 @@
-//! A report as one page for a browser: everything in one file, and nothing that it could fetch.
+//! A report as a single HTML file without any network access.
 //!
-//! The page is a frame with its parts put in: the style, the script, and the report as JSON. Whatever agents wrote
-//! stands in that JSON alone, which the script shows as text only. The page's own policy allows this style and this
-//! script, by their hashes, and no connection.
+//! The page is a template with the style, the script, and the report as JSON. Text from agents is only in that JSON,
+//! and the script inserts it only as text. The page's content security policy allows this style and this script, by
+//! their hashes, and no connection.
 
 mod embed;
 
@@ -12,14 +12,14 @@ use sha2::{Digest, Sha256};
 
 use crate::report::Report;
 
-/// The frame, with places for the parts in double braces.
+/// The template, with places in double braces.
 const FRAME: &str = include_str!("page.html");
 
-/// The look of it.
+/// The style.
 const STYLE: &str =
     concat!(include_str!("style/base.css"), include_str!("style/parts.css"), include_str!("style/print.css"));
 
-/// What makes it move, in one scope: each file knows those before it.
+/// The script, in one scope: each file can use those before it.
 const SCRIPT: &str = concat!(
     "(() => {\n\"use strict\";\n",
     include_str!("script/dom.js"),
@@ -39,7 +39,7 @@ const SCRIPT: &str = concat!(
     "})();\n",
 );
 
-/// Draws up the page: one file that reads without a network.
+/// Builds the page.
 pub fn page(report: &Report) -> String {
     let policy = format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",

@@ -1,11 +1,11 @@
-//! A report as Markdown, as GitHub reads it.
+//! A report as Markdown for GitHub.
 
 use std::fmt::Write;
 
 use super::page::{Block, Graph, Table};
 use crate::ui;
 
-/// Writes the page.
+/// Formats the report.
 pub fn markdown(blocks: &[Block]) -> String {
     let mut out = String::new();
     for (place, block) in blocks.iter().enumerate() {
@@ -40,7 +40,7 @@ fn table(table: &Table, out: &mut String) {
     out.push('\n');
 }
 
-/// A Mermaid graph, which GitHub draws. Names of nodes are ours; what others wrote stands in quotes.
+/// A Mermaid graph. Node names are generated; other text is quoted.
 fn graph(graph: &Graph, out: &mut String) {
     let _ = writeln!(out, "```mermaid\ngraph LR");
     for (place, (name, about)) in graph.nodes.iter().enumerate() {
@@ -52,7 +52,7 @@ fn graph(graph: &Graph, out: &mut String) {
     let _ = writeln!(out, "```\n");
 }
 
-/// Text in a Mermaid label: letters, digits and blanks as they are, everything else as a character's number.
+/// Text in a Mermaid label: letters, digits and spaces are unchanged, everything else is a character reference.
 fn label(text: &str) -> String {
     let mut safe = String::new();
     for c in ui::escape(text).chars() {
@@ -66,7 +66,7 @@ fn label(text: &str) -> String {
     safe
 }
 
-/// Text as it is: what Markdown or HTML would read as a sign of its own is escaped.
+/// Text with everything escaped that is special in Markdown or HTML.
 fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in ui::escape(text).chars() {
@@ -81,7 +81,7 @@ fn escape(text: &str) -> String {
             c => safe.push(c),
         }
     }
-    // A web address becomes a link by itself; not one that somebody put into a message.
+    // A web address in a message must not become a link.
     safe.replace("://", "&#58;//").replace("www.", "www&#46;")
 }
 

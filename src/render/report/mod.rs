@@ -1,4 +1,4 @@
-//! A report for people: in the terminal, and as Markdown.
+//! A report for the terminal and as Markdown.
 
 mod markdown;
 mod page;
@@ -10,14 +10,14 @@ mod work;
 
 use crate::report::Report;
 
-/// Whether messages and agents that the client made by itself are listed as well.
+/// Whether automatic messages and Claude Code's internal agents are listed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// All of them.
+    /// List all of them.
     pub all: bool,
 }
 
-/// The report for a terminal of so many columns; `None` where lines are not cut.
+/// The report for a terminal of this width; `None` for unlimited.
 pub fn report(report: &Report, listing: Listing, columns: Option<usize>) -> String {
     text::text(&sections::page(report, listing), columns)
 }

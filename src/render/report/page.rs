@@ -1,38 +1,38 @@
-//! A report before it is spelled for a terminal or as Markdown: headings, sentences and tables.
+//! The content of a report, independent of its format: headings, sentences and tables.
 
-/// Part of a page.
+/// A part of the report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Block {
     /// The heading of a section.
     Heading(String),
-    /// A sentence or a line of its own.
+    /// A sentence or a single line.
     Line(String),
     /// A table.
     Table(Table),
-    /// What has to be done before what.
+    /// Dependencies of tasks.
     Graph(Graph),
 }
 
-/// A graph of named things.
+/// A graph.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Graph {
-    /// The things: what they are called, and what they are about.
+    /// The nodes: id and description.
     pub nodes: Vec<(String, String)>,
-    /// The first comes before the second, by their places.
+    /// The edges from an earlier to a later node, by index.
     pub edges: Vec<(usize, usize)>,
 }
 
-/// Rows under a head. The last column is text of any length.
+/// A table. The last column can have text of any length.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
-    /// The columns' titles, and whether what is in them is a number.
+    /// The columns' titles, and whether they are numbers.
     pub head: Vec<(&'static str, bool)>,
     /// The rows.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A table of these columns. A title that ends in `#` is of numbers, and shown without it.
+    /// A table with these columns. A title that ends in `#` marks a column of numbers, and is shown without it.
     pub fn of(titles: &[&'static str]) -> Table {
         let column = |title: &&'static str| match title.strip_suffix('#') {
             Some(title) => (title, true),
@@ -41,7 +41,7 @@ impl Table {
         Table { head: titles.iter().map(column).collect(), rows: Vec::new() }
     }
 
-    /// The table without the columns in which nothing stands.
+    /// The table without empty columns.
     pub fn pruned(&self) -> Table {
         let full = |column: &usize| {
             self.rows.iter().any(|row| row.get(*column).is_some_and(|cell| !cell.is_empty()))
@@ -54,7 +54,7 @@ impl Table {
         }
     }
 
-    /// Adds a row, which has a cell for each column.
+    /// Adds a row with one cell per column.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().collect());
     }

@@ -1,14 +1,13 @@
-//! Who acted, and who said what to whom.
+//! Agents and messages.
 
 use super::Listing;
 use super::page::{Block, Table};
-use super::sections::{UNKNOWN, when};
+use super::sections::{UNKNOWN, actor, when};
 use crate::json;
-use crate::policy::bare;
-use crate::render::words::{count, first_line, untagged};
+use crate::render::words::{count, first_line, thousands, untagged};
 use crate::report::{Letter, Report, Role};
 
-/// Each agent's lives.
+/// Each agent and its instances.
 pub fn agents(report: &Report, listing: Listing) -> Vec<Block> {
     let start = &report.overview.started_at;
     let mut table = Table::of(&["name", "role", "first#", "last#", "turns#", "tools#", "id"]);
@@ -24,58 +23,69 @@ pub fn agents(report: &Report, listing: Listing) -> Vec<Block> {
                 json::word(&instance.role).replace('-', " "),
                 when(start, instance.first.as_deref()),
                 when(start, instance.last.as_deref()),
-                instance.turns.to_string(),
-                instance.tool_uses.map_or_else(|| UNKNOWN.to_owned(), |uses| uses.to_string()),
+                thousands(instance.turns as u64),
+                instance.tool_uses.map_or_else(|| UNKNOWN.to_owned(), |uses| thousands(uses as u64)),
                 instance.id.clone(),
             ]);
         }
     }
     let mut blocks = vec![Block::Table(table)];
     if helpers > 0 {
-        blocks.push(Block::Line(format!("and {} of the client", count(helpers, "helper"))));
+        blocks.push(Block::Line(format!(
+            "and {} of Claude Code (list with --all)",
+            count(helpers, "helper agent")
+        )));
     }
     blocks
 }
 
-/// Every message, and the sums.
+/// All messages, and the sums.
 pub fn mail(report: &Report, listing: Listing) -> Vec<Block> {
     let start = &report.overview.started_at;
-    let mut table = Table::of(&["when#", "from", "to", "kind", "chars#", "said"]);
+    let mut table = Table::of(&["when#", "from", "to", "kind", "chars#", "text"]);
     for letter in report.mail.messages.iter().filter(|letter| listing.all || !letter.automatic) {
         table.row([
             when(start, Some(&letter.at)),
-            letter.from.clone(),
-            if letter.to == "*" { "everybody".to_owned() } else { letter.to.clone() },
+            actor(&letter.from),
+            recipient(&letter.to),
             letter.kind.clone(),
-            letter.chars.to_string(),
-            said(letter),
+            thousands(letter.chars as u64),
+            text(letter),
         ]);
     }
     if table.rows.is_empty() {
         return Vec::new();
     }
+    if report.mail.by_sender.is_empty() {
+        return vec![Block::Table(table)];
+    }
     let mut senders = Table::of(&["from", "messages#", "chars#", ""]);
     for sender in &report.mail.by_sender {
-        let numbers = [sender.messages.to_string(), sender.chars.to_string()];
+        let numbers = [sender.messages, sender.chars].map(|number| thousands(number as u64));
         senders.row([sender.from.clone()].into_iter().chain(numbers).chain([String::new()]));
     }
     let mut pairs = Table::of(&["from", "to", "messages#", "chars#", ""]);
     for pair in &report.mail.by_pair {
-        let numbers = [pair.messages.to_string(), pair.chars.to_string()];
-        pairs.row([pair.from.clone(), pair.to.clone()].into_iter().chain(numbers).chain([String::new()]));
+        let numbers = [pair.messages, pair.chars].map(|number| thousands(number as u64));
+        pairs.row([pair.from.clone(), recipient(&pair.to)].into_iter().chain(numbers).chain([String::new()]));
     }
-    let sums = [Block::Line("by sender".to_owned()), Block::Table(senders)];
-    let by_pair = [Block::Line("by sender and recipient".to_owned()), Block::Table(pairs)];
+    let sums = [Block::Line("Messages by sender".to_owned()), Block::Table(senders)];
+    let by_pair = [Block::Line("Messages by sender and recipient".to_owned()), Block::Table(pairs)];
     [Block::Table(table)].into_iter().chain(sums).chain(by_pair).collect()
 }
 
-fn said(letter: &Letter) -> String {
-    let said = first_line(letter.summary.as_deref().unwrap_or(&letter.text));
+/// The recipient in words.
+fn recipient(to: &str) -> String {
+    if to == "*" { "everyone".to_owned() } else { to.to_owned() }
+}
+
+fn text(letter: &Letter) -> String {
+    let text = first_line(letter.summary.as_deref().unwrap_or(&letter.text));
     match (&letter.refused, letter.delivered) {
-        // The policy's reason stands among the findings.
-        (Some(why), _) if bare(why) != why => format!("{said} (held back)"),
-        (Some(why), _) => format!("{said} (refused: {})", first_line(untagged(why))),
-        (None, Some(false)) => format!("{said} (never read)"),
-        _ => said,
+        // The policy's reason is listed among the problems.
+        (Some(_), _) if letter.is_blocked() => format!("{text} (blocked)"),
+        (Some(why), _) => format!("{text} (rejected: {})", first_line(untagged(why))),
+        (None, Some(false)) => format!("{text} (never read)"),
+        _ => text,
     }
 }

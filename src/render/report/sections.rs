@@ -1,20 +1,20 @@
-//! The sections of a report, in the order in which a person asks.
+//! The sections of a report.
 
 use super::page::{Block, Table};
 use super::{Listing, people, trouble, work};
 use crate::clock;
 use crate::json;
-use crate::render::words::{count, moment, since, span, taken_out};
-use crate::report::{Overview, Phase, Report, Topology};
+use crate::render::words::{count, moment, since, span, taken_out, thousands};
+use crate::report::{Phase, Report, Topology};
 
-/// What stands where the record does not hold something.
+/// Shown for unknown values.
 pub const UNKNOWN: &str = "unknown";
 
-/// Puts the report together.
+/// Builds the report.
 pub fn page(report: &Report, listing: Listing) -> Vec<Block> {
     let overview = &report.overview;
     let start = &overview.started_at;
-    let mut blocks = head(overview);
+    let mut blocks = head(report);
     if let Some(counts) = &report.redacted {
         blocks.push(Block::Line(taken_out(counts)));
     }
@@ -24,7 +24,7 @@ pub fn page(report: &Report, listing: Listing) -> Vec<Block> {
             blocks.extend(body);
         }
     };
-    section("Lost or wrong", trouble::findings(&report.findings, start));
+    section("Problems", trouble::findings(&report.findings, start));
     section("Phases", phases(&report.phases, start));
     section("Agents", people::agents(report, listing));
     section("Messages", people::mail(report, listing));
@@ -35,12 +35,17 @@ pub fn page(report: &Report, listing: Listing) -> Vec<Block> {
     blocks
 }
 
-/// A number of milliseconds as a span, or that it is not known.
+/// Milliseconds as a duration, or that it is unknown.
 pub fn lasted(millis: Option<i64>) -> String {
     millis.map_or_else(|| UNKNOWN.to_owned(), span)
 }
 
-/// When it was, from the beginning of the run: `+1m05s`.
+/// An agent's name; Claude Code itself is `client` in the report.
+pub fn actor(name: &str) -> String {
+    if name == "client" { "Claude Code".to_owned() } else { name.to_owned() }
+}
+
+/// The time since the start of the run: `+1m05s`.
 pub fn when(start: &str, at: Option<&str>) -> String {
     match at.and_then(|at| since(start, at)) {
         Some(before) if before.starts_with('-') => before,
@@ -49,54 +54,65 @@ pub fn when(start: &str, at: Option<&str>) -> String {
     }
 }
 
-fn head(overview: &Overview) -> Vec<Block> {
+fn head(report: &Report) -> Vec<Block> {
+    let overview = &report.overview;
     let name = overview.team.as_deref().unwrap_or("(no team)");
     let began = clock::parse(&overview.started_at).map_or_else(|| UNKNOWN.to_owned(), moment);
     let ended = match (&overview.ended_by, &overview.ended_reason) {
         (Some(by), Some(reason)) => format!("ended by {by} ({reason})"),
         (Some(by), None) => format!("ended by {by}"),
-        (None, _) => "no end on record".to_owned(),
+        (None, _) => "no end recorded".to_owned(),
     };
-    let client = match overview.client_versions.as_slice() {
-        [] => "client's version unknown".to_owned(),
+    let version = match overview.client_versions.as_slice() {
+        [] => "Claude Code version unknown".to_owned(),
         versions => format!("Claude Code {}", versions.join(", ")),
     };
     let topology = match overview.topology {
         Topology::InProcess => "teammates in the lead's process",
-        Topology::Panes => "teammates in panes of their own",
-        Topology::Mixed => "teammates in the lead's process and in panes",
+        Topology::Panes => "teammates in separate panes",
+        Topology::Mixed => "teammates in the lead's process and in separate panes",
         Topology::LeadAlone => "a lead without teammates",
         Topology::NoTeam => "a session without a team",
     };
     let number = &overview.count;
     let counts = [
         count(number.members, "member"),
-        match number.refused {
-            0 => format!("{} ({} more by the client)", count(number.messages, "message"), number.automatic),
-            refused => format!(
-                "{} ({} more by the client, {refused} refused)",
-                count(number.messages, "message"),
-                number.automatic
-            ),
-        },
-        format!("{} ({} completed)", count(number.tasks, "task"), number.completed),
+        messages(report),
+        format!("{} ({} completed)", count(number.tasks, "task"), thousands(number.completed as u64)),
         count(number.turns, "turn"),
     ];
     vec![
         Block::Heading(format!("{name} {}", overview.run)),
         Block::Line(format!("{began} UTC, lasted {}, {ended}", lasted(overview.duration_ms))),
-        Block::Line(format!("{client}, {topology}")),
+        Block::Line(format!("{version}, {topology}")),
         Block::Line(counts.join(", ")),
         Block::Line(format!(
-            "on record: {}, {}",
+            "recorded: {}, {}",
             count(number.events, "event"),
             count(number.snapshots, "snapshot")
         )),
     ]
 }
 
+/// The number of messages that were sent, and of all others: `13 messages (+12 automatic, 3 blocked)`.
+fn messages(report: &Report) -> String {
+    let number = &report.overview.count;
+    let blocked = report.mail.messages.iter().filter(|letter| letter.is_blocked()).count();
+    let others = [
+        (number.automatic, "automatic"),
+        (blocked, "blocked"),
+        (number.refused.saturating_sub(blocked), "rejected"),
+    ];
+    let others: Vec<String> = (others.iter().filter(|(number, _)| *number > 0))
+        .map(|(number, kind)| format!("{} {kind}", thousands(*number as u64)))
+        .collect();
+    let plus = if number.automatic > 0 { "+" } else { "" };
+    let sent = count(number.messages, "message");
+    if others.is_empty() { sent } else { format!("{sent} ({plus}{})", others.join(", ")) }
+}
+
 fn phases(phases: &[Phase], start: &str) -> Vec<Block> {
-    let mut table = Table::of(&["phase", "from#", "to#", "lasted#", "signs#", ""]);
+    let mut table = Table::of(&["phase", "from#", "to#", "duration#", "signs#", ""]);
     for phase in phases {
         let (from, to) = (phase.from.as_deref(), phase.to.as_deref());
         let lasted = from.zip(to).and_then(|(from, to)| since(from, to));
@@ -105,8 +121,8 @@ fn phases(phases: &[Phase], start: &str) -> Vec<Block> {
             when(start, from),
             when(start, to),
             lasted.unwrap_or_default(),
-            phase.signs.to_string(),
-            if phase.from.is_none() { "not seen".to_owned() } else { String::new() },
+            thousands(phase.signs as u64),
+            if phase.from.is_none() { "not observed".to_owned() } else { String::new() },
         ]);
     }
     vec![Block::Table(table)]

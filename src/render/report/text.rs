@@ -1,4 +1,4 @@
-//! A report in the terminal. A table that is wider than the terminal becomes one paragraph a row.
+//! A report in the terminal. A table that is wider than the terminal becomes one paragraph per row.
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
@@ -8,10 +8,10 @@ use crate::render::cells::Cells;
 use crate::render::words::listed;
 use crate::ui;
 
-/// The least width of the last column; with less room for it a table becomes paragraphs.
+/// Minimum width of the last column; with less, a table becomes paragraphs.
 const LEAST: usize = 16;
 
-/// Writes the page for so many columns; `None` where lines are not broken.
+/// Formats the report for this width; `None` for unlimited.
 pub fn text(blocks: &[Block], columns: Option<usize>) -> String {
     let mut out = Vec::new();
     for (place, block) in blocks.iter().enumerate() {
@@ -39,7 +39,7 @@ pub fn text(blocks: &[Block], columns: Option<usize>) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A text in lines that there is room for, as a terminal may show it.
+/// Text wrapped and escaped for the terminal.
 fn broken(words: &str, columns: Option<usize>) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in ui::escape(words).split(' ') {
@@ -79,7 +79,7 @@ fn table(table: &Table, columns: Option<usize>, out: &mut Vec<u8>) {
             let mut cells = Cells::default();
             cells.add(style, " ", 1);
             for (column, width) in widths.iter().enumerate() {
-                // Only the last column goes on in further lines.
+                // Only the last column is wrapped.
                 let cell = if column == last { words } else { &row[column] };
                 match (place == 0 || column == last, table.head[column].1, column == last) {
                     (false, _, _) => cells.add(style, " ", *width),
@@ -93,7 +93,7 @@ fn table(table: &Table, columns: Option<usize>, out: &mut Vec<u8>) {
     }
 }
 
-/// One paragraph a row: what stands first, and below it what else there is, with its title.
+/// One paragraph per row: the first cell, and below it the others with their titles.
 fn paragraphs(table: &Table, columns: Option<usize>, out: &mut Vec<u8>) {
     for row in &table.rows {
         line(AnsiColor::Cyan.on_default(), &format!("  {}", row[0]), columns, out);

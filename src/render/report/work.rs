@@ -1,16 +1,16 @@
 //! Tasks, tools, time and tokens.
 
 use super::page::{Block, Graph, Table};
-use super::sections::{UNKNOWN, lasted, when};
-use crate::render::words::first_line;
+use super::sections::{UNKNOWN, actor, lasted, when};
+use crate::render::words::{count, first_line, thousands};
 use crate::report::{Change, Spending, TaskLife, Tools, Work};
 
-/// Each task, and every change of it.
+/// Each task with all its changes.
 pub fn tasks(tasks: &[TaskLife], start: &str) -> Vec<Block> {
     if tasks.is_empty() {
         return Vec::new();
     }
-    let mut board = Table::of(&["task#", "status", "owner", "after", "subject"]);
+    let mut board = Table::of(&["task#", "status", "owner", "depends on", "subject"]);
     let mut lives = Table::of(&["task#", "when#", "by", "change"]);
     for task in tasks {
         let gone = if task.removed_at.is_some() && task.status != "deleted" { ", erased" } else { "" };
@@ -22,19 +22,19 @@ pub fn tasks(tasks: &[TaskLife], start: &str) -> Vec<Block> {
             first_line(task.subject.as_deref().unwrap_or_default()),
         ]);
         for change in &task.changes {
-            lives.row([task.id.clone(), when(start, Some(&change.at)), change.by.clone(), became(change)]);
+            lives.row([task.id.clone(), when(start, Some(&change.at)), actor(&change.by), became(change)]);
         }
     }
     let mut blocks = vec![Block::Table(board)];
     let graph = dependencies(tasks);
     if !graph.edges.is_empty() {
-        blocks.extend([Block::Line("what has to be done before what".to_owned()), Block::Graph(graph)]);
+        blocks.extend([Block::Line("Dependencies".to_owned()), Block::Graph(graph)]);
     }
-    blocks.extend([Block::Line("changes".to_owned()), Block::Table(lives)]);
+    blocks.extend([Block::Line("Changes".to_owned()), Block::Table(lives)]);
     blocks
 }
 
-/// Which tasks wait for which. One that is waited for and that nobody ever saw has its id alone.
+/// The dependencies of tasks. An unknown task has only its id.
 fn dependencies(tasks: &[TaskLife]) -> Graph {
     let about = |task: &TaskLife| first_line(task.subject.as_deref().unwrap_or_default());
     let mut graph =
@@ -52,7 +52,7 @@ fn dependencies(tasks: &[TaskLife]) -> Graph {
     graph
 }
 
-/// What a change made of a task.
+/// The result of a change.
 fn became(change: &Change) -> String {
     let from = change.from.as_deref().unwrap_or("(none)");
     let to = match change.kind.as_str() {
@@ -60,82 +60,93 @@ fn became(change: &Change) -> String {
         _ => change.to.as_deref().unwrap_or("(erased)"),
     };
     let status = if from == to { from.to_owned() } else { format!("{from} → {to}") };
-    let name = |owner: &Option<String>| owner.clone().unwrap_or_else(|| "nobody".to_owned());
+    let name = |owner: &Option<String>| owner.clone().unwrap_or_else(|| "none".to_owned());
     match change.owner_from == change.owner {
         true => status,
-        false => format!("{status}, owner {} → {}", name(&change.owner_from), name(&change.owner)),
+        false => match (&change.owner_from, &change.owner) {
+            (Some(from), None) => format!("{status}, unassigned (was {from})"),
+            (None, Some(to)) => format!("{status}, assigned to {to}"),
+            (from, to) => format!("{status}, owner {} → {}", name(from), name(to)),
+        },
     }
 }
 
-/// Who used which tools.
+/// Tool calls by agent.
 pub fn tools(tools: &Tools) -> Vec<Block> {
     if tools.by_agent.is_empty() {
         return Vec::new();
     }
-    let mut table = Table::of(&["agent", "uses#", "failed#", "tools"]);
+    let mut table = Table::of(&["agent", "calls#", "failed#", "tools"]);
     let names = |tools: &std::collections::BTreeMap<String, usize>| {
         let mut tools: Vec<_> = tools.iter().collect();
         tools.sort_by_key(|(_, uses)| std::cmp::Reverse(**uses));
-        tools.iter().map(|(tool, uses)| format!("{tool} {uses}")).collect::<Vec<_>>().join(", ")
+        tools
+            .iter()
+            .map(|(tool, uses)| format!("{tool} {}", thousands(**uses as u64)))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     for user in &tools.by_agent {
         let uses: usize = user.tools.values().sum();
         table.row([
             user.agent.clone(),
-            format!("{}{uses}", if user.complete { "" } else { "at least " }),
-            user.failed.map_or_else(|| UNKNOWN.to_owned(), |failed| failed.to_string()),
+            format!("{}{}", if user.complete { "" } else { "at least " }, thousands(uses as u64)),
+            user.failed.map_or_else(|| UNKNOWN.to_owned(), |failed| thousands(failed as u64)),
             names(&user.tools),
         ]);
     }
     table.row([
-        "all".to_owned(),
-        tools.total.values().sum::<usize>().to_string(),
+        "total".to_owned(),
+        thousands(tools.total.values().sum::<usize>() as u64),
         String::new(),
         names(&tools.total),
     ]);
     vec![Block::Table(table)]
 }
 
-/// Where the time went.
+/// The use of time.
 pub fn time(work: &Work) -> Vec<Block> {
     let mut table = Table::of(&["agent", "turns#", "working#", "waiting#", "idle#", ""]);
     for effort in &work.agents {
         let unseen = match effort.unseen_turns {
             0 => String::new(),
-            some => format!("of {some} turns the beginning is not on record"),
+            some => format!("{} not timed (start not recorded)", count(some, "turn")),
         };
         let spans = [effort.working_ms, effort.waiting_ms, effort.idle_ms].map(lasted);
-        let row = [effort.agent.clone(), effort.turns.to_string()];
+        let row = [effort.agent.clone(), thousands(effort.turns as u64)];
         table.row(row.into_iter().chain(spans).chain([unseen]));
     }
     let [worked, busy, saved] = [work.worked_ms, work.busy_ms, work.saved_ms].map(lasted);
-    let sum = format!("{worked} of work in {busy}: working side by side saved {saved}");
+    let sum = match work.worked_ms {
+        None => format!("agent time {UNKNOWN}: no turns recorded"),
+        Some(_) => format!("{worked} of agent time in {busy} wall time ({saved} saved by parallelism)"),
+    };
     vec![Block::Table(table), Block::Line(sum)]
 }
 
-/// What the model's messages took.
+/// Token usage.
 pub fn tokens(spending: &Spending) -> Vec<Block> {
     let Some(total) = &spending.total else {
-        return vec![Block::Line(format!("{UNKNOWN}: no transcript is on record"))];
+        return vec![Block::Line(format!("{UNKNOWN}: no transcript recorded"))];
     };
-    let titles = ["agent", "messages#", "input#", "output#", "from cache#", "into cache#", "cost#", "model"];
+    let titles = ["agent", "messages#", "input#", "output#", "cache read#", "cache write#", "cost#", "model"];
     let mut table = Table::of(&titles);
     let cost = |cost: Option<f64>| cost.map_or_else(String::new, |cost| format!("{cost:.2}"));
     for spent in &spending.agents {
         let tokens = &spent.tokens;
         let numbers = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write];
-        let row = [spent.agent.clone(), spent.messages.to_string()].into_iter();
-        let row = row.chain(numbers.map(|number| number.to_string()));
+        let row = [spent.agent.clone(), thousands(spent.messages as u64)].into_iter();
+        let row = row.chain(numbers.map(thousands));
         table.row(row.chain([cost(spent.cost), spent.models.join(", ")]));
     }
     let numbers = [total.input, total.output, total.cache_read, total.cache_write];
     let messages: usize = spending.agents.iter().map(|spent| spent.messages).sum();
-    let row = ["all".to_owned(), messages.to_string()].into_iter();
-    let row = row.chain(numbers.map(|number| number.to_string()));
+    let row = ["total".to_owned(), thousands(messages as u64)].into_iter();
+    let row = row.chain(numbers.map(thousands));
     table.row(row.chain([cost(spending.cost), String::new()]));
     let mut blocks = vec![Block::Table(table)];
     if !spending.unknown.is_empty() {
-        blocks.push(Block::Line(format!("{UNKNOWN} for {}", spending.unknown.join(", "))));
+        blocks.push(Block::Line(format!("{UNKNOWN} for {} (no transcript)", spending.unknown.join(", "))));
     }
     blocks
 }

@@ -30,7 +30,7 @@ fn board(ids: &[(&str, Value)], mark: Option<&str>) -> Board {
     Board { tasks: tasks.collect(), mark: mark.map(|mark| mark.as_bytes().to_vec()) }
 }
 
-/// Each task: what the run calls it, its number, whom it waits for.
+/// Each task: its id in the run, its number, its dependencies.
 fn told(plan: &Plan) -> Vec<(&str, &str, Vec<&str>)> {
     plan.tasks
         .iter()
@@ -73,7 +73,7 @@ fn a_reference_to_a_task_that_is_there_is_kept() {
     assert_eq!(told(&with(own)), [("2", "2", vec!["1", "9"])]);
     let other = with(Options::default());
     assert_eq!(told(&other), [("2", "2", vec!["9"])], "1 of another list is another task");
-    assert_eq!(other.tasks[0].dropped[0].why, "it is done");
+    assert_eq!(other.tasks[0].dropped[0].why, "already completed");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_list_of_completed_tasks_is_told_to_be_erased() {
     let source = source(&[("1", json!({"status": "completed", "owner": "bob"}))]);
     let all = Options { all: true, ..Options::default() };
     let plan = plan(&source, &Board::default(), &BTreeMap::new(), all).unwrap();
-    assert_eq!(plan.notes, ["the client erases the tasks of a list whose tasks are all completed"]);
+    assert_eq!(plan.notes, ["Claude Code deletes the tasks of a list when all of them are completed"]);
     assert_eq!(plan.tasks[0].owner.as_deref(), Some("bob"));
     let open = board(&[("2", json!({}))], None);
     assert!(super::plan(&source, &open, &BTreeMap::new(), all).unwrap().notes.is_empty());

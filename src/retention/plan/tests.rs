@@ -82,7 +82,7 @@ fn nothing_is_asked_of_a_log_within_its_bounds() {
     assert_eq!((plan.removals, plan.kept), (vec![], 2));
 }
 
-/// What the proptest's segments are to runs, by their sizes.
+/// The facts of the proptest's segments, derived from their sizes.
 fn facts(segment: &Segment) -> Facts {
     Facts { is_held: segment.size.is_multiple_of(5), ..loose("s", segment.size % 3) }
 }

@@ -26,7 +26,7 @@ pub fn differences(home: &Home, record: &Record) -> Vec<String> {
 }
 
 /// 2.1.47 writes its files in place, and whoever reads at that moment finds half of one: no fault of ours.
-const HALF_WRITTEN: &str = "was no whole JSON when it was read; it is kept as it was";
+const HALF_WRITTEN: &str = "was incomplete JSON; it was stored without changes";
 
 /// On a busy machine a call takes long: no fault of ours, and no time is asserted here.
-const BUSY: &str = "] a call of ";
+const BUSY: &str = "] hook call ";

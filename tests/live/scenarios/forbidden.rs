@@ -10,15 +10,7 @@ use super::{Rule, Step, at};
 /// The rule of docs/policy.md.
 pub const RULE: Rule = Rule {
     name: "no-force-push",
-    policy: r#"
-[[rule]]
-name = "no-force-push"
-events = ["PreToolUse"]
-tools = ["Bash"]
-match = { "/tool_input/command" = "/git push.*--force/" }
-action = "block"
-reason = "Force pushes rewrite what others have. Push without --force, or ask the lead."
-"#,
+    policy: include_str!("../../rules/no-force-push.toml"),
     tool: "Bash",
     forbidden: "git push --force",
     reason: "Force pushes rewrite what others have.",

@@ -131,7 +131,7 @@ impl Scenario {
         let by_plugin = matches!(self.hooks, Hooks::Plugin | Hooks::Marketplace);
         let in_panes = by_plugin && self.topology == Topology::Panes;
         (in_panes && !version.has_plugins_in_panes())
-            .then_some("its teammates in panes run no hooks of plugins; those of the settings they run")
+            .then_some("its teammates in panes run only hooks of the settings, not of plugins")
     }
 }
 

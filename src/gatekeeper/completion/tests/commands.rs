@@ -1,4 +1,4 @@
-//! How a command runs, ends and is ended, and what is kept of what it says.
+//! How a command runs and ends, and the part of its output that is kept.
 
 use std::path::Path;
 use std::process::Command;
@@ -59,7 +59,7 @@ fn a_command_that_does_not_end_is_ended_with_all_that_it_started() {
     }
 }
 
-/// What waits for its parent to hear of its end no longer runs.
+/// A zombie does not count as running.
 fn is_running(pid: &str) -> bool {
     let listed = Command::new("ps").args(["-o", "stat=", "-p", pid]).output();
     let state = listed.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
@@ -112,7 +112,7 @@ fn in_a_directory_that_is_not_there_nothing_passes() {
     let bed = Bed::new();
     for gone in ["/nonexistent", ""] {
         let checked = bed.run_in(Path::new(gone), &[&bed.counted("true")]).remove(0);
-        let why = format!("its directory \"{gone}\" is not there");
+        let why = format!("its directory \"{gone}\" does not exist");
         assert_eq!((checked.outcome, bed.runs()), (Outcome::NotBegun { why }, 0));
     }
 }

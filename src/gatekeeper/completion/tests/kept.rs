@@ -1,4 +1,4 @@
-//! Results that are kept as long as the work tree is as it was.
+//! Results that are reused while the worktree is unchanged.
 
 use std::time::Duration;
 

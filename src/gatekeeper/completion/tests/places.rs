@@ -1,4 +1,4 @@
-//! Where a check runs.
+//! The directory in which a check runs.
 
 use std::path::Path;
 

@@ -1,11 +1,11 @@
-// The task board at the moment, and a task's whole life when one is opened.
+// The task board at the selected time, and the details of a task.
 
 const COLUMN_NAMES = { pending: "Pending", in_progress: "In progress", completed: "Completed", gone: "Deleted or erased", other: "Other" };
 const isOpen = (column) => column === "pending" || column === "in_progress" || column === "other";
 
 function startBoard() {
   const box = $("board");
-  if (!tasks.length) return fill(box, make("p", { class: "muted" }, "No task is on record."));
+  if (!tasks.length) return fill(box, make("p", { class: "muted" }, "No tasks were recorded."));
   const known = new Set(tasks.flatMap((task) => task.changes.map((change) => taskAt(task, change.t).column)));
   const columns = [...COLUMNS, ...(known.has("other") ? ["other"] : [])].map((column) => {
     const number = make("span", { class: "count" });
@@ -20,11 +20,23 @@ function startBoard() {
     const columnOf = new Map(board.map((one) => [one.task.id, one.column]));
     for (const one of columns) drawColumn(one, board.filter((card) => card.column === one.column), columnOf);
     settle();
+    showEnd();
     sayLast();
   });
 }
 
-// A column is drawn anew only when something in it is different.
+// At the end of an ended run, its team and tasks no longer exist.
+function showEnd() {
+  const ended = isEnded(moment.t);
+  $("board-ended").hidden = !ended;
+  $("board").classList.toggle("ended", ended);
+  if (ended) {
+    fill($("board-ended"), "The run has ended: ", ENDS[report.overview.ended_by] || words(report.overview.ended_by || "unknown"),
+      " at ", since(END), ". The board shows the last recorded state.");
+  }
+}
+
+// A column is drawn again only when its content changes.
 function drawColumn(one, cards, columnOf) {
   const waits = (card) => (isOpen(card.column) ? card.task.blocked_by.filter((id) => isOpen(columnOf.get(id))) : []);
   const shown = cards.map((card) => [card.task.id, card.owner, card.gone, card.last.subject, card.last.t, waits(card)].join("\u0000")).join("\u0001");
@@ -39,37 +51,37 @@ function drawCard({ task, column, gone, status, owner, last }, waits) {
   const made = button({ class: "card", "data-task": task.id, "data-hue": hueOf(task) }, () => openTask(task),
     make("span", { class: "number" }, "#" + task.id), " ",
     last.subject || task.subject ? bdi(last.subject || task.subject, { class: "subject" }) : unknown(),
-    make("span", { class: "owner" }, owner ? bdi(owner) : "no owner",
+    make("span", { class: "owner" }, owner ? bdi(owner) : "unassigned",
       note && make("span", { class: "note" }, " \u00b7 " + note),
-      waits.length > 0 && make("span", { class: "note" }, " \u00b7 waits for " + waits.map((id) => "#" + id).join(", "))));
+      waits.length > 0 && make("span", { class: "note" }, " \u00b7 depends on " + waits.map((id) => "#" + id).join(", "))));
   return made;
 }
 
-// The last change at the moment, in words.
+// The last change before the selected time, in words.
 function sayLast() {
   let last = null;
   for (const task of tasks) {
-    const change = task.changes.findLast((one) => one.t <= moment.t);
+    const change = task.changes.findLast((one) => one.t <= boardTime(moment.t));
     if (change && (!last || change.t >= last.change.t)) last = { task, change };
   }
   fill($("board-last"), last ? ["last change ", since(last.change.t), ": #" + last.task.id + " ", changeWords(last.change)]
-    : "no task was made yet");
+    : "no task has been created yet");
 }
 
-// A change in words: what became of it, and by whom.
+// A change in words, with its author.
 function changeWords(change) {
   const parts = [];
-  if (change.kind === "task-created") parts.push("made");
-  else if (change.kind === "task-found") parts.push("already there, ", words(change.to));
+  if (change.kind === "task-created") parts.push("created");
+  else if (change.kind === "task-found") parts.push("already existed, ", words(change.to));
   else if (change.kind === "task-erased") parts.push("erased");
   else if (change.kind === "task-deleted") parts.push("deleted");
   else if (change.from !== change.to) parts.push(words(change.from || "unknown"), " \u2192 ", words(change.to || "gone"));
   if (change.owner_from !== change.owner && change.to) {
-    parts.push(parts.length ? ", " : "", "owner ", change.owner_from ? bdi(change.owner_from) : "nobody", " \u2192 ",
-      change.owner ? bdi(change.owner) : "nobody");
+    parts.push(parts.length ? ", " : "", change.owner ? ["assigned to ", bdi(change.owner)] : "unassigned",
+      change.owner_from ? [" (was ", bdi(change.owner_from), ")"] : "");
   }
   if (!parts.length) parts.push("changed");
-  return [parts, " by ", change.by === "unknown" ? unknown() : bdi(change.by)];
+  return [parts, " by ", change.by === "unknown" ? unknown() : actorName(change.by)];
 }
 
 function openTask(task) {
@@ -85,11 +97,11 @@ function openTask(task) {
       button({ class: "close" }, () => dialog.close(), "Close")),
     make("dl", { class: "pairs" },
       row("Last status", words(task.status), task.removed_at ? [", removed ", sinceAt(task.removed_at)] : null),
-      row("Owner", task.owner ? bdi(task.owner) : "nobody"),
-      row("Waits for", task.blocked_by.length ? ids(task.blocked_by) : "nothing"),
-      before.length ? row("Waited for by", ids(before)) : null),
+      row("Owner", task.owner ? bdi(task.owner) : "unassigned"),
+      row("Depends on", task.blocked_by.length ? ids(task.blocked_by) : "none"),
+      before.length ? row("Required by", ids(before)) : null),
     task.description && description,
-    make("h3", {}, "Its life"),
+    make("h3", {}, "Changes"),
     make("ol", { class: "life" }, task.changes.map((change) => make("li", {},
       button({ class: "link", title: dayTime(change.at) + " UTC" }, () => (dialog.close(), showMoment(change.t)), since(change.t)),
       " ", changeWords(change)))));

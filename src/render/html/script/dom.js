@@ -1,15 +1,15 @@
-// Elements. Text reaches the page through text nodes alone, and always as `visible` spells it.
+// DOM helpers. All text is inserted as text nodes and passes through `visible`.
 
 const $ = (id) => document.getElementById(id);
 
-// A page that cannot be drawn says so.
+// Reports an error in drawing the page.
 addEventListener("error", (event) => {
   $("failure").hidden = false;
   $("failure").textContent = "A part of this report could not be drawn: " + event.message;
 });
 
-// Characters that show nothing or turn the text around them: they are shown for what they are. Left-to-right and
-// right-to-left marks and joiners are part of honest writing and stay.
+// Invisible characters and characters that change the direction of the text around them. They are shown as codes,
+// except for directional marks and joiners, which ordinary text contains.
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u200b\u2028\u2029\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 
 function visible(text) {
@@ -54,10 +54,10 @@ function button(look, act, ...inside) {
   return made;
 }
 
-// What somebody else wrote, kept from turning what stands beside it.
+// Text from others. Its direction does not affect the text around it.
 const bdi = (text, look) => make("bdi", look || {}, text);
 
-// One tab stop for many things: the arrows go from one to the next.
+// One tab stop for a group of elements; the arrow keys move within it.
 function rove(box, selector) {
   const all = () => [...box.querySelectorAll(selector)];
   const settle = (to) => {

@@ -1,6 +1,6 @@
-// Draws the timeline on its canvas: only what lies in view, and each kind of line in one stroke.
+// Draws the visible part of the timeline on its canvas. Lines of one kind are one path.
 
-// The page's colours, as the theme gives them at the moment.
+// The colors of the current theme.
 function readColours() {
   const probe = make("span", { class: "unseen" });
   document.body.append(probe);
@@ -20,7 +20,7 @@ function readColours() {
 
 const hueOf = (task) => tasks.indexOf(task) % HUES;
 
-// Steps of the axis that people count in.
+// Steps of the time axis.
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5, 36e5,
   72e5, 216e5, 432e5, 864e5, 6048e5];
 
@@ -29,9 +29,9 @@ function drawAxis(pen, view, colours) {
   const step = STEPS.find((one) => (one / (view.to - view.from)) * width >= 76) ?? STEPS.at(-1);
   pen.font = view.font;
   pen.textBaseline = "middle";
-  const first = Math.ceil((view.from - ORIGIN) / step) * step;
-  for (let at = first; at <= view.to - ORIGIN; at += step) {
-    const px = Math.round(x(ORIGIN + at)) + 0.5;
+  const first = Math.ceil((view.from - START) / step) * step;
+  for (let at = first; at <= view.to - START; at += step) {
+    const px = Math.round(x(START + at)) + 0.5;
     pen.fillStyle = colours.line;
     pen.fillRect(px - 0.5, LANE.axis - 5, 1, height);
     pen.fillStyle = colours.muted;
@@ -51,7 +51,7 @@ function drawLanes(pen, view, lanes, colours) {
   });
 }
 
-// Where a span lies: at least two pixels wide, and never far outside of the view.
+// The position of a span: at least two pixels wide, and cut near the edges of the view.
 function extent(view, thing) {
   const from = Math.max(-4, view.x(thing.t));
   const to = Math.min(view.width + 4, view.x(thing.end));
@@ -98,7 +98,7 @@ function drawTasks(pen, view, shown, lanes, colours) {
   }
 }
 
-// How many arrows may be in view before their heads are left out: then they would hide everything else.
+// With more visible arrows than this, their heads are not drawn, because they would hide everything else.
 const MANY = 400;
 
 const SORTS = [
@@ -107,7 +107,7 @@ const SORTS = [
   ["bad", (message) => !message.automatic && (message.refused !== null || message.delivered === false)],
 ];
 
-// The arrows, each sort as one path; their lines lie below the turns and tasks, their heads above.
+// The arrows, one path per kind. Lines are below turns and tasks, heads above.
 function layArrows(view, shown, lanes) {
   const strength = shown.length > MANY ? 0.3 : shown.length > MANY / 3 ? 0.6 : 0.9;
   return SORTS.map(([colour, is]) => {

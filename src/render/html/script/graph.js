@@ -1,9 +1,8 @@
-// The graph of what waits for what: each task in a layer behind those that it waits for.
+// The dependency graph: each task is in a layer behind the tasks that it depends on.
 
 const NODE = { width: 190, height: 40, across: 60, down: 12 };
 
-// Layers by the longest way from a task that waits for nothing. Edges that close a circle are set aside first, so
-// that it ends.
+// Layers by the longest path from a task without dependencies. Edges that close a cycle are ignored.
 function layOut() {
   const nodes = new Map();
   const ids = new Set(tasks.flatMap((task) => (task.blocked_by.length ? [task.id, ...task.blocked_by] : [])));
@@ -18,7 +17,7 @@ function layOut() {
   return { nodes: [...nodes.values()], edges };
 }
 
-// Without recursion: a chain of tasks may be long.
+// Without recursion, because a chain of tasks can be long.
 function layer(start) {
   const path = [{ node: start, next: 0 }];
   if (start.state === 2) return;
@@ -38,7 +37,7 @@ function layer(start) {
   }
 }
 
-// Places: within a layer by the middle of what each waits for, so that fewer lines cross.
+// Positions: within a layer by the mean position of the dependencies, so that fewer lines cross.
 function place(nodes) {
   const layers = [];
   for (const node of nodes) (layers[node.layer] ||= []).push(node);
@@ -64,18 +63,18 @@ function startGraph() {
   const alone = tasks.length - nodes.filter((node) => node.task).length;
   const circles = edges.filter((edge) => edge.back);
   const note = $("graph-note");
-  if (!nodes.length) return fill(note, tasks.length ? "No task waits for another." : "No task is on record.");
-  fill(note, "A task stands to the right of those that it waits for, in the colour of its column on the board. ",
-    alone ? counted(alone, "task waits", "tasks wait") + " for nothing, and nothing for " + (alone === 1 ? "it" : "them") + ". " : "",
-    circles.length ? make("strong", { class: "bad-text", id: "circles" }, "Tasks wait for each other in a circle: "
-      + circles.map((edge) => "#" + edge.to.id + " for #" + edge.from.id).join(", ") + ".") : null);
+  if (!nodes.length) return fill(note, tasks.length ? "No task depends on another one." : "No tasks were recorded.");
+  fill(note, "A task is to the right of the tasks that it depends on. Its color is that of its column on the board. ",
+    alone ? "Not shown: " + counted(alone, "task") + " without dependencies. " : "",
+    circles.length ? make("strong", { class: "bad-text", id: "circles" }, "Circular dependencies: "
+      + circles.map((edge) => "#" + edge.to.id + " depends on #" + edge.from.id).join(", ") + ".") : null);
   const { width, height } = place(nodes);
   const svg = draw("svg", { width: width + 40, height: height + 28, role: "group", "aria-label": "Graph of " + counted(nodes.length, "task") });
   for (const edge of edges) {
     edge.path = draw("path", { class: edge.back ? "edge back" : "edge", d: curve(edge) });
     svg.append(edge.path, head(edge));
   }
-  // What a task waits for, and what waits for it, stands out while it is looked at.
+  // Highlights the edges of the task that has the focus or the pointer.
   const light = (event) => {
     const node = event.target.closest(".node");
     for (const edge of edges) edge.path.classList.toggle("lit", node !== null && [edge.from, edge.to].some((end) => end.group === node));
@@ -91,7 +90,7 @@ function startGraph() {
       const column = node.task ? columnOf.get(node.id) || "unmade" : "missing";
       group.setAttribute("class", "node " + column);
       group.setAttribute("aria-label", "Task " + node.id + (node.task && node.task.subject ? " " + node.task.subject : "") + ", "
-        + words(column) + (node.behind.length ? ", waits for " + node.behind.map((edge) => edge.from.id).join(", ") : ""));
+        + words(column) + (node.behind.length ? ", depends on " + node.behind.map((edge) => edge.from.id).join(", ") : ""));
     }
   });
 }
@@ -101,7 +100,7 @@ function curve({ from, to, back }) {
   const [x2, y2] = [to.x, to.y + NODE.height / 2];
   if (from === to) return "M" + x1 + " " + (y1 - 6) + " c 34 -14 34 26 0 12";
   if (back) {
-    // A line that closes a circle goes back below the tasks.
+    // An edge that closes a cycle is drawn below the tasks.
     const [a, b] = [from.x + NODE.width / 2, to.x + NODE.width / 2];
     const [bottom, end] = [from.y + NODE.height, to.y + NODE.height];
     return "M" + a + " " + bottom + " C" + a + " " + (bottom + 30) + " " + b + " " + (end + 30) + " " + b + " " + end;
@@ -119,7 +118,7 @@ function head({ to, from, back }) {
 }
 
 function shape(node) {
-  const name = node.task ? node.task.subject || "" : "not on record";
+  const name = node.task ? node.task.subject || "" : "not recorded";
   const group = draw("g", { class: "node", role: "button", tabindex: "-1", transform: "translate(" + node.x + "," + node.y + ")" },
     draw("title", {}, "#" + node.id + " " + name),
     draw("rect", { width: NODE.width, height: NODE.height, rx: 4 }),

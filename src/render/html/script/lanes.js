@@ -1,9 +1,9 @@
-// What the timeline shows: where each lane lies, and every thing in it with its time.
+// The content of the timeline: the position of each lane, and its items with their times.
 
 const LANE = { pad: 7, turn: 10, row: 17, rows: 6, axis: 34 };
 const HUES = 8;
 
-// A task's spans: from a change to the next, while somebody owns it or it is in progress.
+// A task's spans: from one change to the next, while it is assigned or in progress.
 function spansOf(task) {
   const spans = [];
   task.changes.forEach((change, index) => {
@@ -19,7 +19,7 @@ function spansOf(task) {
   return spans.filter((span) => span.lane !== undefined);
 }
 
-// Spans that overlap go below each other, as far as there are rows.
+// Overlapping spans are in different rows, up to a limit.
 function stack(spans) {
   const rows = [];
   for (const span of spans) {
@@ -34,7 +34,7 @@ function stack(spans) {
 function laneTurns() {
   const known = turns.filter((turn) => (turn.begin !== null || turn.end !== null) && laneNamed(turn.agent) !== undefined);
   return known.map((turn) => ({
-    what: "turn", turn, lane: laneNamed(turn.agent), t: turn.begin ?? turn.end, end: turn.end ?? END,
+    what: "turn", turn, lane: laneNamed(turn.agent), t: turn.begin ?? turn.end, end: turn.end ?? LAST,
   }));
 }
 
@@ -48,13 +48,13 @@ function laneMessages() {
 }
 
 function laneMarks() {
-  // Those of nobody in particular stand on the axis.
+  // Problems without an agent are on the axis.
   return findings.filter((finding) => finding.t !== null).map((finding) => ({
     what: "mark", finding, lane: laneNamed(finding.who), t: finding.t, end: finding.t,
   }));
 }
 
-// The lanes with their places, and all things by time.
+// The lanes with their positions, and all items by time.
 function layLanes() {
   const spans = tasks.flatMap(spansOf).sort((a, b) => a.t - b.t);
   const lanes = actors.map((name) => ({ name }));
@@ -76,15 +76,15 @@ const MARKS = { blocked: "square", escalated: "triangle", warned: "diamond" };
 const markHeight = (thing, lanes) => (thing.lane === undefined ? LANE.axis - 8 : lanes[thing.lane].middle);
 const markOf = (finding) => MARKS[finding.code] || "dot";
 
-// A thing in words: a heading and some lines.
+// An item in words: a heading and some lines.
 function describe(thing) {
   if (thing.what === "turn") {
     const { turn } = thing;
     const known = turn.begin !== null && turn.end !== null;
-    return [visible(turn.agent) + " at work", [
+    return [visible(turn.agent) + " working", [
       "from " + (turn.begin === null ? "unknown" : since(turn.begin)) + " to " + (turn.end === null ? "unknown" : since(turn.end))
         + (known ? ", " + lasting(turn.end - turn.begin) : ""),
-      turn.for_idlers && "began for nothing but notices of idle teammates",
+      turn.for_idlers && "triggered only by idle notices",
     ]];
   }
   if (thing.what === "task") {
@@ -95,7 +95,7 @@ function describe(thing) {
   }
   if (thing.what === "mark") return [codeName(thing.finding.code), [visible(short(thing.finding.what, 240)), since(thing.t)]];
   const { message } = thing;
-  return [visible(message.from) + " \u2192 " + visible(message.to === "*" ? "everybody" : message.to), [
+  return [visible(message.from) + " \u2192 " + visible(message.to === "*" ? "everyone" : message.to), [
     visible(short(message.summary || message.text.slice(0, 160), 140)),
     words(message.kind) + (message.automatic ? ", automatic" : "") + ", " + bytes(message.chars) + (deliveryNote(message)),
     since(thing.t),
@@ -103,4 +103,4 @@ function describe(thing) {
 }
 
 const deliveryNote = (message) =>
-  message.refused !== null ? ", refused" : message.delivered === false ? ", never read" : "";
+  message.refused !== null ? ", " + unsent(message) : message.delivered === false ? ", never read" : "";

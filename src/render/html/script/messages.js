@@ -1,4 +1,4 @@
-// The message reader: a list of which only the rows in view are in the page, and the text of the one that is chosen.
+// The messages: a list, of which only the visible rows exist as elements, and the text of the selected one.
 
 const ROW = 46;
 
@@ -12,7 +12,7 @@ const reader = (() => {
   let terms = [];
 
   const fold = (text) => text.normalize("NFC").toLowerCase();
-  // What is searched, made when it is first asked for.
+  // The text that is searched, cached.
   const hay = (message) => (message.hay ??= fold([message.from, message.to, words(message.kind), message.kind,
     message.summary || "", message.text].join("\n")));
   const sides = (message) => [message.from, message.to.split("@")[0]];
@@ -24,9 +24,9 @@ const reader = (() => {
     found = messages.filter((message) => (controls.automatic.checked || !message.automatic)
       && (!actor || sides(message).includes(actor)) && (!kind || message.kind === kind)
       && (!wanted || delivery(message) === wanted) && terms.every((term) => hay(message).includes(term)));
-    const hidden = controls.automatic.checked ? 0 : messages.filter((message) => message.automatic).length;
-    fill($("found"), counted(found.length, "message") + " of " + count(messages.length)
-      + (hidden ? " (" + count(hidden) + " automatic hidden)" : ""));
+    fill($("found"), counted(found.length, "message") + " of " + count(messages.length) + ": "
+      + countsOf(Object.keys(messageCounts), (kind) => count(messageCounts[kind]) + " " + kind
+        + (kind === "automatic" && !controls.automatic.checked ? " (hidden)" : "")));
     rows.forEach((row) => row.remove());
     rows.clear();
     spacer.style.height = found.length * ROW + "px";
@@ -35,7 +35,7 @@ const reader = (() => {
     choose(at >= 0 ? at : 0, false);
   }
 
-  // The rows in view, and some on both sides.
+  // The visible rows, and some on both sides.
   function show() {
     const first = Math.max(0, Math.floor(list.scrollTop / ROW) - 6);
     const last = Math.min(found.length, Math.ceil((list.scrollTop + list.clientHeight) / ROW) + 6);
@@ -60,7 +60,7 @@ const reader = (() => {
   function drawRow(message, index) {
     const row = make("div", { class: "row" + (message.automatic ? " automatic" : ""), role: "option", id: "message-" + message.index,
       "aria-setsize": found.length, "aria-posinset": index + 1 },
-      make("span", { class: "who" }, bdi(message.from), " \u2192 ", message.to === "*" ? "everybody" : bdi(message.to)),
+      make("span", { class: "who" }, bdi(message.from), " \u2192 ", message.to === "*" ? "everyone" : bdi(message.to)),
       make("span", { class: "when" }, message.t === null ? unknown() : since(message.t, false)),
       make("span", { class: "gist", dir: "auto" }, short(message.summary || message.text.slice(0, 200).replace(/\s+/g, " "), 120)),
       badge(message));
@@ -70,7 +70,7 @@ const reader = (() => {
   }
 
   function badge(message) {
-    if (message.refused !== null) return make("span", { class: "badge bad" }, "refused");
+    if (message.refused !== null) return make("span", { class: "badge bad" }, unsent(message));
     if (message.delivered === false && !message.automatic) return make("span", { class: "badge bad" }, "never read");
     return message.kind !== "message" ? make("span", { class: "badge" }, words(message.kind)) : null;
   }
@@ -90,18 +90,18 @@ const reader = (() => {
   function read(message) {
     const box = $("reading");
     if (!message) {
-      return fill(box, make("p", { class: "muted" }, "No message is like that."));
+      return fill(box, make("p", { class: "muted" }, "No messages match these filters."));
     }
     const text = make("div", { class: "text" });
-    const state = message.refused !== null ? ["refused: ", bdi(message.refused)]
+    const state = message.refused !== null ? [unsent(message) + ": ", bdi(bareReason(message.refused))]
       : message.delivered === null ? unknown() : message.delivered ? "read by the recipient" : "never read by the recipient";
     const row = (label, ...value) => [make("dt", {}, label), make("dd", {}, value)];
     fill(box,
-      make("h3", {}, bdi(message.from), " \u2192 ", message.to === "*" ? "everybody" : bdi(message.to)),
+      make("h3", {}, bdi(message.from), " \u2192 ", message.to === "*" ? "everyone" : bdi(message.to)),
       make("dl", { class: "pairs" },
         row("Sent", sinceAt(message.at), " ", make("span", { class: "muted" }, dayTime(message.at)), " ",
           message.t !== null && button({ class: "link" }, () => showMoment(message.t), "show on the timeline")),
-        row("Kind", words(message.kind), message.automatic ? ", sent by the client itself" : "", ", " + bytes(message.chars)),
+        row("Kind", words(message.kind), message.automatic ? ", sent automatically by Claude Code" : "", ", " + bytes(message.chars)),
         row("Delivery", state),
         message.summary ? row("Summary", bdi(message.summary)) : null),
       text);
@@ -118,7 +118,7 @@ const reader = (() => {
     choose(Math.max(0, Math.min(found.length - 1, found.indexOf(chosen) + step)), true);
   }
 
-  // Opens a message from elsewhere on the page, whatever the filters hide.
+  // Opens a message from elsewhere on the page. Filters that hide it are cleared.
   function open(message, go) {
     if (!found.includes(message)) {
       controls.search.value = controls.actor.value = controls.kind.value = controls.delivery.value = "";
@@ -139,7 +139,7 @@ const reader = (() => {
   function start() {
     if (!messages.length) {
       $("filters").hidden = true;
-      return fill($("reader"), make("p", { class: "muted" }, "No message is on record."));
+      return fill($("reader"), make("p", { class: "muted" }, "No messages were recorded."));
     }
     list.append(spacer);
     options(controls.actor, actors, (name) => name);

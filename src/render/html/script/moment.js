@@ -1,4 +1,4 @@
-// The moment that the board shows. The slider sets it; the board, the graph and the timeline follow.
+// The time that the board shows. The slider sets it; the board, the graph and the timeline follow.
 
 const moment = { t: END, listeners: [] };
 const changeTimes = [...new Set(tasks.flatMap((task) => task.changes.map((change) => change.t)))].sort((a, b) => a - b);
@@ -15,15 +15,15 @@ function tellMoment() {
   slider.value = String(moment.t - START);
   const board = boardAt(moment.t);
   const of = (column) => board.filter((one) => one.column === column).length;
-  const said = since(moment.t) + " from the start: " + of("pending") + " pending, " + of("in_progress")
-    + " in progress, " + of("completed") + " completed, " + of("gone") + " gone";
+  const said = since(moment.t) + " from the start of the run: " + of("pending") + " pending, " + of("in_progress")
+    + " in progress, " + of("completed") + " completed, " + of("gone") + " deleted or erased" + (isEnded(moment.t) ? "; the run has ended" : "");
   slider.setAttribute("aria-valuetext", said);
   fill($("moment"), make("strong", {}, since(moment.t)), " ", make("span", { class: "muted" },
     new Date(moment.t).toISOString().slice(11, 23)));
-  fill($("board-when"), moment.t === END ? "at the end" : "at " + since(moment.t));
+  fill($("board-when"), isEnded(moment.t) ? "after the end of the run" : "at " + since(moment.t));
   for (const listener of moment.listeners) listener(board);
   clearTimeout(tellMoment.later);
-  tellMoment.later = setTimeout(() => { $("moment-said").textContent = said; }, 400);
+  tellMoment.later = setTimeout(() => { $("moment-live").textContent = said; }, 400);
 }
 
 const nextChange = () => changeTimes.find((time) => time > moment.t) ?? END;
@@ -33,7 +33,7 @@ function startMoment() {
   const slider = $("slider");
   slider.max = String(END - START);
   slider.addEventListener("input", () => setMoment(START + Number(slider.value)));
-  // A step of the keyboard is a change of a task: a step of a millisecond would lead nowhere.
+  // One key press moves to the next task change; a step of one millisecond would have no visible effect.
   const tenth = (END - START) / 10;
   slider.addEventListener("keydown", (event) => {
     const to = {
@@ -48,7 +48,7 @@ function startMoment() {
   $("step-on").addEventListener("click", () => setMoment(nextChange()));
 }
 
-// Goes to a moment from elsewhere on the page.
+// Moves to a time from elsewhere on the page.
 function showMoment(time) {
   setMoment(time);
   timeline.reveal(time);

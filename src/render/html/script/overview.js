@@ -1,18 +1,18 @@
-// The head of the page: what the run was, and what went wrong.
+// The head of the page: key figures and problems.
 
 const ENDS = {
-  "session-end": "the session ended", "team-delete": "the team was deleted", replaced: "another run took its place",
-  crashed: "the client crashed", disappeared: "the client disappeared",
+  "session-end": "the session ended", "team-delete": "the team was deleted", replaced: "another run replaced it",
+  crashed: "Claude Code crashed", disappeared: "Claude Code disappeared",
 };
 
 function drawHead() {
   const { overview } = report;
-  const title = overview.team || (overview.topology === "no-team" ? "Session without a team" : "Team without a name");
+  const title = overview.team || (overview.topology === "no-team" ? "Session without a team" : "Unnamed team");
   document.title = visible(title) + " \u2013 teamkeep report";
   fill($("title"), bdi(title));
   const end = overview.ended_at ? dayTime(overview.ended_at).slice(0, 19) : null;
   fill($("subtitle"), "run ", make("code", {}, overview.run), " \u00b7 ", dayTime(overview.started_at).slice(0, 19),
-    " to ", orUnknown(end), " UTC");
+    " to ", orUnknown(end), " UTC \u00b7 ", orUnknown(overview.duration_ms, lasting));
 }
 
 function drawOverview() {
@@ -24,41 +24,42 @@ function drawOverview() {
   fill($("figures"),
     figure("Duration", orUnknown(overview.duration_ms, lasting)),
     figure("Members", count(many.members), words(overview.topology)),
-    figure("Messages", count(many.messages), "and " + count(many.automatic) + " automatic"),
+    figure("Messages", count(messageCounts.sent), countsOf(["automatic", "blocked", "rejected"],
+      (kind) => (kind === "automatic" ? "+" : "") + count(messageCounts[kind]) + " " + kind)),
     figure("Tasks completed", count(many.completed), "of " + count(many.tasks)),
-    figure("Turns", count(many.turns), ["at work ", orUnknown(work.worked_ms, lasting)]),
-    figure("Saved side by side", orUnknown(work.saved_ms, lasting)),
+    figure("Turns", count(many.turns), [orUnknown(work.worked_ms, lasting), " agent time"]),
+    figure("Saved by parallelism", orUnknown(work.saved_ms, lasting)),
     figure("Tokens", orUnknown(tokens, (all) => count(all.input + all.output + all.cache_read + all.cache_write)),
-      tokens ? [count(tokens.output), " written"] : null),
+      tokens ? [count(tokens.output), " output"] : null),
     figure("Cost", orUnknown(spending.cost, money)));
   const fact = (label, ...value) => make("div", {}, make("dt", {}, label), make("dd", {}, value));
   fill($("facts"),
     fact("Ended by", orUnknown(overview.ended_by, (by) => ENDS[by] || words(by)),
       overview.ended_reason ? [" (", bdi(overview.ended_reason), ")"] : null),
-    fact("Client", overview.client_versions.length ? overview.client_versions.join(", ") : unknown()),
-    fact("Lead\u2019s session", orUnknown(overview.lead_session, (id) => make("code", {}, id))),
+    fact("Claude Code", overview.client_versions.length ? overview.client_versions.join(", ") : unknown()),
+    fact("Lead session", orUnknown(overview.lead_session, (id) => make("code", {}, id))),
     report.redacted && fact("Redacted", Object.entries(report.redacted).map(([rule, many]) => rule + " " + count(many)).join(", ")
-      || "nothing was found to take out"),
-    fact("On record", counted(many.events, "event") + ", " + counted(many.snapshots, "snapshot")));
+      || "no secrets or personal data found"),
+    fact("Recorded", counted(many.events, "event") + ", " + counted(many.snapshots, "snapshot")));
 }
 
 const money = (cost) => cost.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: cost < 1 ? 4 : 2 });
 
 const CODES = {
-  "stopped-at-work": ["bad", "Stopped with work in progress"],
-  "work-returned": ["bad", "Work returned to pending"],
-  unfinished: ["bad", "Never completed"],
-  "task-erased": ["warn", "Erased by the client"],
-  "not-delivered": ["bad", "Never delivered"],
-  refused: ["bad", "Refused"],
-  "never-reported": ["warn", "Never reported"],
-  "idle-ping-pong": ["warn", "Woken for idle notices alone"],
-  blocked: ["held", "Held back by a gate"],
-  escalated: ["warn", "Let through after blocks"],
+  "stopped-at-work": ["bad", "Shut down with a task in progress"],
+  "work-returned": ["bad", "Task returned to pending"],
+  unfinished: ["bad", "Task never completed"],
+  "task-erased": ["warn", "Task erased by Claude Code"],
+  "not-delivered": ["bad", "Message never read"],
+  refused: ["bad", "Message rejected"],
+  "never-reported": ["warn", "Never sent a message"],
+  "idle-ping-pong": ["warn", "Turns triggered only by idle notices"],
+  blocked: ["held", "Blocked by a gate"],
+  escalated: ["warn", "Allowed by the loop guard"],
   warned: ["warn", "Warned by a gate"],
-  "no-end": ["warn", "No end on record"],
-  "events-missing": ["warn", "Events are missing"],
-  unreadable: ["bad", "Not readable"],
+  "no-end": ["warn", "No end recorded"],
+  "events-missing": ["warn", "Events missing"],
+  unreadable: ["bad", "Unreadable data"],
 };
 const toneOf = (finding) => (CODES[finding.code] || ["warn"])[0];
 const codeName = (code) => (CODES[code] || [null, words(code)])[1];
@@ -66,7 +67,7 @@ const codeName = (code) => (CODES[code] || [null, words(code)])[1];
 function drawFindings() {
   $("findings-count").textContent = findings.length;
   if (!findings.length) {
-    return fill($("findings-list"), make("p", { class: "muted" }, "Nothing on record was lost or looks wrong."));
+    return fill($("findings-list"), make("p", { class: "muted" }, "No problems found."));
   }
   const kinds = new Map();
   for (const finding of findings) kinds.set(finding.code, [...(kinds.get(finding.code) || []), finding]);

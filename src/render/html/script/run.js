@@ -1,7 +1,7 @@
-// The run: the report as it was written into the page, and what everything else asks of it.
+// The report that is embedded in the page, and values derived from it.
 
 const report = JSON.parse($("report").textContent);
-if (report === null) throw new Error("the report could not be written into this page");
+if (report === null) throw new Error("this page contains no report");
 
 const messages = report.mail.messages.map((letter, index) => ({ ...letter, index, t: stamp(letter.at) }));
 const tasks = report.tasks.map((task) => ({
@@ -12,7 +12,7 @@ const taskById = new Map(tasks.map((task) => [task.id, task]));
 const turns = report.turns.map((turn) => ({ ...turn, begin: stamp(turn.from), end: stamp(turn.to) }));
 const findings = report.findings.map((finding, index) => ({ ...finding, index, t: stamp(finding.at) }));
 
-// Everybody who does something, the members first.
+// All agents, members first.
 const actors = [];
 const seenActors = new Set(["*", "client", "unknown", ""]);
 function see(name) {
@@ -27,13 +27,13 @@ tasks.forEach((task) => task.changes.forEach((change) => see(change.owner)));
 const laneOf = new Map(actors.map((name, index) => [name, index]));
 const laneNamed = (name) => laneOf.get(name) ?? laneOf.get((name || "").split("@")[0]);
 
-// The first and the last moment of anything.
-let START = stamp(report.overview.started_at) ?? Infinity;
-let END = stamp(report.overview.ended_at) ?? -Infinity;
+// The first and the last recorded time of anything; the session of a run can start before it and end after it.
+let FIRST = stamp(report.overview.started_at) ?? Infinity;
+let LAST = stamp(report.overview.ended_at) ?? -Infinity;
 function stretch(time) {
   if (time === null) return;
-  if (time < START) START = time;
-  if (time > END) END = time;
+  if (time < FIRST) FIRST = time;
+  if (time > LAST) LAST = time;
 }
 turns.forEach((turn) => (stretch(turn.begin), stretch(turn.end)));
 messages.forEach((message) => stretch(message.t));
@@ -41,19 +41,20 @@ tasks.forEach((task) => task.changes.forEach((change) => stretch(change.t)));
 findings.forEach((finding) => stretch(finding.t));
 report.phases.forEach((phase) => (stretch(stamp(phase.from)), stretch(stamp(phase.to))));
 report.agents.forEach((agent) => agent.instances.forEach((one) => (stretch(stamp(one.first)), stretch(stamp(one.last)))));
-if (START === Infinity) START = 0;
-if (report.overview.duration_ms !== null && !report.overview.ended_at) stretch(START + report.overview.duration_ms);
-if (END <= START) END = START + 1;
+if (FIRST === Infinity) FIRST = 0;
 
-// What everything is counted from, as the other commands do: the start of the run. Its session may have begun before.
-const ORIGIN = stamp(report.overview.started_at) ?? START;
-const since = (time, exact) => offset(time - ORIGIN, exact);
+// The run, from its first hook call to its end. All offsets count from its start, as in the other commands.
+const START = stamp(report.overview.started_at) ?? FIRST;
+const END = Math.max(START + 1, report.overview.duration_ms === null ? LAST : START + report.overview.duration_ms);
+stretch(END);
+const isEnded = (time) => report.overview.ended_at !== null && time >= END;
+const since = (time, exact) => offset(time - START, exact);
 const sinceAt = (at) => {
   const time = stamp(at);
   return time === null ? unknown() : make("time", { datetime: at, title: dayTime(at) + " UTC" }, since(time));
 };
 
-// A task at a moment: where it stands on the board, and whose it is. `null` before it was made.
+// The state of a task at a time: its column on the board and its owner. `null` before it was created.
 const COLUMNS = ["pending", "in_progress", "completed", "gone"];
 function taskAt(task, time) {
   let last = null;
@@ -68,4 +69,19 @@ function taskAt(task, time) {
     : last.kind === "task-erased" || !last.to ? "erased" : null;
   return { task, column: gone ? "gone" : COLUMNS.includes(last.to) ? last.to : "other", gone, status, owner: last.owner, last };
 }
-const boardAt = (time) => tasks.map((task) => taskAt(task, time)).filter(Boolean);
+// The end shows the last recorded states, including changes that were recorded later.
+const boardTime = (time) => (time >= END ? Infinity : time);
+const boardAt = (time) => tasks.map((task) => taskAt(task, boardTime(time))).filter(Boolean);
+
+// A message that was not sent: teamkeep blocked it, or Claude Code or another hook rejected it.
+const PREFIXES = ["Blocked: ", "Refused: "];
+const bareReason = (reason) => reason.replace(/^(Blocked|Refused): /, "");
+const unsent = (message) => (PREFIXES.some((prefix) => message.refused.startsWith(prefix)) ? "blocked" : "rejected");
+
+// Numbers of messages: sent between agents, automatic, blocked, rejected.
+const messageCounts = { sent: 0, automatic: 0, blocked: 0, rejected: 0 };
+for (const message of messages) {
+  messageCounts[message.refused !== null ? unsent(message) : message.automatic ? "automatic" : "sent"] += 1;
+}
+// Those with a number above zero, in words: "+12 automatic, 3 blocked".
+const countsOf = (kinds, spell) => kinds.filter((kind) => messageCounts[kind]).map(spell).join(", ");

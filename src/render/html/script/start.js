@@ -1,4 +1,4 @@
-// The beginning: each part is drawn, and what changes how all of them look is listened to.
+// Draws each part, and handles themes and printing.
 
 function startTheme() {
   const root = document.documentElement;
@@ -12,12 +12,12 @@ function startTheme() {
 
 function drawLegend() {
   const key = (look, text) => make("li", {}, make("span", { class: "swatch " + look, "aria-hidden": "true" }), text);
-  fill($("legend"), key("turn", "turn"), key("idle", "turn for idle notices alone"), key("span", "task in progress"),
-    key("owned", "task owned, pending"), key("arrow", "message"), key("lost", "refused or never read"),
-    key("square", "held back by a gate"), key("triangle", "let through after blocks"), key("diamond", "warned"), key("dot", "other finding"));
+  fill($("legend"), key("turn", "turn"), key("idle", "turn triggered only by idle notices"), key("span", "task in progress"),
+    key("owned", "task assigned, pending"), key("arrow", "message"), key("lost", "message not delivered"),
+    key("square", "blocked by a gate"), key("triangle", "allowed by the loop guard"), key("diamond", "warned"), key("dot", "other problem"));
 }
 
-// On paper there is no scrolling, and paper is light.
+// Prints all messages, in the light theme.
 function startPrinting() {
   addEventListener("beforeprint", () => {
     reader.printed();

@@ -1,4 +1,4 @@
-// The numbers as tables, as the JSON report holds them.
+// Tables of the numbers in the JSON report.
 
 function table(caption, columns, rows, note) {
   const wide = columns.length > 6 ? "sheet wide" : "sheet";
@@ -11,7 +11,7 @@ function table(caption, columns, rows, note) {
       make("table", {}, make("caption", {}, caption),
         make("thead", {}, make("tr", {}, columns.map((text, index) => make("th", { scope: "col", class: number(index) }, title(text))))),
         make("tbody", {}, rows.length ? rows.map((row) => make("tr", {}, row.map(cell)))
-          : make("tr", {}, make("td", { colspan: columns.length, class: "muted" }, "nothing on record"))))),
+          : make("tr", {}, make("td", { colspan: columns.length, class: "muted" }, "nothing recorded"))))),
     note && make("p", { class: "muted" }, note));
 }
 
@@ -23,17 +23,17 @@ function phaseBar(phase) {
   const track = make("div", { class: "track", "aria-hidden": "true" });
   if (from === null || to === null) return track;
   const bar = make("div", { class: "fill" });
-  bar.style.left = (100 * (from - START)) / (END - START) + "%";
-  bar.style.width = Math.max(0.5, (100 * (to - from)) / (END - START)) + "%";
+  bar.style.left = (100 * (from - FIRST)) / (LAST - FIRST) + "%";
+  bar.style.width = Math.max(0.5, (100 * (to - from)) / (LAST - FIRST)) + "%";
   track.append(bar);
   return track;
 }
 
 function phasesTable() {
   const lasted = (phase) => (phase.from && phase.to ? stamp(phase.to) - stamp(phase.from) : null);
-  return table("Phases, as they were observed", ["Phase", "#From", "#To", "#Lasted", "#Signs", "In the run"],
+  return table("Observed phases", ["Phase", "#From", "#To", "#Duration", "#Signs", "In the run"],
     report.phases.map((phase) => [phase.name, ...(phase.signs ? [sinceAt(phase.from), sinceAt(phase.to), time(lasted(phase))]
-      : ["not seen", "", ""]), count(phase.signs), phaseBar(phase)]));
+      : ["not observed", "", ""]), count(phase.signs), phaseBar(phase)]));
 }
 
 function agentsTable() {
@@ -42,7 +42,7 @@ function agentsTable() {
     sinceAt(instance.first), sinceAt(instance.last), count(instance.turns), num(instance.tool_uses),
     orUnknown(instance.tokens, (tokens) => count(tokens.input + tokens.output + tokens.cache_read + tokens.cache_write)),
   ]));
-  return table("Agents and their instances", ["Name", "Kind", "Id", "Role", "#First seen", "#Last seen", "#Turns", "#Tools used", "#Tokens"], rows);
+  return table("Agents and their instances", ["Name", "Kind", "ID", "Role", "#First seen", "#Last seen", "#Turns", "#Tool calls", "#Tokens"], rows);
 }
 
 function membersTable() {
@@ -53,9 +53,9 @@ function membersTable() {
 function tasksTable() {
   const made = (task) => task.changes.find((change) => change.kind === "task-created");
   const done = (task) => task.changes.findLast((change) => change.to === "completed" && change.from !== "completed");
-  return table("Tasks", ["Task", "Status", "Owner", "#Made", "#Completed", "Waits for", "#Changes"], tasks.map((task) => [
+  return table("Tasks", ["Task", "Status", "Owner", "#Created", "#Completed", "Depends on", "#Changes"], tasks.map((task) => [
     button({ class: "link" }, () => openTask(task), "#" + task.id + " ", task.subject ? bdi(short(task.subject, 60)) : ""),
-    words(task.status), task.owner ? bdi(task.owner) : "nobody", made(task) ? sinceAt(made(task).at) : unknown(),
+    words(task.status), task.owner ? bdi(task.owner) : "unassigned", made(task) ? sinceAt(made(task).at) : unknown(),
     done(task) ? sinceAt(done(task).at) : "never", task.blocked_by.map((id) => "#" + id).join(", "), count(task.changes.length)]));
 }
 
@@ -63,9 +63,8 @@ function workTable() {
   const { work } = report;
   const rows = work.agents.map((effort) => [bdi(effort.agent), count(effort.turns), time(effort.working_ms), time(effort.waiting_ms),
     time(effort.idle_ms), count(effort.unseen_turns)]);
-  return table("Time", ["Agent", "#Turns", "#At work", "#Waiting", "#Idle", "#Turns not timed"], rows,
-    ["Everybody together ", time(work.worked_ms), "; at least one at work ", time(work.busy_ms), "; saved by working side by side ",
-      time(work.saved_ms), "."]);
+  return table("Time", ["Agent", "#Turns", "#Working", "#Waiting", "#Idle", "#Turns not timed"], rows,
+    [time(work.worked_ms), " of agent time in ", time(work.busy_ms), " wall time (", time(work.saved_ms), " saved by parallelism)."]);
 }
 
 function spendingTable() {
@@ -74,9 +73,9 @@ function spendingTable() {
   const rows = spending.agents.map((spent) => [bdi(spent.agent), count(spent.messages), ...cells(spent.tokens),
     orUnknown(spent.cost, money), spent.models.map((model, index) => [index ? ", " : "", bdi(model)])]);
   spending.unknown.forEach((name) => rows.push([bdi(name), ...Array.from({ length: 7 }, unknown)]));
-  if (spending.total) rows.push(["Together", "", ...cells(spending.total), orUnknown(spending.cost, money), ""]);
-  return table("Tokens and cost", ["Agent", "#Messages of the model", "#Input", "#Output", "#From cache", "#Into cache", "#Cost", "Models"], rows,
-    spending.cost === null ? "A cost is known where the configuration holds a price for each model." : null);
+  if (spending.total) rows.push(["Total", "", ...cells(spending.total), orUnknown(spending.cost, money), ""]);
+  return table("Tokens and cost", ["Agent", "#Model messages", "#Input", "#Output", "#Cache read", "#Cache write", "#Cost", "Models"], rows,
+    spending.cost === null ? "The cost is unknown unless [[report.price]] in the configuration has a price for each model." : null);
 }
 
 function toolsTable() {
@@ -85,13 +84,13 @@ function toolsTable() {
   const row = (who, uses, failed) => [who, count(Object.values(uses).reduce((sum, one) => sum + one, 0)), failed,
     ...names.map((name) => (Object.hasOwn(uses, name) ? count(uses[name]) : ""))];
   const rows = tools.by_agent.map((user) => row([bdi(user.agent), user.complete ? "" : " *"], user.tools, num(user.failed)));
-  if (rows.length > 1) rows.push(row("Together", tools.total, ""));
-  return table("Tools by agent", ["Agent", "#All", "#Failed", ...names.map((name) => "#" + name)], rows,
-    tools.by_agent.some((user) => !user.complete) ? "* without a transcript: those uses alone that a hook was called for" : null);
+  if (rows.length > 1) rows.push(row("Total", tools.total, ""));
+  return table("Tool calls by agent", ["Agent", "#All", "#Failed", ...names.map((name) => "#" + name)], rows,
+    tools.by_agent.some((user) => !user.complete) ? "* No transcript is recorded: only calls with a hook call are counted." : null);
 }
 
 function mailTables() {
-  const name = (to) => (to === "*" ? "everybody" : bdi(to));
+  const name = (to) => (to === "*" ? "everyone" : bdi(to));
   return [
     table("Messages by sender", ["From", "#Messages", "#Characters"],
       report.mail.by_sender.map((one) => [bdi(one.from), count(one.messages), count(one.chars)])),

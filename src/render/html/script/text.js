@@ -1,9 +1,9 @@
-// Long text: the beginning at once, the rest on demand, in pieces that the browser lays out only where they are seen.
+// Long text: the beginning first, the rest on demand, in pieces that the browser lays out only when they are visible.
 
 const BEGINNING = 20000;
 const PIECE = 16000;
 
-// Shows a text, with what was searched for marked in its beginning.
+// Shows a text. Search terms are marked in its beginning.
 function showText(box, text, terms = []) {
   if (text.length <= BEGINNING) return fill(box, textBlock(text, terms));
   const cut = lineEnd(text, BEGINNING);
@@ -34,7 +34,7 @@ function lineEnd(text, at) {
 }
 
 function textBlock(text, terms) {
-  // A break at the end of a piece is the break between two blocks already.
+  // Two blocks are already separated by a line break.
   const block = make("div", { class: "piece", dir: "auto", tabindex: "-1" });
   const shown = visible(text.endsWith("\n") ? text.slice(0, -1) : text);
   put(block, marked(shown, terms));

@@ -1,14 +1,14 @@
-// The timeline: what is in view, and how mouse and keyboard move it.
+// The timeline: its visible part, and mouse and keyboard control.
 
-// What a sheet is wide beside the names of the lanes.
+// Width of the timeline on paper.
 const PAPER = 540;
 
 const timeline = (() => {
   const canvas = $("canvas");
   const tip = $("tip");
   const { lanes, things, height } = layLanes();
-  const edge = Math.max(1, (END - START) * 0.015);
-  const whole = { from: START - edge, to: END + edge };
+  const edge = Math.max(1, (LAST - FIRST) * 0.015);
+  const whole = { from: FIRST - edge, to: LAST + edge };
   const view = { ...whole, width: 1, height, x: (t) => ((t - view.from) / (view.to - view.from)) * view.width };
   const shows = { message: $("show-messages"), automatic: $("show-automatic"), task: $("show-tasks") };
   let colours = null;
@@ -27,7 +27,7 @@ const timeline = (() => {
     waiting = false;
     if (!lanes.length) return;
     colours = colours || readColours();
-    // On paper twice as fine; and no canvas is as high as many hundreds of lanes at full scale.
+    // Double resolution on paper; browsers limit the height of a canvas.
     const scale = Math.min(paper ? 2 : window.devicePixelRatio || 1, 30000 / height);
     if (canvas.width !== Math.round(view.width * scale)) canvas.width = Math.round(view.width * scale);
     if (canvas.height !== Math.round(height * scale)) canvas.height = Math.round(height * scale);
@@ -47,7 +47,7 @@ const timeline = (() => {
     if (picked) ring(pen);
   }
 
-  // The moment of the board stands over the canvas: to move it, nothing is drawn anew.
+  // The selected time is an element over the canvas, so moving it needs no drawing.
   function cursor() {
     const x = Math.round(view.x(moment.t));
     $("cursor").hidden = x < 0 || x > view.width;
@@ -61,7 +61,7 @@ const timeline = (() => {
     pen.strokeRect(from - 3, top - 3, wide + 6, high + 6);
   }
 
-  // The rectangle that a thing takes up.
+  // The rectangle of an item.
   function box(thing) {
     const lane = lanes[thing.lane];
     if (thing.what === "task") return [...spread(thing, lane.tasks + thing.row * LANE.row), LANE.row - 3];
@@ -96,7 +96,7 @@ const timeline = (() => {
   const pan = (share) => look(view.from + (view.to - view.from) * share, view.to + (view.to - view.from) * share);
   const timeAt = (x) => view.from + (x / view.width) * (view.to - view.from);
 
-  // The nearest thing below the pointer; what was drawn last lies on top.
+  // The nearest item below the pointer; the one drawn last is on top.
   function hit(x, y) {
     const order = { mark: 0, message: 1, task: 2, turn: 2 };
     let best = null;
@@ -129,7 +129,7 @@ const timeline = (() => {
       if (thing.end < view.from || thing.t > view.to) reveal(thing.t);
       showTip(thing);
       const [head, lines] = describe(thing);
-      $("lane-said").textContent = [head, ...lines.filter(Boolean)].join(", ");
+      $("lane-live").textContent = [head, ...lines.filter(Boolean)].join(", ");
     } else hideTip();
     refresh();
   }
@@ -218,7 +218,7 @@ const timeline = (() => {
       return name;
     }));
     canvas.style.height = height + "px";
-    canvas.setAttribute("aria-label", "Timeline: " + counted(lanes.length, "lane") + ", " + counted(things.length, "thing"));
+    canvas.setAttribute("aria-label", "Timeline: " + counted(lanes.length, "lane") + ", " + counted(things.length, "item"));
     view.font = "11px " + getComputedStyle(document.body).fontFamily;
     look(whole.from, whole.to);
     listen();
@@ -232,7 +232,7 @@ const timeline = (() => {
     colours = null;
     paint();
   }
-  // Draws for a sheet of paper, or for the screen again.
+  // Draws for paper, or for the screen again.
   function print(on) {
     paper = on;
     view.width = on ? PAPER : Math.max(1, $("stage").clientWidth);

@@ -1,4 +1,4 @@
-// How values are spelled. What the record does not hold is "unknown", everywhere.
+// Formats values. A value that is not recorded is "unknown".
 
 const unknown = () => make("span", { class: "unknown" }, "unknown");
 const orUnknown = (value, spell) => (value === null || value === undefined ? unknown() : spell ? spell(value) : value);
@@ -6,7 +6,7 @@ const orUnknown = (value, spell) => (value === null || value === undefined ? unk
 const count = (number) => number.toLocaleString("en");
 const counted = (number, one, many) => count(number) + " " + (number === 1 ? one : many || one + "s");
 
-// A span of time: 840 ms, 12.3 s, 3 min 05 s, 1 h 02 min. What is left is cut, as in the terminal.
+// A duration: 840 ms, 12.3 s, 3 min 05 s, 1 h 02 min. Rounded down, as in the terminal.
 function lasting(ms) {
   if (ms < 0) return "\u2212" + lasting(-ms);
   if (ms < 1000) return Math.floor(ms) + " ms";
@@ -18,7 +18,7 @@ function lasting(ms) {
   return Math.floor(minutes / 60) + " h " + two(minutes % 60) + " min";
 }
 
-// A moment by its distance from the start: 0:07.250, 12:41.000, 1:02:05.
+// An offset from the start of the run: 0:07.250, 12:41.000, 1:02:05.
 function offset(ms, exact = true) {
   const sign = ms < 0 ? "\u2212" : "";
   const all = Math.abs(Math.round(ms));
@@ -33,13 +33,14 @@ const stamp = (at) => {
   return Number.isNaN(time) ? null : time;
 };
 
-// A moment as people write it: 2026-11-20 04:40:41.150.
+// A date and time: 2026-11-20 04:40:41.150.
 const dayTime = (at) => {
   const time = stamp(at);
   return time === null ? at : new Date(time).toISOString().replace("T", " ").replace("Z", "");
 };
 
 const words = (code) => code.replace(/[-_]/g, " ");
+const actorName = (name) => (name === "client" ? "Claude Code" : bdi(name));
 const short = (text, most) => (text.length > most ? text.slice(0, most - 1).trimEnd() + "\u2026" : text);
 const nameOf = (task) => "#" + task.id + (task.subject ? " " + task.subject : "");
 const bytes = (chars) => counted(chars, "character");

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Build the documentation site into target/site and check it: no broken link, no request to another host.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+rm -rf target/site
+scripts/tool.sh zensical build --clean
+scripts/tool.sh python scripts/check_site.py target/site

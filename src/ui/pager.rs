@@ -1,0 +1,169 @@
+//! A pager for long output on a terminal.
+
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anstream::adapter::StripBytes;
+use signal_hook::SigId;
+use signal_hook::consts::SIGINT;
+
+/// The pager when neither `TEAMKEEP_PAGER` nor `PAGER` is set.
+const DEFAULT: &str = "less";
+/// The options of `less` when `LESS` is not set: quit if the text fits on one screen, show colors, keep the screen.
+const LESS: &str = "FRX";
+
+/// The pager that the environment asks for.
+#[derive(Debug, Clone, Default)]
+pub struct Choice {
+    /// A command for `sh`; none when there is no pager.
+    command: Option<String>,
+    /// Whether the user has set `LESS`.
+    is_less_set: bool,
+}
+
+impl Choice {
+    /// The command of `TEAMKEEP_PAGER` or `PAGER`, else `less` where it is in `search`. An empty command and `cat` mean
+    /// no pager.
+    pub fn of(environment: Option<&str>, search: Option<&OsStr>, is_less_set: bool) -> Choice {
+        let exists = |name: &str| {
+            search.is_some_and(|path| std::env::split_paths(path).any(|dir| dir.join(name).is_file()))
+        };
+        let command = match environment {
+            Some(command) => command.trim(),
+            None if exists(DEFAULT) => DEFAULT,
+            None => "",
+        };
+        let command = (!command.is_empty() && command != "cat").then(|| command.to_owned());
+        Choice { command, is_less_set }
+    }
+
+    /// The same choice, or no pager.
+    pub(super) fn filter(self, is_wanted: bool) -> Choice {
+        Choice { command: self.command.filter(|_| is_wanted), ..self }
+    }
+
+    /// Starts the pager through the shell, as `git` does: the command may have options.
+    fn spawn(&self) -> Option<Child> {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", self.command.as_deref()?]).stdin(Stdio::piped());
+        if !self.is_less_set {
+            shell.env("LESS", LESS);
+        }
+        shell.spawn().ok()
+    }
+}
+
+/// Text for stdout. It is buffered until it is longer than the screen; then the pager starts and gets all of it.
+/// Dropping it waits until the user leaves the pager.
+pub struct Paged {
+    choice: Choice,
+    rows: usize,
+    /// Removes colors.
+    strip: Option<StripBytes>,
+    held: Vec<u8>,
+    lines: usize,
+    pager: Option<Running>,
+}
+
+struct Running {
+    child: Child,
+    /// Ctrl-C is for the pager while it runs.
+    interrupt: Option<SigId>,
+}
+
+impl Paged {
+    /// A writer that starts the pager when the text has at least as many lines as the screen has rows.
+    pub(super) fn new(choice: Choice, rows: usize, is_plain: bool) -> Paged {
+        let strip = is_plain.then(StripBytes::new);
+        Paged { choice, rows, strip, held: Vec::new(), lines: 0, pager: None }
+    }
+
+    /// Writes the buffer and waits until the user leaves the pager.
+    ///
+    /// # Errors
+    /// When stdout cannot be written. A pager that was closed early counts as success.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        let held = std::mem::take(&mut self.held);
+        let Some(mut running) = self.pager.take() else {
+            return super::quiet(io::stdout().write_all(&held).and_then(|()| io::stdout().flush()));
+        };
+        drop(running.child.stdin.take());
+        let _ = running.child.wait();
+        if let Some(id) = running.interrupt {
+            signal_hook::low_level::unregister(id);
+        }
+        Ok(())
+    }
+
+    /// Starts the pager. If that fails, the text goes to stdout.
+    fn start(&mut self) -> io::Result<()> {
+        self.pager = std::mem::take(&mut self.choice).spawn().map(|child| Running {
+            child,
+            interrupt: signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false))).ok(),
+        });
+        let held = std::mem::take(&mut self.held);
+        self.put(&held)
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self.pager.as_mut().and_then(|running| running.child.stdin.as_mut()) {
+            Some(stdin) => stdin.write_all(bytes),
+            None => io::stdout().write_all(bytes),
+        }
+    }
+}
+
+impl Write for Paged {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let plain = self.strip.as_mut().map(|strip| strip.strip_next(bytes).flatten().copied().collect());
+        let shown: &[u8] = plain.as_ref().map_or(bytes, |plain: &Vec<u8>| plain);
+        if self.pager.is_some() || self.choice.command.is_none() {
+            self.put(shown)?;
+            return Ok(bytes.len());
+        }
+        self.held.extend_from_slice(shown);
+        self.lines += shown.iter().filter(|byte| **byte == b'\n').count();
+        // The prompt takes one row.
+        if self.lines >= self.rows {
+            self.start()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Paged {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(environment: Option<&str>, search: &str) -> Option<String> {
+        Choice::of(environment, Some(OsStr::new(search)), false).command
+    }
+
+    #[test]
+    fn the_environment_chooses_the_pager() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().to_str().unwrap();
+        assert_eq!(command(None, path), None);
+        std::fs::write(dir.path().join("less"), "").unwrap();
+        assert_eq!(command(None, path).as_deref(), Some("less"));
+        assert_eq!(command(Some("more -x"), path).as_deref(), Some("more -x"));
+        assert_eq!([command(Some(""), path), command(Some("cat"), path)], [None, None]);
+    }
+}
