@@ -57,9 +57,7 @@ pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
     let own = evidence.own_team().into_iter().filter(&is_known);
     let told = told.into_iter().flatten().filter(&is_known);
     concerned.subjects.extend(told.chain(remembered).chain(own).map(Subject::Team));
-    let open = if at_large { archive.open_subjects() } else { Vec::new() };
-    concerned.subjects.extend(open.into_iter().filter(|subject| subject.team().is_some()));
-    let mut changed = false;
+    let (mut changed, mut listed) = (false, Vec::new());
     for (name, directory, is_special) in listing(&teams, &mut concerned.unseen) {
         let subject = Subject::Team(name);
         let is_new = !archive.knows(&subject);
@@ -75,12 +73,16 @@ pub fn concerned(evidence: &Evidence<'_>, archive: &Archive) -> Concerned {
             })
         };
         if is_special {
-            concerned.subjects.push(subject);
+            listed.push(subject);
         } else if is_new || is_changed() {
             changed = true;
-            concerned.subjects.push(subject);
+            listed.push(subject);
         }
     }
+    // After the listing: a team that was not new there because a concurrent call had just captured it is open here.
+    let open = if at_large { archive.open_subjects() } else { Vec::new() };
+    concerned.subjects.extend(open.into_iter().filter(|subject| subject.team().is_some()));
+    concerned.subjects.extend(listed);
     let mut known = HashSet::new();
     concerned.subjects.retain(|subject| known.insert(subject.clone()));
     concerned.since = now.filter(|_| !concerned.subjects.is_empty() && (at_large || changed));
