@@ -33,9 +33,9 @@ fn main() -> ExitCode {
     let grown = beside_true(CALLS, &mut mailbox, Scene::one_more_message);
     rows.push(Row::limit("one more message in an inbox of 1,000", &grown, 15.0));
 
-    let new = repeated(15, Scene::large, |scene| scene.session_end(true));
+    let new = repeated(25, Scene::large, |scene| scene.session_end(true));
     rows.push(Row::limit("SessionEnd, 20 members, 200 tasks, 2,000 messages, all new", &new, 150.0));
-    let seen = repeated(15, Scene::large_and_seen, |scene| scene.session_end(true));
+    let seen = repeated(25, Scene::large_and_seen, |scene| scene.session_end(true));
     rows.push(Row::limit("  the same, captured before", &seen, 150.0));
 
     let mut old = Scene::small();

@@ -55,6 +55,21 @@ pub fn beside_true(calls: usize, scene: &mut Scene, prepare: impl Fn(&mut Scene,
     Pair { hook: median(hook), nothing: median(nothing) }
 }
 
+/// Waits until no other process of this binary runs, at most ten seconds, and until the disk has written everything: the
+/// end of a run starts a process in the background, which must not slow down the next call.
+fn settle() {
+    let binary = binary().canonicalize().unwrap();
+    let is_ours = |process: &std::fs::DirEntry| {
+        std::fs::read_link(process.path().join("exe")).is_ok_and(|exe| exe == binary)
+    };
+    let start = Instant::now();
+    while std::fs::read_dir("/proc").unwrap().flatten().any(|process| is_ours(&process)) {
+        assert!(start.elapsed() < Duration::from_secs(10), "a process of the binary does not end");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(Command::new("sync").status().unwrap().success());
+}
+
 /// One call in each of several scenes: the call changes too much to repeat it in the same scene.
 pub fn repeated(times: usize, make: impl Fn() -> Scene, call: impl Fn(&mut Scene) -> Duration) -> Pair {
     let (mut hook, mut nothing) = (Vec::new(), Vec::new());
@@ -62,6 +77,7 @@ pub fn repeated(times: usize, make: impl Fn() -> Scene, call: impl Fn(&mut Scene
     let mut scenes = Vec::new();
     for _ in 0..times {
         let mut scene = make();
+        settle();
         hook.push(call(&mut scene));
         nothing.push(time(Command::new("/bin/true").env_clear(), &scene.payload));
         scenes.push(scene);
