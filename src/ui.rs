@@ -2,7 +2,6 @@
 
 pub mod pager;
 pub mod screen;
-pub mod wrap;
 
 use std::borrow::Cow;
 use std::fmt;

@@ -112,8 +112,8 @@ pub fn odd(payload: &Payload, asked: Option<&str>) -> Option<String> {
     {
         odd.push(format!("called as {asked}, but the payload names {told}"));
     }
-    for key in ["session_id", "team_name"] {
-        let safe = if key == "session_id" { SafeName::stem } else { SafeName::new };
+    type Parse = fn(&str) -> Option<SafeName>;
+    for (key, safe) in [("session_id", SafeName::stem as Parse), ("team_name", SafeName::new)] {
         if payload.field(key).is_some_and(|value| !value.is_string()) {
             odd.push(format!("{key} is not a string"));
         }

@@ -3,10 +3,9 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::ui;
-use crate::ui::wrap::fitting;
 
 /// Text that wraps under its column has at least this many columns; with less, it wraps at the left.
 const MIN_COLUMNS: usize = 20;
@@ -132,9 +131,28 @@ impl Cells {
     }
 }
 
+/// The longest start of the text that fits into `width` columns; at least one character.
+fn fitting(text: &str, width: usize) -> &str {
+    let mut used = 0;
+    for (at, c) in text.char_indices() {
+        used += c.width().unwrap_or(0);
+        if used > width && at > 0 {
+            return &text[..at];
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_cut_at_the_columns_of_its_characters() {
+        assert_eq!(fitting("abcdef", 4), "abcd");
+        assert_eq!(fitting("日本語", 5), "日本");
+        assert_eq!(fitting("日本", 1), "日", "one character fits in any case");
+    }
 
     fn cells(pieces: &[(&str, usize)]) -> Cells {
         let mut cells = Cells::default();

@@ -104,16 +104,10 @@ fn is_by(entry: &Entry, actor: &str, material: &Material) -> bool {
 fn concerns(entry: &Entry, actor: &str, material: &Material) -> bool {
     let is_all = || material.is_member(actor) && entry.actor != actor;
     let to = entry.to.as_deref();
-    let owned = |id: &str| {
-        let states = material.history.tasks.iter().filter(|(at, task, _)| task == id && *at <= entry.at);
-        let last = states.filter_map(|(_, _, task)| task.as_ref()).next_back();
-        last.is_some_and(|task| task.owner.as_deref() == Some(actor))
-    };
     to == Some(actor)
         || (to == Some("*") && is_all())
         || to.and_then(|to| to.split_once('@')).is_some_and(|(name, _)| name == actor)
         || entry.owner.as_ref().and_then(Option::as_deref) == Some(actor)
-        || entry.task.as_deref().is_some_and(owned)
         || (entry.kind == Kind::Verdict && names(entry.text.as_deref().unwrap_or_default(), actor))
 }
 

@@ -328,7 +328,11 @@ fn what_concerns_an_agent_is_shown_with_what_it_did() {
     }
     assert!(own.iter().all(|line| all.contains(line)), "{own:#?}");
     assert!(!has(&all, "alice messaged team-lead"), "{all:#?}");
-    // Completed dependencies are not shown, and trackers are not tasks.
+}
+
+#[test]
+fn a_completed_dependency_blocks_no_task() {
+    let told = play(V328, 1);
     let shown = told.stage.told(&["show"]);
     assert!(!shown.contains("blocked by 1"), "{shown}");
 }
