@@ -1,4 +1,4 @@
-//! `teamkeep config check`: lists all problems of the configuration files. `teamkeep policy check` filters it.
+//! `teamkeep config check` and `teamkeep policy check`: list the problems of the configuration files.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,36 +12,24 @@ use crate::context::{Context, misnamed_config};
 use crate::error::Result;
 use crate::ui::escape;
 
-/// Arguments of `teamkeep config check`.
+/// Arguments of both.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Files to check, instead of the active ones; `.claude/teamkeep.toml` is checked as a project's file
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 }
 
-const EXAMPLES: &str = "Examples:
-  teamkeep config check
-  teamkeep config check .claude/teamkeep.toml";
-
-/// Runs it.
+/// Checks this part of the files, or of the active ones. Exit code 1 if there are errors.
 ///
 /// # Errors
 /// When stdout cannot be written.
-pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    check(context, &args.files, Part::Whole)
-}
-
-/// Checks these files, or the active ones. Exit code 1 if there are errors.
-///
-/// # Errors
-/// When stdout cannot be written.
-pub fn check(context: &Context, files: &[PathBuf], part: Part) -> Result<ExitCode> {
+pub fn run(context: &Context, args: &Args, part: Part) -> Result<ExitCode> {
+    let files = &args.files;
     let (mut problems, looked) = if files.is_empty() {
         in_force(context)?
     } else {
-        (files.iter().flat_map(|file| of(context, file)).collect(), files.to_vec())
+        (files.iter().flat_map(|file| of(context, file)).collect(), files.clone())
     };
     let mut excerpts = Excerpts::default();
     // An error in any table disables the whole file, so it concerns every part.

@@ -1,15 +1,13 @@
 //! `teamkeep config`: one file per subcommand. [`part`] is what `teamkeep policy` needs of them.
 
-mod check;
+pub mod check;
 mod init;
 mod part;
 mod path;
 mod schema;
-mod show;
+pub mod show;
 
-pub use check::check;
 pub use part::Part;
-pub use show::show;
 
 use std::process::ExitCode;
 
@@ -26,8 +24,14 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// Validate the configuration files
+    #[command(
+        after_help = "Examples:\n  teamkeep config check\n  teamkeep config check .claude/teamkeep.toml"
+    )]
     Check(check::Args),
     /// Show the active configuration: each key, its value and origin
+    #[command(
+        after_help = "Examples:\n  teamkeep config show\n  teamkeep config show --json | jq -r '.settings[] | [.key, .origin.layer] | @tsv'"
+    )]
     Show(show::Args),
     /// Print the paths of the configuration files
     Path(path::Args),
@@ -43,8 +47,8 @@ enum Command {
 /// As the subcommand fails.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     match &args.command {
-        Command::Check(args) => check::run(context, args),
-        Command::Show(args) => show::run(context, args),
+        Command::Check(args) => check::run(context, args, Part::Whole),
+        Command::Show(args) => show::run(context, args, Part::Whole),
         Command::Path(args) => path::run(context, args),
         Command::Init(args) => init::run(context, args),
         Command::Schema(args) => schema::run(context, args),

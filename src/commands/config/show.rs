@@ -1,4 +1,4 @@
-//! `teamkeep config show`: the active configuration. `teamkeep policy show` filters it.
+//! `teamkeep config show` and `teamkeep policy show`: the active configuration.
 
 use std::process::ExitCode;
 
@@ -15,18 +15,13 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::ui::escape;
 
-/// Arguments of `teamkeep config show`.
+/// Arguments of both.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
-
-const EXAMPLES: &str = "Examples:
-  teamkeep config show
-  teamkeep config show --json | jq -r '.settings[] | [.key, .origin.layer] | @tsv'";
 
 /// An active value.
 struct Row {
@@ -35,24 +30,16 @@ struct Row {
     origin: Origin,
 }
 
-/// Runs it.
-///
-/// # Errors
-/// When `TEAMKEEP_CONFIG` cannot be used, or stdout cannot be written.
-pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    show(context, args.json, Part::Whole)
-}
-
 /// Prints each key of a part, its value and its origin.
 ///
 /// # Errors
 /// When `TEAMKEEP_CONFIG` cannot be used, or stdout cannot be written.
-pub fn show(context: &Context, json: bool, part: Part) -> Result<ExitCode> {
+pub fn run(context: &Context, args: &Args, part: Part) -> Result<ExitCode> {
     context.check_config_path()?;
     let files = context.policy_files();
     let mut effective = layers::load(&files);
     let unasked = needs::unasked(context, &effective.config.rule)?;
-    if json {
+    if args.json {
         effective.problems.extend(unasked);
         print_json(context, &object(&files, &effective, part))?;
         return Ok(ExitCode::SUCCESS);

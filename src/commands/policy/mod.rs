@@ -2,7 +2,6 @@
 
 mod allow;
 mod cases;
-mod check;
 mod event;
 mod explain;
 mod path;
@@ -11,7 +10,6 @@ mod pauses;
 mod record;
 mod resume;
 mod scope;
-mod show;
 mod source;
 mod test;
 mod trust;
@@ -20,6 +18,7 @@ pub use trust::wants;
 
 use std::process::ExitCode;
 
+use crate::commands::config::{self, Part};
 use crate::context::Context;
 use crate::error::Result;
 
@@ -33,9 +32,15 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// Validate the policy in the configuration files
-    Check(check::Args),
+    #[command(
+        after_help = "Examples:\n  teamkeep policy check\n  teamkeep policy check .claude/teamkeep.toml"
+    )]
+    Check(config::check::Args),
     /// Show the active policy: each key, its value and origin
-    Show(show::Args),
+    #[command(
+        after_help = "Examples:\n  teamkeep policy show\n  teamkeep policy show --json | jq -r '.settings[] | [.key, .origin.layer] | @tsv'"
+    )]
+    Show(config::show::Args),
     /// Trust this project's checks and rules (until the file changes)
     Trust(trust::Args),
     /// Backtest a policy against recorded runs
@@ -58,8 +63,8 @@ enum Command {
 /// As the subcommand fails.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     match &args.command {
-        Command::Check(args) => check::run(context, args),
-        Command::Show(args) => show::run(context, args),
+        Command::Check(args) => config::check::run(context, args, Part::Policy),
+        Command::Show(args) => config::show::run(context, args, Part::Policy),
         Command::Trust(args) => trust::run(context, args),
         Command::Test(args) => test::run(context, args),
         Command::Explain(args) => explain::run(context, args),
