@@ -78,7 +78,7 @@ pub fn untagged(failure: &str) -> &str {
 /// How a run ended, or that it has no end.
 pub fn end_of(run: &Summary) -> String {
     let by = run.ended_by.map(|by| json::word(&by));
-    by.unwrap_or_else(|| if run.gone.is_some() { "client gone" } else { "alive" }.to_owned())
+    by.unwrap_or_else(|| if run.gone.is_some() { "process gone" } else { "running" }.to_owned())
 }
 
 /// The note that events at the start of a run are missing.

@@ -245,6 +245,6 @@ fn a_run_that_is_alive_is_carried_with_the_transcripts_that_it_has_so_far() {
     let entries = elsewhere.told(&["replay", TEAM, "--json"]);
     assert!(entries.contains("so far"));
     assert_eq!(entries, stage.told(&["replay", TEAM, "--json"]));
-    assert!(stage.told(&["teams"]).contains("alive"));
-    assert!(!elsewhere.told(&["teams"]).contains("alive"), "nothing of it runs here");
+    assert!(stage.told(&["teams"]).contains("running"));
+    assert!(!elsewhere.told(&["teams"]).contains("running"), "nothing of it runs here");
 }

@@ -72,8 +72,8 @@ fn a_run_whose_client_is_gone_is_not_told_as_alive() {
     crashed(&stage);
     for args in [&["teams"][..], &["replay"]] {
         let told = stage.told(args);
-        assert!(told.contains("client gone") && told.contains("2.0s"), "{told}");
-        assert!(!told.contains("alive"), "{told}");
+        assert!(told.contains("process gone") && told.contains("2.0s"), "{told}");
+        assert!(!told.contains("running"), "{told}");
     }
     assert_eq!(stage.teams()[0]["ended_at"], json!(null), "nothing shows its end yet");
 }
@@ -85,6 +85,6 @@ fn a_run_whose_client_lives_is_told_as_alive() {
     lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": std::process::id()}}));
     lead.start("startup");
     for args in [&["teams"][..], &["replay"]] {
-        assert!(stage.told(args).contains("alive"));
+        assert!(stage.told(args).contains("running"));
     }
 }

@@ -78,7 +78,7 @@ fn a_client_that_names_no_process_is_known_by_the_process_that_runs_its_hooks() 
     Lead::named(&stage, TWO, "other").start("startup");
     assert_eq!(stage.teams()[0]["ended_at"], json!(null), "it lives");
     drop(client);
-    assert!(stage.told(&["teams"]).contains("client gone"));
+    assert!(stage.told(&["teams"]).contains("process gone"));
     Lead::named(&stage, TWO, "other").start("startup");
     let team = &stage.teams()[0];
     assert_eq!((&team["ended_by"], &team["ended_at"]), (&json!("crashed"), &json!(heard)));
@@ -98,7 +98,7 @@ fn a_resumed_session_of_such_a_client_is_not_held_for_the_one_that_was_killed() 
     }
     Lead::named(&stage, TWO, "other").start("startup");
     assert_eq!(stage.teams()[0]["ended_at"], json!(null));
-    assert!(stage.told(&["teams"]).contains("alive"));
+    assert!(stage.told(&["teams"]).contains("running"));
     second.hook(&lead, "SessionEnd", json!({"reason": "prompt_input_exit"}));
     assert_eq!(stage.teams()[0]["ended_by"], "session-end");
 }

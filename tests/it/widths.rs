@@ -47,7 +47,7 @@ fn a_wide_terminal_shows_a_run_on_a_line() {
     insta::assert_snapshot!(teams(None), @"
     TEAM             RUN      CREATED (UTC)    DURATION ENDED BY    TASKS MSGS MEMBERS
     session-aaaaaaaa 5c96e77a 2026-02-03 04:00 3.0s     session-end     0    1 team-lead, alice, bob, carol, dave, erin, frank, grace
-    (no team)        3865c324 2026-02-03 04:05 1h59m55s alive           -    -
+    (no team)        3865c324 2026-02-03 04:05 1h59m55s running         -    -
     ");
 }
 
@@ -59,7 +59,7 @@ fn at_80_columns_the_members_stand_below_their_run() {
     TEAM             RUN      CREATED (UTC)    DURATION ENDED BY    TASKS MSGS
     session-aaaaaaaa 5c96e77a 2026-02-03 04:00 3.0s     session-end     0    1
       team-lead, alice, bob, carol, dave, erin, frank, grace
-    (no team)        3865c324 2026-02-03 04:05 1h59m55s alive           -    -
+    (no team)        3865c324 2026-02-03 04:05 1h59m55s running         -    -
     ");
 }
 
@@ -75,7 +75,7 @@ fn at_40_columns_each_run_is_a_paragraph() {
       erin, frank, grace
     (no team) 3865c324
       2026-02-03 04:05 UTC, 1h59m55s
-      alive
+      running
     ");
 }
 
@@ -87,7 +87,7 @@ fn a_long_name_costs_nobody_the_counts() {
     lead.start("startup");
     for columns in [40, 80, 90, 120] {
         let told = listed(&stage, Some(columns));
-        assert!(told.contains("0 tasks, 0 messages") || told.contains("alive        0    0"), "{told}");
+        assert!(told.contains("0 tasks, 0 messages") || told.contains("running      0    0"), "{told}");
         assert!(told.contains("alice"), "{told}");
     }
 }
@@ -131,7 +131,7 @@ fn a_run_without_a_team_is_told_without_zeros() {
     alone.start("startup");
     alone.hook("SubagentStart", json!({"agent_id": "a1", "agent_type": "Explore"}));
     let told = stage.told(&["replay"]);
-    assert_eq!(told.lines().nth(1), Some("2026-02-03 04:05:07 UTC, alive"));
+    assert_eq!(told.lines().nth(1), Some("2026-02-03 04:05:07 UTC, running"));
     assert!(told.lines().nth(2).unwrap().ends_with("started a session (startup)"), "{told}");
     let shown = stage.told(&["show"]);
     assert!(shown.ends_with("\na session without a team; `replay` shows what it did\n"), "{shown}");
