@@ -2,7 +2,6 @@
 //! comments and messages in the sources.
 
 use std::path::Path;
-use std::sync::LazyLock;
 
 use clap::CommandFactory;
 use regex::{Regex, RegexSet};
@@ -32,10 +31,6 @@ const READ: &[&str] = &[
     "scripts",
     "src",
 ];
-
-/// Parts of the project whose texts are still to be converted, one a line. Empty lines keep two changes to the list from
-/// conflicting. `--help` is the help of all commands.
-const NOT_YET: &str = include_str!("language_not_yet.txt");
 
 /// A phrase in a file that is quoted and not the project's: the file, the phrase, the reason. At most ten.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[];
@@ -106,8 +101,8 @@ fn helps(command: &mut clap::Command, name: &str, texts: &mut Vec<(String, Strin
     }
 }
 
-/// Every habit in the project: the file, and the line for a person.
-static FOUND: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+#[test]
+fn every_text_is_plain_english() {
     let lint = Lint::new();
     let mut lines = Vec::new();
     for (path, text) in texts() {
@@ -116,30 +111,11 @@ static FOUND: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
                 block.text = block.text.replace(phrase, &"_".repeat(phrase.len()));
             }
             for (line, words, write) in lint.found(&block) {
-                lines.push((path.clone(), format!("{path}:{line}: {words:?}: write {write:?}")));
+                lines.push(format!("{path}:{line}: {words:?}: write {write:?}"));
             }
         }
     }
-    lines
-});
-
-fn is_part(path: &str, part: &str) -> bool {
-    path == part || path.strip_prefix(part).is_some_and(|rest| rest.starts_with('/'))
-}
-
-#[test]
-fn every_text_is_plain_english() {
-    let is_converted = |path: &str| !NOT_YET.split_whitespace().any(|part| is_part(path, part));
-    let found: Vec<&str> =
-        FOUND.iter().filter(|(path, _)| is_converted(path)).map(|(_, line)| line.as_str()).collect();
-    assert!(found.is_empty(), "{} phrases to replace:\n{}", found.len(), found.join("\n"));
-}
-
-#[test]
-fn a_part_without_a_habit_is_no_longer_listed_as_not_converted() {
-    let is_clean = |part: &&str| !FOUND.iter().any(|(path, _)| is_part(path, part));
-    let clean: Vec<&str> = NOT_YET.split_whitespace().filter(is_clean).collect();
-    assert!(clean.is_empty(), "remove from language_not_yet.txt: {clean:?}");
+    assert!(lines.is_empty(), "{} phrases to replace:\n{}", lines.len(), lines.join("\n"));
 }
 
 #[test]
