@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use crate::clock;
 use crate::commands;
 use crate::context::Context;
 use crate::env::Env;
@@ -42,6 +43,9 @@ struct Options {
     /// Print no notes, hints and warnings on stderr
     #[arg(short, long, global = true, display_order = 1_002)]
     quiet: bool,
+    /// Show times in UTC, and read times without a zone as UTC
+    #[arg(long, global = true, display_order = 1_003)]
+    utc: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -119,6 +123,10 @@ pub fn main(args: &[OsString]) -> ExitCode {
             return ExitCode::from(if error.use_stderr() { USAGE } else { 0 });
         }
     };
+    // A hook call must not read the files of the time zone.
+    if !cli.options.utc && !matches!(cli.command, Command::Hook(_) | Command::Finish(_)) {
+        clock::use_local();
+    }
     let ui = cli.options.ui();
     match dispatch(cli.command, ui) {
         Ok(code) => code,

@@ -4,10 +4,11 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use super::moment::{moment, time};
 use super::reading;
 use super::unmatched::{Asked, plain};
 use crate::archive::RunRecord;
-use crate::clock::When;
+use crate::clock::Time;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::log::{self, Follower, Line, Problems, Range, Reader};
@@ -41,12 +42,13 @@ pub struct Args {
     /// Only events of this actor: a name, an agent ID, or a kind (lead, teammate, subagent, helper, unknown)
     #[arg(long, value_name = "NAME")]
     actor: Option<String>,
-    /// Only events since this time: RFC 3339, `2026-02-03 04:05:06` (UTC), or an age: `10m`, `2h`, `1d` ago
-    #[arg(long, value_name = "TIME", value_parser = When::parse)]
-    since: Option<When>,
-    /// Only events until this time, given in the same ways
-    #[arg(long, value_name = "TIME", value_parser = When::parse)]
-    until: Option<When>,
+    /// Only events since this time: `2026-02-03 04:05` (local), RFC 3339, `2026-02-03`, `today`, an age (`10m`, `2h`), or
+    /// with RUN the time since its start (`+1m30s`)
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    since: Option<String>,
+    /// Only events until this time (same formats as --since)
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    until: Option<String>,
     /// Only the last COUNT events
     #[arg(short = 'n', long = "lines", value_name = "COUNT")]
     count: Option<usize>,
@@ -73,7 +75,13 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         (Some(library), Some(name)) => Some((library, library.find(name)?)),
         _ => None,
     };
-    match show(context, args, run) {
+    let now = context.clock.now();
+    let read = |text: &Option<String>| -> Result<Option<Time>> {
+        let read = |text: &String| run.map_or_else(|| time(text, now), |(_, run)| moment(text, run, now));
+        text.as_ref().map(read).transpose()
+    };
+    let range = Range { since: read(&args.since)?, until: read(&args.until)? };
+    match show(context, args, run, range) {
         Ok(None) => Ok(ExitCode::SUCCESS),
         Ok(Some(error)) => Err(error),
         Err(error) => ui::quiet(Err(error)).map(|()| ExitCode::SUCCESS).map_err(Error::from),
@@ -81,12 +89,14 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 }
 
 /// Prints the events. The error names a filter value that nothing recorded has.
-fn show(context: &Context, args: &Args, run: Option<(&Library, &RunRecord)>) -> io::Result<Option<Error>> {
+fn show(
+    context: &Context,
+    args: &Args,
+    run: Option<(&Library, &RunRecord)>,
+    range: Range,
+) -> io::Result<Option<Error>> {
     let dir = context.paths.log();
-    let now = context.clock.now();
-    let time = |when: Option<When>| when.map(|when| when.before(now));
     let parts = retention::parts(&reading::archive(context));
-    let range = Range { since: time(args.since), until: time(args.until) };
     let asked = Asked { team: args.team.as_deref(), events: &args.event, actor: args.actor.as_deref() };
     if let Some(error) = asked.unknown_event(&dir, &parts)? {
         return Ok(Some(error));

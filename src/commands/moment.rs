@@ -6,26 +6,34 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::render;
 
-/// Parses a time: RFC 3339 and its looser forms, the time since the start of the run (`+1m30s`; `-5s` before it), or
-/// an age (`10m`: ten minutes ago).
+/// The forms of a time, for an invalid one.
+const FORMS: &str = "expected 2026-11-20 04:40 (local), 2026-11-20T04:40:00Z, 2026-11-20, today, yesterday, now, an age (10m, 2h, 1w), \
+                     or the time since the start of the run (+1m30s)";
+
+/// Parses a time of a run: see [`When`].
 ///
 /// # Errors
-/// The text is none of them.
+/// The text is not a valid time.
 pub fn moment(text: &str, run: &RunRecord, now: Time) -> Result<Time> {
-    let wrong = || {
-        Error::usage(format!("invalid time {text:?}")).hint(
-            "expected RFC 3339 (2026-02-03T04:05:06Z), 2026-02-03 04:05:06 (UTC), time since the start of the run (+1m30s), \
-             or an age (10m, 2h, 1d ago)",
-        )
+    read(text, clock::parse(&run.started_at), now)
+}
+
+/// Parses a time without a run to count from.
+///
+/// # Errors
+/// The text is not a valid time, or it is relative to the start of a run.
+pub fn time(text: &str, now: Time) -> Result<Time> {
+    read(text, None, now)
+}
+
+fn read(text: &str, start: Option<Time>, now: Time) -> Result<Time> {
+    let when = When::parse(text);
+    let why = match (when, start) {
+        (Some(When::FromStart(_)), None) => ": no run is named whose start it could be relative to",
+        _ => "",
     };
-    let (span, sign) = match (text.strip_prefix('+'), text.strip_prefix('-')) {
-        (Some(span), _) => (span, 1),
-        (None, Some(span)) => (span, -1),
-        (None, None) => return When::parse(text).map(|when| when.before(now)).map_err(|_| wrong()),
-    };
-    let millis = clock::parse_span(span).ok_or_else(wrong)?;
-    let start = clock::parse(&run.started_at).ok_or_else(wrong)?;
-    start.checked_add_signed(chrono::Duration::milliseconds(sign * millis)).ok_or_else(wrong)
+    let time = when.and_then(|when| when.time(now, start));
+    time.ok_or_else(|| Error::usage(format!("invalid time {text:?}{why}")).hint(FORMS))
 }
 
 /// Prints a notice if a time is outside of the run. Each time is given as text and as parsed; an age may have been
@@ -35,14 +43,15 @@ pub fn beside(context: &Context, run: &RunRecord, moments: &[(&str, &str)]) {
     let late =
         run.ended_at.as_deref().and_then(|ended| moments.iter().find(|(_, at)| *at > ended).zip(Some(ended)));
     if early.is_some() {
-        context.ui.say(&format!("the run starts at {}", run.started_at));
+        context.ui.say(&format!("the run starts at {}", clock::moment_of(&run.started_at)));
     }
     if let Some((_, ended)) = late {
         let since = render::since(&run.started_at, ended).unwrap_or_default();
-        context.ui.say(&format!("the run had ended at {ended} (+{since})"));
+        context.ui.say(&format!("the run had ended at {} (+{since})", clock::moment_of(ended)));
     }
     let given = early.or(late.map(|(moment, _)| moment)).map(|(given, _)| *given);
-    if let Some(age) = given.filter(|given| matches!(When::parse(given), Ok(When::Ago(_)))) {
+    let is_span = |given: &&str| When::parse(given).zip(When::parse(&format!("+{given}"))).is_some();
+    if let Some(age) = given.filter(is_span) {
         context
             .ui
             .say(&format!("{age} means {age} ago; for the time since the start of the run, use +{age}"));

@@ -24,8 +24,8 @@ pub struct Args {
     /// Team name, run ID (or a unique prefix), or `latest`
     #[arg(value_name = "RUN", required_unless_present = "undo", conflicts_with = "undo")]
     run: Option<String>,
-    /// Restore the state as of this time: RFC 3339, `2026-02-03 04:05:06` (UTC), or a span from the start of the run, such
-    /// as `+1m30s`. Default: the last recorded state of each item
+    /// Restore the state as of this time: time since the start of the run (`+1m30s`), `2026-02-03 04:05` (local),
+    /// RFC 3339, `2026-02-03`, `today`, or an age (`10m`, `2h`). Default: the last recorded state of each item
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, conflicts_with = "undo")]
     at: Option<String>,
     /// Write the run's files to this directory, laid out as in ~/.claude

@@ -17,8 +17,8 @@ pub struct Args {
     /// Team name, run ID (or a unique prefix), or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
-    /// Show the state at this time: RFC 3339, `2026-02-03 04:05:06` (UTC), time since the start of the run (`+1m30s`), or
-    /// an age (`10m`, `2h`). Default: the last recorded state of each item
+    /// Show the state at this time: time since the start of the run (`+1m30s`), `2026-02-03 04:05` (local), RFC 3339,
+    /// `2026-02-03`, `today`, or an age (`10m`, `2h`). Default: the last recorded state of each item
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     at: Option<String>,
     /// Show the changes between two times (same formats as --at, the earlier first). Changes that were undone in between
@@ -75,8 +75,12 @@ fn compare(
     let [from, to] = moments.map(|text| moment(text, &material.run, now).map(clock::stamp));
     let (from, to) = (from?, to?);
     if from > to {
-        return Err(Error::usage(format!("{from} is later than {to}"))
-            .hint(format!("the earlier moment comes first: --diff {} {}", moments[1], moments[0])));
+        return Err(Error::usage(format!(
+            "{} is later than {}",
+            clock::moment_of(&from),
+            clock::moment_of(&to)
+        ))
+        .hint(format!("the earlier moment comes first: --diff {} {}", moments[1], moments[0])));
     }
     beside(context, &material.run, &[(moments[0], &from), (moments[1], &to)]);
     let [from, to] = [from, to].map(|at| state(&library.archive, material, Some(&at)));

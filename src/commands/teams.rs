@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use super::moment::time;
 use super::reading;
 use crate::archive::RunRecord;
-use crate::clock::{self, Time, When};
+use crate::clock::{self, Time};
 use crate::context::Context;
 use crate::error::Result;
 use crate::render;
@@ -21,12 +22,13 @@ pub struct Args {
     /// Only runs of this project: a directory, or its name
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// Only runs that ended after this time, and running teams
-    #[arg(long, value_name = "TIME", value_parser = When::parse)]
-    since: Option<When>,
-    /// Only runs that started before this time
-    #[arg(long, value_name = "TIME", value_parser = When::parse)]
-    until: Option<When>,
+    /// Only runs that ended after this time, and running teams: `2026-02-03 04:05` (local), RFC 3339, `2026-02-03`,
+    /// `today`, or an age (`2h`, `1w`)
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    since: Option<String>,
+    /// Only runs that started before this time (same formats as --since)
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    until: Option<String>,
     /// Only the newest COUNT runs
     #[arg(short = 'n', long = "limit", value_name = "COUNT")]
     count: Option<usize>,
@@ -37,7 +39,7 @@ pub struct Args {
 
 const EXAMPLES: &str = "Examples:
   # The runs of the current project in the last week
-  teamkeep list --project . --since 7d
+  teamkeep list --project . --since 1w
 
   # The newest run with the reason for its end
   teamkeep list -n 1 --json | jq -r '.[] | [.run, .team, .ended_by] | @tsv'";
@@ -53,7 +55,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         return Err(library.empty());
     }
     let now = context.clock.now();
-    let wanted: Vec<&RunRecord> = library.runs.iter().filter(|run| args.wants(run, &library, now)).collect();
+    let read = |text: &Option<String>| text.as_deref().map(|text| time(text, now)).transpose();
+    let (since, until) = (read(&args.since)?, read(&args.until)?);
+    let wanted: Vec<&RunRecord> =
+        library.runs.iter().filter(|run| args.wants(run, &library, since, until)).collect();
     let kept: Vec<Option<Summary>> = wanted.iter().map(|run| digest::kept(&library.archive, run)).collect();
     let left: Vec<&RunRecord> =
         wanted.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(run, _)| *run).collect();
@@ -84,16 +89,14 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 }
 
 impl Args {
-    fn wants(&self, run: &RunRecord, library: &Library, now: Time) -> bool {
+    fn wants(&self, run: &RunRecord, library: &Library, since: Option<Time>, until: Option<Time>) -> bool {
         let is_listed = self.all || (run.team.is_some() && !library.is_stray(run));
         let is_after = |since: Time| {
             let ended = run.ended_at.as_deref().and_then(clock::parse);
             ended.is_none_or(|ended| ended >= since)
         };
         let is_before = |until: Time| clock::parse(&run.started_at).is_none_or(|started| started <= until);
-        is_listed
-            && self.since.is_none_or(|since| is_after(since.before(now)))
-            && self.until.is_none_or(|until| is_before(until.before(now)))
+        is_listed && since.is_none_or(is_after) && until.is_none_or(is_before)
     }
 
     /// Why nothing is listed.

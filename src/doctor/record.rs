@@ -65,7 +65,7 @@ fn when(time: Time, now: Time) -> String {
         3_600..DAY => format!("{} ago", count((seconds / 3_600) as usize, "hour")),
         _ => format!("{} ago", count((seconds / DAY) as usize, "day")),
     };
-    format!("{} UTC ({age})", time.format("%Y-%m-%d %H:%M:%S"))
+    format!("{} ({age})", clock::moment(time))
 }
 
 /// Checks that the newest run is complete. If the store cannot be read, that is a finding, and the other checks still run.

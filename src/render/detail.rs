@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::clock;
 use crate::event::Recorded;
 use crate::payload::{Kind, Message, MessageKind, Payload, TaskUpdate};
 use crate::policy::{Ruling, bare};
@@ -93,7 +94,7 @@ fn task(payload: &Payload) -> String {
 /// A pause or an allowance.
 fn overridden(payload: &Payload) -> String {
     let gate = payload.text("gate").unwrap_or("every gate");
-    let until = payload.text("until").map(|until| format!("until {until}"));
+    let until = payload.text("until").map(|until| format!("until {}", clock::moment_of(until)));
     // Without a terminal, it may not have been a person.
     let typed = payload.field("terminal").and_then(Value::as_bool);
     let untyped = (typed == Some(false)).then_some("(no terminal)");

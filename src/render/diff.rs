@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::cells::Cells;
 use super::notice::notice;
 use super::words::{first_line, since, voice};
+use crate::clock;
 use crate::timeline::{Diff, Material, Things};
 
 /// Formats them: `+` for new, `-` for gone, `~` for changed.
@@ -19,7 +20,7 @@ pub fn diff(material: &Material, diff: &Diff, columns: Option<usize>) -> String 
     ]);
     let moment = |at: &str| {
         let since = since(&material.run.started_at, at).unwrap_or_default();
-        format!("{at} ({}{since})", if since.starts_with('-') { "" } else { "+" })
+        format!("{} ({}{since})", clock::moment_of(at), if since.starts_with('-') { "" } else { "+" })
     };
     page.line(&[(Style::new(), &format!("from {}", moment(&diff.from)))]);
     page.line(&[(Style::new(), &format!("to   {}", moment(&diff.to)))]);

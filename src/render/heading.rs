@@ -3,7 +3,7 @@
 use anstyle::Style;
 
 use super::cells::Cells;
-use super::words::{count, end_of, events_missing, listed, moment, since};
+use super::words::{count, end_of, events_missing, listed, since};
 use crate::clock;
 use crate::timeline::{Material, Summary, Timeline};
 
@@ -51,7 +51,7 @@ pub fn ending(material: &Material, timeline: &Timeline) -> String {
 
 /// The start, the duration and the end.
 fn times(summary: &Summary) -> Vec<String> {
-    let began = clock::parse(&summary.started_at).map(|start| format!("{} UTC", moment(start)));
+    let began = clock::parse(&summary.started_at).map(clock::moment);
     let last = summary.ended_at.as_deref().or(summary.gone.as_deref());
     let lasted = last.and_then(|last| since(&summary.started_at, last)).map(|span| format!("lasted {span}"));
     let end = match summary.ended_by {

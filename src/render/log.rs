@@ -1,9 +1,9 @@
-//! Text output of the event log: one line per event, and a line for each new day.
+//! Text output of the event log: one line per event, and a line for each new day and each change of the clocks.
 
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use chrono::NaiveDate;
+use chrono::{FixedOffset, NaiveDate};
 
 use super::cells::Cells;
 use super::{detail, words};
@@ -19,7 +19,8 @@ const NARROW: usize = 60;
 pub struct LogView {
     /// The width of the terminal; `None` for unlimited.
     pub columns: Option<usize>,
-    day: Option<NaiveDate>,
+    /// The day and the zone of the last heading.
+    day: Option<(NaiveDate, FixedOffset)>,
 }
 
 impl LogView {
@@ -30,16 +31,18 @@ impl LogView {
     pub fn write(&mut self, out: &mut impl Write, recorded: &Recorded) -> io::Result<()> {
         let dim = Style::new().dimmed();
         let at = clock::parse(&recorded.at);
-        if let Some(day) = at.map(|at| at.date_naive())
+        let local = at.map(clock::local);
+        if let Some((at, local)) = at.zip(local)
+            && let day = (local.date_naive(), *local.offset())
             && self.day.replace(day) != Some(day)
         {
             let mut cells = Cells::default();
-            cells.add(Style::new().bold(), &format!("{day} UTC"), 0);
+            cells.add(Style::new().bold(), &format!("{} {}", day.0, clock::offset(at)), 0);
             cells.write(out, self.columns)?;
         }
         let narrow = self.columns.is_some_and(|columns| columns < NARROW);
         let format = if narrow { "%H:%M:%S" } else { "%H:%M:%S%.3f" };
-        let time = at.map_or_else(|| recorded.at.clone(), |at| at.format(format).to_string());
+        let time = local.map_or_else(|| recorded.at.clone(), |at| at.format(format).to_string());
         let mut cells = Cells::default();
         cells.add(dim, &time, if narrow { 8 } else { 12 });
         cells.add(AnsiColor::Cyan.on_default(), &recorded.event, 16);

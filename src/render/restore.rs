@@ -138,7 +138,8 @@ impl Page {
 
     fn heading(&mut self, team: Option<&str>, run: &str, at: Option<&str>) {
         self.line(&[(BOLD, team.unwrap_or("(no team)"), 0), (DIM, run, 0)]);
-        let when = at.map_or("last recorded state".to_owned(), |at| format!("as of {at}"));
+        let when = at
+            .map_or("last recorded state".to_owned(), |at| format!("as of {}", crate::clock::moment_of(at)));
         self.text(PLAIN, &when);
     }
 

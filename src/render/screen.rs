@@ -79,8 +79,10 @@ impl Page<'_> {
         // Tenths would flicker.
         let ran = span(if ran.abs() < 60_000 { ran } else { ran / 1_000 * 1_000 });
         let ran = if ran.starts_with('-') { ran } else { format!("+{ran}") };
-        let form = if self.columns < 70 { "%H:%M:%S" } else { "%Y-%m-%d %H:%M:%S UTC" };
-        let time = view.now.format(form).to_string();
+        let time = match self.columns {
+            0..70 => clock::local(view.now).format("%H:%M:%S").to_string(),
+            _ => clock::moment(view.now),
+        };
         let plain = Style::new();
         self.line(&[
             (plain.bold(), &ran, 8),

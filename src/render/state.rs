@@ -7,6 +7,7 @@ use unicode_width::UnicodeWidthStr;
 use super::cells::Cells;
 use super::notice::notice;
 use super::words::{count, first_line, since, voice};
+use crate::clock;
 use crate::timeline::{Entry, Kind, Material, State};
 
 /// Formats a state.
@@ -19,7 +20,11 @@ pub fn state(material: &Material, state: &State, columns: Option<usize>) -> Stri
     let when = match &state.at {
         Some(at) => {
             let since = since(&material.run.started_at, at).unwrap_or_default();
-            format!("as of {at} ({}{since})", if since.starts_with('-') { "" } else { "+" })
+            format!(
+                "as of {} ({}{since})",
+                clock::moment_of(at),
+                if since.starts_with('-') { "" } else { "+" }
+            )
         }
         None => "last recorded state".to_owned(),
     };

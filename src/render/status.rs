@@ -30,7 +30,10 @@ pub fn status_screen(status: &Status, now: Time, keys: &str, columns: usize, row
     }
     if footer > 0 {
         shown.resize(room, String::new());
-        shown.push(cut(&format!("{} UTC, {keys}", now.format("%H:%M:%S")), width));
+        shown.push(cut(
+            &format!("{} {}, {keys}", clock::local(now).format("%H:%M:%S"), clock::offset(now)),
+            width,
+        ));
     }
     shown.truncate(rows);
     shown.iter_mut().for_each(|line| line.truncate(line.trim_end_matches('\n').len()));
@@ -232,7 +235,7 @@ impl Page {
         let team = pause.team.as_deref().map(|team| format!(" in team {team}")).unwrap_or_default();
         self.line(&[(
             AnsiColor::Yellow.on_default(),
-            &format!("paused: {gate}{team} until {}", pause.until),
+            &format!("paused: {gate}{team} until {}", clock::moment_of(&pause.until)),
             0,
         )])
     }

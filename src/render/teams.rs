@@ -1,5 +1,7 @@
 //! The recorded runs: one per line, or one per paragraph in a narrow terminal.
 
+use std::collections::BTreeSet;
+
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
@@ -9,17 +11,19 @@ use crate::clock::{self, Time};
 use crate::timeline::Summary;
 
 /// Titles of the columns before the members.
-const TITLES: [&str; 8] =
-    ["TEAM", "RUN", "PROJECT", "CREATED (UTC)", "DURATION", "ENDED BY", "TASKS", "MSGS"];
+const TITLES: [&str; 8] = ["TEAM", "RUN", "PROJECT", "CREATED", "DURATION", "ENDED BY", "TASKS", "MSGS"];
 
 /// The column of the project.
 const PROJECT: usize = 2;
+/// The column of the time of creation.
+const CREATED: usize = 3;
 /// A value that is not known.
 const UNKNOWN: &str = "-";
 
 /// One run as shown.
 struct Row {
     cells: [String; TITLES.len()],
+    created: Option<Time>,
     counts: String,
     alive: bool,
     members: Vec<String>,
@@ -27,9 +31,10 @@ struct Row {
 
 /// Lists runs, the newest last, next to the prompt. `ids` are the IDs of all recorded runs: a shortened ID must be unique.
 pub fn teams(rows: &[Summary], ids: &[&str], now: Time, columns: Option<usize>) -> String {
-    let rows: Vec<Row> = rows.iter().map(|row| Row::of(row, ids, now)).collect();
+    let mut rows: Vec<Row> = rows.iter().map(|row| Row::of(row, ids, now)).collect();
+    let titles = titles(&mut rows);
     let mut out = Vec::new();
-    let widths: Vec<usize> = (0..TITLES.len()).map(|place| width(&rows, place)).collect();
+    let widths: Vec<usize> = (0..TITLES.len()).map(|place| width(&rows, &titles, place)).collect();
     let fits = |width: usize| columns.is_none_or(|columns| width <= columns);
     let whole = widths.iter().map(|width| width + 1).sum::<usize>() - 1;
     // The project is left out where it is not known, and where the terminal is too narrow for it.
@@ -43,7 +48,7 @@ pub fn teams(rows: &[Summary], ids: &[&str], now: Time, columns: Option<usize>) 
     }
     let beside = fits(table + 1 + members);
     let mut head = Cells::default();
-    for (_, (title, width)) in TITLES.iter().zip(&widths).enumerate().filter(|(place, _)| is_shown(*place)) {
+    for (_, (title, width)) in titles.iter().zip(&widths).enumerate().filter(|(place, _)| is_shown(*place)) {
         head.add(Style::new().bold(), title, *width);
     }
     head.add(Style::new().bold(), if beside { "MEMBERS" } else { "" }, 0);
@@ -63,8 +68,19 @@ pub fn teams(rows: &[Summary], ids: &[&str], now: Time, columns: Option<usize>) 
     String::from_utf8_lossy(&out).into_owned()
 }
 
-fn width(rows: &[Row], place: usize) -> usize {
-    rows.iter().map(|row| row.cells[place].width()).max().unwrap_or(0).max(TITLES[place].len())
+/// The titles. That of the times names their zone, unless the clocks changed between the runs: then each time does.
+fn titles(rows: &mut [Row]) -> [String; TITLES.len()] {
+    let mut titles = TITLES.map(str::to_owned);
+    let zones: BTreeSet<String> = rows.iter().filter_map(|row| row.created.map(clock::offset)).collect();
+    match (zones.first(), zones.len()) {
+        (Some(zone), 1) => titles[CREATED] = format!("CREATED ({zone})"),
+        _ => rows.iter_mut().for_each(|row| row.cells[CREATED] = row.created()),
+    }
+    titles
+}
+
+fn width(rows: &[Row], titles: &[String], place: usize) -> usize {
+    rows.iter().map(|row| row.cells[place].width()).max().unwrap_or(0).max(titles[place].len())
 }
 
 impl Row {
@@ -88,7 +104,7 @@ impl Row {
                 row.team.clone().unwrap_or_else(|| "(no team)".to_owned()),
                 short(&row.run, ids).to_owned(),
                 row.project.as_deref().map_or(UNKNOWN, name).to_owned(),
-                created.map(minute).unwrap_or_else(|| "unknown".to_owned()),
+                created.map_or_else(|| "unknown".to_owned(), minute),
                 lasted.unwrap_or_else(|| "unknown".to_owned()),
                 match row.events_missing_until {
                     Some(_) => format!("{}; events missing", end_of(row)),
@@ -97,10 +113,17 @@ impl Row {
                 format!("{:>5}", number(row.tasks)),
                 format!("{:>4}", number(row.messages)),
             ],
+            created,
             counts: counts.join(", "),
             alive: row.ended_by.is_none() && row.gone.is_none(),
             members: row.members.clone(),
         }
+    }
+
+    /// The time of creation with its zone.
+    fn created(&self) -> String {
+        let zoned = |time| format!("{} {}", minute(time), clock::offset(time));
+        self.created.map_or_else(|| "unknown".to_owned(), zoned)
     }
 
     fn style(&self, place: usize) -> Style {
@@ -118,13 +141,13 @@ impl Row {
 
     /// For a terminal that is narrower than the table.
     fn paragraph(&self, columns: Option<usize>, out: &mut Vec<u8>) {
-        let [team, run, project, created, lasted, ended, ..] = &self.cells;
+        let [team, run, project, _, lasted, ended, ..] = &self.cells;
         let mut cells = Cells::default();
         cells.add(self.style(0), team, 0);
         cells.add(self.style(1), run, 0);
         let _ = cells.write(out, columns);
         let project = if project == UNKNOWN { String::new() } else { format!("{project}, ") };
-        plain(&format!("  {project}{created} UTC, {lasted}"), columns, out);
+        plain(&format!("  {project}{}, {lasted}", self.created()), columns, out);
         let mut cells = Cells::default();
         let comma = if self.counts.is_empty() { "" } else { "," };
         cells.add(self.style(5), &format!("  {ended}{comma}"), 0);

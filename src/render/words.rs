@@ -60,14 +60,9 @@ pub fn thousands(number: u64) -> String {
     out
 }
 
-/// A moment: `2026-02-03 04:05:06`.
-pub fn moment(time: Time) -> String {
-    time.format("%Y-%m-%d %H:%M:%S").to_string()
-}
-
-/// A moment without its seconds: `2026-02-03 04:05`.
+/// A moment without its seconds and its zone: `2026-02-03 04:05`.
 pub fn minute(time: Time) -> String {
-    time.format("%Y-%m-%d %H:%M").to_string()
+    clock::local(time).format("%Y-%m-%d %H:%M").to_string()
 }
 
 /// Claude Code's error text of a tool call, without its tags.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::list::List;
+use crate::clock;
 use crate::error::{Error, Result};
 use crate::event::SafeName;
 use crate::fs;
@@ -100,7 +101,7 @@ impl Records {
         }
         let recent = known.iter().rev().take(5);
         Err(recent.fold(error, |error, one| {
-            error.hint(format!("{} restored tasks into {}, {}", one.id, one.list, one.at))
+            error.hint(format!("{} restored tasks into {}, {}", one.id, one.list, clock::moment_of(&one.at)))
         }))
     }
 

@@ -78,7 +78,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("status", &["archive", "clock", "event", "fs", "gatekeeper", "log", "policy", "timeline"]),
     ("backtest", &["archive", "clock", "config", "event", "gatekeeper", "log", "payload", "policy", "team"]),
-    ("restore", &["archive", "error", "event", "fs", "json", "process", "team", "timeline"]),
+    ("restore", &["archive", "clock", "error", "event", "fs", "json", "process", "team", "timeline"]),
     (
         "doctor",
         &[
@@ -149,7 +149,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "verify",
         ],
     ),
-    ("cli", &["commands", "context", "env", "error", "ui"]),
+    ("cli", &["clock", "commands", "context", "env", "error", "ui"]),
 ];
 
 /// What a source file imports from other rooms, its tests and comments left out.

@@ -125,6 +125,7 @@ mod task_lists;
 mod team_delete;
 mod team_delete_many;
 mod terminal;
+mod times;
 mod told;
 mod traces;
 mod trust_gone;

@@ -27,14 +27,14 @@ fn file(stage: &Stage) -> Value {
 #[test]
 fn a_pause_is_in_force_until_its_time_is_over() {
     let stage = Stage::new();
-    assert_snapshot!(policy(&stage, "pause --gate premature-shutdown --team t1 15m"), @r#"paused premature-shutdown in team "t1" until 2026-02-03T04:20:06.000Z; to end it: teamkeep policy resume"#);
-    assert_snapshot!(policy(&stage, "pause 1h30m"), @"paused every gate until 2026-02-03T05:35:06.000Z; to end it: teamkeep policy resume");
+    assert_snapshot!(policy(&stage, "pause --gate premature-shutdown --team t1 15m"), @r#"paused premature-shutdown in team "t1" until 2026-02-03 04:20:06 UTC; to end it: teamkeep policy resume"#);
+    assert_snapshot!(policy(&stage, "pause 1h30m"), @"paused every gate until 2026-02-03 05:35:06 UTC; to end it: teamkeep policy resume");
     assert_snapshot!(policy(&stage, "pauses"), @r#"
-    paused: premature-shutdown in team "t1" until 2026-02-03T04:20:06.000Z
-    paused: every gate until 2026-02-03T05:35:06.000Z
+    paused: premature-shutdown in team "t1" until 2026-02-03 04:20:06 UTC
+    paused: every gate until 2026-02-03 05:35:06 UTC
     "#);
     stage.set_clock(15 * 60_000);
-    assert_snapshot!(policy(&stage, "pauses"), @"paused: every gate until 2026-02-03T05:35:06.000Z");
+    assert_snapshot!(policy(&stage, "pauses"), @"paused: every gate until 2026-02-03 05:35:06 UTC");
     policy(&stage, "pause --gate rule 24h");
     assert_eq!(
         file(&stage)["pauses"].as_array().unwrap().len(),
@@ -61,13 +61,13 @@ fn a_resume_ends_what_it_names_and_says_what_stays() {
         policy(&stage, line);
     }
     assert_snapshot!(policy(&stage, "resume --gate rule --team t1"), @r#"
-    ended: rule in team "t1" until 2026-02-03T05:05:06.000Z
-    still paused: rule until 2026-02-03T05:05:06.000Z; to end every pause: teamkeep policy resume
-    still paused: every gate until 2026-02-03T05:05:06.000Z; to end every pause: teamkeep policy resume
+    ended: rule in team "t1" until 2026-02-03 05:05:06 UTC
+    still paused: rule until 2026-02-03 05:05:06 UTC; to end every pause: teamkeep policy resume
+    still paused: every gate until 2026-02-03 05:05:06 UTC; to end every pause: teamkeep policy resume
     "#);
     assert_snapshot!(policy(&stage, "resume"), @r#"
-    ended: rule until 2026-02-03T05:05:06.000Z
-    ended: every gate until 2026-02-03T05:05:06.000Z
+    ended: rule until 2026-02-03 05:05:06 UTC
+    ended: every gate until 2026-02-03 05:05:06 UTC
     ended: shutdown of "bob"
     "#);
     assert_snapshot!(policy(&stage, "resume"), @"nothing was paused");
@@ -133,7 +133,7 @@ fn each_use_is_on_record() {
     assert_eq!((&events[0]["team"], &events[1]["team"]), (&json!("t1"), &json!(null)));
     assert_snapshot!(stage.told(&["log"]), @"
     2026-02-03 UTC
-    04:05:06.000 PolicyOverride   user       pause rule until 2026-02-03T04:20:06.000Z (no terminal) t1
+    04:05:06.000 PolicyOverride   user       pause rule until 2026-02-03 04:20:06 UTC (no terminal) t1
     04:05:06.000 PolicyOverride   user       allow-shutdown premature-shutdown bob (no terminal)
     04:05:06.000 PolicyOverride   user       resume every gate (no terminal)
     ");

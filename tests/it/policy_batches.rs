@@ -185,7 +185,7 @@ fn an_override_that_no_command_wrote_is_recorded_once_for_each_content() {
     assert_eq!(ask(&stage, "c").code, Some(0));
     assert_eq!(found().len(), 2, "another content");
     let log = stage.told(&["log"]);
-    assert!(log.contains("pause every gate until 2026-02-03T05:00:00Z (found in the file)"), "{log}");
+    assert!(log.contains("pause every gate until 2026-02-03 05:00:00 UTC (found in the file)"), "{log}");
     for args in [["policy", "resume"].as_slice(), &["policy", "pause", "15m"]] {
         assert_eq!(stage.run(args).code, Some(0));
     }

@@ -77,14 +77,14 @@ fn a_part_that_makes_no_sense_is_told_with_what_was_meant() {
     assert!(actor.err.contains("agents: alice, bob, team-lead; roles: lead, teammate,"), "{}", actor.err);
     let order = said(&["--from", "+2s", "--to", "+1s"]);
     assert_eq!(order.code, Some(64));
-    assert!(order.err.contains("is later than --until 2026-02-03T04:05:07.000Z\n"), "{}", order.err);
+    assert!(order.err.contains("is later than --until 2026-02-03 04:05:07 UTC\n"), "{}", order.err);
     assert_eq!(said(&["--from", "noon"]).code, Some(64));
     assert_eq!(said(&["--json", "--format", "json"]).code, Some(64));
     let none = said(&["--kind", "verdict", "--json"]);
     let nothing = "nothing in the run is of that part\n";
     assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (Some(0), "", nothing));
     let early = said(&["--to", "-5s", "--json"]);
-    assert_eq!(early.err, format!("the run starts at 2026-02-03T04:05:06.000Z\n{nothing}"));
+    assert_eq!(early.err, format!("the run starts at 2026-02-03 04:05:06 UTC\n{nothing}"));
 }
 
 #[test]

@@ -36,8 +36,8 @@ fn what_changed_between_two_moments_is_told() {
     let stage = stage();
     insta::assert_snapshot!(stage.told(&["show", "--diff", "+1s", "+2s"]), @r#"
     session-aaaaaaaa 78850aef5bad4835
-    from 2026-02-03T04:05:07.000Z (+1.0s)
-    to   2026-02-03T04:05:08.000Z (+2.0s)
+    from 2026-02-03 04:05:07 UTC (+1.0s)
+    to   2026-02-03 04:05:08 UTC (+2.0s)
     Tasks
       + 3    pending: Task 3
       - 2    pending: Task 2
@@ -74,17 +74,17 @@ fn moments_beside_the_run_and_in_the_wrong_order_have_their_answers() {
         (said.code, said.err, said.out)
     };
     let (code, err, out) = said("+2s", "+1s");
-    let order = "error: 2026-02-03T04:05:08.000Z is later than 2026-02-03T04:05:07.000Z\n\
+    let order = "error: 2026-02-03 04:05:08 UTC is later than 2026-02-03 04:05:07 UTC\n\
         hint: the earlier moment comes first: --diff +1s +2s\n";
     assert_eq!((code, err.as_str(), out.as_str()), (Some(64), order, ""));
     let (code, err, out) = said("-10s", "-5s");
-    assert_eq!((code, err.as_str()), (Some(0), "the run starts at 2026-02-03T04:05:06.000Z\n"));
+    assert_eq!((code, err.as_str()), (Some(0), "the run starts at 2026-02-03 04:05:06 UTC\n"));
     assert!(out.ends_with("\nnothing changed between them\n"), "{out}");
     let (_, err, out) = said("-10s", "+0s");
-    assert_eq!(err, "the run starts at 2026-02-03T04:05:06.000Z\n");
+    assert_eq!(err, "the run starts at 2026-02-03 04:05:06 UTC\n");
     assert!(out.contains("  + alice"), "{out}");
     let (_, err, out) = said("+2s", "+1h");
-    assert_eq!(err, "the run had ended at 2026-02-03T04:05:09.000Z (+3.0s)\n");
+    assert_eq!(err, "the run had ended at 2026-02-03 04:05:09 UTC (+3.0s)\n");
     assert!(out.contains("  - carol"), "{out}");
     let (_, err, out) = said("+1s", "+1s");
     assert!(err.is_empty() && out.ends_with("nothing changed between them\n"), "{err}{out}");

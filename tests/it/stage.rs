@@ -87,7 +87,11 @@ impl Stage {
     /// Gives a command the stage's directory and environment.
     pub fn dress(&self, command: &mut Command) {
         command.env_clear().current_dir(self.home().join("parser"));
-        command.env("HOME", self.home()).env("TEAMKEEP_HOME", self.keep("")).env("PATH", "/usr/bin:/bin");
+        command
+            .env("HOME", self.home())
+            .env("TEAMKEEP_HOME", self.keep(""))
+            .env("PATH", "/usr/bin:/bin")
+            .env("TZ", "UTC");
         let config = self.dir.path().join("teamkeep.toml");
         command.envs(config.exists().then_some(("TEAMKEEP_CONFIG", config)));
         command.env("TEAMKEEP_NOW", self.time(self.now.load(Ordering::Relaxed)));

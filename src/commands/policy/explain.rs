@@ -246,8 +246,10 @@ fn introduce(event: &str, payload: &Payload, scene: &Scene, source: &Source) -> 
     say("team", scene.team.clone());
     say("actor", format!("{}, {} ({})", scene.actor.shown(), scene.actor.kind.word(), scene.actor_by));
     let (members, tasks) = (scene.state.members.len(), scene.state.tasks.len());
-    let as_of =
-        scene.as_of.as_deref().map_or_else(|| "nothing recorded".to_owned(), |at| format!("as of {at}"));
+    let as_of = scene
+        .as_of
+        .as_deref()
+        .map_or_else(|| "nothing recorded".to_owned(), |at| format!("as of {}", clock::moment_of(at)));
     say("state", format!("{members} in the roster, {tasks} on the task list; {as_of}"));
     say("policy", source.name.clone());
     told

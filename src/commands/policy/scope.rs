@@ -2,6 +2,7 @@
 
 use clap::builder::PossibleValuesParser;
 
+use crate::clock;
 use crate::context::Context;
 use crate::error::Result;
 use crate::event::SafeName;
@@ -39,9 +40,13 @@ pub fn shown(gate: Option<&str>, team: Option<&str>) -> String {
     team.map_or_else(|| gate.to_owned(), |team| format!("{gate} in team {team:?}"))
 }
 
-/// `every gate until 2026-02-03T04:05:06.000Z`.
+/// `every gate until 2026-02-03 04:05:06 UTC`.
 pub fn told(pause: &Pause) -> String {
-    format!("{} until {}", shown(pause.gate.as_deref(), pause.team.as_deref()), pause.until)
+    format!(
+        "{} until {}",
+        shown(pause.gate.as_deref(), pause.team.as_deref()),
+        clock::moment_of(&pause.until)
+    )
 }
 
 /// A valid name of a team or a teammate.

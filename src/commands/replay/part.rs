@@ -10,8 +10,8 @@ use crate::timeline::{Filter, Kind, Material, Timeline};
 /// The selected part.
 #[derive(Debug, clap::Args)]
 pub struct Part {
-    /// Start time: RFC 3339, `2026-02-03 04:05:06` (UTC), time since the start of the run (`+1m30s`), or an age (`10m`,
-    /// `2h`)
+    /// Start time: time since the start of the run (`+1m30s`), `2026-02-03 04:05` (local), RFC 3339, `2026-02-03`,
+    /// `today`, or an age (`10m`, `2h`)
     #[arg(long, alias = "from", value_name = "TIME", allow_hyphen_values = true)]
     since: Option<String>,
     /// End time (same formats as --since)
@@ -42,7 +42,7 @@ impl Part {
         if let (Some(from), Some(to)) = (from, to)
             && from > to
         {
-            let (from, to) = (clock::stamp(from), clock::stamp(to));
+            let (from, to) = (clock::moment(from), clock::moment(to));
             return Err(Error::usage(format!("--since {from} is later than --until {to}"))
                 .hint("give the earlier time to --since"));
         }

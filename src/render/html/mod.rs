@@ -10,6 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
+use crate::clock;
 use crate::report::Report;
 
 /// The template, with places in double braces.
@@ -47,7 +48,15 @@ pub fn page(report: &Report) -> String {
         hash(STYLE)
     );
     let data = embed::json(report);
-    let parts = [("policy", policy.as_str()), ("style", STYLE), ("report", &data), ("script", SCRIPT)];
+    // The page shows times in the zone of its reader, unless UTC is asked for.
+    let zone = if clock::is_utc() { "utc" } else { "local" };
+    let parts = [
+        ("policy", policy.as_str()),
+        ("style", STYLE),
+        ("report", &data),
+        ("script", SCRIPT),
+        ("zone", zone),
+    ];
     embed::fill(FRAME, &parts)
 }
 

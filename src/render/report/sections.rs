@@ -4,7 +4,7 @@ use super::page::{Block, Table};
 use super::{Listing, people, trouble, work};
 use crate::clock;
 use crate::json;
-use crate::render::words::{count, moment, since, span, taken_out, thousands};
+use crate::render::words::{count, since, span, taken_out, thousands};
 use crate::report::{Phase, Report, Topology};
 
 /// Shown for unknown values.
@@ -57,7 +57,7 @@ pub fn when(start: &str, at: Option<&str>) -> String {
 fn head(report: &Report) -> Vec<Block> {
     let overview = &report.overview;
     let name = overview.team.as_deref().unwrap_or("(no team)");
-    let began = clock::parse(&overview.started_at).map_or_else(|| UNKNOWN.to_owned(), moment);
+    let began = clock::parse(&overview.started_at).map_or_else(|| UNKNOWN.to_owned(), clock::moment);
     let ended = match (&overview.ended_by, &overview.ended_reason) {
         (Some(by), Some(reason)) => format!("ended by {by} ({reason})"),
         (Some(by), None) => format!("ended by {by}"),
@@ -83,7 +83,7 @@ fn head(report: &Report) -> Vec<Block> {
     ];
     vec![
         Block::Heading(format!("{name} {}", overview.run)),
-        Block::Line(format!("{began} UTC, lasted {}, {ended}", lasted(overview.duration_ms))),
+        Block::Line(format!("{began}, lasted {}, {ended}", lasted(overview.duration_ms))),
         Block::Line(format!("{version}, {topology}")),
         Block::Line(counts.join(", ")),
         Block::Line(format!(

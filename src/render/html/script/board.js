@@ -103,7 +103,7 @@ function openTask(task) {
     task.description && description,
     make("h3", {}, "Changes"),
     make("ol", { class: "life" }, task.changes.map((change) => make("li", {},
-      button({ class: "link", title: dayTime(change.at) + " UTC" }, () => (dialog.close(), showMoment(change.t)), since(change.t)),
+      button({ class: "link", title: dayTime(change.at) }, () => (dialog.close(), showMoment(change.t)), since(change.t)),
       " ", changeWords(change)))));
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;

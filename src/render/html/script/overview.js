@@ -10,9 +10,15 @@ function drawHead() {
   const title = overview.team || (overview.topology === "no-team" ? "Session without a team" : "Unnamed team");
   document.title = visible(title) + " \u2013 teamkeep report";
   fill($("title"), bdi(title));
-  const end = overview.ended_at ? dayTime(overview.ended_at).slice(0, 19) : null;
-  fill($("subtitle"), "run ", make("code", {}, overview.run), " \u00b7 ", dayTime(overview.started_at).slice(0, 19),
-    " to ", orUnknown(end), " UTC \u00b7 ", orUnknown(overview.duration_ms, lasting));
+  const [start, end] = [stamp(overview.started_at), stamp(overview.ended_at)];
+  const second = (at) => dayTime(at, false).slice(0, 19);
+  // The zone is named once, unless the clocks changed during the run.
+  const isShared = end !== null && zoneOf(start) === zoneOf(end);
+  fill($("subtitle"), "run ", make("code", {}, overview.run), " \u00b7 ",
+    second(overview.started_at) + (isShared ? "" : " " + zoneOf(start)), " to ",
+    end === null ? unknown() : second(overview.ended_at) + " " + zoneOf(end),
+    " \u00b7 ", orUnknown(overview.duration_ms, lasting));
+  $("zone").textContent = isUtc ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
 function drawOverview() {

@@ -51,7 +51,7 @@ const isEnded = (time) => report.overview.ended_at !== null && time >= END;
 const since = (time, exact) => offset(time - START, exact);
 const sinceAt = (at) => {
   const time = stamp(at);
-  return time === null ? unknown() : make("time", { datetime: at, title: dayTime(at) + " UTC" }, since(time));
+  return time === null ? unknown() : make("time", { datetime: at, title: dayTime(at) }, since(time));
 };
 
 // The state of a task at a time: its column on the board and its owner. `null` before it was created.

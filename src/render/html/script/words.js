@@ -33,10 +33,23 @@ const stamp = (at) => {
   return Number.isNaN(time) ? null : time;
 };
 
-// A date and time: 2026-11-20 04:40:41.150.
-const dayTime = (at) => {
+// The offset of the reader's time zone from UTC at a time, in minutes; zero with --utc.
+const isUtc = document.documentElement.dataset.zone === "utc";
+const zoneOffset = (time) => (isUtc ? 0 : -new Date(time).getTimezoneOffset());
+
+// The same as text: UTC, +01:00.
+const zoneOf = (time) => {
+  const minutes = zoneOffset(time);
+  const two = (number) => String(Math.floor(Math.abs(number))).padStart(2, "0");
+  return minutes === 0 ? "UTC" : (minutes < 0 ? "-" : "+") + two(minutes / 60) + ":" + two(minutes % 60);
+};
+
+// A date and time: 2026-11-20 05:40:41.150, or with zone 2026-11-20 05:40:41.150 +01:00.
+const dayTime = (at, zone = true) => {
   const time = stamp(at);
-  return time === null ? at : new Date(time).toISOString().replace("T", " ").replace("Z", "");
+  if (time === null) return at;
+  const clock = new Date(time + zoneOffset(time) * 60000).toISOString().replace("T", " ").replace("Z", "");
+  return zone ? clock + " " + zoneOf(time) : clock;
 };
 
 const words = (code) => code.replace(/[-_]/g, " ");
