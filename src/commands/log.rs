@@ -1,5 +1,7 @@
 //! `teamkeep log`: the recorded events.
 
+mod printer;
+
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,11 +14,11 @@ use crate::clock::Time;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::log::{self, Follower, Line, Problems, Range, Reader};
-use crate::render::LogView;
 use crate::retention;
 use crate::team;
 use crate::timeline::Library;
 use crate::ui::{self, Ui};
+use printer::Printer;
 
 /// How often a follower looks for new lines.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -109,6 +111,7 @@ fn show(
     let (problems, follower) = match count {
         _ if run.is_some() && !args.follow => {
             let lines = of_run(run, |line| range.holds(&line.recorded.at) && args.want(line, None))?;
+            printer.mark(run, &lines.0)?;
             let skipped = lines.0.len().saturating_sub(count.unwrap_or(usize::MAX));
             lines.0.iter().skip(skipped).try_for_each(|line| printer.print(line))?;
             (lines.1, Follower::new(&dir, range))
@@ -210,42 +213,5 @@ impl Args {
             && actor()
             && self.session.as_ref().is_none_or(session)
             && (self.event.is_empty() || event())
-    }
-}
-
-/// Prints events in the form that is asked for.
-struct Printer {
-    out: Box<dyn Write>,
-    /// `None` for programs.
-    view: Option<LogView>,
-    printed: u64,
-}
-
-impl Printer {
-    fn new(context: &Context, args: &Args) -> Printer {
-        let ui = &context.ui;
-        let out: Box<dyn Write> = match (args.json, args.follow || !ui.is_terminal()) {
-            (true, _) => Box::new(ui.json()),
-            (false, true) => Box::new(ui.out()),
-            (false, false) => Box::new(context.paged()),
-        };
-        let mut printer = Printer { out, view: (!args.json).then(LogView::default), printed: 0 };
-        printer.measure(ui);
-        printer
-    }
-
-    /// Asks for the width of the terminal, which may change.
-    fn measure(&mut self, ui: &Ui) {
-        if let Some(view) = &mut self.view {
-            view.columns = ui.columns();
-        }
-    }
-
-    fn print(&mut self, line: &Line) -> io::Result<()> {
-        self.printed += 1;
-        match &mut self.view {
-            Some(view) => view.write(&mut self.out, &line.recorded),
-            None => writeln!(self.out, "{}", line.text),
-        }
     }
 }

@@ -188,7 +188,7 @@ mod tests {
         unlink /a/b
         clear
 
-        pause every gate until 2026-02-03T04:05:06Z
+        pause every gate until 2026-02-03 04:05:06 UTC
         "##);
     }
 

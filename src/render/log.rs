@@ -1,5 +1,6 @@
 //! Text output of the event log: one line per event, and a line for each new day and each change of the clocks.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -19,6 +20,8 @@ const NARROW: usize = 60;
 pub struct LogView {
     /// The width of the terminal; `None` for unlimited.
     pub columns: Option<usize>,
+    /// The ids of TaskCompleted events whose task was not completed.
+    pub not_completed: HashSet<String>,
     /// The day and the zone of the last heading.
     day: Option<(NaiveDate, FixedOffset)>,
 }
@@ -47,7 +50,10 @@ impl LogView {
         cells.add(dim, &time, if narrow { 8 } else { 12 });
         cells.add(AnsiColor::Cyan.on_default(), &recorded.event, 16);
         cells.add(actor_style(recorded.actor.kind), recorded.actor.shown(), 10);
-        let detail = detail(recorded);
+        let mut detail = detail(recorded);
+        if self.not_completed.contains(&recorded.id) {
+            detail.push_str(" (not completed)");
+        }
         if narrow {
             cells.write(out, self.columns)?;
             cells = Cells::default();

@@ -1,6 +1,7 @@
 //! The timeline of a run: hooks, snapshots, inboxes and transcripts merged, so that each event appears once.
 
 mod board;
+mod completions;
 mod diff;
 pub mod digest;
 mod draft;
@@ -31,6 +32,7 @@ mod voices;
 mod when;
 
 pub use board::{Board, Card, Doing, Seat};
+pub use completions::not_completed;
 pub use diff::{Diff, Things, diff};
 pub use entry::{Entry, Kind, Source};
 pub use events::{Depth, Told, by_run};

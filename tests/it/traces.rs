@@ -336,3 +336,16 @@ fn a_completed_dependency_blocks_no_task() {
     let shown = told.stage.told(&["show"]);
     assert!(!shown.contains("blocked by 1"), "{shown}");
 }
+
+#[test]
+fn the_log_marks_completions_that_were_none() {
+    for run in [V47, V177, V328, PANES] {
+        let told = play(run, 1);
+        let log = told.stage.told(&["log", "latest", "--event", "task-completed"]);
+        let events = log.lines().filter(|line| line.contains("TaskCompleted")).count();
+        let early = log.lines().filter(|line| line.contains(" (not completed)")).count();
+        let completed = told.entries.iter().filter(|entry| entry["kind"] == "task-completed").count();
+        assert!(early > 0 && events - early == completed, "{}: {early}, {completed}: {log}", run.0);
+        assert!(!told.stage.told(&["log", "latest", "--json"]).contains("(not completed)"));
+    }
+}

@@ -1,0 +1,40 @@
+//! TaskCompleted events of tasks that were not completed: Claude Code runs the event also at the end of a turn, for each
+//! task in progress.
+
+use std::collections::HashSet;
+
+use super::entry::Entry;
+use super::events::Told;
+use super::material::Material;
+use super::merge::Timeline;
+use crate::payload::Kind;
+
+/// The ids of the TaskCompleted events whose task was provably not completed: the agent has made another hook call since,
+/// and the task did not become completed before its next TaskCompleted event, or before the end of the run.
+pub fn not_completed(material: &Material, timeline: &Timeline) -> HashSet<String> {
+    let mut found = HashSet::new();
+    for (place, event) in material.events.iter().enumerate() {
+        let Some(task) = completed_task(material, event) else { continue };
+        let later = &material.events[place + 1..];
+        let is_over = |later: &Told| {
+            later.kind != Kind::TaskCompleted && later.ruling.is_none() && later.who() == event.who()
+        };
+        let next = later.iter().find(|later| completed_task(material, later).as_ref() == Some(&task));
+        let is_before_next = |entry: &&Entry| next.is_none_or(|next| entry.at < next.at);
+        let changes = timeline.entries.iter().filter(|entry| entry.task.as_ref() == Some(&task));
+        let changes: Vec<&Entry> = changes.filter(is_before_next).collect();
+        let is_done = |entry: &&&Entry| entry.to_status.as_deref() == Some("completed");
+        let became_done = changes.iter().filter(|entry| entry.at >= event.at).any(|entry| is_done(&entry));
+        let is_open = changes.last().is_some_and(|last| last.to_status.is_some() && !is_done(&last));
+        if is_open && !became_done && event.who().is_some() && later.iter().any(is_over) {
+            found.insert(event.id.clone());
+        }
+    }
+    found
+}
+
+/// The task that a TaskCompleted event names.
+fn completed_task(material: &Material, event: &Told) -> Option<String> {
+    let id = event.payload.text("task_id").filter(|_| event.kind == Kind::TaskCompleted)?;
+    Some(material.history.ids.of_event(event.task_list.as_deref(), id))
+}
