@@ -62,6 +62,11 @@ impl Error {
         Error { kind: Kind::Usage, ..Error::new(what) }
     }
 
+    /// The same as a usage error.
+    pub fn of_usage(self) -> Error {
+        Error { kind: Kind::Usage, ..self }
+    }
+
     /// A value that cannot be serialized as JSON.
     pub fn from_json(error: serde_json::Error) -> Error {
         Error::caused("cannot write JSON", error)

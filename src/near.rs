@@ -1,5 +1,22 @@
 //! Suggestions for misspelled words.
 
+use crate::error::Error;
+
+/// An error lists at most this many known words.
+const MAX_LISTED: usize = 40;
+
+/// The error for a word that is not one of the known ones. Its hint has the most similar one, or all of them.
+pub fn unknown(what: &str, word: &str, known: &[&str]) -> Error {
+    let error = Error::not_found(format!("unknown {what} {word:?}"));
+    match nearest(word, known, 2) {
+        Some(near) => error.hint(format!("did you mean {near:?}?")),
+        None if (1..=MAX_LISTED).contains(&known.len()) => {
+            error.hint(format!("known {what}s: {}", known.join(", ")))
+        }
+        None => error,
+    }
+}
+
 /// The most similar known word. It differs in at most `slips` characters, or in a third of its own.
 pub fn nearest<'a>(word: &str, known: &[&'a str], slips: usize) -> Option<&'a str> {
     let plain = |word: &str| word.to_lowercase().replace('_', "-");

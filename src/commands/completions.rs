@@ -13,6 +13,7 @@ use super::reading;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::event::{ActorKind, OVERRIDE};
+use crate::gatekeeper::GATES;
 use crate::payload::KNOWN;
 use crate::timeline::{Kind, Library, Summary, digest, merge};
 use crate::ui::Ui;
@@ -115,6 +116,7 @@ fn candidates(command: &str, arg: Arg) -> Arg {
         (_, "team") | ("restore", "tasks") => add(arg, |word| starting(word, &teams())),
         (_, "actor" | "involving") => add(arg, |word| starting(word, &actors())),
         ("shutdown", "name") => add(arg, |word| starting(word, &agents())),
+        (_, "gate") => add(arg, |word| starting(word, &gates())),
         (_, "kind") => add(arg, |word| starting(word, &kinds())),
         ("log" | "hook", "event") => add(arg, |word| starting(word, &events())),
         _ => arg,
@@ -161,6 +163,10 @@ fn agents() -> Vec<String> {
 fn actors() -> Vec<String> {
     let kinds = ActorKind::ALL.iter().map(|kind| kind.word().to_owned());
     agents().into_iter().chain(kinds).collect()
+}
+
+fn gates() -> Vec<String> {
+    GATES.iter().map(|gate| (*gate).to_owned()).collect()
 }
 
 fn kinds() -> Vec<String> {

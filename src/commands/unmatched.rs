@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::error::Error;
 use crate::event::{ActorKind, OVERRIDE};
 use crate::log::{Parts, Range, Reader};
-use crate::near::nearest;
+use crate::near;
 use crate::payload::KNOWN;
 
 /// The names in the filters.
@@ -92,15 +92,10 @@ pub fn plain(event: &str) -> String {
     event.chars().filter(|c| *c != '-').map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// The error for a name that nothing recorded has, with the most similar name.
+/// The error for a name that nothing recorded has.
 fn unknown(what: &str, name: &str, known: &BTreeSet<String>) -> Option<Error> {
     if known.contains(name) {
         return None;
     }
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let error = Error::not_found(format!("unknown {what} {name:?}"));
-    Some(match nearest(name, &known, 2) {
-        Some(near) => error.hint(format!("did you mean {near:?}?")),
-        None => error,
-    })
+    Some(near::unknown(what, name, &known.iter().map(String::as_str).collect::<Vec<_>>()))
 }

@@ -3,9 +3,10 @@
 use super::entry::{Entry, Kind};
 use super::material::Material;
 use crate::clock::{self, Time};
+use crate::error::{Error, Result};
 use crate::event::LEAD;
 use crate::json;
-use crate::near::nearest;
+use crate::near::unknown;
 
 /// A part of a timeline, by time, actors and kinds.
 #[derive(Debug, Clone, Default)]
@@ -66,11 +67,7 @@ impl Filter {
     }
 
     /// The first of the actors that is not in the run, with suggestions.
-    pub fn stranger<'a>(
-        &'a self,
-        entries: &'a [Entry],
-        material: &'a Material,
-    ) -> Option<(&'a str, Vec<&'a str>)> {
+    pub fn stranger(&self, entries: &[Entry], material: &Material) -> Option<Error> {
         let is_known = |actor: &String| {
             material.is_member(actor) || entries.iter().any(|entry| is_by(entry, actor, material))
         };
@@ -78,10 +75,10 @@ impl Filter {
             self.actors.iter().find(|actor| !WHAT.contains(&actor.as_str()) && !is_known(actor))?;
         let mut names: Vec<&str> = entries.iter().map(|entry| entry.actor.as_str()).collect();
         names.extend(material.members.iter().map(String::as_str));
+        names.extend(WHAT);
         names.sort_unstable();
         names.dedup();
-        let near = nearest(stranger, &names, 2);
-        Some((stranger, near.map_or(names, |near| vec![near])))
+        Some(unknown("actor", stranger, &names))
     }
 }
 
@@ -128,16 +125,15 @@ impl Kind {
     /// Parses a kind from the command line.
     ///
     /// # Errors
-    /// There is none of that name; the error has suggestions and all kinds.
-    pub fn parse(text: &str) -> Result<Kind, String> {
+    /// There is none of that name.
+    pub fn parse(text: &str) -> Result<Kind> {
         let plain = text.to_lowercase().replace('_', "-");
         if let Some(kind) = Kind::ALL.iter().find(|kind| kind.word() == plain) {
             return Ok(*kind);
         }
         let words: Vec<String> = Kind::ALL.iter().map(|kind| kind.word()).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let near = nearest(text, &words, 2).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-        Err(format!("no such kind{near}\nkinds: {}", words.join(", ")))
+        Err(unknown("kind", text, &words).of_usage())
     }
 }
 
@@ -148,11 +144,10 @@ mod tests {
     #[test]
     fn a_kind_is_read_as_it_is_written_and_a_slip_is_told() {
         for kind in Kind::ALL {
-            assert_eq!(Kind::parse(&kind.word()), Ok(*kind));
+            assert_eq!(Kind::parse(&kind.word()).unwrap(), *kind);
         }
-        assert_eq!(Kind::parse("Task_Changed"), Ok(Kind::TaskChanged));
-        let said = Kind::parse("mesage").unwrap_err();
-        assert!(said.starts_with("no such kind; did you mean message?\nkinds: session-started, "), "{said}");
-        assert!(Kind::parse("moon").unwrap_err().starts_with("no such kind\nkinds: "));
+        assert_eq!(Kind::parse("Task_Changed").unwrap(), Kind::TaskChanged);
+        assert_eq!(Kind::parse("mesage").unwrap_err().hints, ["did you mean \"message\"?"]);
+        assert!(Kind::parse("moon").unwrap_err().hints[0].starts_with("known kinds: session-started, "));
     }
 }

@@ -10,7 +10,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("env", &[]),
     ("clock", &[]),
-    ("near", &[]),
+    ("near", &["error"]),
     ("fs", &[]),
     ("json", &[]),
     ("process", &[]),

@@ -196,8 +196,12 @@ fn an_unknown_value_of_a_filter_is_an_error_with_a_suggestion() {
     assert_eq!(event, "error: unknown event \"SubagentStopp\"\nhint: did you mean \"SubagentStop\"?\n");
     let team = err(&["log", "--team", "parser-taem"]);
     assert_eq!(team, "error: unknown team \"parser-taem\"\nhint: did you mean \"parser-team\"?\n");
-    assert_eq!(err(&["log", "--actor", "zaphod"]), "error: unknown actor \"zaphod\"\n");
-    assert!(err(&["replay", "--kind", "mesage"]).contains("message"));
+    let actor = "error: unknown actor \"zaphod\"\nhint: known actors: helper, lead, subagent, ";
+    assert!(err(&["log", "--actor", "zaphod"]).starts_with(actor));
+    let kind = err(&["replay", "--kind", "mesage"]);
+    assert_eq!(kind, "error: unknown kind \"mesage\"\nhint: did you mean \"message\"?\n");
+    let gate = err(&["policy", "pause", "--gate", "protect-led", "5m"]);
+    assert_eq!(gate, "error: unknown gate \"protect-led\"\nhint: did you mean \"protect-lead\"?\n");
 }
 
 #[test]

@@ -239,7 +239,10 @@ fn a_name_that_nothing_on_record_has_is_told_with_the_nearest() {
     error: unknown event "subagent-stpo"
     hint: did you mean "SubagentStop"?
     "#);
-    insta::assert_snapshot!(err(&["--team", "parser"]), @r#"error: unknown team "parser""#);
+    insta::assert_snapshot!(err(&["--team", "parser"]), @r#"
+    error: unknown team "parser"
+    hint: known teams: t1
+    "#);
     insta::assert_snapshot!(err(&["--actor", "alise"]), @r#"
     error: unknown actor "alise"
     hint: did you mean "alice"?

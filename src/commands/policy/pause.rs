@@ -32,6 +32,7 @@ const EXAMPLES: &str = "Examples:
 /// # Errors
 /// When the pause cannot be recorded or stored.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    args.scope.check()?;
     let now = context.clock.now();
     let until = now
         .checked_add_signed(args.duration)

@@ -27,6 +27,7 @@ const EXAMPLES: &str = "Examples:
 /// # Errors
 /// When the change cannot be recorded or stored.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    args.scope.check()?;
     let scope = &args.scope;
     let of_shutdowns =
         scope.team.is_none() && scope.gate.as_deref().is_none_or(|gate| gate == "premature-shutdown");

@@ -1,18 +1,17 @@
 //! The scope of an override, and the file with all overrides.
 
-use clap::builder::PossibleValuesParser;
-
 use crate::clock;
 use crate::context::Context;
 use crate::error::Result;
 use crate::event::SafeName;
 use crate::gatekeeper::{GATES, OverrideFile, Pause};
+use crate::near::unknown;
 
 /// A gate and a team; `None` for all.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Scope {
-    /// Only this gate; `rule` for all rules
-    #[arg(long, value_parser = PossibleValuesParser::new(GATES))]
+    /// Only this gate, by its name in the configuration; `rule` for all rules
+    #[arg(long)]
     pub gate: Option<String>,
     /// Only in this team
     #[arg(long, value_parser = name)]
@@ -20,6 +19,15 @@ pub struct Scope {
 }
 
 impl Scope {
+    /// Checks the name of the gate.
+    ///
+    /// # Errors
+    /// There is no such gate.
+    pub fn check(&self) -> Result<()> {
+        let wrong = self.gate.as_deref().filter(|gate| !GATES.contains(gate));
+        wrong.map_or(Ok(()), |gate| Err(unknown("gate", gate, GATES).of_usage()))
+    }
+
     /// Whether a pause is only for this gate and this team.
     pub fn covers(&self, pause: &Pause) -> bool {
         let within = |scope: &Option<String>, of: &Option<String>| scope.is_none() || scope == of;

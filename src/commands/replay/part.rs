@@ -24,8 +24,8 @@ pub struct Part {
     #[arg(long, value_name = "NAME", conflicts_with = "actor")]
     involving: Vec<String>,
     /// Only events of this kind, such as `message` or `task-completed`; can be repeated
-    #[arg(long, value_name = "KIND", value_parser = Kind::parse)]
-    pub kind: Vec<Kind>,
+    #[arg(long, value_name = "KIND")]
+    pub kind: Vec<String>,
 }
 
 impl Part {
@@ -38,6 +38,7 @@ impl Part {
         let read = |text: &Option<String>| -> Result<Option<Time>> {
             text.as_deref().map(|text| moment(text, run, now)).transpose()
         };
+        let kinds = self.kind.iter().map(|kind| Kind::parse(kind)).collect::<Result<Vec<Kind>>>()?;
         let (from, to) = (read(&self.since)?, read(&self.until)?);
         if let (Some(from), Some(to)) = (from, to)
             && from > to
@@ -53,7 +54,7 @@ impl Part {
         if let Some((text, at)) = given(&self.until, to).filter(|(_, at)| *at < run.started_at) {
             beside(context, run, &[(&text, &at)]);
         }
-        Ok(Filter::between(from, to).only(&self.actor, &self.kind).involving(&self.involving))
+        Ok(Filter::between(from, to).only(&self.actor, &kinds).involving(&self.involving))
     }
 }
 
@@ -62,10 +63,5 @@ impl Part {
 /// # Errors
 /// One of them is not.
 pub fn known(filter: &Filter, material: &Material, timeline: &Timeline) -> Result<()> {
-    let Some((name, near)) = filter.stranger(&timeline.entries, material) else { return Ok(()) };
-    let error = Error::not_found(format!("no agent {name:?} in this run"));
-    Err(match near.as_slice() {
-        [near] => error.hint(format!("did you mean {near}?")),
-        all => error.hint(format!("agents: {}; roles: lead, teammate, subagent", all.join(", "))),
-    })
+    filter.stranger(&timeline.entries, material).map_or(Ok(()), Err)
 }
