@@ -47,6 +47,7 @@ impl Browser {
         let turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let spawned = Command::new("chromedriver")
             .arg("--port=0")
+            .env("TZ", "UTC")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -65,7 +65,7 @@ impl Home {
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(self.at("bin/teamkeep"));
         command.args(line.split_whitespace()).env_clear().current_dir(self.dir.path());
-        command.env("HOME", self.dir.path()).env("PATH", self.at("bin"));
+        command.env("HOME", self.dir.path()).env("PATH", self.at("bin")).env("TZ", "UTC");
         command.env("TEAMKEEP_NOW", "2026-02-03T04:05:06.789Z");
         command
     }
