@@ -22,8 +22,8 @@ pub struct Voices {
     pub uses: BTreeMap<String, Use>,
     /// Token usage by message id. One message is on several lines, and can be in several files.
     pub costs: BTreeMap<String, Cost>,
-    /// The versions of Claude Code that wrote them.
-    pub versions: BTreeSet<String>,
+    /// The versions of Claude Code that wrote them, each with the times of its first and last record.
+    pub versions: BTreeMap<String, (Option<String>, Option<String>)>,
     /// The transcripts that could be read.
     pub all: Vec<Voice>,
     /// The transcripts that could not be read.
@@ -61,9 +61,13 @@ impl Span {
     }
 
     fn holds(&self, at: Option<&str>) -> bool {
-        at.and_then(clock::parse).is_none_or(|at| {
-            self.from.is_none_or(|from| from <= at) && self.until.is_none_or(|until| at < until)
-        })
+        self.meets(at, at)
+    }
+
+    /// Whether any moment from the first to the last one is in it.
+    fn meets(&self, first: Option<&str>, last: Option<&str>) -> bool {
+        last.and_then(clock::parse).is_none_or(|last| self.from.is_none_or(|from| from <= last))
+            && first.and_then(clock::parse).is_none_or(|first| self.until.is_none_or(|until| first < until))
     }
 }
 
@@ -136,6 +140,7 @@ impl Voices {
         self.delivered.retain(|heard| span.holds(heard.at.as_deref()));
         self.uses.retain(|_, used| span.holds(used.at.as_deref()));
         self.costs.retain(|_, cost| span.holds(cost.at.as_deref()));
+        self.versions.retain(|_, (first, last)| span.meets(first.as_deref(), last.as_deref()));
     }
 
     fn take(&mut self, voice: &Voice, records: Vec<Record>, seen: &mut HashSet<(String, String)>) {
@@ -146,7 +151,11 @@ impl Voices {
             {
                 continue;
             }
-            self.versions.extend(record.version);
+            if let Some(version) = record.version {
+                let (_, last) =
+                    self.versions.entry(version).or_insert_with(|| (record.timestamp.clone(), None));
+                last.clone_from(&record.timestamp);
+            }
             if let Some(Spent { message, model, tokens }) = record.spent {
                 let cost = self.costs.entry(message).or_insert_with(|| Cost {
                     by: voice.by.clone(),

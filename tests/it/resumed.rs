@@ -43,6 +43,37 @@ fn a_session_that_is_resumed_after_its_client_was_killed_leaves_a_crashed_run_be
 }
 
 #[test]
+fn a_run_is_reported_with_the_versions_of_its_own_time_also_after_the_session_was_resumed() {
+    let stage = Stage::new();
+    let lead = Lead::of(&stage, ONE);
+    let speaks = |version: &str| {
+        let message = json!({"content": "<teammate-message teammate_id=\"alice\">\nhi\n</teammate-message>"});
+        let record =
+            json!({"type": "user", "version": version, "timestamp": stage.last(), "message": message});
+        let before = std::fs::read_to_string(stage.client(&lead.transcript())).unwrap_or_default();
+        stage.write(&lead.transcript(), format!("{before}{record}\n"));
+    };
+    let live = |created: i64, version: &str| {
+        lead.roster(created, &["alice"]);
+        lead.start("resume");
+        speaks(version);
+        lead.hook("Stop", json!({}));
+        lead.erase();
+        lead.end("other");
+    };
+    let versions = |run: &Value| -> Value {
+        let report = stage.told(&["report", run.as_str().unwrap(), "--format", "json"]);
+        serde_json::from_str::<Value>(&report).unwrap()["overview"]["client_versions"].clone()
+    };
+    live(1_770_091_506_000, "2.1.177");
+    stage.set_clock(60_000);
+    live(1_770_091_566_000, "2.1.330");
+    let teams = stage.teams();
+    let told: Vec<Value> = teams.iter().map(|team| versions(&team["run"])).collect();
+    assert_eq!(told, [json!(["2.1.177"]), json!(["2.1.330"])]);
+}
+
+#[test]
 fn tasks_that_a_resumed_session_finds_are_not_told_as_made_or_completed_again() {
     let stage = Stage::new();
     let _client = resumed(&stage);
@@ -53,7 +84,7 @@ fn tasks_that_a_resumed_session_finds_are_not_told_as_made_or_completed_again() 
         .collect();
     assert_eq!(found, [json!(["client", "1", null, "pending"]), json!(["client", "2", null, "completed"])]);
     let told = stage.told(&["replay"]);
-    assert!(told.contains("client    already had task 2, completed: Task 2\n"), "{told}");
+    assert!(told.contains("Claude Code already had task 2, completed: Task 2\n"), "{told}");
     assert_eq!(stage.teams()[1]["tasks"], 2);
 }
 
@@ -82,7 +113,7 @@ fn a_task_in_progress_is_started_once_in_two_runs_of_a_session() {
     assert_eq!((kinds("task-changed"), kinds("task-found")), (vec![1, 0], vec![0, 1]), "{runs:#?}");
     let found = only(&runs[1], "task-found");
     assert_eq!([&found["actor"], &found["to_status"], &found["owner"]], ["client", "in_progress", "alice"]);
-    assert!(stage.told(&["replay"]).contains("client    already had task 1, in_progress: Task 1"));
+    assert!(stage.told(&["replay"]).contains("Claude Code already had task 1, in_progress: Task 1"));
 }
 
 #[test]
