@@ -153,7 +153,10 @@ impl Archive {
 
     /// Whether there is such a run.
     pub fn has_unfinished(&self) -> bool {
-        std::fs::read_dir(self.unfinished_dir()).is_ok_and(|mut listing| listing.next().is_some())
+        // A hook call that was killed leaves a temporary file, which marks nothing.
+        let is_mark = |entry: &std::fs::DirEntry| !entry.file_name().as_encoded_bytes().starts_with(b".");
+        std::fs::read_dir(self.unfinished_dir())
+            .is_ok_and(|listing| listing.flatten().any(|entry| is_mark(&entry)))
     }
 
     /// Marks a run as completely archived, unless it ended or began again since it was read.

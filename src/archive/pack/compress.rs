@@ -22,7 +22,12 @@ impl Archive {
     pub fn compress(&self, run: &RunRecord) -> io::Result<()> {
         let Some(dir) = self.run_dir(&run.run) else { return Ok(()) };
         for path in plain(&dir) {
-            let size = path.symlink_metadata()?.len();
+            let size = match path.symlink_metadata() {
+                Ok(metadata) => metadata.len(),
+                // Another process has just replaced it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
             // No compressed file is read past `LARGEST`.
             if size <= BLOCK || size > LARGEST {
                 continue;
