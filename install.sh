@@ -164,7 +164,7 @@ unmake_directory() {
 
 install_binary() {
     [ ! -d "$binary" ] || fail "cannot install $binary: it is a directory"
-    make_directory "$prefix/bin" || fail "cannot make the directory $prefix/bin" 'choose another place: --prefix DIR'
+    make_directory "$prefix/bin" || fail "cannot create the directory $prefix/bin" 'choose another place: --prefix DIR'
     temporary=$prefix/bin/.teamkeep.$$
     trap 'rm -f "$temporary"' EXIT
     trap 'exit 1' HUP INT TERM

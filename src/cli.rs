@@ -40,7 +40,7 @@ struct Options {
     /// Do not start a pager
     #[arg(long, global = true, display_order = 1_001)]
     no_pager: bool,
-    /// Print no notes, hints and warnings on stderr
+    /// Suppress notes, hints and warnings on stderr
     #[arg(short, long, global = true, display_order = 1_002)]
     quiet: bool,
     /// Show times in UTC, and read times without a zone as UTC
@@ -94,7 +94,7 @@ enum Command {
     Completions(commands::completions::Args),
     /// Replay a bundled example run (reads and writes none of your files)
     Demo(commands::demo::Args),
-    /// Record one hook call from stdin (run by Claude Code)
+    /// Record one hook call from stdin
     Hook(commands::hook::Args),
     /// Archive the transcripts of runs that have ended
     #[command(hide = true)]
@@ -182,7 +182,7 @@ impl Options {
 fn reading(ui: Ui) -> Result<Context> {
     let (context, problem) = Context::lenient(ui)?;
     if let Some(problem) = problem {
-        ui.warn_of(&problem.hint("the default configuration is used"));
+        ui.warn_of(&problem.hint("the defaults are used; for every problem: teamkeep config check"));
     }
     Ok(context)
 }

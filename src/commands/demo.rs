@@ -53,7 +53,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let mut text = render::folded(
         &format!(
             "This is a run of Claude Code 2.1.330 with teamkeep's default policy ({} hook calls). Claude Code has \
-             deleted the files of the team since; teamkeep kept them.\n",
+             since deleted the team's files; teamkeep kept them.\n",
             played.lines.len()
         ),
         columns,

@@ -27,7 +27,7 @@ Exit codes:
   1   Errors found
   64  Usage error
 
-docs/doctor.md describes every check.")]
+To list every check: teamkeep doctor --verbose")]
 pub struct Args {
     /// Also list the checks that passed or were skipped
     #[arg(short, long)]

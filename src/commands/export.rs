@@ -21,7 +21,7 @@ pub struct Args {
     /// File to write; `-` for stdout
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Remove secrets and personal data from all texts, as configured in [privacy]
+    /// Replace secrets and personal data in all texts, as configured in [privacy]
     #[arg(long)]
     redact: bool,
     /// Overwrite an existing file

@@ -235,6 +235,6 @@ fn advise(
 fn name(client: &Client) -> String {
     match client {
         Client::Known(version) => format!("Claude Code {version}"),
-        Client::Unknown(_) => format!("Claude Code {FIRST_WITH_TEAMS} or later"),
+        Client::Unknown(_) => "every version of Claude Code with agent teams".to_owned(),
     }
 }

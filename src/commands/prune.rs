@@ -138,12 +138,13 @@ fn text(survey: &Survey, plan: &Plan, bounds: &Bounds, yes: bool) -> String {
                 days => format!("ended {} ago", render::count(days, "day")),
             },
             Reason::Count => match bounds.keep.unwrap_or_default() {
+                0 => "--keep 0 keeps no ended run".to_owned(),
                 1 => "not the newest".to_owned(),
                 keep => format!("not among the {keep} newest"),
             },
             Reason::Size => "the archive exceeds --max-size".to_owned(),
         };
-        let _ = writeln!(text, "remove {} ({why})", name(going.place));
+        let _ = writeln!(text, "delete {} ({why})", name(going.place));
     }
     for kept in &plan.kept {
         let _ = writeln!(
@@ -172,17 +173,17 @@ fn text(survey: &Survey, plan: &Plan, bounds: &Bounds, yes: bool) -> String {
         );
     }
     if plan.is_empty() {
-        text.push_str("nothing to remove\n");
+        text.push_str("nothing to delete\n");
     } else if !yes {
         let all = [
             count(plan.runs.len(), "run"),
             format!("{} ({})", count(plan.contents.len(), "object"), bytes(plan.bytes)),
             format!("{} ({})", count(plan.segments.len(), "log segment"), bytes(plan.log_bytes)),
         ];
-        let _ = writeln!(text, "would remove {}; {} remain in the archive", all.join(", "), bytes(plan.left));
+        let _ = writeln!(text, "would delete {}; {} remain in the archive", all.join(", "), bytes(plan.left));
     }
     if let Some(most) = bounds.max_size.filter(|most| plan.left > *most) {
-        let _ = writeln!(text, "still more than {}: the rest cannot be removed", bytes(most));
+        let _ = writeln!(text, "still more than {}: the rest cannot be deleted", bytes(most));
     }
     text
 }

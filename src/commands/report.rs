@@ -42,7 +42,7 @@ pub struct Args {
     /// Overwrite an existing file
     #[arg(long, requires = "output")]
     force: bool,
-    /// Remove secrets and personal data from all texts: keys, tokens, email addresses, home directories, and what
+    /// Replace secrets and personal data in all texts: keys, tokens, email addresses, home directories, and what
     /// [privacy] in the configuration adds
     #[arg(long)]
     redact: bool,
@@ -65,7 +65,7 @@ enum Format {
     Text,
     /// Markdown as GitHub renders it
     Markdown,
-    /// Machine-readable: see docs/report.md
+    /// Machine-readable (one JSON object)
     Json,
     /// Self-contained page for a browser; use with -o
     Html,

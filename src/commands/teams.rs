@@ -106,7 +106,7 @@ impl Args {
         }
         let is_filtered = self.project.is_some() || self.since.is_some() || self.until.is_some();
         match is_filtered {
-            true => "no runs match these filters",
+            true => "No runs match these filters.",
             false => "no team runs recorded; list sessions without a team: teamkeep list --all",
         }
         .to_owned()

@@ -39,7 +39,9 @@ impl Asked<'_> {
     pub fn explain(&self, dir: &Path, parts: &Parts) -> io::Result<Result<String, Error>> {
         let names = Names::read(dir, parts)?;
         if names.lines == 0 && names.unreadable == 0 {
-            return Ok(Ok("no events recorded yet; check the hooks: teamkeep doctor".to_owned()));
+            return Ok(Ok(
+                "no events of this machine recorded yet; check the hooks: teamkeep doctor".to_owned()
+            ));
         }
         let unknown = (self.team.and_then(|team| unknown("team", team, &names.teams)))
             .or_else(|| self.actor.and_then(|actor| unknown("actor", actor, &names.actors)));

@@ -123,7 +123,7 @@ pub const KEYS: &[Key] = &[
         "After this time a hook call leaves the remaining files to the next one, so that Claude Code does not \
          have to wait. Before a TeamDelete the limit is six times as long."),
     key("hook.watch", Switch, "true", Never,
-        "Whether Claude Code is asked at the start of a session to report each change of a team's files."),
+        "Whether Claude Code reports each change of a team's files between hook calls."),
     key("hook.largest-input", Size, "\"16 MiB\"", Never,
         "The part of a payload beyond this size is not recorded."),
     key("hook.stdin-patience", Duration, "\"2s\"", Never,

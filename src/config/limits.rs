@@ -20,7 +20,9 @@ pub(super) fn tighten(settings: &mut Settings, entry: &Entry, source: &Source, p
         problems.push(Problem { code, path, at, message, hint: None });
     };
     let (wanted, path) = (&entry.value, &entry.path);
-    let loosens = |what: &str| format!("`{path}` = {what} would loosen {base}; a project can only tighten");
+    let loosens = |what: &str| {
+        format!("`{path}` = {what} would loosen {base}; a project's file can only make the policy stricter")
+    };
     let kept = match entry.key.project {
         Project::Never | Project::Added => {
             complain(Code::NotInProject, format!("`{path}` cannot be set by a project's file"));

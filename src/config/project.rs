@@ -65,7 +65,7 @@ pub(super) fn weigh(
     for entry in items.iter().filter(|entry| is_name(&entry.path)) {
         if entry.value.as_str().is_some_and(|name| taken.contains(name)) {
             let name = quoted(entry.value.as_str().unwrap_or_default());
-            let message = format!("the user's file has a rule {name} already; this one is left out");
+            let message = format!("rule {name} already exists in the user's file; this one is ignored");
             let (path, at) = (source.path.clone(), Some(source.position(entry.at)));
             problems.push(Problem { code: Code::RuleNameTaken, path, at, message, hint: None });
             left.insert(entry.path.trim_end_matches("name"));

@@ -72,7 +72,7 @@ impl Recorder {
         let nothing = found.problems.first().filter(|_| outcome.answer.exit != 0);
         // A malformed payload cannot be judged. An event that could not be recorded is judged nevertheless.
         if let Some(malformed) = &payload.malformed {
-            judgement.failed = Some(format!("the payload is not a JSON object: {}", malformed.0));
+            judgement.failed = Some(format!("the payload cannot be parsed: {}", malformed.0));
         } else if held || unusable.as_ref().is_some_and(|verdict| verdict.decision == Decision::Block) {
         } else if in_team || by_rule {
             judgement = self.ask(step, payload, archive, found, voice, &event);

@@ -116,7 +116,7 @@ impl Recorder {
         outcome.usual.extend(found.usual.iter().cloned());
         if payload.cut {
             outcome.notes.push(
-                "the payload is too deep or too large to be parsed completely; it was recorded without changes"
+                "the payload is too deep or too large to be parsed completely; its text was recorded"
                     .to_owned(),
             );
         }
@@ -201,10 +201,7 @@ impl Recorder {
     ) -> Answer {
         if let Some(malformed) = &payload.malformed {
             let what = "the payload on stdin is not a JSON object";
-            return Answer::failed(format!(
-                "teamkeep: {what} ({}); it was recorded without changes",
-                malformed.0
-            ));
+            return Answer::failed(format!("teamkeep: {what} ({}); its text was recorded", malformed.0));
         }
         let held = self.before_delete(step, found, voice, outcome);
         held.or_else(|| self.watch(step, payload)).unwrap_or_default()

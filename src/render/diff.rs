@@ -89,7 +89,7 @@ impl Page {
         if parts.iter().all(|(_, _, part)| part.is_empty()) {
             return;
         }
-        self.title("Mail");
+        self.title("Messages");
         for (marked, word, part) in parts {
             self.letters(marked, word, part);
         }

@@ -7,7 +7,7 @@ use anstyle::Style;
 use super::cells::Cells;
 use super::phrase::phrase;
 use super::story::Telling;
-use super::words::{since, span, voice};
+use super::words::{actor, since, span, voice};
 use crate::event::LEAD;
 use crate::timeline::{Entry, Kind};
 
@@ -37,7 +37,7 @@ pub struct Lines {
 impl Lines {
     /// Lines for these entries of a run that started at this time.
     pub fn of(started_at: &str, shown: &[&Entry], telling: Telling) -> Lines {
-        let widest = shown.iter().map(|entry| entry.actor.chars().count()).max().unwrap_or(0);
+        let widest = shown.iter().map(|entry| actor(&entry.actor).chars().count()).max().unwrap_or(0);
         let longest = |ends: &[&&Entry]| {
             let times = ends.iter().filter_map(|entry| since(started_at, &entry.at));
             times.map(|time| time.len()).max().unwrap_or(0)
@@ -66,7 +66,7 @@ impl Lines {
         let longest = self.longest;
         let mut cells = Cells::default();
         cells.add(Style::new().dimmed(), &format!("{time:>longest$}"), longest);
-        cells.add(voice(&entry.actor), &entry.actor, self.widest);
+        cells.add(voice(&entry.actor), actor(&entry.actor), self.widest);
         let (style, words) = match below {
             Some(_) => phrase(&Entry { text: None, ..entry.clone() }, idle),
             None => phrase(entry, idle),

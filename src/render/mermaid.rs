@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::lines::{idles, visible};
 use super::phrase::phrase;
 use super::story::Telling;
-use super::words::{first_line, since};
+use super::words::{actor, first_line, since};
 use crate::policy::Decision;
 use crate::timeline::{Entry, Kind, Material};
 use crate::ui;
@@ -26,7 +26,7 @@ pub fn mermaid(material: &Material, part: &[&Entry], telling: Telling) -> String
     }
     let mut diagram = String::from("sequenceDiagram\n");
     for (number, name) in drawing.names.iter().enumerate() {
-        let _ = writeln!(diagram, "    participant p{number} as {}", safe(name));
+        let _ = writeln!(diagram, "    participant p{number} as {}", safe(actor(name)));
     }
     diagram + &drawing.body
 }

@@ -115,7 +115,7 @@ fn refused(entry: &Entry, to: &str) -> String {
     };
     if entry.of.is_some() {
         // The verdict follows, with its reason.
-        return format!("could not {what}");
+        return format!("tried to {what}");
     }
     match untagged(entry.refusal.as_deref().unwrap_or_default()) {
         "" => format!("could not {what}"),

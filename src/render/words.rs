@@ -65,6 +65,11 @@ pub fn minute(time: Time) -> String {
     clock::local(time).format("%Y-%m-%d %H:%M").to_string()
 }
 
+/// An agent's name. Claude Code itself is recorded as `client`.
+pub fn actor(name: &str) -> &str {
+    if name == "client" { "Claude Code" } else { name }
+}
+
 /// Claude Code's error text of a tool call, without its tags.
 pub fn untagged(failure: &str) -> &str {
     failure.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>")
@@ -86,7 +91,7 @@ pub fn events_missing(start: &str, until: &str) -> String {
 pub fn taken_out(counts: &BTreeMap<String, u64>) -> String {
     let counts: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
     match counts.as_slice() {
-        [] => "redacted: nothing was found".to_owned(),
+        [] => "redacted: nothing".to_owned(),
         counts => format!("redacted: {}", counts.join(", ")),
     }
 }

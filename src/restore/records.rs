@@ -97,7 +97,7 @@ impl Records {
         let error = Error::not_found(format!("no restore has the ID {id:?}"));
         let known = self.all();
         if known.is_empty() {
-            return Err(error.hint("there is no restore to undo"));
+            return Err(error.hint("no restores are recorded"));
         }
         let recent = known.iter().rev().take(5);
         Err(recent.fold(error, |error, one| {

@@ -47,7 +47,7 @@ fn an_empty_stdin_is_recorded() {
     let (said, event) = malformed(b"");
     assert_eq!(
         said,
-        "teamkeep: the payload on stdin is not a JSON object (stdin was empty); it was recorded without changes"
+        "teamkeep: the payload on stdin is not a JSON object (stdin was empty); its text was recorded"
     );
     assert_eq!((&event["malformed"], &event["payload"]), (&json!("stdin was empty"), &json!({"text": ""})));
     assert_eq!(event["actor"], json!({"name": null, "id": null, "kind": "unknown"}), "nobody said anything");

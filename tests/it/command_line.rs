@@ -91,7 +91,7 @@ fn a_pause_is_no_sign_that_hooks_work() {
         checks.into_iter().find(|check| check["code"] == "last-event").unwrap()["verdict"].clone()
     };
     let said = stage.run(&["policy", "resume"]);
-    assert_eq!((said.code, said.err.as_str()), (Some(0), "nothing was paused\n"));
+    assert_eq!((said.code, said.err.as_str()), (Some(0), "no active pauses or allowances\n"));
     assert!(stage.log().is_empty(), "nothing was resumed, so nothing is recorded");
     stage.run(&["policy", "pause", "5m"]);
     assert_eq!(stage.log().len(), 1);
@@ -166,7 +166,7 @@ fn list_filters_by_project_and_time() {
     assert_eq!(rows(&["--since", "1h", "-n", "3"]).len(), 1);
     assert_eq!(rows(&["-n", "0"]).len(), 0);
     assert_eq!(stage.told(&["ls"]), stage.told(&["teams"]));
-    assert_eq!(stage.run(&["list", "--project", "lexer"]).err, "no runs match these filters\n");
+    assert_eq!(stage.run(&["list", "--project", "lexer"]).err, "No runs match these filters.\n");
 }
 
 #[test]

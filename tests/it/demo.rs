@@ -11,7 +11,7 @@ fn the_block_of_the_demo_works_and_the_work_is_finished() {
     let position = |part: &str| told.find(part).unwrap_or_else(|| panic!("no {part:?} in {told}"));
     let blocked = position("premature-shutdown");
     let finished = position("completed task 2");
-    assert!(blocked < finished && finished < position("bob       left the team"), "{told}");
+    assert!(blocked < finished && finished < position("bob         left the team"), "{told}");
     assert!(!told.contains("returned to pending") && !told.contains("put task 2 back"), "{told}");
     assert!(!told.contains("\n$ "), "nothing looks like a command that works on the user's store");
     assert!(told.contains("The lead reads this instead of stopping bob:\n"), "{told}");

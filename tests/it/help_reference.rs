@@ -98,8 +98,8 @@ fn diagnostics() -> String {
     let mut page = notice("Diagnostics");
     page += "The codes are stable. Scripts can rely on them.\n\n\
              ## Configuration and policy\n\n\
-             `teamkeep config check` and `teamkeep policy check` report these. A file with an error is not used; a warning leaves out only the key or rule \
-             that it names.\n\n\
+             `teamkeep config check` and `teamkeep policy check` report these. A file with an error is not used; a warning affects only \
+             the key or rule that it names.\n\n\
              | Code | Severity | Meaning |\n|---|---|---|\n";
     for code in Code::ALL {
         let severity = if code.severity() == Severity::Error { "error" } else { "warning" };

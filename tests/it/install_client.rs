@@ -53,7 +53,7 @@ fn without_a_client_the_hooks_are_those_that_every_client_knows() {
     std::fs::remove_file(home.at("bin/claude")).unwrap();
     assert_snapshot!(home.ok("install").err, @"
     installed 12 hooks in ~/.claude/settings.json
-    each runs ~/bin/teamkeep hook, for Claude Code 2.1.33 or later
+    each runs ~/bin/teamkeep hook, for every version of Claude Code with agent teams
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
     note: `claude` not found in PATH; installing only the 12 hooks that every version with agent teams supports
@@ -125,7 +125,7 @@ fn a_client_that_hangs_is_not_waited_for_long_nor_in_silence() {
     assert_snapshot!(said.err, @"
     waiting for `claude --version`, 10 seconds at most
     installed 12 hooks in ~/.claude/settings.json
-    each runs ~/bin/teamkeep hook, for Claude Code 2.1.33 or later
+    each runs ~/bin/teamkeep hook, for every version of Claude Code with agent teams
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to undo: teamkeep uninstall
     note: `claude --version` did not respond; installing only the 12 hooks that every version with agent teams supports

@@ -221,7 +221,7 @@ fn nothing_to_show_is_no_failure() {
         String::from_utf8(output.stderr).unwrap()
     };
     for args in [&["--json"][..], &["-n", "3"], &["--event", "Stop"]] {
-        assert!(said(home.path(), args).starts_with("no events recorded yet; "));
+        assert!(said(home.path(), args).starts_with("no events of this machine recorded yet; "));
     }
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "and nothing is made");
     assert_eq!(said(store().path(), &["--event", "Stop"]), "No events match these filters.\n");
@@ -276,7 +276,7 @@ fn wrong_usage_and_a_wrong_configuration_say_what_is_wrong() {
     insta::assert_snapshot!(said, @r"
     warning: cannot use the configuration HOME/teamkeep.toml:2:1: unknown key `keep_size`
     hint: did you mean `keep-size`?
-    hint: the default configuration is used
+    hint: the defaults are used; for every problem: teamkeep config check
     ");
 }
 

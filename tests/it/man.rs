@@ -164,7 +164,7 @@ fn examples_are_set_as_they_are_to_be_typed() {
     let (_, examples) = replay.split_once(".SH EXAMPLES\n.RS 4\n.nf\n").unwrap();
     assert!(examples.split(".fi\n").next().unwrap().contains(example), "{examples}");
     let doctor = text("doctor");
-    assert!(doctor.ends_with(".SH NOTES\ndocs/doctor.md describes every check.\n"), "{doctor}");
+    assert!(doctor.ends_with(".SH NOTES\nTo list every check: teamkeep doctor \\-\\-verbose\n"), "{doctor}");
     let prune = text("prune");
     assert!(prune.contains("\n.SH NOTES\nRunning teams"), "{prune}");
     assert!(prune.contains("\n.SH EXIT STATUS\n.RS 4\n.nf\n0   Success"), "{prune}");

@@ -32,8 +32,8 @@ fn times_count_from_the_run_s_first_hook_call_wherever_they_are_told() {
     assert_eq!(run["started_at"], "2026-02-03T06:05:11.640Z");
     let told = stage.told(&["replay"]);
     assert!(told.contains("2026-02-03 06:05:11 UTC, lasted 3.0s, ended by session-end"), "{told}");
-    assert!(told.contains("   -5.6s team-lead started a turn: make a team\n"), "{told}");
-    assert!(told.contains("    2.0s team-lead ended the turn: The team is made.\n"), "{told}");
+    assert!(told.contains("   -5.6s team-lead   started a turn: make a team\n"), "{told}");
+    assert!(told.contains("    2.0s team-lead   ended the turn: The team is made.\n"), "{told}");
     let listed = stage.told(&["teams"]);
     assert!(listed.contains(" 3.0s "), "not since 1970: {listed}");
     let before = stage.show(&["--at", "+0s"]);
@@ -49,7 +49,7 @@ fn of_a_lead_s_earlier_life_a_run_tells_its_sessions_and_the_prompt_that_made_th
     assert_eq!(only(&entries, "turn-started")["text"], "make a team");
     assert_eq!(only(&entries, "turn-ended")["text"], "The team is made.");
     assert_eq!(count(&entries, "session-ended"), 1);
-    assert!(stage.told(&["replay"]).contains("-2h00m05s team-lead started a session (startup)\n"));
+    assert!(stage.told(&["replay"]).contains("-2h00m05s team-lead   started a session (startup)\n"));
 }
 
 #[test]

@@ -68,10 +68,10 @@ fn a_resume_ends_what_it_names_and_says_what_stays() {
     assert_snapshot!(policy(&stage, "resume"), @r#"
     ended: rule until 2026-02-03 05:05:06 UTC
     ended: every gate until 2026-02-03 05:05:06 UTC
-    ended: shutdown of "bob"
+    ended: allowed shutdown of bob
     "#);
-    assert_snapshot!(policy(&stage, "resume"), @"nothing was paused");
-    assert_eq!(policy(&stage, "pauses"), "nothing is paused\n");
+    assert_snapshot!(policy(&stage, "resume"), @"no active pauses or allowances");
+    assert_eq!(policy(&stage, "pauses"), "no active pauses or allowances\n");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_shutdown_is_allowed_for_one_occasion() {
     assert_snapshot!(policy(&stage, "allow shutdown bob"), @r#"the next shutdown of "bob" is allowed; to undo: teamkeep policy resume"#);
     policy(&stage, "allow shutdown bob");
     assert_eq!(file(&stage), json!({"v": 1, "pauses": [], "shutdowns": ["bob"]}));
-    assert_snapshot!(policy(&stage, "pauses"), @r#"allowed once: shutdown of "bob""#);
+    assert_snapshot!(policy(&stage, "pauses"), @r#"allowed once: shutdown of bob"#);
     policy(&stage, "resume --team t1");
     assert_eq!(file(&stage)["shutdowns"], json!(["bob"]), "it is not of one team");
     policy(&stage, "resume --gate premature-shutdown");

@@ -152,7 +152,7 @@ fn a_project_is_trusted_by_a_person_who_sees_what_would_run() {
     let asked = home.run("policy trust");
     assert_eq!(asked.code, Some(1));
     insta::assert_snapshot!(asked.out, @r#"
-    ~/.claude/teamkeep.toml wants to run 1 check and 1 rule:
+    ~/.claude/teamkeep.toml has 1 check and 1 rule to trust:
       check  sh -c "make check", subject "*parser*"
       rule   "no-force" blocks, events ["PreToolUse"], "/tool_input/command" = "/--force/", reason "Ask the lead."
     "#);
@@ -169,7 +169,11 @@ fn a_project_is_trusted_by_a_person_who_sees_what_would_run() {
     assert!(home.ok("policy trust --list").out.contains("(changed since trusted: disabled)"));
     assert!(home.ok("policy check").out.contains("warning[untrusted]"));
     let asked = home.run("policy trust");
-    assert!(asked.out.contains("which changed after it was trusted, wants to run"), "{}", asked.out);
+    assert!(
+        asked.out.contains("which changed after it was trusted, has 1 check and 1 rule to trust"),
+        "{}",
+        asked.out
+    );
 
     home.ok("policy trust --remove");
     assert_eq!(home.ok("policy trust --list").err, "no project is trusted\n");

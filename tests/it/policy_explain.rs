@@ -30,7 +30,7 @@ fn a_decision_is_explained_and_nothing_is_changed() {
     let idle =
         json!({"session_id": "1353b3db-15db-4165-b1fb-ed39ac7e091c", "hook_event_name": "Notification"});
     let said = explain(&stage, &idle.to_string(), &[]);
-    assert!(said.out.contains("verdict   allow\nanswer    exit 0\n"), "{}", said.out);
+    assert!(said.out.contains("verdict    allow\nresponse   exit 0\n"), "{}", said.out);
     assert_eq!(everything(&stage), before, "no line, no count, no lock");
     let said = explain(&stage, "nonsense", &[]);
     assert_eq!(said.code, Some(1));
@@ -64,16 +64,16 @@ fn a_recorded_event_is_explained_as_of_its_time() {
     insta::assert_snapshot!("explain_event", said.out.replace(id, "ID"));
     assert!(said.out.contains(block["verdict"]["reason"].as_str().unwrap()), "{}", said.out);
     let at_the_end = explain(&stage, &payload, &["--run", "latest"]);
-    assert!(!at_the_end.out.contains("verdict   block"), "it depends on the time: {}", at_the_end.out);
+    assert!(!at_the_end.out.contains("verdict    block"), "it depends on the time: {}", at_the_end.out);
     // Each event has the verdict that the back-test finds.
     for line in tested.iter().filter(|line| !line["verdict"].is_null()) {
         let said = explain(&stage, "", &["--event", line["of"].as_str().unwrap()]).out;
-        let word = format!("verdict   {}", line["verdict"]["decision"].as_str().unwrap());
+        let word = format!("verdict    {}", line["verdict"]["decision"].as_str().unwrap());
         assert!(said.contains(&word), "{line}: {said}");
     }
     let log = stage.log();
     let first = log[0]["id"].as_str().unwrap();
-    assert!(explain(&stage, "", &["--event", first]).out.contains("recorded  no verdict\n"));
+    assert!(explain(&stage, "", &["--event", first]).out.contains("recorded   no verdict\n"));
     assert_eq!(explain(&stage, "", &["--event", &id[..25]]).out, said.out, "a unique prefix");
     let many = explain(&stage, "", &["--event", &id[..2]]);
     assert_eq!((many.code, many.out.as_str()), (Some(1), ""));
@@ -96,7 +96,7 @@ fn the_recorded_verdict_is_printed_beside_todays() {
     let off = file(&team.stage, "off.toml", "[policy.premature-shutdown]\nmode = \"off\"\n");
     for id in [&verdict["verdict"]["of"], &verdict["id"]] {
         let said = explain(&team.stage, "", &["--event", id.as_str().unwrap(), "--policy", &off]);
-        assert!(said.out.contains("verdict   allow\n"), "{}{}", said.out, said.err);
-        assert!(said.out.contains("\nrecorded  block premature-shutdown: Blocked: "), "{}", said.out);
+        assert!(said.out.contains("verdict    allow\n"), "{}{}", said.out, said.err);
+        assert!(said.out.contains("\nrecorded   block premature-shutdown: Blocked: "), "{}", said.out);
     }
 }

@@ -125,7 +125,7 @@ fn a_replay_counts_blocks_over_a_pause_and_tells_no_request_that_was_held_back()
     assert_eq!((refused.len(), of("shutdown-requested").len()), (3, 2), "{replay:#?}");
     assert!(refused[0]["refusal"].as_str().unwrap().starts_with("Blocked: a shutdown request to bob"));
     let told = stage.told(&["replay", TEAM]);
-    assert!(told.contains("could not ask bob to shut down\n"), "{told}");
+    assert!(told.contains("tried to ask bob to shut down\n"), "{told}");
     assert!(told.contains("was allowed after 3 blocks: a shutdown request to bob"), "{told}");
 }
 

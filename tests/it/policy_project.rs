@@ -26,10 +26,10 @@ fn explain_reads_the_project_s_file_as_the_hook_does() {
     };
     let named = ["--project", project.to_str().unwrap()];
     let said = explain(&stage, &at(&project), &[]);
-    assert!(said.out.contains("verdict   allow\n"), "{}", said.out);
+    assert!(said.out.contains("verdict    allow\n"), "{}", said.out);
     let file = project.join(".claude/teamkeep.toml");
     assert!(
-        said.out.contains(&format!("policy    the active policy, and {}\n", file.display())),
+        said.out.contains(&format!("policy     the active policy, and {}\n", file.display())),
         "{}",
         said.out
     );
@@ -49,7 +49,7 @@ fn explain_reads_the_project_s_file_as_the_hook_does() {
         (&project, &["--policy", "/dev/null"], "allow"),
     ] {
         let said = explain(&stage, &at(cwd), args);
-        assert!(said.out.contains(&format!("verdict   {verdict}\n")), "{} {}", said.out, said.err);
+        assert!(said.out.contains(&format!("verdict    {verdict}\n")), "{} {}", said.out, said.err);
     }
     let said = explain(&stage, &at(&project), &["--project", "/nowhere"]);
     assert!(

@@ -72,7 +72,7 @@ fn a_tool_that_was_refused_opened_no_turn() {
         "tool_input": {"to": "bob", "message": {"type": "shutdown_request", "reason": "done"}}});
     let mut explain = team.stage.command(&["policy", "explain", "--run", "latest"]);
     let said = super::stage::feed(&mut explain, request.to_string().as_bytes());
-    assert!(said.out.contains("verdict   allow"), "{}{}", said.out, said.err);
+    assert!(said.out.contains("verdict    allow"), "{}{}", said.out, said.err);
     assert_eq!(team.ask("bob"), 0);
     agree(&team);
 }

@@ -50,9 +50,9 @@ fn verdicts_on_record_are_told_beside_what_happened() {
     );
     let story = stage.told(&["replay"]);
     for words in [
-        "bob       was warned: not yet (idle-with-work)",
-        "team-lead was blocked: not yet (premature-shutdown)",
-        "team-lead was allowed after 3 blocks: not yet (premature-shutdown)",
+        "bob         was warned: not yet (idle-with-work)",
+        "team-lead   was blocked: not yet (premature-shutdown)",
+        "team-lead   was allowed after 3 blocks: not yet (premature-shutdown)",
     ] {
         assert!(story.contains(words), "{words} is not in\n{story}");
     }

@@ -78,9 +78,9 @@ fn a_plan_changes_nothing_and_what_it_says_happens() {
     let said = prune(&stage, &["--older-than", "30d"]);
     let ids: Vec<String> = stage.library().runs.iter().map(|run| run.run.clone()).collect();
     let lines: Vec<&str> = said.out.lines().collect();
-    assert_eq!(lines[0], format!("remove {} {} (ended 99 days ago)", ids[0], team(1)));
-    assert_eq!(lines[1], format!("remove {} {} (ended 59 days ago)", ids[1], team(2)));
-    assert!(lines[2].starts_with("would remove 2 runs, 6 objects ("), "{}", said.out);
+    assert_eq!(lines[0], format!("delete {} {} (ended 99 days ago)", ids[0], team(1)));
+    assert_eq!(lines[1], format!("delete {} {} (ended 59 days ago)", ids[1], team(2)));
+    assert!(lines[2].starts_with("would delete 2 runs, 6 objects ("), "{}", said.out);
     assert!(lines[2].contains("), 2 log segments ("), "{}", said.out);
     assert_eq!(said.err, "Dry run. Re-run with --yes to delete.\n");
     let asked = prune(&stage, &["--older-than", "30d", "--dry-run"]);
@@ -96,7 +96,7 @@ fn a_plan_changes_nothing_and_what_it_says_happens() {
     is_whole(&stage);
     assert_eq!(
         prune(&stage, &["--older-than", "30d", "--yes"]).out,
-        "nothing to remove\nremoved 0 runs, 0 objects, 0 log segments (0 B)\n"
+        "nothing to delete\nremoved 0 runs, 0 objects, 0 log segments (0 B)\n"
     );
     assert!(!stage.keep("archive/pruned").exists());
 }
@@ -135,7 +135,7 @@ fn the_newest_stay_and_what_they_share_with_those_that_go() {
     assert!(plan.lines().next().unwrap().ends_with(&format!("{} (not the newest)", team(1))), "{plan}");
     let plan = prune(&stage, &["--keep", "2", "--dry-run"]).out;
     let first = plan.lines().next().unwrap();
-    assert!(first.starts_with("remove ") && first.ends_with("(not among the 2 newest)"), "{plan}");
+    assert!(first.starts_with("delete ") && first.ends_with("(not among the 2 newest)"), "{plan}");
     prune(&stage, &["--keep", "1", "--yes"]);
     assert_eq!(teams(&stage), [team(3)]);
     assert_eq!(stage.show(&[&team(3)]), shown);

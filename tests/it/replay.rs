@@ -83,7 +83,7 @@ fn a_part_that_makes_no_sense_is_told_with_what_was_meant() {
     assert_eq!(said(&["--from", "noon"]).code, Some(64));
     assert_eq!(said(&["--json", "--format", "json"]).code, Some(64));
     let none = said(&["--kind", "verdict", "--json"]);
-    let nothing = "nothing in the run is of that part\n";
+    let nothing = "No entries match these filters.\n";
     assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (Some(0), "", nothing));
     let early = said(&["--to", "-5s", "--json"]);
     assert_eq!(early.err, format!("the run starts at 2026-02-03 04:05:06 UTC\n{nothing}"));

@@ -224,7 +224,10 @@ fn a_project_cannot_set_prices_and_a_bad_price_is_told() {
     std::fs::remove_file(project.join("teamkeep.toml")).unwrap();
     stage.configure("[[report.price]]\nmodel = \"*\"\ninput = -1\n");
     let said = stage.run(&["report"]);
-    let told = ["invalid price -1; expected 0 to 1000000", "hint: the default configuration is used"];
+    let told = [
+        "invalid price -1; expected 0 to 1000000",
+        "hint: the defaults are used; for every problem: teamkeep config check",
+    ];
     assert!(told.iter().all(|words| said.err.contains(words)), "{}", said.err);
     assert_eq!((said.code, said.out.starts_with("session-aaaaaaaa")), (Some(0), true), "the record is told");
     let said = stage.run(&["report", "--redact"]);

@@ -47,7 +47,7 @@ fn what_changed_between_two_moments_is_told() {
     Members
       + carol
       - bob
-    Mail
+    Messages
       + carol from alice: \u{1b}[31mred
       ~ alice read: from bob: again
       - alice from bob: hello

@@ -163,7 +163,7 @@ fn an_erased_team_is_told_with_the_reason_in_brackets() {
     lead.erase();
     lead.end("other");
     let told = stage.told(&["replay"]);
-    assert!(told.ends_with("client    erased the team's directory (session-end)\n"), "{told}");
+    assert!(told.ends_with("Claude Code erased the team's directory (session-end)\n"), "{told}");
     assert_eq!(only(&stage.replay("latest"), "team-erased")["summary"], "session-end");
     stage.finish();
 }

@@ -112,10 +112,10 @@ impl Found {
         let verdicts = self.record.verdicts.get(&recorded.id).map(Vec::as_slice).unwrap_or_default();
         let line = |verdict: &Verdict| {
             let text = format!("{} {}: {}", verdict.word(), verdict.source(), verdict.reason);
-            format!("recorded  {}\n", escape(text.trim_end()))
+            format!("recorded   {}\n", escape(text.trim_end()))
         };
         match verdicts {
-            [] => "recorded  no verdict\n".to_owned(),
+            [] => "recorded   no verdict\n".to_owned(),
             verdicts => verdicts.iter().map(line).collect(),
         }
     }

@@ -24,6 +24,7 @@ use crate::identity::{self, Evidence, Memory};
 use crate::payload::{self, Kind, Payload};
 use crate::policy::gates::completion_check;
 use crate::policy::{Attempt, Decision, Facts, Guard, Judged, Rules, TeamState, Verdict, judge};
+use crate::render::count;
 use crate::response::Answer;
 use crate::ui::escape;
 
@@ -82,7 +83,7 @@ fn of_event(context: &Context, args: &Args, id: &str) -> Result<String> {
     let source = args.wanted.read(context, project(context, &payload).as_deref())?;
     let scene = found.scene(recorded, &payload, &source);
     let event = backtest::judged(recorded, &payload);
-    let mut text = format!("id        {}\n", escape(&recorded.id));
+    let mut text = format!("id         {}\n", escape(&recorded.id));
     text.push_str(&introduce(&recorded.event, &payload, &scene, &source));
     decide(context, &source, &scene, event, &mut text);
     text.push_str(&found.verdicts(recorded));
@@ -239,18 +240,19 @@ pub(super) fn team(name: Option<&str>, by: &str) -> String {
 fn introduce(event: &str, payload: &Payload, scene: &Scene, source: &Source) -> String {
     let mut told = String::new();
     let mut say = |what: &str, text: String| {
-        let _ = writeln!(told, "{what:<9} {}", escape(&text));
+        let _ = writeln!(told, "{what:<10} {}", escape(&text));
     };
     let tool = payload.tool().map(|tool| format!(" {tool}")).unwrap_or_default();
     say("event", format!("{event}{tool}"));
     say("team", scene.team.clone());
     say("actor", format!("{}, {} ({})", scene.actor.shown(), scene.actor.kind.word(), scene.actor_by));
-    let (members, tasks) = (scene.state.members.len(), scene.state.tasks.len());
+    let (members, tasks) =
+        (count(scene.state.members.len(), "member"), count(scene.state.tasks.len(), "task"));
     let as_of = scene
         .as_of
         .as_deref()
         .map_or_else(|| "nothing recorded".to_owned(), |at| format!("as of {}", clock::moment_of(at)));
-    say("state", format!("{members} in the roster, {tasks} on the task list; {as_of}"));
+    say("state", format!("{members}, {tasks}; {as_of}"));
     say("policy", source.name.clone());
     told
 }
@@ -273,7 +275,8 @@ fn decide(context: &Context, source: &Source, scene: &Scene, event: Judged<'_>, 
         completion_check::due(&source.policy, &facts).iter().map(|check| check.run.as_str()).collect();
     let checks = match () {
         () if !due.is_empty() => format!("not run here; the hook would run: {}", due.join("; ")),
-        () if settings.mode == Mode::Off || settings.check.is_empty() => "off".to_owned(),
+        () if settings.mode == Mode::Off => "off".to_owned(),
+        () if settings.check.is_empty() => "no checks defined".to_owned(),
         () if event.kind != Kind::TaskCompleted => "not this event".to_owned(),
         () => "not a completion, or no check matches".to_owned(),
     };
@@ -297,13 +300,13 @@ fn decide(context: &Context, source: &Source, scene: &Scene, event: Judged<'_>, 
         },
     );
     for verdict in &judgement.verdicts {
-        let _ = writeln!(told, "guard     {}: {}", escape(&verdict.source()), guarded(verdict, source));
+        let _ = writeln!(told, "loop guard {}: {}", escape(&verdict.source()), guarded(verdict, source));
     }
     let (decisive, answer) = (judgement.decisive(), answer(event.kind, judgement.decisive()));
     let verdict =
         decisive.map_or_else(|| "allow".to_owned(), |one| format!("{} {}", one.word(), one.source()));
-    let _ = writeln!(told, "verdict   {}", escape(&verdict));
-    let _ = writeln!(told, "answer    exit {}", answer.exit);
+    let _ = writeln!(told, "verdict    {}", escape(&verdict));
+    let _ = writeln!(told, "response   exit {}", answer.exit);
     for (stream, text) in [("stdout", &answer.stdout), ("stderr", &answer.stderr)] {
         if !text.is_empty() {
             let _ = writeln!(told, "  {stream}  {}", escape(text.trim_end()));
@@ -323,7 +326,7 @@ fn guarded(verdict: &Verdict, source: &Source) -> String {
         () if verdict.repeated => {
             "repeated: recorded, but already shown in this state of the work".to_owned()
         }
-        () => "does not apply".to_owned(),
+        () => "not reached".to_owned(),
     }
 }
 

@@ -49,11 +49,11 @@ enum Command {
     Explain(explain::Args),
     /// Temporarily disable one gate, or all of them
     Pause(pause::Args),
-    /// Re-enable paused gates
+    /// End pauses and remove allowances
     Resume(resume::Args),
-    /// Allow a single exception
+    /// Allow one action once
     Allow(allow::Args),
-    /// List active pauses and exceptions
+    /// List active pauses and allowances
     Pauses(pauses::Args),
 }
 

@@ -35,10 +35,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let pauses = overrides.pauses.iter().map(|pause| format!("paused: {}", scope::told(pause)));
-    let shutdowns = overrides.shutdowns.iter().map(|name| format!("allowed once: shutdown of {name:?}"));
+    let shutdowns = overrides.shutdowns.iter().map(|name| format!("allowed once: shutdown of {name}"));
     let lines: String = pauses.chain(shutdowns).map(|line| format!("{}\n", escape(&line))).collect();
     if lines.is_empty() {
-        context.ui.say("nothing is paused");
+        context.ui.say("no active pauses or allowances");
     }
     reading::print(context, &lines)?;
     Ok(ExitCode::SUCCESS)

@@ -36,7 +36,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let before = file.read();
     let is_affected = |pause: &Pause| pause.is_in_force(now) && scope.meets(pause);
     if !before.pauses.iter().any(is_affected) && (before.shutdowns.is_empty() || !of_shutdowns) {
-        context.ui.say("nothing was paused");
+        context.ui.say("no active pauses or allowances");
         return Ok(ExitCode::SUCCESS);
     }
     record(
@@ -49,7 +49,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             overrides.pauses.iter().filter(|pause| scope.covers(pause)).map(scope::told).collect();
         overrides.pauses.retain(|pause| !scope.covers(pause));
         if of_shutdowns {
-            ended.extend(overrides.shutdowns.drain(..).map(|name| format!("shutdown of {name:?}")));
+            ended.extend(overrides.shutdowns.drain(..).map(|name| format!("allowed shutdown of {name}")));
         }
         let stay = overrides.pauses.iter().filter(|pause| scope.meets(pause)).map(scope::told);
         (ended, stay.collect::<Vec<_>>())

@@ -73,7 +73,8 @@ fn trust(context: &Context, args: &Args, files: &Files) -> Result<ExitCode> {
         print(context, &text(context, &own))?;
         let path = files.project.clone().unwrap_or_default();
         return Err(match own.is_empty() {
-            true => Error::not_found(format!("no such file: {}", path.display())),
+            true => Error::not_found(format!("no such file: {}", path.display()))
+                .hint("to trust another project: teamkeep policy trust --project DIR"),
             false => Error::new(format!("cannot trust {}: it has {}", path.display(), counted(&own))),
         });
     };
@@ -93,7 +94,7 @@ fn trust(context: &Context, args: &Args, files: &Files) -> Result<ExitCode> {
     let changed =
         if project.standing == Standing::Changed { ", which changed after it was trusted," } else { "" };
     let shown = escape(&path.to_string()).into_owned();
-    print(context, &format!("{shown}{changed} wants to run {}:\n{}", project.runs(), wants(&project)))?;
+    print(context, &format!("{shown}{changed} has {} to trust:\n{}", project.runs(), wants(&project)))?;
     let question = "Trust them until the file changes?";
     if !args.yes && !context.ui.ask(question)? {
         context.ui.say("nothing was changed");

@@ -38,11 +38,11 @@ pub struct Args {
     /// Print messages, prompts and final replies in full (not with --speed on a terminal)
     #[arg(long)]
     full: bool,
-    /// Continue with new events until the run ends. Events that are learned late appear late, with their original time
+    /// Continue with new events until the run ends. Entries that become known late are printed late
     #[arg(short, long, conflicts_with = "until")]
     follow: bool,
     /// Play back in real time, or at a multiple of it: `10x`, `0.5x`, `max`. On a terminal, members and tasks are shown as
-    /// they change. Pauses are shortened to 2 s
+    /// they change. Gaps without activity are shortened to 2 s
     #[arg(long, value_name = "SPEED", value_parser = Speed::parse, conflicts_with = "follow")]
     speed: Option<Speed>,
 }
@@ -126,7 +126,7 @@ fn tell(context: &Context, args: &Args, material: &Material, filter: &Filter) ->
         }
     }
     if part.is_empty() && !timeline.entries.is_empty() {
-        context.ui.say("nothing in the run is of that part");
+        context.ui.say("No entries match these filters.");
     }
     Ok(ExitCode::SUCCESS)
 }

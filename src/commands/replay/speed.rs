@@ -20,7 +20,7 @@ impl Speed {
         }
         let number: Option<f64> = text.strip_suffix('x').unwrap_or(text).parse().ok();
         let sane = number.filter(|number| (0.01..=1e6).contains(number));
-        sane.map(Speed).ok_or_else(|| "no speed; 10x, 0.5x (0.01 to 1000000), or max".to_owned())
+        sane.map(Speed).ok_or_else(|| "expected 10x, 0.5x (0.01 to 1000000) or max".to_owned())
     }
 
     /// How long to wait for a duration of the run in milliseconds, and whether that was shortened.

@@ -230,7 +230,6 @@ impl Desk<'_> {
         let ui = &self.context.ui;
         let program = typed(&self.context.env);
         if plan.tasks.is_empty() {
-            ui.say("nothing to restore");
             return ExitCode::SUCCESS;
         }
         if let Some(undo) = &plan.undo {

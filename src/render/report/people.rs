@@ -2,9 +2,9 @@
 
 use super::Listing;
 use super::page::{Block, Table};
-use super::sections::{UNKNOWN, actor, when};
+use super::sections::{UNKNOWN, when};
 use crate::json;
-use crate::render::words::{count, first_line, thousands, untagged};
+use crate::render::words::{actor, count, first_line, thousands, untagged};
 use crate::report::{Letter, Report, Role};
 
 /// Each agent and its instances.
@@ -46,7 +46,7 @@ pub fn mail(report: &Report, listing: Listing) -> Vec<Block> {
     for letter in report.mail.messages.iter().filter(|letter| listing.all || !letter.automatic) {
         table.row([
             when(start, Some(&letter.at)),
-            actor(&letter.from),
+            actor(&letter.from).to_owned(),
             recipient(&letter.to),
             letter.kind.clone(),
             thousands(letter.chars as u64),

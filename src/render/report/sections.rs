@@ -40,11 +40,6 @@ pub fn lasted(millis: Option<i64>) -> String {
     millis.map_or_else(|| UNKNOWN.to_owned(), span)
 }
 
-/// An agent's name; Claude Code itself is `client` in the report.
-pub fn actor(name: &str) -> String {
-    if name == "client" { "Claude Code".to_owned() } else { name.to_owned() }
-}
-
 /// The time since the start of the run: `+1m05s`.
 pub fn when(start: &str, at: Option<&str>) -> String {
     match at.and_then(|at| since(start, at)) {
@@ -112,7 +107,7 @@ fn messages(report: &Report) -> String {
 }
 
 fn phases(phases: &[Phase], start: &str) -> Vec<Block> {
-    let mut table = Table::of(&["phase", "from#", "to#", "duration#", "signs#", ""]);
+    let mut table = Table::of(&["phase", "from#", "to#", "duration#", "entries#", ""]);
     for phase in phases {
         let (from, to) = (phase.from.as_deref(), phase.to.as_deref());
         let lasted = from.zip(to).and_then(|(from, to)| since(from, to));

@@ -1,8 +1,8 @@
 //! Tasks, tools, time and tokens.
 
 use super::page::{Block, Graph, Table};
-use super::sections::{UNKNOWN, actor, lasted, when};
-use crate::render::words::{count, first_line, thousands};
+use super::sections::{UNKNOWN, lasted, when};
+use crate::render::words::{actor, count, first_line, thousands};
 use crate::report::{Change, Spending, TaskLife, Tools, Work};
 
 /// Each task with all its changes.
@@ -22,7 +22,12 @@ pub fn tasks(tasks: &[TaskLife], start: &str) -> Vec<Block> {
             first_line(task.subject.as_deref().unwrap_or_default()),
         ]);
         for change in &task.changes {
-            lives.row([task.id.clone(), when(start, Some(&change.at)), actor(&change.by), became(change)]);
+            lives.row([
+                task.id.clone(),
+                when(start, Some(&change.at)),
+                actor(&change.by).to_owned(),
+                became(change),
+            ]);
         }
     }
     let mut blocks = vec![Block::Table(board)];

@@ -13,7 +13,7 @@ pub const RULE: Rule = Rule {
     policy: include_str!("../../rules/no-force-push.toml"),
     tool: "Bash",
     forbidden: "git push --force",
-    reason: "Force pushes rewrite what others have.",
+    reason: "Force pushes rewrite shared history.",
 };
 
 pub fn steps(_: Generation) -> Vec<Step> {
