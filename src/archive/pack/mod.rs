@@ -34,7 +34,7 @@ pub(super) use stored::StoredContents;
 pub(super) const SMALL: usize = 1 << 10;
 
 /// A content with more ranges than this is written completely: following them would take too long for a hook call.
-const MAX_RANGES: usize = 4_096;
+const MAX_RANGES: usize = 65_536;
 
 /// The name of the file of recipes.
 const RECIPES: &str = "contents.jsonl";
