@@ -1,5 +1,6 @@
 //! A scratch home: the client on PATH, its settings, and the environment that everything of a run gets.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -151,6 +152,15 @@ impl Home {
 
     fn settings_now(&self) -> String {
         fs::read_to_string(self.root.join("home/.claude/settings.json")).unwrap_or_default()
+    }
+
+    /// The names in the client's rosters.
+    pub fn roster(&self) -> BTreeSet<String> {
+        let rosters = self.left().into_iter().filter(|path| path.ends_with("/config.json"));
+        let read = |path: String| fs::read(self.root.join("home/.claude").join(path)).ok();
+        let rosters = rosters.filter_map(|path| serde_json::from_slice::<Value>(&read(path)?).ok());
+        let members = rosters.flat_map(|roster| roster["members"].as_array().cloned().unwrap_or_default());
+        members.filter_map(|member| member["name"].as_str().map(str::to_owned)).collect()
     }
 
     /// The files below teams/ and tasks/ of the client, without its locks.

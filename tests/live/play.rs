@@ -68,12 +68,38 @@ pub fn session(played: &Played, steps: &[Step], variables: &str, arguments: &str
             step.until.iter().all(|mark| entries.iter().any(|entry| is(entry, *mark)))
                 && played.ledger.quiet_for().1 > Duration::from_secs(4)
         })?;
+        wait_for_leaving(played)?;
         let seen = played.home.root.join(format!("screen-{}.txt", step.typed.replace(['=', ' '], "-")));
         std::fs::write(&seen, terminal.screen())
             .map_err(|error| format!("cannot write {}: {error}", seen.display()))?;
     }
     terminal.enter("/exit")?;
     terminal.wait_for_end()
+}
+
+/// Waits until the teammates that approved their shutdown have left the roster. The lead reads approvals from its inbox,
+/// on a busy machine only after seconds; if the team is deleted earlier, they are in the roster until the end. With panes
+/// of old versions a member can reappear permanently, so the wait is limited.
+fn wait_for_leaving(played: &Played) -> Result<(), String> {
+    let approved: Vec<String> = played
+        .ledger
+        .entries()
+        .into_iter()
+        .filter(|entry| is(entry, (entry.part.as_str(), "\"approve\":true")))
+        .map(|entry| entry.part)
+        .collect();
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(20) {
+        if interrupt::came() {
+            return Err("interrupted".to_owned());
+        }
+        let roster = played.home.roster();
+        if !approved.iter().any(|name| roster.contains(name)) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    Ok(())
 }
 
 /// Whether an entry is what a mark names: a part, and a piece of what it did.

@@ -81,10 +81,14 @@ const TEAM: Scenario = Scenario {
     restored: false,
 };
 
+/// The same in panes.
+const PANES: Scenario =
+    Scenario { name: "panes", topology: Topology::Panes, steps: parser::steps_in_panes, ..TEAM };
+
 /// Every play.
 pub const ALL: &[Scenario] = &[
     TEAM,
-    Scenario { name: "panes", topology: Topology::Panes, ..TEAM },
+    PANES,
     Scenario { name: "no-tasks", tasks: false, reply: parser::reply_without_tasks, ..TEAM },
     Scenario {
         name: "headless",
@@ -116,10 +120,10 @@ pub const ALL: &[Scenario] = &[
         ..TEAM
     },
     Scenario { name: "plugin", hooks: Hooks::Plugin, ..TEAM },
-    Scenario { name: "plugin-panes", hooks: Hooks::Plugin, topology: Topology::Panes, ..TEAM },
+    Scenario { name: "plugin-panes", hooks: Hooks::Plugin, ..PANES },
     Scenario { name: "plugin-and-settings", hooks: Hooks::Both, ..TEAM },
     Scenario { name: "marketplace", hooks: Hooks::Marketplace, ..TEAM },
-    Scenario { name: "marketplace-panes", hooks: Hooks::Marketplace, topology: Topology::Panes, ..TEAM },
+    Scenario { name: "marketplace-panes", hooks: Hooks::Marketplace, ..PANES },
 ];
 
 impl Scenario {

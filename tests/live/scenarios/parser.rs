@@ -17,19 +17,29 @@ pub fn steps(generation: Generation) -> Vec<Step> {
         ("carol", "two more minutes"),
         ("lead", "Asked everyone"),
     ];
-    let mut steps = vec![
-        Step {
-            typed: "part=lead act=setup",
-            until: vec![
-                ("alice", "is drafted"),
-                ("bob", "is reviewed"),
-                ("carol", "is done"),
-                ("lead", "works"),
-            ],
-        },
-        Step { typed: "act=stop", until: stopped },
-        Step { typed: "act=again", until: vec![("carol", "\"approve\":true"), ("lead", "Asked carol")] },
-    ];
+    steps_of(generation, vec![Step { typed: "act=stop", until: stopped }])
+}
+
+/// The same in panes: bob is asked after alice has left. If two teammates approve within a second, 2.1.177 can keep one
+/// of them in the roster.
+pub fn steps_in_panes(generation: Generation) -> Vec<Step> {
+    let one = vec![("alice", "shutdown_response"), ("lead", "Asked alice")];
+    let others =
+        vec![("bob", "shutdown_response"), ("carol", "two more minutes"), ("lead", "Asked the others")];
+    let one = Step { typed: "act=stop-one", until: one };
+    steps_of(generation, vec![one, Step { typed: "act=stop-others", until: others }])
+}
+
+fn steps_of(generation: Generation, stopping: Vec<Step>) -> Vec<Step> {
+    let mut steps = vec![Step {
+        typed: "part=lead act=setup",
+        until: vec![("alice", "is drafted"), ("bob", "is reviewed"), ("carol", "is done"), ("lead", "works")],
+    }];
+    steps.extend(stopping);
+    steps.push(Step {
+        typed: "act=again",
+        until: vec![("carol", "\"approve\":true"), ("lead", "Asked carol")],
+    });
     if generation.delete_team().is_some() {
         steps.push(Step { typed: "act=delete", until: vec![("lead", "Nobody is left")] });
     }
@@ -68,10 +78,9 @@ fn lead(generation: Generation, act: &str) -> Vec<Vec<Move>> {
             plan.push(vec![say("The team works.")]);
             plan
         }
-        "stop" => vec![
-            TEAM.map(|(name, _)| generation.ask_to_stop(name, "All work is done")).into(),
-            vec![say("Asked everyone to stop.")],
-        ],
+        "stop" => stop(generation, &TEAM, "Asked everyone to stop."),
+        "stop-one" => stop(generation, &TEAM[..1], "Asked alice to stop."),
+        "stop-others" => stop(generation, &TEAM[1..], "Asked the others to stop."),
         "again" => {
             vec![vec![generation.ask_to_stop("carol", "Please stop now")], vec![say("Asked carol again.")]]
         }
@@ -82,6 +91,12 @@ fn lead(generation: Generation, act: &str) -> Vec<Vec<Move>> {
             .chain([vec![say("Nobody is left.")]])
             .collect(),
     }
+}
+
+/// The lead asks some of its teammates to stop, all at once.
+fn stop(generation: Generation, some: &[(&str, &str)], said: &str) -> Vec<Vec<Move>> {
+    let asked = some.iter().map(|(name, _)| generation.ask_to_stop(name, "All work is done"));
+    vec![asked.collect(), vec![say(said)]]
 }
 
 /// What a teammate answers to a request to stop.
