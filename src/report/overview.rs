@@ -108,7 +108,7 @@ pub fn overview(case: &Case<'_>, mail: &Mail, tasks: &[TaskLife], turns: &[Turn]
         duration_ms: between(&run.started_at, &case.end),
         ended_by: run.ended_by.map(|by| json::word(&by)),
         ended_reason: run.ended_reason.clone(),
-        client_versions: material.voices.versions.keys().cloned().collect(),
+        client_versions: material.voices.versions.iter().cloned().collect(),
         topology: topology(case),
         members: material.members.iter().map(|name| person(case, name)).collect(),
         count: Count {

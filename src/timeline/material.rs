@@ -56,8 +56,8 @@ impl Material {
         }
         history.name_inboxes(&members);
         let prompts = prompts(&history, &events).map(|(name, prompt)| (name, prompt.to_owned()));
-        let mut voices = voices(archive, &run, &Names::of(&run, &members, &events, prompts));
-        voices.keep_within(&Span::of(&run, all));
+        let names = Names::of(&run, &members, &events, prompts);
+        let voices = voices(archive, &run, &names, &Span::of(&run, all));
         let client_gone = run.ended_at.is_none() && (run.imported.is_some() || is_client_gone(archive, &run));
         Material { run, events, journal, history, voices, members, client_gone, missing_until: None }
     }

@@ -22,8 +22,8 @@ pub struct Voices {
     pub uses: BTreeMap<String, Use>,
     /// Token usage by message id. One message is on several lines, and can be in several files.
     pub costs: BTreeMap<String, Cost>,
-    /// The versions of Claude Code that wrote them, each with the times of its first and last record.
-    pub versions: BTreeMap<String, (Option<String>, Option<String>)>,
+    /// The versions of Claude Code that wrote them during the run.
+    pub versions: BTreeSet<String>,
     /// The transcripts that could be read.
     pub all: Vec<Voice>,
     /// The transcripts that could not be read.
@@ -61,18 +61,14 @@ impl Span {
     }
 
     fn holds(&self, at: Option<&str>) -> bool {
-        self.meets(at, at)
-    }
-
-    /// Whether any moment from the first to the last one is in it.
-    fn meets(&self, first: Option<&str>, last: Option<&str>) -> bool {
-        last.and_then(clock::parse).is_none_or(|last| self.from.is_none_or(|from| from <= last))
-            && first.and_then(clock::parse).is_none_or(|first| self.until.is_none_or(|until| first < until))
+        at.and_then(clock::parse).is_none_or(|at| {
+            self.from.is_none_or(|from| from <= at) && self.until.is_none_or(|until| at < until)
+        })
     }
 }
 
 /// Reads a run's transcripts from the archive or from Claude Code's files, whichever are longer.
-pub(super) fn voices(archive: &Archive, run: &RunRecord, names: &Names<'_>) -> Voices {
+pub(super) fn voices(archive: &Archive, run: &RunRecord, names: &Names<'_>, span: &Span) -> Voices {
     let mut voices = Voices::default();
     let kept = archive.kept(&run.run);
     let live: BTreeMap<String, u64> = archive
@@ -94,12 +90,13 @@ pub(super) fn voices(archive: &Archive, run: &RunRecord, names: &Names<'_>) -> V
             Ok(records) => {
                 let by = names.owner(Path::new(path), meta.as_deref(), &records);
                 let voice = Voice { by, agent: agent_of(Path::new(path)).to_owned() };
-                voices.take(&voice, records, &mut seen);
+                voices.take(&voice, records, span, &mut seen);
                 voices.all.push(voice);
             }
             Err(problem) => voices.problems.push(problem.to_string()),
         }
     }
+    voices.keep_within(span);
     voices
 }
 
@@ -136,14 +133,19 @@ pub fn lead(run: &RunRecord) -> &'static str {
 
 impl Voices {
     /// Removes what belongs to another run of the same session: a resumed session continues its transcript.
-    pub fn keep_within(&mut self, span: &Span) {
+    fn keep_within(&mut self, span: &Span) {
         self.delivered.retain(|heard| span.holds(heard.at.as_deref()));
         self.uses.retain(|_, used| span.holds(used.at.as_deref()));
         self.costs.retain(|_, cost| span.holds(cost.at.as_deref()));
-        self.versions.retain(|_, (first, last)| span.meets(first.as_deref(), last.as_deref()));
     }
 
-    fn take(&mut self, voice: &Voice, records: Vec<Record>, seen: &mut HashSet<(String, String)>) {
+    fn take(
+        &mut self,
+        voice: &Voice,
+        records: Vec<Record>,
+        span: &Span,
+        seen: &mut HashSet<(String, String)>,
+    ) {
         for record in records {
             // One line can be in several files of one agent (2.1.177).
             if let Some(uuid) = &record.uuid
@@ -151,11 +153,7 @@ impl Voices {
             {
                 continue;
             }
-            if let Some(version) = record.version {
-                let (_, last) =
-                    self.versions.entry(version).or_insert_with(|| (record.timestamp.clone(), None));
-                last.clone_from(&record.timestamp);
-            }
+            self.versions.extend(record.version.filter(|_| span.holds(record.timestamp.as_deref())));
             if let Some(Spent { message, model, tokens }) = record.spent {
                 let cost = self.costs.entry(message).or_insert_with(|| Cost {
                     by: voice.by.clone(),

@@ -37,7 +37,10 @@ impl Archive {
             if !matches!(done, Ok(true)) {
                 let _ = std::fs::remove_file(&temporary);
             }
-            done?;
+            // Another process may replace it at any moment until the lock is taken.
+            if path.symlink_metadata().is_ok() {
+                done?;
+            }
         }
         Ok(())
     }
