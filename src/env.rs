@@ -55,7 +55,10 @@ pub const VARIABLES: &[Variable] = &[
     Variable { name: "LESS", about: "Options for `less`; teamkeep sets `FRX` when it is unset" },
     Variable { name: "NO_COLOR", about: "Turns off colors" },
     Variable { name: "CLICOLOR_FORCE", about: "Turns on colors in a pipe" },
-    Variable { name: "TZ", about: "Time zone of times in text output (default: that of the system)" },
+    Variable {
+        name: "TZ",
+        about: "Time zone of times in text output (default: that of the system). An unknown zone is UTC",
+    },
     Variable { name: "TERM", about: "`dumb` turns off colors and live output" },
 ];
 

@@ -36,7 +36,7 @@ pub struct Args {
 
 const EXAMPLES: &str = "Examples:
   teamkeep install --dry-run
-  teamkeep install --scope project --yes";
+  teamkeep install --scope project";
 
 impl Args {
     /// The arguments for an install into the user settings, with Claude Code's version if it is known.

@@ -182,6 +182,12 @@ fn text(survey: &Survey, plan: &Plan, bounds: &Bounds, yes: bool) -> String {
         ];
         let _ = writeln!(text, "would delete {}; {} remain in the archive", all.join(", "), bytes(plan.left));
     }
+    let has_log = survey.segments.len() > plan.segments.len();
+    if !plan.runs.is_empty() && has_log {
+        text.push_str(
+            "The log keeps the events of these runs until its own limits ([log] keep, keep-size).\n",
+        );
+    }
     if let Some(most) = bounds.max_size.filter(|most| plan.left > *most) {
         let _ = writeln!(text, "still more than {}: the rest cannot be deleted", bytes(most));
     }

@@ -17,7 +17,9 @@ pub(super) fn tighten(settings: &mut Settings, entry: &Entry, source: &Source, p
     };
     let mut complain = |code: Code, message: String| {
         let (path, at) = (source.path.clone(), Some(source.position(entry.at)));
-        problems.push(Problem { code, path, at, message, hint: None });
+        let hint = "set it in the user's file, which applies to every project, or pause the gate: teamkeep policy pause";
+        let hint = (code == Code::WouldLoosen).then(|| hint.to_owned());
+        problems.push(Problem { code, path, at, message, hint });
     };
     let (wanted, path) = (&entry.value, &entry.path);
     let loosens = |what: &str| {

@@ -95,7 +95,7 @@ fn lines(status: &Status, now: Time, columns: Option<usize>) -> Vec<String> {
     let page = Page { now, columns };
     let mut lines: Vec<String> = Vec::new();
     if status.teams.is_empty() {
-        let next = if status.record.runs > 0 { " Last run: teamkeep replay" } else { "" };
+        let next = if status.record.runs > 0 { " To see the last run: teamkeep replay" } else { "" };
         let text = folded(&format!("No running teams.{next}"), columns);
         lines.extend(text.lines().map(|text| page.line(&[(Style::new(), text, 0)])));
     }

@@ -43,7 +43,7 @@ fn json_that_is_not_a_payload_is_an_error() {
     let said = explain(&stage, r#"{"foo":1}"#, &[]);
     assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
     let error =
-        "error: stdin is not a hook payload: `hook_event_name` is missing\nhint: pipe one from the log: ";
+        "error: stdin is not a hook payload: `hook_event_name` is missing\nhint: explain a recorded one: ";
     assert!(said.err.starts_with(error), "{}", said.err);
 }
 

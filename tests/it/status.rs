@@ -147,7 +147,7 @@ fn a_team_is_alive_until_its_end_is_on_record_or_its_client_is_gone() {
     assert!(
         stage
             .told(&["status"])
-            .starts_with("No running teams. Last run: teamkeep replay\nRecorded: 2 runs, ")
+            .starts_with("No running teams. To see the last run: teamkeep replay\nRecorded: 2 runs, ")
     );
     assert_eq!(all(line(&stage, b"")), ok("teamkeep: no team"));
 }

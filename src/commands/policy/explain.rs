@@ -48,7 +48,7 @@ const EXAMPLES: &str = "Examples:
   teamkeep policy explain --run latest < payload.json";
 
 /// How to find a payload.
-const HINT: &str = "pipe one from the log: teamkeep log --json --event pre-tool-use -n 1";
+const HINT: &str = "explain a recorded one: teamkeep policy explain --event ID, with an ID from `teamkeep policy test latest`";
 
 /// The conditions under which a payload is judged.
 pub(super) struct Scene {
@@ -326,7 +326,10 @@ fn guarded(verdict: &Verdict, source: &Source) -> String {
         () if verdict.repeated => {
             "repeated: recorded, but already shown in this state of the work".to_owned()
         }
-        () => "not reached".to_owned(),
+        () => {
+            let most = source.policy.max_blocks;
+            format!("not reached: allows the action after {most} blocks in the same state of the work")
+        }
     }
 }
 
