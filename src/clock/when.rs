@@ -1,6 +1,8 @@
 //! Times as users write them.
 
-use chrono::{DateTime, Days, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone};
+use chrono::{
+    DateTime, Datelike, Days, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone,
+};
 
 use super::{Time, local, parse, parse_span, resolve};
 
@@ -45,7 +47,7 @@ impl When {
 
     /// The time that it refers to. `None` if it is out of range, or relative to a start that is not given.
     pub fn time(self, now: Time, start: Option<Time>) -> Option<Time> {
-        match self {
+        let time = match self {
             When::At(time) => Some(time),
             When::Local(naive) => resolve(naive),
             When::Day(days) => {
@@ -55,7 +57,9 @@ impl When {
             // An age that reaches further back than any date means the beginning.
             When::Ago(age) => Some(now.checked_sub_signed(age).unwrap_or(Time::MIN_UTC)),
             When::FromStart(span) => start?.checked_add_signed(span),
-        }
+        };
+        // Recorded times have four digits of a year and are compared as text.
+        time.filter(|time| time.year() <= 9_999)
     }
 }
 
@@ -137,6 +141,7 @@ mod tests {
         assert_eq!(at("1w").unwrap(), "2026-01-27T04:05:06.000Z");
         assert_eq!(at("+1m30s").unwrap(), "2026-02-03T04:01:30.000Z");
         assert_eq!(at("-5").unwrap(), "2026-02-03T03:59:55.000Z");
+        assert_eq!(at("+500000w"), None, "after the year 9999");
         assert_eq!(When::parse("+5s").unwrap().time(parse("2026-02-03T04:05:06Z").unwrap(), None), None);
     }
 

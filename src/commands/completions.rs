@@ -123,12 +123,17 @@ fn candidates(command: &str, arg: Arg) -> Arg {
     }
 }
 
-/// The words that start like the one that is typed.
+/// The words that start like the one that is typed. Shells insert them without quotes, and agents choose their names, so
+/// only words that no shell and no option parser interprets are offered.
 fn starting(word: &OsStr, known: &[String]) -> Vec<CompletionCandidate> {
     let word = word.to_string_lossy();
     let mut seen = HashSet::new();
-    let known = known.iter().filter(|known| known.starts_with(word.as_ref()) && seen.insert(known.as_str()));
-    known.map(CompletionCandidate::new).collect()
+    let known = known.iter().filter(|known| is_plain(known) && known.starts_with(word.as_ref()));
+    known.filter(|known| seen.insert(known.as_str())).map(CompletionCandidate::new).collect()
+}
+
+fn is_plain(word: &str) -> bool {
+    !word.starts_with('-') && word.chars().all(|c| c.is_alphanumeric() || "._@:+-".contains(c))
 }
 
 /// `latest`, the teams, and the IDs of all runs.

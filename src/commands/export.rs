@@ -9,7 +9,6 @@ use crate::bundle::{Cleaner, Gathered, gather};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::render;
-use crate::ui;
 
 /// Arguments of `teamkeep export`.
 #[derive(Debug, clap::Args)]
@@ -70,8 +69,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let mut progress = context.ui.progress("writing", gathered.size());
     let mut done = |bytes| progress.add(bytes);
     if to_stdout {
-        let written =
-            gathered.write(context.ui.bytes(), &mut done).and_then(|mut out| Ok(ui::quiet(out.flush())?));
+        let written = gathered.write(context.ui.bytes(), &mut done).and_then(|mut out| Ok(out.flush()?));
         written?;
     } else {
         to_file(&mut gathered, &args.output, dir, args.force, &mut done)?;

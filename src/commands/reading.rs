@@ -108,9 +108,7 @@ pub fn unreadable(context: &Context, problems: &Problems) {
 pub fn damaged(library: &Library) -> impl Iterator<Item = String> {
     library.damaged.iter().map(|run| {
         let why = library.archive.why_damaged(run);
-        format!(
-            "{why}; the next hook call of its team creates it again; for an old run, delete its directory"
-        )
+        format!("{why}; check its permissions, and run: teamkeep verify")
     })
 }
 

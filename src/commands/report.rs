@@ -1,6 +1,6 @@
 //! `teamkeep report RUN`: a summary of a run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::{opener, output, reading};
@@ -81,6 +81,9 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         false if args.json => Format::Json,
         false => args.format,
     };
+    if args.output.as_deref() == Some(Path::new("-")) {
+        return Err(Error::usage("`-o -` is not a file; without -o the report goes to stdout"));
+    }
     if format == Format::Html && args.output.is_none() && !args.open && context.ui.is_terminal() {
         return Err(Error::usage("cannot print an HTML page to a terminal")
             .hint("teamkeep report --open")

@@ -90,7 +90,11 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     }
     let opened = library.open_runs(&[run])?;
     match (&args.to, &args.tasks) {
-        (Some(directory), _) => files::run(context, args, &library, &opened, directory),
+        (Some(directory), _) => {
+            // Without a slash at the end, which would follow a symlink.
+            let directory: PathBuf = directory.components().collect();
+            files::run(context, args, &library, &opened, &directory)
+        }
         (None, Some(named)) => tasks::run(context, args, &library, &opened, named),
         (None, None) => {
             Err(Error::usage("missing what to restore; expected --to DIR, --tasks TEAM or --undo ID"))

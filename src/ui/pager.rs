@@ -74,6 +74,18 @@ struct Running {
     interrupt: Option<SigId>,
 }
 
+impl Running {
+    /// Waits for the end of the pager. An error if the shell did not find the program, or could not start it.
+    fn wait(&mut self) -> io::Result<()> {
+        match self.child.wait().ok().and_then(|status| status.code()) {
+            Some(126 | 127) => {
+                Err(io::Error::other("the pager cannot be started; use --no-pager, or set PAGER"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Paged {
     /// A writer that starts the pager when the text has at least as many lines as the screen has rows.
     pub(super) fn new(choice: Choice, rows: usize, is_plain: bool) -> Paged {
@@ -95,11 +107,11 @@ impl Paged {
             return super::quiet(io::stdout().write_all(&held).and_then(|()| io::stdout().flush()));
         };
         drop(running.child.stdin.take());
-        let _ = running.child.wait();
+        let ended = running.wait();
         if let Some(id) = running.interrupt {
             signal_hook::low_level::unregister(id);
         }
-        Ok(())
+        ended
     }
 
     /// Starts the pager. If that fails, the text goes to stdout.
@@ -112,9 +124,17 @@ impl Paged {
         self.put(&held)
     }
 
+    /// The error of a pager that could not be started, instead of that of its closed pipe.
+    fn explained(&mut self, error: io::Error) -> io::Result<()> {
+        match &mut self.pager {
+            Some(running) if error.kind() == io::ErrorKind::BrokenPipe => running.wait().and(Err(error)),
+            _ => Err(error),
+        }
+    }
+
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self.pager.as_mut().and_then(|running| running.child.stdin.as_mut()) {
-            Some(stdin) => stdin.write_all(bytes),
+            Some(stdin) => stdin.write_all(bytes).or_else(|error| self.explained(error)),
             None => io::stdout().write_all(bytes),
         }
     }

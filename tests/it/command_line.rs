@@ -147,6 +147,34 @@ fn long_output_on_a_terminal_goes_through_the_pager() {
     assert!(!page.exists(), "what fits on the screen needs no pager");
     let closed = Terminal::run(&stage, &["log"], &[("TEAMKEEP_PAGER", "true")]).end();
     assert_eq!((closed.code, closed.err.as_str()), (Some(0), ""), "a pager that ends early is no failure");
+    let missing = Terminal::run(&stage, &["log"], &[("TEAMKEEP_PAGER", "no-such-pager")]).end();
+    assert_eq!(missing.code, Some(1));
+    assert!(missing.err.contains("the pager cannot be started; use --no-pager"), "{}", missing.err);
+}
+
+#[test]
+fn completion_offers_no_name_that_a_shell_would_run() {
+    let stage = Stage::new();
+    for (session, team) in
+        [(ONE, "parser-team"), ("bbbbbbbb-0000-4000-8000-000000000002", "zz$(touch owned)")]
+    {
+        let lead = Lead::named(&stage, session, team);
+        lead.roster(1_770_091_200_000, &["alice", "b;id", "--help", "b*", "c\u{1b}[31m"]);
+        lead.start("startup");
+    }
+    let offered = |words: &[&str]| -> Vec<String> {
+        let mut command = stage.command(&[&["--", "teamkeep"], words].concat());
+        let output = command.env("TEAMKEEP_COMPLETE", "fish").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+    };
+    let teams = offered(&["show", ""]);
+    assert!(teams.iter().any(|name| name == "parser-team"), "{teams:?}");
+    let agents = offered(&["replay", "--actor", ""]);
+    assert!(agents.iter().any(|name| name == "alice"), "{agents:?}");
+    let is_unsafe = |name: &&String| name.contains(['$', ';', '*', '\u{1b}']);
+    assert_eq!(teams.iter().chain(&agents).find(is_unsafe), None);
+    assert!(!agents.iter().any(|name| name == "--help"), "{agents:?}");
 }
 
 #[test]

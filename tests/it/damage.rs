@@ -92,7 +92,7 @@ fn a_damaged_run_record_is_told_and_made_again() {
     let path = stage.keep(&format!("archive/runs/{run}/run.json"));
     let why = format!("warning: cannot read {}: EOF while parsing a value", path.display());
     assert!(said.err.contains(&why), "{}", said.err);
-    assert!(said.err.contains("; the next hook call of its team creates it again"), "{}", said.err);
+    assert!(said.err.contains("; check its permissions, and run: teamkeep verify"), "{}", said.err);
     go_on(&stage, &lead);
     is_whole(&stage, &run);
     assert_eq!(
