@@ -128,11 +128,8 @@ fn show(
             (reader.into_problems(), Follower::new(&dir, range))
         }
     };
+    // Waits for the pager.
     printer.out.flush()?;
-    if !args.follow {
-        // Waits for the pager.
-        printer.out = Box::new(io::sink());
-    }
     warn(&context.ui, &problems);
     if args.follow {
         if printer.printed == 0 && context.ui.is_terminal() {

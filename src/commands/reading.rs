@@ -64,7 +64,7 @@ pub fn print(context: &Context, text: &str) -> Result<()> {
 pub fn page(context: &Context, text: &str) -> Result<()> {
     let mut out = context.paged();
     let written = out.write_all(text.as_bytes());
-    ui::quiet(written.and_then(|()| out.finish()))
+    ui::quiet(written.and_then(|()| out.flush()))
         .map_err(|error| Error::caused("cannot write to stdout", error))
 }
 

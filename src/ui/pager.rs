@@ -93,14 +93,6 @@ impl Paged {
         Paged { choice, rows, strip, held: Vec::new(), lines: 0, pager: None }
     }
 
-    /// Writes the buffer and waits until the user leaves the pager.
-    ///
-    /// # Errors
-    /// When stdout cannot be written. A pager that was closed early counts as success.
-    pub fn finish(mut self) -> io::Result<()> {
-        self.end()
-    }
-
     fn end(&mut self) -> io::Result<()> {
         let held = std::mem::take(&mut self.held);
         let Some(mut running) = self.pager.take() else {
@@ -157,8 +149,9 @@ impl Write for Paged {
         Ok(bytes.len())
     }
 
+    /// Shows the text, and waits until the user leaves the pager.
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.end()
     }
 }
 
