@@ -14,6 +14,7 @@ use crate::clock::Time;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::log::{self, Follower, Line, Problems, Range, Reader};
+use crate::payload::Kind;
 use crate::retention;
 use crate::team;
 use crate::timeline::Library;
@@ -106,23 +107,31 @@ fn show(
     let id = run.map(|(_, run)| run.run.clone());
     let wanted = |line: &Line| args.want(line, id.as_deref());
     let mut printer = Printer::new(context, args);
+    let library = if printer.is_for_people() && !args.follow { reading::library(context).ok() } else { None };
     let count = args.count.or((args.follow && args.since.is_none()).then_some(BEFORE));
 
     let (problems, follower) = match count {
         _ if run.is_some() && !args.follow => {
             let lines = of_run(run, |line| range.holds(&line.recorded.at) && args.want(line, None))?;
-            printer.mark(run, &lines.0)?;
+            printer.mark(run.map(|(library, _)| library), lines.0.iter())?;
             let skipped = lines.0.len().saturating_sub(count.unwrap_or(usize::MAX));
             lines.0.iter().skip(skipped).try_for_each(|line| printer.print(line))?;
             (lines.1, Follower::new(&dir, range))
         }
         Some(count) => {
             let last = log::last(&dir, &parts, range, count, wanted)?;
+            printer.mark(library.as_ref(), last.lines.iter())?;
             last.lines.iter().try_for_each(|line| printer.print(line))?;
             (last.problems, last.follower)
         }
         None if args.follow => (Problems::default(), Follower::new(&dir, range)),
         None => {
+            if library.is_some() {
+                let reports =
+                    |line: &Line| Kind::named(&line.recorded.event) == Kind::TaskCompleted && wanted(line);
+                let lines: Vec<Line> = Reader::with(&dir, &parts, range)?.filter(reports).collect();
+                printer.mark(library.as_ref(), lines.iter())?;
+            }
             let mut reader = Reader::with(&dir, &parts, range)?;
             reader.by_ref().filter(wanted).try_for_each(|line| printer.print(&line))?;
             (reader.into_problems(), Follower::new(&dir, range))

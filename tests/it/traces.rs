@@ -342,6 +342,8 @@ fn the_log_marks_completions_that_were_none() {
     for run in [V47, V177, V328, PANES] {
         let told = play(run, 1);
         let log = told.stage.told(&["log", "latest", "--event", "task-completed"]);
+        assert_eq!(told.stage.told(&["log", "--event", "task-completed"]), log);
+        assert_eq!(told.stage.told(&["log", "--event", "task-completed", "-n", "99"]), log);
         let events = log.lines().filter(|line| line.contains("TaskCompleted")).count();
         let early = log.lines().filter(|line| line.contains(" (not completed)")).count();
         let completed = told.entries.iter().filter(|entry| entry["kind"] == "task-completed").count();

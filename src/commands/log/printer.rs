@@ -1,5 +1,6 @@
 //! Prints recorded events, for people or as recorded.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use super::Args;
@@ -10,6 +11,9 @@ use crate::payload::Kind;
 use crate::render::LogView;
 use crate::timeline::{Library, merge, not_completed};
 use crate::ui::Ui;
+
+/// Whether a task was completed is known from the timeline of a run. At most so many are built.
+const MAX_MARKED: usize = 20;
 
 /// Prints events in the form that is asked for.
 pub(super) struct Printer {
@@ -33,16 +37,29 @@ impl Printer {
         printer
     }
 
-    /// Marks completions in a run that Claude Code reported too early. JSON stays as recorded.
-    pub(super) fn mark(&mut self, run: Option<(&Library, &RunRecord)>, lines: &[Line]) -> io::Result<()> {
-        let is_report = |line: &Line| Kind::named(&line.recorded.event) == Kind::TaskCompleted;
-        let (Some(view), Some((library, run))) = (&mut self.view, run) else { return Ok(()) };
-        if lines.iter().any(is_report) {
-            let opened = library.open_stories(&[run]).map_err(io::Error::other)?;
+    /// Marks completions among these lines that Claude Code reported too early, in the newest [`MAX_MARKED`] runs that have
+    /// any. JSON stays as recorded.
+    pub(super) fn mark<'a>(
+        &mut self,
+        library: Option<&Library>,
+        lines: impl Iterator<Item = &'a Line>,
+    ) -> io::Result<()> {
+        let (Some(view), Some(library)) = (&mut self.view, library) else { return Ok(()) };
+        let reports = lines.filter(|line| Kind::named(&line.recorded.event) == Kind::TaskCompleted);
+        let ids: BTreeSet<String> = reports.filter_map(|line| line.recorded.run.clone()).collect();
+        let runs = library.runs.iter().rev().filter(|run| ids.contains(&run.run));
+        let runs: Vec<&RunRecord> = runs.take(MAX_MARKED).collect();
+        if !runs.is_empty() {
+            let opened = library.open_stories(&runs).map_err(io::Error::other)?;
             let marked = opened.runs.iter().flat_map(|material| not_completed(material, &merge(material)));
             view.not_completed = marked.collect();
         }
         Ok(())
+    }
+
+    /// Whether events are printed for people.
+    pub(super) fn is_for_people(&self) -> bool {
+        self.view.is_some()
     }
 
     /// Asks for the width of the terminal, which may change.
