@@ -59,7 +59,7 @@ enum Color {
 enum Command {
     /// List recorded runs
     #[command(visible_alias = "ls", alias = "teams")]
-    List(commands::teams::Args),
+    List(commands::list::Args),
     /// Show the status of running teams
     Status(commands::status::Args),
     /// Show the members, tasks and messages of a run
@@ -197,7 +197,7 @@ fn dispatch(command: Command, ui: Ui) -> Result<ExitCode> {
     match command {
         Command::Hook(args) => Ok(commands::hook::run(&args)),
         Command::Finish(args) => Ok(commands::finish::run(&args)),
-        Command::List(args) => commands::teams::run(&reading()?, &args),
+        Command::List(args) => commands::list::run(&reading()?, &args),
         Command::Status(args) if args.is_line() => Ok(commands::status::line()),
         Command::Status(args) => commands::status::run(&reading()?, &args),
         Command::Show(args) => commands::show::run(&reading()?, &args),

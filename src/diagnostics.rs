@@ -14,9 +14,9 @@ use crate::ui;
 const PREFIX: &str = "teamkeep";
 const SUFFIX: &str = "log";
 /// Number of daily files that are kept.
-const KEPT: usize = 7;
+const MAX_KEPT: usize = 7;
 /// Maximum length of a message, in characters.
-const LONGEST: usize = 2_000;
+const MAX_CHARS: usize = 2_000;
 
 /// Appends one line, `<time> [<pid>] <message>`, to the day's file in this directory. Creates nothing before the first
 /// message. Ignores write errors, as they cannot be reported anywhere.
@@ -35,12 +35,12 @@ fn write(dir: &Path, clock: &Clock, message: &str) -> Option<()> {
         // The appender prints errors of listing and removing to stderr, which belongs to the hook's response.
         std::fs::read_dir(dir).ok()?;
         access(dir, Access::WRITE_OK | Access::EXEC_OK).ok()?;
-        builder = builder.max_log_files(KEPT);
+        builder = builder.max_log_files(MAX_KEPT);
     }
     let mut file = builder.build(dir).ok()?;
-    let short: String = message.chars().take(LONGEST).collect();
+    let short: String = message.chars().take(MAX_CHARS).collect();
     let cut = if short.len() < message.len() { "…" } else { "" };
-    let safe: String = ui::escape(&short).chars().take(LONGEST).collect();
+    let safe: String = ui::escape(&short).chars().take(MAX_CHARS).collect();
     let line = format!("{} [{}] {safe}{cut}\n", stamp(clock.now()), std::process::id());
     file.write_all(line.as_bytes()).ok()?;
     // The appender does not set modes; the directory is already private.
@@ -85,7 +85,7 @@ mod tests {
         std::fs::write(dir.path().join("mine.txt"), "").unwrap();
         for _ in 0..3 {
             note(dir.path(), &Clock::default(), "again");
-            assert_eq!(files(dir.path()).len(), KEPT + 1, "and what is not ours");
+            assert_eq!(files(dir.path()).len(), MAX_KEPT + 1, "and what is not ours");
         }
     }
 

@@ -1,8 +1,8 @@
 //! Flight recorder and gatekeeper for Claude Code agent teams. The modules, in the order of the data flow:
 //!
-//! A hook call: stdin → [`payload`] → [`identity`] → [`event`] → [`log`] and [`archive`] → [`response`]. [`recorder`]
-//! runs these steps and asks [`gatekeeper`] for a verdict. The gatekeeper collects facts about the team; [`policy`]
-//! decides by them and by [`config`].
+//! A hook call: stdin → [`payload`] → the teams concerned ([`attribution`]) → their files ([`archive`]) → who acted, in
+//! which run ([`attribution`]) → the event ([`event`], [`log`]) → the verdict ([`enforcement`]) → [`response`]. [`hook`]
+//! runs these steps. [`enforcement`] collects facts about the team; [`policy`] decides by them and by [`config`].
 //!
 //! After a run has ended, [`retention`] copies its events into the archive, so that the log can drop them.
 //!
@@ -11,6 +11,7 @@
 //! tasks. [`settings`] edits Claude Code's settings, and [`doctor`] checks the installation.
 
 pub mod archive;
+pub mod attribution;
 pub mod backtest;
 pub mod bundle;
 pub mod cli;
@@ -21,22 +22,21 @@ pub mod context;
 pub mod demo;
 pub mod diagnostics;
 pub mod doctor;
+pub mod enforcement;
 pub mod env;
 pub mod error;
 pub mod event;
 pub mod fs;
-pub mod gatekeeper;
-pub mod identity;
+pub mod hook;
 pub mod json;
 pub mod log;
-pub mod near;
+pub mod metadata_only;
 pub mod panics;
 pub mod paths;
 pub mod payload;
 pub mod policy;
 pub mod process;
 pub mod prune;
-pub mod recorder;
 pub mod redact;
 pub mod render;
 pub mod report;
@@ -45,11 +45,11 @@ pub mod restore;
 pub mod retention;
 pub mod settings;
 pub mod status;
+pub mod suggest;
 pub mod team;
 pub mod timeline;
 pub mod ui;
 pub mod unicode;
-pub mod veil;
 pub mod verify;
 
 use std::ffi::OsString;
@@ -57,8 +57,8 @@ use std::process::ExitCode;
 
 /// Runs a command line. A plain hook call skips the argument parser, which would add to every hook's latency.
 pub fn run(args: Vec<OsString>) -> ExitCode {
-    fs::outlive_limits();
-    fs::keep_own_rights();
+    fs::ignore_sigxfsz();
+    fs::set_umask();
     match commands::hook::plain(&args) {
         Some(hook) => {
             panics::end_with(panics::IN_A_HOOK);

@@ -18,9 +18,9 @@ pub fn end_with(code: i32) {
             .downcast_ref::<&str>()
             .copied()
             .or_else(|| message.downcast_ref::<String>().map(String::as_str));
-        crate::ui::screen::close();
+        crate::ui::terminal::close();
         let message = message.unwrap_or("no message");
-        crate::ui::Ui::default().say(&format!("error: bug in teamkeep{place}: {message}"));
+        crate::ui::Ui::default().eprint_line(&format!("error: bug in teamkeep{place}: {message}"));
         std::process::exit(code);
     }));
 }

@@ -1,9 +1,9 @@
 //! Process identity, termination of child processes, and signals during a hook call.
 
 mod client;
-pub mod outlast;
+pub mod signal_deferral;
 
-pub use client::client_above;
+pub use client::find_client_ancestor;
 
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
@@ -11,8 +11,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
 
 /// Interval and number of checks after a kill: one second in total.
-const LOOK: Duration = Duration::from_millis(5);
-const LOOKS: u32 = 200;
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+const MAX_POLLS: u32 = 200;
 
 /// Ends a child that was started as the leader of a process group: kills the group, and the child itself in case it
 /// left the group. Waits at most one second for its exit status.
@@ -21,9 +21,9 @@ pub fn end(child: &mut Child) -> Option<ExitStatus> {
         let _ = kill_process_group(group, Signal::KILL);
     }
     let _ = child.kill();
-    for _ in 0..LOOKS {
+    for _ in 0..MAX_POLLS {
         match child.try_wait() {
-            Ok(None) => std::thread::sleep(LOOK),
+            Ok(None) => std::thread::sleep(POLL_INTERVAL),
             Ok(status) => return status,
             Err(_) => return None,
         }
@@ -46,7 +46,7 @@ pub fn is_gone(pid: u32, space: Option<&str>, start: Option<&str>) -> bool {
 }
 
 /// Returns whether the process with this number is certainly not the expected one.
-pub fn is_another(pid: u32, space: Option<&str>, start: Option<&str>) -> bool {
+pub fn is_different_process(pid: u32, space: Option<&str>, start: Option<&str>) -> bool {
     is_elsewhere(space) || began_at_another_time(pid, start)
 }
 
@@ -96,7 +96,7 @@ mod tests {
         assert!(!is_gone(pid, Some("elsewhere#pid:[1]"), None), "another namespace cannot be judged");
         if let Some(space) = own_space() {
             assert!(!is_gone(pid, Some(&format!("another-host#{space}")), None), "nor can another host");
-            assert!(is_another(own, Some(&format!("another-host#{space}")), None));
+            assert!(is_different_process(own, Some(&format!("another-host#{space}")), None));
         }
         if let Some(start) = start_of(own) {
             assert!(!is_gone(own, None, Some(&start)));

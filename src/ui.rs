@@ -1,7 +1,7 @@
 //! The terminal: output for programs goes to stdout, messages for people to stderr.
 
 pub mod pager;
-pub mod screen;
+pub mod terminal;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -65,7 +65,7 @@ impl Ui {
     }
 
     /// Prints one line to stderr, unless the command is quiet.
-    pub fn say(&self, line: &str) {
+    pub fn eprint_line(&self, line: &str) {
         if !self.quiet {
             prefixed(Style::new(), "", line);
         }

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep::archive::{Archive, Call, EndedBy, Subject};
+use teamkeep::archive::{Archive, CaptureRequest, CaptureScope, EndedBy};
 use teamkeep::clock::{self, Clock, Time};
 use teamkeep::config;
 use teamkeep::event::{Id, SafeName};
@@ -172,13 +172,13 @@ impl Scene {
             let file = elsewhere.join(format!("teams/{team}/config.json"));
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(file, config.to_string()).unwrap();
-            let subject = Subject::Team(team);
+            let subject = CaptureScope::Team(team);
             archive.capture(
                 &subject,
                 &elsewhere,
-                &Call { at, event: &Id::new(at), durable: false, until: None },
+                &CaptureRequest { at, event: &Id::new(at), durable: false, until: None },
             );
-            archive.amend(&subject, |_, run| run.end(EndedBy::SessionEnd, None, at)).unwrap();
+            archive.update_run(&subject, |_, run| run.end(EndedBy::SessionEnd, None, at)).unwrap();
             let memory = self.store().join(format!("sessions/s{number}.json"));
             std::fs::write(memory, json!({"v": 1, "team": "team-0"}).to_string()).unwrap();
         }

@@ -13,7 +13,7 @@
 
 mod big;
 #[allow(dead_code)]
-#[path = "../../tests/it/browser.rs"]
+#[path = "../../tests/it/support/browser.rs"]
 mod browser;
 
 use std::time::Instant;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep::archive::{Archive, Care};
+use teamkeep::archive::{Archive, Durability};
 use teamkeep::clock::{self, Time};
 
 const MEMBERS: usize = 10;
@@ -184,7 +184,7 @@ impl<'a> Long<'a> {
         let mut changed = Vec::new();
         for (path, text) in files {
             let text = serde_json::to_string_pretty(text).unwrap();
-            let object = self.archive.objects.put(text.as_bytes(), Care::Usual).unwrap();
+            let object = self.archive.objects.put(text.as_bytes(), Durability::Usual).unwrap();
             changed.push(json!({"path": path, "object": object, "size": text.len()}));
         }
         let mut line =

@@ -4,14 +4,14 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
+use super::capture_session::CaptureSession;
+use super::file_tree::MAIN;
 use super::index::Index;
-use super::look::Look;
 use super::pack::thaw;
 use super::run::EndedBy;
-use super::scan::{Directories, Found, Scan, scan, scan_erasing};
+use super::scan::{Directories, Scan, ScannedEntry, scan, scan_erasing};
 use super::snapshot::Snapshot;
-use super::state::MAIN;
-use super::store::{Archive, Subject};
+use super::store::{Archive, CaptureScope};
 use crate::clock::Time;
 use crate::event::{Id, SafeName};
 use crate::fs::{self, Lock};
@@ -19,7 +19,7 @@ use crate::team::TeamConfig;
 
 /// The hook call that captures.
 #[derive(Debug, Clone, Copy)]
-pub struct Call<'a> {
+pub struct CaptureRequest<'a> {
     /// When the call began.
     pub at: Time,
     /// The id of its event.
@@ -30,7 +30,7 @@ pub struct Call<'a> {
     pub until: Option<Instant>,
 }
 
-impl Call<'_> {
+impl CaptureRequest<'_> {
     /// Whether the deadline has passed.
     pub fn is_over(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until)
@@ -102,7 +102,7 @@ impl Captured {
         self
     }
 
-    fn noted(mut self, is_damaged: bool, subject: &Subject) -> Captured {
+    fn noted(mut self, is_damaged: bool, subject: &CaptureScope) -> Captured {
         if is_damaged {
             self.notes.push(format!("the index of {} was invalid and is rebuilt", subject.name()));
         }
@@ -112,7 +112,7 @@ impl Captured {
 
 impl Archive {
     /// Captures the subject's files. An unchanged team costs only its `stat` calls.
-    pub fn capture(&self, subject: &Subject, client: &Path, call: &Call<'_>) -> Captured {
+    pub fn capture(&self, subject: &CaptureScope, client: &Path, call: &CaptureRequest<'_>) -> Captured {
         if !call.durable
             && let Some(known) = self.unchanged(subject, client)
         {
@@ -121,7 +121,10 @@ impl Archive {
         let start = Instant::now();
         let lock = self.lock(subject);
         // Waiting for the lock does not count as time for reading.
-        let call = &Call { until: call.until.and_then(|until| until.checked_add(start.elapsed())), ..*call };
+        let call = &CaptureRequest {
+            until: call.until.and_then(|until| until.checked_add(start.elapsed())),
+            ..*call
+        };
         match lock {
             Ok(Some(lock)) => self.capture_changes(subject, client, call, Some(&lock)),
             // Nothing may be lost: without the lock, the manifest goes to a separate journal.
@@ -144,14 +147,14 @@ impl Archive {
     }
 
     /// The index of a subject whose files did not change since the last capture; `None` if there is something to store.
-    fn unchanged(&self, subject: &Subject, client: &Path) -> Option<Captured> {
+    fn unchanged(&self, subject: &CaptureScope, client: &Path) -> Option<Captured> {
         let index = self.index(subject);
         let seen = look(subject, index.as_ref(), client);
         let is_going = || index.is_none() && self.look_at_erasing(subject, None, client).is_some();
         let is_known = is_unchanged(index.as_ref(), &seen)
             && index.as_ref().is_none_or(|index| self.missing(index) == 0)
             && !is_going();
-        (is_known && !self.is_to_be_veiled(index.as_ref())).then(|| Captured {
+        (is_known && !self.is_metadata_only(index.as_ref())).then(|| Captured {
             index,
             problems: seen.problems,
             ..Captured::default()
@@ -159,16 +162,16 @@ impl Archive {
     }
 
     /// Whether metadata-only mode was turned on during the run and the run's description does not have it yet.
-    fn is_to_be_veiled(&self, index: Option<&Index>) -> bool {
-        let Some(index) = index.filter(|index| self.veiled && !index.ended) else { return false };
-        self.run(&index.run).is_some_and(|run| !run.veiled)
+    fn is_metadata_only(&self, index: Option<&Index>) -> bool {
+        let Some(index) = index.filter(|index| self.metadata_only && !index.ended) else { return false };
+        self.run(&index.run).is_some_and(|run| !run.metadata_only)
     }
 
     fn capture_alone(
         &self,
-        subject: &Subject,
+        subject: &CaptureScope,
         client: &Path,
-        call: &Call<'_>,
+        call: &CaptureRequest<'_>,
         why: &str,
     ) -> (Captured, String) {
         let name = subject.name();
@@ -181,23 +184,23 @@ impl Archive {
     ///
     /// # Errors
     /// When an I/O operation fails, or another process keeps the lock for too long.
-    pub fn begin(&self, subject: &Subject, call: &Call<'_>) -> io::Result<Index> {
+    pub fn begin(&self, subject: &CaptureScope, call: &CaptureRequest<'_>) -> io::Result<Index> {
         let Some(lock) = self.lock(subject)? else { return Err(io::ErrorKind::TimedOut.into()) };
         if let Some(index) = self.index(subject) {
             return Ok(index);
         }
         let seen = Scan::default();
-        let mut look = Look::new(self, None, &seen, call);
-        look.settle_run(subject, Path::new(""));
+        let mut look = CaptureSession::new(self, None, &seen, call);
+        look.resolve_run(subject, Path::new(""));
         self.write(subject, &mut look, None, Some(&lock))?;
         Ok(look.index)
     }
 
     fn capture_changes(
         &self,
-        subject: &Subject,
+        subject: &CaptureScope,
         client: &Path,
-        call: &Call<'_>,
+        call: &CaptureRequest<'_>,
         lock: Option<&Lock>,
     ) -> Captured {
         let known = self.index(subject);
@@ -217,26 +220,26 @@ impl Archive {
     }
 
     /// The files of the team that Claude Code is about to delete, unless they belong to another run.
-    fn look_at_erasing(&self, subject: &Subject, index: Option<&Index>, client: &Path) -> Option<Scan> {
+    fn look_at_erasing(&self, subject: &CaptureScope, index: Option<&Index>, client: &Path) -> Option<Scan> {
         let seen = scan_erasing(client, &directories(subject, index))?;
         let config = client.join(&*seen.place(&format!("teams/{}/config.json", subject.name())));
-        let read = fs::read_steady(&config, self.largest).ok();
+        let read = fs::read_stable(&config, self.largest).ok();
         let config = read.and_then(|read| TeamConfig::parse(&read.bytes)).unwrap_or_default();
         (!index.is_some_and(|index| index.is_other_run(&config))).then_some(seen)
     }
 
     fn keep(
         &self,
-        subject: &Subject,
+        subject: &CaptureScope,
         client: &Path,
-        call: &Call<'_>,
+        call: &CaptureRequest<'_>,
         lock: Option<&Lock>,
         known: Option<Index>,
         seen: &Scan,
     ) -> Captured {
-        let mut look = Look::new(self, known, seen, call);
+        let mut look = CaptureSession::new(self, known, seen, call);
         look.locked = lock.is_some();
-        look.settle_run(subject, client);
+        look.resolve_run(subject, client);
         look.reconcile(lock.is_some());
         look.keep_files(subject, client);
         look.note_gone(subject);
@@ -249,15 +252,15 @@ impl Archive {
             }
         };
         let changes = snapshot.map_or(0, |snapshot| snapshot.changed.len() + snapshot.gone.len());
-        let Look { disappeared, losses, notes, usual, left, index, .. } = look;
+        let CaptureSession { disappeared, losses, notes, usual, left, index, .. } = look;
         Captured { index: Some(index), changes, disappeared, problems, losses, notes, usual, left }
     }
 
     /// Writes the result of a capture: the objects already exist, so the manifest comes next and the index last.
     fn write(
         &self,
-        subject: &Subject,
-        look: &mut Look<'_>,
+        subject: &CaptureScope,
+        look: &mut CaptureSession<'_>,
         snapshot: Option<&Snapshot>,
         lock: Option<&Lock>,
     ) -> io::Result<()> {
@@ -275,7 +278,8 @@ impl Archive {
         }
         // Metadata-only mode may have been turned on since the run began.
         let known = self.run(&look.index.run);
-        let is_stale = look.run_changed || known.as_ref().is_none_or(|run| self.veiled && !run.veiled);
+        let is_stale =
+            look.run_changed || known.as_ref().is_none_or(|run| self.metadata_only && !run.metadata_only);
         if let (Some(lock), true) = (lock, is_stale) {
             let damaged = || dir.exists().then(|| self.rebuilt_run(subject, &look.index));
             let record = look.record(subject, known.or_else(damaged));
@@ -317,14 +321,14 @@ impl Archive {
 }
 
 /// Scans the directories of a subject.
-fn look(subject: &Subject, index: Option<&Index>, client: &Path) -> Scan {
+fn look(subject: &CaptureScope, index: Option<&Index>, client: &Path) -> Scan {
     scan(client, &directories(subject, index))
 }
 
 /// The directories with a subject's files.
-fn directories<'a>(subject: &'a Subject, index: Option<&Index>) -> Directories<'a> {
+fn directories<'a>(subject: &'a CaptureScope, index: Option<&Index>) -> Directories<'a> {
     let first = match subject {
-        Subject::Team(name) | Subject::Session(name) => name.clone(),
+        CaptureScope::Team(name) | CaptureScope::Session(name) => name.clone(),
     };
     let more = index.map(|index| index.more_tasks.as_slice()).unwrap_or_default();
     Directories {
@@ -337,7 +341,7 @@ fn directories<'a>(subject: &'a Subject, index: Option<&Index>) -> Directories<'
 
 fn is_unchanged(index: Option<&Index>, scan: &Scan) -> bool {
     let Some(index) = index else { return scan.found.is_empty() };
-    let same = |(path, found): (&String, &Found)| {
+    let same = |(path, found): (&String, &ScannedEntry)| {
         index.files.get(path).is_some_and(|seen| !seen.fresh && seen.matches(found.stamp()))
     };
     index.present == scan.team_dir

@@ -1,6 +1,6 @@
 //! Reads the last captured contents of a run's files.
 
-use super::index::Seen;
+use super::index::CapturedFile;
 use super::object::{self, Objects};
 use super::pack::StoredContents;
 use super::store::Archive;
@@ -13,7 +13,7 @@ pub struct Contents<'a> {
 
 impl Contents<'_> {
     /// The last complete content of a file, if it can be read.
-    pub fn get(&mut self, seen: &Seen) -> Option<Vec<u8>> {
+    pub fn get(&mut self, seen: &CapturedFile) -> Option<Vec<u8>> {
         let hash = seen.content()?;
         let stored = self.stored.as_mut().zip(seen.recipe);
         let latest = stored.and_then(|(stored, recipe)| stored.get(recipe).ok());

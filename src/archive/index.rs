@@ -35,7 +35,7 @@ pub struct Index {
     /// When the lead's process began, in ticks since boot.
     pub lead_start: Option<String>,
     /// The members and their panes.
-    pub members: Vec<Seat>,
+    pub members: Vec<RosterEntry>,
     /// More task directories of this run: `/clear` creates one beside the first, and a session may name one.
     pub more_tasks: Vec<String>,
     /// The task list that each session names.
@@ -55,12 +55,12 @@ pub struct Index {
     #[serde(skip_serializing_if = "is_zero")]
     pub alone: usize,
     /// The files by path below Claude Code's directory.
-    pub files: BTreeMap<String, Seen>,
+    pub files: BTreeMap<String, CapturedFile>,
 }
 
 /// A member's name and pane.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seat {
+pub struct RosterEntry {
     /// The name.
     pub name: String,
     /// `%0` for a split pane.
@@ -74,7 +74,7 @@ pub struct Seat {
 /// The last captured state of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Seen {
+pub struct CapturedFile {
     /// Size in bytes, mtime and ctime in nanoseconds since 1970, inode.
     pub stamp: (u64, i64, i64, u64),
     /// The content's hash; `None` if it could not be stored.
@@ -102,21 +102,21 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-impl Seen {
+impl CapturedFile {
     /// Whether the file still has this stamp.
     pub fn matches(&self, stamp: &Stamp) -> bool {
         self.stamp == (stamp.size, stamp.modified, stamp.changed, stamp.inode)
     }
 
     /// The state of a file with this stamp.
-    pub fn new(stamp: &Stamp, object: Option<String>, fresh: bool) -> Seen {
+    pub fn new(stamp: &Stamp, object: Option<String>, fresh: bool) -> CapturedFile {
         let stamp = (stamp.size, stamp.modified, stamp.changed, stamp.inode);
-        Seen { stamp, object, fresh, ..Seen::default() }
+        CapturedFile { stamp, object, fresh, ..CapturedFile::default() }
     }
 
     /// The state of a file that could not be stored.
-    pub fn skipped(stamp: &Stamp, why: &str) -> Seen {
-        Seen { skipped: Some(why.to_owned()), ..Seen::new(stamp, None, false) }
+    pub fn skipped(stamp: &Stamp, why: &str) -> CapturedFile {
+        CapturedFile { skipped: Some(why.to_owned()), ..CapturedFile::new(stamp, None, false) }
     }
 
     /// The hash of the last complete content, if there is one, else of the last content.
@@ -176,7 +176,7 @@ impl Index {
                 }
                 None => {
                     places.insert(member.name.clone(), self.members.len());
-                    self.members.push(Seat { name: member.name.clone(), pane, cwd });
+                    self.members.push(RosterEntry { name: member.name.clone(), pane, cwd });
                 }
             }
         }

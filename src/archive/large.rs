@@ -5,18 +5,18 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::Instant;
 
-use super::object::{LARGEST, Objects};
+use super::object::{MAX_BYTES, Objects};
 use crate::fs::{self, Draft, Stamp};
 
 /// Size of a piece, in bytes.
-const PIECE: usize = 1 << 18;
+const CHUNK_BYTES: usize = 1 << 18;
 
 /// Disk space that a copy must leave free, in bytes: the recorded session needs some, too.
 const LEFT_FREE: u64 = 64 << 20;
 
 /// A file that was read completely.
 #[derive(Debug)]
-pub(super) struct Copied {
+pub(super) struct CopiedFile {
     /// The content's hash.
     pub hash: String,
     /// Size in bytes.
@@ -33,9 +33,9 @@ impl Objects {
     /// # Errors
     /// `TimedOut` if `until` passes, `StorageFull` if the disk does not have enough space, `FileTooLarge` if the file
     /// exceeds the maximum size of an object, and errors of reading and writing.
-    pub(super) fn copy(&self, from: &Path, until: Option<Instant>) -> io::Result<Copied> {
+    pub(super) fn copy(&self, from: &Path, until: Option<Instant>) -> io::Result<CopiedFile> {
         let file = open(from)?;
-        let mut draft = Draft::beside(&self.root().join("large"))?;
+        let mut draft = Draft::temp_path(&self.root().join("large"))?;
         check_room(&file, self.root())?;
         let copied = read(&file, from, until, |piece| draft.write(piece))?;
         let path = self.path(&copied.hash).ok_or(io::ErrorKind::InvalidInput)?;
@@ -51,7 +51,7 @@ impl Objects {
 ///
 /// # Errors
 /// Those of [`Objects::copy`] except `StorageFull`.
-pub(super) fn measure(from: &Path, until: Option<Instant>) -> io::Result<Copied> {
+pub(super) fn measure(from: &Path, until: Option<Instant>) -> io::Result<CopiedFile> {
     read(&open(from)?, from, until, |_| Ok(()))
 }
 
@@ -62,7 +62,7 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 fn check_size(path: &Path, size: u64) -> io::Result<()> {
-    if size > LARGEST {
+    if size > MAX_BYTES {
         let what = format!("{} is larger than 2 GiB", path.display());
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
     }
@@ -74,16 +74,16 @@ fn read(
     path: &Path,
     until: Option<Instant>,
     mut take: impl FnMut(&[u8]) -> io::Result<()>,
-) -> io::Result<Copied> {
+) -> io::Result<CopiedFile> {
     let stamp = |file: &File| file.metadata().map(|metadata| Stamp::of(&metadata));
     let before = stamp(file)?;
-    let (mut hasher, mut piece, mut size) = (blake3::Hasher::new(), vec![0; PIECE], 0u64);
+    let (mut hasher, mut piece, mut size) = (blake3::Hasher::new(), vec![0; CHUNK_BYTES], 0u64);
     loop {
         let count = match file.read(&mut piece) {
             Ok(0) => break,
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(fs::named(error, "read", path)),
+            Err(error) => return Err(fs::with_path(error, "read", path)),
         };
         let bytes = piece.get(..count).unwrap_or_default();
         size += bytes.len() as u64;
@@ -96,7 +96,7 @@ fn read(
         take(bytes)?;
     }
     let steady = before == stamp(file)? && size == before.size;
-    Ok(Copied { hash: hasher.finalize().to_hex().to_string(), size, stamp: before, steady })
+    Ok(CopiedFile { hash: hasher.finalize().to_hex().to_string(), size, stamp: before, steady })
 }
 
 fn check_room(file: &File, root: &Path) -> io::Result<()> {
@@ -113,19 +113,19 @@ fn check_room(file: &File, root: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::object::Care;
+    use crate::archive::object::Durability;
 
     #[test]
     fn a_copy_is_the_object_that_reading_it_whole_gives() {
         let dir = tempfile::tempdir().unwrap();
         let objects = Objects::new(dir.path().join("objects"));
         let from = dir.path().join("inbox.json");
-        let text = b"0123456789".repeat(PIECE / 4);
+        let text = b"0123456789".repeat(CHUNK_BYTES / 4);
         std::fs::write(&from, &text).unwrap();
         let copied = objects.copy(&from, None).unwrap();
         assert!(copied.steady && copied.size == text.len() as u64);
         assert_eq!(objects.get(&copied.hash).unwrap(), text);
-        assert_eq!(copied.hash, objects.put(&text, Care::Compared).unwrap());
+        assert_eq!(copied.hash, objects.put(&text, Durability::Compared).unwrap());
         assert_eq!(measure(&from, None).unwrap().hash, copied.hash);
     }
 
@@ -137,7 +137,7 @@ mod tests {
         std::fs::write(&from, "[]").unwrap();
         let late = objects.copy(&from, Some(Instant::now())).unwrap_err();
         assert_eq!(late.kind(), io::ErrorKind::TimedOut);
-        File::options().write(true).open(&from).unwrap().set_len(LARGEST + 1).unwrap();
+        File::options().write(true).open(&from).unwrap().set_len(MAX_BYTES + 1).unwrap();
         assert_eq!(objects.copy(&from, None).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         assert_eq!(std::fs::read_dir(objects.root()).unwrap().count(), 0);
     }

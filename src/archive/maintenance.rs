@@ -11,7 +11,7 @@ use crate::fs::{self, Lock};
 
 /// The lock for adding and removing runs: one process at a time.
 #[derive(Debug)]
-pub struct Maintenance {
+pub struct ExclusiveArchive {
     archive: Archive,
     _lock: Lock,
 }
@@ -21,16 +21,16 @@ impl Archive {
     ///
     /// # Errors
     /// When another process keeps it for too long, or the file system does not support locks.
-    pub fn maintain(&self, patience: Duration) -> Result<Maintenance> {
+    pub fn maintain(&self, patience: Duration) -> Result<ExclusiveArchive> {
         match fs::lock(&self.root().join("locks").join(".maintenance"), patience)? {
-            Some(lock) => Ok(Maintenance { archive: self.clone(), _lock: lock }),
+            Some(lock) => Ok(ExclusiveArchive { archive: self.clone(), _lock: lock }),
             None => Err(Error::new("cannot change the archive: another import or prune is running")
                 .hint("try again when it has finished")),
         }
     }
 }
 
-impl Maintenance {
+impl ExclusiveArchive {
     /// The archive.
     pub fn archive(&self) -> &Archive {
         &self.archive
@@ -52,7 +52,7 @@ impl Maintenance {
     ///
     /// # Errors
     /// When an I/O operation fails.
-    pub fn adopt(&self, staged: &Path, hash: &str, packed: bool) -> io::Result<bool> {
+    pub fn import_object(&self, staged: &Path, hash: &str, packed: bool) -> io::Result<bool> {
         let objects = &self.archive.objects;
         let there = objects.stored(hash);
         if there.first().is_some_and(|stored| objects.check(stored).is_ok()) {
@@ -82,7 +82,7 @@ impl Maintenance {
     ///
     /// # Errors
     /// When an I/O operation fails, or the run already exists.
-    pub fn admit(&self, staged: &Path, run: &str) -> io::Result<()> {
+    pub fn publish_run(&self, staged: &Path, run: &str) -> io::Result<()> {
         let dir = self.archive.run_dir(run).ok_or(io::ErrorKind::InvalidInput)?;
         if let Some(runs) = dir.parent() {
             fs::private_dir(runs)?;
@@ -126,11 +126,11 @@ fn pack(from: &Path, to: &Path) -> io::Result<()> {
 /// Removes a directory if it exists.
 pub(super) fn remove(dir: &Path) -> io::Result<()> {
     match std::fs::remove_dir_all(dir) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(fs::named(error, "remove", dir)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(fs::with_path(error, "remove", dir)),
         _ => Ok(()),
     }
 }
 
 pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    std::fs::rename(from, to).map_err(|error| fs::named(error, "rename to", to))
+    std::fs::rename(from, to).map_err(|error| fs::with_path(error, "rename to", to))
 }

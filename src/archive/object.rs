@@ -5,7 +5,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::inspect::Stored;
+use super::object_info::ObjectInfo;
 use super::pack::Packs;
 use crate::error::{Error, Result};
 use crate::fs;
@@ -19,7 +19,7 @@ pub struct Objects {
 
 /// How thoroughly [`Objects::put`] checks that a content is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Care {
+pub enum Durability {
     /// An existing file with the same name and size is not read.
     Usual,
     /// An existing file is compared.
@@ -40,20 +40,20 @@ impl Objects {
     ///
     /// # Errors
     /// When an I/O operation fails.
-    pub fn put(&self, bytes: &[u8], care: Care) -> io::Result<String> {
+    pub fn put(&self, bytes: &[u8], care: Durability) -> io::Result<String> {
         let hash = hash(bytes);
         let path = self.path(&hash).ok_or(io::ErrorKind::InvalidInput)?;
         match std::fs::symlink_metadata(&path) {
             Ok(there)
                 if there.is_file()
                     && there.len() == bytes.len() as u64
-                    && (care == Care::Usual || says(&path, bytes)) =>
+                    && (care == Durability::Usual || contents_equal(&path, bytes)) =>
             {
-                if care == Care::Durable {
+                if care == Durability::Durable {
                     fs::sync_file(&path)?;
                 }
             }
-            _ => fs::write_atomic(&path, bytes, care != Care::Usual)?,
+            _ => fs::write_atomic(&path, bytes, care != Durability::Usual)?,
         }
         Ok(hash)
     }
@@ -98,7 +98,7 @@ impl Objects {
     pub fn get(&self, hash: &str) -> Result<Vec<u8>> {
         let path =
             self.path(hash).ok_or_else(|| Error::new(format!("{hash:?} is not a valid object hash")))?;
-        let bytes = match fs::read_regular(&path, LARGEST) {
+        let bytes = match fs::read_regular(&path, MAX_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => match unpack(&path.with_extension("gz"))
             {
                 Err(missing) => return self.get_packed(hash, missing),
@@ -146,7 +146,7 @@ impl Objects {
     ///
     /// # Errors
     /// When it is missing or cannot be opened.
-    pub fn open(&self, hash: &str) -> Result<Reading> {
+    pub fn open(&self, hash: &str) -> Result<VerifyingReader> {
         let path =
             self.path(hash).ok_or_else(|| Error::new(format!("{hash:?} is not a valid object hash")))?;
         let from: Box<dyn Read> = match fs::open_regular(&path) {
@@ -162,17 +162,17 @@ impl Objects {
             }
             other => Box::new(other?),
         };
-        Ok(Reading { from, hasher: blake3::Hasher::new(), hash: hash.to_owned(), path })
+        Ok(VerifyingReader { from, hasher: blake3::Hasher::new(), hash: hash.to_owned(), path })
     }
 
     /// Opens one of the files of a content.
-    pub(super) fn reading(&self, stored: &Stored) -> Result<Reading> {
+    pub(super) fn reading(&self, stored: &ObjectInfo) -> Result<VerifyingReader> {
         let (path, hash) = (stored.path.clone(), stored.hash.clone());
         let from: Box<dyn Read> = match stored.packed {
             true => Box::new(unpacker(&path)?),
             false => Box::new(fs::open_regular(&path)?),
         };
-        Ok(Reading { from, hasher: blake3::Hasher::new(), hash, path })
+        Ok(VerifyingReader { from, hasher: blake3::Hasher::new(), hash, path })
     }
 
     /// The path of an object; `None` if the hash is not valid.
@@ -192,19 +192,19 @@ impl Objects {
 }
 
 /// Whether a file has exactly this content.
-fn says(path: &Path, bytes: &[u8]) -> bool {
+fn contents_equal(path: &Path, bytes: &[u8]) -> bool {
     fs::read_regular(path, bytes.len() as u64).is_ok_and(|(there, _)| there == bytes)
 }
 
 /// A content being read.
-pub struct Reading {
+pub struct VerifyingReader {
     from: Box<dyn Read>,
     hasher: blake3::Hasher,
     hash: String,
     path: PathBuf,
 }
 
-impl Read for Reading {
+impl Read for VerifyingReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.from.read(into)?;
         self.hasher.update(&into[..count]);
@@ -212,13 +212,13 @@ impl Read for Reading {
     }
 }
 
-impl Reading {
+impl VerifyingReader {
     /// Reads the rest and checks the hash.
     ///
     /// # Errors
     /// When it cannot be read or is damaged.
     pub fn verify(mut self) -> Result<()> {
-        io::copy(&mut self, &mut io::sink()).map_err(|error| fs::named(error, "read", &self.path))?;
+        io::copy(&mut self, &mut io::sink()).map_err(|error| fs::with_path(error, "read", &self.path))?;
         if self.hasher.finalize().to_hex().as_str() != self.hash {
             return Err(damaged(&self.path));
         }
@@ -240,17 +240,17 @@ pub(super) fn is_hash(text: &str) -> bool {
 }
 
 /// Maximum size of an object, in bytes.
-pub(super) const LARGEST: u64 = 2 << 30;
+pub(super) const MAX_BYTES: u64 = 2 << 30;
 
 fn unpack(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    unpacker(path)?.read_to_end(&mut bytes).map_err(|error| fs::named(error, "unpack", path))?;
+    unpacker(path)?.read_to_end(&mut bytes).map_err(|error| fs::with_path(error, "unpack", path))?;
     Ok(bytes)
 }
 
 fn unpacker(path: &Path) -> Result<impl Read + use<>> {
     let file = fs::open_regular(path)?;
-    Ok(flate2::read::GzDecoder::new(io::BufReader::new(file)).take(LARGEST))
+    Ok(flate2::read::GzDecoder::new(io::BufReader::new(file)).take(MAX_BYTES))
 }
 
 #[cfg(test)]
@@ -261,15 +261,15 @@ mod tests {
     fn a_content_comes_back_and_a_damaged_one_is_told() {
         let dir = tempfile::tempdir().unwrap();
         let objects = Objects::new(dir.path().to_owned());
-        let hash = objects.put(b"state", Care::Durable).unwrap();
+        let hash = objects.put(b"state", Durability::Durable).unwrap();
         assert_eq!(objects.get(&hash).unwrap(), b"state");
         let path = objects.path(&hash).unwrap();
         std::fs::write(&path, "stat").unwrap();
         assert!(objects.get(&hash).unwrap_err().to_string().contains("damaged"));
-        objects.put(b"state", Care::Usual).unwrap();
+        objects.put(b"state", Durability::Usual).unwrap();
         assert_eq!(objects.get(&hash).unwrap(), b"state", "a content that was cut is written again");
         std::fs::write(&path, "stale").unwrap();
-        objects.put(b"state", Care::Durable).unwrap();
+        objects.put(b"state", Durability::Durable).unwrap();
         assert_eq!(
             objects.get(&hash).unwrap(),
             b"state",
@@ -289,7 +289,7 @@ mod tests {
         reading.read_exact(&mut first).unwrap();
         assert_eq!(&first, b"transcript");
         reading.verify().unwrap();
-        let other = objects.put(b"other", Care::Usual).unwrap();
+        let other = objects.put(b"other", Durability::Usual).unwrap();
         std::fs::copy(objects.path(&other).unwrap(), objects.path(&hash).unwrap()).unwrap();
         assert!(objects.open(&hash).unwrap().verify().unwrap_err().to_string().contains("damaged"));
         std::fs::remove_file(objects.path(&hash).unwrap()).unwrap();

@@ -43,8 +43,8 @@ pub struct RunRecord {
     /// Whether transcripts were archived after the end.
     pub finished: bool,
     /// Whether metadata-only mode was on. If so, the transcripts are not used either, even where they still exist.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub veiled: bool,
+    #[serde(rename = "veiled", skip_serializing_if = "std::ops::Not::not")]
+    pub metadata_only: bool,
     /// Data of an imported run. Its events are in `events.jsonl` beside this file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
@@ -153,7 +153,7 @@ impl RunRecord {
     /// Whether the result of archiving transcripts was recorded, even if there were none.
     pub fn has_transcripts(&self) -> bool {
         let told = self.sessions.iter().any(|session| session.transcript.is_some());
-        self.finished && !self.veiled && told
+        self.finished && !self.metadata_only && told
     }
 
     /// Whether a capture was ever recorded. Before that, a team has no run with sessions.

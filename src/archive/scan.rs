@@ -11,18 +11,18 @@ use crate::team;
 
 /// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum ScannedEntry {
     /// A regular file.
     File(Stamp),
     /// Something that is not stored, and its type.
     Other(Stamp, &'static str),
 }
 
-impl Found {
+impl ScannedEntry {
     /// The metadata of the entry.
     pub fn stamp(&self) -> &Stamp {
         match self {
-            Found::File(stamp) | Found::Other(stamp, _) => stamp,
+            ScannedEntry::File(stamp) | ScannedEntry::Other(stamp, _) => stamp,
         }
     }
 }
@@ -31,7 +31,7 @@ impl Found {
 #[derive(Debug, Default)]
 pub struct Scan {
     /// The entries.
-    pub found: BTreeMap<String, Found>,
+    pub found: BTreeMap<String, ScannedEntry>,
     /// The entries that could not be read, and why.
     pub problems: Vec<String>,
     /// Whether the team's directory exists.
@@ -129,7 +129,7 @@ impl Scan {
             Ok(metadata) if metadata.is_dir() => true,
             Ok(metadata) => {
                 let what = if metadata.is_symlink() { "a symlink" } else { "not a directory" };
-                self.found.insert(path.to_owned(), Found::Other(Stamp::of(&metadata), what));
+                self.found.insert(path.to_owned(), ScannedEntry::Other(Stamp::of(&metadata), what));
                 false
             }
             Err(error) => {
@@ -171,7 +171,8 @@ impl Scan {
             let path = format!("{dir}/{shown}");
             match entry.metadata() {
                 Ok(metadata) if name.to_str().is_none() => {
-                    self.found.insert(path, Found::Other(Stamp::of(&metadata), "not UTF-8 in its name"));
+                    self.found
+                        .insert(path, ScannedEntry::Other(Stamp::of(&metadata), "not UTF-8 in its name"));
                 }
                 Ok(metadata) => self.add(path, &metadata),
                 Err(error) => self.miss(&path, &error),
@@ -182,10 +183,10 @@ impl Scan {
     fn add(&mut self, path: String, metadata: &std::fs::Metadata) {
         let stamp = Stamp::of(metadata);
         let found = match metadata.file_type() {
-            kind if kind.is_file() => Found::File(stamp),
-            kind if kind.is_symlink() => Found::Other(stamp, "a symlink"),
-            kind if kind.is_dir() => Found::Other(stamp, "a directory"),
-            _ => Found::Other(stamp, "not a regular file"),
+            kind if kind.is_file() => ScannedEntry::File(stamp),
+            kind if kind.is_symlink() => ScannedEntry::Other(stamp, "a symlink"),
+            kind if kind.is_dir() => ScannedEntry::Other(stamp, "a directory"),
+            _ => ScannedEntry::Other(stamp, "not a regular file"),
         };
         self.found.insert(path, found);
     }

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::run::RunRecord;
-use super::store::{Archive, Subject};
+use super::store::{Archive, CaptureScope};
 use crate::fs;
 
 /// An archived file: a transcript, or the `.meta.json` beside it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Kept {
+pub struct StoredTranscript {
     /// The content's hash.
     pub object: String,
     /// Size in bytes.
@@ -21,14 +21,14 @@ pub struct Kept {
 }
 
 /// Maximum size of an archived transcript, in bytes.
-const LARGEST: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 impl RunRecord {
     /// The existing transcripts of the run's sessions and their agents. Does not follow links.
     pub fn transcripts(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         // The paths in an imported run belong to another machine; files at these paths here are unrelated.
-        if self.imported.is_some() || self.veiled {
+        if self.imported.is_some() || self.metadata_only {
             return found;
         }
         for path in self.sessions.iter().filter_map(|session| session.transcript.as_deref()).map(Path::new) {
@@ -78,7 +78,7 @@ impl Archive {
     /// The run's existing transcripts that may be read: none in metadata-only mode, even if it was off when the run
     /// began.
     pub fn transcripts(&self, run: &RunRecord) -> Vec<PathBuf> {
-        if self.veiled { Vec::new() } else { run.transcripts() }
+        if self.metadata_only { Vec::new() } else { run.transcripts() }
     }
 
     /// Archives the transcripts of a run, and returns how many were new or had grown. Also records that there were
@@ -94,15 +94,15 @@ impl Archive {
             if kept.get(name).is_some_and(|kept| kept.size >= size) {
                 continue;
             }
-            if size > LARGEST {
-                let most = LARGEST >> 20;
+            if size > MAX_BYTES {
+                let most = MAX_BYTES >> 20;
                 problems.push(format!("{name} is larger than {most} MiB: it is not archived"));
                 continue;
             }
-            match fs::read_regular(&path, LARGEST) {
+            match fs::read_regular(&path, MAX_BYTES) {
                 Ok((bytes, _)) => {
                     let object = self.objects.put_compressed(&bytes)?;
-                    kept.insert(name.to_owned(), Kept { object, size: bytes.len() as u64 });
+                    kept.insert(name.to_owned(), StoredTranscript { object, size: bytes.len() as u64 });
                     new += 1;
                 }
                 Err(error) => problems.push(error.to_string()),
@@ -116,7 +116,7 @@ impl Archive {
     }
 
     /// The archived transcripts of a run by their original paths; empty if they cannot be read.
-    pub fn kept(&self, run: &str) -> BTreeMap<String, Kept> {
+    pub fn kept(&self, run: &str) -> BTreeMap<String, StoredTranscript> {
         self.read_kept(run).ok().flatten().unwrap_or_default()
     }
 
@@ -124,9 +124,9 @@ impl Archive {
     ///
     /// # Errors
     /// When the list cannot be read, because it could name any object.
-    pub fn read_kept(&self, run: &str) -> io::Result<Option<BTreeMap<String, Kept>>> {
+    pub fn read_kept(&self, run: &str) -> io::Result<Option<BTreeMap<String, StoredTranscript>>> {
         let Some(dir) = self.run_dir(run) else { return Ok(None) };
-        let bytes = match fs::read_regular(&dir.join("transcripts.json"), LARGEST) {
+        let bytes = match fs::read_regular(&dir.join("transcripts.json"), MAX_BYTES) {
             Ok((bytes, _)) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
@@ -166,7 +166,7 @@ impl Archive {
     pub fn mark_finished(&self, run: &RunRecord) -> io::Result<()> {
         let mut other = false;
         if let Some(subject) = run.subject() {
-            self.amend(&subject, |_, known| {
+            self.update_run(&subject, |_, known| {
                 other = known.run == run.run && known.ended_at != run.ended_at;
                 let own = known.run == run.run && known.ended_at.is_some() && !other;
                 known.finished |= own;
@@ -185,11 +185,11 @@ impl Archive {
 
 impl RunRecord {
     /// The subject of the run.
-    pub fn subject(&self) -> Option<Subject> {
+    pub fn subject(&self) -> Option<CaptureScope> {
         use crate::event::SafeName;
         match &self.team {
-            Some(team) => SafeName::new(team).map(Subject::Team),
-            None => self.lead_session.as_deref().and_then(SafeName::new).map(Subject::Session),
+            Some(team) => SafeName::new(team).map(CaptureScope::Team),
+            None => self.lead_session.as_deref().and_then(SafeName::new).map(CaptureScope::Session),
         }
     }
 }
@@ -234,7 +234,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("projects/p/s.jsonl");
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::File::create(&path).unwrap().set_len(LARGEST + 1).unwrap();
+        std::fs::File::create(&path).unwrap().set_len(MAX_BYTES + 1).unwrap();
         let archive = Archive::new(dir.path().join("archive"), 1, Duration::ZERO);
         let (new, problems) = archive.keep_transcripts(&run(&path)).unwrap();
         let told = format!("{} is larger than 256 MiB: it is not archived", path.display());

@@ -5,12 +5,12 @@
 
 mod compare;
 mod expect;
-mod past;
 mod record;
+mod snapshot_cursor;
 mod test;
 
 pub use compare::{Difference, compare};
 pub use expect::{Expectation, Unmet, check, expectations};
-pub use past::Past;
 pub use record::{Record, records};
+pub use snapshot_cursor::SnapshotCursor;
 pub use test::{Counts, Found, Tested, attempt, before, is_held_back, judged, test};

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::archive::{Archive, Claims, Journal, RunRecord};
 use crate::clock;
 use crate::event::Recorded;
-use crate::log::{self, Parts, Problems, Range, Reader};
-use crate::policy::{Decision, Ruling, Verdict, failure};
+use crate::log::{self, Parts, Range, ReadErrors, Reader};
+use crate::policy::{Decision, RecordedVerdict, Verdict, failure};
 
 /// A run's events and files.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub fn records(
     dir: &Path,
     archive: &Archive,
     wanted: Option<&[&RunRecord]>,
-) -> io::Result<(Vec<Record>, Problems)> {
+) -> io::Result<(Vec<Record>, ReadErrors)> {
     let first = wanted.and_then(|runs| runs.iter().map(|run| clock::parse(&run.started_at)).min().flatten());
     let since = first.and_then(|first| first.checked_sub_signed(BEFORE));
     let concerned = |session: &str| {
@@ -84,11 +84,11 @@ pub fn records(
             record.take(recorded);
         }
     };
-    let mut problems = Problems::default();
+    let mut problems = ReadErrors::default();
     // The events of an imported run are not in the log.
     for run in wanted.unwrap_or_default().iter().filter(|run| run.imported.is_some()) {
         if let Some(path) = archive.events_file(&run.run) {
-            problems.merge(log::each_of(&path, |line| {
+            problems.merge(log::read_lines(&path, |line| {
                 take(line.recorded);
                 Ok(())
             })?);
@@ -151,8 +151,8 @@ impl Record {
 }
 
 /// The verdict on a log line. A failure of the policy that blocked nothing is not one.
-fn ruling(recorded: &Recorded) -> Option<Ruling> {
-    let ruling = Ruling::read(recorded.verdict.as_ref()?)?;
+fn ruling(recorded: &Recorded) -> Option<RecordedVerdict> {
+    let ruling = RecordedVerdict::read(recorded.verdict.as_ref()?)?;
     let said = ruling.verdict.gate != failure::GATE || ruling.verdict.decision == Decision::Block;
     said.then_some(ruling)
 }

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::past::Past;
 use super::record::Record;
+use super::snapshot_cursor::SnapshotCursor;
 use crate::archive::Archive;
 use crate::clock;
 use crate::config::{Policy, Rule};
+use crate::enforcement::{Evaluation, evaluate, needs_team_state, update_ledger};
 use crate::event::Recorded;
-use crate::gatekeeper::{Judgement, asks_the_team, remember, weigh};
 use crate::payload::{Kind, Payload};
 use crate::policy::gates::completion_check;
 use crate::policy::{Attempt, Decision, Facts, Guard, Judged, Origin, Rules, TeamState, Verdict, judge};
@@ -30,7 +30,7 @@ pub struct Found {
     /// The event's index in the run.
     pub place: usize,
     /// The result of this policy; empty if only the recorded verdict exists, or if it cannot be known.
-    pub judgement: Judgement,
+    pub judgement: Evaluation,
     /// The recorded verdicts.
     pub recorded: Vec<Verdict>,
     /// Whether commands would have checked a completion. A backtest does not run them.
@@ -56,7 +56,7 @@ pub struct Counts {
 /// happened. Only a tool call that was blocked at that time did not.
 pub fn test(archive: &Archive, record: &Record, policy: &Policy, rules: &[Rule]) -> Tested {
     let rules = Rules::of(rules);
-    let mut play = Play::new(archive, record, Course { record, policy, rules: &rules });
+    let mut play = Play::new(archive, record, BacktestRun { record, policy, rules: &rules });
     let mut tested = Tested { events: record.events.len(), ..Tested::default() };
     for (place, recorded) in record.events.iter().enumerate() {
         play.go_to(recorded);
@@ -78,7 +78,7 @@ pub fn before(
     place: usize,
 ) -> (TeamState, Guard) {
     let rules = Rules::of(rules);
-    let mut play = Play::new(archive, record, Course { record, policy, rules: &rules });
+    let mut play = Play::new(archive, record, BacktestRun { record, policy, rules: &rules });
     for (index, recorded) in record.events.iter().take(place + 1).enumerate() {
         play.go_to(recorded);
         if index < place {
@@ -92,17 +92,17 @@ pub fn before(
 
 /// A run that is judged event by event.
 struct Play<'a> {
-    course: Course<'a>,
-    past: Past<'a>,
+    course: BacktestRun<'a>,
+    past: SnapshotCursor<'a>,
     guard: Guard,
     /// The sessions so far.
     known: HashSet<&'a str>,
 }
 
 impl<'a> Play<'a> {
-    fn new(archive: &'a Archive, record: &'a Record, course: Course<'a>) -> Play<'a> {
+    fn new(archive: &'a Archive, record: &'a Record, course: BacktestRun<'a>) -> Play<'a> {
         let lead = archive.run(&record.run).and_then(|run| run.lead_session);
-        let past = Past::new(archive, &record.journal, record.team.as_deref(), lead);
+        let past = SnapshotCursor::new(archive, &record.journal, record.team.as_deref(), lead);
         Play { course, past, guard: Guard::default(), known: HashSet::new() }
     }
 
@@ -112,7 +112,7 @@ impl<'a> Play<'a> {
         if let Some(session) = recorded.session.as_deref().filter(|session| self.known.insert(*session))
             && let Some(before) = record.before.get(session)
         {
-            self.guard.take_over(&self.course.alone(before));
+            self.guard.merge(&self.course.alone(before));
         }
         self.past.use_list(recorded.session.as_deref(), recorded.task_list.as_deref());
         self.past.go_to(&recorded.id, &recorded.at);
@@ -122,19 +122,19 @@ impl<'a> Play<'a> {
         }
     }
 
-    fn step(&mut self, recorded: &Recorded) -> (Judgement, bool) {
+    fn step(&mut self, recorded: &Recorded) -> (Evaluation, bool) {
         self.course.step(recorded, &mut self.past.team, &mut self.guard)
     }
 }
 
 /// One run and one policy.
-struct Course<'a> {
+struct BacktestRun<'a> {
     record: &'a Record,
     policy: &'a Policy,
     rules: &'a Rules<'a>,
 }
 
-impl Course<'_> {
+impl BacktestRun<'_> {
     /// The counts of a session after these events, without a team.
     fn alone(&self, events: &[Recorded]) -> Guard {
         let (mut team, mut guard) = (TeamState::default(), Guard::default());
@@ -145,27 +145,27 @@ impl Course<'_> {
     }
 
     /// One event: the result, and whether commands would have run.
-    fn step(&self, recorded: &Recorded, team: &mut TeamState, guard: &mut Guard) -> (Judgement, bool) {
+    fn step(&self, recorded: &Recorded, team: &mut TeamState, guard: &mut Guard) -> (Evaluation, bool) {
         let payload = Payload::from_raw(&recorded.payload);
         let event = judged(recorded, &payload);
         // Without a team, only rules are evaluated.
         if team.name.is_none() && !self.rules.are_asked(event.kind) {
-            return (Judgement::default(), false);
+            return (Evaluation::default(), false);
         }
         let facts = Facts { event, team };
         let not_judged = !completion_check::due(self.policy, &facts).is_empty();
         let findings = judge(self.policy, self.rules, &facts);
-        if !findings.is_empty() || asks_the_team(&event) {
-            guard.look(team);
+        if !findings.is_empty() || needs_team_state(&event) {
+            guard.note_progress(team);
         }
         let judgement = match findings.as_slice() {
-            [] => Judgement::default(),
+            [] => Evaluation::default(),
             findings => {
-                weigh(findings, &team.key(), guard, self.policy.max_blocks, &attempt(&event), |_| false)
+                evaluate(findings, &team.key(), guard, self.policy.max_blocks, &attempt(&event), |_| false)
             }
         };
         let held_back = is_held_back(self.record, recorded);
-        remember(&event, held_back, &judgement.verdicts, &findings, team);
+        update_ledger(&event, held_back, &judgement.verdicts, &findings, team);
         (judgement, not_judged)
     }
 }

@@ -5,18 +5,18 @@ use std::path::Path;
 
 use super::manifest::{EVENTS, Manifest, RUN, SNAPSHOTS, TRANSCRIPTS, hash_of};
 use super::staging::place;
-use super::unpack::Unpacked;
-use crate::archive::{Kept, RunRecord, Snapshot, Staging};
+use super::unpack::UnpackedBundle;
+use crate::archive::{RunRecord, Snapshot, Staging, StoredTranscript};
 use crate::error::{Error, Result};
 use crate::event::SafeName;
 use crate::fs;
 use crate::log::{self, Lines, Position, Raw};
 
 /// Maximum size in bytes of a file that is read into memory.
-const LARGEST: u64 = 1 << 28;
+const MAX_BYTES: u64 = 1 << 28;
 
 /// Validates everything.
-pub(super) fn check(manifest: Manifest, staging: Staging) -> Result<Unpacked> {
+pub(super) fn check(manifest: Manifest, staging: Staging) -> Result<UnpackedBundle> {
     let path = |name: &str| place(staging.path(), name);
     let run = record(&path(RUN), &manifest)?;
     let mut needed = BTreeSet::new();
@@ -41,7 +41,7 @@ pub(super) fn check(manifest: Manifest, staging: Staging) -> Result<Unpacked> {
             _ => line.recorded.flaw().map_or(Ok(()), Err),
         }
     })?;
-    let kept: BTreeMap<String, Kept> = json(&path(TRANSCRIPTS), TRANSCRIPTS)?;
+    let kept: BTreeMap<String, StoredTranscript> = json(&path(TRANSCRIPTS), TRANSCRIPTS)?;
     let transcripts: BTreeSet<String> = kept.into_values().map(|kept| kept.object).collect();
     let there: BTreeSet<&str> = manifest.entries.iter().filter_map(|part| hash_of(&part.name)).collect();
     needed.extend(transcripts.iter().cloned());
@@ -52,7 +52,7 @@ pub(super) fn check(manifest: Manifest, staging: Staging) -> Result<Unpacked> {
     if let Some(alien) = there.iter().find(|hash| !needed.contains(**hash)) {
         return Err(Error::new(format!("object {alien} is not referenced")));
     }
-    Ok(Unpacked { manifest, run, events, verdicts, staging, transcripts })
+    Ok(UnpackedBundle { manifest, run, events, verdicts, staging, transcripts })
 }
 
 fn record(path: &Path, manifest: &Manifest) -> Result<RunRecord> {
@@ -70,7 +70,7 @@ fn record(path: &Path, manifest: &Manifest) -> Result<RunRecord> {
 }
 
 fn json<T: serde::de::DeserializeOwned>(path: &Path, name: &str) -> Result<T> {
-    let (bytes, _) = fs::read_regular(path, LARGEST)?;
+    let (bytes, _) = fs::read_regular(path, MAX_BYTES)?;
     serde_json::from_slice(&bytes).map_err(|error| Error::caused(format!("{name} is invalid"), error))
 }
 
@@ -80,7 +80,7 @@ fn each_line(
     mut each: impl FnMut(Raw) -> std::result::Result<(), String>,
 ) -> Result<()> {
     let mut lines = Lines::open(path, Position::default())?;
-    while let Some(raw) = lines.next().map_err(|error| fs::named(error, "read", path))? {
+    while let Some(raw) = lines.next().map_err(|error| fs::with_path(error, "read", path))? {
         each(raw).map_err(|why| Error::caused(format!("{name}:{} is invalid", lines.position.lines), why))?;
     }
     Ok(())

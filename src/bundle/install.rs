@@ -1,17 +1,17 @@
 //! Imports a validated bundle.
 
-use super::gather::gather;
+use super::collect::gather;
 use super::manifest::{Manifest, Part, RUN, hash_of};
-use super::unpack::Unpacked;
-use crate::archive::{Imported, Maintenance, RunRecord};
+use super::unpack::UnpackedBundle;
+use crate::archive::{ExclusiveArchive, Imported, RunRecord};
 use crate::clock::{self, Time};
 use crate::error::{Error, Result};
 use crate::fs;
-use crate::timeline::Library;
+use crate::timeline::RunCatalog;
 
 /// The result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Installed {
+pub enum ImportOutcome {
     /// It was imported.
     New,
     /// The same run already existed; this many of its lost or damaged contents were repaired.
@@ -21,17 +21,17 @@ pub enum Installed {
     },
 }
 
-impl Unpacked {
+impl UnpackedBundle {
     /// Imports it.
     ///
     /// # Errors
     /// Another recording of the same run exists, or writing fails; nothing is then visible.
-    pub fn install(self, library: &Library, right: &Maintenance, now: Time) -> Result<Installed> {
+    pub fn install(self, library: &RunCatalog, right: &ExclusiveArchive, now: Time) -> Result<ImportOutcome> {
         let there = right.archive().run_dir(&self.run.run).is_some_and(|dir| dir.symlink_metadata().is_ok());
         if there {
             let known = library.runs.iter().find(|run| run.run == self.run.run);
             self.compare(library, known)?;
-            return Ok(Installed::There { mended: self.adopt(right)? });
+            return Ok(ImportOutcome::There { mended: self.adopt(right)? });
         }
         self.adopt(right)?;
         let imported = Imported {
@@ -45,25 +45,25 @@ impl Unpacked {
         let path = self.place(RUN);
         fs::write_atomic(&path, &bytes, false)?;
         if let Some(dir) = path.parent() {
-            right.admit(dir, &self.run.run)?;
+            right.publish_run(dir, &self.run.run)?;
         }
-        Ok(Installed::New)
+        Ok(ImportOutcome::New)
     }
 
     /// Stores the contents, and returns how many were needed.
-    fn adopt(&self, right: &Maintenance) -> Result<usize> {
+    fn adopt(&self, right: &ExclusiveArchive) -> Result<usize> {
         let mut taken = 0;
         for part in &self.manifest.entries {
             if let Some(hash) = hash_of(&part.name) {
                 let packed = self.transcripts.contains(hash);
-                taken += usize::from(right.adopt(&self.place(&part.name), hash, packed)?);
+                taken += usize::from(right.import_object(&self.place(&part.name), hash, packed)?);
             }
         }
         Ok(taken)
     }
 
     /// Checks that the recorded run is the same, except for lost contents.
-    fn compare(&self, library: &Library, known: Option<&RunRecord>) -> Result<()> {
+    fn compare(&self, library: &RunCatalog, known: Option<&RunRecord>) -> Result<()> {
         let run = &self.run.run;
         let other = |what: &str| Err(Error::new(format!("run {run} already exists, and {what}")));
         let Some(known) = known else {

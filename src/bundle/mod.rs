@@ -4,17 +4,17 @@
 //! into the store only when everything is valid.
 
 mod check;
-mod clean;
-mod gather;
+mod collect;
 mod install;
 mod manifest;
 mod pack;
-mod spool;
+mod redact_entries;
 mod staging;
+mod temp_buffer;
 mod unpack;
 
-pub use clean::Cleaner;
-pub use gather::{Gathered, gather, homes};
-pub use install::Installed;
+pub use collect::{Bundle, gather, homes};
+pub use install::ImportOutcome;
 pub use manifest::{Manifest, Part};
-pub use unpack::{Limits, Unpacked, unpack};
+pub use redact_entries::RedactingWriter;
+pub use unpack::{Limits, UnpackedBundle, unpack};

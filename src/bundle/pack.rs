@@ -6,12 +6,12 @@ use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
 use tar::{EntryType, Header};
 
-use super::gather::Gathered;
+use super::collect::Bundle;
 use super::manifest::MANIFEST;
 use crate::error::{Error, Result};
 use crate::fs::PRIVATE_FILE;
 
-impl Gathered {
+impl Bundle {
     /// Number of bytes before compression.
     pub fn size(&self) -> u64 {
         self.manifest.entries.iter().map(|part| part.size).sum()

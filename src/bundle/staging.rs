@@ -35,9 +35,9 @@ pub(super) fn stage(dir: &Path, part: &Part, mut from: impl Read) -> Result<()> 
             break;
         }
         hasher.update(&buffer[..count]);
-        out.write_all(&buffer[..count]).map_err(|error| fs::named(error, "write", &path))?;
+        out.write_all(&buffer[..count]).map_err(|error| fs::with_path(error, "write", &path))?;
     }
-    out.flush().map_err(|error| fs::named(error, "write", &path))?;
+    out.flush().map_err(|error| fs::with_path(error, "write", &path))?;
     if size != part.size {
         return Err(Error::new(format!("{} does not have the size that its manifest lists", part.name)));
     }

@@ -27,13 +27,13 @@ pub struct Limits {
 const MANIFEST_LARGEST: u64 = 64 << 20;
 
 /// Maximum compression ratio. Real bundles have about ten.
-const RATIO: u64 = 200;
+const MAX_RATIO: u64 = 200;
 /// Unpacked bytes that are always allowed.
-const FREE: u64 = 16 << 20;
+const FREE_BYTES: u64 = 16 << 20;
 
 /// A validated bundle that is not imported yet.
 #[derive(Debug)]
-pub struct Unpacked {
+pub struct UnpackedBundle {
     /// Its content.
     pub manifest: Manifest,
     /// The run.
@@ -56,9 +56,9 @@ pub fn unpack(
     staging: Staging,
     limits: Limits,
     done: &mut dyn FnMut(u64),
-) -> Result<Unpacked> {
-    let meter = Rc::new(Meter::default());
-    let counted = Counted { from, meter: Rc::clone(&meter) };
+) -> Result<UnpackedBundle> {
+    let meter = Rc::new(SizeLimit::default());
+    let counted = CountingReader { from, meter: Rc::clone(&meter) };
     let gzip = GzDecoder::new(BufReader::with_capacity(64 * 1024, counted));
     let largest = limits.largest;
     let mut tar = Tar::new(Bounded { from: gzip, limits, meter: Rc::clone(&meter) });
@@ -68,10 +68,12 @@ pub fn unpack(
         Ok(manifest)
     });
     let manifest = read.map_err(|error| match meter.refused.get() {
-        Some(Refused::Size) => too_large(largest, largest),
-        Some(Refused::Ratio) => Error::new("its unpacked size is suspiciously large for its compressed size")
-            .hint("nothing was imported")
-            .hint("if you trust its source, set the maximum unpacked size: --max-size '4 GiB'"),
+        Some(ImportError::Size) => too_large(largest, largest),
+        Some(ImportError::Ratio) => {
+            Error::new("its unpacked size is suspiciously large for its compressed size")
+                .hint("nothing was imported")
+                .hint("if you trust its source, set the maximum unpacked size: --max-size '4 GiB'")
+        }
         None => error,
     })?;
     check::check(manifest, staging)
@@ -81,7 +83,7 @@ fn read<R: Read>(
     tar: &mut Tar<R>,
     staging: &Staging,
     limits: Limits,
-    meter: &Meter,
+    meter: &SizeLimit,
     done: &mut dyn FnMut(u64),
 ) -> Result<Manifest> {
     // Raw: a long name or an extension is then an entry of its own, which is rejected and never read into memory.
@@ -150,27 +152,27 @@ fn cut(error: io::Error) -> Error {
 
 /// Bytes read and unpacked.
 #[derive(Debug, Default)]
-struct Meter {
+struct SizeLimit {
     packed: Cell<u64>,
     unpacked: Cell<u64>,
-    refused: Cell<Option<Refused>>,
+    refused: Cell<Option<ImportError>>,
     /// Whether the file ended too early.
     at_end: Cell<bool>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Refused {
+enum ImportError {
     Size,
     Ratio,
 }
 
 /// Counts the bytes read.
-struct Counted<R> {
+struct CountingReader<R> {
     from: R,
-    meter: Rc<Meter>,
+    meter: Rc<SizeLimit>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.from.read(into)?;
         self.meter.packed.set(self.meter.packed.get() + count as u64);
@@ -182,7 +184,7 @@ impl<R: Read> Read for Counted<R> {
 struct Bounded<R> {
     from: R,
     limits: Limits,
-    meter: Rc<Meter>,
+    meter: Rc<SizeLimit>,
 }
 
 impl<R: Read> Read for Bounded<R> {
@@ -193,9 +195,12 @@ impl<R: Read> Read for Bounded<R> {
         let unpacked = self.meter.unpacked.get() + count as u64;
         self.meter.unpacked.set(unpacked);
         let refused = if unpacked > self.limits.largest.saturating_add(MANIFEST_LARGEST) {
-            Some(Refused::Size)
-        } else if !self.limits.any_ratio && unpacked > FREE && unpacked / RATIO > self.meter.packed.get() {
-            Some(Refused::Ratio)
+            Some(ImportError::Size)
+        } else if !self.limits.any_ratio
+            && unpacked > FREE_BYTES
+            && unpacked / MAX_RATIO > self.meter.packed.get()
+        {
+            Some(ImportError::Ratio)
         } else {
             None
         };
@@ -209,7 +214,7 @@ impl<R: Read> Read for Bounded<R> {
     }
 }
 
-impl Unpacked {
+impl UnpackedBundle {
     /// The path of a part.
     pub(super) fn place(&self, name: &str) -> PathBuf {
         staging::place(self.staging.path(), name)

@@ -9,20 +9,20 @@ use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::{EnvCompleter, Shells};
 
-use super::reading;
+use super::read_context;
 use crate::context::Context;
+use crate::enforcement::GATES;
 use crate::error::{Error, Result};
 use crate::event::{ActorKind, OVERRIDE};
-use crate::gatekeeper::GATES;
 use crate::payload::KNOWN;
-use crate::timeline::{Kind, Library, Summary, digest, merge};
+use crate::timeline::{Kind, RunCatalog, Summary, merge, summary_cache};
 use crate::ui::Ui;
 
 /// The variable that a script sets when it asks for candidates.
 const VARIABLE: &str = "TEAMKEEP_COMPLETE";
 const NAME: &str = "teamkeep";
 /// The most recent runs whose agents are candidates.
-const RECENT: usize = 5;
+const MAX_RECENT: usize = 5;
 /// zsh reads the script as a function when it is first used; that call has to complete too.
 const ZSH_END: &str = "\n[[ $funcstack[1] == _teamkeep ]] && _clap_dynamic_completer_teamkeep \"$@\"\n";
 
@@ -64,7 +64,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         Shell::Fish => "fish",
         Shell::Zsh => "zsh",
     };
-    reading::print(context, &script(name)?)?;
+    read_context::print(context, &script(name)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -153,10 +153,11 @@ fn teams() -> Vec<String> {
 /// The agents of the most recent runs.
 fn agents() -> Vec<String> {
     let Some(library) = library() else { return Vec::new() };
-    let recent: Vec<_> = library.runs.iter().rev().filter(|run| run.team.is_some()).take(RECENT).collect();
+    let recent: Vec<_> =
+        library.runs.iter().rev().filter(|run| run.team.is_some()).take(MAX_RECENT).collect();
     let mut names = Vec::new();
     for run in recent {
-        let summary = digest::kept(&library.archive, run).or_else(|| {
+        let summary = summary_cache::cached(&library.archive, run).or_else(|| {
             let opened = library.open_stories(&[run]).ok()?;
             opened.runs.first().map(|material| Summary::of(material, &merge(material)))
         });
@@ -183,7 +184,7 @@ fn events() -> Vec<String> {
     known.chain(["verdict".to_owned(), OVERRIDE.to_owned()]).collect()
 }
 
-fn library() -> Option<Library> {
+fn library() -> Option<RunCatalog> {
     let (context, _) = Context::lenient(Ui { quiet: true, unpaged: true }).ok()?;
-    reading::library(&context).ok()
+    read_context::library(&context).ok()
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::reading;
+use super::read_context;
 use crate::archive::Archive;
 use crate::clock::{self, Clock};
 use crate::config::Config;
@@ -11,9 +11,9 @@ use crate::context::Context;
 use crate::demo;
 use crate::error::Result;
 use crate::policy::Decision;
-use crate::render::{self, Telling};
-use crate::settings::command::{quoted, typed};
-use crate::timeline::{Library, Summary, merge};
+use crate::render::{self, NarrativeOptions};
+use crate::settings::command::{quoted, shell_invocation};
+use crate::timeline::{RunCatalog, Summary, merge};
 
 /// Arguments of `teamkeep demo`.
 #[derive(Debug, clap::Args)]
@@ -39,18 +39,18 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let played = demo::play(args.keep.as_deref())?;
     let config = Config::default();
     let archive = Archive::new(played.paths.archive(), config.archive.largest_file, config.log.lock_patience);
-    let library = Library::open(archive, played.paths.log());
+    let library = RunCatalog::open(archive, played.paths.log());
     let runs: Vec<_> = library.runs.iter().collect();
     let opened = library.open_runs(&runs)?;
     let columns = context.ui.columns();
     let now = Clock::new(Some(&clock::stamp(played.end))).now();
-    let program = typed(&context.env);
+    let program = shell_invocation(&context.env);
     let store = quoted(&played.paths.store.to_string_lossy());
     let call = |command: &str| match &args.keep {
         Some(_) => format!("$ TEAMKEEP_HOME={store} {program} {command}"),
         None => format!("teamkeep {command}:"),
     };
-    let mut text = render::folded(
+    let mut text = render::wrap(
         &format!(
             "This is a run of Claude Code 2.1.330 with teamkeep's default policy ({} hook calls). Claude Code has \
              since deleted the team's files; teamkeep kept them.\n",
@@ -65,11 +65,15 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     text.push_str(&render::teams(&rows, &library.ids(), now, columns));
     for (material, timeline) in &timelines {
         text.push_str(&format!("\n{}\n", call("replay latest")));
-        text.push_str(&render::story(material, timeline, Telling { columns, ..Telling::default() }));
+        text.push_str(&render::story(
+            material,
+            timeline,
+            NarrativeOptions { columns, ..NarrativeOptions::default() },
+        ));
         let reason = timeline.entries.iter().find(|entry| entry.decision == Some(Decision::Block));
         if let Some(reason) = reason.and_then(|entry| entry.text.as_deref()) {
             text.push_str("\nThe lead reads this instead of stopping bob:\n");
-            text.push_str(&render::folded(reason.trim_end(), columns));
+            text.push_str(&render::wrap(reason.trim_end(), columns));
         }
     }
     let try_it = match &args.keep {
@@ -80,7 +84,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         "The policy blocked the shutdown of bob, who then finished the task.\n{try_it}\n\
          To record your own teams: {program} install\n"
     );
-    text.push_str(&format!("\n{}", render::folded(&end, columns)));
-    reading::page(context, &text)?;
+    text.push_str(&format!("\n{}", render::wrap(&end, columns)));
+    read_context::page(context, &text)?;
     Ok(ExitCode::SUCCESS)
 }

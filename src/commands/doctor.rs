@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::{install, reading};
+use super::{install, read_context};
 use crate::context::{Context, misnamed_config};
-use crate::doctor::mend::{self, Step};
-use crate::doctor::{Facts, Health, Verdict, examine};
+use crate::doctor::fix::{self, FixStep};
+use crate::doctor::{Facts, Health, Verdict, run_checks};
 use crate::error::Result;
 use crate::render;
-use crate::settings::client::{self, Asked};
+use crate::settings::client::{self, VersionProbe};
 
 /// Arguments of `teamkeep doctor`.
 #[derive(Debug, clap::Args)]
@@ -45,15 +45,15 @@ pub struct Args {
 /// # Errors
 /// A directory of the store cannot be read.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let asked = client::look(&context.env, &context.paths, |waiting| context.ui.say(waiting));
+    let asked = client::look(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting));
     let (facts, mut health) = look(context, &asked)?;
-    let steps = mend::plan(&facts, &health);
+    let steps = fix::plan(&facts, &health);
     let mut done: Vec<String> = Vec::new();
     if args.fix {
         done = fix(context, &facts, &steps);
         if done.is_empty() {
-            let nothing = if health.is_well() { "nothing to fix" } else { "no safe fix is available" };
-            context.ui.say(nothing);
+            let nothing = if health.is_ok() { "nothing to fix" } else { "no safe fix is available" };
+            context.ui.eprint_line(nothing);
         } else {
             health = look(context, &asked)?.1;
         }
@@ -62,7 +62,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         let number = |verdict| health.count(verdict);
         let whole = json!({
             "v": 1,
-            "well": health.is_well(),
+            "well": health.is_ok(),
             "ok": number(Verdict::Ok),
             "unknown": number(Verdict::Unknown),
             "warn": number(Verdict::Warn),
@@ -70,40 +70,43 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             "checks": health.findings,
             "fixed": done,
         });
-        reading::print_json(context, &whole)?;
+        read_context::print_json(context, &whole)?;
     } else {
         let doctor = format!("{} doctor", facts.call);
         let commands = render::Commands {
             fix: (!args.fix && !steps.is_empty()).then(|| format!("{doctor} --fix")),
             verbose: format!("{doctor} --verbose"),
         };
-        reading::print(context, &render::health(&health, args.verbose, &commands, context.ui.columns()))?;
+        read_context::print(
+            context,
+            &render::health(&health, args.verbose, &commands, context.ui.columns()),
+        )?;
     }
-    Ok(if health.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if health.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn look<'a>(context: &'a Context, asked: &Asked) -> Result<(Facts<'a>, Health)> {
+fn look<'a>(context: &'a Context, asked: &VersionProbe) -> Result<(Facts<'a>, Health)> {
     let files = context.policy_files();
     let facts = Facts::gather(&context.env, &context.paths, &files, context.clock.now(), asked.clone());
-    let health = examine(&facts, misnamed_config(&context.env).as_ref())?;
+    let health = run_checks(&facts, misnamed_config(&context.env).as_ref())?;
     Ok((facts, health))
 }
 
 /// Applies the safe fixes, and prints each change. A failure is reported, and the other fixes continue.
-fn fix(context: &Context, facts: &Facts<'_>, steps: &[Step]) -> Vec<String> {
+fn fix(context: &Context, facts: &Facts<'_>, steps: &[FixStep]) -> Vec<String> {
     let mut done = Vec::new();
     for step in steps {
         let line = match step {
-            Step::Install => "installed the hooks in the user settings".to_owned(),
-            Step::Shut(open) => {
+            FixStep::Install => "installed the hooks in the user settings".to_owned(),
+            FixStep::Shut(open) => {
                 format!("made {} private (its mode was {:o})", open.path.display(), open.mode)
             }
         };
         let result = match step {
             // It prints the change itself.
-            Step::Install => install::add(context, &install::Args::for_user(facts.version())),
-            Step::Shut(open) => mend::shut(&open.path).map(|()| {
-                context.ui.say(&line);
+            FixStep::Install => install::add(context, &install::Args::for_user(facts.version())),
+            FixStep::Shut(open) => fix::restrict_permissions(&open.path).map(|()| {
+                context.ui.eprint_line(&line);
                 true
             }),
         };

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::{output, reading};
-use crate::bundle::{Cleaner, Gathered, gather};
+use super::{output, read_context};
+use crate::bundle::{Bundle, RedactingWriter, gather};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::render;
@@ -48,7 +48,7 @@ Examples:
 /// # Errors
 /// When there is no such run, the file exists, or it cannot be written.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let library = reading::library(context)?;
+    let library = read_context::library(context)?;
     let run = library.find(&args.run)?;
     let to_stdout = args.output.as_os_str() == "-";
     if to_stdout && context.ui.is_terminal() {
@@ -61,7 +61,8 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if !to_stdout {
         output::check_directory(&args.output)?;
     }
-    let cleaner = args.redact.then(|| reading::redactor(context, run)).transpose()?.map(Cleaner::new);
+    let cleaner =
+        args.redact.then(|| read_context::redactor(context, run)).transpose()?.map(RedactingWriter::new);
     let mut progress = context.ui.progress("gathering", 0);
     let spool = (!to_stdout).then_some(dir);
     let mut gathered = gather(&library, run, cleaner.as_ref(), spool, &mut |bytes| progress.add(bytes))?;
@@ -79,7 +80,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn tell(context: &Context, args: &Args, gathered: &Gathered) {
+fn tell(context: &Context, args: &Args, gathered: &Bundle) {
     for problem in &gathered.problems {
         context.ui.warn(problem);
     }
@@ -89,9 +90,9 @@ fn tell(context: &Context, args: &Args, gathered: &Gathered) {
         Some("-") => String::new(),
         _ => format!(" to {}", args.output.display()),
     };
-    context.ui.say(&format!("exported run {} ({what}){to}", manifest.run));
+    context.ui.eprint_line(&format!("exported run {} ({what}){to}", manifest.run));
     if let Some(counts) = manifest.redacted.as_ref().filter(|_| args.redact) {
-        context.ui.say(&render::taken_out(counts));
+        context.ui.eprint_line(&render::redaction_summary(counts));
     }
 }
 
@@ -112,7 +113,7 @@ fn taken(path: &Path) -> Error {
 
 /// Writes the file atomically, readable only by the user.
 fn to_file(
-    gathered: &mut Gathered,
+    gathered: &mut Bundle,
     path: &Path,
     dir: &Path,
     force: bool,

@@ -6,8 +6,8 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::diagnostics;
 use crate::env::Env;
+use crate::hook::{self, BackgroundMode, Recorder};
 use crate::paths::Paths;
-use crate::recorder::{self, Finish, Recorder};
 
 /// Arguments of `teamkeep finish`.
 #[derive(Debug, clap::Args)]
@@ -31,11 +31,12 @@ pub fn run(args: &Args) -> ExitCode {
     }
     let clock = Clock::new(env.now.as_deref());
     let (config, problem) = Config::load(&paths.config);
-    let recorder = Recorder { env, paths, config, problems: Vec::new(), clock, finish: Finish::Detached };
-    let mut notes = recorder::finish(&recorder, args.after, args.beside);
+    let recorder =
+        Recorder { env, paths, config, problems: Vec::new(), clock, finish: BackgroundMode::Detached };
+    let mut notes = hook::finish(&recorder, args.after, args.beside);
     match problem {
         Some(problem) => notes.push(format!("nothing was pruned: {problem}")),
-        None => notes.extend(recorder::prune(&recorder)),
+        None => notes.extend(hook::prune(&recorder)),
     }
     if !notes.is_empty() {
         diagnostics::note(&recorder.paths.diagnostics(), &recorder.clock, &notes.join("; "));

@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::reading;
-use crate::bundle::{Installed, Limits, unpack};
+use super::read_context;
+use crate::bundle::{ImportOutcome, Limits, unpack};
 use crate::config;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ pub struct Args {
 }
 
 /// The default maximum of the unpacked size, in bytes.
-const LARGEST: u64 = 4 << 30;
+const MAX_BYTES: u64 = 4 << 30;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -65,11 +65,11 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     }
     context.paths.secure()?;
     let (file, length) = open(&args.file).map_err(|error| cannot(error.into()))?;
-    let archive = reading::archive(context);
+    let archive = read_context::archive(context);
     let right = archive.maintain(context.config.log.lock_patience)?;
     // Listed under the lock: two imports of one run are one after the other.
-    let library = reading::library(context)?;
-    let limits = Limits { largest: args.max_size.unwrap_or(LARGEST), any_ratio: args.max_size.is_some() };
+    let library = read_context::library(context)?;
+    let limits = Limits { largest: args.max_size.unwrap_or(MAX_BYTES), any_ratio: args.max_size.is_some() };
     let mut progress = context.ui.progress("importing", length);
     let unpacked =
         unpack(file, right.staging()?, limits, &mut |bytes| progress.add(bytes)).map_err(cannot)?;
@@ -79,22 +79,28 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let missing = unpacked.manifest.missing.len();
     let name = run.team.as_deref().unwrap_or("no team");
     match unpacked.install(&library, &right, context.clock.now()).map_err(cannot)? {
-        Installed::There { mended: 0 } => context.ui.say(&format!("run {} ({name}) already exists", run.run)),
-        Installed::There { mended: repaired } => context.ui.say(&format!(
+        ImportOutcome::There { mended: 0 } => {
+            context.ui.eprint_line(&format!("run {} ({name}) already exists", run.run))
+        }
+        ImportOutcome::There { mended: repaired } => context.ui.eprint_line(&format!(
             "run {} ({name}) already exists; repaired {repaired} missing or damaged objects",
             run.run
         )),
-        Installed::New => {
-            context.ui.say(&format!(
+        ImportOutcome::New => {
+            context.ui.eprint_line(&format!(
                 "imported run {} ({name}): {events} events, {verdicts} verdicts, {objects} objects",
                 run.run
             ));
             if missing > 0 {
-                context.ui.say(&format!("{missing} objects were already missing when it was exported"));
+                context
+                    .ui
+                    .eprint_line(&format!("{missing} objects were already missing when it was exported"));
             }
             let others = library.runs.iter().filter(|other| other.team.is_some() && other.team == run.team);
             if others.count() > 0 {
-                context.ui.say(&format!("another run has the team name {name}: refer to this one by its ID"));
+                context.ui.eprint_line(&format!(
+                    "another run has the team name {name}: refer to this one by its ID"
+                ));
             }
         }
     }

@@ -5,19 +5,19 @@ use std::process::ExitCode;
 
 use crate::clock;
 use crate::commands::needs;
-use crate::commands::place::{Place, cannot_edit, show, tell_theirs};
+use crate::commands::settings_target::{SettingsTarget, edit_error, show, warn_custom_hooks};
 use crate::context::Context;
 use crate::error::Result;
 use crate::settings::change::{Change, hooks};
-use crate::settings::client::{self, Client};
-use crate::settings::command::{Program, quoted};
+use crate::settings::client::{self, ClientVersion};
+use crate::settings::command::{HookProgram, quoted};
 use crate::settings::entries;
+use crate::settings::error::SettingsError;
 use crate::settings::file::SettingsFile;
-use crate::settings::flaw::Flaw;
-use crate::settings::found;
+use crate::settings::install_record::{Record, Records};
+use crate::settings::installed_hooks;
 use crate::settings::plan;
 use crate::settings::read;
-use crate::settings::record::{Record, Records};
 use crate::settings::version::{FIRST_WITH_TEAMS, Version};
 
 /// Arguments of `teamkeep install`.
@@ -25,7 +25,7 @@ use crate::settings::version::{FIRST_WITH_TEAMS, Version};
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
-    place: Place,
+    place: SettingsTarget,
     /// Program that the hooks run, instead of this one: a path, or `teamkeep` to find it in PATH
     #[arg(long, value_name = "PATH")]
     command: Option<String>,
@@ -41,7 +41,7 @@ const EXAMPLES: &str = "Examples:
 impl Args {
     /// The arguments for an install into the user settings, with Claude Code's version if it is known.
     pub fn for_user(client_version: Option<Version>) -> Args {
-        Args { place: Place::of_user(), command: None, client_version }
+        Args { place: SettingsTarget::of_user(), command: None, client_version }
     }
 }
 
@@ -59,12 +59,12 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 /// As [`run`].
 pub fn add(context: &Context, args: &Args) -> Result<bool> {
     let program = match &args.command {
-        Some(command) => Program::named(command)?,
-        None => Program::running(&context.env)?,
+        Some(command) => HookProgram::named(command)?,
+        None => HookProgram::running(&context.env)?,
     };
     let client = match args.client_version {
-        Some(version) => Client::Known(version),
-        None => client::ask(&context.env, &context.paths, |waiting| context.ui.say(waiting)),
+        Some(version) => ClientVersion::Known(version),
+        None => client::ask(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting)),
     };
     let records = Records::at(context.paths.installs());
     let _lock = if args.place.dry_run { None } else { Some(records.lock()?) };
@@ -72,24 +72,24 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     if !args.place.dry_run {
         file.sweep();
     }
-    let before = found::found(file.bytes());
+    let before = installed_hooks::found(file.bytes());
     let needs = needs::of_policy(context, &before)?;
     let wanted = entries::wanted(&client, &program, &before, &needs)?;
     // Hooks that only newer versions support are kept if Claude Code's version is unknown.
-    let spared =
-        matches!(client, Client::Unknown(_)) && wanted != entries::wanted(&client, &program, &[], &needs)?;
+    let spared = matches!(client, ClientVersion::Unknown(_))
+        && wanted != entries::wanted(&client, &program, &[], &needs)?;
     let unasked = if spared {
         "the installed hooks are unchanged".to_owned()
     } else {
         format!("installing only the {} hooks that every version with agent teams supports", wanted.len())
     };
-    let after = plan::with_ours(file.bytes(), &wanted).map_err(|cause| cannot_edit(&file, cause))?;
-    let flaw = Flaw::of(&after);
+    let after = plan::with_hooks(file.bytes(), &wanted).map_err(|cause| edit_error(&file, cause))?;
+    let flaw = SettingsError::of(&after);
     let changes = after != file.bytes();
     if !changes {
         // If Claude Code ignores the file, the warning is printed below.
         if flaw.is_none() {
-            context.ui.say(&format!(
+            context.ui.eprint_line(&format!(
                 "nothing to do: {} already has all {}",
                 file.path.display(),
                 hooks(wanted.len())
@@ -106,29 +106,33 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         show(context, &file, &after)?;
     } else {
         let kept = write(context, &records, &file, &after, &program, &client)?;
-        context.ui.say(&Change::between(&before, &wanted).told(&file.path.display().to_string()));
+        context.ui.eprint_line(&Change::between(&before, &wanted).told(&file.path.display().to_string()));
         let whom = if spared { String::new() } else { format!(", for {}", name(&client)) };
-        context.ui.say(&format!("each runs {} hook{whom}", quoted(program.as_str())));
+        context.ui.eprint_line(&format!("each runs {} hook{whom}", quoted(program.as_str())));
         if let Some(kept) = kept {
-            context.ui.say(&format!("backup: {}", kept.display()));
+            context.ui.eprint_line(&format!("backup: {}", kept.display()));
         }
-        context.ui.say(&format!("to undo: {}", args.place.command(context, "uninstall", &file)));
+        context.ui.eprint_line(&format!("to undo: {}", args.place.command(context, "uninstall", &file)));
         if args.place.is_shared() && !program.is_bare() {
-            context.ui.say("note: this shared file now contains a path that is specific to this machine");
+            context
+                .ui
+                .eprint_line("note: this shared file now contains a path that is specific to this machine");
             let again = args.place.command(context, "install", &file);
-            context.ui.say(&format!("hint: to call teamkeep by name from PATH: {again} --command teamkeep"));
+            context.ui.eprint_line(&format!(
+                "hint: to call teamkeep by name from PATH: {again} --command teamkeep"
+            ));
         }
     }
-    if let Some(obstacle) = program.obstacle(&context.env) {
-        context.ui.say(&format!("warning: {obstacle}"));
+    if let Some(obstacle) = program.unrunnable_reason(&context.env) {
+        context.ui.eprint_line(&format!("warning: {obstacle}"));
     }
     advise(context, args, &file, &after, &client, &unasked)?;
     needs::tell(context, &needs, &wanted)?;
-    tell_theirs(context, &file, &after, true);
+    warn_custom_hooks(context, &file, &after, true);
     if let Some(flaw) = flaw {
         // The file had this flaw before, so this install did not fail.
-        context.ui.say(&format!("warning: the hooks in {} do not run: {flaw}", file.path.display()));
-        context.ui.say(&format!("hint: {}", flaw.edit(&file.path)));
+        context.ui.eprint_line(&format!("warning: the hooks in {} do not run: {flaw}", file.path.display()));
+        context.ui.eprint_line(&format!("hint: {}", flaw.edit(&file.path)));
     }
     Ok(changes)
 }
@@ -139,8 +143,8 @@ fn write(
     records: &Records,
     file: &SettingsFile,
     after: &[u8],
-    program: &Program,
-    client: &Client,
+    program: &HookProgram,
+    client: &ClientVersion,
 ) -> Result<Option<PathBuf>> {
     let earlier = records.find(&file.real);
     // The install record is written first: a record without its file is ignored, but a file without a record cannot be
@@ -162,16 +166,16 @@ fn remember(
     records: &Records,
     file: &SettingsFile,
     after: &[u8],
-    program: &Program,
-    client: &Client,
+    program: &HookProgram,
+    client: &ClientVersion,
 ) -> Result<Option<PathBuf>> {
     let earlier = records.find(&file.real);
     let mut record = Record::new(clock::stamp(context.clock.now()), &file.path, after);
     program.as_str().clone_into(&mut record.command);
     record.client = match client {
-        Client::Known(version) => Some(version.to_string()),
+        ClientVersion::Known(version) => Some(version.to_string()),
         // If the file is unchanged since the last install, its hooks are still those for that version.
-        Client::Unknown(_) => {
+        ClientVersion::Unknown(_) => {
             earlier.as_ref().filter(|earlier| earlier.left(file.bytes())).and_then(|then| then.client.clone())
         }
     };
@@ -185,7 +189,7 @@ fn remember(
                 record.made_directory = first.made_directory;
             }
             None => {
-                let original = plan::without_ours(content).map_err(|cause| cannot_edit(file, cause))?;
+                let original = plan::without_hooks(content).map_err(|cause| edit_error(file, cause))?;
                 record.original = Some(records.keep(&file.real, &original)?.0);
             }
         }
@@ -203,19 +207,19 @@ fn advise(
     args: &Args,
     file: &SettingsFile,
     after: &[u8],
-    client: &Client,
+    client: &ClientVersion,
     unasked: &str,
 ) -> Result<()> {
-    let say = |line: &str| context.ui.say(line);
+    let say = |line: &str| context.ui.eprint_line(line);
     match client {
-        Client::Unknown(why) => {
+        ClientVersion::Unknown(why) => {
             say(&format!("note: {why}; {unasked}"));
             let again = args.place.command(context, "install", file);
             say(&format!(
                 "hint: run again when `claude --version` works: {again}; or pass --client-version X.Y.Z"
             ));
         }
-        Client::Known(version) => {
+        ClientVersion::Known(version) => {
             let missing = entries::unknown_to(*version)?;
             if !missing.is_empty() {
                 say(&format!("note: Claude Code {version} does not support {}", missing.join(", ")));
@@ -232,9 +236,9 @@ fn advise(
     Ok(())
 }
 
-fn name(client: &Client) -> String {
+fn name(client: &ClientVersion) -> String {
     match client {
-        Client::Known(version) => format!("Claude Code {version}"),
-        Client::Unknown(_) => "every version of Claude Code with agent teams".to_owned(),
+        ClientVersion::Known(version) => format!("Claude Code {version}"),
+        ClientVersion::Unknown(_) => "every version of Claude Code with agent teams".to_owned(),
     }
 }

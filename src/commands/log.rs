@@ -6,23 +6,23 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use super::moment::{moment, time};
-use super::reading;
-use super::unmatched::{Asked, plain};
+use super::read_context;
+use super::suggest::{ArgumentInfo, plain};
+use super::time_arg::{parse_time, time};
 use crate::archive::RunRecord;
 use crate::clock::Time;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::log::{self, Follower, Line, Problems, Range, Reader};
+use crate::log::{self, Follower, Line, Range, ReadErrors, Reader};
 use crate::payload::Kind;
 use crate::retention;
 use crate::team;
-use crate::timeline::Library;
+use crate::timeline::RunCatalog;
 use crate::ui::{self, Ui};
 use printer::Printer;
 
 /// How often a follower looks for new lines.
-const PAUSE: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Lines that a follower begins with.
 const BEFORE: usize = 10;
 
@@ -73,14 +73,14 @@ const EXAMPLES: &str = "Examples:
 /// # Errors
 /// When the log's directory cannot be listed, or stdout cannot be written.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let library = args.run.as_ref().map(|_| reading::library(context)).transpose()?;
+    let library = args.run.as_ref().map(|_| read_context::library(context)).transpose()?;
     let run = match (&library, &args.run) {
         (Some(library), Some(name)) => Some((library, library.find(name)?)),
         _ => None,
     };
     let now = context.clock.now();
     let read = |text: &Option<String>| -> Result<Option<Time>> {
-        let read = |text: &String| run.map_or_else(|| time(text, now), |(_, run)| moment(text, run, now));
+        let read = |text: &String| run.map_or_else(|| time(text, now), |(_, run)| parse_time(text, run, now));
         text.as_ref().map(read).transpose()
     };
     let range = Range { since: read(&args.since)?, until: read(&args.until)? };
@@ -95,19 +95,21 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 fn show(
     context: &Context,
     args: &Args,
-    run: Option<(&Library, &RunRecord)>,
+    run: Option<(&RunCatalog, &RunRecord)>,
     range: Range,
 ) -> io::Result<Option<Error>> {
     let dir = context.paths.log();
-    let parts = retention::parts(&reading::archive(context));
-    let asked = Asked { team: args.team.as_deref(), events: &args.event, actor: args.actor.as_deref() };
+    let parts = retention::parts(&read_context::archive(context));
+    let asked =
+        ArgumentInfo { team: args.team.as_deref(), events: &args.event, actor: args.actor.as_deref() };
     if let Some(error) = asked.unknown_event(&dir, &parts)? {
         return Ok(Some(error));
     }
     let id = run.map(|(_, run)| run.run.clone());
     let wanted = |line: &Line| args.want(line, id.as_deref());
     let mut printer = Printer::new(context, args);
-    let library = if printer.is_for_people() && !args.follow { reading::library(context).ok() } else { None };
+    let library =
+        if printer.is_for_people() && !args.follow { read_context::library(context).ok() } else { None };
     let count = args.count.or((args.follow && args.since.is_none()).then_some(BEFORE));
 
     let (problems, follower) = match count {
@@ -124,7 +126,7 @@ fn show(
             last.lines.iter().try_for_each(|line| printer.print(line))?;
             (last.problems, last.follower)
         }
-        None if args.follow => (Problems::default(), Follower::new(&dir, range)),
+        None if args.follow => (ReadErrors::default(), Follower::new(&dir, range)),
         None => {
             if library.is_some() {
                 let reports =
@@ -142,13 +144,13 @@ fn show(
     warn(&context.ui, &problems);
     if args.follow {
         if printer.printed == 0 && context.ui.is_terminal() {
-            context.ui.say("nothing to show yet; waiting for events (Ctrl-C ends this)");
+            context.ui.eprint_line("nothing to show yet; waiting for events (Ctrl-C ends this)");
         }
         return follow(context, args, id.as_deref(), follower, printer).map(|()| None);
     }
     if printer.printed == 0 {
         match asked.explain(&dir, &parts)? {
-            Ok(note) => context.ui.say(&note),
+            Ok(note) => context.ui.eprint_line(&note),
             Err(error) => return Ok(Some(error)),
         }
     }
@@ -157,10 +159,10 @@ fn show(
 
 /// The wanted lines of a run, by time.
 fn of_run(
-    run: Option<(&Library, &RunRecord)>,
+    run: Option<(&RunCatalog, &RunRecord)>,
     wanted: impl Fn(&Line) -> bool,
-) -> io::Result<(Vec<Line>, Problems)> {
-    let (mut lines, mut problems) = (Vec::new(), Problems::default());
+) -> io::Result<(Vec<Line>, ReadErrors)> {
+    let (mut lines, mut problems) = (Vec::new(), ReadErrors::default());
     if let Some((library, run)) = run {
         let each = |line: &Line| {
             if wanted(line) {
@@ -185,16 +187,16 @@ fn follow(
         follower.poll(|line| if args.want(&line, run) { printer.print(&line) } else { Ok(()) })?;
         printer.out.flush()?;
         warn(&context.ui, &follower.take_problems());
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-fn warn(ui: &Ui, problems: &Problems) {
+fn warn(ui: &Ui, problems: &ReadErrors) {
     if problems.is_empty() {
         return;
     }
     ui.warn(format!("{} log lines cannot be read:", problems.count));
-    problems.first.iter().for_each(|problem| ui.say(&format!("  {problem}")));
+    problems.first.iter().for_each(|problem| ui.eprint_line(&format!("  {problem}")));
 }
 
 impl Args {

@@ -20,9 +20,9 @@ pub fn of_policy(context: &Context, there: &[Entry]) -> Result<Needs> {
     let all = everywhere(&context.policy_files());
     let mut needs = Needs::with(&all.rules)?;
     if all.is_partial || misnamed_config(&context.env).is_some() {
-        context
-            .ui
-            .say("note: some policy files cannot be used, so no hook is removed; see: teamkeep policy check");
+        context.ui.eprint_line(
+            "note: some policy files cannot be used, so no hook is removed; see: teamkeep policy check",
+        );
         needs.keep(there);
     }
     Ok(needs)
@@ -38,7 +38,7 @@ pub fn tell(context: &Context, needs: &Needs, wanted: &[Entry]) -> Result<()> {
         let Some(tools) = needs.tools(event) else { continue };
         if !wanted.iter().any(|entry| entry.event == event) {
             if builtin.tools(event).is_none() {
-                context.ui.say(&format!(
+                context.ui.eprint_line(&format!(
                     "note: this version of Claude Code does not have {event}, which a rule names"
                 ));
             }
@@ -47,7 +47,7 @@ pub fn tell(context: &Context, needs: &Needs, wanted: &[Entry]) -> Result<()> {
         let none = Tools::Some(Vec::new());
         let more = tools.beyond(builtin.tools(event).unwrap_or(&none));
         if !more.is_empty() {
-            context.ui.say(&format!(
+            context.ui.eprint_line(&format!(
                 "note: the {event} hook also runs for {}, which a rule names",
                 more.join(", ")
             ));

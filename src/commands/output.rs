@@ -12,7 +12,7 @@ use crate::fs;
 /// # Errors
 /// When the file exists, or cannot be written.
 pub fn save(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
-    let wrong = |error| Error::from(fs::named(error, "write", path));
+    let wrong = |error| Error::from(fs::with_path(error, "write", path));
     match std::fs::metadata(path) {
         Ok(there) if there.is_dir() => {
             Err(Error::usage(format!("{} is a directory", path.display())).hint("choose a file in it"))

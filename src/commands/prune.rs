@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::reading;
+use super::read_context;
 use crate::config;
 use crate::context::Context;
 use crate::error::Result;
-use crate::prune::{Bounds, Ground, Plan, Pruned, Reason, Standing, Survey, apply, settle, survey};
+use crate::prune::{
+    Bounds, Inventory, Plan, PruneContext, Pruned, Reason, RunState, apply, plan_verified, survey,
+};
 use crate::render;
 use crate::ui::escape;
 
@@ -71,23 +73,23 @@ fn size(text: &str) -> std::result::Result<u64, String> {
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let (log, limits, now) = (context.paths.log(), &context.config.log, context.clock.now());
     let bounds = Bounds { older_than: args.older_than, keep: args.keep, max_size: args.max_size };
-    let archive = reading::archive(context);
+    let archive = read_context::archive(context);
     // A dry run needs no lock.
     let right = if args.yes { Some(archive.maintain(limits.lock_patience)?) } else { None };
-    let library = reading::any_library(context);
+    let library = read_context::any_library(context);
     let mut progress = context.ui.progress("looking", 0);
     let mut survey = survey(&library, &log, now, &mut |bytes| progress.add(bytes))?;
-    let plan = settle(&mut survey, &archive, &bounds, limits, now, &mut |bytes| progress.add(bytes))?;
+    let plan = plan_verified(&mut survey, &archive, &bounds, limits, now, &mut |bytes| progress.add(bytes))?;
     drop(progress);
     if !args.json {
-        reading::print(context, &text(&survey, &plan, &bounds, args.yes))?;
+        read_context::print(context, &text(&survey, &plan, &bounds, args.yes))?;
     }
     let pruned = match &right {
         None => None,
         Some(right) => {
             let (grace, patience) = (context.config.archive.longest_look, limits.lock_patience);
             let policy = context.paths.policy();
-            let ground = Ground { right, log: &log, policy: &policy, grace, patience };
+            let ground = PruneContext { right, log: &log, policy: &policy, grace, patience };
             let mut progress = context.ui.progress("removing", plan.bytes);
             let pruned = apply(&survey, &plan, &ground, &mut |bytes| progress.add(bytes))?;
             drop(progress);
@@ -95,18 +97,18 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         }
     };
     if args.json {
-        reading::print_json(context, &object(&survey, &plan, pruned.as_ref()))?;
+        read_context::print_json(context, &object(&survey, &plan, pruned.as_ref()))?;
     } else if let Some(pruned) = &pruned {
         let all = [
             count(pruned.runs, "run"),
             count(pruned.contents, "object"),
             count(pruned.segments, "log segment"),
         ];
-        reading::print(context, &format!("removed {} ({})\n", all.join(", "), bytes(pruned.bytes)))?;
+        read_context::print(context, &format!("removed {} ({})\n", all.join(", "), bytes(pruned.bytes)))?;
     }
     let is_plan = pruned.is_none() && !plan.is_empty();
     if is_plan && !args.json {
-        context.ui.say("Dry run. Re-run with --yes to delete.");
+        context.ui.eprint_line("Dry run. Re-run with --yes to delete.");
     }
     let problems = pruned.map(|pruned| pruned.problems).unwrap_or_default();
     problems.iter().for_each(|problem| context.ui.warn(problem));
@@ -124,7 +126,7 @@ fn bytes(bytes: u64) -> String {
 }
 
 /// The plan, for people.
-fn text(survey: &Survey, plan: &Plan, bounds: &Bounds, yes: bool) -> String {
+fn text(survey: &Inventory, plan: &Plan, bounds: &Bounds, yes: bool) -> String {
     let mut text = String::new();
     let name = |place: usize| {
         let run = &survey.runs[place].run;
@@ -195,17 +197,17 @@ fn text(survey: &Survey, plan: &Plan, bounds: &Bounds, yes: bool) -> String {
 }
 
 /// Why a run stays against the bounds.
-fn stays(standing: &Standing, run: &str) -> String {
+fn stays(standing: &RunState, run: &str) -> String {
     match standing {
-        Standing::Over => String::new(),
-        Standing::Alive => "running".to_owned(),
-        Standing::Unfinished => "its transcripts are not archived yet".to_owned(),
-        Standing::Damaged(_) => format!("parts of it cannot be read; run: teamkeep verify {}", escape(run)),
+        RunState::Over => String::new(),
+        RunState::Alive => "running".to_owned(),
+        RunState::Unfinished => "its transcripts are not archived yet".to_owned(),
+        RunState::Damaged(_) => format!("parts of it cannot be read; run: teamkeep verify {}", escape(run)),
     }
 }
 
 /// The plan and what came of it, for programs.
-fn object(survey: &Survey, plan: &Plan, pruned: Option<&Pruned>) -> serde_json::Value {
+fn object(survey: &Inventory, plan: &Plan, pruned: Option<&Pruned>) -> serde_json::Value {
     let run = |place: usize, why: String| {
         let held = &survey.runs[place].run;
         json!({"run": held.run, "team": held.team, "why": why})
@@ -215,11 +217,11 @@ fn object(survey: &Survey, plan: &Plan, pruned: Option<&Pruned>) -> serde_json::
         Reason::Count => "count",
         Reason::Size => "size",
     };
-    let standing = |standing: &Standing| match standing {
-        Standing::Over => "over",
-        Standing::Alive => "alive",
-        Standing::Unfinished => "unfinished",
-        Standing::Damaged(_) => "damaged",
+    let standing = |standing: &RunState| match standing {
+        RunState::Over => "over",
+        RunState::Alive => "alive",
+        RunState::Unfinished => "unfinished",
+        RunState::Damaged(_) => "damaged",
     };
     let segments = plan.segments.iter().map(|place| survey.segments[*place].segment.name.to_string());
     json!({

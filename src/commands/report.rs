@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::{opener, output, reading};
+use super::{opener, output, read_context};
 use crate::archive::RunRecord;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -89,7 +89,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             .hint("teamkeep report --open")
             .hint("teamkeep report --format html -o report.html"));
     }
-    let library = reading::library(context)?;
+    let library = read_context::library(context)?;
     let opened = library.open_runs(&[library.find(&args.run)?])?;
     for material in &opened.runs {
         let report = Report::of(material, &merge(material), &context.config.report.price);
@@ -110,21 +110,21 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             }
             Some(path) => output::save(path, text.as_bytes(), args.force)?,
             None if args.open => opener::open(&opener::temporary(text.as_bytes())?)?,
-            None if format == Format::Json => reading::print_lines(context, &text)?,
+            None if format == Format::Json => read_context::print_lines(context, &text)?,
             None if format == Format::Html => context.ui.raw(text.as_bytes())?,
-            None => reading::page(context, &text)?,
+            None => read_context::page(context, &text)?,
         }
     }
     if let Some(path) = args.output.as_ref().filter(|_| args.open) {
         opener::open(path)?;
     }
-    reading::warn(context, &library, &opened);
+    read_context::warn(context, &library, &opened);
     Ok(ExitCode::SUCCESS)
 }
 
 /// Removes secrets and personal data.
 fn redacted(context: &Context, run: &RunRecord, report: &Report) -> Result<Report> {
-    let redactor = reading::redactor(context, run)?;
+    let redactor = read_context::redactor(context, run)?;
     report.redacted(&redactor).map_err(|error| {
         Error::new(format!("cannot redact the report: {error}"))
             .hint("a [[privacy.pattern]] in the configuration also matches required values, such as times; make it narrower")

@@ -7,12 +7,12 @@ mod undo;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::reading;
+use super::read_context;
 use crate::clock;
-use crate::commands::moment::{beside, moment};
+use crate::commands::time_arg::{parse_time, warn_outside_run};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::timeline::{Library, Opened};
+use crate::timeline::{OpenedRun, RunCatalog};
 
 /// Arguments of `teamkeep restore`.
 #[derive(Debug, clap::Args)]
@@ -81,10 +81,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if let Some(id) = &args.undo {
         return undo::run(context, args, id);
     }
-    let library = reading::library(context)?;
+    let library = read_context::library(context)?;
     let name = args.run.as_deref().unwrap_or_default();
     let run = library.find(name)?;
-    if run.veiled {
+    if run.metadata_only {
         return Err(Error::new(format!("cannot restore run {}: its texts were not recorded", run.run))
             .hint("it was recorded in metadata-only mode; see what is known: teamkeep show"));
     }
@@ -105,19 +105,19 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 /// The opened run and the time to restore; warns when the time is outside of the run.
 fn meant<'a>(
     context: &Context,
-    library: &'a Library,
-    opened: &'a Opened,
+    library: &'a RunCatalog,
+    opened: &'a OpenedRun,
     args: &Args,
-) -> Result<(&'a crate::archive::Archive, &'a crate::timeline::Material, Option<String>)> {
+) -> Result<(&'a crate::archive::Archive, &'a crate::timeline::RunData, Option<String>)> {
     let material = opened.runs.first().ok_or_else(|| library.empty())?;
     let at = args
         .at
         .as_deref()
-        .map(|text| moment(text, &material.run, context.clock.now()))
+        .map(|text| parse_time(text, &material.run, context.clock.now()))
         .transpose()?
         .map(clock::stamp);
     if let (Some(given), Some(at)) = (&args.at, &at) {
-        beside(context, &material.run, &[(given, at)]);
+        warn_outside_run(context, &material.run, &[(given, at)]);
     }
     Ok((&library.archive, material, at))
 }

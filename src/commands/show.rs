@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
-use super::moment::{beside, moment};
-use super::reading;
+use super::read_context;
+use super::time_arg::{parse_time, warn_outside_run};
 use crate::clock;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::render;
-use crate::timeline::{Library, Material, diff, state};
+use crate::timeline::{RunCatalog, RunData, diff, state};
 
 /// Arguments of `teamkeep show`.
 #[derive(Debug, clap::Args)]
@@ -39,7 +39,7 @@ const EXAMPLES: &str = "Examples:
 /// # Errors
 /// The run does not exist, a time is invalid, or the store cannot be read.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let library = reading::library(context)?;
+    let library = read_context::library(context)?;
     let now = context.clock.now();
     let opened = library.open_runs(&[library.find(&args.run)?])?;
     for material in &opened.runs {
@@ -47,19 +47,23 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             compare(context, args, &library, material, [from, to])?;
             continue;
         }
-        let at =
-            args.at.as_deref().map(|text| moment(text, &material.run, now)).transpose()?.map(clock::stamp);
+        let at = args
+            .at
+            .as_deref()
+            .map(|text| parse_time(text, &material.run, now))
+            .transpose()?
+            .map(clock::stamp);
         if let (Some(given), Some(at)) = (&args.at, &at) {
-            beside(context, &material.run, &[(given, at)]);
+            warn_outside_run(context, &material.run, &[(given, at)]);
         }
         let state = state(&library.archive, material, at.as_deref());
         if args.json {
-            reading::print_json(context, &state)?;
+            read_context::print_json(context, &state)?;
         } else {
-            reading::page(context, &render::state(material, &state, context.ui.columns()))?;
+            read_context::page(context, &render::state(material, &state, context.ui.columns()))?;
         }
     }
-    reading::warn(context, &library, &opened);
+    read_context::warn(context, &library, &opened);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -67,12 +71,12 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 fn compare(
     context: &Context,
     args: &Args,
-    library: &Library,
-    material: &Material,
+    library: &RunCatalog,
+    material: &RunData,
     moments: [&str; 2],
 ) -> Result<()> {
     let now = context.clock.now();
-    let [from, to] = moments.map(|text| moment(text, &material.run, now).map(clock::stamp));
+    let [from, to] = moments.map(|text| parse_time(text, &material.run, now).map(clock::stamp));
     let (from, to) = (from?, to?);
     if from > to {
         return Err(Error::usage(format!(
@@ -82,11 +86,11 @@ fn compare(
         ))
         .hint(format!("the earlier moment comes first: --diff {} {}", moments[1], moments[0])));
     }
-    beside(context, &material.run, &[(moments[0], &from), (moments[1], &to)]);
+    warn_outside_run(context, &material.run, &[(moments[0], &from), (moments[1], &to)]);
     let [from, to] = [from, to].map(|at| state(&library.archive, material, Some(&at)));
     let diff = diff(&from, &to);
     if args.json {
-        return reading::print_json(context, &diff);
+        return read_context::print_json(context, &diff);
     }
-    reading::page(context, &render::diff(material, &diff, context.ui.columns()))
+    read_context::page(context, &render::diff(material, &diff, context.ui.columns()))
 }

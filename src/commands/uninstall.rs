@@ -2,22 +2,22 @@
 
 use std::process::ExitCode;
 
-use crate::commands::place::{Place, cannot_edit, show, tell_theirs};
+use crate::commands::settings_target::{SettingsTarget, edit_error, show, warn_custom_hooks};
 use crate::context::Context;
 use crate::error::Result;
 use crate::fs::Lock;
 use crate::settings::change::hooks;
 use crate::settings::file::SettingsFile;
-use crate::settings::found;
+use crate::settings::install_record::{Record, Records};
+use crate::settings::installed_hooks;
 use crate::settings::plan;
-use crate::settings::record::{Record, Records};
 
 /// Arguments of `teamkeep uninstall`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
-    place: Place,
+    place: SettingsTarget,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -36,22 +36,24 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let (after, exact) = before_us(&records, &file, record.as_ref())?;
     let path = file.path.display();
     if after == file.content {
-        context.ui.say(&format!("nothing to do: {path} has no teamkeep hooks"));
+        context.ui.eprint_line(&format!("nothing to do: {path} has no teamkeep hooks"));
     } else if args.place.dry_run {
         show(context, &file, after.as_deref().unwrap_or_default())?;
     } else {
         // A store that is not writable must not prevent an uninstall.
         let kept = records.keep(&file.real, file.bytes());
-        let count = hooks(found::count(file.bytes()));
+        let count = hooks(installed_hooks::count(file.bytes()));
         match &after {
             Some(content) => {
                 file.replace(content)?;
                 let how = if exact { "; restored its previous content" } else { "" };
-                context.ui.say(&format!("removed {count} from {path}{how}"));
+                context.ui.eprint_line(&format!("removed {count} from {path}{how}"));
             }
             None => {
                 file.remove()?;
-                context.ui.say(&format!("removed {path} with its {count} (install had created the file)"));
+                context
+                    .ui
+                    .eprint_line(&format!("removed {path} with its {count} (install had created the file)"));
                 if record.is_some_and(|record| record.made_directory)
                     && let Some(directory) = file.real.parent()
                 {
@@ -61,15 +63,15 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             }
         }
         match kept {
-            Ok((_, kept)) => context.ui.say(&format!("backup: {}", kept.display())),
-            Err(error) => context.ui.say(&format!("note: no backup was kept: {error}")),
+            Ok((_, kept)) => context.ui.eprint_line(&format!("backup: {}", kept.display())),
+            Err(error) => context.ui.eprint_line(&format!("note: no backup was kept: {error}")),
         }
         if let Err(error) = records.forget(&file.real) {
-            context.ui.say(&format!("note: cannot delete the install record: {error}"));
+            context.ui.eprint_line(&format!("note: cannot delete the install record: {error}"));
         }
     }
     if let Some(content) = &after {
-        tell_theirs(context, &file, content, false);
+        warn_custom_hooks(context, &file, content, false);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -80,7 +82,7 @@ fn lock(context: &Context, records: &Records) -> Result<Option<Lock>> {
         Ok(Some(lock)) => Ok(Some(lock)),
         Ok(None) => Err(records.busy()),
         Err(error) => {
-            context.ui.say(&format!("note: cannot write the install records: {error}"));
+            context.ui.eprint_line(&format!("note: cannot write the install records: {error}"));
             Ok(None)
         }
     }
@@ -98,7 +100,7 @@ fn before_us(
         Some(None) => Ok((None, true)),
         Some(Some(Some(kept))) => Ok((Some(kept), true)),
         None | Some(Some(None)) => {
-            let without = plan::without_ours(content).map_err(|cause| cannot_edit(file, cause))?;
+            let without = plan::without_hooks(content).map_err(|cause| edit_error(file, cause))?;
             Ok((Some(without), false))
         }
     }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::reading;
+use super::read_context;
 use crate::context::Context;
 use crate::error::Result;
 use crate::render;
@@ -40,7 +40,7 @@ Exit codes:
 /// # Errors
 /// When there is no such run, or a directory of the store cannot be listed.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let library = reading::any_library(context);
+    let library = read_context::any_library(context);
     let scope = match &args.run {
         // A damaged run is found only by its ID.
         Some(name) if library.damaged.contains(name) => Scope::Run(name.clone()),
@@ -55,14 +55,14 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if args.json {
         let whole = json!({
             "v": 1,
-            "whole": findings.is_whole(),
+            "whole": findings.is_ok(),
             "checked": findings.checked,
             "damaged": findings.count,
             "findings": findings.first,
         });
-        reading::print_json(context, &whole)?;
+        read_context::print_json(context, &whole)?;
     } else {
-        reading::print(context, &render::findings(&findings))?;
+        read_context::print(context, &render::findings(&findings))?;
     }
-    Ok(if findings.is_whole() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if findings.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -10,11 +10,11 @@ use toml::de::{DeArray, DeTable, DeValue};
 use super::keys::{Key, Place, names};
 use super::problem::{Code, Problem};
 use super::source::Source;
-use super::{rules, written};
-use crate::near::nearest;
+use super::{parse_value, rules};
+use crate::suggest::nearest;
 
 /// Maximum number of reported problems in one file.
-const MOST: usize = 100;
+const MAX_PROBLEMS: usize = 100;
 
 /// The key for failures of the policy. It is also read from a file with errors. If the error is in this very key, the
 /// author did not want the default.
@@ -22,7 +22,7 @@ pub(super) const ON_ERROR: &str = "policy.on-error";
 
 /// How thorough the check is. Compiling regular expressions costs more than all the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Care {
+pub enum Validation {
     /// Everything.
     Whole,
     /// Everything except compiling regular expressions.
@@ -60,11 +60,11 @@ impl Checked {
 
 /// Checks a file.
 pub fn check(source: &Source) -> Checked {
-    checked(source, Care::Whole)
+    checked(source, Validation::Whole)
 }
 
 /// Checks a file; with [`Care::Swift`] regular expressions are not compiled. A call that needs one compiles it.
-pub(super) fn checked(source: &Source, care: Care) -> Checked {
+pub(super) fn checked(source: &Source, care: Validation) -> Checked {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
     let mut walk = Walk { source, care, entries: Vec::new(), problems: Vec::new() };
     let mut lines = BTreeSet::new();
@@ -76,7 +76,7 @@ pub(super) fn checked(source: &Source, care: Care) -> Checked {
         // A second error on the same line is a consequence of the first.
         if lines.insert(source.line(at)) {
             let code = if duplicate { Code::DuplicateKey } else { Code::Syntax };
-            walk.complain(code, at, error.message().replace('\n', ", "));
+            walk.report(code, at, error.message().replace('\n', ", "));
         }
     }
     let told = walk.problems.len();
@@ -114,20 +114,20 @@ fn holds_back(text: &str) -> bool {
 /// A check in progress.
 pub(super) struct Walk<'a> {
     pub source: &'a Source,
-    care: Care,
+    care: Validation,
     pub entries: Vec<Entry>,
     problems: Vec<Problem>,
 }
 
 impl Walk<'_> {
     /// Adds a problem at a byte offset.
-    pub fn complain(&mut self, code: Code, at: usize, message: impl Into<String>) {
+    pub fn report(&mut self, code: Code, at: usize, message: impl Into<String>) {
         self.complain_with(code, at, message, None);
     }
 
     /// Adds a problem with a hint.
     pub fn complain_with(&mut self, code: Code, at: usize, message: impl Into<String>, hint: Option<String>) {
-        if self.problems.len() < MOST {
+        if self.problems.len() < MAX_PROBLEMS {
             let (path, at) = (self.source.path.clone(), Some(self.source.position(at)));
             self.problems.push(Problem { code, path, at, message: message.into(), hint });
         }
@@ -172,7 +172,7 @@ impl Walk<'_> {
                         if matches!(needed, Some(Place::Value(Key { default: None, .. })))
                             && !values.contains_key(name)
                         {
-                            self.complain(Code::MissingKey, at, format!("missing key `{name}`"));
+                            self.report(Code::MissingKey, at, format!("missing key `{name}`"));
                         }
                     }
                 }
@@ -183,7 +183,7 @@ impl Walk<'_> {
 
     fn value(&mut self, key: &'static Key, path: String, value: &Spanned<DeValue<'_>>) {
         let mut flaws = Vec::new();
-        if let Some(read) = written::read(key.kind, value, self.care, &mut flaws) {
+        if let Some(read) = parse_value::read(key.kind, value, self.care, &mut flaws) {
             self.entries.push(Entry { path: path.clone(), key, value: read, at: value.span().start });
         }
         if path == ON_ERROR && !flaws.is_empty() && !means_allow(value) {
@@ -206,8 +206,8 @@ impl Walk<'_> {
     }
 
     fn wrong(&mut self, at: usize, path: &str, expected: &str, found: &DeValue<'_>) {
-        let found = written::type_of(found);
-        self.complain(Code::WrongType, at, format!("`{path}`: expected {expected}, found {found}"));
+        let found = parse_value::type_of(found);
+        self.report(Code::WrongType, at, format!("`{path}`: expected {expected}, found {found}"));
     }
 
     fn unknown(&mut self, name: &Spanned<Cow<'_, str>>, table: &str) {

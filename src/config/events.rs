@@ -1,12 +1,12 @@
 //! The events that a rule can name.
 
+use super::parse_value::{ParseIssue, quoted};
 use super::problem::Code;
-use super::written::{Flaw, quoted};
-use crate::near::nearest;
 use crate::payload::{JUDGED, KNOWN, Kind};
+use crate::suggest::nearest;
 
 /// Reports an event name that a rule cannot use.
-pub(super) fn check(text: &str, at: usize, flaws: &mut Vec<Flaw>) {
+pub(super) fn check(text: &str, at: usize, flaws: &mut Vec<ParseIssue>) {
     let kind = Kind::named(text);
     let judged = || JUDGED.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
     if kind == Kind::Unknown {
@@ -16,6 +16,6 @@ pub(super) fn check(text: &str, at: usize, flaws: &mut Vec<Flaw>) {
             None => format!("the events that can be blocked are {}", judged()),
         };
         let message = format!("unknown event {}", quoted(text));
-        flaws.push(Flaw { code: Code::UnknownEvent, at, message, hint: Some(hint) });
+        flaws.push(ParseIssue { code: Code::UnknownEvent, at, message, hint: Some(hint) });
     }
 }

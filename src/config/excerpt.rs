@@ -53,7 +53,7 @@ struct Span {
 
 impl File {
     fn read(path: &Path) -> Option<File> {
-        source::read(path, source::LARGEST).ok().flatten().map(|read| File::of(read.source))
+        source::read(path, source::MAX_BYTES).ok().flatten().map(|read| File::of(read.source))
     }
 
     fn of(source: Source) -> File {

@@ -4,15 +4,15 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::check::{Care, Entry, ON_ERROR, checked};
+use super::check::{Entry, ON_ERROR, Validation, checked};
 use super::problem::{Code, Problem};
 use super::settings::{Layer, Origin, Settings, build, setting};
 use super::source::{self, Read, Source};
-use super::{Config, keys, limits, load, project};
+use super::{Config, keys, load, project, project_overrides};
 use crate::error::Error;
 use crate::paths::Paths;
 
-pub use super::project::{Project, Standing};
+pub use super::project::{Project, TrustState};
 
 /// The path of a project's file, relative to the project.
 pub const PROJECT_FILE: &str = ".claude/teamkeep.toml";
@@ -74,20 +74,20 @@ impl Effective {
 
 /// Reads the files. Without any this costs one failed open per file, and no parser runs.
 pub fn load(files: &Files) -> Effective {
-    load_with(files, Cares { user: Care::Whole, project: Care::Whole })
+    load_with(files, Cares { user: Validation::Whole, project: Validation::Whole })
 }
 
 /// How thoroughly each file is checked.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cares {
-    pub user: Care,
-    pub project: Care,
+    pub user: Validation,
+    pub project: Validation,
 }
 
 /// [`load`] with this thoroughness.
 pub(super) fn load_with(files: &Files, care: Cares) -> Effective {
     let mut effective = Effective::default();
-    let user = read(&files.user, source::LARGEST, Layer::User, &mut effective);
+    let user = read(&files.user, source::MAX_BYTES, Layer::User, &mut effective);
     if let Some(user) = &user {
         effective.has_user = true;
         effective.take_user(&user.source, care.user);
@@ -99,7 +99,7 @@ pub(super) fn load_with(files: &Files, care: Cares) -> Effective {
         effective.take_project(&project, &files.trust, care.project);
     }
     let absent = files.project.as_deref().filter(|file| source::is_absent(file));
-    effective.problems.extend(absent.and_then(|file| project::gone(file, &files.trust)));
+    effective.problems.extend(absent.and_then(|file| project::missing_projects(file, &files.trust)));
     if !effective.settings.is_empty() {
         match build(&effective.settings) {
             Ok(config) => effective.config = config,
@@ -116,9 +116,9 @@ pub(super) fn load_with(files: &Files, care: Cares) -> Effective {
 fn read(path: &Path, largest: u64, layer: Layer, effective: &mut Effective) -> Option<Read> {
     source::read(path, largest).unwrap_or_else(|problem| {
         if matches!(problem.code, Code::NotUtf8 | Code::TooLarge)
-            && let Some(source) = source::glimpse(path, largest)
+            && let Some(source) = source::recover_on_error(path, largest)
         {
-            effective.take_on_error(&checked(&source, Care::Swift).entries, &source, layer);
+            effective.take_on_error(&checked(&source, Validation::Swift).entries, &source, layer);
         }
         effective.problems.push(problem);
         None
@@ -132,7 +132,7 @@ fn is_same(user: Option<&Read>, project: &Path) -> bool {
 }
 
 impl Effective {
-    fn take_user(&mut self, source: &Source, care: Care) {
+    fn take_user(&mut self, source: &Source, care: Validation) {
         let checked = checked(source, care);
         if checked.is_sound() {
             let all = checked.entries.iter();
@@ -148,13 +148,18 @@ impl Effective {
         for entry in entries.iter().filter(|entry| entry.path == ON_ERROR) {
             match layer {
                 // Other problems are not reported, because the file has an error.
-                Layer::Project => limits::tighten(&mut self.settings, entry, source, &mut Vec::new()),
+                Layer::Project => project_overrides::apply_project_overrides(
+                    &mut self.settings,
+                    entry,
+                    source,
+                    &mut Vec::new(),
+                ),
                 _ => drop(self.settings.insert(entry.path.clone(), setting(entry, source, layer))),
             }
         }
     }
 
-    fn take_project(&mut self, read: &Read, trust: &Path, care: Care) {
+    fn take_project(&mut self, read: &Read, trust: &Path, care: Validation) {
         let source = &read.source;
         let checked = checked(source, care);
         let sound = checked.is_sound();
@@ -167,10 +172,10 @@ impl Effective {
         let (items, values): (Vec<_>, Vec<_>) =
             checked.entries.into_iter().partition(|entry| entry.key.project == keys::Project::Added);
         for entry in &values {
-            limits::tighten(&mut self.settings, entry, source, &mut problems);
+            project_overrides::apply_project_overrides(&mut self.settings, entry, source, &mut problems);
         }
-        let (project, settings) = project::weigh(&items, read, trust, &self.settings, &mut problems);
-        if matches!(project.standing, Standing::Trusted) {
+        let (project, settings) = project::trust_state(&items, read, trust, &self.settings, &mut problems);
+        if matches!(project.standing, TrustState::Trusted) {
             self.settings.extend(settings);
         }
         self.project = Some(project);

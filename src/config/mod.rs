@@ -2,41 +2,41 @@
 //!
 //! A file goes through [`source`] → [`check`] → [`settings`]; [`layers`] combines the project's with the user's.
 
+mod bounded_regex;
+pub mod cache;
 pub mod check;
 mod events;
 mod everywhere;
 mod excerpt;
 pub mod keys;
 pub mod layers;
-mod limits;
+mod literal_prefix;
 mod load;
-mod meant;
-pub mod memo;
-mod needle;
+mod model;
+mod parse_value;
 pub mod pattern;
 mod policy;
 pub mod problem;
-mod program;
 mod project;
+mod project_overrides;
 mod rules;
 pub mod schema;
 pub mod settings;
 pub mod source;
 pub mod trust;
-mod value;
-mod written;
+mod units;
 
+pub use bounded_regex::{BoundedRegex, RegexTooCostly};
 pub use everywhere::{Everywhere, everywhere};
 pub use excerpt::{Excerpt, Excerpts};
-pub use layers::{Effective, Files, PROJECT_FILE, Project, Standing};
+pub use layers::{Effective, Files, PROJECT_FILE, Project, TrustState};
+pub use literal_prefix::required_literal;
 pub use load::TEMPLATE;
-pub use meant::{Archive, Config, Hook, Keeping, Log, OnFailure, Pattern, Price, Privacy, Report};
-pub use needle::needle;
+pub use model::{Archive, Config, Hook, Log, OnFailure, Pattern, Price, Privacy, RecordMode, Report};
 pub use policy::*;
 pub use problem::{Code, Problem, Severity};
-pub use program::{Program, Unfit};
 pub use settings::{Layer, Origin, Setting, Settings};
-pub use value::{parse_duration, parse_size};
+pub use units::{parse_duration, parse_size};
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use glob::Pattern;
 
 /// Maximum length of a glob, in characters.
-const LONGEST: usize = 1024;
+const MAX_PATTERN_CHARS: usize = 1024;
 /// Limit for a glob that is matched character by character: characters of the glob times bytes of the text.
 const STEPS: usize = 1 << 26;
 
@@ -41,8 +41,8 @@ pub fn check_glob(glob: &str) -> Result<(), String> {
     if glob.is_empty() {
         return Err("it is empty; use \"*\" to match everything".to_owned());
     }
-    if glob.chars().nth(LONGEST).is_some() {
-        return Err(format!("it is longer than {LONGEST} characters"));
+    if glob.chars().nth(MAX_PATTERN_CHARS).is_some() {
+        return Err(format!("it is longer than {MAX_PATTERN_CHARS} characters"));
     }
     match Pattern::new(glob) {
         Ok(_) => Ok(()),
@@ -59,7 +59,7 @@ pub fn regex_of(pattern: &str) -> Option<&str> {
 }
 
 /// Maximum length of a text for this glob, in bytes.
-pub fn reach(glob: &str) -> usize {
+pub fn max_input_len(glob: &str) -> usize {
     if glob.contains(['?', '[']) { STEPS / glob.len() } else { usize::MAX }
 }
 
@@ -118,7 +118,7 @@ mod tests {
         }
         assert!(check_glob("[").is_err() && check_glob("a*").is_ok() && check_glob("B*").is_ok());
         assert!(check_glob(&"a".repeat(1025)).is_err() && check_glob(&"*a".repeat(512)).is_ok());
-        assert!(reach("a*b") > reach("a?b") && reach("*[ab]*") > 1 << 20);
+        assert!(max_input_len("a*b") > max_input_len("a?b") && max_input_len("*[ab]*") > 1 << 20);
         assert_eq!(regex_of("/a b/"), Some("a b"));
         for glob in ["/", "//", "/src/*", "src/", "*"] {
             assert_eq!(regex_of(glob), None, "{glob}");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::value;
+use super::units;
 use crate::payload::Kind;
 
 /// The mode of a gate, most permissive first.
@@ -115,7 +115,7 @@ pub struct Check {
     #[serde(default = "any")]
     pub team: String,
     /// Time limit.
-    #[serde(default = "two_minutes", deserialize_with = "value::duration")]
+    #[serde(default = "two_minutes", deserialize_with = "units::duration")]
     pub timeout: Duration,
 }
 

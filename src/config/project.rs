@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::check::Entry;
+use super::parse_value::quoted;
 use super::problem::{Code, Problem};
 use super::settings::{Layer, Settings, build, setting};
 use super::source::{self, Read};
 use super::trust::{Trust, name_of};
-use super::written::quoted;
 use super::{Check, Rule};
 
 /// The checks and rules of a project's file.
@@ -23,7 +23,7 @@ pub struct Project {
     /// The BLAKE3 hash of its bytes, in hexadecimal.
     pub hash: String,
     /// Whether its checks and rules run.
-    pub standing: Standing,
+    pub standing: TrustState,
     /// Its checks.
     pub checks: Vec<Check>,
     /// Its rules, without those whose name the user has already used.
@@ -33,7 +33,7 @@ pub struct Project {
 /// Whether a project's checks and rules run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum TrustState {
     /// It has no checks and rules.
     Nothing,
     /// This content is trusted.
@@ -48,7 +48,7 @@ const LISTS: [(&str, &str); 2] = [("policy.completion-check.check", "run"), ("ru
 
 /// Finds the checks and rules of the file and whether they are trusted. The caller adds the returned settings behind
 /// those in force.
-pub(super) fn weigh(
+pub(super) fn trust_state(
     items: &[Entry],
     read: &Read,
     trust: &Path,
@@ -89,7 +89,7 @@ pub(super) fn weigh(
         path: source.path.clone(),
         name: PathBuf::new(),
         hash: read.hash.to_hex().to_string(),
-        standing: Standing::Nothing,
+        standing: TrustState::Nothing,
         checks: config.policy.completion_check.check,
         rules: config.rule,
     };
@@ -98,13 +98,13 @@ pub(super) fn weigh(
         project.standing = standing(&project, trust, problems);
         problems.extend(project.complaint());
     } else {
-        problems.extend(gone(&project.path, trust));
+        problems.extend(missing_projects(&project.path, trust));
     }
     (project, place(&added))
 }
 
 /// The problem of a trusted file that is gone or has no checks and rules any more. Someone else may have removed them.
-pub(super) fn gone(file: &Path, trust: &Path) -> Option<Problem> {
+pub(super) fn missing_projects(file: &Path, trust: &Path) -> Option<Problem> {
     let known = Trust::load(trust).ok().filter(|known| known.files().next().is_some())?;
     known.of(&name_of(file))?;
     let what = if source::is_absent(file) { "the file is gone" } else { "the file no longer has any" };
@@ -143,16 +143,16 @@ fn renumber<'a>(items: impl Iterator<Item = &'a Entry>, there: &Settings) -> BTr
     all
 }
 
-fn standing(project: &Project, trust: &Path, problems: &mut Vec<Problem>) -> Standing {
+fn standing(project: &Project, trust: &Path, problems: &mut Vec<Problem>) -> TrustState {
     match Trust::load(trust) {
         Ok(known) => match known.of(&project.name) {
-            Some(hash) if hash == project.hash => Standing::Trusted,
-            Some(_) => Standing::Changed,
-            None => Standing::Untrusted,
+            Some(hash) if hash == project.hash => TrustState::Trusted,
+            Some(_) => TrustState::Changed,
+            None => TrustState::Untrusted,
         },
         Err(error) => {
             problems.push(Problem::of_file(Code::BadTrust, trust, error));
-            Standing::Untrusted
+            TrustState::Untrusted
         }
     }
 }
@@ -171,9 +171,9 @@ impl Project {
 
     fn complaint(&self) -> Option<Problem> {
         let why = match self.standing {
-            Standing::Nothing | Standing::Trusted => return None,
-            Standing::Untrusted => "not trusted",
-            Standing::Changed => "the file changed after it was trusted",
+            TrustState::Nothing | TrustState::Trusted => return None,
+            TrustState::Untrusted => "not trusted",
+            TrustState::Changed => "the file changed after it was trusted",
         };
         let message = format!("{} disabled: {why}", self.runs());
         let problem = Problem::of_file(Code::Untrusted, &self.path, message);

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::check::{Entry, Walk};
 use super::keys::REDACTABLE;
+use super::parse_value::quoted;
 use super::problem::Code;
-use super::value::parse_duration;
-use super::written::quoted;
+use super::units::parse_duration;
 use crate::payload::{JUDGED, Kind};
 
 /// Tools of Claude Code. Their names are case-sensitive.

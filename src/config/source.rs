@@ -9,7 +9,7 @@ use super::problem::{Code, Problem};
 use crate::fs;
 
 /// Maximum size of the user's file in bytes.
-pub const LARGEST: u64 = 1 << 20;
+pub const MAX_BYTES: u64 = 1 << 20;
 /// Maximum size of a project's file in bytes. It is read at every hook call.
 pub const LARGEST_PROJECT: u64 = 64 << 10;
 
@@ -108,8 +108,8 @@ pub fn read(path: &Path, largest: u64) -> Result<Option<Read>, Problem> {
 }
 
 /// The start of a file that is not valid UTF-8 or too large, with replacement characters.
-pub fn glimpse(path: &Path, largest: u64) -> Option<Source> {
-    let bytes = fs::read_beginning(path, largest).ok()?;
+pub fn recover_on_error(path: &Path, largest: u64) -> Option<Source> {
+    let bytes = fs::read_prefix(path, largest).ok()?;
     Some(Source::new(path, &String::from_utf8_lossy(&bytes)))
 }
 
@@ -128,5 +128,5 @@ fn link_to_nothing(path: &Path) -> Option<&Path> {
 
 /// The hash of a file's bytes, if it can be read.
 pub fn hash(path: &Path) -> Option<blake3::Hash> {
-    fs::read_linked(path, LARGEST).ok().map(|(bytes, _)| blake3::hash(&bytes))
+    fs::read_linked(path, MAX_BYTES).ok().map(|(bytes, _)| blake3::hash(&bytes))
 }

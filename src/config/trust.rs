@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::fs;
 
 /// Maximum size of the file in bytes.
-const LARGEST: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 
 /// `trust.json` in the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ impl Trust {
     /// It cannot be read, is not valid, or others may write it.
     pub fn load(path: &Path) -> Result<Trust> {
         let cannot = |cause: String| Error::caused(format!("cannot use {}", path.display()), cause);
-        let (bytes, metadata) = match fs::read_regular(path, LARGEST) {
+        let (bytes, metadata) = match fs::read_regular(path, MAX_BYTES) {
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Trust::default()),
             Err(error) => return Err(cannot(error.to_string())),

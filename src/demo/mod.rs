@@ -2,4 +2,4 @@
 
 mod play;
 
-pub use play::{Played, play, reenact};
+pub use play::{DemoOutcome, play, replay_fixture};

@@ -11,9 +11,9 @@ use crate::clock::{self, Clock};
 use crate::config::Config;
 use crate::env::Env;
 use crate::error::{Error, Result};
+use crate::hook::{BackgroundMode, Recorder};
 use crate::paths::Paths;
 use crate::payload::Input;
-use crate::recorder::{Finish, Recorder};
 
 /// The recorded run: Claude Code 2.1.330 with teamkeep's default policy, a lead and three teammates.
 const RUN: &str = include_str!("run.jsonl");
@@ -39,7 +39,7 @@ struct Step {
 
 /// A replayed run. Dropping it deletes its scratch directory.
 #[derive(Debug)]
-pub struct Played {
+pub struct DemoOutcome {
     /// The directories of the replayed run.
     pub paths: Paths,
     /// The line number of each hook call.
@@ -53,8 +53,8 @@ pub struct Played {
 ///
 /// # Errors
 /// When the directory is not empty or cannot be written.
-pub fn play(keep: Option<&Path>) -> Result<Played> {
-    let Some(store) = keep else { return reenact(RUN) };
+pub fn play(keep: Option<&Path>) -> Result<DemoOutcome> {
+    let Some(store) = keep else { return replay_fixture(RUN) };
     let cannot = |why: String| Error::caused(format!("cannot keep the run in {}", store.display()), why);
     if std::fs::read_dir(store).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(cannot("the directory is not empty".to_owned()).hint("choose another directory"));
@@ -71,11 +71,11 @@ pub fn play(keep: Option<&Path>) -> Result<Played> {
 ///
 /// # Errors
 /// When a line is invalid, or the scratch directory cannot be written.
-pub fn reenact(text: &str) -> Result<Played> {
+pub fn replay_fixture(text: &str) -> Result<DemoOutcome> {
     enact(text, None)
 }
 
-fn enact(text: &str, store: Option<PathBuf>) -> Result<Played> {
+fn enact(text: &str, store: Option<PathBuf>) -> Result<DemoOutcome> {
     let scratch = TempDir::with_prefix("teamkeep-demo-").map_err(|error| {
         Error::caused("cannot create a scratch directory", error).hint("set TMPDIR to a writable directory")
     })?;
@@ -106,7 +106,7 @@ fn enact(text: &str, store: Option<PathBuf>) -> Result<Played> {
         end = Some(at);
     }
     let end = end.ok_or_else(|| Error::new("the recorded run is empty"))?;
-    Ok(Played { paths, lines, end, _scratch: scratch })
+    Ok(DemoOutcome { paths, lines, end, _scratch: scratch })
 }
 
 /// The calls, each with the number of its line.
@@ -141,7 +141,7 @@ fn recorder(paths: &Paths, step: &Step, now: &str) -> Recorder {
         config: Config::default(),
         problems: Vec::new(),
         clock: Clock::new(Some(now)),
-        finish: Finish::Inline,
+        finish: BackgroundMode::Inline,
     }
 }
 

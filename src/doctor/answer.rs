@@ -9,14 +9,14 @@ use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
 use super::plugin;
-use super::probe::{self, Outcome};
-use super::program::{Named, is_by_plugin};
+use super::program::{NamedProgram, is_by_plugin};
+use super::run_command::{self, Outcome};
 
 /// Claude Code waits ten seconds for a hook, which needs some milliseconds.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Tests each program that may be run.
-pub fn check(facts: &Facts<'_>, named: &[Named]) -> Vec<Finding> {
+pub fn check(facts: &Facts<'_>, named: &[NamedProgram]) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     let by_plugin = is_by_plugin(facts);
     for one in named {
@@ -41,7 +41,7 @@ pub fn check(facts: &Facts<'_>, named: &[Named]) -> Vec<Finding> {
                 Finding::ok(Code::HookAnswer, what)
             }
             Err(why) => {
-                Finding::bad(Code::HookAnswer, format!("{} {why}", path.display())).mend(if by_plugin {
+                Finding::bad(Code::HookAnswer, format!("{} {why}", path.display())).with_fix(if by_plugin {
                     plugin::build(facts)
                 } else {
                     format!("reinstall teamkeep, then: {}", facts.install())
@@ -69,7 +69,7 @@ fn attempt(facts: &Facts<'_>, program: &Path) -> Result<Duration, String> {
     env.extend(facts.env.search.as_deref().map(|search| ("PATH", search)));
     let stdin = payload(scratch.path()).to_string();
     let args = ["hook", "user-prompt-submit"];
-    let outcome = probe::run(program, &args, stdin.as_bytes(), scratch.path(), &env, PATIENCE);
+    let outcome = run_command::run(program, &args, stdin.as_bytes(), scratch.path(), &env, TIMEOUT);
     let took = judge(outcome)?;
     match has_recorded(&store) {
         true => Ok(took),
@@ -92,7 +92,7 @@ fn payload(dir: &Path) -> Value {
 fn judge(outcome: Outcome) -> Result<Duration, String> {
     match outcome {
         Outcome::Unstartable(why) => Err(format!("cannot be run: {why}")),
-        Outcome::Hung => Err(format!("did not respond within {} seconds", PATIENCE.as_secs())),
+        Outcome::Hung => Err(format!("did not respond within {} seconds", TIMEOUT.as_secs())),
         Outcome::Ended { code, .. } if code != Some(0) => {
             let code = code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
             Err(format!("ended a test hook call with {code}"))

@@ -3,21 +3,21 @@
 use super::code::Code;
 use super::facts::{Facts, count};
 use super::finding::Finding;
-use crate::settings::layer::{Kind, Layer, State};
+use crate::settings::layer::{Kind, SettingsLayer, State};
 
 /// Checks that Claude Code can read each settings file.
-pub fn settings(layers: &[Layer]) -> Vec<Finding> {
+pub fn settings(layers: &[SettingsLayer]) -> Vec<Finding> {
     let unread = layers.iter().filter_map(|layer| {
         let path = layer.path.display().to_string();
         match &layer.state {
             State::Unreadable(why) => {
                 let what = if why.contains(&path) { why.clone() } else { format!("{path}: {why}") };
                 let mend = format!("make {path} a readable file, or remove it");
-                Some(Finding::bad(Code::Settings, what).mend(mend))
+                Some(Finding::bad(Code::Settings, what).with_fix(mend))
             }
             State::Skipped(flaw) => {
                 let what = format!("{path}: {flaw}");
-                Some(Finding::bad(Code::Settings, what).mend(flaw.edit(&layer.path)))
+                Some(Finding::bad(Code::Settings, what).with_fix(flaw.edit(&layer.path)))
             }
             State::Missing | State::Read(_) => None,
         }
@@ -44,7 +44,7 @@ pub fn hooks(facts: &Facts<'_>) -> Vec<Finding> {
         let path = layer.path.display();
         let what = format!("no hook runs: `disableAllHooks` is true in {path}");
         found.push(
-            Finding::bad(Code::HooksEnabled, what).mend(format!("remove `disableAllHooks` from {path}")),
+            Finding::bad(Code::HooksEnabled, what).with_fix(format!("remove `disableAllHooks` from {path}")),
         );
     }
     let only = facts.layers.iter().filter(|layer| layer.kind == Kind::Managed);
@@ -54,7 +54,7 @@ pub fn hooks(facts: &Facts<'_>) -> Vec<Finding> {
             let what = format!("only the administrator's hooks run: `allowManagedHooksOnly` in {path}");
             let mend =
                 format!("ask the administrator of {path} to add the hooks from hooks/settings.example.json");
-            found.push(Finding::bad(Code::HooksEnabled, what).mend(mend));
+            found.push(Finding::bad(Code::HooksEnabled, what).with_fix(mend));
         }
     }
     if found.is_empty() {

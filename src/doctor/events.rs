@@ -6,8 +6,8 @@ use super::code::Code;
 use super::facts::{Facts, count};
 use super::finding::Finding;
 use crate::settings::change::named;
-use crate::settings::known::{exists, knows};
-use crate::settings::layer::Layer;
+use crate::settings::client_events::{exists, knows};
+use crate::settings::layer::SettingsLayer;
 use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, Version};
 
 /// Checks every event in every file, and the form of teamkeep's hooks.
@@ -29,7 +29,7 @@ pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
     vec![Finding::ok(Code::ClientEvents, what)]
 }
 
-fn unknown(layer: &Layer, version: Version, call: &str) -> Option<Finding> {
+fn unknown(layer: &SettingsLayer, version: Version, call: &str) -> Option<Finding> {
     let hooks = layer.value()?.get("hooks").and_then(Value::as_object)?;
     let of = |known: Option<bool>| -> Vec<&str> {
         hooks.keys().filter(|event| knows(version, event) == known).map(String::as_str).collect()
@@ -53,14 +53,14 @@ fn unknown(layer: &Layer, version: Version, call: &str) -> Option<Finding> {
     Some(if version < FIRST_LENIENT {
         let what =
             format!("Claude Code {version} ignores all of {path}, because it does not support {names}");
-        Finding::bad(Code::ClientEvents, what).mend(mend)
+        Finding::bad(Code::ClientEvents, what).with_fix(mend)
     } else {
         let what = format!("Claude Code {version} does not support {names} in {path}; those hooks never run");
-        Finding::warn(Code::ClientEvents, what).mend(mend)
+        Finding::warn(Code::ClientEvents, what).with_fix(mend)
     })
 }
 
-fn form(layer: &Layer, version: Version, call: &str) -> Option<Finding> {
+fn form(layer: &SettingsLayer, version: Version, call: &str) -> Option<Finding> {
     let ours = layer.ours();
     let with_args = ours.iter().filter(|ours| ours.hook().get("args").is_some()).count();
     (with_args > 0 && version < FIRST_WITH_ARGS).then(|| {
@@ -68,7 +68,7 @@ fn form(layer: &Layer, version: Version, call: &str) -> Option<Finding> {
         let path = layer.path.display();
         let what = format!("Claude Code {version} does not support `args`, which {hooks} in {path} use");
         let mend = layer.install(call).unwrap_or_else(|| "upgrade Claude Code".to_owned());
-        Finding::bad(Code::ClientEvents, what).mend(mend)
+        Finding::bad(Code::ClientEvents, what).with_fix(mend)
     })
 }
 
@@ -90,12 +90,12 @@ mod tests {
         assert_eq!(found(Version(2, 1, 49), Kind::User, &theirs).verdict, Verdict::Bad);
         assert_eq!(found(Version(2, 1, 50), Kind::User, &theirs).verdict, Verdict::Ok);
         let ours = found(Version(2, 1, 83), Kind::User, &late);
-        assert_eq!((ours.verdict, ours.mend.as_deref()), (Verdict::Bad, Some("teamkeep install")));
+        assert_eq!((ours.verdict, ours.fix.as_deref()), (Verdict::Bad, Some("teamkeep install")));
         let local = found(Version(2, 1, 83), Kind::Local, &late);
-        assert_eq!(local.mend.as_deref(), Some("teamkeep install --scope local"));
+        assert_eq!(local.fix.as_deref(), Some("teamkeep install --scope local"));
         let managed = found(Version(2, 1, 83), Kind::Managed, &late);
         assert_eq!(
-            managed.mend.as_deref(),
+            managed.fix.as_deref(),
             Some("remove TaskCreated from /Managed.json, or upgrade Claude Code")
         );
     }
@@ -111,11 +111,11 @@ mod tests {
             theirs.what,
             "Claude Code 2.1.328 does not support Bogus in /User.json; those hooks never run"
         );
-        assert_eq!(theirs.mend.as_deref(), Some("remove Bogus from /User.json, or correct the spelling"));
+        assert_eq!(theirs.fix.as_deref(), Some("remove Bogus from /User.json, or correct the spelling"));
         let ours = found(Version(2, 1, 328), "teamkeep hook teammate-idle");
-        assert_eq!((ours.verdict, ours.mend.as_deref()), (Verdict::Warn, Some("teamkeep install")));
+        assert_eq!((ours.verdict, ours.fix.as_deref()), (Verdict::Warn, Some("teamkeep install")));
         assert_eq!(found(Version(2, 1, 47), "true").verdict, Verdict::Bad);
         let newer = found(Version(2, 1, 329), "true");
-        assert_eq!((newer.verdict, newer.mend), (Verdict::Unknown, None), "it may have got it");
+        assert_eq!((newer.verdict, newer.fix), (Verdict::Unknown, None), "it may have got it");
     }
 }

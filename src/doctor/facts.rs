@@ -4,9 +4,9 @@ use crate::clock::Time;
 use crate::config::{Effective, Files, layers as policy};
 use crate::env::Env;
 use crate::paths::Paths;
-use crate::settings::client::{Asked, Client};
-use crate::settings::command::{typed, typed_to_install};
-use crate::settings::layer::{Kind, Layer, Ours, layers, plugins};
+use crate::settings::client::{ClientVersion, VersionProbe};
+use crate::settings::command::{shell_invocation, typed_to_install};
+use crate::settings::layer::{InstalledHook, Kind, SettingsLayer, layers, plugins};
 use crate::settings::version::Version;
 
 /// The input of the checks.
@@ -19,9 +19,9 @@ pub struct Facts<'a> {
     /// The current time.
     pub now: Time,
     /// The answer of `claude --version`.
-    pub asked: Asked,
+    pub asked: VersionProbe,
     /// The settings files, highest precedence first.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<SettingsLayer>,
     /// Enabled teamkeep plugins.
     pub plugins: Vec<String>,
     /// The policy in force.
@@ -34,29 +34,35 @@ pub struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     /// Collects them, without changing anything.
-    pub fn gather(env: &'a Env, paths: &'a Paths, files: &Files, now: Time, asked: Asked) -> Facts<'a> {
+    pub fn gather(
+        env: &'a Env,
+        paths: &'a Paths,
+        files: &Files,
+        now: Time,
+        asked: VersionProbe,
+    ) -> Facts<'a> {
         let layers = layers(env, paths);
         let plugins = plugins(&layers);
         let policy = policy::load(files);
-        let (call, installer) = (typed(env), typed_to_install(env));
+        let (call, installer) = (shell_invocation(env), typed_to_install(env));
         Facts { env, paths, now, asked, layers, plugins, policy, call, installer }
     }
 
     /// Claude Code's version, if known.
     pub fn version(&self) -> Option<Version> {
         match self.asked.answer {
-            Client::Known(version) => Some(version),
-            Client::Unknown(_) => None,
+            ClientVersion::Known(version) => Some(version),
+            ClientVersion::Unknown(_) => None,
         }
     }
 
     /// All of teamkeep's hooks that Claude Code finds.
-    pub fn ours(&self) -> Vec<Ours<'_>> {
-        self.layers.iter().flat_map(Layer::ours).collect()
+    pub fn ours(&self) -> Vec<InstalledHook<'_>> {
+        self.layers.iter().flat_map(SettingsLayer::ours).collect()
     }
 
     /// The settings file of a kind.
-    pub fn layer(&self, kind: Kind) -> Option<&Layer> {
+    pub fn layer(&self, kind: Kind) -> Option<&SettingsLayer> {
         self.layers.iter().find(|layer| layer.kind == kind)
     }
 
@@ -88,13 +94,13 @@ pub mod tests {
         let env: &'static Env = Box::leak(Box::default());
         let paths: &'static Paths = Box::leak(Box::new(Paths::find(env)));
         let path = |kind: Kind| PathBuf::from(format!("/{kind:?}.json"));
-        let layer = |(kind, value): &(Kind, Value)| Layer {
+        let layer = |(kind, value): &(Kind, Value)| SettingsLayer {
             kind: *kind,
             path: path(*kind),
             state: State::Read(value.clone()),
         };
-        let layers: Vec<Layer> = settings.iter().map(layer).collect();
-        let asked = Asked { at: Some("claude".into()), answer: Client::Known(version) };
+        let layers: Vec<SettingsLayer> = settings.iter().map(layer).collect();
+        let asked = VersionProbe { at: Some("claude".into()), answer: ClientVersion::Known(version) };
         let (plugins, policy) = (plugins(&layers), Effective::default());
         let now = crate::clock::parse("2026-02-03T04:05:06Z").unwrap();
         let (call, installer) = ("teamkeep".to_owned(), "teamkeep".to_owned());

@@ -43,12 +43,13 @@ pub struct Finding {
     /// One line. It may quote files, so escape it for a terminal.
     pub what: String,
     /// The command that fixes it, or an instruction.
-    pub mend: Option<String>,
+    #[serde(rename = "mend")]
+    pub fix: Option<String>,
 }
 
 impl Finding {
     fn new(code: Code, verdict: Verdict, what: impl Into<String>) -> Finding {
-        Finding { code, verdict, what: what.into(), mend: None }
+        Finding { code, verdict, what: what.into(), fix: None }
     }
 
     /// No problem.
@@ -72,8 +73,8 @@ impl Finding {
     }
 
     /// The same with a fix.
-    pub fn mend(mut self, mend: impl Into<String>) -> Finding {
-        self.mend = Some(mend.into());
+    pub fn with_fix(mut self, fix: impl Into<String>) -> Finding {
+        self.fix = Some(fix.into());
         self
     }
 }
@@ -87,7 +88,7 @@ pub struct Health {
 
 impl Health {
     /// Whether there is no error. Warnings and unknown results are allowed.
-    pub fn is_well(&self) -> bool {
+    pub fn is_ok(&self) -> bool {
         self.count(Verdict::Bad) == 0
     }
 
@@ -102,7 +103,7 @@ impl Health {
     }
 
     /// Whether a check found a problem.
-    pub fn is_amiss(&self, code: Code) -> bool {
+    pub fn has_issue(&self, code: Code) -> bool {
         self.of(code).any(|finding| finding.verdict >= Verdict::Warn)
     }
 }

@@ -6,17 +6,17 @@ use super::code::Code;
 use super::facts::{Facts, count};
 use super::finding::Finding;
 use crate::error::Result;
-use crate::settings::client::Client;
-use crate::settings::command::Program;
+use crate::settings::client::ClientVersion;
+use crate::settings::command::HookProgram;
 use crate::settings::entries::{Entry, wanted};
-use crate::settings::layer::{Kind, Layer, Ours};
+use crate::settings::layer::{InstalledHook, Kind, SettingsLayer};
 use crate::settings::needs::Needs;
 use crate::settings::version::Version;
 
 /// Checks where they are installed.
 pub fn installed(facts: &Facts<'_>) -> Finding {
-    let in_file = |layer: &Layer| {
-        let (written, own): (Vec<_>, Vec<_>) = layer.ours().into_iter().partition(Ours::is_written);
+    let in_file = |layer: &SettingsLayer| {
+        let (written, own): (Vec<_>, Vec<_>) = layer.ours().into_iter().partition(InstalledHook::is_written);
         // A command of the user's that calls teamkeep is not a hook that `install` counts.
         let counts = [(written.len(), "hook"), (own.len(), "custom hook")];
         let counts = counts.into_iter().filter(|(number, _)| *number > 0);
@@ -33,7 +33,7 @@ pub fn installed(facts: &Facts<'_>) -> Finding {
             return Finding::unknown(Code::HooksInstalled, what);
         }
         let what = "teamkeep's hooks are not installed";
-        return Finding::bad(Code::HooksInstalled, what).mend(facts.install());
+        return Finding::bad(Code::HooksInstalled, what).with_fix(facts.install());
     }
     Finding::ok(Code::HooksInstalled, places.join("; "))
 }
@@ -50,7 +50,7 @@ pub fn complete(facts: &Facts<'_>) -> Result<Finding> {
             false => Finding::ok(Code::HooksComplete, "the plugin has its own hooks"),
         });
     }
-    let all = wanted(&facts.asked.answer, &Program::named("teamkeep")?, &[], &Needs::builtin()?)?;
+    let all = wanted(&facts.asked.answer, &HookProgram::named("teamkeep")?, &[], &Needs::builtin()?)?;
     let missing: Vec<String> = all
         .iter()
         .filter(|entry| !ours.iter().any(|ours| ours.entry.event == entry.event))
@@ -65,7 +65,7 @@ pub fn complete(facts: &Facts<'_>) -> Result<Finding> {
         return Ok(Finding::ok(Code::HooksComplete, what));
     }
     let what = format!("no hook for {}", missing.join(", "));
-    Ok(Finding::warn(Code::HooksComplete, what).mend(facts.install()))
+    Ok(Finding::warn(Code::HooksComplete, what).with_fix(facts.install()))
 }
 
 /// Checks the timeout of the SessionEnd hook.
@@ -87,11 +87,11 @@ pub fn budget(facts: &Facts<'_>) -> Finding {
     match budgets.into_iter().flatten().reduce(f64::max) {
         None => {
             let what = "the SessionEnd hook has no `timeout`; all SessionEnd hooks share 1.5 seconds";
-            Finding::warn(code, what).mend(facts.install())
+            Finding::warn(code, what).with_fix(facts.install())
         }
         Some(seconds) if seconds < 2.0 => {
             let what = format!("the SessionEnd hook has a `timeout` of {seconds} s, which may be too short");
-            Finding::warn(code, what).mend(facts.install())
+            Finding::warn(code, what).with_fix(facts.install())
         }
         Some(seconds) => Finding::ok(code, format!("the SessionEnd hook has a `timeout` of {seconds} s")),
     }
@@ -100,9 +100,9 @@ pub fn budget(facts: &Facts<'_>) -> Finding {
 /// The matcher that the hook of an event needs, if any.
 pub fn matcher_of(event: &str) -> Option<String> {
     // The newest version has all events.
-    let client = Client::Known(Version(u32::MAX, 0, 0));
+    let client = ClientVersion::Known(Version(u32::MAX, 0, 0));
     let all: Vec<Entry> =
-        wanted(&client, &Program::named("teamkeep").ok()?, &[], &Needs::builtin().ok()?).ok()?;
+        wanted(&client, &HookProgram::named("teamkeep").ok()?, &[], &Needs::builtin().ok()?).ok()?;
     let entry = all.into_iter().find(|entry| entry.event == event)?;
     entry.group.get("matcher").and_then(Value::as_str).map(str::to_owned)
 }

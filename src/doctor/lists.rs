@@ -5,7 +5,7 @@ use super::facts::Facts;
 use super::finding::Finding;
 use crate::archive::Archive;
 use crate::event::SafeName;
-use crate::settings::command::{operand, quoted};
+use crate::settings::command::{quoted, shell_operand};
 
 /// Checks the teams that have not ended.
 pub fn check(facts: &Facts<'_>) -> Finding {
@@ -24,12 +24,12 @@ pub fn check(facts: &Facts<'_>) -> Finding {
     };
     let what = format!(
         "team {}: task {} is not in any task list that the hooks know, so the gates cannot see it",
-        operand(&team),
-        operand(&task)
+        shell_operand(&team),
+        shell_operand(&task)
     );
     let mend = "set CLAUDE_CODE_TASK_LIST_ID under \"env\" in ~/.claude/settings.json, or unset it everywhere; then restart \
                 Claude Code";
-    Finding::warn(Code::TaskLists, what).mend(mend)
+    Finding::warn(Code::TaskLists, what).with_fix(mend)
 }
 
 /// Checks that the files of the teams that have not ended can be read.
@@ -52,7 +52,8 @@ pub fn files(facts: &Facts<'_>) -> Finding {
         return Finding::ok(Code::TeamFiles, "every file of the running teams can be read");
     };
     let place = facts.paths.client.as_ref().map_or_else(|| path.clone().into(), |client| client.join(&path));
-    let what = format!("team {}: {path} cannot be read ({why}), so the gates cannot see it", operand(&team));
+    let what =
+        format!("team {}: {path} cannot be read ({why}), so the gates cannot see it", shell_operand(&team));
     Finding::warn(Code::TeamFiles, what)
-        .mend(format!("ls -ld {}; then restore the file or directory", quoted(&place.to_string_lossy())))
+        .with_fix(format!("ls -ld {}; then restore the file or directory", quoted(&place.to_string_lossy())))
 }

@@ -15,10 +15,10 @@ use crate::payload::Kind;
 const UNMATCHED: &[&str] = &["UserPromptSubmit", "Stop", "TeammateIdle", "TaskCreated", "TaskCompleted"];
 
 /// Limits for the length of a matcher in bytes and for the matchers of one event: those of a repository could be slow.
-const LONGEST: usize = 4_096;
-const MOST: usize = 64;
+const MAX_CHARS: usize = 4_096;
+const MAX_ENTRIES: usize = 64;
 /// Maximum number of listed names.
-const TOLD: usize = 8;
+const MAX_LISTED: usize = 8;
 /// Maximum memory of a compiled matcher in bytes.
 const MEMORY: usize = 1 << 18;
 
@@ -32,7 +32,7 @@ pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
     }
     let found: Vec<Finding> = matchers
         .iter()
-        .filter_map(|(event, matchers)| Some(of(event, matchers)?.mend(facts.install())))
+        .filter_map(|(event, matchers)| Some(of(event, matchers)?.with_fix(facts.install())))
         .collect();
     match (found.is_empty(), ours.is_empty()) {
         (false, _) => found,
@@ -55,8 +55,8 @@ fn of(event: &str, matchers: &[&str]) -> Option<Finding> {
     {
         return None;
     }
-    let all = matchers.iter().take(TOLD).copied().collect::<Vec<_>>().join(", ");
-    if matchers.len() > MOST {
+    let all = matchers.iter().take(MAX_LISTED).copied().collect::<Vec<_>>().join(", ");
+    if matchers.len() > MAX_ENTRIES {
         let what = format!("too many matchers to check at {event}: {}", matchers.len());
         return Some(Finding::unknown(Code::HookMatcher, what));
     }
@@ -102,7 +102,7 @@ fn subjects(event: &str) -> Vec<String> {
 /// Whether Claude Code runs the hook for this name: plain words are compared as a whole, anything else is a regular
 /// expression that is searched. `None` if unknown.
 fn lets(matcher: &str, subject: &str) -> Option<bool> {
-    if matcher.len() > LONGEST {
+    if matcher.len() > MAX_CHARS {
         return None;
     }
     if matcher.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '|') {

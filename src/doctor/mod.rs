@@ -5,28 +5,28 @@
 
 mod answer;
 mod client;
+mod client_flags;
 mod code;
+mod duplicate_hooks;
 mod enabled;
 mod events;
-mod examine;
 mod facts;
 mod finding;
+pub mod fix;
 mod hooks;
 mod lists;
 mod matcher;
-pub mod mend;
 mod plugin;
 mod policy;
-mod probe;
 mod program;
 mod record;
+mod run_checks;
+mod run_command;
 mod store;
-mod switches;
 mod teams;
-mod twice;
 mod versions;
 
 pub use code::Code;
-pub use examine::examine;
 pub use facts::Facts;
 pub use finding::{Finding, Health, Verdict};
+pub use run_checks::run_checks;

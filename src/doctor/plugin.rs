@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::facts::Facts;
-use super::program::Named;
+use super::program::NamedProgram;
 use crate::fs::read_regular;
 use crate::settings::command::{is_executable, is_same, on_search_path, quoted};
 
 /// Maximum size of Claude Code's plugin files in bytes.
-const LARGEST: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 
 /// The program that the enabled plugin runs. It is searched as `bin/teamkeep-hook` does: beside that script, on the
 /// search path, and where `install.sh` puts it.
-pub fn named(facts: &Facts<'_>) -> Option<Named> {
+pub fn named(facts: &Facts<'_>) -> Option<NamedProgram> {
     let plugin = facts.plugins.first()?;
     let beside = || places(facts, plugin).into_iter().map(|place| place.join("bin/teamkeep"));
     let local = facts.env.home.as_ref().map(|home| home.join(".local/bin/teamkeep"));
@@ -30,7 +30,7 @@ pub fn named(facts: &Facts<'_>) -> Option<Named> {
         cache.is_some_and(|cache| path.starts_with(cache))
             || known.iter().flatten().any(|known| is_same(known, path))
     });
-    Some(Named { word: format!("the plugin {plugin}"), path, is_trusted })
+    Some(NamedProgram { word: format!("the plugin {plugin}"), path, is_trusted })
 }
 
 /// The command that builds the program and puts it where the plugin finds it.
@@ -68,6 +68,6 @@ fn path(note: &Value, key: &str) -> Option<PathBuf> {
 
 /// The content of one of Claude Code's files; null if it cannot be read.
 fn note(path: &Path) -> Value {
-    let bytes = read_regular(path, LARGEST).map(|(bytes, _)| bytes).unwrap_or_default();
+    let bytes = read_regular(path, MAX_BYTES).map(|(bytes, _)| bytes).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
 }

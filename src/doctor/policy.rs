@@ -3,7 +3,7 @@
 use super::code::Code;
 use super::facts::{Facts, count};
 use super::finding::Finding;
-use crate::config::{Code as Kind, Problem, Standing};
+use crate::config::{Code as Kind, Problem, TrustState};
 use crate::error::Result;
 use crate::settings::command::quoted;
 use crate::settings::coverage::{Coverage, Unasked};
@@ -32,9 +32,9 @@ pub fn files(facts: &Facts<'_>, misnamed: Option<&Problem>) -> Finding {
             } else {
                 String::new()
             };
-            Finding::bad(code, format!("{what}{more}")).mend(check)
+            Finding::bad(code, format!("{what}{more}")).with_fix(check)
         }
-        Some(first) => Finding::warn(code, format!("{}: {}", first.place(), first.message)).mend(check),
+        Some(first) => Finding::warn(code, format!("{}: {}", first.place(), first.message)).with_fix(check),
         None => Finding::ok(
             code,
             match (facts.policy.has_user, facts.policy.project.is_some()) {
@@ -62,7 +62,7 @@ pub fn asked(facts: &Facts<'_>) -> Result<Vec<Finding>> {
         return Ok(vec![Finding::unknown(code, "no rule is evaluated: teamkeep's hooks are not installed")]);
     }
     let of = |unasked: Unasked| {
-        Finding::bad(code, unasked.message()).mend(remedy(
+        Finding::bad(code, unasked.message()).with_fix(remedy(
             &again(facts.env, &facts.layers),
             facts.version(),
             &unasked,
@@ -81,11 +81,11 @@ pub fn trust(facts: &Facts<'_>) -> Finding {
     if let Some(bad) = facts.policy.problems.iter().find(|problem| problem.code == Kind::BadTrust) {
         let what = format!("cannot read the list of trusted files, so none is trusted: {}", bad.message);
         return Finding::bad(code, what)
-            .mend(format!("${{EDITOR:-vi}} {}", quoted(&facts.paths.trust().to_string_lossy())));
+            .with_fix(format!("${{EDITOR:-vi}} {}", quoted(&facts.paths.trust().to_string_lossy())));
     }
     if let Some(gone) = facts.policy.problems.iter().find(|problem| problem.code == Kind::TrustGone) {
         let what = format!("{}: {}", gone.path.display(), gone.message);
-        return Finding::warn(code, what).mend(format!("{} policy trust --remove", facts.call));
+        return Finding::warn(code, what).with_fix(format!("{} policy trust --remove", facts.call));
     }
     let Some(project) = &facts.policy.project else {
         return Finding::ok(code, "this project has no policy file");
@@ -93,14 +93,14 @@ pub fn trust(facts: &Facts<'_>) -> Finding {
     let path = project.path.display();
     let trust = format!("{} policy trust", facts.call);
     match project.standing {
-        Standing::Nothing => Finding::ok(code, format!("{path} has no checks or rules")),
-        Standing::Trusted => Finding::ok(code, format!("{path} is trusted")),
-        Standing::Untrusted => {
-            Finding::warn(code, format!("{path} is not trusted: {} disabled", project.runs())).mend(trust)
+        TrustState::Nothing => Finding::ok(code, format!("{path} has no checks or rules")),
+        TrustState::Trusted => Finding::ok(code, format!("{path} is trusted")),
+        TrustState::Untrusted => {
+            Finding::warn(code, format!("{path} is not trusted: {} disabled", project.runs())).with_fix(trust)
         }
-        Standing::Changed => {
+        TrustState::Changed => {
             let what = format!("{path} changed after it was trusted: {} disabled", project.runs());
-            Finding::warn(code, what).mend(trust)
+            Finding::warn(code, what).with_fix(trust)
         }
     }
 }

@@ -15,11 +15,11 @@ use crate::verify::{Scope, Verifier};
 
 /// Seconds after which a session that writes without an event is taken to have no hooks. A single turn of one agent
 /// can be long.
-const SILENCE: i64 = 60 * 60;
+const QUIET_SECONDS: i64 = 60 * 60;
 /// Seconds in a day.
-const DAY: i64 = 24 * 60 * 60;
+const DAY_SECONDS: i64 = 24 * 60 * 60;
 /// Maximum size of a day's diagnostics in bytes.
-const LARGEST: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// Checks the time of the last event, and whether Claude Code was used since.
 pub fn last_event(facts: &Facts<'_>) -> Finding {
@@ -36,11 +36,11 @@ pub fn last_event(facts: &Facts<'_>) -> Finding {
         return Finding::unknown(code, what);
     };
     let what = format!("last event: {}", when(last, facts.now));
-    match used.filter(|used| (*used - last).num_seconds() > SILENCE) {
+    match used.filter(|used| (*used - last).num_seconds() > QUIET_SECONDS) {
         Some(used) => {
             let what = format!("{what}, but Claude Code was used {}", when(used, facts.now));
             let mend = "check /hooks in Claude Code; restart sessions that started before the install";
-            Finding::warn(code, what).mend(mend)
+            Finding::warn(code, what).with_fix(mend)
         }
         None => Finding::ok(code, what),
     }
@@ -62,8 +62,8 @@ fn when(time: Time, now: Time) -> String {
     let age = match seconds {
         0..60 => "just now".to_owned(),
         60..3_600 => format!("{} ago", count((seconds / 60) as usize, "minute")),
-        3_600..DAY => format!("{} ago", count((seconds / 3_600) as usize, "hour")),
-        _ => format!("{} ago", count((seconds / DAY) as usize, "day")),
+        3_600..DAY_SECONDS => format!("{} ago", count((seconds / 3_600) as usize, "hour")),
+        _ => format!("{} ago", count((seconds / DAY_SECONDS) as usize, "day")),
     };
     format!("{} ({age})", clock::moment(time))
 }
@@ -71,7 +71,7 @@ fn when(time: Time, now: Time) -> String {
 /// Checks that the newest run is complete. If the store cannot be read, that is a finding, and the other checks still run.
 pub fn newest_run(facts: &Facts<'_>) -> Finding {
     let mend = || format!("{} verify", facts.call);
-    inspect(facts).unwrap_or_else(|error| Finding::bad(Code::NewestRun, error.to_string()).mend(mend()))
+    inspect(facts).unwrap_or_else(|error| Finding::bad(Code::NewestRun, error.to_string()).with_fix(mend()))
 }
 
 fn inspect(facts: &Facts<'_>) -> Result<Finding> {
@@ -80,11 +80,11 @@ fn inspect(facts: &Facts<'_>) -> Result<Finding> {
     let (runs, damaged) = archive.runs();
     if let Some(why) = archive.why_unlisted() {
         let what = format!("cannot list the runs: {why}");
-        return Ok(Finding::bad(code, what).mend(format!("{} verify", facts.call)));
+        return Ok(Finding::bad(code, what).with_fix(format!("{} verify", facts.call)));
     }
     if let Some(run) = damaged.first() {
         let what = archive.why_damaged(run);
-        return Ok(Finding::bad(code, what).mend(format!("{} verify", facts.call)));
+        return Ok(Finding::bad(code, what).with_fix(format!("{} verify", facts.call)));
     }
     let Some(run) = runs.iter().rev().find(|run| run.team.is_some()).or(runs.last()) else {
         return Ok(Finding::unknown(code, "no run recorded yet"));
@@ -98,7 +98,7 @@ fn inspect(facts: &Facts<'_>) -> Result<Finding> {
         damaged => {
             let damaged = count(usize::try_from(damaged).unwrap_or(usize::MAX), "place");
             let what = format!("the newest run, {name}, is damaged in {damaged}");
-            Finding::bad(code, what).mend(format!("{} verify {}", facts.call, run.run))
+            Finding::bad(code, what).with_fix(format!("{} verify {}", facts.call, run.run))
         }
     })
 }
@@ -109,12 +109,12 @@ pub fn failures(facts: &Facts<'_>) -> Finding {
     let dir = facts.paths.diagnostics();
     let files = std::fs::read_dir(&dir).into_iter().flatten().flatten();
     let mut notes: Vec<(Time, String)> = files
-        .filter_map(|file| read_regular(&file.path(), LARGEST).ok())
+        .filter_map(|file| read_regular(&file.path(), MAX_BYTES).ok())
         .flat_map(|(bytes, _)| {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             text.lines().filter_map(note).collect::<Vec<_>>()
         })
-        .filter(|(at, _)| (facts.now - *at).num_seconds() <= DAY)
+        .filter(|(at, _)| (facts.now - *at).num_seconds() <= DAY_SECONDS)
         .collect();
     notes.sort();
     match notes.last() {
@@ -122,7 +122,7 @@ pub fn failures(facts: &Facts<'_>) -> Finding {
         Some((_, newest)) => {
             let notes = count(notes.len(), "hook error");
             let what = format!("{notes} in the last 24 hours; newest: {newest}");
-            Finding::warn(code, what).mend(format!("see {}", dir.display()))
+            Finding::warn(code, what).with_fix(format!("see {}", dir.display()))
         }
     }
 }
@@ -146,6 +146,6 @@ mod tests {
         assert_eq!(age(-5), "2026-02-03 04:05:11 UTC (just now)");
         assert_eq!(age(61), "2026-02-03 04:04:05 UTC (1 minute ago)");
         assert_eq!(age(7_200), "2026-02-03 02:05:06 UTC (2 hours ago)");
-        assert_eq!(age(3 * DAY), "2026-01-31 04:05:06 UTC (3 days ago)");
+        assert_eq!(age(3 * DAY_SECONDS), "2026-01-31 04:05:06 UTC (3 days ago)");
     }
 }

@@ -13,16 +13,16 @@ use crate::paths::PARTS;
 use crate::settings::command::quoted;
 
 /// With less space the disk is full, in bytes.
-const FULL: u64 = 64 << 20;
+const MIN_FREE_BYTES: u64 = 64 << 20;
 /// With less space the disk is nearly full, in bytes.
-const SCARCE: u64 = 1 << 30;
+const LOW_FREE_BYTES: u64 = 1 << 30;
 
 /// From this size on, gigabytes are shown without decimals, in bytes.
 const TENS: u64 = 10_000_000_000;
 
 /// Something in the store that others can access.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Open {
+pub struct OpenPath {
     /// The file or directory.
     pub path: PathBuf,
     /// Its mode.
@@ -43,7 +43,7 @@ pub fn is_record(store: &Path) -> bool {
 
 /// The store's directory and its direct entries that belong to this user and that others can access. Everything below
 /// a private directory is private.
-pub fn open_to_others(store: &Path) -> Vec<Open> {
+pub fn open_to_others(store: &Path) -> Vec<OpenPath> {
     let Ok(root) = store.canonicalize() else { return Vec::new() };
     let own = rustix::process::geteuid().as_raw();
     let parts = PARTS.iter().map(|part| root.join(part));
@@ -53,7 +53,7 @@ pub fn open_to_others(store: &Path) -> Vec<Open> {
             let metadata = path.symlink_metadata().ok()?;
             let mode = metadata.permissions().mode() & 0o777;
             let real = metadata.is_dir() || metadata.is_file();
-            (real && metadata.uid() == own && mode & 0o077 != 0).then_some(Open { path, mode })
+            (real && metadata.uid() == own && mode & 0o077 != 0).then_some(OpenPath { path, mode })
         })
         .collect()
 }
@@ -83,11 +83,11 @@ pub fn private(facts: &Facts<'_>) -> Finding {
     let only_names = open.len() == 1 && store.canonicalize().is_ok_and(|root| root == first.path);
     if only_names && first.mode & 0o022 == 0 {
         let what = format!("other users can list {shown} (mode {:o}), but read nothing in it", first.mode);
-        return Finding::warn(code, what).mend(mend);
+        return Finding::warn(code, what).with_fix(mend);
     }
     let paths: Vec<String> =
         open.iter().map(|open| format!("{} (mode {:o})", open.path.display(), open.mode)).collect();
-    Finding::bad(code, format!("other users can access the store: {}", paths.join(", "))).mend(mend)
+    Finding::bad(code, format!("other users can access the store: {}", paths.join(", "))).with_fix(mend)
 }
 
 fn foreign(store: &Path, metadata: &Metadata) -> Option<Finding> {
@@ -95,12 +95,12 @@ fn foreign(store: &Path, metadata: &Metadata) -> Option<Finding> {
     let shown = store.display();
     if !metadata.is_dir() {
         let what = format!("{shown} is not a directory");
-        return Some(Finding::bad(Code::StorePrivate, what).mend("move it away, or set TEAMKEEP_HOME"));
+        return Some(Finding::bad(Code::StorePrivate, what).with_fix("move it away, or set TEAMKEEP_HOME"));
     }
     (metadata.uid() != own).then(|| {
         let what = format!("{shown} belongs to another user ({})", metadata.uid());
         let mend = format!("chown -R {own} {}  # as that user or root", quoted(&store.to_string_lossy()));
-        Finding::bad(Code::StorePrivate, what).mend(mend)
+        Finding::bad(Code::StorePrivate, what).with_fix(mend)
     })
 }
 
@@ -119,12 +119,12 @@ pub fn writable(facts: &Facts<'_>) -> Finding {
     if let Err(error) = access(near, Access::WRITE_OK | Access::EXEC_OK) {
         let what = format!("cannot write in {}: {}", near.display(), std::io::Error::from(error));
         let mend = format!("chmod u+rwx {}  # or set TEAMKEEP_HOME", quoted(&near.to_string_lossy()));
-        return Finding::bad(code, what).mend(mend);
+        return Finding::bad(code, what).with_fix(mend);
     }
     if let Some(part) = misplaced(store) {
         let shown = quoted(&part.to_string_lossy());
         let what = format!("{} is not a directory: nothing can be recorded in it", part.display());
-        return Finding::bad(code, what).mend(format!("mv -n {shown} {shown}.aside"));
+        return Finding::bad(code, what).with_fix(format!("mv -n {shown} {shown}.aside"));
     }
     let parts = ["log", "archive", "sessions", "policy"].map(|part| store.join(part));
     let shut = parts.iter().filter(|part| part.exists()).find_map(|part| {
@@ -134,11 +134,11 @@ pub fn writable(facts: &Facts<'_>) -> Finding {
     match shut {
         Some((part, error)) => {
             let what = format!("cannot write in {}: {error}", part.display());
-            Finding::bad(code, what).mend(format!("chmod u+rwx {}", quoted(&part.to_string_lossy())))
+            Finding::bad(code, what).with_fix(format!("chmod u+rwx {}", quoted(&part.to_string_lossy())))
         }
         None if facts.paths.warning.is_some() => {
             let what = format!("HOME is not set; data is stored in {}", store.display());
-            Finding::warn(code, what).mend("set HOME or TEAMKEEP_HOME")
+            Finding::warn(code, what).with_fix("set HOME or TEAMKEEP_HOME")
         }
         None if near == store => Finding::ok(code, format!("{} is writable", store.display())),
         None => Finding::ok(code, format!("{} can be created", store.display())),
@@ -155,7 +155,7 @@ fn misplaced(store: &Path) -> Option<PathBuf> {
 }
 
 /// Checks the free space.
-pub fn room(facts: &Facts<'_>) -> Finding {
+pub fn free_space(facts: &Facts<'_>) -> Finding {
     let near = nearest(&facts.paths.store);
     match statvfs(near) {
         Ok(room) => weigh(room.f_bavail.saturating_mul(room.f_frsize), near),
@@ -171,9 +171,9 @@ fn weigh(free: u64, near: &Path) -> Finding {
     let decimals = usize::from(free < TENS);
     let what = format!("{:.decimals$} GB free at {}", free as f64 / 1e9, near.display());
     match free {
-        0..FULL => Finding::bad(code, what).mend("free disk space: nothing can be recorded"),
-        FULL..SCARCE => {
-            Finding::warn(code, what).mend("free disk space, or set TEAMKEEP_HOME to a larger disk")
+        0..MIN_FREE_BYTES => Finding::bad(code, what).with_fix("free disk space: nothing can be recorded"),
+        MIN_FREE_BYTES..LOW_FREE_BYTES => {
+            Finding::warn(code, what).with_fix("free disk space, or set TEAMKEEP_HOME to a larger disk")
         }
         _ => Finding::ok(code, what),
     }
@@ -188,7 +188,7 @@ mod tests {
     fn room_is_enough_scarce_or_none() {
         let verdict = |free| weigh(free, Path::new("/")).verdict;
         assert_eq!(verdict(2 << 30), Verdict::Ok);
-        assert_eq!(verdict(SCARCE - 1), Verdict::Warn);
-        assert_eq!(verdict(FULL - 1), Verdict::Bad);
+        assert_eq!(verdict(LOW_FREE_BYTES - 1), Verdict::Warn);
+        assert_eq!(verdict(MIN_FREE_BYTES - 1), Verdict::Bad);
     }
 }

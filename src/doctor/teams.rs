@@ -9,13 +9,13 @@ use crate::event::SafeName;
 use crate::fs::read_regular;
 use crate::process::is_gone;
 use crate::restore::holder;
-use crate::settings::command::{operand, quoted};
+use crate::settings::command::{quoted, shell_operand};
 use crate::team::{TeamConfig, erasing};
 
 /// Maximum size of a team's configuration in bytes.
-const LARGEST: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 /// Maximum number of listed teams.
-const NAMED: usize = 5;
+const MAX_LISTED: usize = 5;
 
 /// Finds teams whose Claude Code process is certainly gone. They are reported and never deleted.
 pub fn check(facts: &Facts<'_>) -> Finding {
@@ -27,8 +27,8 @@ pub fn check(facts: &Facts<'_>) -> Finding {
     let Some(first) = stale.first() else {
         return Finding::ok(code, "no stale team directories");
     };
-    let more = stale.len().saturating_sub(NAMED);
-    let mut names = stale.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let more = stale.len().saturating_sub(MAX_LISTED);
+    let mut names = stale.iter().take(MAX_LISTED).cloned().collect::<Vec<_>>().join(", ");
     if more > 0 {
         names.push_str(&format!(" and {more} more"));
     }
@@ -37,10 +37,10 @@ pub fn check(facts: &Facts<'_>) -> Finding {
     let mend = format!(
         "check with `{} show {}`, then: rm -r {}",
         facts.call,
-        operand(erasing(first).unwrap_or(first)),
+        shell_operand(erasing(first).unwrap_or(first)),
         quoted(&path.to_string_lossy())
     );
-    Finding::warn(code, what).mend(mend)
+    Finding::warn(code, what).with_fix(mend)
 }
 
 /// The names of these teams.
@@ -55,7 +55,7 @@ fn stale(client: &Path) -> Vec<String> {
 }
 
 fn is_stale(client: &Path, name: &str) -> bool {
-    let config = read_regular(&client.join("teams").join(name).join("config.json"), LARGEST);
+    let config = read_regular(&client.join("teams").join(name).join("config.json"), MAX_BYTES);
     let Some(team) = config.ok().and_then(|(bytes, _)| TeamConfig::parse(&bytes)) else { return false };
     match team.lead_process {
         Some(lead) => is_gone(lead.pid, lead.space.as_deref(), lead.start.as_deref()),

@@ -6,18 +6,18 @@ use std::time::Duration;
 use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
-use super::probe::{self, Outcome};
-use super::program::Named;
+use super::program::NamedProgram;
+use super::run_command::{self, Outcome};
 use crate::settings::command::{is_same, on_search_path};
 
 /// Time limit for `--version`.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The version of this program.
 const OWN: &str = env!("CARGO_PKG_VERSION");
 
 /// Asks each other program that may be run.
-pub fn check(facts: &Facts<'_>, named: &[Named]) -> Finding {
+pub fn check(facts: &Facts<'_>, named: &[NamedProgram]) -> Finding {
     let running = std::env::current_exe().unwrap_or_default();
     // By the path that the user knows.
     let running = on_search_path(facts.env).filter(|found| is_same(found, &running)).unwrap_or(running);
@@ -46,12 +46,12 @@ fn weigh(running: &Path, others: &[(PathBuf, String)], install: &str) -> Finding
         return Finding::ok(Code::Versions, what);
     }
     let mend = format!("keep only the newest version, then: {install}");
-    Finding::warn(Code::Versions, format!("two versions: {what}")).mend(mend)
+    Finding::warn(Code::Versions, format!("two versions: {what}")).with_fix(mend)
 }
 
 fn version_of(facts: &Facts<'_>, path: &Path) -> String {
     let env: Vec<_> = facts.env.search.as_deref().map(|search| ("PATH", search)).into_iter().collect();
-    match probe::run(path, &["--version"], b"", Path::new("/"), &env, PATIENCE) {
+    match run_command::run(path, &["--version"], b"", Path::new("/"), &env, TIMEOUT) {
         Outcome::Ended { code: Some(0), out, .. } => {
             let version = out.strip_prefix("teamkeep ").and_then(|rest| rest.split_whitespace().next());
             version.unwrap_or("not teamkeep").to_owned()

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::read::regular;
-use super::{named, open_private};
+use super::{open_private, with_path};
 
 /// A file that is appended to. The caller must hold its lock.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Appender {
         let start = self.length;
         if let Err(error) = self.file.write_all(bytes) {
             let _ = self.file.set_len(start);
-            return Err(named(error, "write to", &self.path));
+            return Err(with_path(error, "write to", &self.path));
         }
         self.length += bytes.len() as u64;
         Ok(start)
@@ -72,7 +72,7 @@ impl Appender {
     /// # Errors
     /// When the sync fails.
     pub fn sync(&self) -> io::Result<()> {
-        self.file.sync_all().map_err(|error| named(error, "sync", &self.path))
+        self.file.sync_all().map_err(|error| with_path(error, "sync", &self.path))
     }
 }
 
@@ -104,7 +104,7 @@ fn ends_whole(file: &File, length: u64) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{lock, sync_file, write_over};
+    use super::super::{lock, overwrite_in_place, sync_file};
     use super::*;
     use std::os::unix::fs::symlink;
     use std::time::Duration;
@@ -120,7 +120,7 @@ mod tests {
             assert!(sync_file(path).is_ok(), "nothing of ours is in a pipe, and nothing is waited for");
             assert!(append_line(path, b"line\n", false).is_err());
             assert!(lock(path, Duration::ZERO).is_err());
-            assert_eq!(write_over(path, b"line".to_vec()).is_ok(), path != dir.path());
+            assert_eq!(overwrite_in_place(path, b"line".to_vec()).is_ok(), path != dir.path());
         }
         assert_eq!(
             (std::fs::read(&link).unwrap(), std::fs::read(&pipe).unwrap()),

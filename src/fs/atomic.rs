@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{named, open_private, sync_dir};
+use super::{open_private, sync_dir, with_path};
 
 /// Replaces a file atomically: writes a temporary file beside it, then renames it. With `durable`, the file and its
 /// directory are synced to disk before this returns.
@@ -14,7 +14,7 @@ use super::{named, open_private, sync_dir};
 /// # Errors
 /// When an I/O operation fails; the temporary file is removed then.
 pub fn write_atomic(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
-    let mut draft = Draft::beside(path)?;
+    let mut draft = Draft::temp_path(path)?;
     draft.write(bytes)?;
     draft.place(path, durable)
 }
@@ -31,7 +31,7 @@ impl Draft {
     ///
     /// # Errors
     /// When the file cannot be created.
-    pub fn beside(path: &Path) -> io::Result<Draft> {
+    pub fn temp_path(path: &Path) -> io::Result<Draft> {
         let (temporary, file) = create_beside(path)?;
         Ok(Draft { file, temporary, is_placed: false })
     }
@@ -41,7 +41,7 @@ impl Draft {
     /// # Errors
     /// When the write fails.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all(bytes).map_err(|error| named(error, "write", &self.temporary))
+        self.file.write_all(bytes).map_err(|error| with_path(error, "write", &self.temporary))
     }
 
     /// Renames the file to `path`, which must be on the same file system. With `durable`, the file and its directory
@@ -51,9 +51,9 @@ impl Draft {
     /// When syncing or renaming fails.
     pub fn place(mut self, path: &Path, durable: bool) -> io::Result<()> {
         if durable {
-            self.file.sync_all().map_err(|error| named(error, "sync", &self.temporary))?;
+            self.file.sync_all().map_err(|error| with_path(error, "sync", &self.temporary))?;
         }
-        std::fs::rename(&self.temporary, path).map_err(|error| named(error, "rename to", path))?;
+        std::fs::rename(&self.temporary, path).map_err(|error| with_path(error, "rename to", path))?;
         self.is_placed = true;
         match path.parent() {
             Some(parent) if durable && parent.as_os_str().is_empty() => {

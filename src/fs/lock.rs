@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
 
 use super::read::regular;
-use super::{named, open_private};
+use super::{open_private, with_path};
 
 /// An exclusive lock, released when it is dropped or when its process ends.
 #[derive(Debug)]
@@ -57,13 +57,13 @@ pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
                 pause = (pause * 2).min(Duration::from_millis(4));
             }
             Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(named(error, "lock", path)),
+            Err(TryLockError::Error(error)) => return Err(with_path(error, "lock", path)),
         }
     }
 }
 
 /// Returns whether the path exists but is not a regular file, so that it cannot be locked.
-pub fn is_obstructed(path: &Path) -> bool {
+pub fn is_blocked_by_other_file(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file())
 }
 

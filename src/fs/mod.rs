@@ -2,24 +2,24 @@
 
 mod append;
 mod atomic;
-mod limits;
+mod clean_temp;
 mod lock;
-mod named;
-mod over;
-mod private;
+mod overwrite;
+mod permissions;
 mod read;
+mod rlimit;
 mod stamp;
-mod sweep;
 mod sync;
+mod with_path;
 
 pub use append::{Appender, append_line};
 pub use atomic::{Draft, beside, write_atomic};
-pub use limits::outlive_limits;
-pub use lock::{Lock, is_obstructed, lock};
-pub use named::named;
-pub use over::write_over;
-pub use private::{PRIVATE_DIR, PRIVATE_FILE, keep_own_rights, make_private_dir, open_private, private_dir};
-pub use read::{Read, open_regular, read_beginning, read_linked, read_regular, read_steady};
+pub use clean_temp::{remove_temp_files, sweep_beside};
+pub use lock::{Lock, is_blocked_by_other_file, lock};
+pub use overwrite::overwrite_in_place;
+pub use permissions::{PRIVATE_DIR, PRIVATE_FILE, make_private_dir, open_private, private_dir, set_umask};
+pub use read::{Read, open_regular, read_linked, read_prefix, read_regular, read_stable};
+pub use rlimit::ignore_sigxfsz;
 pub use stamp::Stamp;
-pub use sweep::{sweep, sweep_beside};
 pub use sync::{sync_dir, sync_file};
+pub use with_path::with_path;

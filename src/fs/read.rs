@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-use super::{Stamp, named};
+use super::{Stamp, with_path};
 
 /// Reads a regular file. Does not follow links, and does not block on pipes or devices.
 ///
@@ -21,7 +21,7 @@ pub fn read_regular(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
 ///
 /// # Errors
 /// See [`read_regular`].
-pub fn read_steady(path: &Path, most: u64) -> io::Result<Read> {
+pub fn read_stable(path: &Path, most: u64) -> io::Result<Read> {
     for _ in 0..2 {
         let read = read(path, OFlags::NOFOLLOW, most)?;
         if read.steady {
@@ -43,7 +43,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 pub(super) fn open(path: &Path, flags: OFlags) -> io::Result<File> {
     let flags = (flags | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
     let opened = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
-    opened.map_err(|error| named(error, "open", path))
+    opened.map_err(|error| with_path(error, "open", path))
 }
 
 /// Returns the metadata of an open file if it is a regular file.
@@ -54,7 +54,7 @@ pub(super) fn regular(file: &File, path: &Path) -> io::Result<Metadata> {
             let what = format!("{} is not a regular file", path.display());
             Err(io::Error::new(io::ErrorKind::InvalidInput, what))
         }
-        Err(error) => Err(named(error, "stat", path)),
+        Err(error) => Err(with_path(error, "stat", path)),
     }
 }
 
@@ -81,11 +81,11 @@ pub fn read_linked(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
 ///
 /// # Errors
 /// `InvalidInput` if the path is not a regular file, or the error of the read.
-pub fn read_beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub fn read_prefix(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut file = open(path, OFlags::empty())?;
     regular(&file, path)?;
     let mut bytes = Vec::new();
-    (&mut file).take(most).read_to_end(&mut bytes).map_err(|error| named(error, "read", path))?;
+    (&mut file).take(most).read_to_end(&mut bytes).map_err(|error| with_path(error, "read", path))?;
     Ok(bytes)
 }
 
@@ -95,13 +95,13 @@ fn read(path: &Path, flags: OFlags, most: u64) -> io::Result<Read> {
     let mut bytes = Vec::new();
     if metadata.len() <= most {
         bytes.reserve(metadata.len() as usize + 1);
-        (&mut file).take(most + 1).read_to_end(&mut bytes).map_err(|error| named(error, "read", path))?;
+        (&mut file).take(most + 1).read_to_end(&mut bytes).map_err(|error| with_path(error, "read", path))?;
     }
     if metadata.len().max(bytes.len() as u64) > most {
         let what = format!("{} is larger than {most} bytes", path.display());
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
     }
-    let after = file.metadata().map_err(|error| named(error, "stat", path))?;
+    let after = file.metadata().map_err(|error| with_path(error, "stat", path))?;
     let steady = Stamp::of(&metadata) == Stamp::of(&after) && bytes.len() as u64 == metadata.len();
     Ok(Read { bytes, metadata, steady })
 }

@@ -5,15 +5,15 @@
 //! half a pair becomes U+FFFD and such a number becomes null. Keys with a special meaning for `serde_json` are read as
 //! plain keys.
 
-mod early;
-mod plain;
-mod read;
+mod bounded;
+mod parse;
 mod repair;
-mod word;
+mod serde_name;
+mod top_level;
 
-pub use early::early;
-pub use read::{Opened, beginning, lenient, read};
-pub use word::word;
+pub use parse::{Opened, parse_lossy, parse_prefix, read};
+pub use serde_name::serde_name;
+pub use top_level::scan_top_level;
 
 #[cfg(test)]
 mod tests;

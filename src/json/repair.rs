@@ -1,7 +1,7 @@
 //! Repairs documents that a strict parser rejects.
 
 /// Replaces half surrogate pairs and numbers that are too large; `None` if there are none.
-pub(super) fn repaired(bytes: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn repair_surrogates(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(bytes.len());
     let (mut at, mut changed) = (0, false);
     while let Some(byte) = bytes.get(at) {

@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 #[test]
 fn half_a_pair_hides_nothing() {
-    let read = lenient(br#"[{"text":"cut \ud83d"},{"text":"\ude00 \ud83d\ude00 \\ud83d"}]"#).unwrap();
+    let read = parse_lossy(br#"[{"text":"cut \ud83d"},{"text":"\ude00 \ud83d\ude00 \\ud83d"}]"#).unwrap();
     assert_eq!(read, json!([{"text": "cut \u{fffd}"}, {"text": "\u{fffd} 😀 \\ud83d"}]));
 }
 
 #[test]
 fn an_endless_number_hides_nothing() {
     assert_eq!(
-        lenient(br#"{"a":1e999,"b":"1e999","c":[-1e999,2.5,-3]}"#).unwrap(),
+        parse_lossy(br#"{"a":1e999,"b":"1e999","c":[-1e999,2.5,-3]}"#).unwrap(),
         json!({"a":null,"b":"1e999","c":[null,2.5,-3]})
     );
 }
@@ -20,15 +20,15 @@ fn an_endless_number_hides_nothing() {
 #[test]
 fn a_key_is_a_key() {
     let number = br#"{"x":{"$serde_json::private::Number":"abc"}}"#;
-    assert_eq!(lenient(number).unwrap()["x"]["$serde_json::private::Number"], "abc");
+    assert_eq!(parse_lossy(number).unwrap()["x"]["$serde_json::private::Number"], "abc");
     let raw = br#"{"$serde_json::private::RawValue":"{\"hook_event_name\":\"SessionEnd\"}"}"#;
-    assert_eq!(lenient(raw).unwrap().get("hook_event_name"), None);
+    assert_eq!(parse_lossy(raw).unwrap().get("hook_event_name"), None);
 }
 
 #[test]
 fn what_is_no_json_stays_none() {
     for bad in [&b"{\"a\":"[..], b"", b"nope", b"[1] x", b"\"\\ud83d", b"\xff"] {
-        assert_eq!(lenient(bad), None, "{bad:?}");
+        assert_eq!(parse_lossy(bad), None, "{bad:?}");
     }
 }
 
@@ -65,12 +65,12 @@ fn what_is_too_deep_is_null_and_hides_nothing() {
 #[test]
 fn a_text_before_the_break_is_found() {
     let broken = br#"{"a":{"k":"inner"},"k":"yes","b":{"k":"late","text":"cut"#;
-    assert_eq!(Value::Object(early(broken, &["b", "k", "text"])), json!({"k": "yes"}));
-    assert!(early(b"[1]", &["k"]).is_empty() && early(b"", &["k"]).is_empty());
+    assert_eq!(Value::Object(scan_top_level(broken, &["b", "k", "text"])), json!({"k": "yes"}));
+    assert!(scan_top_level(b"[1]", &["k"]).is_empty() && scan_top_level(b"", &["k"]).is_empty());
 }
 
 #[test]
 fn a_beginning_is_read_whatever_follows() {
-    assert_eq!(beginning("{\"a\":1}\n\nand words"), Some(json!({"a": 1})));
-    assert_eq!(beginning("words"), None);
+    assert_eq!(parse_prefix("{\"a\":1}\n\nand words"), Some(json!({"a": 1})));
+    assert_eq!(parse_prefix("words"), None);
 }

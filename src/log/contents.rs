@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Lines, Name, Position, Segment, parse};
+use super::{Lines, Position, Segment, SegmentName, parse};
 use crate::clock::{self, Time};
 use crate::fs;
 
@@ -14,9 +14,9 @@ use crate::fs;
 const VERSION: u8 = 1;
 const SUFFIX: &str = ".contents";
 /// No file of contents is larger.
-const LARGEST: u64 = 1 << 24;
+const MAX_BYTES: u64 = 1 << 24;
 /// A smaller segment is not cached: reading it again costs less.
-const SMALL: u64 = 64 << 10;
+const SMALL_BYTES: u64 = 64 << 10;
 
 /// The runs and sessions in a closed segment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub struct Contents {
 }
 
 /// The file beside a segment.
-fn beside(dir: &Path, segment: &Name) -> PathBuf {
+fn beside(dir: &Path, segment: &SegmentName) -> PathBuf {
     dir.join(format!("{segment}{SUFFIX}"))
 }
 
@@ -48,14 +48,14 @@ impl Contents {
 
     /// The cached contents, if they are up to date.
     pub fn kept(dir: &Path, segment: &Segment) -> Option<Contents> {
-        let (bytes, _) = fs::read_regular(&beside(dir, &segment.name), LARGEST).ok()?;
+        let (bytes, _) = fs::read_regular(&beside(dir, &segment.name), MAX_BYTES).ok()?;
         let contents: Contents = serde_json::from_slice(&bytes).ok()?;
         (contents.v == VERSION && contents.size == segment.size).then_some(contents)
     }
 
     /// Writes the cache, unless the segment is too small. A failure costs only time.
     pub fn keep(&self, dir: &Path, segment: &Segment) {
-        if self.size >= SMALL
+        if self.size >= SMALL_BYTES
             && !self.unreadable
             && let Ok(bytes) = serde_json::to_vec(self)
         {
@@ -64,7 +64,7 @@ impl Contents {
     }
 
     /// Removes the cache of a segment.
-    pub fn forget(dir: &Path, segment: &Name) {
+    pub fn forget(dir: &Path, segment: &SegmentName) {
         let _ = std::fs::remove_file(beside(dir, segment));
     }
 
@@ -72,7 +72,8 @@ impl Contents {
     pub fn sweep(dir: &Path, segments: &[Segment]) {
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            let Some(of) = name.to_str().and_then(|name| Name::parse(name.strip_suffix(SUFFIX)?)) else {
+            let Some(of) = name.to_str().and_then(|name| SegmentName::parse(name.strip_suffix(SUFFIX)?))
+            else {
                 continue;
             };
             if !segments.iter().any(|segment| segment.name == of) {
@@ -131,8 +132,8 @@ mod tests {
     #[test]
     fn what_a_segment_holds_is_kept_and_is_not_taken_for_that_of_one_of_another_size() {
         let dir = tempfile::tempdir().unwrap();
-        let name = Name::parse("2026-02-03T000000000Z-aaaaaaaa.jsonl").unwrap();
-        let pad = "x".repeat(SMALL as usize);
+        let name = SegmentName::parse("2026-02-03T000000000Z-aaaaaaaa.jsonl").unwrap();
+        let pad = "x".repeat(SMALL_BYTES as usize);
         let text = format!(
             "{{\"v\":1,\"id\":\"1\",\"run\":\"r\",\"payload\":\"{pad}\"}}\n\
              {{\"v\":1,\"id\":\"2\",\"at\":\"2026-02-03T04:05:06.000Z\",\"session\":\"s\",\"payload\":{{}}}}\n"

@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 
 use super::lines::{Lines, Position};
 use super::reader::{growing, parse};
-use super::{Line, Name, Parts, Problem, Problems, Range, Reader, Segment, segments};
+use super::{Line, Parts, Range, ReadError, ReadErrors, Reader, Segment, SegmentName, segments};
 
 /// Waits for new lines, across new segments; no line comes twice, and none before its line break.
 #[derive(Debug)]
 pub struct Follower {
     dir: PathBuf,
     range: Range,
-    seen: HashMap<Name, Position>,
-    problems: Problems,
+    seen: HashMap<SegmentName, Position>,
+    problems: ReadErrors,
 }
 
 impl Follower {
     /// Follows the log in this directory from its beginning.
     pub fn new(dir: &Path, range: Range) -> Follower {
-        Follower { dir: dir.to_owned(), range, seen: HashMap::new(), problems: Problems::default() }
+        Follower { dir: dir.to_owned(), range, seen: HashMap::new(), problems: ReadErrors::default() }
     }
 
     /// Hands over the lines that have come since the last time.
@@ -31,7 +31,7 @@ impl Follower {
         let segments = segments::list(&self.dir)?;
         for segment in &segments {
             let seen = self.seen.get(&segment.name).copied().unwrap_or_default();
-            if segment.size != seen.offset && self.range.may_be_in(&segment.name) {
+            if segment.size != seen.offset && self.range.overlaps(&segment.name) {
                 self.read(segment, seen, &mut each)?;
             }
         }
@@ -42,7 +42,7 @@ impl Follower {
     }
 
     /// The problems since the last call.
-    pub fn take_problems(&mut self) -> Problems {
+    pub fn take_problems(&mut self) -> ReadErrors {
         std::mem::take(&mut self.problems)
     }
 
@@ -59,7 +59,7 @@ impl Follower {
             Ok(lines) => lines,
             Err(error) => {
                 if error.kind() != io::ErrorKind::NotFound {
-                    self.problems.add(Problem { path, line: None, why: error.to_string() });
+                    self.problems.add(ReadError { path, line: None, why: error.to_string() });
                     self.seen.insert(segment.name.clone(), Position { offset: segment.size, ..seen });
                 }
                 return Ok(());
@@ -75,7 +75,7 @@ impl Follower {
                 Ok(_) => {}
                 Err(why) => {
                     let line = Some(lines.position.lines);
-                    self.problems.add(Problem { path: path.clone(), line, why });
+                    self.problems.add(ReadError { path: path.clone(), line, why });
                 }
             }
         }
@@ -85,13 +85,13 @@ impl Follower {
 
 /// The last lines, and a follower for what comes after them.
 #[derive(Debug)]
-pub struct Last {
+pub struct FollowPosition {
     /// The lines, oldest first.
     pub lines: VecDeque<Line>,
     /// Hands over what comes later.
     pub follower: Follower,
     /// The problems.
-    pub problems: Problems,
+    pub problems: ReadErrors,
 }
 
 /// Reads the last `count` lines that are wanted, from the end. Older segments, or the parts of removed ones, are opened
@@ -105,7 +105,7 @@ pub fn last(
     range: Range,
     count: usize,
     wanted: impl Fn(&Line) -> bool,
-) -> io::Result<Last> {
+) -> io::Result<FollowPosition> {
     let mut closed = parts.with_log(dir)?;
     let there: Vec<Segment> = closed.iter().filter(|segment| segment.size > 0).cloned().collect();
     let growing = growing(&there).cloned();
@@ -132,7 +132,7 @@ pub fn last(
         older.into_iter().rev().for_each(|line| lines.push_front(line));
         problems.merge(reader.into_problems());
     }
-    Ok(Last { lines, follower, problems })
+    Ok(FollowPosition { lines, follower, problems })
 }
 
 fn keep(lines: &mut VecDeque<Line>, line: Line, count: usize, wanted: impl Fn(&Line) -> bool) {

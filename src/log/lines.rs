@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use crate::fs;
 
 /// A longer line is not valid: stdin is bounded, and escaping makes it six times longer at most.
-const LONGEST: u64 = 128 << 20;
+const MAX_LINE_BYTES: u64 = 128 << 20;
 
 /// A place in a segment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,11 +49,11 @@ impl fmt::Debug for Lines {
 fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
-    opened.map_err(|error| fs::named(error, "open", path))
+    opened.map_err(|error| fs::with_path(error, "open", path))
 }
 
 /// How much is read at once.
-const CHUNK: usize = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 
 impl Lines {
     /// Opens a segment, or a file like one. Links are not followed.
@@ -63,9 +63,10 @@ impl Lines {
     pub fn open(path: &Path, position: Position) -> io::Result<Lines> {
         let mut file = open(path)?;
         if position.offset > 0 {
-            file.seek(SeekFrom::Start(position.offset)).map_err(|error| fs::named(error, "read", path))?;
+            file.seek(SeekFrom::Start(position.offset))
+                .map_err(|error| fs::with_path(error, "read", path))?;
         }
-        Ok(Lines { from: Box::new(BufReader::with_capacity(CHUNK, file)), position })
+        Ok(Lines { from: Box::new(BufReader::with_capacity(CHUNK_BYTES, file)), position })
     }
 
     /// Opens a compressed file of lines; positions count what it holds uncompressed. Links are not followed.
@@ -73,8 +74,8 @@ impl Lines {
     /// # Errors
     /// As opening does.
     pub fn open_packed(path: &Path) -> io::Result<Lines> {
-        let unpacked = MultiGzDecoder::new(BufReader::with_capacity(CHUNK, open(path)?));
-        let from = BufReader::with_capacity(CHUNK, unpacked);
+        let unpacked = MultiGzDecoder::new(BufReader::with_capacity(CHUNK_BYTES, open(path)?));
+        let from = BufReader::with_capacity(CHUNK_BYTES, unpacked);
         Ok(Lines { from: Box::new(from), position: Position::default() })
     }
 
@@ -88,13 +89,13 @@ impl Lines {
     )]
     pub fn next(&mut self) -> io::Result<Option<Raw>> {
         let mut bytes = Vec::new();
-        let mut count = (&mut self.from).take(LONGEST + 1).read_until(b'\n', &mut bytes)? as u64;
+        let mut count = (&mut self.from).take(MAX_LINE_BYTES + 1).read_until(b'\n', &mut bytes)? as u64;
         if count == 0 {
             return Ok(None);
         }
         let mut whole = bytes.pop_if(|last| *last == b'\n').is_some();
-        let fits = bytes.len() as u64 <= LONGEST;
-        while !whole && count > LONGEST {
+        let fits = bytes.len() as u64 <= MAX_LINE_BYTES;
+        while !whole && count > MAX_LINE_BYTES {
             bytes.clear();
             let more = (&mut self.from).take(64 * 1024).read_until(b'\n', &mut bytes)?;
             count += more as u64;

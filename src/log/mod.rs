@@ -6,30 +6,30 @@
 //! runs need are kept with these runs, as [`Parts`].
 
 mod contents;
-mod current;
-mod exclusive;
+mod current_name;
+mod exclusive_lock;
 mod follow;
 mod lines;
+mod parallel_filter;
 mod parts;
-mod problems;
 mod range;
+mod read_errors;
+mod read_file;
 mod reader;
 mod segments;
-mod sift;
-mod single;
 mod tail;
 mod writer;
 
 pub use contents::Contents;
-pub use exclusive::{Exclusive, written_to};
-pub use follow::{Follower, Last, last};
+pub use exclusive_lock::{ExclusiveLog, active_segment};
+pub use follow::{FollowPosition, Follower, last};
 pub use lines::{Lines, Position, Raw};
+pub use parallel_filter::{LineHeader, sift};
 pub use parts::{Parts, part_name, parts_in};
-pub use problems::{Problem, Problems};
 pub use range::Range;
+pub use read_errors::{ReadError, ReadErrors};
+pub use read_file::read_lines;
 pub use reader::{Line, Parsed, Reader, parse};
-pub use segments::{Name, Segment, list, size};
-pub use sift::{Glance, sift};
-pub use single::each_of;
+pub use segments::{Segment, SegmentName, list, size};
 pub use tail::tail;
 pub use writer::{Appended, Log};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::lines::{Lines, Raw};
-use super::{Name, Problem, Segment, segments};
+use super::{ReadError, Segment, SegmentName, segments};
 
 const PREFIX: &str = "events-";
 const SUFFIX: &str = ".gz";
@@ -21,16 +21,17 @@ pub struct Parts {
 }
 
 /// The name of the file with a run's lines of this segment.
-pub fn part_name(segment: &Name) -> String {
+pub fn part_name(segment: &SegmentName) -> String {
     format!("{PREFIX}{segment}{SUFFIX}")
 }
 
 /// The parts in a run's directory, by segment, the oldest first.
-pub fn parts_in(dir: &Path) -> BTreeMap<Name, PathBuf> {
+pub fn parts_in(dir: &Path) -> BTreeMap<SegmentName, PathBuf> {
     let listing = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let named = listing.filter_map(|entry| {
         let name = entry.file_name();
-        let segment = name.to_str()?.strip_prefix(PREFIX)?.strip_suffix(SUFFIX).and_then(Name::parse)?;
+        let segment =
+            name.to_str()?.strip_prefix(PREFIX)?.strip_suffix(SUFFIX).and_then(SegmentName::parse)?;
         entry.file_type().is_ok_and(|kind| kind.is_file()).then(|| (segment, entry.path()))
     });
     named.collect()
@@ -43,12 +44,12 @@ impl Parts {
     }
 
     /// The segments that have parts.
-    pub fn segments(&self) -> BTreeSet<Name> {
+    pub fn segments(&self) -> BTreeSet<SegmentName> {
         self.dirs.iter().flat_map(|dir| parts_in(dir).into_keys()).collect()
     }
 
     /// The parts of one segment.
-    pub fn of_segment(&self, segment: &Name) -> Vec<PathBuf> {
+    pub fn of_segment(&self, segment: &SegmentName) -> Vec<PathBuf> {
         let name = part_name(segment);
         let paths = self.dirs.iter().map(|dir| dir.join(&name));
         paths.filter(|path| path.symlink_metadata().is_ok_and(|there| there.is_file())).collect()
@@ -59,7 +60,7 @@ impl Parts {
     pub(super) fn with_log(&self, dir: &Path) -> io::Result<Vec<Segment>> {
         // The log is listed first: if a segment is removed after that, its parts already exist.
         let mut all = segments::list(dir)?;
-        let there: BTreeSet<&Name> = all.iter().map(|segment| &segment.name).collect();
+        let there: BTreeSet<&SegmentName> = all.iter().map(|segment| &segment.name).collect();
         let gone: Vec<Segment> = self
             .segments()
             .into_iter()
@@ -75,7 +76,7 @@ impl Parts {
 }
 
 /// The lines of several parts of one segment, in the order of their times.
-pub(super) fn merged(paths: &[PathBuf], problem: &mut dyn FnMut(Problem)) -> Vec<Raw> {
+pub(super) fn merged(paths: &[PathBuf], problem: &mut dyn FnMut(ReadError)) -> Vec<Raw> {
     #[derive(Deserialize)]
     struct When {
         #[serde(default)]
@@ -92,7 +93,7 @@ pub(super) fn merged(paths: &[PathBuf], problem: &mut dyn FnMut(Problem)) -> Vec
         });
         if let Err(error) = read {
             let why = format!("cannot read {}: {error}", path.display());
-            problem(Problem { path: path.clone(), line: None, why });
+            problem(ReadError { path: path.clone(), line: None, why });
         }
     }
     all.sort_by(|one, other| one.0.cmp(&other.0));

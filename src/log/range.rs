@@ -2,7 +2,7 @@
 
 use chrono::Days;
 
-use super::Name;
+use super::SegmentName;
 use crate::clock::{self, Time};
 
 /// From one instant to another, both included; without one it is open on that side.
@@ -16,7 +16,7 @@ pub struct Range {
 
 impl Range {
     /// Whether a segment can have lines of this range, from its name only. Its lines are of its day or the one before.
-    pub fn may_be_in(&self, name: &Name) -> bool {
+    pub fn overlaps(&self, name: &SegmentName) -> bool {
         let over = self.since.is_some_and(|since| since.date_naive() > name.day());
         let first = name.day().checked_sub_days(Days::new(1));
         let to_come = self.until.is_some_and(|until| first.is_some_and(|first| until.date_naive() < first));
@@ -41,14 +41,14 @@ mod tests {
 
     #[test]
     fn a_segment_is_opened_when_its_day_or_the_one_before_is_asked_for() {
-        let name = Name::parse("2026-02-03T040506789Z-1a2b3c4d.jsonl").unwrap();
+        let name = SegmentName::parse("2026-02-03T040506789Z-1a2b3c4d.jsonl").unwrap();
         let range =
             |since: &str, until: &str| Range { since: clock::parse(since), until: clock::parse(until) };
-        assert!(Range::default().may_be_in(&name));
-        assert!(range("2026-02-03T23:59:59Z", "").may_be_in(&name));
-        assert!(!range("2026-02-04T00:00:00Z", "").may_be_in(&name));
-        assert!(range("", "2026-02-02T00:00:00Z").may_be_in(&name), "calls that overlap midnight");
-        assert!(!range("", "2026-02-01T23:59:59Z").may_be_in(&name));
+        assert!(Range::default().overlaps(&name));
+        assert!(range("2026-02-03T23:59:59Z", "").overlaps(&name));
+        assert!(!range("2026-02-04T00:00:00Z", "").overlaps(&name));
+        assert!(range("", "2026-02-02T00:00:00Z").overlaps(&name), "calls that overlap midnight");
+        assert!(!range("", "2026-02-01T23:59:59Z").overlaps(&name));
     }
 
     #[test]

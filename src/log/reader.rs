@@ -6,7 +6,7 @@ use std::vec::IntoIter;
 
 use super::lines::{Lines, Position, Raw};
 use super::parts::{Parts, merged};
-use super::{Name, Problem, Problems, Range, Segment};
+use super::{Range, ReadError, ReadErrors, Segment, SegmentName};
 use crate::event::Recorded;
 
 /// The version of the format that this program writes and reads.
@@ -31,15 +31,15 @@ pub struct Reader {
     parts: Parts,
     open: Option<Open>,
     /// From this segment on, a line may be half-written because its writer is still running.
-    growing: Option<Name>,
+    is_active: Option<SegmentName>,
     range: Range,
-    problems: Problems,
+    problems: ReadErrors,
 }
 
 /// The lines that are being read.
 #[derive(Debug)]
 struct Open {
-    segment: Name,
+    segment: SegmentName,
     path: PathBuf,
     from: From,
 }
@@ -95,35 +95,35 @@ impl Reader {
         dir: &Path,
         parts: &Parts,
         mut segments: Vec<Segment>,
-        growing: Option<Name>,
+        growing: Option<SegmentName>,
         range: Range,
     ) -> Reader {
-        segments.retain(|segment| range.may_be_in(&segment.name));
+        segments.retain(|segment| range.overlaps(&segment.name));
         Reader {
             dir: dir.to_owned(),
             segments: segments.into_iter(),
             parts: parts.clone(),
             open: None,
-            growing,
+            is_active: growing,
             range,
-            problems: Problems::default(),
+            problems: ReadErrors::default(),
         }
     }
 
     /// The problems so far.
-    pub fn problems(&self) -> &Problems {
+    pub fn problems(&self) -> &ReadErrors {
         &self.problems
     }
 
     /// The same, when the reading is over.
-    pub fn into_problems(self) -> Problems {
+    pub fn into_problems(self) -> ReadErrors {
         self.problems
     }
 
     /// The next line of the open segment; `None` at its end.
-    fn next_here(&mut self, parse: &impl Fn(Raw) -> Parsed) -> Option<Result<Line, Option<Problem>>> {
+    fn next_here(&mut self, parse: &impl Fn(Raw) -> Parsed) -> Option<Result<Line, Option<ReadError>>> {
         let open = self.open.as_mut()?;
-        let problem = |line, why| Some(Problem { path: open.path.clone(), line, why });
+        let problem = |line, why| Some(ReadError { path: open.path.clone(), line, why });
         let raw = match open.from.next() {
             Ok(raw) => raw?,
             Err(error) => {
@@ -133,7 +133,7 @@ impl Reader {
                 return Some(Err(problem));
             }
         };
-        let being_written = !raw.whole && self.growing.as_ref().is_some_and(|first| open.segment >= *first);
+        let being_written = !raw.whole && self.is_active.as_ref().is_some_and(|first| open.segment >= *first);
         Some(match parse(raw) {
             Ok(Some(line)) if self.range.holds(&line.recorded.at) => Ok(line),
             Ok(_) => Err(None),
@@ -143,7 +143,7 @@ impl Reader {
     }
 
     /// Opens the parts of a removed segment.
-    fn open_parts(&mut self, segment: Name) -> Option<Open> {
+    fn open_parts(&mut self, segment: SegmentName) -> Option<Open> {
         let paths = self.parts.of_segment(&segment);
         let path = paths.first()?.clone();
         if paths.len() > 1 {
@@ -153,7 +153,7 @@ impl Reader {
         match Lines::open_packed(&path) {
             Ok(lines) => Some(Open { segment, path, from: From::File(lines) }),
             Err(error) => {
-                self.problems.add(Problem { path, line: None, why: error.to_string() });
+                self.problems.add(ReadError { path, line: None, why: error.to_string() });
                 None
             }
         }
@@ -188,7 +188,7 @@ impl Reader {
                             self.open_parts(segment.name)
                         }
                         Err(error) => {
-                            self.problems.add(Problem { path, line: None, why: error.to_string() });
+                            self.problems.add(ReadError { path, line: None, why: error.to_string() });
                             None
                         }
                     };
@@ -200,8 +200,8 @@ impl Reader {
 
 /// The first segment whose last line may be half-written: the newest that takes many lines. Newer solo segments may be
 /// half-written, too.
-pub(super) fn growing(segments: &[Segment]) -> Option<&Name> {
-    let many = segments.iter().rfind(|segment| !segment.name.is_solo());
+pub(super) fn growing(segments: &[Segment]) -> Option<&SegmentName> {
+    let many = segments.iter().rfind(|segment| !segment.name.is_single_line());
     many.or(segments.first()).map(|segment| &segment.name)
 }
 

@@ -19,38 +19,38 @@ const SALT: usize = 8;
 /// The name of a segment: `2026-02-03T040506789Z-1a2b3c4d.jsonl`; `…Z-solo-1a2b3c4d.jsonl` for one that
 /// holds a single line whose writer did not get the lock. Sorts by time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name(String);
+pub struct SegmentName(String);
 
-impl Name {
+impl SegmentName {
     /// The name of a segment that starts now. It sorts after `former`, the one before it, unless that is so far in the
     /// future that the clock must have been set back.
-    pub fn after(former: Option<&Name>, at: Time) -> Name {
+    pub fn after(former: Option<&SegmentName>, at: Time) -> SegmentName {
         let least = former.filter(|former| !former.is_ahead(at)).map(|former| former.start());
         let least = least.map_or(at, |start| start + TimeDelta::milliseconds(1));
-        Name::new(at.max(least), "")
+        SegmentName::new(at.max(least), "")
     }
 
     /// The name of a segment for a single line.
-    pub fn solo(at: Time) -> Name {
-        Name::new(at, SOLO)
+    pub fn single_line(at: Time) -> SegmentName {
+        SegmentName::new(at, SOLO)
     }
 
-    fn new(at: Time, mark: &str) -> Name {
+    fn new(at: Time, mark: &str) -> SegmentName {
         // Whole milliseconds and a year of four digits, so that the name can be parsed at any time.
         let millis = at.timestamp_millis().clamp(0, 253_402_300_799_999);
         let at = crate::clock::from_millis(millis).unwrap_or(at);
         let id = Id::new(at);
         let salt = id.as_str().split_at(id.as_str().len() - SALT).1;
-        Name(format!("{}-{mark}{salt}{SUFFIX}", at.format("%Y-%m-%dT%H%M%S%3fZ")))
+        SegmentName(format!("{}-{mark}{salt}{SUFFIX}", at.format("%Y-%m-%dT%H%M%S%3fZ")))
     }
 
     /// Takes a file name when it is exactly a segment's, and nothing that leads elsewhere.
-    pub fn parse(text: &str) -> Option<Name> {
+    pub fn parse(text: &str) -> Option<SegmentName> {
         let (stamp, rest) = text.split_at_checked(STAMP)?;
         let salt = rest.strip_suffix(SUFFIX)?;
         let salt = salt.strip_prefix(SOLO).unwrap_or(salt);
         let known = salt.len() == SALT && salt.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
-        (known && start_of(stamp).is_some()).then(|| Name(text.to_owned()))
+        (known && start_of(stamp).is_some()).then(|| SegmentName(text.to_owned()))
     }
 
     /// The text.
@@ -69,13 +69,13 @@ impl Name {
     }
 
     /// Whether it holds a single line whose writer did not get the lock.
-    pub fn is_solo(&self) -> bool {
+    pub fn is_single_line(&self) -> bool {
         self.0[STAMP..].starts_with(SOLO)
     }
 
     /// Whether a line of this instant belongs here by its day. Calls that overlap midnight may come in the
     /// wrong order: they must not begin a segment each.
-    pub fn takes(&self, at: Time) -> bool {
+    pub fn has_room(&self, at: Time) -> bool {
         at.date_naive() <= self.day() && !self.is_ahead(at)
     }
 
@@ -85,7 +85,7 @@ impl Name {
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for SegmentName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)
     }
@@ -112,7 +112,7 @@ fn start_of(stamp: &str) -> Option<Time> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
     /// Its name.
-    pub name: Name,
+    pub name: SegmentName,
     /// Its size in bytes.
     pub size: u64,
 }
@@ -135,7 +135,7 @@ pub fn size(dir: &Path) -> u64 {
 /// # Errors
 /// When the directory cannot be read.
 pub fn list(dir: &Path) -> io::Result<Vec<Segment>> {
-    let sized = |(name, entry): (Name, std::fs::DirEntry)| {
+    let sized = |(name, entry): (SegmentName, std::fs::DirEntry)| {
         // One that is gone by now was pruned.
         let size = entry.metadata().ok()?.len();
         Some(Segment { name, size })
@@ -146,20 +146,20 @@ pub fn list(dir: &Path) -> io::Result<Vec<Segment>> {
 }
 
 /// The newest segment that more than one line may go to.
-pub(super) fn newest(dir: &Path) -> io::Result<Option<Name>> {
-    Ok(entries(dir)?.into_iter().map(|(name, _)| name).filter(|name| !name.is_solo()).max())
+pub(super) fn newest(dir: &Path) -> io::Result<Option<SegmentName>> {
+    Ok(entries(dir)?.into_iter().map(|(name, _)| name).filter(|name| !name.is_single_line()).max())
 }
 
-fn entries(dir: &Path) -> io::Result<Vec<(Name, std::fs::DirEntry)>> {
+fn entries(dir: &Path) -> io::Result<Vec<(SegmentName, std::fs::DirEntry)>> {
     let read = match std::fs::read_dir(dir) {
         Ok(read) => read,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(fs::named(error, "list", dir)),
+        Err(error) => return Err(fs::with_path(error, "list", dir)),
     };
     let mut found = Vec::new();
     for entry in read {
-        let entry = entry.map_err(|error| fs::named(error, "list", dir))?;
-        let name = entry.file_name().to_str().and_then(Name::parse);
+        let entry = entry.map_err(|error| fs::with_path(error, "list", dir))?;
+        let name = entry.file_name().to_str().and_then(SegmentName::parse);
         if let Some(name) = name
             && entry.file_type().is_ok_and(|kind| kind.is_file())
         {
@@ -177,20 +177,20 @@ mod tests {
     #[test]
     fn a_name_is_read_again_as_it_was_made() {
         let at = parse("2026-02-03T04:05:06.789Z").unwrap();
-        let name = Name::after(None, at);
+        let name = SegmentName::after(None, at);
         assert!(name.as_str().starts_with("2026-02-03T040506789Z-"), "{name}");
         assert_eq!(
-            (Name::parse(name.as_str()), name.start(), name.is_solo()),
+            (SegmentName::parse(name.as_str()), name.start(), name.is_single_line()),
             (Some(name.clone()), at, false)
         );
-        let solo = Name::solo(at);
+        let solo = SegmentName::single_line(at);
         assert_eq!(
-            (Name::parse(solo.as_str()), solo.start(), solo.is_solo()),
+            (SegmentName::parse(solo.as_str()), solo.start(), solo.is_single_line()),
             (Some(solo.clone()), at, true)
         );
         for odd in ["0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z", "2026-06-30T23:59:60.5Z"] {
-            let name = Name::after(Some(&name), parse(odd).unwrap());
-            assert!(Name::parse(name.as_str()).is_some(), "{name}");
+            let name = SegmentName::after(Some(&name), parse(odd).unwrap());
+            assert!(SegmentName::parse(name.as_str()).is_some(), "{name}");
         }
     }
 
@@ -209,17 +209,17 @@ mod tests {
             "2026-02-03T0405067ü9Z-1a2b3c4d.jsonl",
             "2026-02-03T040506789Z-1a2b/c4d.jsonl",
         ] {
-            assert_eq!(Name::parse(bad), None, "{bad}");
+            assert_eq!(SegmentName::parse(bad), None, "{bad}");
         }
     }
 
     #[test]
     fn a_later_segment_sorts_after_the_former_also_when_the_clock_goes_back() {
-        let first = Name::after(None, parse("2026-02-03T04:05:06.789Z").unwrap());
-        let second = Name::after(Some(&first), parse("2026-02-03T04:05:06.789Z").unwrap());
-        let third = Name::after(Some(&second), parse("2026-02-02T23:00:00Z").unwrap());
+        let first = SegmentName::after(None, parse("2026-02-03T04:05:06.789Z").unwrap());
+        let second = SegmentName::after(Some(&first), parse("2026-02-03T04:05:06.789Z").unwrap());
+        let third = SegmentName::after(Some(&second), parse("2026-02-02T23:00:00Z").unwrap());
         assert!(first < second && second < third);
-        let corrected = Name::after(Some(&first), parse("2026-01-01T00:00:00Z").unwrap());
+        let corrected = SegmentName::after(Some(&first), parse("2026-01-01T00:00:00Z").unwrap());
         assert!(corrected < first, "a clock that was far ahead does not name segments for ever");
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use chrono::TimeDelta;
 use rustix::fs::OFlags;
 
-use super::{Name, current, segments};
+use super::{SegmentName, current_name, segments};
 use crate::clock::{self, Time};
 use crate::config;
 use crate::error::Result;
@@ -27,13 +27,13 @@ pub struct Log {
 }
 
 /// Calls that overlap may be this far apart, and no clock was set back between them.
-const CLOCKS: TimeDelta = TimeDelta::minutes(1);
+const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(1);
 
 /// Where a line went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appended {
     /// The segment. It is a solo one when the lock was not to be had.
-    pub segment: Name,
+    pub segment: SegmentName,
     /// A problem, for the diagnostics. The line was stored nevertheless.
     pub note: Option<String>,
     /// That others kept the lock for too long: it costs nothing but a file.
@@ -78,23 +78,24 @@ impl Log {
         let mut notes = Vec::new();
         // A directory that cannot be listed means a new segment, no lost line.
         let listed = || segments::newest(&self.dir).unwrap_or_default();
-        let former = current::read(&lock.file).or_else(listed);
-        notes.extend(former.as_ref().filter(|name| name.start() > at + CLOCKS).map(|name| {
+        let former = current_name::read(&lock.file).or_else(listed);
+        notes.extend(former.as_ref().filter(|name| name.start() > at + MAX_CLOCK_SKEW).map(|name| {
             let (now, then) = (clock::stamp(at), clock::stamp(name.start()));
             format!("the clock went back to {now}: the log's segment {name} began at {then}")
         }));
-        let usable = former.as_ref().filter(|name| name.takes(at)).map(|name| Tail::open(&self.dir, name));
-        let fits = |tail: &Tail| tail.has_room(line, self.limits.segment_size);
+        let usable =
+            former.as_ref().filter(|name| name.has_room(at)).map(|name| SegmentTail::open(&self.dir, name));
+        let fits = |tail: &SegmentTail| tail.has_room(line, self.limits.segment_size);
         let tail = match usable {
             Some(Ok(tail)) if fits(&tail) => tail,
             other => {
                 notes.extend(other.and_then(io::Result::err).map(|error| error.to_string()));
                 // Named before it is made: a writer that is killed in between leaves a name to be made later.
-                let name = Name::after(former.as_ref(), at);
-                let named = current::write(&lock.file, &name);
+                let name = SegmentName::after(former.as_ref(), at);
+                let named = current_name::write(&lock.file, &name);
                 notes
                     .extend(named.err().map(|error| format!("cannot name the segment in the lock: {error}")));
-                Tail::open(&self.dir, &name)?
+                SegmentTail::open(&self.dir, &name)?
             }
         };
         if tail.torn {
@@ -106,7 +107,7 @@ impl Log {
         tail.append(line)?;
         drop(lock);
         if self.durable {
-            tail.file.sync_data().map_err(|error| fs::named(error, "sync", &tail.path))?;
+            tail.file.sync_data().map_err(|error| fs::with_path(error, "sync", &tail.path))?;
             fs::sync_dir(&self.dir)?;
         }
         let note = (!notes.is_empty()).then(|| notes.join("; "));
@@ -114,17 +115,17 @@ impl Log {
     }
 
     /// Writes the line to a segment that no other process knows.
-    fn append_alone(&self, line: &[u8], at: Time) -> io::Result<Name> {
-        let name = Name::solo(at);
+    fn append_alone(&self, line: &[u8], at: Time) -> io::Result<SegmentName> {
+        let name = SegmentName::single_line(at);
         let path = self.dir.join(name.as_str());
         let mut file = fs::open_private(OpenOptions::new().append(true).create_new(true), &path)?;
-        let written = file.write_all(line).map_err(|error| fs::named(error, "write", &path));
+        let written = file.write_all(line).map_err(|error| fs::with_path(error, "write", &path));
         if let Err(error) = written {
             let _ = std::fs::remove_file(&path);
             return Err(error);
         }
         if self.durable {
-            file.sync_data().map_err(|error| fs::named(error, "sync", &path))?;
+            file.sync_data().map_err(|error| fs::with_path(error, "sync", &path))?;
             fs::sync_dir(&self.dir)?;
         }
         Ok(name)
@@ -132,8 +133,8 @@ impl Log {
 }
 
 /// The end of the segment that is written to.
-struct Tail {
-    name: Name,
+struct SegmentTail {
+    name: SegmentName,
     path: PathBuf,
     file: File,
     size: u64,
@@ -141,23 +142,23 @@ struct Tail {
     torn: bool,
 }
 
-impl Tail {
-    fn open(dir: &Path, name: &Name) -> io::Result<Tail> {
+impl SegmentTail {
+    fn open(dir: &Path, name: &SegmentName) -> io::Result<SegmentTail> {
         let path = dir.join(name.as_str());
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true).custom_flags(flags);
         let file = fs::open_private(&mut options, &path)?;
-        let metadata = file.metadata().map_err(|error| fs::named(error, "stat", &path))?;
+        let metadata = file.metadata().map_err(|error| fs::with_path(error, "stat", &path))?;
         if !metadata.is_file() {
             return Err(io::Error::other(format!("{} is not a regular file", path.display())));
         }
         let size = metadata.len();
         let mut last = [b'\n'];
         if size > 0 {
-            file.read_exact_at(&mut last, size - 1).map_err(|error| fs::named(error, "read", &path))?;
+            file.read_exact_at(&mut last, size - 1).map_err(|error| fs::with_path(error, "read", &path))?;
         }
-        Ok(Tail { name: name.clone(), path, file, size, torn: last != [b'\n'] })
+        Ok(SegmentTail { name: name.clone(), path, file, size, torn: last != [b'\n'] })
     }
 
     /// Whether the line fits. An empty segment has room for any line.
@@ -174,7 +175,7 @@ impl Tail {
         // One write, unless the disk takes only a part; the second write then returns the error.
         (&self.file).write_all(&line).map_err(|error| {
             let _ = self.file.set_len(self.size);
-            fs::named(error, "write", &self.path)
+            fs::with_path(error, "write", &self.path)
         })
     }
 }

@@ -26,7 +26,7 @@ pub struct Payload {
 pub struct Malformed(pub String);
 
 /// Maximum number of parsed values in each part of a payload. The text is not limited.
-const MOST: usize = 100_000;
+const MAX_FIELDS: usize = 100_000;
 
 /// Parses the input from stdin.
 pub fn parse(input: &Input) -> Payload {
@@ -46,7 +46,7 @@ pub fn parse(input: &Input) -> Payload {
         Ok(text) => text,
         Err(error) => return broken(bytes, format!("invalid UTF-8: {error}")),
     };
-    let json::Opened { value: fields, cut } = match json::read(bytes, MOST) {
+    let json::Opened { value: fields, cut } = match json::read(bytes, MAX_FIELDS) {
         Ok(opened) => opened,
         Err(error) => return broken(bytes, format!("invalid JSON: {error}")),
     };
@@ -68,7 +68,7 @@ fn broken(bytes: &[u8], problem: String) -> Payload {
     };
     let wrapped = serde_json::json!({ key: text });
     let raw = serde_json::value::to_raw_value(&wrapped).unwrap_or_else(|_| RawValue::NULL.to_owned());
-    let fields = Value::Object(json::early(bytes, &["hook_event_name", "session_id"]));
+    let fields = Value::Object(json::scan_top_level(bytes, &["hook_event_name", "session_id"]));
     Payload { raw, malformed: Some(Malformed(problem)), cut: false, fields }
 }
 
@@ -88,7 +88,7 @@ fn on_one_line(text: &str) -> String {
 impl Payload {
     /// Builds a payload from valid JSON, such as an event in the log.
     pub fn from_raw(raw: &RawValue) -> Payload {
-        let opened = json::read(raw.get().as_bytes(), MOST);
+        let opened = json::read(raw.get().as_bytes(), MAX_FIELDS);
         let json::Opened { value: fields, cut } =
             opened.unwrap_or(json::Opened { value: Value::Null, cut: false });
         Payload { raw: raw.to_owned(), malformed: None, cut, fields }
@@ -96,7 +96,7 @@ impl Payload {
 
     /// Like [`Payload::from_raw`], without the text: for callers that parse many payloads.
     pub fn fields_of(raw: &RawValue) -> Payload {
-        let opened = json::read(raw.get().as_bytes(), MOST).ok();
+        let opened = json::read(raw.get().as_bytes(), MAX_FIELDS).ok();
         let (fields, cut) = opened.map_or((Value::Null, false), |opened| (opened.value, opened.cut));
         Payload { raw: RawValue::NULL.to_owned(), malformed: None, cut, fields }
     }

@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 use super::ledger::mark;
 
 /// Milliseconds. If the message is unknown, two attempts that are further apart belong to different messages.
-const GAP: i64 = 1_000;
+const MESSAGE_GAP_MS: i64 = 1_000;
 
 /// Milliseconds. If the message is unknown, an attempt counts this long after the last count in any case.
-const WAIT: i64 = 30_000;
+const COUNT_AGAIN_MS: i64 = 30_000;
 
 /// Milliseconds. The same for a call that the transcript does not show, although it shows others, and for a call in a
 /// message that already counted, because message ids may repeat.
-const LONG_WAIT: i64 = 600_000;
+const COUNT_AGAIN_UNKNOWN_MS: i64 = 600_000;
 
 /// How many messages are kept. Only those of concurrent calls are needed.
 const MAX_MESSAGES: usize = 16;
@@ -74,10 +74,14 @@ impl Refusals {
         match (&attempt.origin, before) {
             (Origin::Turn, _) | (Origin::Message(_) | Origin::Unknown, None) => true,
             (Origin::Message(id), Some(before)) => {
-                !before.messages.contains(&mark(id)) || over(before.since, LONG_WAIT)
+                !before.messages.contains(&mark(id)) || over(before.since, COUNT_AGAIN_UNKNOWN_MS)
             }
-            (Origin::NotInTranscript, before) => before.is_some_and(|before| over(before.since, LONG_WAIT)),
-            (Origin::Unknown, Some(before)) => over(before.last, GAP) || over(before.since, WAIT),
+            (Origin::NotInTranscript, before) => {
+                before.is_some_and(|before| over(before.since, COUNT_AGAIN_UNKNOWN_MS))
+            }
+            (Origin::Unknown, Some(before)) => {
+                over(before.last, MESSAGE_GAP_MS) || over(before.since, COUNT_AGAIN_MS)
+            }
         }
     }
 
@@ -98,7 +102,7 @@ impl Refusals {
     }
 
     /// Merges another record.
-    pub fn take_over(&mut self, other: &Refusals) {
+    pub fn merge(&mut self, other: &Refusals) {
         let new = other.messages.iter().filter(|message| !self.messages.contains(message));
         let new: Vec<String> = new.cloned().collect();
         self.messages.extend(new);

@@ -137,7 +137,8 @@ impl TeamState {
         }
         if self.tasks.is_empty() {
             for (name, deeds) in &self.ledger.members {
-                hasher.update(format!("{name}\0{:?}\0{:?}\n", deeds.told(), deeds.said).as_bytes());
+                hasher
+                    .update(format!("{name}\0{:?}\0{:?}\n", deeds.last_instruction(), deeds.said).as_bytes());
             }
         }
         hasher.finalize().to_hex()[..16].to_owned()

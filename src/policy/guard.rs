@@ -12,13 +12,13 @@ use super::ledger::{fits, mark};
 use super::{Decision, Finding, TeamState, Verdict};
 
 /// Maximum number of counts.
-const MOST: usize = 512;
+const MAX_COUNTS: usize = 512;
 
 /// Limit over all states, as a multiple of the limit in one state, until more tasks are completed.
-const STATES: u32 = 3;
+const STATES_FACTOR: u32 = 3;
 
 /// Number of states for which a shown warning is remembered.
-const TOLD: usize = 32;
+const MAX_REMEMBERED_WARNINGS: usize = 32;
 
 /// Counts of blocks and shown warnings: `gate\0about\0state` → count.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,16 +72,16 @@ pub fn settle(
         verdict.decision = Decision::Allow;
         return verdict;
     }
-    let subject = subject(finding);
+    let subject = guard_key(finding);
     match finding.decision {
         Decision::Allow => {}
         Decision::Block if finding.lasting => {}
         Decision::Warn => {
             let what = blake3::hash(finding.reason.as_bytes()).to_hex();
-            verdict.repeated = is_told(&mut guard.warned, &subject, &format!("{state}\0{}", &what[..8]));
+            verdict.repeated = was_shown(&mut guard.warned, &subject, &format!("{state}\0{}", &what[..8]));
         }
         Decision::Block => {
-            let most = most(finding.gate, max_blocks);
+            let most = max_blocks_for(finding.gate, max_blocks);
             if let Outcome::LetThrough(blocks) = guard.refuse(&subject, state, most, attempt) {
                 verdict.decision = Decision::Allow;
                 verdict.escalated = true;
@@ -93,14 +93,14 @@ pub fn settle(
 }
 
 /// Maximum number of blocks of a gate in one state.
-fn most(gate: &str, max_blocks: u32) -> u32 {
+fn max_blocks_for(gate: &str, max_blocks: u32) -> u32 {
     // Blocking the same idle again only costs tokens: messages are delivered only at idle.
     if gate == "idle-with-work" { max_blocks.min(1) } else { max_blocks }
 }
 
 impl Guard {
     /// Forgets the blocks if a task is completed that never was before.
-    pub fn look(&mut self, team: &TeamState) {
+    pub fn note_progress(&mut self, team: &TeamState) {
         let done = || team.tasks.values().filter(|task| task.status.as_deref() == Some("completed"));
         let new: Vec<String> =
             done().map(|task| &task.id).filter(|id| !self.completed.contains(*id)).cloned().collect();
@@ -109,13 +109,13 @@ impl Guard {
         }
         self.blocks.clear();
         self.completed.extend(new);
-        if self.completed.len() > MOST {
+        if self.completed.len() > MAX_COUNTS {
             self.completed = done().map(|task| task.id.clone()).collect();
         }
     }
 
     /// Adds the counts of the same actors from another guard.
-    pub fn take_over(&mut self, other: &Guard) {
+    pub fn merge(&mut self, other: &Guard) {
         for (mine, theirs) in [(&mut self.blocks, &other.blocks), (&mut self.warned, &other.warned)] {
             for (key, times) in theirs {
                 let kept = mine.entry(key.clone()).or_default();
@@ -124,27 +124,27 @@ impl Guard {
         }
         self.completed.extend(other.completed.iter().cloned());
         for (key, theirs) in &other.refusals {
-            self.refusals.entry(key.clone()).or_default().take_over(theirs);
+            self.refusals.entry(key.clone()).or_default().merge(theirs);
         }
     }
 
     /// Counts one more block, unless the limit is reached or no count is free.
     fn refuse(&mut self, subject: &str, state: &str, most: u32, attempt: &Attempt) -> Outcome {
-        let whose = whose(subject);
+        let whose = guard_owner(subject);
         let own = format!("{}\0{}", whose.0, whose.1.unwrap_or_default());
         if !Refusals::counts(self.refusals.get(&own), attempt) {
             self.note(own, attempt, false);
             return Outcome::Blocked;
         }
-        let all = self.blocks.iter().filter(|(key, _)| self::whose(key) == whose);
+        let all = self.blocks.iter().filter(|(key, _)| self::guard_owner(key) == whose);
         let all = all.fold(0u32, |sum, (_, times)| sum.saturating_add(*times));
         let key = format!("{subject}{state}");
-        let is_full = self.blocks.len() >= MOST && !self.blocks.contains_key(&key);
+        let is_full = self.blocks.len() >= MAX_COUNTS && !self.blocks.contains_key(&key);
         let here = self.blocks.get(&key).copied().unwrap_or_default();
         if here >= most || is_full {
             return Outcome::LetThrough(here);
         }
-        if all >= most.saturating_mul(STATES) {
+        if all >= most.saturating_mul(STATES_FACTOR) {
             return Outcome::LetThrough(all);
         }
         self.blocks.insert(key, here + 1);
@@ -156,7 +156,7 @@ impl Guard {
         if attempt.origin == Origin::Turn {
             return;
         }
-        if self.refusals.len() >= MOST && !self.refusals.contains_key(&own) {
+        if self.refusals.len() >= MAX_COUNTS && !self.refusals.contains_key(&own) {
             let oldest = self.refusals.iter().min_by_key(|(_, refusals)| refusals.last);
             oldest.map(|(key, _)| key.clone()).map(|key| self.refusals.remove(&key));
         }
@@ -165,14 +165,14 @@ impl Guard {
 }
 
 /// The gate and the actor of a key. All rules share one gate.
-fn whose(key: &str) -> (&str, Option<&str>) {
+fn guard_owner(key: &str) -> (&str, Option<&str>) {
     let mut parts = key.split('\0');
     let gate = parts.next().unwrap_or_default();
     (gate.split(':').next().unwrap_or(gate), parts.next())
 }
 
 /// The prefix of a finding's key, without the state: `gate\0about\0`.
-fn subject(finding: &Finding) -> String {
+fn guard_key(finding: &Finding) -> String {
     let plain = |text: &str| text.replace('\0', "");
     let gate = match &finding.rule {
         Some(rule) => format!("{}:{}", finding.gate, plain(rule)),
@@ -184,7 +184,7 @@ fn subject(finding: &Finding) -> String {
 }
 
 /// Records that a warning is shown, and returns whether it was shown before. The oldest entry is dropped first.
-fn is_told(told: &mut BTreeMap<String, u32>, subject: &str, what: &str) -> bool {
+fn was_shown(told: &mut BTreeMap<String, u32>, subject: &str, what: &str) -> bool {
     let key = format!("{subject}{what}");
     let last = told.values().max().copied().unwrap_or_default();
     if let Some(place) = told.get_mut(&key) {
@@ -195,8 +195,8 @@ fn is_told(told: &mut BTreeMap<String, u32>, subject: &str, what: &str) -> bool 
         return true;
     }
     let own = |key: &&String| key.starts_with(subject);
-    let most_own = told.keys().filter(own).count() >= TOLD;
-    if most_own || told.len() >= MOST {
+    let most_own = told.keys().filter(own).count() >= MAX_REMEMBERED_WARNINGS;
+    if most_own || told.len() >= MAX_COUNTS {
         let kept = told.iter().filter(|(key, _)| !most_own || own(key));
         let oldest = kept.min_by_key(|(_, place)| **place).map(|(key, _)| key.clone());
         oldest.map(|key| told.remove(&key));

@@ -15,12 +15,12 @@ use crate::unicode::{fold, is_invisible};
 #[serde(default)]
 pub struct Ledger {
     /// By member.
-    pub members: BTreeMap<String, Deeds>,
+    pub members: BTreeMap<String, MemberActivity>,
     /// TaskUpdates to `completed` that have started and not returned: tool_use_id → task. A TaskCompleted for any
     /// other task reports the end of a turn.
     pub completing: BTreeMap<String, String>,
     /// Tool calls that have started and not returned, by tool_use_id.
-    pub begun: BTreeMap<String, Began>,
+    pub begun: BTreeMap<String, PendingToolCall>,
     /// Other names of a member: its agent ids, and the ids of its background tasks.
     pub handles: BTreeMap<String, String>,
     /// Members by the description of their spawn (its [`mark`]). Several can share one.
@@ -44,17 +44,17 @@ pub(in crate::policy) fn mark(words: &str) -> String {
 }
 
 /// Maximum length in bytes of a stored name or id. Real ones are shorter.
-const LONGEST: usize = 256;
+const MAX_CHARS: usize = 256;
 
 /// Whether a name or id can be stored. One payload must not make the ledger too large to be read again.
 pub(super) fn fits(word: &str) -> bool {
-    word.len() <= LONGEST
+    word.len() <= MAX_CHARS
 }
 
 /// The history of one member. Each number is a position in [`Ledger::order`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Deeds {
+pub struct MemberActivity {
     /// The last instruction from each agent (spawn, task or message); the key is empty if the agent is unknown.
     pub told_by: BTreeMap<String, u64>,
     /// The last message that it sent.
@@ -72,13 +72,14 @@ pub struct Deeds {
     /// Whether a shutdown request to it is open.
     pub stopping: bool,
     /// Whether a gate allowed that request (by the loop guard, a pause or an allowance): its approval is then allowed.
-    pub let_go: bool,
+    #[serde(rename = "let_go")]
+    pub approved_shutdown: bool,
 }
 
 /// A tool that has begun.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Began {
+pub struct PendingToolCall {
     /// Position at which it started. Its messages count as sent then, not when the tool returned.
     pub order: u64,
     /// The caller, if known.
@@ -95,7 +96,7 @@ pub struct Began {
 const MOST_TOLD: usize = 32;
 
 /// The history of a member without any.
-static NOTHING: Deeds = Deeds {
+static NOTHING: MemberActivity = MemberActivity {
     told_by: BTreeMap::new(),
     said: None,
     asked: BTreeMap::new(),
@@ -104,29 +105,29 @@ static NOTHING: Deeds = Deeds {
     since: None,
     idle: None,
     stopping: false,
-    let_go: false,
+    approved_shutdown: false,
 };
 
 impl Ledger {
     /// The history of a member; empty for an unknown one.
-    pub fn of(&self, name: &str) -> &Deeds {
+    pub fn of(&self, name: &str) -> &MemberActivity {
         self.members.get(name).unwrap_or(&NOTHING)
     }
 
     /// The member that a word refers to: a name, `@name`, `name@team`, an agent id, or the id of a background task.
     pub fn named<'a>(&'a self, word: &'a str) -> &'a str {
-        let name = self.bare(word);
+        let name = self.strip_team(word);
         spelled(name, || self.members.keys().map(String::as_str)).unwrap_or(name)
     }
 
     /// The member that receives a message to this name.
     pub fn reached<'a>(&'a self, word: &'a str) -> &'a str {
-        let name = self.bare(without_reference(word));
+        let name = self.strip_team(without_reference(word));
         reached(name, || self.members.keys().map(String::as_str)).unwrap_or(name)
     }
 
     /// The name in such a word, in its own spelling.
-    pub fn bare<'a>(&'a self, word: &'a str) -> &'a str {
+    pub fn strip_team<'a>(&'a self, word: &'a str) -> &'a str {
         let folded = || match fold(word) {
             Cow::Borrowed(_) => None,
             Cow::Owned(word) => self.handles.get(&word),
@@ -142,7 +143,7 @@ impl Ledger {
 
     /// Records that the recipients of an allowed shutdown request may approve it. Of a request to everyone, only those
     /// that `meant` accepts.
-    pub fn let_go(&mut self, event: &Judged<'_>, meant: impl Fn(&str) -> bool) {
+    pub fn approve_shutdown(&mut self, event: &Judged<'_>, meant: impl Fn(&str) -> bool) {
         let sender = event.actor.name.as_deref();
         let names: Vec<String> = match asked_to_stop(event).as_deref() {
             Some("*") => {
@@ -156,7 +157,7 @@ impl Ledger {
         let mut begun = event.payload.tool_use_id().and_then(|id| self.begun.get_mut(id));
         for name in names {
             let deeds = self.members.entry(name.clone()).or_default();
-            if !std::mem::replace(&mut deeds.let_go, true)
+            if !std::mem::replace(&mut deeds.approved_shutdown, true)
                 && let Some(began) = &mut begun
             {
                 began.frees.push(name);
@@ -165,7 +166,7 @@ impl Ledger {
     }
 }
 
-impl Deeds {
+impl MemberActivity {
     /// Records an instruction from another agent.
     pub(super) fn tell(&mut self, by: &str, order: u64) {
         note(&mut self.told_by, by, order);
@@ -177,25 +178,26 @@ impl Deeds {
     }
 
     /// The last instruction.
-    pub fn told(&self) -> Option<u64> {
+    pub fn last_instruction(&self) -> Option<u64> {
         self.told_by.values().max().copied()
     }
 
     /// Whether it had an instruction after its last message.
-    pub fn owes_report(&self) -> bool {
-        self.told().is_some() && self.said < self.told()
+    pub fn has_unreported_work(&self) -> bool {
+        self.last_instruction().is_some() && self.said < self.last_instruction()
     }
 
     /// Whether a question of its own has no answer yet.
     pub fn awaits_answer(&self) -> bool {
-        self.awaits().next().is_some()
+        self.awaits_answer_from().next().is_some()
     }
 
     /// The agents whose answer it waits for. An instruction from an unknown agent may be the answer, and anyone
     /// answers a question to everyone (`*`).
-    pub fn awaits(&self) -> impl Iterator<Item = &str> {
+    pub fn awaits_answer_from(&self) -> impl Iterator<Item = &str> {
         let told = |by: &str| self.told_by.get(by).copied();
-        let answer = move |whom: &str| if whom == "*" { self.told() } else { told(whom).max(told("")) };
+        let answer =
+            move |whom: &str| if whom == "*" { self.last_instruction() } else { told(whom).max(told("")) };
         let open = self.asked.iter().filter(move |(whom, at)| answer(whom) < Some(**at));
         open.map(|(whom, _)| whom.as_str())
     }
@@ -237,11 +239,11 @@ mod tests {
         let event = Judged { id: "e", at: "2026", kind, session: None, actor: &actor, payload: &payload };
         let mut ledger = Ledger::default();
         for name in ["alice", "bob", "team-lead"] {
-            ledger.members.insert(name.to_owned(), Deeds::default());
+            ledger.members.insert(name.to_owned(), MemberActivity::default());
         }
         ledger.handles.insert("abob-1".to_owned(), "bob".to_owned());
-        ledger.let_go(&event, meant);
-        let free = ledger.members.into_iter().filter(|(_, deeds)| deeds.let_go);
+        ledger.approve_shutdown(&event, meant);
+        let free = ledger.members.into_iter().filter(|(_, deeds)| deeds.approved_shutdown);
         free.map(|(name, _)| name).collect()
     }
 

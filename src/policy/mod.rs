@@ -1,8 +1,7 @@
 //! Decides whether Claude Code may continue. Pure: policy, event and team state in, verdict out.
 
 mod attempt;
-mod background;
-mod begun;
+mod background_tasks;
 mod facts;
 pub mod failure;
 pub mod gates;
@@ -12,24 +11,25 @@ mod ledger;
 mod names;
 mod observe;
 pub mod pattern;
+mod pending_tools;
 mod reason;
+mod recorded_verdict;
 mod rules;
-mod ruling;
 mod sent;
 #[cfg(test)]
 mod tests;
 mod verdict;
 
 pub use attempt::{Attempt, Origin};
-pub use background::Whose;
+pub use background_tasks::TeammateRef;
 pub use facts::{Facts, Judged, Part, TeamState, Unreadable};
 pub use guard::{Guard, settle};
 pub use judge::judge;
-pub use ledger::{Began, Deeds, Ledger};
+pub use ledger::{Ledger, MemberActivity, PendingToolCall};
 pub use names::{Case, Names};
 pub use observe::asks;
-pub use reason::{Reason, bare, escaped};
+pub use reason::{Reason, escaped, without_prefix};
+pub use recorded_verdict::RecordedVerdict;
 pub use rules::Rules;
-pub use ruling::Ruling;
 pub use sent::Sent;
 pub use verdict::{Decision, Finding, Verdict};

@@ -71,7 +71,7 @@ impl<'a> Names<'a> {
 
     /// The member that a word refers to, in the team's spelling; `None` for an unknown name, which has no work.
     pub fn member(&self, word: &str) -> Option<&'a str> {
-        let name = self.team.ledger.bare(word);
+        let name = self.team.ledger.strip_team(word);
         // The roster's spelling first: the ledger may have another spelling, from a message.
         self.roster().get(name).or_else(|| self.owners().get(name)).or_else(|| self.doers().get(name))
     }
@@ -80,7 +80,7 @@ impl<'a> Names<'a> {
     /// those whose inbox has that name. Claude Code before 2.1.178 does not look names up and writes to that inbox. Before
     /// names were restricted (2.1.47), several members can have one inbox.
     pub fn recipients(&self, word: &str) -> Vec<&'a str> {
-        let name = self.team.ledger.bare(word);
+        let name = self.team.ledger.strip_team(word);
         let by_name = self.member(word).or_else(|| (fold(name) == LEAD).then_some(LEAD));
         let inbox = mailbox(name);
         let is_its = |member: &&str| Some(*member) != by_name && mailbox(member) == inbox;
@@ -91,7 +91,8 @@ impl<'a> Names<'a> {
     /// The member that owns a task, in the team's spelling. A file can have `@bob`, `bob@team` or bob's agent id. An
     /// owner without a name (`@`) means unassigned.
     pub fn owner(&self, task: &'a Task) -> Option<&'a str> {
-        let name = Some(self.team.ledger.bare(task.owner.as_deref()?)).filter(|name| !name.is_empty())?;
+        let name =
+            Some(self.team.ledger.strip_team(task.owner.as_deref()?)).filter(|name| !name.is_empty())?;
         Some(self.roster().get(name).or_else(|| self.doers().get(name)).unwrap_or(name))
     }
 

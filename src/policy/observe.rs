@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::ledger::{Began, fits, mark};
-use super::{Deeds, Judged, Ledger, Sent, TeamState};
+use super::ledger::{PendingToolCall, fits, mark};
+use super::{Judged, Ledger, MemberActivity, Sent, TeamState};
 use crate::event::{ActorKind, LEAD};
 use crate::payload::{Kind, MessageKind, Spawn, TaskUpdate};
 
@@ -64,7 +64,7 @@ impl Ledger {
         }
     }
 
-    pub(super) fn deeds(&mut self, name: &str) -> &mut Deeds {
+    pub(super) fn deeds(&mut self, name: &str) -> &mut MemberActivity {
         self.members.entry(name.to_owned()).or_default()
     }
 
@@ -99,7 +99,7 @@ impl Ledger {
             .flatten()
             .filter(|name| !name.is_empty() && fits(name))
             .map(|name| (name.to_owned(), event.at.to_owned()));
-        let began = Began { order: self.next(), by, spawns, frees: Vec::new() };
+        let began = PendingToolCall { order: self.next(), by, spawns, frees: Vec::new() };
         self.begun.insert(id.to_owned(), began);
         if event.payload.tool() == Some("TaskUpdate")
             && let Some(update) = TaskUpdate::of(event.payload.tool_input(), &Value::Null)
@@ -150,7 +150,7 @@ impl Ledger {
         // Its first turn and its first message can come before the spawn returns.
         self.left.remove(&spawn.name);
         let deeds = self.deeds(&spawn.name);
-        (deeds.stopping, deeds.let_go) = (false, false);
+        (deeds.stopping, deeds.approved_shutdown) = (false, false);
         deeds.asked.retain(|_, asked| *asked > at);
         deeds.tell(member(event).unwrap_or_default(), at);
         if let Some(id) = spawn.agent_id.as_ref().filter(|id| fits(id)) {
@@ -166,7 +166,8 @@ impl Ledger {
 
     fn update(&mut self, event: &Judged<'_>, update: &TaskUpdate, at: u64) {
         self.tasked = true;
-        let Some(owner) = update.owner.as_deref().filter(|owner| !self.bare(owner).is_empty() && fits(owner))
+        let Some(owner) =
+            update.owner.as_deref().filter(|owner| !self.strip_team(owner).is_empty() && fits(owner))
         else {
             return;
         };
@@ -217,7 +218,7 @@ impl Ledger {
             MessageKind::ShutdownResponse { approve: false } => {
                 if let Some(name) = sender {
                     let deeds = self.deeds(&name);
-                    (deeds.stopping, deeds.let_go) = (false, false);
+                    (deeds.stopping, deeds.approved_shutdown) = (false, false);
                 }
             }
             MessageKind::Plain | MessageKind::Other(_) => {

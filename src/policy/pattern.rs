@@ -3,8 +3,8 @@
 use std::cell::OnceCell;
 
 pub use crate::config::pattern::matches as glob;
-use crate::config::pattern::{reach, regex_of};
-use crate::config::{Program, needle};
+use crate::config::pattern::{max_input_len, regex_of};
+use crate::config::{BoundedRegex, required_literal};
 
 /// Whether one of these globs matches the text. An empty list matches everything.
 pub fn any(patterns: &[String], text: &str) -> bool {
@@ -16,12 +16,12 @@ pub fn any(patterns: &[String], text: &str) -> bool {
 #[derive(Debug)]
 pub struct Pattern<'a> {
     text: &'a str,
-    program: OnceCell<Option<Program>>,
+    program: OnceCell<Option<BoundedRegex>>,
 }
 
 /// Why a pattern has no result for a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unsaid {
+pub enum Undecidable {
     /// The text is longer than the limit of the pattern, in bytes.
     TooLong {
         /// Its length.
@@ -40,7 +40,7 @@ impl<'a> Pattern<'a> {
     }
 
     /// Whether it matches every text.
-    pub fn means_all(&self) -> bool {
+    pub fn matches_all(&self) -> bool {
         self.text == "*"
     }
 
@@ -48,18 +48,18 @@ impl<'a> Pattern<'a> {
     ///
     /// # Errors
     /// It has no result. This is not a mismatch.
-    pub fn means(&self, text: &str) -> Result<bool, Unsaid> {
-        let too_long = |most| Unsaid::TooLong { has: text.len(), most };
+    pub fn is_match(&self, text: &str) -> Result<bool, Undecidable> {
+        let too_long = |most| Undecidable::TooLong { has: text.len(), most };
         let Some(expression) = regex_of(self.text) else {
-            let most = reach(self.text);
+            let most = max_input_len(self.text);
             return if text.len() > most { Err(too_long(most)) } else { Ok(glob(self.text, text)) };
         };
-        if needle(expression).is_some_and(|needle| !text.contains(needle)) {
+        if required_literal(expression).is_some_and(|literal| !text.contains(literal)) {
             return Ok(false);
         }
-        let program = self.program.get_or_init(|| Program::of(expression).ok());
-        let program = program.as_ref().ok_or(Unsaid::Unfit)?;
-        program.means(text).ok_or_else(|| too_long(program.reach()))
+        let program = self.program.get_or_init(|| BoundedRegex::of(expression).ok());
+        let program = program.as_ref().ok_or(Undecidable::Unfit)?;
+        program.is_match(text).ok_or_else(|| too_long(program.max_input_len()))
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn regular_expressions_stand_between_slashes_and_mean_a_part() {
-        let matches = |pattern: &str, text: &str| Pattern::of(pattern).means(text).unwrap();
+        let matches = |pattern: &str, text: &str| Pattern::of(pattern).is_match(text).unwrap();
         assert!(matches("/git +push.*--force/", "cd x && git  push --force"));
         assert!(!matches("/^push/", "git push") && matches("/", "/") && matches("//", "//"));
     }
@@ -92,12 +92,15 @@ mod tests {
     #[test]
     fn a_pattern_that_cannot_say_does_not_say_no() {
         let long = "x".repeat(8 << 20);
-        assert_eq!(Pattern::of("/git push/").means(&long), Ok(false), "what it needs is not there");
+        assert_eq!(Pattern::of("/git push/").is_match(&long), Ok(false), "what it needs is not there");
         for pattern in ["/x/", "*?xxxxxxxxxx", "*[xy]xxxxxx*"] {
-            assert!(matches!(Pattern::of(pattern).means(&long), Err(Unsaid::TooLong { .. })), "{pattern}");
+            assert!(
+                matches!(Pattern::of(pattern).is_match(&long), Err(Undecidable::TooLong { .. })),
+                "{pattern}"
+            );
         }
-        assert_eq!(Pattern::of("*x").means(&long), Ok(true), "stars alone look at everything");
-        assert_eq!(Pattern::of("/(/").means("("), Err(Unsaid::Unfit));
-        assert_eq!(Pattern::of("/x{9999}/").means("x"), Err(Unsaid::Unfit));
+        assert_eq!(Pattern::of("*x").is_match(&long), Ok(true), "stars alone look at everything");
+        assert_eq!(Pattern::of("/(/").is_match("("), Err(Undecidable::Unfit));
+        assert_eq!(Pattern::of("/x{9999}/").is_match("x"), Err(Undecidable::Unfit));
     }
 }

@@ -5,23 +5,23 @@ use crate::team::Task;
 use crate::unicode::is_invisible;
 
 /// Maximum length of a reason, in characters.
-const LONGEST: usize = 600;
+const MAX_CHARS: usize = 600;
 /// Maximum length of one quoted part, in characters.
-const QUOTED: usize = 60;
+const MAX_QUOTED_CHARS: usize = 60;
 /// Maximum number of listed names; the rest is counted.
-const LISTED: usize = 10;
+const MAX_LISTED: usize = 10;
 /// Maximum number of listed tasks; the rest is counted.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// The prefix of a reason for a block, and for a warning.
-const BEGINS: [&str; 2] = ["Blocked: ", "Warning: "];
+const PREFIXES: [&str; 2] = ["Blocked: ", "Warning: "];
 
 /// The prefix of a block up to version 0.1.
 const OLD_BLOCK: &str = "Refused: ";
 
 /// A reason without its prefix.
-pub fn bare(reason: &str) -> &str {
-    BEGINS.iter().chain([&OLD_BLOCK]).find_map(|word| reason.strip_prefix(word)).unwrap_or(reason)
+pub fn without_prefix(reason: &str) -> &str {
+    PREFIXES.iter().chain([&OLD_BLOCK]).find_map(|word| reason.strip_prefix(word)).unwrap_or(reason)
 }
 
 /// Builds a reason of at most 600 characters. teamkeep's own text is added with [`Reason::then`], text from a payload
@@ -35,7 +35,7 @@ pub struct Reason {
 impl Reason {
     /// Starts with the prefix of the mode.
     pub fn of(mode: Mode) -> Reason {
-        let said = BEGINS[usize::from(mode != Mode::Block)];
+        let said = PREFIXES[usize::from(mode != Mode::Block)];
         Reason { said: said.to_owned(), instead: String::new() }
     }
 
@@ -57,7 +57,7 @@ impl Reason {
     #[must_use]
     pub fn quote(mut self, text: &str) -> Reason {
         self.said.push('"');
-        self.said.push_str(&escaped(text, QUOTED));
+        self.said.push_str(&escaped(text, MAX_QUOTED_CHARS));
         self.said.push('"');
         self
     }
@@ -76,10 +76,10 @@ impl Reason {
     /// Adds untrusted names: the first few, and the number of the others.
     #[must_use]
     pub fn names(mut self, names: &[&str]) -> Reason {
-        for (place, name) in names.iter().take(LISTED).enumerate() {
+        for (place, name) in names.iter().take(MAX_LISTED).enumerate() {
             self = self.then(if place > 0 { ", " } else { "" }).name(name);
         }
-        match names.len().saturating_sub(LISTED) {
+        match names.len().saturating_sub(MAX_LISTED) {
             0 => self,
             more => self.then(&format!(" and {more} more")),
         }
@@ -88,7 +88,7 @@ impl Reason {
     /// Adds tasks with id, subject, status and owner: the first few, and the number of the others.
     #[must_use]
     pub fn tasks(mut self, tasks: &[&Task]) -> Reason {
-        for (place, task) in tasks.iter().take(NAMED).enumerate() {
+        for (place, task) in tasks.iter().take(MAX_NAMED).enumerate() {
             let last = place + 1 == tasks.len();
             self = self.then(if place == 0 { "" } else { ["; ", " and "][usize::from(last)] });
             self = self.then("task ").name(&task.id);
@@ -102,7 +102,7 @@ impl Reason {
             };
             self = self.then(")");
         }
-        match tasks.len().saturating_sub(NAMED) {
+        match tasks.len().saturating_sub(MAX_NAMED) {
             0 => self,
             more => self.then(&format!("; and {more} more")),
         }
@@ -110,8 +110,8 @@ impl Reason {
 
     /// The text, shortened to the maximum length.
     pub fn finish(self) -> String {
-        let last = cut(&self.instead, LONGEST);
-        cut(&self.said, LONGEST - last.chars().count()) + &last
+        let last = cut(&self.instead, MAX_CHARS);
+        cut(&self.said, MAX_CHARS - last.chars().count()) + &last
     }
 }
 
@@ -174,9 +174,9 @@ mod tests {
     #[test]
     fn a_reason_within_a_sentence_has_no_word_of_its_own() {
         for (mode, expected) in [(Mode::Block, "Warning: no"), (Mode::Warn, "Warning: no")] {
-            assert_eq!(bare(&Reason::of(mode).then(expected).finish()), expected, "once");
+            assert_eq!(without_prefix(&Reason::of(mode).then(expected).finish()), expected, "once");
         }
-        assert_eq!(bare("no"), "no");
+        assert_eq!(without_prefix("no"), "no");
     }
 
     #[test]

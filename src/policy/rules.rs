@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::gates::rules::{Asked, Said};
+use super::gates::rules::{CompiledRule, RuleOutcome};
 use super::gates::undecided::undecided;
 use super::{Decision, Facts, Finding};
 use crate::config::{OnError, Rule};
@@ -12,14 +12,14 @@ use crate::payload::Kind;
 /// The rules. Each pattern is compiled when first needed.
 #[derive(Debug)]
 pub struct Rules<'a> {
-    rules: Vec<Asked<'a>>,
+    rules: Vec<CompiledRule<'a>>,
     patience: Option<Duration>,
 }
 
 impl<'a> Rules<'a> {
     /// These rules, without a time limit.
     pub fn of(rules: &'a [Rule]) -> Rules<'a> {
-        Rules { rules: rules.iter().map(Asked::of).collect(), patience: None }
+        Rules { rules: rules.iter().map(CompiledRule::of).collect(), patience: None }
     }
 
     /// Whether they are evaluated at an event: it can be blocked, or one of them names it.
@@ -39,9 +39,9 @@ impl<'a> Rules<'a> {
         let (mut found, mut unsaid) = (Vec::new(), Vec::new());
         for asked in &self.rules {
             match asked.judge(facts, until) {
-                Said::Nothing => {}
-                Said::Objects(finding) => found.push(finding),
-                Said::Unsaid(why) => unsaid.push((asked.rule, why)),
+                RuleOutcome::Nothing => {}
+                RuleOutcome::Objects(finding) => found.push(finding),
+                RuleOutcome::Unsaid(why) => unsaid.push((asked.rule, why)),
             }
         }
         found.extend(undecided(&unsaid, on_error, facts).filter(|one| one.decision != Decision::Allow));

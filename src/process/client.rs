@@ -10,7 +10,7 @@ const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ash", "ksh", "busybox"]
 const HEIGHT: usize = 4;
 
 /// Finds the process of Claude Code above this one, with only shells in between. `None` if the system has no `/proc`.
-pub fn client_above() -> Option<u32> {
+pub fn find_client_ancestor() -> Option<u32> {
     above(std::os::unix::process::parent_id(), &|pid| {
         std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()
     })

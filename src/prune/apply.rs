@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
-use super::needs::needs;
+use super::inventory::Inventory;
 use super::plan::Plan;
-use super::survey::Survey;
-use crate::archive::{Maintenance, Stored};
+use super::reachability::reachable_from;
+use crate::archive::{ExclusiveArchive, ObjectInfo};
 use crate::error::Result;
-use crate::retention::{self, Needs, Removal, Right, Why};
-use crate::timeline::Library;
+use crate::retention::{self, Needs, Removal, RemovalReason, RetentionLock};
+use crate::timeline::RunCatalog;
 
 /// The deleted items.
 #[derive(Debug, Default)]
@@ -29,9 +29,9 @@ pub struct Pruned {
 
 /// The context of the deletion.
 #[derive(Debug)]
-pub struct Ground<'a> {
+pub struct PruneContext<'a> {
     /// The lock that allows deleting.
-    pub right: &'a Maintenance,
+    pub right: &'a ExclusiveArchive,
     /// The event log's directory.
     pub log: &'a Path,
     /// The gatekeeper's directory: the counts of a run are deleted with it.
@@ -46,17 +46,22 @@ pub struct Ground<'a> {
 ///
 /// # Errors
 /// Deleting fails. Earlier deletions remain, and the store is consistent.
-pub fn apply(survey: &Survey, plan: &Plan, ground: &Ground<'_>, done: &mut dyn FnMut(u64)) -> Result<Pruned> {
+pub fn apply(
+    survey: &Inventory,
+    plan: &Plan,
+    ground: &PruneContext<'_>,
+    done: &mut dyn FnMut(u64),
+) -> Result<Pruned> {
     let mut pruned = Pruned::default();
     // Files that an interrupted call had moved aside.
     let needed = named(ground);
-    ground.right.bring_back(|hash| is_needed(needed.as_ref(), hash))?;
-    ground.right.forget()?;
+    ground.right.restore_quarantined(|hash| is_needed(needed.as_ref(), hash))?;
+    ground.right.purge()?;
     let mut all_went = true;
     for going in &plan.runs {
         let held = &survey.runs[going.place];
         let run = &held.run;
-        match ground.right.retire(run) {
+        match ground.right.remove_run(run) {
             Ok(true) => {
                 pruned.runs += 1;
                 pruned.bytes += held.bytes;
@@ -80,20 +85,20 @@ pub fn apply(survey: &Survey, plan: &Plan, ground: &Ground<'_>, done: &mut dyn F
     if all_went {
         segments(survey, plan, ground, &mut pruned)?;
     }
-    ground.right.forget()?;
+    ground.right.purge()?;
     Ok(pruned)
 }
 
 fn contents(
-    survey: &Survey,
+    survey: &Inventory,
     plan: &Plan,
-    ground: &Ground<'_>,
+    ground: &PruneContext<'_>,
     pruned: &mut Pruned,
     done: &mut dyn FnMut(u64),
 ) -> Result<()> {
     let archive = ground.right.archive();
     let files = plan.contents.iter().flat_map(|place| &survey.contents[*place].files);
-    let mut going: Vec<&Stored> = Vec::new();
+    let mut going: Vec<&ObjectInfo> = Vec::new();
     for stored in files {
         done(stored.size);
         // A content that does not match its name may be the only copy of something.
@@ -119,7 +124,7 @@ fn contents(
         return Ok(());
     }
     for stored in going.iter().filter(|stored| !is_needed(needed.as_ref(), &stored.hash)) {
-        ground.right.set_aside(stored)?;
+        ground.right.quarantine(stored)?;
         pruned.contents += 1;
         pruned.bytes += stored.size;
     }
@@ -128,19 +133,19 @@ fn contents(
     // after.
     std::thread::sleep(ground.grace);
     let needed = named(ground);
-    pruned.contents -= ground.right.bring_back(|hash| is_needed(needed.as_ref(), hash))?;
+    pruned.contents -= ground.right.restore_quarantined(|hash| is_needed(needed.as_ref(), hash))?;
     Ok(())
 }
 
 /// Every content that a run names; `None` if some run cannot be read completely.
-fn named(ground: &Ground<'_>) -> Option<HashSet<String>> {
+fn named(ground: &PruneContext<'_>) -> Option<HashSet<String>> {
     let archive = ground.right.archive();
-    let library = Library::open(archive.clone(), ground.log.to_owned());
+    let library = RunCatalog::open(archive.clone(), ground.log.to_owned());
     let mut named = HashSet::new();
     let cached = archive.cached_objects();
     let mut unread = !library.damaged.is_empty() || library.unlisted.is_some();
     for run in &library.runs {
-        let needs = needs(archive, run, &cached);
+        let needs = reachable_from(archive, run, &cached);
         named.extend(needs.hashes);
         named.extend(needs.cached);
         unread |= needs.unread.is_some();
@@ -153,18 +158,18 @@ fn is_needed(named: Option<&HashSet<String>>, hash: &str) -> bool {
     named.is_none_or(|named| named.contains(hash))
 }
 
-fn segments(survey: &Survey, plan: &Plan, ground: &Ground<'_>, pruned: &mut Pruned) -> Result<()> {
+fn segments(survey: &Inventory, plan: &Plan, ground: &PruneContext<'_>, pruned: &mut Pruned) -> Result<()> {
     if plan.segments.is_empty() {
         return Ok(());
     }
     let busy = "log segments were not removed because a hook is writing; run prune again";
-    let Some(right) = Right::take(ground.log, ground.patience)? else {
+    let Some(right) = RetentionLock::take(ground.log, ground.patience)? else {
         pruned.problems.push("log segments were not removed: another process prunes the log".to_owned());
         return Ok(());
     };
     let removals = plan.segments.iter().map(|place| {
         let segment = survey.segments[*place].segment.clone();
-        Removal { segment, why: Why::Unneeded, only: BTreeSet::new() }
+        Removal { segment, why: RemovalReason::Unneeded, only: BTreeSet::new() }
     });
     let removals = retention::Plan { removals: removals.collect(), ..retention::Plan::default() };
     let archive = ground.right.archive();

@@ -3,10 +3,10 @@
 //! Running teams are never deleted, nor what `verify` cannot read, because the loss would be unknown.
 
 mod apply;
-mod needs;
+mod inventory;
 mod plan;
-mod survey;
+mod reachability;
 
-pub use apply::{Ground, Pruned, apply};
-pub use plan::{Bounds, Going, Kept, Plan, Reason, plan, settle};
-pub use survey::{Closed, Content, Held, Standing, Survey, survey};
+pub use apply::{PruneContext, Pruned, apply};
+pub use inventory::{Closed, Inventory, RunInventory, RunState, StoredObject, survey};
+pub use plan::{Bounds, Plan, PlannedRemoval, Reason, RetainedRun, plan, plan_verified};

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
-use super::survey::{Closed, Standing, Survey};
+use super::inventory::{Closed, Inventory, RunState};
 use crate::archive::{Archive, RunRecord};
 use crate::clock::Time;
 use crate::config;
 use crate::error::Result;
-use crate::log::{self, Name};
+use crate::log::{self, SegmentName};
 use crate::retention::{self, Facts, Needs};
 
 /// The limits.
@@ -37,7 +37,7 @@ pub enum Reason {
 
 /// A run to delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Going {
+pub struct PlannedRemoval {
     /// Its index in the survey.
     pub place: usize,
     /// The reason.
@@ -46,20 +46,20 @@ pub struct Going {
 
 /// A run that the limits select, but that stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct RetainedRun {
     /// Its index in the survey.
     pub place: usize,
     /// Why it stays.
-    pub standing: Standing,
+    pub standing: RunState,
 }
 
 /// The items to delete.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The runs, oldest first.
-    pub runs: Vec<Going>,
+    pub runs: Vec<PlannedRemoval>,
     /// The runs that stay despite the limits.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<RetainedRun>,
     /// Contents that nothing needs, by index in the survey.
     pub contents: Vec<usize>,
     /// Number of unneeded contents that stay, because a run may need one of them under a damaged name.
@@ -79,8 +79,8 @@ pub struct Plan {
 ///
 /// # Errors
 /// A directory of the store cannot be read.
-pub fn settle(
-    survey: &mut Survey,
+pub fn plan_verified(
+    survey: &mut Inventory,
     archive: &Archive,
     bounds: &Bounds,
     limits: &config::Log,
@@ -99,7 +99,7 @@ pub fn settle(
 }
 
 /// Makes a plan.
-pub fn plan(survey: &Survey, bounds: &Bounds, limits: &config::Log, now: Time) -> Plan {
+pub fn plan(survey: &Inventory, bounds: &Bounds, limits: &config::Log, now: Time) -> Plan {
     let mut plan = Plan { left: survey.bytes(), ..Plan::default() };
     let mut uses = survey.uses();
     let may_go = survey.obstacle.is_none();
@@ -127,11 +127,11 @@ pub fn plan(survey: &Survey, bounds: &Bounds, limits: &config::Log, now: Time) -
             None if bounds.max_size.is_some_and(|most| plan.left > most) => Reason::Size,
             None => continue,
         };
-        if held.standing != Standing::Over {
-            plan.kept.push(Kept { place, standing: held.standing.clone() });
+        if held.standing != RunState::Over {
+            plan.kept.push(RetainedRun { place, standing: held.standing.clone() });
             continue;
         }
-        plan.runs.push(Going { place, reason });
+        plan.runs.push(PlannedRemoval { place, reason });
         plan.take(held.bytes);
         for content in &held.needs {
             uses[*content] -= 1;
@@ -153,12 +153,12 @@ impl Plan {
 
     /// Removes the segments that the log's own bounds remove, after their lines are copied into the runs that need them,
     /// and the segments that have nothing of a recorded run and nothing younger than the age bound.
-    fn log(&mut self, survey: &Survey, bounds: &Bounds, limits: &config::Log, now: Time) {
+    fn log(&mut self, survey: &Inventory, bounds: &Bounds, limits: &config::Log, now: Time) {
         let going: BTreeSet<usize> = self.runs.iter().map(|going| going.place).collect();
         let staying = survey.runs.iter().enumerate().filter(|(place, _)| !going.contains(place));
         let staying: Vec<RunRecord> = staying.map(|(_, held)| held.run.clone()).collect();
         let needs = Needs::new(&staying, &survey.damaged);
-        let known: BTreeMap<&Name, &Closed> =
+        let known: BTreeMap<&SegmentName, &Closed> =
             survey.segments.iter().map(|closed| (&closed.segment.name, closed)).collect();
         let mut facts = |segment: &log::Segment| {
             let closed = known.get(&segment.name);

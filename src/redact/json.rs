@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde::de::IgnoredAny;
 
 use super::Redactor;
-use super::escapes::opened;
+use super::unescape::unescaped;
 
 /// Whether a text is a single JSON document.
 pub(super) fn is_json(text: &str) -> bool {
@@ -28,14 +28,14 @@ pub(super) fn redact<'a>(redactor: &Redactor, text: &'a str, depth: usize) -> Co
         let is_key = text[end..].trim_start().starts_with(':');
         let is_value = !is_key && text[..start].trim_end().ends_with(':');
         let hidden = match !is_key && secret.depth > 0 {
-            true => redactor.hides(&string),
+            true => redactor.redacts_secret(&string),
             false => is_value && redactor.is_secret(&key, &string),
         };
         let new = match hidden {
-            true => Some(quoted(redactor.stand_in())),
+            true => Some(quoted(redactor.placeholder())),
             false => clean(redactor, inner(token), &string, exact, depth),
         };
-        secret.named = is_key && redactor.names_more(&string);
+        secret.named = is_key && redactor.is_container_key(&string);
         if is_key {
             key = string.into_owned();
         }
@@ -93,8 +93,8 @@ impl Secret {
             let word = rest.len() - rest.trim_start_matches(is_part).len();
             if word > 0 {
                 let is_number = rest.starts_with(|c: char| c.is_ascii_digit() || c == '-');
-                if is_number && (self.named || self.depth > 0) && redactor.hides(&rest[..word]) {
-                    all.put(at..at + word, &quoted(redactor.stand_in()));
+                if is_number && (self.named || self.depth > 0) && redactor.redacts_secret(&rest[..word]) {
+                    all.put(at..at + word, &quoted(redactor.placeholder()));
                 }
                 at += word;
                 continue;
@@ -165,6 +165,6 @@ fn open(token: &str) -> (Cow<'_, str>, bool) {
     }
     match serde_json::from_str::<String>(token) {
         Ok(said) => (Cow::Owned(said), true),
-        Err(_) => (Cow::Owned(opened(inner)), false),
+        Err(_) => (Cow::Owned(unescaped(inner)), false),
     }
 }

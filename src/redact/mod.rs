@@ -4,9 +4,9 @@
 //! The functions take and return text. Matches are counted by rule and never shown. Hook calls do not use this module,
 //! so the rules may use a regular expression engine that compiles slowly and matches fast.
 
-mod escapes;
 mod json;
 mod redactor;
 mod rules;
+mod unescape;
 
 pub use redactor::Redactor;

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use regex::Regex;
 use serde_json::Value;
 
-use super::escapes::{View, views};
 use super::json;
 use super::rules::{Found, Rule, rules, secret_key};
+use super::unescape::{View, views};
 use crate::config::Privacy;
 use crate::error::Result;
 
@@ -28,7 +28,7 @@ pub struct Redactor {
 const SECRET: &str = "[redacted:secret]";
 
 /// Maximum nesting of JSON inside JSON strings.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 impl Redactor {
     /// Builds the rules from the configuration. `homes` are the home directories of recorded users; other paths below
@@ -54,7 +54,7 @@ impl Redactor {
 
     /// Redacts a text at this nesting depth.
     pub(super) fn nested<'a>(&self, text: &'a str, depth: usize) -> Cow<'a, str> {
-        if depth > DEEPEST || !text.trim_start().starts_with(['{', '[']) {
+        if depth > MAX_DEPTH || !text.trim_start().starts_with(['{', '[']) {
             return self.plain(text);
         }
         match json::redact(self, text, depth) {
@@ -97,7 +97,7 @@ impl Redactor {
                 for (key, mut item) in std::mem::take(map) {
                     match &mut item {
                         Value::String(text) if self.is_secret(&key, text) => *text = SECRET.to_owned(),
-                        item if self.names_more(&key) => self.hide(item),
+                        item if self.is_container_key(&key) => self.hide(item),
                         item => self.value(item),
                     }
                     let key = self.text(&key);
@@ -115,8 +115,8 @@ impl Redactor {
     /// Redacts all texts and numbers of a secret.
     fn hide(&self, value: &mut Value) {
         match value {
-            Value::String(text) if self.hides(text) => *text = SECRET.to_owned(),
-            Value::Number(number) if self.hides(&number.to_string()) => *value = SECRET.into(),
+            Value::String(text) if self.redacts_secret(text) => *text = SECRET.to_owned(),
+            Value::Number(number) if self.redacts_secret(&number.to_string()) => *value = SECRET.into(),
             Value::Array(list) => list.iter_mut().for_each(|item| self.hide(item)),
             Value::Object(map) => map.values_mut().for_each(|item| self.hide(item)),
             _ => {}
@@ -145,17 +145,17 @@ impl Redactor {
 
     /// Whether a value is a secret because of its key. Counts it if so.
     pub(super) fn is_secret(&self, key: &str, text: &str) -> bool {
-        self.secret_key.as_ref().is_some_and(|keys| keys.is_match(key)) && self.hides(text)
+        self.secret_key.as_ref().is_some_and(|keys| keys.is_match(key)) && self.redacts_secret(text)
     }
 
     /// Whether all values below a key are secret. The object below a key `token` may belong to a parser, so it does not
     /// count.
-    pub(super) fn names_more(&self, key: &str) -> bool {
+    pub(super) fn is_container_key(&self, key: &str) -> bool {
         !key.eq_ignore_ascii_case("token") && self.secret_key.as_ref().is_some_and(|keys| keys.is_match(key))
     }
 
     /// Whether the text of a secret must be replaced. Counts it if so.
-    pub(super) fn hides(&self, text: &str) -> bool {
+    pub(super) fn redacts_secret(&self, text: &str) -> bool {
         let is = !text.is_empty() && !text.starts_with("[redacted:");
         if is {
             self.secrets.fetch_add(1, Ordering::Relaxed);
@@ -164,7 +164,7 @@ impl Redactor {
     }
 
     /// The replacement for a secret.
-    pub(super) fn stand_in(&self) -> &'static str {
+    pub(super) fn placeholder(&self) -> &'static str {
         SECRET
     }
 

@@ -5,12 +5,12 @@ use serde_json::Value;
 use crate::clock;
 use crate::event::Recorded;
 use crate::payload::{Kind, Message, MessageKind, Payload, TaskUpdate};
-use crate::policy::{Ruling, bare};
+use crate::policy::{RecordedVerdict, without_prefix};
 
 /// Maximum length of a text, in characters.
-const LONGEST: usize = 200;
+const MAX_CHARS: usize = 200;
 /// Fields of a tool's input that describe the call, best first.
-const TELLING: &[&str] =
+const SHOWN_KEYS: &[&str] =
     &["file_path", "notebook_path", "command", "pattern", "url", "query", "skill", "team_name"];
 
 /// Describes what the event has beside its name and actor. Not escaped for a terminal.
@@ -18,9 +18,14 @@ pub fn detail(recorded: &Recorded) -> String {
     if let Some(problem) = &recorded.malformed {
         return format!("malformed payload: {problem}");
     }
-    if let Some(ruling) = recorded.verdict.as_deref().and_then(Ruling::read) {
+    if let Some(ruling) = recorded.verdict.as_deref().and_then(RecordedVerdict::read) {
         let verdict = &ruling.verdict;
-        return format!("{} {}: {}", verdict.word(), verdict.source(), short(bare(&verdict.reason)));
+        return format!(
+            "{} {}: {}",
+            verdict.word(),
+            verdict.source(),
+            short(without_prefix(&verdict.reason))
+        );
     }
     let payload = Payload::from_raw(&recorded.payload);
     let said = match Kind::named(&recorded.event) {
@@ -57,7 +62,7 @@ fn tool(payload: &Payload) -> String {
             let name = text(input, "name").or_else(|| text(input, "subagent_type"));
             Some(joined([name, Some(&quoted(text(input, "description")))]))
         }
-        _ => TELLING.iter().find_map(|key| text(input, key)).map(short),
+        _ => SHOWN_KEYS.iter().find_map(|key| text(input, key)).map(short),
     };
     joined([Some(name), said.as_deref()])
 }
@@ -115,7 +120,7 @@ fn quoted(text: Option<&str>) -> String {
 /// The start of the first line that is not blank.
 fn short(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    match line.char_indices().nth(LONGEST) {
+    match line.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
     }

@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
-use super::cells::Cells;
-use super::notice::notice;
-use super::words::{first_line, since, voice};
+use super::format::{elapsed, first_line, name_style};
+use super::styled_line::StyledLine;
+use super::system_message::notice;
 use crate::clock;
-use crate::timeline::{Diff, Material, Things};
+use crate::timeline::{Diff, RunData, Things};
 
 /// Formats them: `+` for new, `-` for gone, `~` for changed.
-pub fn diff(material: &Material, diff: &Diff, columns: Option<usize>) -> String {
+pub fn diff(material: &RunData, diff: &Diff, columns: Option<usize>) -> String {
     let mut page = Page { columns, out: Vec::new() };
     page.line(&[
         (Style::new().bold(), material.run.name().unwrap_or("(no team)")),
         (Style::new().dimmed(), &diff.run),
     ]);
     let moment = |at: &str| {
-        let since = since(&material.run.started_at, at).unwrap_or_default();
+        let since = elapsed(&material.run.started_at, at).unwrap_or_default();
         format!("{} ({}{since})", clock::moment_of(at), if since.starts_with('-') { "" } else { "+" })
     };
     page.line(&[(Style::new(), &format!("from {}", moment(&diff.from)))]);
@@ -38,13 +38,13 @@ struct Page {
     out: Vec<u8>,
 }
 
-const CAME: (AnsiColor, &str) = (AnsiColor::Green, "+");
-const WENT: (AnsiColor, &str) = (AnsiColor::Red, "-");
+const ADDED: (AnsiColor, &str) = (AnsiColor::Green, "+");
+const REMOVED: (AnsiColor, &str) = (AnsiColor::Red, "-");
 const CHANGED: (AnsiColor, &str) = (AnsiColor::Blue, "~");
 
 impl Page {
     fn line(&mut self, pieces: &[(Style, &str)]) {
-        let mut cells = Cells::default();
+        let mut cells = StyledLine::default();
         pieces.iter().for_each(|(style, text)| cells.add(*style, text, 0));
         let _ = cells.write(&mut self.out, self.columns);
     }
@@ -54,9 +54,9 @@ impl Page {
     }
 
     fn item(&mut self, (colour, mark): (AnsiColor, &str), name: &str, said: &str) {
-        let mut cells = Cells::default();
+        let mut cells = StyledLine::default();
         cells.add(colour.on_default(), &format!("  {mark}"), 0);
-        cells.add(voice(name), name, 4);
+        cells.add(name_style(name), name, 4);
         cells.add(Style::new(), said, 0);
         let _ = cells.write(&mut self.out, self.columns);
     }
@@ -67,7 +67,7 @@ impl Page {
             return;
         }
         self.title(title);
-        for (marked, part) in [(CAME, new), (WENT, gone)] {
+        for (marked, part) in [(ADDED, new), (REMOVED, gone)] {
             for (name, thing) in part {
                 self.item(marked, name, &first_line(&about(thing)));
             }
@@ -85,7 +85,7 @@ impl Page {
 
     fn mail(&mut self, diff: &Diff) {
         let mail = &diff.mail;
-        let parts = [(CAME, "", &mail.new), (CHANGED, "read: ", &mail.read), (WENT, "", &mail.gone)];
+        let parts = [(ADDED, "", &mail.new), (CHANGED, "read: ", &mail.read), (REMOVED, "", &mail.gone)];
         if parts.iter().all(|(_, _, part)| part.is_empty()) {
             return;
         }

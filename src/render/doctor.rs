@@ -2,8 +2,8 @@
 
 use anstyle::{AnsiColor, Style};
 
-use super::cells::Cells;
-use super::words::count;
+use super::format::count;
+use super::styled_line::StyledLine;
 use crate::doctor::{Code, Finding, Health, Verdict};
 
 /// The commands that the output names.
@@ -28,8 +28,8 @@ pub fn health(health: &Health, all: bool, commands: &Commands, columns: Option<u
         };
         // Problems are never wrapped or shortened: their lines can be pasted into a shell.
         line(&mut out, style, prefix, &format!("{}: {}", finding.code.name(), finding.what));
-        let next = shown.get(at + 1).and_then(|next| next.mend.as_ref());
-        if let Some(mend) = finding.mend.as_ref().filter(|mend| next != Some(*mend)) {
+        let next = shown.get(at + 1).and_then(|next| next.fix.as_ref());
+        if let Some(mend) = finding.fix.as_ref().filter(|mend| next != Some(*mend)) {
             line(&mut out, Style::new().bold(), "  hint:", mend);
         }
     }
@@ -57,11 +57,11 @@ pub fn health(health: &Health, all: bool, commands: &Commands, columns: Option<u
 
 /// Whether a finding needs attention.
 fn is_shown(finding: &Finding) -> bool {
-    finding.verdict >= Verdict::Warn || (finding.verdict == Verdict::Unknown && finding.mend.is_some())
+    finding.verdict >= Verdict::Warn || (finding.verdict == Verdict::Unknown && finding.fix.is_some())
 }
 
 fn line(out: &mut Vec<u8>, style: Style, prefix: &str, text: &str) {
-    let mut cells = Cells::default();
+    let mut cells = StyledLine::default();
     cells.add(style, prefix, prefix.len());
     cells.add(Style::new(), text, 0);
     let _ = cells.write(out, None);
@@ -71,7 +71,7 @@ fn line(out: &mut Vec<u8>, style: Style, prefix: &str, text: &str) {
 fn others(out: &mut Vec<u8>, health: &Health, columns: Option<usize>) {
     let width = Code::ALL.iter().map(|code| code.name().len()).max().unwrap_or(0);
     for finding in health.findings.iter().filter(|finding| !is_shown(finding)) {
-        let mut cells = Cells::default();
+        let mut cells = StyledLine::default();
         match finding.verdict {
             Verdict::Ok => cells.add(AnsiColor::Green.on_default(), "ok", 7),
             _ => cells.add(Style::new().dimmed(), "skipped", 7),

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::words::{count, size};
+use super::format::{count, size};
 use crate::ui::escape;
-use crate::verify::{Checked, Findings};
+use crate::verify::{Findings, VerifyStats};
 
 /// Formats each finding, and how much was checked.
 pub fn findings(findings: &Findings) -> String {
@@ -42,7 +42,7 @@ pub fn findings(findings: &Findings) -> String {
     text
 }
 
-fn checked(checked: &Checked) -> String {
+fn checked(checked: &VerifyStats) -> String {
     let number = |number: u64, thing: &str| count(usize::try_from(number).unwrap_or(usize::MAX), thing);
     let bytes = usize::try_from(checked.bytes).unwrap_or(usize::MAX);
     [

@@ -2,16 +2,16 @@
 
 use anstyle::Style;
 
-use super::cells::Cells;
-use super::words::{count, end_of, events_missing, listed, since};
+use super::format::{count, elapsed, end_label, events_missing, wrap_list};
+use super::styled_line::StyledLine;
 use crate::clock;
-use crate::timeline::{Material, Summary, Timeline};
+use crate::timeline::{RunData, Summary, Timeline};
 
 /// Writes the heading.
-pub fn heading(material: &Material, timeline: &Timeline, columns: Option<usize>, out: &mut Vec<u8>) {
+pub fn heading(material: &RunData, timeline: &Timeline, columns: Option<usize>, out: &mut Vec<u8>) {
     let summary = Summary::of(material, timeline);
     let dim = Style::new().dimmed();
-    let mut cells = Cells::default();
+    let mut cells = StyledLine::default();
     cells.add(Style::new().bold(), summary.team.as_deref().unwrap_or("(no team)"), 0);
     cells.add(dim, &summary.run, 0);
     let _ = cells.write(out, columns);
@@ -31,20 +31,20 @@ pub fn heading(material: &Material, timeline: &Timeline, columns: Option<usize>,
 }
 
 /// The heading as a string.
-pub fn head(material: &Material, timeline: &Timeline, columns: Option<usize>) -> String {
+pub fn head(material: &RunData, timeline: &Timeline, columns: Option<usize>) -> String {
     let mut out = Vec::new();
     heading(material, timeline, columns, &mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
 
 /// How a run ended, on one line.
-pub fn ending(material: &Material, timeline: &Timeline) -> String {
+pub fn ending(material: &RunData, timeline: &Timeline) -> String {
     let summary = Summary::of(material, timeline);
     let last = summary.ended_at.as_deref().or(summary.gone.as_deref());
-    let when = last.and_then(|last| since(&summary.started_at, last));
+    let when = last.and_then(|last| elapsed(&summary.started_at, last));
     let when = when.map(|when| format!(" (+{when})")).unwrap_or_default();
     match summary.ended_by {
-        Some(_) => format!("the run has ended: {}{when}", end_of(&summary)),
+        Some(_) => format!("the run has ended: {}{when}", end_label(&summary)),
         None => format!("Claude Code is gone, and no end was recorded; last event{when}"),
     }
 }
@@ -53,17 +53,18 @@ pub fn ending(material: &Material, timeline: &Timeline) -> String {
 fn times(summary: &Summary) -> Vec<String> {
     let began = clock::parse(&summary.started_at).map(clock::moment);
     let last = summary.ended_at.as_deref().or(summary.gone.as_deref());
-    let lasted = last.and_then(|last| since(&summary.started_at, last)).map(|span| format!("lasted {span}"));
+    let lasted =
+        last.and_then(|last| elapsed(&summary.started_at, last)).map(|span| format!("lasted {span}"));
     let end = match summary.ended_by {
-        Some(_) => format!("ended by {}", end_of(summary)),
-        None => end_of(summary),
+        Some(_) => format!("ended by {}", end_label(summary)),
+        None => end_label(summary),
     };
     began.into_iter().chain(lasted).chain([end]).collect()
 }
 
 fn lines(items: &[String], style: Style, columns: Option<usize>, out: &mut Vec<u8>) {
-    for line in listed(items, 0, columns) {
-        let mut cells = Cells::default();
+    for line in wrap_list(items, 0, columns) {
+        let mut cells = StyledLine::default();
         cells.add(style, &line, 0);
         let _ = cells.write(out, columns);
     }

@@ -6,11 +6,11 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use chrono::{FixedOffset, NaiveDate};
 
-use super::cells::Cells;
-use super::{detail, words};
+use super::styled_line::StyledLine;
+use super::{detail, format};
 use crate::clock;
 use crate::event::{ActorKind, Recorded};
-use crate::policy::Ruling;
+use crate::policy::RecordedVerdict;
 
 /// Below this width, an event has a second line for its content.
 const NARROW: usize = 60;
@@ -39,14 +39,14 @@ impl LogView {
             && let day = (local.date_naive(), *local.offset())
             && self.day.replace(day) != Some(day)
         {
-            let mut cells = Cells::default();
+            let mut cells = StyledLine::default();
             cells.add(Style::new().bold(), &format!("{} {}", day.0, clock::offset(at)), 0);
             cells.write(out, self.columns)?;
         }
         let narrow = self.columns.is_some_and(|columns| columns < NARROW);
         let format = if narrow { "%H:%M:%S" } else { "%H:%M:%S%.3f" };
         let time = local.map_or_else(|| recorded.at.clone(), |at| at.format(format).to_string());
-        let mut cells = Cells::default();
+        let mut cells = StyledLine::default();
         cells.add(dim, &time, if narrow { 8 } else { 12 });
         cells.add(AnsiColor::Cyan.on_default(), &recorded.event, 16);
         cells.add(actor_style(recorded.actor.kind), recorded.actor.shown(), 10);
@@ -56,7 +56,7 @@ impl LogView {
         }
         if narrow {
             cells.write(out, self.columns)?;
-            cells = Cells::default();
+            cells = StyledLine::default();
             if detail.is_empty() {
                 return Ok(());
             }
@@ -71,8 +71,8 @@ impl LogView {
 
 /// A verdict has the color of its decision.
 fn detail_style(recorded: &Recorded) -> Style {
-    let ruling = recorded.verdict.as_deref().and_then(Ruling::read);
-    ruling.map_or_else(Style::new, |ruling| words::decision(ruling.verdict.decision))
+    let ruling = recorded.verdict.as_deref().and_then(RecordedVerdict::read);
+    ruling.map_or_else(Style::new, |ruling| format::decision(ruling.verdict.decision))
 }
 
 fn actor_style(kind: ActorKind) -> Style {

@@ -2,22 +2,22 @@
 
 use std::fmt::Write;
 
-use super::lines::{idles, visible};
-use super::phrase::phrase;
-use super::story::Telling;
-use super::words::{actor, first_line, since};
+use super::describe::phrase;
+use super::format::{actor, elapsed, first_line};
+use super::narrative::NarrativeOptions;
+use super::timeline_lines::{idles, visible};
 use crate::policy::Decision;
-use crate::timeline::{Entry, Kind, Material};
+use crate::timeline::{Entry, Kind, RunData};
 use crate::ui;
 
 /// Maximum length in characters of a diagram that Mermaid draws without `maxTextSize`.
 pub const MERMAID_TAKES: usize = 50_000;
 
 /// Maximum length of a text on an arrow, in characters.
-const LONGEST: usize = 60;
+const MAX_CHARS: usize = 60;
 
 /// Draws it: participants in order of appearance, messages as arrows, everything else as notes.
-pub fn mermaid(material: &Material, part: &[&Entry], telling: Telling) -> String {
+pub fn mermaid(material: &RunData, part: &[&Entry], telling: NarrativeOptions) -> String {
     let shown = visible(part.iter().copied(), telling);
     let mut drawing = Drawing { material, names: Vec::new(), here: Vec::new(), body: String::new() };
     let (idles, idlers) = idles(&shown);
@@ -32,7 +32,7 @@ pub fn mermaid(material: &Material, part: &[&Entry], telling: Telling) -> String
 }
 
 struct Drawing<'a> {
-    material: &'a Material,
+    material: &'a RunData,
     /// Participants; the index is the number in the diagram.
     names: Vec<String>,
     /// The recipients of a message to everyone.
@@ -72,7 +72,7 @@ impl Drawing<'_> {
     /// An entry that is not a message is a note over its actor. A block is highlighted.
     fn note(&mut self, entry: &Entry, actor: usize, idle: bool) {
         let blocked = entry.kind == Kind::Verdict && entry.decision == Some(Decision::Block);
-        let time = since(&self.material.run.started_at, &entry.at).unwrap_or_default();
+        let time = elapsed(&self.material.run.started_at, &entry.at).unwrap_or_default();
         let said = format!("{time} {}", phrase(entry, idle).1);
         if blocked {
             self.body.push_str("    rect rgba(220, 40, 40, 0.25)\n");
@@ -115,9 +115,9 @@ impl Drawing<'_> {
 /// character reference, and so is the start of a keyword.
 fn safe(text: &str) -> String {
     let text = ui::escape(text);
-    let short = text.chars().count() > LONGEST;
+    let short = text.chars().count() > MAX_CHARS;
     let text: String = match short {
-        true => text.chars().take(LONGEST - 1).chain(['…']).collect(),
+        true => text.chars().take(MAX_CHARS - 1).chain(['…']).collect(),
         false => text.into_owned(),
     };
     let mut safe = String::with_capacity(text.len());
@@ -184,6 +184,6 @@ mod tests {
         );
         assert_eq!(safe("bend\nover -->> p1: x"), "bend#92;nover #45;#45;#62;#62; p1#58; x");
         assert_eq!(safe("größer 日本 💥"), "größer 日本 #128165;");
-        assert_eq!(safe(&"x".repeat(100)).chars().count(), LONGEST);
+        assert_eq!(safe(&"x".repeat(100)).chars().count(), MAX_CHARS);
     }
 }

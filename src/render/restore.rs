@@ -3,9 +3,9 @@
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
-use super::cells::Cells;
-use super::words::{count, first_line};
-use crate::restore::{FilePlan, Plan, Put, Undone};
+use super::format::{count, first_line};
+use super::styled_line::StyledLine;
+use crate::restore::{FilePlan, Plan, TaskWrite, Undone};
 
 const PLAIN: Style = Style::new();
 const DIM: Style = Style::new().dimmed();
@@ -18,7 +18,7 @@ pub fn restored_tasks(plan: &Plan, columns: Option<usize>) -> String {
     page.heading(plan.team.as_deref(), &plan.run, plan.at.as_deref());
     page.line(&[(PLAIN, "into task list", 0), (BOLD, &plan.list, 0), (DIM, &plan.directory, 0)]);
     page.text(PLAIN, "");
-    let width = |of: fn(&Put) -> &str| plan.tasks.iter().map(|put| of(put).width()).max().unwrap_or(0);
+    let width = |of: fn(&TaskWrite) -> &str| plan.tasks.iter().map(|put| of(put).width()).max().unwrap_or(0);
     let (ids, statuses) = (width(|put| &put.id), width(|put| &put.status));
     for put in &plan.tasks {
         let subject = first_line(&put.subject);
@@ -55,7 +55,7 @@ pub fn restored_tasks(plan: &Plan, columns: Option<usize>) -> String {
 }
 
 /// The recorded state of a task.
-fn past(put: &Put) -> String {
+fn past(put: &TaskWrite) -> String {
     let mut was = Vec::new();
     if put.was != put.id {
         was.push(put.was.clone());
@@ -125,7 +125,7 @@ struct Page {
 
 impl Page {
     fn line(&mut self, pieces: &[(Style, &str, usize)]) {
-        let mut cells = Cells::default();
+        let mut cells = StyledLine::default();
         for (style, text, width) in pieces {
             cells.add(*style, text, *width);
         }
@@ -144,7 +144,7 @@ impl Page {
     }
 
     /// The dependencies of a task, kept and dropped.
-    fn links(&mut self, put: &Put) {
+    fn links(&mut self, put: &TaskWrite) {
         if !put.blocked_by.is_empty() {
             self.text(DIM, &format!("    depends on {}", put.blocked_by.join(", ")));
         }

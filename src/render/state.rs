@@ -4,22 +4,22 @@ use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-use super::cells::Cells;
-use super::notice::notice;
-use super::words::{count, first_line, since, voice};
+use super::format::{count, elapsed, first_line, name_style};
+use super::styled_line::StyledLine;
+use super::system_message::notice;
 use crate::clock;
-use crate::timeline::{Entry, Kind, Material, State};
+use crate::timeline::{Entry, Kind, RunData, State};
 
 /// Formats a state.
-pub fn state(material: &Material, state: &State, columns: Option<usize>) -> String {
+pub fn state(material: &RunData, state: &State, columns: Option<usize>) -> String {
     let mut page = Page { material, state, columns, out: Vec::new() };
-    let mut cells = Cells::default();
+    let mut cells = StyledLine::default();
     cells.add(Style::new().bold(), material.run.name().unwrap_or("(no team)"), 0);
     cells.add(Style::new().dimmed(), &state.run, 0);
     page.line(cells);
     let when = match &state.at {
         Some(at) => {
-            let since = since(&material.run.started_at, at).unwrap_or_default();
+            let since = elapsed(&material.run.started_at, at).unwrap_or_default();
             format!(
                 "as of {} ({}{since})",
                 clock::moment_of(at),
@@ -49,25 +49,25 @@ pub fn state(material: &Material, state: &State, columns: Option<usize>) -> Stri
 
 /// The output under construction.
 struct Page<'a> {
-    material: &'a Material,
+    material: &'a RunData,
     state: &'a State,
     columns: Option<usize>,
     out: Vec<u8>,
 }
 
 impl Page<'_> {
-    fn line(&mut self, cells: Cells) {
+    fn line(&mut self, cells: StyledLine) {
         let _ = cells.write(&mut self.out, self.columns);
     }
 
     fn text(&mut self, style: Style, text: &str) {
-        let mut cells = Cells::default();
+        let mut cells = StyledLine::default();
         cells.add(style, text, 0);
         self.line(cells);
     }
 
     /// A line with a dim remark, on a line of its own if it does not fit.
-    fn marked(&mut self, mut cells: Cells, mark: Option<String>) {
+    fn marked(&mut self, mut cells: StyledLine, mark: Option<String>) {
         let Some(mark) = mark else { return self.line(cells) };
         let dim = Style::new().dimmed();
         let room = self.columns.is_none_or(|columns| cells.width() + mark.width() <= columns);
@@ -82,14 +82,14 @@ impl Page<'_> {
 
     /// The time since the start of the run.
     fn since(&self, at: &str) -> String {
-        format!("+{}", since(&self.material.run.started_at, at).unwrap_or_default())
+        format!("+{}", elapsed(&self.material.run.started_at, at).unwrap_or_default())
     }
 
     fn members(&mut self) {
         self.line(title("Members", self.state.members.len()));
         for (name, member) in &self.state.members {
-            let mut cells = Cells::default();
-            cells.add(voice(name), &format!("  {name}"), 14);
+            let mut cells = StyledLine::default();
+            cells.add(name_style(name), &format!("  {name}"), 14);
             let role = [text(member, "agentType"), text(member, "model")];
             let role = role.into_iter().flatten().collect::<Vec<_>>().join(", ");
             cells.add(Style::new().dimmed(), &role, 0);
@@ -112,11 +112,11 @@ impl Page<'_> {
                 "in_progress" => AnsiColor::Blue.on_default(),
                 _ => Style::new(),
             };
-            let mut cells = Cells::default();
+            let mut cells = StyledLine::default();
             cells.add(Style::new(), &format!("  {id}"), 4);
             cells.add(style, status, 12);
             let owner = text(task, "owner").unwrap_or("-");
-            cells.add(voice(owner), owner, 10);
+            cells.add(name_style(owner), owner, 10);
             cells.add(Style::new(), &first_line(text(task, "subject").unwrap_or_default()), 0);
             cells.add(Style::new().dimmed(), &self.blockers(task), 0);
             let removed = self.state.gone.removals.get(id).map(|removal| self.removed(removal));
@@ -149,15 +149,15 @@ impl Page<'_> {
             said.lines().for_each(|line| self.text(Style::new().dimmed(), line));
         }
         for (owner, mail) in &self.state.inboxes {
-            let mut cells = Cells::default();
-            cells.add(voice(owner), &format!("  {owner}"), 14);
+            let mut cells = StyledLine::default();
+            cells.add(name_style(owner), &format!("  {owner}"), 14);
             cells.add(Style::new(), &count(mail.len(), "message"), 0);
             self.line(cells);
             for message in mail {
-                let mut cells = Cells::default();
+                let mut cells = StyledLine::default();
                 let from = text(message, "from").unwrap_or("unknown");
                 cells.add(Style::new().dimmed(), "    from", 0);
-                cells.add(voice(from), from, 10);
+                cells.add(name_style(from), from, 10);
                 let whole = text(message, "text").unwrap_or_default();
                 let said = || first_line(text(message, "summary").unwrap_or(whole));
                 cells.add(Style::new(), &notice(whole, from, owner).unwrap_or_else(said), 0);
@@ -167,8 +167,8 @@ impl Page<'_> {
     }
 }
 
-fn title(name: &str, number: usize) -> Cells {
-    let mut cells = Cells::default();
+fn title(name: &str, number: usize) -> StyledLine {
+    let mut cells = StyledLine::default();
     cells.add(Style::new().bold(), name, 0);
     cells.add(Style::new().dimmed(), &format!("({number})"), 0);
     cells

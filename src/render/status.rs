@@ -2,12 +2,12 @@
 
 use anstyle::{AnsiColor, Style};
 
-use super::cells::Cells;
-use super::words::{count, folded, since, voice};
+use super::format::{count, elapsed, name_style, wrap};
+use super::styled_line::StyledLine;
 use crate::clock::{self, Time};
-use crate::gatekeeper::Pause;
-use crate::status::{Brief, Member, OnRecord, Status, TeamStatus};
-use crate::timeline::Doing;
+use crate::enforcement::Pause;
+use crate::status::{Member, Status, StatusLine, StoreStats, TeamStatus};
+use crate::timeline::Activity;
 use crate::ui;
 
 /// Formats the status as text.
@@ -41,7 +41,7 @@ pub fn status_screen(status: &Status, now: Time, keys: &str, columns: usize, row
 }
 
 /// A team in one line: `parser-team: 2 working, 1 idle · 3/5 tasks · 1 block`.
-pub fn brief(brief: Option<&Brief>) -> String {
+pub fn brief(brief: Option<&StatusLine>) -> String {
     let Some(brief) = brief else { return "teamkeep: no team".to_owned() };
     let mut parts: Vec<String> = Vec::new();
     match (brief.working, brief.idle) {
@@ -75,7 +75,7 @@ pub fn brief(brief: Option<&Brief>) -> String {
 }
 
 fn line(pieces: &[(Style, &str, usize)], columns: Option<usize>) -> String {
-    let mut cells = Cells::default();
+    let mut cells = StyledLine::default();
     pieces.iter().for_each(|(style, text, width)| cells.add(*style, text, *width));
     let mut out = Vec::new();
     let _ = cells.write(&mut out, columns);
@@ -84,7 +84,7 @@ fn line(pieces: &[(Style, &str, usize)], columns: Option<usize>) -> String {
 
 /// One dimmed line that is cut at the width of the screen.
 fn cut(text: &str, columns: Option<usize>) -> String {
-    let mut cells = Cells::default();
+    let mut cells = StyledLine::default();
     cells.add(Style::new().dimmed(), text, 0);
     let mut out = Vec::new();
     let _ = cells.write_cut(&mut out, columns);
@@ -96,7 +96,7 @@ fn lines(status: &Status, now: Time, columns: Option<usize>) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     if status.teams.is_empty() {
         let next = if status.record.runs > 0 { " To see the last run: teamkeep replay" } else { "" };
-        let text = folded(&format!("No running teams.{next}"), columns);
+        let text = wrap(&format!("No running teams.{next}"), columns);
         lines.extend(text.lines().map(|text| page.line(&[(Style::new(), text, 0)])));
     }
     for team in &status.teams {
@@ -115,12 +115,12 @@ fn lines(status: &Status, now: Time, columns: Option<usize>) -> Vec<String> {
 }
 
 /// The states of an agent, in the order of the counts, and how they are shown.
-const STATES: [(Doing, &str); 5] = [
-    (Doing::Works, "working"),
-    (Doing::Idles, "idle"),
-    (Doing::Here, "joined"),
-    (Doing::Stops, "shutting down"),
-    (Doing::Gone, "left"),
+const STATES: [(Activity, &str); 5] = [
+    (Activity::Works, "working"),
+    (Activity::Idles, "idle"),
+    (Activity::Here, "joined"),
+    (Activity::Stops, "shutting down"),
+    (Activity::Gone, "left"),
 ];
 
 fn state(member: &Member) -> &'static str {
@@ -139,7 +139,7 @@ impl Page {
 
     /// The age in whole seconds, because tenths would flicker.
     fn ago(&self, at: &str) -> String {
-        let lasts = since(at, &clock::stamp(self.now)).unwrap_or_default();
+        let lasts = elapsed(at, &clock::stamp(self.now)).unwrap_or_default();
         lasts.split_once('.').map_or(lasts.clone(), |(whole, _)| format!("{whole}s"))
     }
 
@@ -174,7 +174,7 @@ impl Page {
             lines.push(self.line(&[
                 (plain, &format!("    {}", task.id), 6),
                 (style, &task.status, 11),
-                (voice(owner), owner, 8),
+                (name_style(owner), owner, 8),
                 (plain, &task.subject, 0),
             ]));
         }
@@ -222,7 +222,7 @@ impl Page {
         let at: Vec<String> = at.map(|task| format!("{} {}", task.id, task.subject)).collect();
         let at = if at.is_empty() { String::new() } else { format!("task {}", at.join(", ")) };
         self.line(&[
-            (voice(&member.name), &format!("    {}", member.name), 14),
+            (name_style(&member.name), &format!("    {}", member.name), 14),
             (style, state(member), width),
             (Style::new().dimmed(), &self.ago(&member.since), 6),
             (AnsiColor::Yellow.on_default(), &unread, 0),
@@ -240,7 +240,7 @@ impl Page {
         )])
     }
 
-    fn record(&self, record: &OnRecord) -> String {
+    fn record(&self, record: &StoreStats) -> String {
         let events = usize::try_from(record.events).unwrap_or(usize::MAX);
         let about = if record.events_counted { "" } else { "about " };
         let more = if record.bytes_counted { "" } else { "more than " };

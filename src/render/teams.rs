@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
-use super::cells::Cells;
-use super::words::{count, end_of, listed, minute, short, span};
+use super::format::{count, end_label, minute, short_id, span, wrap_list};
+use super::styled_line::StyledLine;
 use crate::clock::{self, Time};
 use crate::timeline::Summary;
 
@@ -47,14 +47,14 @@ pub fn teams(rows: &[Summary], ids: &[&str], now: Time, columns: Option<usize>) 
         return String::from_utf8_lossy(&out).into_owned();
     }
     let beside = fits(table + 1 + members);
-    let mut head = Cells::default();
+    let mut head = StyledLine::default();
     for (_, (title, width)) in titles.iter().zip(&widths).enumerate().filter(|(place, _)| is_shown(*place)) {
         head.add(Style::new().bold(), title, *width);
     }
     head.add(Style::new().bold(), if beside { "MEMBERS" } else { "" }, 0);
     let _ = head.write(&mut out, columns);
     for row in &rows {
-        let mut cells = Cells::default();
+        let mut cells = StyledLine::default();
         let cells_of_row = row.cells.iter().zip(&widths).enumerate();
         for (place, (text, width)) in cells_of_row.filter(|(place, _)| is_shown(*place)) {
             cells.add(row.style(place), text, *width);
@@ -102,13 +102,13 @@ impl Row {
         Row {
             cells: [
                 row.team.clone().unwrap_or_else(|| "(no team)".to_owned()),
-                short(&row.run, ids).to_owned(),
+                short_id(&row.run, ids).to_owned(),
                 row.project.as_deref().map_or(UNKNOWN, name).to_owned(),
                 created.map_or_else(|| "unknown".to_owned(), minute),
                 lasted.unwrap_or_else(|| "unknown".to_owned()),
                 match row.events_missing_until {
-                    Some(_) => format!("{}; events missing", end_of(row)),
-                    None => end_of(row),
+                    Some(_) => format!("{}; events missing", end_label(row)),
+                    None => end_label(row),
                 },
                 format!("{:>5}", number(row.tasks)),
                 format!("{:>4}", number(row.messages)),
@@ -136,19 +136,19 @@ impl Row {
     }
 
     fn members_below(&self, columns: Option<usize>, out: &mut Vec<u8>) {
-        listed(&self.members, 2, columns).iter().for_each(|line| plain(line, columns, out));
+        wrap_list(&self.members, 2, columns).iter().for_each(|line| plain(line, columns, out));
     }
 
     /// For a terminal that is narrower than the table.
     fn paragraph(&self, columns: Option<usize>, out: &mut Vec<u8>) {
         let [team, run, project, _, lasted, ended, ..] = &self.cells;
-        let mut cells = Cells::default();
+        let mut cells = StyledLine::default();
         cells.add(self.style(0), team, 0);
         cells.add(self.style(1), run, 0);
         let _ = cells.write(out, columns);
         let project = if project == UNKNOWN { String::new() } else { format!("{project}, ") };
         plain(&format!("  {project}{}, {lasted}", self.created()), columns, out);
-        let mut cells = Cells::default();
+        let mut cells = StyledLine::default();
         let comma = if self.counts.is_empty() { "" } else { "," };
         cells.add(self.style(5), &format!("  {ended}{comma}"), 0);
         cells.add(Style::new(), &self.counts, 0);
@@ -168,7 +168,7 @@ fn name(project: &str) -> &str {
 }
 
 fn plain(line: &str, columns: Option<usize>, out: &mut Vec<u8>) {
-    let mut cells = Cells::default();
+    let mut cells = StyledLine::default();
     cells.add(Style::new(), line, 0);
     let _ = cells.write(out, columns);
 }

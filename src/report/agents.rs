@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::case::Case;
+use super::input::ReportInput;
 use super::turns::Turn;
 use crate::event::ActorKind;
 use crate::team::{Notice, Tokens};
-use crate::timeline::{Heard, Told};
+use crate::timeline::{DeliveredMessage, LoadedEvent};
 
 /// A name and its instances.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ pub enum Role {
 }
 
 /// Collects all agents.
-pub fn agents(case: &Case<'_>, turns: &[Turn]) -> Vec<Agent> {
+pub fn agents(case: &ReportInput<'_>, turns: &[Turn]) -> Vec<Agent> {
     let mut found: Vec<(String, ActorKind, Vec<Instance>)> = Vec::new();
     let heard = heard(case);
     let mut see = |name: &str, kind: ActorKind, id: &str, at: Option<&str>| {
@@ -111,8 +111,8 @@ pub fn agents(case: &Case<'_>, turns: &[Turn]) -> Vec<Agent> {
 }
 
 /// The first message to each instance.
-fn heard<'a>(case: &'a Case<'_>) -> HashMap<&'a str, &'a Heard> {
-    let mut first: HashMap<&str, &Heard> = HashMap::new();
+fn heard<'a>(case: &'a ReportInput<'_>) -> HashMap<&'a str, &'a DeliveredMessage> {
+    let mut first: HashMap<&str, &DeliveredMessage> = HashMap::new();
     for heard in &case.material.voices.delivered {
         let known = first.entry(&heard.agent).or_insert(heard);
         if heard.at < known.at {
@@ -124,7 +124,7 @@ fn heard<'a>(case: &'a Case<'_>) -> HashMap<&'a str, &'a Heard> {
 
 /// The name and id of an event's agent: for a lead and for a teammate in a pane, the id is the session's. Before about
 /// 2.1.100 tool events of other teammates have no id, so the instance is unknown.
-fn speaker<'a>(case: &'a Case<'_>, event: &'a Told) -> Option<(&'a str, &'a str)> {
+fn speaker<'a>(case: &'a ReportInput<'_>, event: &'a LoadedEvent) -> Option<(&'a str, &'a str)> {
     let name = event.shown(&case.material.run);
     let is_session_s = || match event.actor.kind {
         ActorKind::Lead => true,
@@ -139,7 +139,7 @@ fn speaker<'a>(case: &'a Case<'_>, event: &'a Told) -> Option<(&'a str, &'a str)
 }
 
 /// A teammate's first instance, and each that received a spawn prompt, does the work. Messages started the others.
-fn role(case: &Case<'_>, name: &str, place: usize, heard: Option<&&Heard>) -> Role {
+fn role(case: &ReportInput<'_>, name: &str, place: usize, heard: Option<&&DeliveredMessage>) -> Role {
     let Some(heard) = heard else {
         return if place == 0 { Role::PrimaryWork } else { Role::Unknown };
     };
@@ -171,7 +171,7 @@ impl Instance {
         }
     }
 
-    fn count(&mut self, case: &Case<'_>, turns: &[Turn]) {
+    fn count(&mut self, case: &ReportInput<'_>, turns: &[Turn]) {
         let voices = &case.material.voices;
         self.turns = turns.iter().filter(|turn| turn.instance.as_ref() == Some(&self.id)).count();
         if voices.all.iter().any(|voice| voice.agent == self.id) {

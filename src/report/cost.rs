@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::case::Case;
+use super::input::ReportInput;
 use crate::config::{Price, pattern};
 use crate::team::Tokens;
 
 /// Token usage of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Spending {
+pub struct TokenUsage {
     /// By agent, for agents with a recorded transcript.
-    pub agents: Vec<Spent>,
+    pub agents: Vec<ModelUsage>,
     /// All other agents: their usage is unknown.
     pub unknown: Vec<String>,
     /// The sum; `None` without any transcript.
@@ -23,7 +23,7 @@ pub struct Spending {
 
 /// Token usage of one agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Spent {
+pub struct ModelUsage {
     /// The agent.
     pub agent: String,
     /// Number of messages of the model.
@@ -37,11 +37,11 @@ pub struct Spent {
 }
 
 /// Adds up the usage. The first price whose glob matches the model counts.
-pub fn spending(case: &Case<'_>, prices: &[Price]) -> Spending {
+pub fn spending(case: &ReportInput<'_>, prices: &[Price]) -> TokenUsage {
     let voices = &case.material.voices;
-    let mut spent: BTreeMap<&str, Spent> = BTreeMap::new();
+    let mut spent: BTreeMap<&str, ModelUsage> = BTreeMap::new();
     for voice in &voices.all {
-        let none = Spent {
+        let none = ModelUsage {
             agent: voice.by.clone(),
             messages: 0,
             models: Vec::new(),
@@ -61,7 +61,7 @@ pub fn spending(case: &Case<'_>, prices: &[Price]) -> Spending {
         let price = prices.iter().find(|price| pattern::matches(&price.model, model));
         spent.cost = spent.cost.zip(price).map(|(sum, price)| sum + at(price, &cost.tokens));
     }
-    let mut agents: Vec<Spent> = spent.into_values().collect();
+    let mut agents: Vec<ModelUsage> = spent.into_values().collect();
     for spent in &mut agents {
         spent.models.sort();
         spent.cost = spent.cost.filter(|_| !prices.is_empty());
@@ -70,7 +70,7 @@ pub fn spending(case: &Case<'_>, prices: &[Price]) -> Spending {
     let mut total = Tokens::default();
     agents.iter().for_each(|spent| total += spent.tokens);
     let heard = |name: &&str| !case.is_heard(name);
-    Spending {
+    TokenUsage {
         total: (!agents.is_empty()).then_some(total),
         cost: agents.iter().map(|spent| spent.cost).sum::<Option<f64>>().filter(|_| !agents.is_empty()),
         unknown: [case.lead].into_iter().chain(case.teammates()).filter(heard).map(str::to_owned).collect(),

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::case::Case;
-use super::messages::Mail;
-use super::tasks::TaskLife;
-use super::trouble;
+use super::input::ReportInput;
+use super::issues;
+use super::messages::MessageStats;
+use super::tasks::TaskHistory;
 use super::turns::Turn;
 
 /// One finding.
@@ -80,13 +80,18 @@ impl Code {
 }
 
 /// Collects the findings, by kind and then by time.
-pub fn findings(case: &Case<'_>, mail: &Mail, tasks: &[TaskLife], turns: &[Turn]) -> Vec<Finding> {
-    let mut found = trouble::stopped_at_work(case, tasks);
-    found.extend(trouble::tasks(case, tasks));
-    found.extend(trouble::mail(case, mail));
-    found.extend(trouble::ping_pong(case, turns));
-    found.extend(trouble::verdicts(case));
-    found.extend(trouble::record(case));
+pub fn findings(
+    case: &ReportInput<'_>,
+    mail: &MessageStats,
+    tasks: &[TaskHistory],
+    turns: &[Turn],
+) -> Vec<Finding> {
+    let mut found = issues::stopped_at_work(case, tasks);
+    found.extend(issues::tasks(case, tasks));
+    found.extend(issues::mail(case, mail));
+    found.extend(issues::ping_pong(case, turns));
+    found.extend(issues::verdicts(case));
+    found.extend(issues::record(case));
     found.sort_by(|a, b| (a.code, &a.at).cmp(&(b.code, &b.at)));
     found
 }

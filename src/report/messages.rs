@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::case::Case;
+use super::input::ReportInput;
+use crate::metadata_only;
 use crate::policy;
 use crate::timeline::{Entry, Kind};
-use crate::veil;
 
 /// The messages of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mail {
+pub struct MessageStats {
     /// Every message by time, including automatic ones.
-    pub messages: Vec<Letter>,
+    pub messages: Vec<MessageRow>,
     /// The sums by sender, without automatic messages.
     pub by_sender: Vec<Sender>,
     /// The sums by sender and recipient.
@@ -22,7 +22,7 @@ pub struct Mail {
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Letter {
+pub struct MessageRow {
     /// When it was sent, RFC 3339.
     pub at: String,
     /// Who sent it.
@@ -70,8 +70,8 @@ pub struct Pair {
 }
 
 /// Collects the messages.
-pub fn mail(case: &Case<'_>) -> Mail {
-    let messages: Vec<Letter> = case.entries.iter().filter_map(|entry| letter(case, entry)).collect();
+pub fn mail(case: &ReportInput<'_>) -> MessageStats {
+    let messages: Vec<MessageRow> = case.entries.iter().filter_map(|entry| letter(case, entry)).collect();
     let mut senders: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let mut pairs: BTreeMap<(&str, &str), (usize, usize)> = BTreeMap::new();
     for message in messages.iter().filter(|message| !message.automatic && message.refused.is_none()) {
@@ -95,10 +95,10 @@ pub fn mail(case: &Case<'_>) -> Mail {
     let mut by_pair: Vec<Pair> = pairs.into_iter().map(pair).collect();
     by_sender.sort_by_key(|sender| std::cmp::Reverse(sender.messages));
     by_pair.sort_by_key(|pair| std::cmp::Reverse(pair.messages));
-    Mail { messages, by_sender, by_pair }
+    MessageStats { messages, by_sender, by_pair }
 }
 
-fn letter(case: &Case<'_>, entry: &Entry) -> Option<Letter> {
+fn letter(case: &ReportInput<'_>, entry: &Entry) -> Option<MessageRow> {
     let kinds = [
         Kind::Message,
         Kind::MessageRefused,
@@ -122,11 +122,11 @@ fn letter(case: &Case<'_>, entry: &Entry) -> Option<Letter> {
     // The missing events may have had the members and the deliveries.
     let missing = case.material.missing_until.as_ref().is_some_and(|until| entry.at <= *until);
     let delivered = delivered.filter(|delivered| *delivered || entry.refusal.is_some() || !missing);
-    Some(Letter {
+    Some(MessageRow {
         at: entry.at.clone(),
         from: entry.actor.clone(),
         kind: entry.message.clone().unwrap_or_else(|| "message".to_owned()),
-        chars: veil::size_of(&text).unwrap_or_else(|| text.chars().count()),
+        chars: metadata_only::byte_len(&text).unwrap_or_else(|| text.chars().count()),
         summary: entry.summary.clone(),
         automatic: entry.automatic,
         refused: entry.refusal.clone(),
@@ -136,10 +136,10 @@ fn letter(case: &Case<'_>, entry: &Entry) -> Option<Letter> {
     })
 }
 
-impl Letter {
+impl MessageRow {
     /// Whether a gate or rule of teamkeep blocked it; Claude Code or another hook rejected other unsent messages.
     pub fn is_blocked(&self) -> bool {
-        self.refused.as_deref().is_some_and(|why| policy::bare(why) != why)
+        self.refused.as_deref().is_some_and(|why| policy::without_prefix(why) != why)
     }
 }
 
@@ -148,7 +148,7 @@ pub fn bare(name: &str) -> &str {
     name.split('@').next().unwrap_or(name)
 }
 
-impl Case<'_> {
+impl ReportInput<'_> {
     fn is_heard_by_any(&self) -> bool {
         self.teammates().any(|name| self.is_heard(name))
     }

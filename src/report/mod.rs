@@ -2,30 +2,30 @@
 //! a [`Report`], which `report --format json` prints. Unknown values are `None`.
 
 mod agents;
-mod case;
 mod cost;
 mod findings;
+mod input;
+mod intervals;
+mod issues;
 mod messages;
 mod overview;
 mod phases;
-mod spans;
 mod tasks;
 mod tools;
-mod trouble;
 mod turns;
 mod waiting;
 mod work;
 
 pub use agents::{Agent, Instance, Role};
-pub use cost::{Spending, Spent};
+pub use cost::{ModelUsage, TokenUsage};
 pub use findings::{Code, Finding};
-pub use messages::{Letter, Mail, Pair, Sender};
+pub use messages::{MessageRow, MessageStats, Pair, Sender};
 pub use overview::{Count, Overview, Person, Topology};
-pub use phases::{Name, Phase};
-pub use tasks::{Change, TaskLife};
+pub use phases::{Phase, PhaseName};
+pub use tasks::{Change, TaskHistory};
 pub use tools::{ToolUser, Tools};
 pub use turns::Turn;
-pub use work::{Effort, Work};
+pub use work::{TimePerAgent, Work};
 
 use std::collections::BTreeMap;
 
@@ -33,8 +33,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Price;
 use crate::redact::Redactor;
-use crate::timeline::{Material, Timeline};
-use case::Case;
+use crate::timeline::{RunData, Timeline};
+use input::ReportInput;
 
 /// The content of `teamkeep report`. The format is documented in `docs/report.md`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,15 +50,15 @@ pub struct Report {
     /// The turns, by start.
     pub turns: Vec<Turn>,
     /// The messages.
-    pub mail: Mail,
+    pub mail: MessageStats,
     /// The tasks.
-    pub tasks: Vec<TaskLife>,
+    pub tasks: Vec<TaskHistory>,
     /// The tool calls.
     pub tools: Tools,
     /// The use of time.
     pub work: Work,
     /// Token usage and cost.
-    pub spending: Spending,
+    pub spending: TokenUsage,
     /// The problems.
     pub findings: Vec<Finding>,
     /// Number of redacted texts by pattern; `None` without redaction.
@@ -67,8 +67,8 @@ pub struct Report {
 
 impl Report {
     /// Builds the report. `prices` are the user's.
-    pub fn of(material: &Material, timeline: &Timeline, prices: &[Price]) -> Report {
-        let case = Case::new(material, timeline);
+    pub fn of(material: &RunData, timeline: &Timeline, prices: &[Price]) -> Report {
+        let case = ReportInput::new(material, timeline);
         let turns = turns::turns(&case);
         let mail = messages::mail(&case);
         let tasks = tasks::lives(&case);

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::case::{Case, between};
-use super::messages::Mail;
-use super::tasks::TaskLife;
+use super::input::{ReportInput, between};
+use super::messages::MessageStats;
+use super::tasks::TaskHistory;
 use super::turns::Turn;
 use crate::json;
 use crate::timeline::Kind;
@@ -94,7 +94,12 @@ pub struct Count {
 }
 
 /// Computes the key figures.
-pub fn overview(case: &Case<'_>, mail: &Mail, tasks: &[TaskLife], turns: &[Turn]) -> Overview {
+pub fn overview(
+    case: &ReportInput<'_>,
+    mail: &MessageStats,
+    tasks: &[TaskHistory],
+    turns: &[Turn],
+) -> Overview {
     let (material, run) = (case.material, &case.material.run);
     let spoken = |automatic: bool| {
         mail.messages.iter().filter(|one| one.automatic == automatic && one.refused.is_none()).count()
@@ -106,7 +111,7 @@ pub fn overview(case: &Case<'_>, mail: &Mail, tasks: &[TaskLife], turns: &[Turn]
         started_at: run.started_at.clone(),
         ended_at: run.ended_at.clone(),
         duration_ms: between(&run.started_at, &case.end),
-        ended_by: run.ended_by.map(|by| json::word(&by)),
+        ended_by: run.ended_by.map(|by| json::serde_name(&by)),
         ended_reason: run.ended_reason.clone(),
         client_versions: material.voices.versions.iter().cloned().collect(),
         topology: topology(case),
@@ -125,7 +130,7 @@ pub fn overview(case: &Case<'_>, mail: &Mail, tasks: &[TaskLife], turns: &[Turn]
     }
 }
 
-fn topology(case: &Case<'_>) -> Topology {
+fn topology(case: &ReportInput<'_>) -> Topology {
     let panes = case.teammates().filter(|name| case.material.run.has_pane(name)).count();
     match case.teammates().count() {
         _ if case.material.run.team.is_none() => Topology::NoTeam,
@@ -136,7 +141,7 @@ fn topology(case: &Case<'_>) -> Topology {
     }
 }
 
-fn person(case: &Case<'_>, name: &str) -> Person {
+fn person(case: &ReportInput<'_>, name: &str) -> Person {
     let history = &case.material.history;
     let members = history.members();
     let told = |key: &str| members.get(name)?.raw.get(key)?.as_str().map(str::to_owned);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::case::Case;
+use super::input::ReportInput;
 use crate::payload::Kind as Event;
 use crate::timeline::{Entry, Kind};
 
@@ -10,7 +10,7 @@ use crate::timeline::{Entry, Kind};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
     /// Which.
-    pub name: Name,
+    pub name: PhaseName,
     /// The first sign of it, RFC 3339; `None` if there was none.
     pub from: Option<String>,
     /// The last sign of it.
@@ -22,7 +22,7 @@ pub struct Phase {
 /// The phases, in their usual order. They can overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Name {
+pub enum PhaseName {
     /// The session starts and the team is created.
     Setup,
     /// Tasks are created.
@@ -40,29 +40,38 @@ pub enum Name {
 }
 
 /// All phases.
-const ALL: [Name; 7] =
-    [Name::Setup, Name::Define, Name::Assign, Name::Spawn, Name::Monitor, Name::Shutdown, Name::Cleanup];
+const ALL: [PhaseName; 7] = [
+    PhaseName::Setup,
+    PhaseName::Define,
+    PhaseName::Assign,
+    PhaseName::Spawn,
+    PhaseName::Monitor,
+    PhaseName::Shutdown,
+    PhaseName::Cleanup,
+];
 
 /// Tools with which a lead checks the progress of others.
-const LOOKS: [&str; 3] = ["TaskList", "TaskGet", "TaskOutput"];
+const READ_TOOLS: [&str; 3] = ["TaskList", "TaskGet", "TaskOutput"];
 
 /// Collects the signs of each phase.
-pub fn phases(case: &Case<'_>) -> Vec<Phase> {
-    let mut signs: Vec<(Name, String)> =
+pub fn phases(case: &ReportInput<'_>) -> Vec<Phase> {
+    let mut signs: Vec<(PhaseName, String)> =
         case.entries.iter().filter_map(|entry| Some((sign(case, entry)?, entry.at.clone()))).collect();
     for event in &case.material.events {
         let phase = match (event.kind, event.payload.tool()) {
-            (Event::PreToolUse | Event::PostToolUse, Some("TeamCreate")) => Name::Setup,
-            (Event::PreToolUse | Event::PostToolUse, Some("TeamDelete")) => Name::Cleanup,
+            (Event::PreToolUse | Event::PostToolUse, Some("TeamCreate")) => PhaseName::Setup,
+            (Event::PreToolUse | Event::PostToolUse, Some("TeamDelete")) => PhaseName::Cleanup,
             _ => continue,
         };
         signs.push((phase, event.at.clone()));
     }
     let leads = case.material.voices.uses.values().filter(|used| used.by == case.lead);
-    let looks = leads.filter(|used| LOOKS.contains(&used.tool.as_str()));
-    signs.extend(looks.filter_map(|used| Some((Name::Monitor, case.ours(used.at.as_ref())?))));
-    let spawned = signs.iter().filter(|(name, _)| *name == Name::Spawn).map(|(_, at)| at.clone()).min();
-    signs.retain(|(name, at)| *name != Name::Monitor || spawned.as_ref().is_some_and(|spawned| at > spawned));
+    let looks = leads.filter(|used| READ_TOOLS.contains(&used.tool.as_str()));
+    signs.extend(looks.filter_map(|used| Some((PhaseName::Monitor, case.ours(used.at.as_ref())?))));
+    let spawned = signs.iter().filter(|(name, _)| *name == PhaseName::Spawn).map(|(_, at)| at.clone()).min();
+    signs.retain(|(name, at)| {
+        *name != PhaseName::Monitor || spawned.as_ref().is_some_and(|spawned| at > spawned)
+    });
     let phase = |name| {
         let own = signs.iter().filter(|(sign, _)| *sign == name).map(|(_, at)| at);
         Phase { name, from: own.clone().min().cloned(), to: own.clone().max().cloned(), signs: own.count() }
@@ -71,19 +80,21 @@ pub fn phases(case: &Case<'_>) -> Vec<Phase> {
 }
 
 /// The phase of which an entry is a sign.
-fn sign(case: &Case<'_>, entry: &Entry) -> Option<Name> {
+fn sign(case: &ReportInput<'_>, entry: &Entry) -> Option<PhaseName> {
     let given = || entry.owner.as_ref().is_some_and(Option::is_some) && entry.from_status == entry.to_status;
     let by_lead = entry.actor == case.lead;
     match entry.kind {
-        Kind::SessionStarted | Kind::TeamCreated => Some(Name::Setup),
-        Kind::TaskCreated => Some(Name::Define),
+        Kind::SessionStarted | Kind::TeamCreated => Some(PhaseName::Setup),
+        Kind::TaskCreated => Some(PhaseName::Define),
         Kind::TaskChanged if given() || (by_lead && entry.owner.as_ref().is_some_and(Option::is_some)) => {
-            Some(Name::Assign)
+            Some(PhaseName::Assign)
         }
-        Kind::MemberJoined if !by_lead => Some(Name::Spawn),
-        Kind::Message if !entry.automatic => Some(Name::Monitor),
-        Kind::ShutdownRequested | Kind::ShutdownApproved | Kind::ShutdownRejected => Some(Name::Shutdown),
-        Kind::TeamErased | Kind::SessionEnded => Some(Name::Cleanup),
+        Kind::MemberJoined if !by_lead => Some(PhaseName::Spawn),
+        Kind::Message if !entry.automatic => Some(PhaseName::Monitor),
+        Kind::ShutdownRequested | Kind::ShutdownApproved | Kind::ShutdownRejected => {
+            Some(PhaseName::Shutdown)
+        }
+        Kind::TeamErased | Kind::SessionEnded => Some(PhaseName::Cleanup),
         _ => None,
     }
 }

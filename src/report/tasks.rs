@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::case::{Case, millis};
-use super::spans::Spans;
+use super::input::{ReportInput, millis};
+use super::intervals::Spans;
 use crate::timeline::Entry;
 
 /// A task from its creation to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TaskLife {
+pub struct TaskHistory {
     /// Its id.
     pub id: String,
     /// Its last subject.
@@ -52,19 +52,19 @@ pub struct Change {
 }
 
 /// The history of each task, by id.
-pub fn lives(case: &Case<'_>) -> Vec<TaskLife> {
+pub fn lives(case: &ReportInput<'_>) -> Vec<TaskHistory> {
     let mut lives: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
     for entry in case.entries.iter().filter(|entry| entry.kind.is_task()) {
         if let Some(id) = &entry.task {
             lives.entry(id).or_default().push(entry);
         }
     }
-    let mut lives: Vec<TaskLife> = lives.into_iter().map(|(id, told)| life(case, id, &told)).collect();
+    let mut lives: Vec<TaskHistory> = lives.into_iter().map(|(id, told)| life(case, id, &told)).collect();
     lives.sort_by_key(|life| (life.id.parse::<u64>().unwrap_or(u64::MAX), life.id.clone()));
     lives
 }
 
-fn life(case: &Case<'_>, id: &str, told: &[&Entry]) -> TaskLife {
+fn life(case: &ReportInput<'_>, id: &str, told: &[&Entry]) -> TaskHistory {
     let mut changes: Vec<Change> = Vec::new();
     for entry in told {
         let before = changes.last();
@@ -94,7 +94,7 @@ fn life(case: &Case<'_>, id: &str, told: &[&Entry]) -> TaskLife {
         .map(|id| (id.parse().unwrap_or(u64::MAX), id))
         .collect();
     let description = states.last().and_then(|raw| raw.get("description")?.as_str());
-    TaskLife {
+    TaskHistory {
         id: id.to_owned(),
         subject: changes.iter().rev().find_map(|change| change.subject.clone()),
         description: description.map(str::to_owned),
@@ -117,7 +117,7 @@ fn ids(list: Option<&Value>) -> Vec<String> {
     list.iter().filter_map(id).collect()
 }
 
-impl TaskLife {
+impl TaskHistory {
     /// Whether it was unfinished when last seen.
     pub fn is_unfinished(&self) -> bool {
         !matches!(self.status.as_str(), "completed" | "deleted")

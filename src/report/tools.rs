@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::case::Case;
+use super::input::ReportInput;
 use crate::payload::Kind as Event;
 
 /// The tool calls of a run.
@@ -30,7 +30,7 @@ pub struct ToolUser {
 }
 
 /// Counts each call once, from transcripts and hooks.
-pub fn tools(case: &Case<'_>) -> Tools {
+pub fn tools(case: &ReportInput<'_>) -> Tools {
     let voices = &case.material.voices;
     let mut users: BTreeMap<&str, (BTreeMap<String, usize>, usize)> = BTreeMap::new();
     let mut total: BTreeMap<String, usize> = BTreeMap::new();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::case::Case;
+use super::input::ReportInput;
 use crate::payload::Kind as Event;
 use crate::team::Notice;
 use crate::timeline::Kind;
@@ -26,7 +26,7 @@ pub struct Turn {
 
 /// A sign of an agent's activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Sign {
+enum TurnEvent {
     /// A turn starts.
     Begin,
     /// An idle notice arrives.
@@ -44,7 +44,7 @@ type Who = (String, Option<String>);
 
 /// The turns of all agents, by start. A turn whose start no hook reports (the lead's, when a message triggers it)
 /// starts with the first sign after the previous turn.
-pub fn turns(case: &Case<'_>) -> Vec<Turn> {
+pub fn turns(case: &ReportInput<'_>) -> Vec<Turn> {
     let mut turns: Vec<Turn> =
         signs(case).into_iter().flat_map(|(who, signs)| of_one(who.0, signs)).collect();
     turns.sort_by(|a, b| a.from.as_ref().or(a.to.as_ref()).cmp(&b.from.as_ref().or(b.to.as_ref())));
@@ -52,35 +52,39 @@ pub fn turns(case: &Case<'_>) -> Vec<Turn> {
 }
 
 /// The time, the sign, and the agent's id.
-type Given = (String, Sign, Option<String>);
+type Given = (String, TurnEvent, Option<String>);
 
-fn signs(case: &Case<'_>) -> BTreeMap<Who, Vec<Given>> {
+fn signs(case: &ReportInput<'_>) -> BTreeMap<Who, Vec<Given>> {
     let mut signs: BTreeMap<Who, Vec<Given>> = BTreeMap::new();
     for entry in case.entries {
         let sign = match entry.kind {
-            Kind::TurnStarted => Sign::Begin,
-            Kind::TurnEnded => Sign::End,
-            Kind::MemberLeft => Sign::Gone,
+            Kind::TurnStarted => TurnEvent::Begin,
+            Kind::TurnEnded => TurnEvent::End,
+            Kind::MemberLeft => TurnEvent::Gone,
             _ => continue,
         };
         let id = entry.agent.clone();
         let who = (entry.actor.clone(), id.clone().filter(|_| entry.by_subagent));
         signs.entry(who).or_default().push((entry.at.clone(), sign, id));
     }
-    let mut add = |name: &str, at: Option<String>, sign: Sign| {
+    let mut add = |name: &str, at: Option<String>, sign: TurnEvent| {
         if let (Some(at), Some(given)) = (at, signs.get_mut(&(name.to_owned(), None))) {
             given.push((at, sign, None));
         }
     };
     for heard in &case.material.voices.delivered {
         let idle = Notice::read(&heard.message.text).is_some_and(|notice| notice.kind == "idle_notification");
-        add(&heard.recipient, case.ours(heard.at.as_ref()), if idle { Sign::Idler } else { Sign::Act });
+        add(
+            &heard.recipient,
+            case.ours(heard.at.as_ref()),
+            if idle { TurnEvent::Idler } else { TurnEvent::Act },
+        );
     }
     for used in case.material.voices.uses.values() {
-        add(&used.by, case.ours(used.at.as_ref()), Sign::Act);
+        add(&used.by, case.ours(used.at.as_ref()), TurnEvent::Act);
     }
     for event in case.material.events.iter().filter(|event| event.kind == Event::PreToolUse) {
-        add(event.who().unwrap_or_default(), Some(event.at.clone()), Sign::Act);
+        add(event.who().unwrap_or_default(), Some(event.at.clone()), TurnEvent::Act);
     }
     signs.values_mut().for_each(|given| given.sort());
     signs
@@ -88,7 +92,7 @@ fn signs(case: &Case<'_>) -> BTreeMap<Who, Vec<Given>> {
 
 /// An open turn.
 #[derive(Default)]
-struct Open {
+struct OpenTurn {
     /// The start, if a hook reported it.
     begun: Option<String>,
     /// The first sign.
@@ -102,7 +106,7 @@ struct Open {
     gone: bool,
 }
 
-impl Open {
+impl OpenTurn {
     /// The turn, ended at `to`.
     fn close(self, agent: &str, to: Option<String>) -> Turn {
         let (from, for_idlers) = (self.begun.or(self.heard), self.idlers == Some(true));
@@ -118,21 +122,21 @@ impl Open {
 
 fn of_one(agent: String, signs: Vec<Given>) -> Vec<Turn> {
     let mut turns = Vec::new();
-    let mut open: Option<Open> = None;
+    let mut open: Option<OpenTurn> = None;
     for (at, sign, id) in signs {
-        if sign == Sign::End {
+        if sign == TurnEvent::End {
             let open = open.take().unwrap_or_default();
-            turns.push(Open { instance: id.or(open.instance.clone()), ..open }.close(&agent, Some(at)));
+            turns.push(OpenTurn { instance: id.or(open.instance.clone()), ..open }.close(&agent, Some(at)));
             continue;
         }
-        if sign == Sign::Gone {
+        if sign == TurnEvent::Gone {
             // The end may still be reported; before about 2.1.100 it never is.
             if let Some(open) = &mut open {
                 open.gone = true;
             }
             continue;
         }
-        if sign == Sign::Begin
+        if sign == TurnEvent::Begin
             && let Some(gone) = open.take_if(|open| open.gone && open.begun.is_some())
         {
             turns.push(gone.leave(&agent));
@@ -140,12 +144,12 @@ fn of_one(agent: String, signs: Vec<Given>) -> Vec<Turn> {
         let now = open.get_or_insert_default();
         now.last = Some(at.clone());
         match sign {
-            Sign::Begin => {
+            TurnEvent::Begin => {
                 // Messages that arrived before the start of this turn were read in it.
                 now.begun.get_or_insert(at);
                 now.instance = now.instance.take().or(id);
             }
-            Sign::Idler => {
+            TurnEvent::Idler => {
                 now.heard.get_or_insert_with(|| at.clone());
                 if now.begun.is_none() {
                     now.idlers.get_or_insert(true);

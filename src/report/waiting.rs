@@ -1,20 +1,20 @@
 //! When a teammate waits for another agent.
 
-use super::case::millis;
-use super::messages::{Letter, Mail, bare};
-use super::spans::Spans;
-use super::tasks::TaskLife;
+use super::input::millis;
+use super::intervals::Spans;
+use super::messages::{MessageRow, MessageStats, bare};
+use super::tasks::TaskHistory;
 use crate::policy::asks;
 
 /// The spans in which the teammate has no answer to a question: from a message that asks one until its recipient sends
 /// a message to the teammate. Any agent answers a question to everyone.
-pub fn answers(mail: &Mail, name: &str, end: i64) -> Spans {
-    let plain: Vec<&Letter> =
+pub fn answers(mail: &MessageStats, name: &str, end: i64) -> Spans {
+    let plain: Vec<&MessageRow> =
         mail.messages.iter().filter(|one| !one.automatic && one.refused.is_none()).collect();
-    let is_question = |one: &Letter| one.from == name && one.kind == "message" && asks(&one.text);
+    let is_question = |one: &MessageRow| one.from == name && one.kind == "message" && asks(&one.text);
     let questions = plain.iter().enumerate().filter(|(_, one)| is_question(one));
     Spans::of(questions.map(|(place, question)| {
-        let is_answer = |one: &&&Letter| {
+        let is_answer = |one: &&&MessageRow| {
             (question.to == "*" || one.from == bare(&question.to))
                 && one.from != name
                 && (one.to == "*" || bare(&one.to) == name)
@@ -25,9 +25,10 @@ pub fn answers(mail: &Mail, name: &str, end: i64) -> Spans {
 }
 
 /// The spans in which the teammate owns unfinished tasks, and each of them depends on an unfinished task.
-pub fn tasks(tasks: &[TaskLife], name: &str, end: i64) -> Spans {
+pub fn tasks(tasks: &[TaskHistory], name: &str, end: i64) -> Spans {
     let unfinished = |id: &String| tasks.iter().find(|task| task.id == *id).map(|task| task.unfinished(end));
-    let owned: Vec<(&TaskLife, Spans)> = tasks.iter().map(|task| (task, task.owned_by(name, end))).collect();
+    let owned: Vec<(&TaskHistory, Spans)> =
+        tasks.iter().map(|task| (task, task.owned_by(name, end))).collect();
     let ready: Vec<Spans> = (owned.iter())
         .map(|(task, owned)| {
             let blockers: Vec<Spans> = task.blocked_by.iter().filter_map(unfinished).collect();
@@ -46,8 +47,8 @@ mod tests {
         format!("1970-01-01T00:00:{second:02}.000Z")
     }
 
-    fn letter(second: usize, from: &str, to: &str, text: &str) -> Letter {
-        Letter {
+    fn letter(second: usize, from: &str, to: &str, text: &str) -> MessageRow {
+        MessageRow {
             at: at(second),
             from: from.to_owned(),
             to: to.to_owned(),
@@ -61,11 +62,11 @@ mod tests {
         }
     }
 
-    fn mail(messages: Vec<Letter>) -> Mail {
-        Mail { messages, by_sender: Vec::new(), by_pair: Vec::new() }
+    fn mail(messages: Vec<MessageRow>) -> MessageStats {
+        MessageStats { messages, by_sender: Vec::new(), by_pair: Vec::new() }
     }
 
-    fn task(id: &str, blocked_by: &[&str], owner: &str, changes: &[(usize, &str)]) -> TaskLife {
+    fn task(id: &str, blocked_by: &[&str], owner: &str, changes: &[(usize, &str)]) -> TaskHistory {
         let change = |(second, to): &(usize, &str)| Change {
             at: at(*second),
             by: owner.to_owned(),
@@ -76,7 +77,7 @@ mod tests {
             owner: Some(owner.to_owned()),
             subject: None,
         };
-        TaskLife {
+        TaskHistory {
             id: id.to_owned(),
             subject: None,
             description: None,

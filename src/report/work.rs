@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::case::{Case, millis};
-use super::messages::Mail;
-use super::spans::Spans;
-use super::tasks::TaskLife;
+use super::input::{ReportInput, millis};
+use super::intervals::Spans;
+use super::messages::MessageStats;
+use super::tasks::TaskHistory;
 use super::turns::Turn;
 use super::waiting;
 
@@ -13,7 +13,7 @@ use super::waiting;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
     /// By agent.
-    pub agents: Vec<Effort>,
+    pub agents: Vec<TimePerAgent>,
     /// Sum of all agents' working time in milliseconds; `None` without a recorded turn.
     pub worked_ms: Option<i64>,
     /// Time in which at least one agent worked, in milliseconds.
@@ -24,7 +24,7 @@ pub struct Work {
 
 /// The use of time of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Effort {
+pub struct TimePerAgent {
     /// The agent.
     pub agent: String,
     /// Number of turns.
@@ -42,7 +42,7 @@ pub struct Effort {
 }
 
 /// Adds it up.
-pub fn work(case: &Case<'_>, turns: &[Turn], tasks: &[TaskLife], mail: &Mail) -> Work {
+pub fn work(case: &ReportInput<'_>, turns: &[Turn], tasks: &[TaskHistory], mail: &MessageStats) -> Work {
     let end = millis(&case.end);
     let mut names: Vec<&str> = vec![case.lead];
     for name in case.teammates().chain(turns.iter().map(|turn| turn.agent.as_str())) {
@@ -62,7 +62,7 @@ pub fn work(case: &Case<'_>, turns: &[Turn], tasks: &[TaskLife], mail: &Mail) ->
             Spans::any([&waiting::answers(mail, name, end), &waiting::tasks(tasks, name, end)])
         };
         let known = |ms: i64| (count > unseen).then_some(ms);
-        Effort {
+        TimePerAgent {
             agent: (*name).to_owned(),
             turns: count,
             unseen_turns: unseen,
@@ -71,7 +71,7 @@ pub fn work(case: &Case<'_>, turns: &[Turn], tasks: &[TaskLife], mail: &Mail) ->
             idle_ms: known(out.without(&waits).total()),
         }
     });
-    let agents: Vec<Effort> = efforts.collect();
+    let agents: Vec<TimePerAgent> = efforts.collect();
     let worked = working.iter().map(Spans::total).sum::<i64>();
     let busy = Spans::any(&working).total();
     let known = |ms: i64| (!turns.is_empty()).then_some(ms);
@@ -86,7 +86,7 @@ fn at_work(turns: &[Turn], name: &str, end: i64) -> Spans {
 }
 
 /// The times during which an agent was in the team.
-fn here(case: &Case<'_>, name: &str, end: i64) -> Spans {
+fn here(case: &ReportInput<'_>, name: &str, end: i64) -> Spans {
     use crate::timeline::Kind;
     let start = millis(&case.material.run.started_at);
     if name == case.lead {

@@ -1,10 +1,10 @@
 //! Writes a plan's tasks into the list, all or none.
 
-use super::board::{Board, LARGEST, MARK, number};
-use super::folder::Folder;
-use super::guard::Guard;
+use super::client_lock::ClientLock;
+use super::dir_handle::DirHandle;
 use super::plan::Plan;
-use super::records::{Record, Records, Written, hash};
+use super::task_list::{MARK, MAX_BYTES, TaskList, number};
+use super::undo_log::{UndoLog, UndoRecord, Written, hash};
 use crate::error::{Error, Result};
 
 /// Writes a plan that was made under this lock, and stores `record`, whose `tasks` and marks it fills in. `record`
@@ -14,20 +14,20 @@ use crate::error::{Error, Result};
 /// # Errors
 /// Writing fails or the lock is lost; the list is then as before.
 pub fn apply(
-    folder: &Folder,
-    guard: &mut Guard<'_>,
+    folder: &DirHandle,
+    guard: &mut ClientLock<'_>,
     plan: &Plan,
-    board: &Board,
-    mut record: Record,
-    records: &Records,
-) -> Result<Record> {
+    board: &TaskList,
+    mut record: UndoRecord,
+    records: &UndoLog,
+) -> Result<UndoRecord> {
     record.tasks = plan
         .tasks
         .iter()
         .map(|put| Written { id: put.id.clone(), was: put.was.clone(), hash: hash(&put.text) })
         .collect();
     record.highwatermark_before =
-        board.mark.as_deref().map(|mark| String::from_utf8_lossy(mark).into_owned());
+        board.highwatermark.as_deref().map(|mark| String::from_utf8_lossy(mark).into_owned());
     record.highwatermark_after = if plan.highwatermark_after > board.mark() {
         plan.highwatermark_after.to_string()
     } else {
@@ -50,10 +50,10 @@ pub fn apply(
 }
 
 fn put_all(
-    folder: &Folder,
-    guard: &mut Guard<'_>,
+    folder: &DirHandle,
+    guard: &mut ClientLock<'_>,
     plan: &Plan,
-    record: &Record,
+    record: &UndoRecord,
     written: &mut usize,
 ) -> Result<()> {
     guard.renew()?;
@@ -74,15 +74,15 @@ fn put_all(
 }
 
 /// Whether the list's `.highwatermark` reserves the numbers of a restore.
-fn is_marked(folder: &Folder, record: &Record) -> Result<bool> {
-    let now = folder.read(MARK, LARGEST)?;
+fn is_marked(folder: &DirHandle, record: &UndoRecord) -> Result<bool> {
+    let now = folder.read(MARK, MAX_BYTES)?;
     Ok(now.is_some_and(|now| number(&now) >= number(record.highwatermark_after.as_bytes())))
 }
 
 /// Resets `.highwatermark` to its value before a restore, unless it was changed since.
-pub(super) fn give_mark_back(folder: &Folder, record: &Record) -> Result<bool> {
+pub(super) fn give_mark_back(folder: &DirHandle, record: &UndoRecord) -> Result<bool> {
     let before = record.highwatermark_before.as_deref();
-    let ours = folder.read(MARK, LARGEST)?.as_deref() == Some(record.highwatermark_after.as_bytes());
+    let ours = folder.read(MARK, MAX_BYTES)?.as_deref() == Some(record.highwatermark_after.as_bytes());
     if ours && before != Some(record.highwatermark_after.as_str()) {
         match before {
             Some(before) => folder.replace(MARK, before.as_bytes())?,
@@ -93,9 +93,9 @@ pub(super) fn give_mark_back(folder: &Folder, record: &Record) -> Result<bool> {
 }
 
 /// Removes a file with unchanged content. Returns whether it is gone.
-fn take_back(folder: &Folder, task: &Written) -> bool {
+fn take_back(folder: &DirHandle, task: &Written) -> bool {
     let name = file(&task.id);
-    match folder.read(&name, LARGEST) {
+    match folder.read(&name, MAX_BYTES) {
         Ok(None) => true,
         Ok(Some(bytes)) => hash(&bytes) == task.hash && folder.remove(&name).is_ok(),
         Err(_) => false,

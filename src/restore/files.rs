@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::gathered::gathered;
+use super::merged_history::gathered;
 use crate::archive::Archive;
 use crate::event::SafeName;
-use crate::timeline::Material;
+use crate::timeline::RunData;
 
 /// The plan.
 #[derive(Debug, Serialize)]
@@ -23,7 +23,7 @@ pub struct FilePlan {
     /// The files.
     pub files: Vec<Planned>,
     /// Files that are not written.
-    pub left_out: Vec<Unwritten>,
+    pub left_out: Vec<SkippedFile>,
     /// Whether they were written.
     pub done: bool,
 }
@@ -48,7 +48,7 @@ pub struct Planned {
 
 /// A file that is not written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Unwritten {
+pub struct SkippedFile {
     /// Its path in Claude Code's directory.
     pub path: String,
     /// The reason.
@@ -60,11 +60,11 @@ const DOTTED: [&str; 2] = [".highwatermark", ".session-list"];
 
 impl FilePlan {
     /// Makes a plan. Without a moment (RFC 3339) it has the last state of each file.
-    pub fn of(archive: &Archive, material: &Material, at: Option<&str>, directory: &str) -> FilePlan {
+    pub fn of(archive: &Archive, material: &RunData, at: Option<&str>, directory: &str) -> FilePlan {
         let (mut files, mut left_out) = (Vec::new(), Vec::new());
         let held = at.map_or_else(|| material.journal.last(), |at| material.journal.at(at));
         for (path, state) in held {
-            let refused = |why: &str| Unwritten { path: path.clone(), why: why.to_owned() };
+            let refused = |why: &str| SkippedFile { path: path.clone(), why: why.to_owned() };
             match state.object {
                 _ if is_half_written(&path) => {}
                 _ if !is_safe(&path) => left_out.push(refused("unsafe name")),
@@ -86,7 +86,7 @@ impl FilePlan {
                     let object = kept.object;
                     files.push(Planned { path: place, object, torn: false, gathered: false, text: None });
                 }
-                None => left_out.push(Unwritten { path, why: "unsafe name".to_owned() }),
+                None => left_out.push(SkippedFile { path, why: "unsafe name".to_owned() }),
             }
         }
         let (run, team) = (material.run.run.clone(), material.run.team.clone());

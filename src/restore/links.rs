@@ -4,38 +4,43 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::board::Board;
 use super::plan::Dropped;
-use super::source::{Past, Source};
+use super::source::{RestorableTask, Source};
+use super::task_list::TaskList;
 
 /// The known positions of tasks.
 #[derive(Debug)]
 pub(super) struct Links<'a> {
     source: &'a Source,
-    board: &'a Board,
+    board: &'a TaskList,
     own: bool,
     /// The run's id of a task → its number in the list.
     there: BTreeMap<String, String>,
 }
 
 impl<'a> Links<'a> {
-    pub fn new(source: &'a Source, board: &'a Board, own: bool) -> Links<'a> {
+    pub fn new(source: &'a Source, board: &'a TaskList, own: bool) -> Links<'a> {
         Links { source, board, own, there: BTreeMap::new() }
     }
 
     /// Records the number of a task in the list.
-    pub fn is_there(&mut self, past: &Past, id: &str) {
+    pub fn is_there(&mut self, past: &RestorableTask, id: &str) {
         self.there.insert(past.key.clone(), id.to_owned());
     }
 
     /// Whether the list is the run's own and has this very task.
-    pub fn is_same(&self, past: &Past) -> bool {
+    pub fn is_same(&self, past: &RestorableTask) -> bool {
         let now = self.board.tasks.get(&past.task.id).and_then(Option::as_ref);
         self.own && past.list().is_none() && now.is_some_and(|now| now.subject == past.task.subject)
     }
 
     /// The referenced tasks by their numbers in the list; unknown references are dropped.
-    pub fn map(&self, past: &Past, field: &'static str, dropped: &mut Vec<Dropped>) -> Vec<String> {
+    pub fn remap_links(
+        &self,
+        past: &RestorableTask,
+        field: &'static str,
+        dropped: &mut Vec<Dropped>,
+    ) -> Vec<String> {
         let named = past.task.raw.get(field).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let mut mapped: Vec<String> = Vec::new();
         for id in named {
@@ -44,7 +49,7 @@ impl<'a> Links<'a> {
                 Value::Number(id) => id.to_string(),
                 _ => continue,
             };
-            let key = past.beside(&id);
+            let key = past.sibling_key(&id);
             match self.there.get(&key) {
                 // A task does not depend on itself, and each dependency is listed once.
                 _ if key == past.key => {}

@@ -46,7 +46,7 @@ impl List {
     ///
     /// # Errors
     /// It is not a valid name of a list.
-    pub fn exactly(name: &str) -> Result<List> {
+    pub fn exact_match(name: &str) -> Result<List> {
         let safe = SafeName::new(name).filter(|name| mailbox(name.as_str()) == name.as_str());
         let safe = safe.ok_or_else(|| Error::new(format!("{name:?} is not a valid task list name")))?;
         Ok(List { name: safe.as_str().to_owned(), session: None })

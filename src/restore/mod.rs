@@ -4,32 +4,32 @@
 //! under Claude Code's lock ([`guard`]), all or nothing, and stores a record for [`undo`]. [`files`] and [`tree`] do
 //! the same for a directory.
 
+mod allocate_ids;
 mod apply;
-mod board;
+mod client_lock;
+mod dir_handle;
 mod files;
-mod folder;
-mod gathered;
-mod guard;
-mod holder;
-mod ids;
 mod links;
 mod list;
+mod list_owner;
+mod merged_history;
 mod plan;
-mod records;
 mod source;
 mod task;
-mod tree;
+mod task_list;
 mod undo;
+mod undo_log;
+mod write_tree;
 
 pub use apply::apply;
-pub use board::Board;
-pub use files::{FilePlan, Planned, Unwritten};
-pub use folder::Folder;
-pub use guard::Guard;
-pub use holder::{holder, user};
+pub use client_lock::ClientLock;
+pub use dir_handle::DirHandle;
+pub use files::{FilePlan, Planned, SkippedFile};
 pub use list::List;
-pub use plan::{Dropped, LeftOut, Options, Plan, Put, plan};
-pub use records::{Record, Records, Written};
-pub use source::{Past, Source};
-pub use tree::write;
+pub use list_owner::{holder, user};
+pub use plan::{Dropped, LeftOut, Options, Plan, TaskWrite, plan};
+pub use source::{RestorableTask, Source};
+pub use task_list::TaskList;
 pub use undo::{Undone, remove_made, undo};
+pub use undo_log::{UndoLog, UndoRecord, Written};
+pub use write_tree::write;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::board::Board;
-use super::ids;
+use super::allocate_ids;
 use super::links::Links;
-use super::source::{Past, Source};
+use super::source::{RestorableTask, Source};
 use super::task::{self, Terms};
+use super::task_list::TaskList;
 use crate::error::{Error, Result};
 
 /// The user's options.
@@ -40,7 +40,7 @@ pub struct Plan {
     /// The session that uses the list, if any.
     pub held_by: Option<String>,
     /// The tasks to write.
-    pub tasks: Vec<Put>,
+    pub tasks: Vec<TaskWrite>,
     /// The other tasks.
     pub left_out: Vec<LeftOut>,
     /// The highest number assigned before; `None` if the list has no mark.
@@ -57,7 +57,7 @@ pub struct Plan {
 
 /// One task to write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Put {
+pub struct TaskWrite {
     /// Its number in the list.
     pub id: String,
     /// Its id in the run.
@@ -114,12 +114,12 @@ pub struct LeftOut {
 /// No numbers are left in the list.
 pub fn plan(
     source: &Source,
-    board: &Board,
+    board: &TaskList,
     earlier: &BTreeMap<String, String>,
     options: Options,
 ) -> Result<Plan> {
     let mut links = Links::new(source, board, options.own);
-    let (mut wanted, mut left_out): (Vec<&Past>, Vec<LeftOut>) = (Vec::new(), Vec::new());
+    let (mut wanted, mut left_out): (Vec<&RestorableTask>, Vec<LeftOut>) = (Vec::new(), Vec::new());
     for past in source.tasks.values() {
         let why = match () {
             () if let Some(id) = earlier.get(&past.key) => {
@@ -149,12 +149,12 @@ pub fn plan(
         why: "no complete state was recorded".to_owned(),
     }));
     wanted.sort_by(|a, b| order(a).cmp(&order(b)));
-    let given = ids::assign(&wanted, board, options.own)?;
+    let given = allocate_ids::allocate_ids(&wanted, board, options.own)?;
     for (past, id) in wanted.iter().zip(&given) {
         links.is_there(past, &id.to_string());
     }
     let puts = wanted.iter().zip(&given).map(|(past, id)| put(past, *id, &links, options));
-    let tasks = puts.collect::<Result<Vec<Put>>>()?;
+    let tasks = puts.collect::<Result<Vec<TaskWrite>>>()?;
     let notes = notes(&tasks, board);
     let highest = given.iter().copied().fold(board.mark(), u64::max);
     Ok(Plan {
@@ -167,7 +167,7 @@ pub fn plan(
         held_by: None,
         tasks,
         left_out,
-        highwatermark_before: board.mark.is_some().then(|| board.mark()),
+        highwatermark_before: board.highwatermark.is_some().then(|| board.mark()),
         highwatermark_after: highest,
         notes,
         done: false,
@@ -176,11 +176,11 @@ pub fn plan(
 }
 
 /// Tasks of the run's own list come first, each list by number.
-fn order(past: &Past) -> (Option<&str>, u64, &str) {
+fn order(past: &RestorableTask) -> (Option<&str>, u64, &str) {
     (past.list(), past.task.id.parse().unwrap_or(u64::MAX), &past.key)
 }
 
-fn put(past: &Past, id: u64, links: &Links<'_>, options: Options) -> Result<Put> {
+fn put(past: &RestorableTask, id: u64, links: &Links<'_>, options: Options) -> Result<TaskWrite> {
     let was_status = past.task.status.clone();
     let status = match was_status.as_deref() {
         Some("in_progress") if !options.keep_owners => "pending",
@@ -190,11 +190,11 @@ fn put(past: &Past, id: u64, links: &Links<'_>, options: Options) -> Result<Put>
     // A completed task keeps its owner. For others, the owner would be a claim on the remaining work.
     let owner = past.task.owner.clone().filter(|_| options.keep_owners || status == "completed");
     let mut dropped = Vec::new();
-    let blocks = links.map(past, "blocks", &mut dropped);
-    let blocked_by = links.map(past, "blockedBy", &mut dropped);
+    let blocks = links.remap_links(past, "blocks", &mut dropped);
+    let blocked_by = links.remap_links(past, "blockedBy", &mut dropped);
     let terms = Terms { id, status, owner: owner.as_deref(), blocks: &blocks, blocked_by: &blocked_by };
     let text = task::text(&past.task, &terms).map_err(Error::from_json)?;
-    Ok(Put {
+    Ok(TaskWrite {
         id: id.to_string(),
         was: past.key.clone(),
         subject: past.task.subject.clone().unwrap_or_default(),
@@ -210,7 +210,7 @@ fn put(past: &Past, id: u64, links: &Links<'_>, options: Options) -> Result<Put>
     })
 }
 
-fn notes(tasks: &[Put], board: &Board) -> Vec<String> {
+fn notes(tasks: &[TaskWrite], board: &TaskList) -> Vec<String> {
     let mut notes = Vec::new();
     let mut there = board.tasks.values().flatten();
     if !tasks.is_empty()

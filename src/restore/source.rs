@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 
 use crate::archive::Archive;
 use crate::team::Task;
-use crate::timeline::{Kind, Material, state};
+use crate::timeline::{Kind, RunData, state};
 
 /// A recorded task.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Past {
+pub struct RestorableTask {
     /// Its id in the run, or `list/id` for a task of an additional list (`/clear` creates one).
     pub key: String,
     /// The task.
@@ -21,14 +21,14 @@ pub struct Past {
     pub told_only: bool,
 }
 
-impl Past {
+impl RestorableTask {
     /// The additional list that it was in.
     pub fn list(&self) -> Option<&str> {
         self.key.rsplit_once('/').map(|(list, _)| list)
     }
 
     /// The id in the run for a task of the same list.
-    pub fn beside(&self, id: &str) -> String {
+    pub fn sibling_key(&self, id: &str) -> String {
         self.list().map_or_else(|| id.to_owned(), |list| format!("{list}/{id}"))
     }
 }
@@ -37,14 +37,14 @@ impl Past {
 #[derive(Debug, Default)]
 pub struct Source {
     /// The readable tasks by their id in the run.
-    pub tasks: BTreeMap<String, Past>,
+    pub tasks: BTreeMap<String, RestorableTask>,
     /// Task files that were never valid.
     pub unreadable: BTreeSet<String>,
 }
 
 impl Source {
     /// Finds them. Without a moment (RFC 3339) each has its last state.
-    pub fn of(archive: &Archive, material: &Material, at: Option<&str>) -> Source {
+    pub fn of(archive: &Archive, material: &RunData, at: Option<&str>) -> Source {
         let mut source = Source::default();
         let until = |then: &str| at.is_none_or(|at| then <= at);
         for (_, key, task) in material.history.tasks.iter().filter(|(then, ..)| until(then)) {
@@ -76,11 +76,11 @@ impl Source {
     }
 
     fn add(&mut self, key: String, task: Task, told_only: bool) {
-        self.tasks.insert(key.clone(), Past { key, task, deleted: false, told_only });
+        self.tasks.insert(key.clone(), RestorableTask { key, task, deleted: false, told_only });
     }
 
     /// Task files without a readable state.
-    fn find_unreadable(&mut self, archive: &Archive, material: &Material, at: Option<&str>) {
+    fn find_unreadable(&mut self, archive: &Archive, material: &RunData, at: Option<&str>) {
         let mut whole: BTreeSet<&str> = BTreeSet::new();
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         for snapshot in &material.journal.snapshots {
@@ -104,7 +104,7 @@ impl Source {
 }
 
 /// The state that tool calls show of a task without a file.
-fn told(material: &Material, task: &Task) -> Value {
+fn told(material: &RunData, task: &Task) -> Value {
     let calls = material.events.iter().filter(|event| event.payload.tool() == Some("TaskCreate"));
     let made = calls
         .filter(|event| {

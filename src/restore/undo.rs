@@ -5,10 +5,10 @@ use serde::Serialize;
 use std::collections::HashSet;
 
 use super::apply::{file, give_mark_back};
-use super::board::{Board, LARGEST};
-use super::folder::Folder;
-use super::guard::{FILE, Guard};
-use super::records::{Record, hash};
+use super::client_lock::{ClientLock, FILE};
+use super::dir_handle::DirHandle;
+use super::task_list::{MAX_BYTES, TaskList};
+use super::undo_log::{UndoRecord, hash};
 use crate::error::Result;
 
 /// The result of an undo.
@@ -32,7 +32,7 @@ pub struct Undone {
 
 impl Undone {
     /// The result for a list that no longer exists.
-    pub fn of_nothing(record: &Record) -> Undone {
+    pub fn empty(record: &UndoRecord) -> Undone {
         let gone = record.tasks.iter().map(|task| task.id.clone()).collect();
         Undone { v: 1, undo: record.id.clone(), list: record.list.clone(), gone, ..Undone::default() }
     }
@@ -43,9 +43,9 @@ impl Undone {
 ///
 /// # Errors
 /// The list cannot be locked or read, or deleting fails.
-pub fn undo(folder: &Folder, record: &Record, apply: bool) -> Result<Undone> {
+pub fn undo(folder: &DirHandle, record: &UndoRecord, apply: bool) -> Result<Undone> {
     let mut undone = Undone { v: 1, undo: record.id.clone(), list: record.list.clone(), ..Undone::default() };
-    let mut guard = if apply { Some(Guard::list(folder)?) } else { None };
+    let mut guard = if apply { Some(ClientLock::list(folder)?) } else { None };
     for task in &record.tasks {
         let name = file(&task.id);
         if let Some(guard) = &mut guard {
@@ -57,15 +57,16 @@ pub fn undo(folder: &Folder, record: &Record, apply: bool) -> Result<Undone> {
             continue;
         }
         // Claude Code takes only the task's lock for an update.
-        let held = if apply { Some(Guard::task(folder, &name)?) } else { None };
-        let same = folder.read(&name, LARGEST).ok().flatten().is_some_and(|bytes| hash(&bytes) == task.hash);
+        let held = if apply { Some(ClientLock::task(folder, &name)?) } else { None };
+        let same =
+            folder.read(&name, MAX_BYTES).ok().flatten().is_some_and(|bytes| hash(&bytes) == task.hash);
         if same && apply {
             folder.remove(&name)?;
         }
         drop(held);
         if same { &mut undone.removed } else { &mut undone.kept }.push(task.id.clone());
     }
-    let board = Board::read(Some(folder))?;
+    let board = TaskList::read(Some(folder))?;
     let removed: HashSet<&str> = undone.removed.iter().map(String::as_str).collect();
     let names_removed = board.tasks.values().flatten().any(|task| {
         let own = removed.contains(task.id.as_str());
@@ -74,7 +75,7 @@ pub fn undo(folder: &Folder, record: &Record, apply: bool) -> Result<Undone> {
             ids.into_iter().flatten().filter_map(|id| id.as_str()).any(|id| removed.contains(id))
         })
     });
-    let untouched = board.mark.as_deref() == Some(record.highwatermark_after.as_bytes());
+    let untouched = board.highwatermark.as_deref() == Some(record.highwatermark_after.as_bytes());
     undone.highwatermark_restored = untouched && !names_removed;
     if undone.highwatermark_restored && apply {
         give_mark_back(folder, record)?;
@@ -83,7 +84,7 @@ pub fn undo(folder: &Folder, record: &Record, apply: bool) -> Result<Undone> {
 }
 
 /// Removes a list's directory that a restore created, if it contains nothing but Claude Code's lock file.
-pub fn remove_made(tasks: &Folder, folder: &Folder, record: &Record) {
+pub fn remove_made(tasks: &DirHandle, folder: &DirHandle, record: &UndoRecord) {
     let empty = folder.names().is_ok_and(|names| names.iter().all(|name| name == FILE));
     if record.made_list && empty {
         let _ = folder.remove(FILE);

@@ -11,23 +11,23 @@ use super::thin::thin;
 use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::fs;
-use crate::log::{Contents, Exclusive, Segment};
+use crate::log::{Contents, ExclusiveLog, Segment};
 
 /// The right to close events into runs and to delete segments: one process at a time.
 #[derive(Debug)]
-pub struct Right {
+pub struct RetentionLock {
     log: PathBuf,
     _lock: fs::Lock,
 }
 
-impl Right {
+impl RetentionLock {
     /// Takes it; `None` when another process holds it for longer than `patience`.
     ///
     /// # Errors
     /// When locking is not possible there.
-    pub fn take(log: &Path, patience: Duration) -> io::Result<Option<Right>> {
+    pub fn take(log: &Path, patience: Duration) -> io::Result<Option<RetentionLock>> {
         let lock = fs::lock(&log.join(".retention"), patience)?;
-        Ok(lock.map(|lock| Right { log: log.to_owned(), _lock: lock }))
+        Ok(lock.map(|lock| RetentionLock { log: log.to_owned(), _lock: lock }))
     }
 
     /// The log's directory.
@@ -58,7 +58,7 @@ pub fn apply(
     plan: &Plan,
     archive: &Archive,
     needs: &Needs<'_>,
-    right: &Right,
+    right: &RetentionLock,
     patience: Duration,
 ) -> Result<Pruned> {
     let mut pruned = Pruned::default();
@@ -89,7 +89,7 @@ pub fn apply(
     if closed.is_empty() {
         return Ok(pruned);
     }
-    let Some(exclusive) = Exclusive::take(&right.log, patience)? else {
+    let Some(exclusive) = ExclusiveLog::take(&right.log, patience)? else {
         pruned.is_busy = true;
         return Ok(pruned);
     };
@@ -107,7 +107,7 @@ pub fn apply(
                 Contents::forget(exclusive.dir(), &segment.name);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => pruned.failures.push(fs::named(error, "delete", &path).into()),
+            Err(error) => pruned.failures.push(fs::with_path(error, "delete", &path).into()),
         }
     }
     Ok(pruned)

@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use super::needs::Needs;
 use crate::archive::Archive;
 use crate::fs;
-use crate::log::{Glance, Lines, Name, Position, part_name};
+use crate::log::{LineHeader, Lines, Position, SegmentName, part_name};
 
 /// How many runs are written at once: each needs a file and a window of the compressor.
 const AT_ONCE: usize = 32;
@@ -28,7 +28,7 @@ type Measure = (u64, u64);
 /// When the segment cannot be read, or the disk refuses.
 pub fn close(
     log: &Path,
-    segment: &Name,
+    segment: &SegmentName,
     archive: &Archive,
     needs: &Needs<'_>,
     only: Option<&BTreeSet<String>>,
@@ -72,9 +72,9 @@ fn each_line(
     each: &mut dyn FnMut(String, &[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut lines = Lines::open(path, Position::default())?;
-    while let Some(raw) = lines.next().map_err(|error| fs::named(error, "read", path))? {
+    while let Some(raw) = lines.next().map_err(|error| fs::with_path(error, "read", path))? {
         let Some(bytes) = raw.bytes else { continue };
-        let Ok(glance) = serde_json::from_slice::<Glance<'_>>(&bytes) else { continue };
+        let Ok(glance) = serde_json::from_slice::<LineHeader<'_>>(&bytes) else { continue };
         if let Some(run) = needs.closes_into(glance.run.as_deref(), glance.session.as_deref(), &glance.at) {
             each(run, &bytes)?;
         }
@@ -110,13 +110,13 @@ impl Writer {
                 Ok(Some(Writer { path, temporary, to }))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(fs::named(error, "create", &temporary)),
+            Err(error) => Err(fs::with_path(error, "create", &temporary)),
         }
     }
 
     fn write(&mut self, line: &[u8]) -> io::Result<()> {
         let written = self.to.write_all(line).and_then(|()| self.to.write_all(b"\n"));
-        written.map_err(|error| fs::named(error, "write", &self.temporary))
+        written.map_err(|error| fs::with_path(error, "write", &self.temporary))
     }
 
     fn finish(self) -> io::Result<()> {
@@ -125,11 +125,11 @@ impl Writer {
             .finish()
             .and_then(|buffer| buffer.into_inner().map_err(io::IntoInnerError::into_error))
             .and_then(|file| file.sync_all())
-            .map_err(|error| fs::named(error, "write", &temporary));
+            .map_err(|error| fs::with_path(error, "write", &temporary));
         let placed = synced.and_then(|()| match std::fs::rename(&temporary, &path) {
             // The run was removed.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(fs::named(error, "rename to", &path)),
+            Err(error) => Err(fs::with_path(error, "rename to", &path)),
             Ok(()) => path.parent().map_or(Ok(()), fs::sync_dir),
         });
         placed.inspect_err(|_| {

@@ -9,7 +9,7 @@ mod needs;
 mod plan;
 mod thin;
 
-pub use apply::{Pruned, Right, apply};
+pub use apply::{Pruned, RetentionLock, apply};
 pub use close::close;
 pub use needs::{Needs, parts};
-pub use plan::{Facts, Plan, Removal, Why, closed, plan};
+pub use plan::{Facts, Plan, Removal, RemovalReason, closed, plan};

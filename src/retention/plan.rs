@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 
 use crate::clock::Time;
 use crate::config;
-use crate::log::{Name, Segment};
+use crate::log::{Segment, SegmentName};
 
 /// The items that would be deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -27,14 +27,14 @@ pub struct Removal {
     /// The segment.
     pub segment: Segment,
     /// Why.
-    pub why: Why,
+    pub why: RemovalReason,
     /// The sessions whose lines are removed; empty if the whole segment is.
     pub only: BTreeSet<String>,
 }
 
 /// Why a segment is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum RemovalReason {
     /// Its last day is longer ago than the log is kept.
     Age,
     /// All segments together are larger than the log may be.
@@ -54,12 +54,12 @@ pub struct Facts {
 
 /// The segments that no writer appends to any more: all but the one that is written to, the newest, and solo ones of the
 /// last hour, whose writers hold no lock.
-pub fn closed<'a>(segments: &'a [Segment], current: Option<&Name>, now: Time) -> Vec<&'a Segment> {
-    let newest = segments.iter().rfind(|segment| !segment.name.is_solo()).map(|segment| &segment.name);
-    let in_use = |name: &Name| {
+pub fn closed<'a>(segments: &'a [Segment], current: Option<&SegmentName>, now: Time) -> Vec<&'a Segment> {
+    let newest = segments.iter().rfind(|segment| !segment.name.is_single_line()).map(|segment| &segment.name);
+    let in_use = |name: &SegmentName| {
         Some(name) == current
             || Some(name) == newest
-            || (name.is_solo() && name.start() + TimeDelta::hours(1) > now)
+            || (name.is_single_line() && name.start() + TimeDelta::hours(1) > now)
     };
     segments.iter().filter(|segment| !in_use(&segment.name)).collect()
 }
@@ -72,7 +72,7 @@ pub fn closed<'a>(segments: &'a [Segment], current: Option<&Name>, now: Time) ->
 /// limit, its lines are removed. Then the oldest segments are removed.
 pub fn plan(
     segments: &[Segment],
-    current: Option<&Name>,
+    current: Option<&SegmentName>,
     limits: &config::Log,
     now: Time,
     facts: &mut dyn FnMut(&Segment) -> Facts,
@@ -87,7 +87,7 @@ pub fn plan(
     for segment in over {
         match facts(segment).is_held {
             true => plan.held_bytes += segment.size,
-            false => plan.remove(segment, Why::Age, segment.size),
+            false => plan.remove(segment, RemovalReason::Age, segment.size),
         }
     }
     if plan.kept_bytes - plan.held_bytes > limits.keep_size {
@@ -115,11 +115,11 @@ impl Plan {
         let (lossless, others): (Vec<_>, Vec<_>) = free.iter().partition(|(_, facts)| facts.loose.is_empty());
         for (segment, _) in lossless {
             if self.is_over(keep_size) {
-                self.remove(segment, Why::Size, segment.size);
+                self.remove(segment, RemovalReason::Size, segment.size);
             }
         }
         let floods = floods(free, keep_size);
-        let mut taken: BTreeMap<&Name, u64> = BTreeMap::new();
+        let mut taken: BTreeMap<&SegmentName, u64> = BTreeMap::new();
         for (segment, facts) in &others {
             let own = facts.loose.iter().filter(|(session, _)| floods.contains(*session));
             let (only, bytes): (BTreeSet<String>, Vec<u64>) =
@@ -127,7 +127,7 @@ impl Plan {
             let bytes = bytes.into_iter().sum();
             if bytes > 0 && self.is_over(keep_size) {
                 taken.insert(&segment.name, bytes);
-                self.remove(segment, Why::Size, bytes);
+                self.remove(segment, RemovalReason::Size, bytes);
                 if let Some(last) = self.removals.last_mut().filter(|_| bytes < segment.size) {
                     last.only = only;
                     self.kept += 1;
@@ -138,7 +138,7 @@ impl Plan {
             let before = taken.get(&segment.name).copied().unwrap_or_default();
             if before < segment.size && self.is_over(keep_size) {
                 self.removals.retain(|removal| removal.segment.name != segment.name);
-                self.remove(segment, Why::Size, segment.size - before);
+                self.remove(segment, RemovalReason::Size, segment.size - before);
             }
         }
     }
@@ -148,7 +148,7 @@ impl Plan {
         self.kept_bytes - self.held_bytes > keep_size
     }
 
-    fn remove(&mut self, segment: &Segment, why: Why, bytes: u64) {
+    fn remove(&mut self, segment: &Segment, why: RemovalReason, bytes: u64) {
         self.kept -= 1;
         self.kept_bytes -= bytes;
         self.removals.push(Removal { segment: segment.clone(), why, only: BTreeSet::new() });
@@ -156,7 +156,7 @@ impl Plan {
 }
 
 /// Whether even the last line that a segment can hold is older than the log is kept.
-fn is_over(name: &Name, limits: &config::Log, now: Time) -> bool {
+fn is_over(name: &SegmentName, limits: &config::Log, now: Time) -> bool {
     let end = name.day().succ_opt().map(|next| next.and_time(chrono::NaiveTime::MIN).and_utc());
     let keep = TimeDelta::from_std(limits.keep).ok();
     end.zip(keep).and_then(|(end, keep)| end.checked_add_signed(keep)).is_some_and(|over| over <= now)

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::fs;
-use crate::log::{Contents, Exclusive, Glance, Lines, Position, Segment};
+use crate::log::{Contents, ExclusiveLog, LineHeader, Lines, Position, Segment};
 
 /// Rewrites the segment without the lines of these sessions that name no run, and returns how many bytes were removed. The
 /// file is replaced atomically, under the log's lock. Lines that cannot be read are kept.
@@ -24,8 +24,8 @@ pub(super) fn thin(
     let path = segment.path(log);
     let temporary = fs::beside(&path);
     let written = rewrite(&path, &temporary, sessions).and_then(|left| {
-        let busy = || fs::named(io::ErrorKind::ResourceBusy.into(), "rewrite", &path);
-        let taken = Exclusive::take(log, patience).map_err(io::Error::other)?;
+        let busy = || fs::with_path(io::ErrorKind::ResourceBusy.into(), "rewrite", &path);
+        let taken = ExclusiveLog::take(log, patience).map_err(io::Error::other)?;
         let exclusive = taken.ok_or_else(busy)?;
         // A line that was appended since would be lost.
         if exclusive.current().as_ref() == Some(&segment.name)
@@ -33,7 +33,7 @@ pub(super) fn thin(
         {
             return Err(busy());
         }
-        std::fs::rename(&temporary, &path).map_err(|error| fs::named(error, "rename to", &path))?;
+        std::fs::rename(&temporary, &path).map_err(|error| fs::with_path(error, "rename to", &path))?;
         fs::sync_dir(log)?;
         Contents::forget(log, &segment.name);
         Ok(segment.size.saturating_sub(left))
@@ -51,10 +51,10 @@ fn rewrite(path: &Path, temporary: &Path, sessions: &BTreeSet<String>) -> io::Re
     let mut left = 0;
     loop {
         let before = lines.position.offset;
-        let Some(raw) = lines.next().map_err(|error| fs::named(error, "read", path))? else { break };
+        let Some(raw) = lines.next().map_err(|error| fs::with_path(error, "read", path))? else { break };
         let size = lines.position.offset - before;
         let goes = raw.bytes.as_deref().is_some_and(|bytes| {
-            let glance = serde_json::from_slice::<Glance<'_>>(bytes);
+            let glance = serde_json::from_slice::<LineHeader<'_>>(bytes);
             glance.is_ok_and(|glance| {
                 glance.run.is_none() && sessions.contains(glance.session.as_deref().unwrap_or_default())
             })
@@ -65,10 +65,10 @@ fn rewrite(path: &Path, temporary: &Path, sessions: &BTreeSet<String>) -> io::Re
             left += size;
             io::copy(&mut io::Read::take(&mut source, size), &mut to)
         };
-        copied.map_err(|error| fs::named(error, "write", temporary))?;
+        copied.map_err(|error| fs::with_path(error, "write", temporary))?;
     }
     to.flush()
         .and_then(|()| to.get_ref().sync_all())
-        .map_err(|error| fs::named(error, "write", temporary))?;
+        .map_err(|error| fs::with_path(error, "write", temporary))?;
     Ok(left)
 }

@@ -3,7 +3,7 @@
 use crate::settings::entries::Entry;
 
 /// Maximum number of listed events: all that teamkeep has hooks for.
-const NAMED: usize = 16;
+const MAX_LISTED: usize = 16;
 
 /// The difference between the entries before and after.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,8 +64,8 @@ pub fn hooks(count: usize) -> String {
 
 /// The names, limited in number.
 pub fn named<S: AsRef<str>>(events: &[S]) -> String {
-    let mut told = events.iter().take(NAMED).map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
-    if let Some(more) = events.len().checked_sub(NAMED).filter(|more| *more > 0) {
+    let mut told = events.iter().take(MAX_LISTED).map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
+    if let Some(more) = events.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
         told.push_str(&format!(" and {more} more"));
     }
     told

@@ -16,18 +16,18 @@ use crate::settings::version::Version;
 /// The name of Claude Code's program.
 const NAME: &str = "claude";
 /// How long the process may take to end after it printed its version.
-const GRACE: Duration = Duration::from_millis(500);
+const KILL_GRACE: Duration = Duration::from_millis(500);
 /// Time limit for the version. A version that runs in node took five seconds on a busy machine, and without an answer
 /// the hooks of later events are omitted.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// How much of that passes before a notice is printed.
-const SILENCE: Duration = Duration::from_secs(1);
+const QUIET_PERIOD: Duration = Duration::from_secs(1);
 /// Maximum output in bytes.
-const MOST: u64 = 16 * 1024;
+const MAX_OUTPUT_BYTES: u64 = 16 * 1024;
 
 /// The known version of Claude Code, or why it is unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Client {
+pub enum ClientVersion {
     /// Claude Code or the user gave it.
     Known(Version),
     /// Unknown, for this reason.
@@ -36,21 +36,21 @@ pub enum Client {
 
 /// The result of asking.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct VersionProbe {
     /// The program that was asked, as called; `None` if there is none.
     pub at: Option<PathBuf>,
     /// Its answer.
-    pub answer: Client,
+    pub answer: ClientVersion,
 }
 
 /// Asks the first program found on the search path, or else where its installers put it. `say` is called if it takes
 /// long.
-pub fn ask(env: &Env, paths: &Paths, say: impl FnOnce(&str)) -> Client {
+pub fn ask(env: &Env, paths: &Paths, say: impl FnOnce(&str)) -> ClientVersion {
     look(env, paths, say).answer
 }
 
 /// Like [`ask`], and returns which program it was.
-pub fn look(env: &Env, paths: &Paths, say: impl FnOnce(&str)) -> Asked {
+pub fn look(env: &Env, paths: &Paths, say: impl FnOnce(&str)) -> VersionProbe {
     let mut places: Vec<(PathBuf, PathBuf)> = Vec::new();
     places.extend(find(NAME, env).map(|found| (PathBuf::from(NAME), found)));
     let installed = [
@@ -65,21 +65,21 @@ pub fn look(env: &Env, paths: &Paths, say: impl FnOnce(&str)) -> Asked {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => {
                 let why = format!("cannot run {}: {error}", place.display());
-                return Asked { at: Some(place), answer: Client::Unknown(why) };
+                return VersionProbe { at: Some(place), answer: ClientVersion::Unknown(why) };
             }
             Ok(child) => {
                 let waiting = format!(
                     "waiting for `{} --version`, {} seconds at most",
                     place.display(),
-                    PATIENCE.as_secs()
+                    TIMEOUT.as_secs()
                 );
-                let answer = listen(child, &place, PATIENCE, || say(&waiting));
-                return Asked { at: Some(place), answer };
+                let answer = listen(child, &place, TIMEOUT, || say(&waiting));
+                return VersionProbe { at: Some(place), answer };
             }
         }
     }
     let nowhere = "`claude` not found in PATH".to_owned();
-    Asked { at: None, answer: Client::Unknown(nowhere) }
+    VersionProbe { at: None, answer: ClientVersion::Unknown(nowhere) }
 }
 
 /// Starts it in its own process group, so that it can be ended with all its child processes.
@@ -95,11 +95,11 @@ fn start(program: &Path) -> std::io::Result<Child> {
 
 /// Reads its output. A program that hangs, or leaves a child that holds its output, is ended; its output until then
 /// counts.
-fn listen(mut child: Child, program: &Path, patience: Duration, slow: impl FnOnce()) -> Client {
+fn listen(mut child: Child, program: &Path, patience: Duration, slow: impl FnOnce()) -> ClientVersion {
     let (sender, receiver) = mpsc::channel();
     let stdout = child.stdout.take();
     std::thread::spawn(move || {
-        let mut stdout = stdout.map(|stdout| stdout.take(MOST));
+        let mut stdout = stdout.map(|stdout| stdout.take(MAX_OUTPUT_BYTES));
         let mut part = [0; 1024];
         // The sender is dropped at the end.
         while let Some(length) =
@@ -111,7 +111,7 @@ fn listen(mut child: Child, program: &Path, patience: Duration, slow: impl FnOnc
         }
     });
     let (start, mut slow) = (Instant::now(), Some(slow));
-    let (mut said, mut until, mut ended) = (Vec::new(), SILENCE.min(patience), false);
+    let (mut said, mut until, mut ended) = (Vec::new(), QUIET_PERIOD.min(patience), false);
     loop {
         match receiver.recv_timeout(until.saturating_sub(start.elapsed())) {
             Ok(part) => {
@@ -119,7 +119,7 @@ fn listen(mut child: Child, program: &Path, patience: Duration, slow: impl FnOnc
                 if first_line(&said).is_some() {
                     // The output is complete; the process may finish.
                     slow = None;
-                    until = (start.elapsed() + GRACE).min(patience);
+                    until = (start.elapsed() + KILL_GRACE).min(patience);
                 }
             }
             Err(RecvTimeoutError::Disconnected) => {
@@ -137,9 +137,11 @@ fn listen(mut child: Child, program: &Path, patience: Duration, slow: impl FnOnc
     }
     process::end(&mut child);
     match Version::find(&String::from_utf8_lossy(&said)) {
-        Some(version) => Client::Known(version),
-        None if ended => Client::Unknown(format!("`{} --version` printed no version", program.display())),
-        None => Client::Unknown(format!("`{} --version` did not respond", program.display())),
+        Some(version) => ClientVersion::Known(version),
+        None if ended => {
+            ClientVersion::Unknown(format!("`{} --version` printed no version", program.display()))
+        }
+        None => ClientVersion::Unknown(format!("`{} --version` did not respond", program.display())),
     }
 }
 
@@ -153,7 +155,7 @@ fn first_line(said: &[u8]) -> Option<Version> {
 mod tests {
     use super::*;
 
-    fn saying(script: &str) -> Client {
+    fn saying(script: &str) -> ClientVersion {
         let child = Command::new("/bin/sh")
             .args(["-c", script])
             .stdin(Stdio::null())
@@ -166,18 +168,20 @@ mod tests {
 
     #[test]
     fn a_client_that_answers_is_believed_whatever_its_exit_code() {
-        assert_eq!(saying("echo '2.1.328 (Claude Code)'; exit 3"), Client::Known(Version(2, 1, 328)));
+        assert_eq!(saying("echo '2.1.328 (Claude Code)'; exit 3"), ClientVersion::Known(Version(2, 1, 328)));
     }
 
     #[test]
     fn a_complaint_about_something_else_is_not_taken_for_the_version() {
         let script = "echo 'node 18.0.0 will not do for long'; sleep 0.1; echo '2.1.328 (Claude Code)'";
-        assert_eq!(saying(script), Client::Known(Version(2, 1, 328)));
+        assert_eq!(saying(script), ClientVersion::Known(Version(2, 1, 328)));
     }
 
     #[test]
     fn a_client_that_hangs_is_ended_with_its_children() {
-        let Client::Unknown(why) = saying("sleep 1000 & sleep 1000") else { panic!("no version was said") };
+        let ClientVersion::Unknown(why) = saying("sleep 1000 & sleep 1000") else {
+            panic!("no version was said")
+        };
         assert_eq!(why, "`claude --version` did not respond");
     }
 
@@ -186,14 +190,17 @@ mod tests {
         for script in
             ["echo 2.1.328; sleep 1000 &", "printf 2.1.328; sleep 1000 &", "echo 2.1.328; sleep 1000"]
         {
-            assert_eq!(saying(script), Client::Known(Version(2, 1, 328)), "{script}");
+            assert_eq!(saying(script), ClientVersion::Known(Version(2, 1, 328)), "{script}");
         }
     }
 
     #[test]
     fn nonsense_is_no_version() {
         for script in ["echo hello", "true", "head -c 100000 /dev/zero", "printf '\\377\\376'"] {
-            assert_eq!(saying(script), Client::Unknown("`claude --version` printed no version".to_owned()));
+            assert_eq!(
+                saying(script),
+                ClientVersion::Unknown("`claude --version` printed no version".to_owned())
+            );
         }
     }
 }

@@ -14,14 +14,14 @@ pub const NAME: &str = "teamkeep";
 
 /// How hooks call this program: by absolute path or by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program(String);
+pub struct HookProgram(String);
 
-impl Program {
+impl HookProgram {
     /// The program that the user named. A relative path becomes absolute, because hooks run in any directory.
     ///
     /// # Errors
     /// Its file name is not `teamkeep`, so `uninstall` would not recognize it.
-    pub fn named(command: &str) -> Result<Program> {
+    pub fn named(command: &str) -> Result<HookProgram> {
         if !is_named(command) {
             return Err(Error::usage(format!(
                 "cannot install the command {command}: its file name is not {NAME}"
@@ -29,11 +29,11 @@ impl Program {
             .hint("uninstall identifies hooks by that name; rename the binary, or create a link"));
         }
         if command == NAME {
-            return Ok(Program(command.to_owned()));
+            return Ok(HookProgram(command.to_owned()));
         }
         let path = std::path::absolute(command)
             .map_err(|error| Error::caused(format!("cannot resolve {command} to an absolute path"), error))?;
-        Program::at(&path)
+        HookProgram::at(&path)
     }
 
     /// The running program by the path that the user knows: on the search path, as called, or as the system reports
@@ -41,17 +41,17 @@ impl Program {
     ///
     /// # Errors
     /// It has no path that can be written to a settings file.
-    pub fn running(env: &Env) -> Result<Program> {
+    pub fn running(env: &Env) -> Result<HookProgram> {
         let running = std::env::current_exe()
             .map_err(|error| Error::caused("cannot determine the path of the running program", error))
             .map_err(|error| error.hint("set it: --command PATH"))?;
         let called = std::env::args_os().next().unwrap_or_default();
-        Program::at(&stable(&running, &called, env.search.as_deref()))
+        HookProgram::at(&stable(&running, &called, env.search.as_deref()))
     }
 
-    fn at(path: &Path) -> Result<Program> {
+    fn at(path: &Path) -> Result<HookProgram> {
         match path.to_str() {
-            Some(text) if is_named(text) => Ok(Program(text.to_owned())),
+            Some(text) if is_named(text) => Ok(HookProgram(text.to_owned())),
             Some(text) => Err(Error::new(format!("cannot install {text}: its file name is not {NAME}"))
                 .hint("use a binary with that name: --command PATH")),
             None => Err(Error::new(format!("cannot install {}: the path is not UTF-8", path.display()))),
@@ -69,7 +69,7 @@ impl Program {
     }
 
     /// Why hooks that call it cannot run, if so.
-    pub fn obstacle(&self, env: &Env) -> Option<String> {
+    pub fn unrunnable_reason(&self, env: &Env) -> Option<String> {
         if self.is_bare() {
             let missing = on_search_path(env).is_none();
             missing.then(|| format!("{NAME} is not in PATH; hooks fail until it is"))
@@ -93,7 +93,7 @@ impl Program {
 }
 
 /// How a user calls the running program from a shell: by name if the search path leads to it, else by path.
-pub fn typed(env: &Env) -> String {
+pub fn shell_invocation(env: &Env) -> String {
     match own_path(env) {
         Some(path) => quoted(&path.to_string_lossy()),
         None => NAME.to_owned(),
@@ -104,7 +104,7 @@ pub fn typed(env: &Env) -> String {
 /// link with that name, with the command that creates it.
 pub fn typed_to_install(env: &Env) -> String {
     let own = own_path(env).filter(|path| path.file_name() != Some(OsStr::new(NAME)));
-    let Some(path) = own else { return typed(env) };
+    let Some(path) = own else { return shell_invocation(env) };
     let word = |path: &Path| quoted(&path.to_string_lossy());
     let link = path.with_file_name(NAME);
     if is_executable(&link) {
@@ -139,7 +139,7 @@ pub fn find(name: &str, env: &Env) -> Option<PathBuf> {
 
 /// The certain path of a hook's program, whoever runs it. A relative entry of the search path leads to the session's
 /// directory, so what comes after it is not certain.
-pub fn certain(program: &str, env: &Env) -> Option<PathBuf> {
+pub fn resolve_trusted(program: &str, env: &Env) -> Option<PathBuf> {
     if program != NAME {
         return Some(PathBuf::from(program)).filter(|path| path.is_absolute());
     }
@@ -190,7 +190,7 @@ pub fn quoted(word: &str) -> String {
 }
 
 /// A word quoted as by [`quoted`] that no command reads as an option.
-pub fn operand(word: &str) -> String {
+pub fn shell_operand(word: &str) -> String {
     let ends_options = if word.starts_with('-') { "-- " } else { "" };
     format!("{ends_options}{}", quoted(word))
 }
@@ -223,7 +223,7 @@ mod tests {
         std::os::unix::fs::symlink("/bin/sh", dir.path().join("teamkeep")).unwrap();
         let found = |search: &str| {
             let search = search.replace("DIR", dir.path().to_str().unwrap());
-            certain("teamkeep", &Env { search: Some(search.into()), ..Env::default() }).is_some()
+            resolve_trusted("teamkeep", &Env { search: Some(search.into()), ..Env::default() }).is_some()
         };
         assert!(found("/usr/bin:DIR") && found("DIR:.") && found("DIR::"));
         assert!(!found(".:DIR") && !found(":DIR") && !found("bin:DIR") && !found("/usr/bin"));
@@ -231,14 +231,14 @@ mod tests {
 
     #[test]
     fn a_name_that_looks_like_an_option_is_none() {
-        assert_eq!((operand("-rf").as_str(), operand("it's").as_str()), ("-- -rf", "'it'\\''s'"));
+        assert_eq!((shell_operand("-rf").as_str(), shell_operand("it's").as_str()), ("-- -rf", "'it'\\''s'"));
     }
 
     #[test]
     fn a_program_that_could_not_be_told_again_is_refused() {
-        assert!(Program::named("/bin/keep").is_err());
-        assert!(Program::named("teamkeep hook").is_err());
-        assert_eq!(Program::named("teamkeep").unwrap().as_str(), "teamkeep");
-        assert!(Program::named("./teamkeep").unwrap().as_str().ends_with("/teamkeep"));
+        assert!(HookProgram::named("/bin/keep").is_err());
+        assert!(HookProgram::named("teamkeep hook").is_err());
+        assert_eq!(HookProgram::named("teamkeep").unwrap().as_str(), "teamkeep");
+        assert!(HookProgram::named("./teamkeep").unwrap().as_str().ends_with("/teamkeep"));
     }
 }

@@ -8,16 +8,16 @@ use crate::config::Rule;
 use crate::config::pattern::is_plain;
 use crate::error::Result;
 use crate::payload::Kind as Event;
-use crate::settings::known::since;
-use crate::settings::layer::{Kind, Layer, plugins};
-use crate::settings::matching::{PATTERNS, matches};
+use crate::settings::client_events::since;
+use crate::settings::hook_matcher::{PATTERNS, matches};
+use crate::settings::layer::{Kind, SettingsLayer, plugins};
 use crate::settings::needs::{Needs, has_tools, of_rule};
 use crate::settings::version::FIRST_WITH_TEAMS;
 
 /// Sample names for a `*`. A matcher that matches all of them is taken to match every name.
 const SAMPLES: [&str; 4] = ["", "Bash", "x_9", "mcp__server__tool-1"];
 /// How many tools of a rule are listed.
-const NAMED: usize = 5;
+const MAX_LISTED: usize = 5;
 
 /// The hooks that Claude Code runs.
 #[derive(Debug, Clone, Default)]
@@ -50,9 +50,10 @@ impl Coverage {
     ///
     /// # Errors
     /// The embedded table of hooks is invalid, which a test rules out.
-    pub fn of(layers: &[Layer]) -> Result<Coverage> {
+    pub fn of(layers: &[SettingsLayer]) -> Result<Coverage> {
         let mut coverage = Coverage::default();
-        let is_only = |layer: &Layer| layer.kind == Kind::Managed && layer.has("allowManagedHooksOnly");
+        let is_only =
+            |layer: &SettingsLayer| layer.kind == Kind::Managed && layer.has("allowManagedHooksOnly");
         if let Some(managed) = layers.iter().find(|layer| is_only(layer)) {
             coverage.add(managed);
             return Ok(coverage);
@@ -65,7 +66,7 @@ impl Coverage {
     }
 
     /// Adds the hooks of a settings file.
-    pub fn add(&mut self, layer: &Layer) {
+    pub fn add(&mut self, layer: &SettingsLayer) {
         let hooks = layer.ours().into_iter().map(|ours| ours.entry);
         self.hooks.extend(hooks.map(|entry| (entry.event, entry.group.get("matcher").cloned())));
     }
@@ -159,10 +160,10 @@ impl fmt::Display for Gap {
         if !has_tools(self.event.name()) {
             return Ok(());
         }
-        let named = self.tools.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let named = self.tools.iter().take(MAX_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
         match self.tools.len() {
             0 => out.write_str(" for every tool"),
-            all if all > NAMED => write!(out, " for {named} and {} more", all - NAMED),
+            all if all > MAX_LISTED => write!(out, " for {named} and {} more", all - MAX_LISTED),
             _ => write!(out, " for {named}"),
         }
     }

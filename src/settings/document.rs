@@ -86,7 +86,7 @@ impl<'a> Document<'a> {
     }
 
     /// The first part of the text that is not strict JSON: its byte offset and its kind.
-    pub fn first_loose(&self) -> Option<(usize, &'static str)> {
+    pub fn first_jsonc_extension(&self) -> Option<(usize, &'static str)> {
         self.loose_parts().next().map(|(place, what)| (place.start, what))
     }
 
@@ -108,7 +108,7 @@ impl<'a> Document<'a> {
     }
 
     /// The line and the reason if the text is invalid even as JSON with comments.
-    pub fn unsound(&self) -> Option<(usize, String)> {
+    pub fn json_error(&self) -> Option<(usize, String)> {
         let mut strict = self.text.as_bytes().to_vec();
         for place in self.loose_parts().map(|(place, _)| place) {
             for byte in strict.get_mut(place).into_iter().flatten().filter(|byte| **byte != b'\n') {
@@ -181,7 +181,7 @@ impl Container {
 }
 
 /// The line and the reason if a text is invalid even as JSON with comments.
-pub fn fault(text: &str) -> Option<(usize, String)> {
+pub fn jsonc_error(text: &str) -> Option<(usize, String)> {
     let nothing = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
     jsonc_parser::parse_to_ast(text, &nothing, &OPTIONS).err().map(|error| said(&error))
 }
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn what_is_no_json_without_its_comments_and_trailing_commas_is_unsound() {
-        let unsound = |text| Document::parse(text).unwrap().unsound();
+        let unsound = |text| Document::parse(text).unwrap().json_error();
         assert_eq!(unsound("// ü\n{\"a\": \"// none\", /* b\n */ \"c\": [1, /* d */],\n} // end"), None);
         let control = "control character (\\u0000-\\u001F) found while parsing a string".to_owned();
         assert_eq!(unsound("{ // one\n\"a\": \"\0\"}"), Some((2, control.clone())));

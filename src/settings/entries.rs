@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
 use crate::payload::KNOWN;
-use crate::settings::client::Client;
-use crate::settings::command::Program;
-use crate::settings::known::{knows, since};
+use crate::settings::client::ClientVersion;
+use crate::settings::client_events::{knows, since};
+use crate::settings::command::HookProgram;
 use crate::settings::needs::Needs;
 use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version};
 
@@ -30,7 +30,12 @@ pub struct Entry {
 ///
 /// # Errors
 /// The embedded file is invalid, which a test rules out.
-pub fn wanted(client: &Client, program: &Program, there: &[Entry], needs: &Needs) -> Result<Vec<Entry>> {
+pub fn wanted(
+    client: &ClientVersion,
+    program: &HookProgram,
+    there: &[Entry],
+    needs: &Needs,
+) -> Result<Vec<Entry>> {
     let mut entries = embedded()?;
     for (event, matcher) in needs.matchers() {
         let entry = entries.iter_mut().find(|entry| entry.event == event);
@@ -43,17 +48,17 @@ pub fn wanted(client: &Client, program: &Program, there: &[Entry], needs: &Needs
     let before = |event: &str| there.iter().find(|entry| entry.event == event);
     entries.retain(|entry| match client {
         // An older version may ignore the whole file because of an unknown event.
-        Client::Known(version) => knows(*version, &entry.event).unwrap_or(*version >= FIRST_LENIENT),
+        ClientVersion::Known(version) => knows(*version, &entry.event).unwrap_or(*version >= FIRST_LENIENT),
         // An unknown version gets what every version with agent teams understands. Existing entries were made for a
         // known version and stay.
-        Client::Unknown(_) => {
+        ClientVersion::Unknown(_) => {
             knows(FIRST_WITH_TEAMS, &entry.event) == Some(true) || before(&entry.event).is_some()
         }
     });
     for entry in &mut entries {
         let with_args = match client {
-            Client::Known(version) => *version >= FIRST_WITH_ARGS,
-            Client::Unknown(_) => match before(&entry.event) {
+            ClientVersion::Known(version) => *version >= FIRST_WITH_ARGS,
+            ClientVersion::Unknown(_) => match before(&entry.event) {
                 Some(before) => has_args(before),
                 None => !there.is_empty() && there.iter().all(has_args),
             },
@@ -133,13 +138,13 @@ mod tests {
         Needs::builtin().unwrap()
     }
 
-    fn events(client: Client) -> Vec<String> {
-        let program = Program::named("/bin/teamkeep").unwrap();
+    fn events(client: ClientVersion) -> Vec<String> {
+        let program = HookProgram::named("/bin/teamkeep").unwrap();
         wanted(&client, &program, &[], &builtin()).unwrap().into_iter().map(|entry| entry.event).collect()
     }
 
     fn known(version: Version) -> Vec<String> {
-        events(Client::Known(version))
+        events(ClientVersion::Known(version))
     }
 
     #[test]
@@ -169,7 +174,7 @@ mod tests {
     #[test]
     fn every_event_that_came_late_is_one_that_we_install() {
         let all = embedded().unwrap();
-        for (event, _) in crate::settings::known::SINCE {
+        for (event, _) in crate::settings::client_events::SINCE {
             assert!(all.iter().any(|entry| entry.event == *event), "{event}");
         }
     }
@@ -190,9 +195,9 @@ mod tests {
 
     #[test]
     fn a_client_that_says_nothing_gets_what_all_with_teams_know_in_the_old_form() {
-        let unknown = Client::Unknown("it is asleep".to_owned());
+        let unknown = ClientVersion::Unknown("it is asleep".to_owned());
         assert_eq!(events(unknown.clone()), known(FIRST_WITH_TEAMS));
-        let program = Program::named("/bin/teamkeep").unwrap();
+        let program = HookProgram::named("/bin/teamkeep").unwrap();
         let entries = wanted(&unknown, &program, &[], &builtin()).unwrap();
         assert_eq!(entries[0].group["hooks"][0]["command"], "/bin/teamkeep hook session-start");
         assert_eq!(entries[0].group["hooks"][0].get("args"), None);
@@ -200,15 +205,16 @@ mod tests {
 
     #[test]
     fn a_client_that_says_nothing_keeps_what_it_has_and_its_form() {
-        let unknown = Client::Unknown("it is asleep".to_owned());
-        let (old, new) = (Program::named("/old/teamkeep").unwrap(), Program::named("/new/teamkeep").unwrap());
+        let unknown = ClientVersion::Unknown("it is asleep".to_owned());
+        let (old, new) =
+            (HookProgram::named("/old/teamkeep").unwrap(), HookProgram::named("/new/teamkeep").unwrap());
         for version in [Version(2, 1, 328), Version(2, 1, 100), Version(2, 1, 47)] {
-            let there = wanted(&Client::Known(version), &old, &[], &builtin()).unwrap();
+            let there = wanted(&ClientVersion::Known(version), &old, &[], &builtin()).unwrap();
             assert_eq!(wanted(&unknown, &old, &there, &builtin()).unwrap(), there);
-            let moved = wanted(&Client::Known(version), &new, &[], &builtin()).unwrap();
+            let moved = wanted(&ClientVersion::Known(version), &new, &[], &builtin()).unwrap();
             assert_eq!(wanted(&unknown, &new, &there, &builtin()).unwrap(), moved);
         }
-        let few = &wanted(&Client::Known(Version(2, 1, 328)), &old, &[], &builtin()).unwrap()[13..];
+        let few = &wanted(&ClientVersion::Known(Version(2, 1, 328)), &old, &[], &builtin()).unwrap()[13..];
         let now = wanted(&unknown, &old, few, &builtin()).unwrap();
         assert_eq!(now.len(), 13, "what every client knows comes to the two that were there");
         assert!(now.iter().all(has_args), "in the form of the two");
@@ -216,9 +222,10 @@ mod tests {
 
     #[test]
     fn the_exec_form_begins_with_2_1_139() {
-        let program = Program::named("/bin/teamkeep").unwrap();
+        let program = HookProgram::named("/bin/teamkeep").unwrap();
         let of = |version| {
-            wanted(&Client::Known(version), &program, &[], &builtin()).unwrap()[1].group["hooks"][0].clone()
+            wanted(&ClientVersion::Known(version), &program, &[], &builtin()).unwrap()[1].group["hooks"][0]
+                .clone()
         };
         let exec = of(Version(2, 1, 139));
         assert_eq!(exec["command"], "/bin/teamkeep");

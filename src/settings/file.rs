@@ -11,10 +11,10 @@ use rustix::fs::{Access, OFlags};
 use crate::error::{Error, Result};
 use crate::fs;
 use crate::settings::command::quoted;
-use crate::settings::likeness;
+use crate::settings::file_metadata;
 
 /// Maximum size of a settings file in bytes.
-const MOST: u64 = 16 * 1024 * 1024;
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// After this time, temporary files of a killed install can be removed.
 const STALE: Duration = Duration::from_secs(600);
 
@@ -63,7 +63,7 @@ impl SettingsFile {
                     }
                     _ => "nothing was changed; choose another file: --settings PATH".to_owned(),
                 };
-                Err(Error::from(fs::named(error, "create the directory", directory)).hint(hint))
+                Err(Error::from(fs::with_path(error, "create the directory", directory)).hint(hint))
             }
         }
     }
@@ -76,21 +76,21 @@ impl SettingsFile {
     pub fn replace(&self, content: &[u8]) -> Result<()> {
         if self.content.is_some() {
             rustix::fs::access(&self.real, Access::WRITE_OK).map_err(|error| {
-                Error::from(fs::named(error.into(), "write", &self.real)).hint("nothing was changed")
+                Error::from(fs::with_path(error.into(), "write", &self.real)).hint("nothing was changed")
             })?;
         }
         let temporary = fs::beside(&self.real);
         let replaced = match self.write(&temporary, content) {
             Ok(true) => self.unchanged().and_then(|()| {
                 std::fs::rename(&temporary, &self.real)
-                    .map_err(|error| refused(fs::named(error, "replace", &self.real)))
+                    .map_err(|error| refused(fs::with_path(error, "replace", &self.real)))
             }),
             Ok(false) => self.unchanged().and_then(|()| self.write_over(content)),
             // A shorter content needs no space.
             Err(error) if is_full(&error) && content.len() <= self.bytes().len() => {
                 self.unchanged().and_then(|()| self.write_over(content))
             }
-            Err(error) => Err(refused(fs::named(error, "write beside", &self.real))),
+            Err(error) => Err(refused(fs::with_path(error, "write beside", &self.real))),
         };
         // After a rename it no longer exists.
         let _ = std::fs::remove_file(&temporary);
@@ -111,7 +111,7 @@ impl SettingsFile {
     /// It changed since it was read, or cannot be removed.
     pub fn remove(&self) -> Result<()> {
         self.unchanged()?;
-        std::fs::remove_file(&self.real).map_err(|error| refused(fs::named(error, "remove", &self.real)))
+        std::fs::remove_file(&self.real).map_err(|error| refused(fs::with_path(error, "remove", &self.real)))
     }
 
     /// Writes a new file. Returns whether it has everything that the old one has, so that it may replace it.
@@ -125,7 +125,7 @@ impl SettingsFile {
         }
         // Private until the old file's permissions are known.
         let mut file = options.mode(0o600).open(temporary)?;
-        let same = likeness::give(&fs::open_regular(&self.real)?, &file)?;
+        let same = file_metadata::copy_metadata(&fs::open_regular(&self.real)?, &file)?;
         file.write_all(content)?;
         file.sync_all()?;
         Ok(same)
@@ -145,8 +145,9 @@ impl SettingsFile {
                 let _ = write(&file, self.bytes());
             })
         });
-        written
-            .map_err(|error| Error::from(fs::named(error, "write", &self.real)).hint("nothing was changed"))
+        written.map_err(|error| {
+            Error::from(fs::with_path(error, "write", &self.real)).hint("nothing was changed")
+        })
     }
 
     fn unchanged(&self) -> Result<()> {
@@ -169,7 +170,7 @@ fn is_full(error: &io::Error) -> bool {
 }
 
 fn content(real: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::read_regular(real, MOST) {
+    match fs::read_regular(real, MAX_BYTES) {
         Ok((bytes, _)) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

@@ -5,11 +5,11 @@ use std::path::Path;
 use crate::env::Env;
 use crate::error::Result;
 use crate::paths::Paths;
-use crate::settings::command::{NAME, Program, is_executable, quoted, typed_to_install};
+use crate::settings::client_events::knows;
+use crate::settings::command::{HookProgram, NAME, is_executable, quoted, typed_to_install};
 use crate::settings::coverage::{Coverage, Unasked};
-use crate::settings::known::knows;
-use crate::settings::layer::{Kind, Layer, Ours, layers};
-use crate::settings::record::Records;
+use crate::settings::install_record::Records;
+use crate::settings::layer::{InstalledHook, Kind, SettingsLayer, layers};
 use crate::settings::version::Version;
 
 /// The hooks of a session.
@@ -35,15 +35,16 @@ impl Installed {
         let layers = layers(env, paths);
         let (mut coverage, mut command) = (Coverage::of(&layers)?, again(env, &layers));
         let records = Records::at(paths.installs());
-        let client = |layer: &Layer| records.find(&layer.path.canonicalize().ok()?)?.client?.parse().ok();
+        let client =
+            |layer: &SettingsLayer| records.find(&layer.path.canonicalize().ok()?)?.client?.parse().ok();
         if !coverage.is_empty() {
             let most = most(&layers);
             let is_in_project = most.is_some_and(|layer| matches!(layer.kind, Kind::Project | Kind::Local));
             return Ok(Installed { coverage, command, is_in_project, client: most.and_then(client) });
         }
         let elsewhere = records.files();
-        let elsewhere = elsewhere.iter().map(|file| Layer::read(Kind::User, file));
-        let elsewhere: Vec<Layer> = elsewhere.filter(|layer| !layer.ours().is_empty()).collect();
+        let elsewhere = elsewhere.iter().map(|file| SettingsLayer::read(Kind::User, file));
+        let elsewhere: Vec<SettingsLayer> = elsewhere.filter(|layer| !layer.ours().is_empty()).collect();
         elsewhere.iter().for_each(|layer| coverage.add(layer));
         if let Some(layer) = elsewhere.last() {
             let (call, path) = (typed_to_install(env), quoted(&layer.path.to_string_lossy()));
@@ -76,13 +77,13 @@ pub fn remedy(command: &str, client: Option<Version>, unasked: &Unasked) -> Stri
 }
 
 /// The file with the most hooks, of those that teamkeep may change.
-fn most(layers: &[Layer]) -> Option<&Layer> {
+fn most(layers: &[SettingsLayer]) -> Option<&SettingsLayer> {
     let own = layers.iter().filter(|layer| layer.kind != Kind::Managed && !layer.ours().is_empty());
     own.max_by_key(|layer| layer.ours().len())
 }
 
 /// The command that repeats the installation into the file with the most hooks, or into the user's file if there are none.
-pub fn again(env: &Env, layers: &[Layer]) -> String {
+pub fn again(env: &Env, layers: &[SettingsLayer]) -> String {
     let call = typed_to_install(env);
     let again =
         most(layers).and_then(|layer| Some(format!("{}{}", layer.install(&call)?, program(env, layer))));
@@ -94,10 +95,13 @@ pub fn again(env: &Env, layers: &[Layer]) -> String {
 }
 
 /// The option that keeps the program of a file's hooks, if it is not the running one.
-fn program(env: &Env, layer: &Layer) -> String {
-    let named =
-        layer.ours().into_iter().find(Ours::is_written).and_then(|ours| ours.words().into_iter().next());
-    let running = |named: &str| Program::running(env).is_ok_and(|running| running.as_str() == named);
+fn program(env: &Env, layer: &SettingsLayer) -> String {
+    let named = layer
+        .ours()
+        .into_iter()
+        .find(InstalledHook::is_written)
+        .and_then(|ours| ours.words().into_iter().next());
+    let running = |named: &str| HookProgram::running(env).is_ok_and(|running| running.as_str() == named);
     let named = named.filter(|named| *named == NAME || is_executable(Path::new(named)));
     named
         .filter(|named| !running(named))

@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use crate::env::Env;
 use crate::paths::Paths;
-use crate::settings::call;
 use crate::settings::command::is_same;
 use crate::settings::entries::Entry;
+use crate::settings::error::SettingsError;
 use crate::settings::file::SettingsFile;
-use crate::settings::flaw::Flaw;
-use crate::settings::found;
-use crate::settings::locate::{Scope, settings_of};
+use crate::settings::hook_command;
+use crate::settings::installed_hooks;
 use crate::settings::read::{data, text_of};
+use crate::settings::scope::{Scope, settings_of};
 
 /// The directory of managed settings.
 const MANAGED: &str = if cfg!(target_os = "macos") {
@@ -37,7 +37,7 @@ pub enum Kind {
 
 /// A settings file.
 #[derive(Debug, Clone)]
-pub struct Layer {
+pub struct SettingsLayer {
     /// Its kind.
     pub kind: Kind,
     /// The file.
@@ -54,24 +54,24 @@ pub enum State {
     /// It cannot be read, for this reason.
     Unreadable(String),
     /// Claude Code ignores it, because of this flaw.
-    Skipped(Flaw),
+    Skipped(SettingsError),
     /// The settings.
     Read(Value),
 }
 
 /// Maximum number of hooks to check in one file.
-const MOST: usize = 500;
+const MAX_ENTRIES: usize = 500;
 
 /// One hook that calls teamkeep.
 #[derive(Debug, Clone)]
-pub struct Ours<'a> {
+pub struct InstalledHook<'a> {
     /// Its file.
-    pub layer: &'a Layer,
+    pub layer: &'a SettingsLayer,
     /// The event and the matcher group with only this command.
     pub entry: Entry,
 }
 
-impl Ours<'_> {
+impl InstalledHook<'_> {
     /// The command.
     pub fn hook(&self) -> &Value {
         self.entry.group.pointer("/hooks/0").unwrap_or(&Value::Null)
@@ -79,24 +79,24 @@ impl Ours<'_> {
 
     /// The program and its arguments.
     pub fn words(&self) -> Vec<String> {
-        call::of(self.hook()).unwrap_or_default()
+        hook_command::of(self.hook()).unwrap_or_default()
     }
 
     /// Whether it is as `install` writes it. Otherwise it is the user's own command.
     pub fn is_written(&self) -> bool {
-        call::is_ours(self.hook())
+        hook_command::is_ours(self.hook())
     }
 }
 
-impl Layer {
+impl SettingsLayer {
     /// Reads a file.
-    pub fn read(kind: Kind, path: &Path) -> Layer {
+    pub fn read(kind: Kind, path: &Path) -> SettingsLayer {
         let state = match SettingsFile::read(path) {
             Err(error) => State::Unreadable(error.to_string()),
             Ok(SettingsFile { content: None, .. }) => State::Missing,
             Ok(file) => State::of(file.bytes()),
         };
-        Layer { kind, path: path.to_path_buf(), state }
+        SettingsLayer { kind, path: path.to_path_buf(), state }
     }
 
     /// The settings, if Claude Code can read them.
@@ -118,9 +118,9 @@ impl Layer {
     }
 
     /// The hooks in it that call teamkeep in any way.
-    pub fn ours(&self) -> Vec<Ours<'_>> {
-        let entries = self.value().map(found::calls).unwrap_or_default();
-        entries.into_iter().take(MOST).map(|entry| Ours { layer: self, entry }).collect()
+    pub fn ours(&self) -> Vec<InstalledHook<'_>> {
+        let entries = self.value().map(installed_hooks::calls).unwrap_or_default();
+        entries.into_iter().take(MAX_ENTRIES).map(|entry| InstalledHook { layer: self, entry }).collect()
     }
 
     /// The command line of `install` or `uninstall` for this file, if teamkeep may change it; `call` is how the user
@@ -144,34 +144,34 @@ impl Layer {
 impl State {
     /// The state for a content.
     pub fn of(content: &[u8]) -> State {
-        if let Some(flaw) = Flaw::of(content) {
+        if let Some(flaw) = SettingsError::of(content) {
             return State::Skipped(flaw);
         }
         match text_of(content).and_then(|(_, text)| data(if text.trim().is_empty() { "{}" } else { text })) {
             Ok(value) => State::Read(value),
-            Err(what) => State::Skipped(Flaw { line: None, what }),
+            Err(what) => State::Skipped(SettingsError { line: None, what }),
         }
     }
 }
 
 /// Every possible settings file, highest precedence first. A project in the home directory has no file of its own.
-pub fn layers(env: &Env, paths: &Paths) -> Vec<Layer> {
-    let mut layers = vec![Layer::read(Kind::Managed, Path::new(MANAGED))];
+pub fn layers(env: &Env, paths: &Paths) -> Vec<SettingsLayer> {
+    let mut layers = vec![SettingsLayer::read(Kind::Managed, Path::new(MANAGED))];
     let user = settings_of(Scope::User, env, paths).ok();
     let scopes = [(Kind::Local, Scope::Local), (Kind::Project, Scope::Project)];
     for (kind, scope) in scopes {
         if let Ok(path) = settings_of(scope, env, paths)
             && !user.as_ref().is_some_and(|user| *user == path || is_same(user, &path))
         {
-            layers.push(Layer::read(kind, &path));
+            layers.push(SettingsLayer::read(kind, &path));
         }
     }
-    layers.extend(user.map(|user| Layer::read(Kind::User, &user)));
+    layers.extend(user.map(|user| SettingsLayer::read(Kind::User, &user)));
     layers
 }
 
 /// The enabled teamkeep plugins: `teamkeep@<marketplace>`.
-pub fn plugins(layers: &[Layer]) -> Vec<String> {
+pub fn plugins(layers: &[SettingsLayer]) -> Vec<String> {
     let mut seen: Vec<(String, bool)> = Vec::new();
     for layer in layers {
         let enabled = layer.value().and_then(|value| value.get("enabledPlugins")).and_then(Value::as_object);

@@ -7,31 +7,31 @@
 //! The edit is textual. It can be undone without the install record: if teamkeep's entries are the only content of a place
 //! that teamkeep created, that place is removed, too. Its layout distinguishes it from an empty place of the user's.
 
-pub mod beside;
-pub mod call;
 pub mod change;
 pub mod client;
+pub mod client_events;
 pub mod command;
 pub mod coverage;
 pub mod diff;
 pub mod document;
 pub mod entries;
+pub mod error;
 pub mod file;
-pub mod flaw;
-pub mod found;
+pub mod file_metadata;
+pub mod hook_command;
+pub mod hook_matcher;
 pub mod insert;
+pub mod install_record;
 pub mod installed;
-pub mod known;
+pub mod installed_hooks;
 pub mod layer;
 pub mod layout;
-pub mod likeness;
-pub mod locate;
-pub mod matching;
 pub mod needs;
 pub mod plan;
+pub mod plugin_dedupe;
 pub mod read;
-pub mod record;
 pub mod remove;
+pub mod scope;
 pub mod splice;
 pub mod tools;
 pub mod version;

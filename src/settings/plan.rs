@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::settings::call;
 use crate::settings::document::Document;
 use crate::settings::entries::Entry;
-use crate::settings::found::ours;
+use crate::settings::hook_command;
+use crate::settings::installed_hooks::ours;
 use crate::settings::read::{data, text_of};
 use crate::settings::splice::{Splice, apply};
 use crate::settings::{insert, remove};
@@ -14,11 +14,11 @@ use crate::settings::{insert, remove};
 ///
 /// # Errors
 /// The reason why this file cannot be edited.
-pub fn with_ours(content: &[u8], wanted: &[Entry]) -> Result<Vec<u8>, String> {
+pub fn with_hooks(content: &[u8], wanted: &[Entry]) -> Result<Vec<u8>, String> {
     let (bom, text) = text_of(content)?;
     let text = if text.trim().is_empty() { "{}\n" } else { text };
     let before = Document::parse(text)?;
-    if let Some((line, what)) = before.unsound() {
+    if let Some((line, what)) = before.json_error() {
         return Err(format!("line {line}: {what}"));
     }
     let before = before.data();
@@ -39,7 +39,7 @@ pub fn with_ours(content: &[u8], wanted: &[Entry]) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// The reason why this file cannot be edited.
-pub fn without_ours(content: &[u8]) -> Result<Vec<u8>, String> {
+pub fn without_hooks(content: &[u8]) -> Result<Vec<u8>, String> {
     let (bom, text) = text_of(content)?;
     if text.trim().is_empty() {
         return Ok(content.to_vec());
@@ -77,7 +77,7 @@ fn others(mut settings: Value) -> Value {
         groups.retain_mut(|group| {
             let Some(hooks) = group.get_mut("hooks").and_then(Value::as_array_mut) else { return true };
             let before = hooks.len();
-            hooks.retain(|hook| !call::is_ours(hook));
+            hooks.retain(|hook| !hook_command::is_ours(hook));
             !hooks.is_empty() || before == 0
         });
     }
@@ -93,17 +93,17 @@ fn others(mut settings: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::client::Client;
-    use crate::settings::command::Program;
+    use crate::settings::client::ClientVersion;
+    use crate::settings::command::HookProgram;
     use crate::settings::entries;
-    use crate::settings::found::count;
+    use crate::settings::installed_hooks::count;
     use crate::settings::needs::Needs;
     use crate::settings::version::Version;
 
     /// Two entries; one has a matcher.
     fn few() -> Vec<Entry> {
-        let program = Program::named("/bin/teamkeep").unwrap();
-        let client = Client::Known(Version(2, 1, 138));
+        let program = HookProgram::named("/bin/teamkeep").unwrap();
+        let client = ClientVersion::Known(Version(2, 1, 138));
         let mut few = entries::wanted(&client, &program, &[], &Needs::builtin().unwrap()).unwrap();
         few.retain(|entry| ["Stop", "PreToolUse"].contains(&entry.event.as_str()));
         few[0].group["matcher"] = "Agent".into();
@@ -111,11 +111,11 @@ mod tests {
     }
 
     fn installed(before: &str) -> String {
-        let after = String::from_utf8(with_ours(before.as_bytes(), &few()).unwrap()).unwrap();
-        let twice = with_ours(after.as_bytes(), &few()).unwrap();
+        let after = String::from_utf8(with_hooks(before.as_bytes(), &few()).unwrap()).unwrap();
+        let twice = with_hooks(after.as_bytes(), &few()).unwrap();
         assert_eq!(String::from_utf8(twice).unwrap(), after, "twice is once");
         if !before.trim().is_empty() {
-            let back = without_ours(after.as_bytes()).unwrap();
+            let back = without_hooks(after.as_bytes()).unwrap();
             assert_eq!(String::from_utf8(back).unwrap(), before, "and back again");
         }
         after
@@ -224,7 +224,7 @@ mod tests {
         after = after.replace("  }\n}\n", "  }, // ours\n  \"b\": 3\n}\n");
         after =
             after.replace("\"Stop\": [\n", "\"Stop\": [\n      {\"hooks\": [{\"command\": \"mine\"}]},\n");
-        let back = without_ours(after.as_bytes()).unwrap();
+        let back = without_hooks(after.as_bytes()).unwrap();
         insta::assert_snapshot!(String::from_utf8(back).unwrap(), @r#"
         {
           "a": 2, // two
@@ -242,16 +242,16 @@ mod tests {
     #[test]
     fn a_file_that_another_program_wrote_anew_is_left_without_a_trace_of_ours() {
         let settings: Value = serde_json::from_str(&installed("{\"a\": 1}")).unwrap();
-        let back = without_ours(settings.to_string().as_bytes()).unwrap();
+        let back = without_hooks(settings.to_string().as_bytes()).unwrap();
         assert_eq!(String::from_utf8(back).unwrap(), "{\"a\":1}");
         let only: Value = serde_json::from_str(&installed("{}")).unwrap();
-        assert_eq!(without_ours(only.to_string().as_bytes()).unwrap(), b"{}");
+        assert_eq!(without_hooks(only.to_string().as_bytes()).unwrap(), b"{}");
     }
 
     #[test]
     fn a_comment_before_ours_never_swallows_what_follows() {
         let text = "{\"a\": 1, // mine\n\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"teamkeep hook stop\"}]}]}}";
-        let back = without_ours(text.as_bytes()).unwrap();
+        let back = without_hooks(text.as_bytes()).unwrap();
         assert_eq!(String::from_utf8(back).unwrap(), "{\"a\": 1 // mine\n}");
     }
 
@@ -260,7 +260,7 @@ mod tests {
         let before = r#"{"hooks": {"Stop": [{"hooks": [
             {"command": "first"}, {"command": "'/old place/teamkeep' hook stop"}, {"command": "last"}]}],
             "Gone": [{"hooks": [{"command": "/old/teamkeep", "args": ["hook", "notification"]}]}]}}"#;
-        let after: Value = serde_json::from_slice(&with_ours(before.as_bytes(), &few()).unwrap()).unwrap();
+        let after: Value = serde_json::from_slice(&with_hooks(before.as_bytes(), &few()).unwrap()).unwrap();
         assert_eq!(count(after.to_string().as_bytes()), 2);
         let stop =
             serde_json::json!([{"hooks": [{"command": "first"}, {"command": "last"}]}, few()[1].group]);
@@ -277,6 +277,6 @@ mod tests {
             group(&few[1]),
             group(&few[0])
         );
-        assert_eq!(with_ours(text.as_bytes(), &few).unwrap(), text.as_bytes());
+        assert_eq!(with_hooks(text.as_bytes(), &few).unwrap(), text.as_bytes());
     }
 }

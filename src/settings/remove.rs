@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use jsonc_parser::ast::{Array, Value};
 
-use crate::settings::call;
 use crate::settings::document::{Container, Document};
+use crate::settings::hook_command;
 use crate::settings::splice::Splice;
 
 /// The changes that remove every command of teamkeep, the groups that contain nothing else, and the events and the
@@ -50,7 +50,7 @@ impl Removal<'_> {
             return false;
         };
         let ours: Vec<bool> =
-            commands.elements.iter().map(|command| call::is_ours(&command.clone().into())).collect();
+            commands.elements.iter().map(|command| hook_command::is_ours(&command.clone().into())).collect();
         if ours.iter().all(|ours| *ours) {
             return !ours.is_empty();
         }

@@ -3,20 +3,20 @@
 //! [`Status`] is built from the timelines of the running teams. [`Brief`] is one line for Claude Code's status line,
 //! from the last snapshots and the policy's counts, without opening a timeline.
 
-mod brief;
-mod record;
+mod status_line;
+mod store_stats;
 mod team;
 
 use serde::Serialize;
 
-pub use brief::{Brief, Wanted};
-pub use record::OnRecord;
+pub use status_line::{StatusLine, Wanted};
+pub use store_stats::StoreStats;
 pub use team::{Item, Member, TeamStatus};
 
 use crate::archive::{Archive, RunRecord};
 use crate::clock::{self, Time};
-use crate::gatekeeper::Overrides;
-use crate::timeline::{Library, Opened, is_client_gone, merge};
+use crate::enforcement::Overrides;
+use crate::timeline::{OpenedRun, RunCatalog, is_client_gone, merge};
 
 /// The output of `status --json`.
 #[derive(Debug, Serialize)]
@@ -30,12 +30,12 @@ pub struct Status {
     /// The active pauses and allowances.
     pub overrides: Overrides,
     /// The size of the recorded data.
-    pub record: OnRecord,
+    pub record: StoreStats,
 }
 
 /// The runs of teams without a recorded end whose Claude Code process is not known to be gone. A run without any
 /// session is left out: 2.1.328 creates a team that it never uses when it resumes a session.
-pub fn alive(library: &Library) -> Vec<&RunRecord> {
+pub fn alive(library: &RunCatalog) -> Vec<&RunRecord> {
     library.runs.iter().filter(|run| is_alive(&library.archive, run)).collect()
 }
 
@@ -48,9 +48,9 @@ fn is_alive(archive: &Archive, run: &RunRecord) -> bool {
 impl Status {
     /// Builds the status. `opened` are the running runs, `overrides` the active pauses and allowances.
     pub fn of(
-        library: &Library,
-        opened: &Opened,
-        surroundings: &Surroundings<'_>,
+        library: &RunCatalog,
+        opened: &OpenedRun,
+        surroundings: &StatusPaths<'_>,
         overrides: Overrides,
         now: Time,
     ) -> Status {
@@ -63,14 +63,14 @@ impl Status {
             at: clock::stamp(now),
             teams: teams.collect(),
             overrides,
-            record: OnRecord::count(library, surroundings.log),
+            record: StoreStats::count(library, surroundings.log),
         }
     }
 }
 
 /// The paths that a status needs beside the archive.
 #[derive(Debug, Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct StatusPaths<'a> {
     /// Claude Code's directory, which is newer than the snapshots.
     pub client: Option<&'a std::path::Path>,
     /// The event log.

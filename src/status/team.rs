@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Surroundings;
+use super::StatusPaths;
 use crate::archive::Index;
-use crate::gatekeeper::team_state;
+use crate::enforcement::team_state;
 use crate::policy::{Decision, Ledger, TeamState};
-use crate::timeline::{Board, Card, Doing, Kind, Library, Material, Timeline};
+use crate::timeline::{Activity, Kind, LiveState, RunCatalog, RunData, TaskState, Timeline};
 
 /// A running team.
 #[derive(Debug, Serialize)]
@@ -72,13 +72,13 @@ pub struct Item {
 impl TeamStatus {
     /// Builds it from the run's timeline, and the messages from the inboxes.
     pub fn of(
-        library: &Library,
-        material: &Material,
+        library: &RunCatalog,
+        material: &RunData,
         timeline: &Timeline,
-        surroundings: &Surroundings<'_>,
+        surroundings: &StatusPaths<'_>,
     ) -> TeamStatus {
         let run = &material.run;
-        let mut board = Board::default();
+        let mut board = LiveState::default();
         for entry in &timeline.entries {
             board.apply(entry);
         }
@@ -119,17 +119,17 @@ impl TeamStatus {
     }
 
     /// The number of members in this state.
-    pub fn doing(&self, doing: Doing) -> usize {
+    pub fn doing(&self, doing: Activity) -> usize {
         self.members.iter().filter(|member| member.doing == doing.word()).count()
     }
 }
 
 /// Roster, tasks and messages from the files on disk, or else from the last snapshots.
 fn files(
-    library: &Library,
+    library: &RunCatalog,
     team: Option<&str>,
     index: Option<&Index>,
-    surroundings: &Surroundings<'_>,
+    surroundings: &StatusPaths<'_>,
 ) -> TeamState {
     team_state(&library.archive, surroundings.client, (team, None), index, Ledger::default())
 }
@@ -144,11 +144,11 @@ pub(super) fn unread(state: &TeamState) -> BTreeMap<String, usize> {
         .collect()
 }
 
-fn is_there(card: &Card) -> bool {
+fn is_there(card: &TaskState) -> bool {
     !matches!(card.status.as_str(), "deleted" | "erased")
 }
 
-fn item(id: &str, card: &Card) -> Item {
+fn item(id: &str, card: &TaskState) -> Item {
     Item {
         id: id.to_owned(),
         status: card.status.clone(),

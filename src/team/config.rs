@@ -53,7 +53,7 @@ pub struct Member {
 impl TeamConfig {
     /// Parses the file; `None` if it is not a JSON object.
     pub fn parse(bytes: &[u8]) -> Option<TeamConfig> {
-        let file = json::lenient(bytes)?;
+        let file = json::parse_lossy(bytes)?;
         file.as_object()?;
         let members = file.get("members").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         Some(TeamConfig {

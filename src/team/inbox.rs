@@ -33,9 +33,9 @@ pub fn entries(bytes: &[u8]) -> Option<Vec<Entry>> {
 pub fn fresh_entries(bytes: &[u8], mut is_fresh: impl FnMut(&str) -> bool) -> Option<Vec<Entry>> {
     if let Ok(parts) = serde_json::from_slice::<Vec<&RawValue>>(bytes) {
         let fresh = parts.into_iter().map(RawValue::get).filter(|part| is_fresh(part));
-        return Some(fresh.filter_map(|part| Entry::read(&json::lenient(part.as_bytes())?)).collect());
+        return Some(fresh.filter_map(|part| Entry::read(&json::parse_lossy(part.as_bytes())?)).collect());
     }
-    let file = json::lenient(bytes)?;
+    let file = json::parse_lossy(bytes)?;
     Some(file.as_array().map(Vec::as_slice).unwrap_or_default().iter().filter_map(Entry::read).collect())
 }
 
@@ -84,7 +84,7 @@ impl Notice {
         if !message.starts_with('{') {
             return None;
         }
-        let value = json::beginning(message)?;
+        let value = json::parse_prefix(message)?;
         Some(Notice {
             kind: text(&value, &["type"])?,
             request: text(&value, &["requestId", "request_id"]),

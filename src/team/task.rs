@@ -27,7 +27,7 @@ impl Task {
     /// Parses the file; `None` if it is not a JSON object. As in Claude Code, the id comes from the file's name, and
     /// from the content only if the name has none.
     pub fn parse(file_name: &str, bytes: &[u8]) -> Option<Task> {
-        let raw = json::lenient(bytes)?;
+        let raw = json::parse_lossy(bytes)?;
         raw.as_object()?;
         let named = file_name.strip_suffix(".json").filter(|name| !name.is_empty());
         let id = match (named, raw.get("id")) {

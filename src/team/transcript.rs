@@ -58,14 +58,14 @@ pub struct Delivered {
 }
 
 /// Maximum length of a line, in bytes.
-const LONGEST: u64 = 64 << 20;
+const MAX_LINE_BYTES: u64 = 64 << 20;
 
 /// Reads all lines of a transcript. Skips lines that are damaged, incomplete or too long.
 ///
 /// # Errors
 /// When reading fails.
 pub fn records(from: impl BufRead) -> io::Result<Vec<Record>> {
-    records_within(from, LONGEST)
+    records_within(from, MAX_LINE_BYTES)
 }
 
 fn records_within(mut from: impl BufRead, longest: u64) -> io::Result<Vec<Record>> {
@@ -79,7 +79,7 @@ fn records_within(mut from: impl BufRead, longest: u64) -> io::Result<Vec<Record
         // Skip most lines without parsing: they contain none of these words.
         let matters =
             [&b"teammate-message"[..], b"tool_use", b"\"usage\""].iter().any(|word| contains(&line, word));
-        if matters && let Some(value) = json::lenient(&line) {
+        if matters && let Some(value) = json::parse_lossy(&line) {
             records.extend(Record::read(&value));
         }
         line.clear();

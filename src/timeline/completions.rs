@@ -4,19 +4,19 @@
 use std::collections::HashSet;
 
 use super::entry::Entry;
-use super::events::Told;
-use super::material::Material;
+use super::events::LoadedEvent;
 use super::merge::Timeline;
+use super::run_data::RunData;
 use crate::payload::Kind;
 
 /// The ids of the TaskCompleted events whose task was provably not completed: the agent has made another hook call since,
 /// and the task did not become completed before its next TaskCompleted event, or before the end of the run.
-pub fn not_completed(material: &Material, timeline: &Timeline) -> HashSet<String> {
+pub fn not_completed(material: &RunData, timeline: &Timeline) -> HashSet<String> {
     let mut found = HashSet::new();
     for (place, event) in material.events.iter().enumerate() {
         let Some(task) = completed_task(material, event) else { continue };
         let later = &material.events[place + 1..];
-        let is_over = |later: &Told| {
+        let is_over = |later: &LoadedEvent| {
             later.kind != Kind::TaskCompleted && later.ruling.is_none() && later.who() == event.who()
         };
         let next = later.iter().find(|later| completed_task(material, later).as_ref() == Some(&task));
@@ -34,7 +34,7 @@ pub fn not_completed(material: &Material, timeline: &Timeline) -> HashSet<String
 }
 
 /// The task that a TaskCompleted event names.
-fn completed_task(material: &Material, event: &Told) -> Option<String> {
+fn completed_task(material: &RunData, event: &LoadedEvent) -> Option<String> {
     let id = event.payload.text("task_id").filter(|_| event.kind == Kind::TaskCompleted)?;
     Some(material.history.ids.of_event(event.task_list.as_deref(), id))
 }

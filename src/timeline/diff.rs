@@ -165,7 +165,7 @@ fn mail(from: &State, to: &State) -> Mail {
 mod tests {
     use serde_json::json;
 
-    use super::super::gone::Gone;
+    use super::super::departures::Departures;
     use super::*;
 
     fn state(at: &str, tasks: Value, members: Value, inboxes: Value) -> State {
@@ -176,7 +176,7 @@ mod tests {
             members: serde_json::from_value(members).unwrap(),
             tasks: serde_json::from_value(tasks).unwrap(),
             inboxes: serde_json::from_value(inboxes).unwrap(),
-            gone: Gone::default(),
+            gone: Departures::default(),
             torn: Vec::new(),
         }
     }

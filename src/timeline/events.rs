@@ -7,16 +7,16 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::voices::lead;
+use super::transcripts::lead;
 use crate::archive::{Archive, Claims, RunRecord};
 use crate::event::{Actor, ActorKind, Recorded};
-use crate::log::{self, Glance, Parts, Problems, Range};
+use crate::log::{self, LineHeader, Parts, Range, ReadErrors};
 use crate::payload::{Kind, Payload};
-use crate::policy::Ruling;
+use crate::policy::RecordedVerdict;
 
 /// One recorded event with its parsed payload.
 #[derive(Debug)]
-pub struct Told {
+pub struct LoadedEvent {
     /// The start of the hook call, RFC 3339.
     pub at: String,
     /// Its position in the log, among the events of its run.
@@ -36,12 +36,12 @@ pub struct Told {
     /// The parsed payload, without its raw text.
     pub payload: Payload,
     /// The verdict and its event, if this line is a verdict.
-    pub ruling: Option<Ruling>,
+    pub ruling: Option<RecordedVerdict>,
 }
 
 /// Which of a run's events are parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
+pub enum DetailLevel {
     /// All of them.
     Whole,
     /// Those that the timeline needs. In a large log most other tool calls are skipped.
@@ -49,12 +49,12 @@ pub enum Depth {
 }
 
 /// A smaller log is parsed completely, in bytes.
-const LARGE: u64 = 32 << 20;
+const LARGE_BYTES: u64 = 32 << 20;
 /// One in this many of the other tool calls is parsed: they relate Claude Code's clock to teamkeep's.
-const TIES: u32 = 256;
+const MAX_TIES: u32 = 256;
 
 /// Whether the timeline may need this line.
-fn tells(glance: &Glance<'_>) -> bool {
+fn tells(glance: &LineHeader<'_>) -> bool {
     /// The fields that identify the tool call.
     #[derive(Deserialize)]
     struct Call<'a> {
@@ -69,15 +69,15 @@ fn tells(glance: &Glance<'_>) -> bool {
     // Anything but a normal tool call is parsed.
     let Some(Call { tool_name: Some(tool), tool_use_id: Some(id) }) = call else { return true };
     let sum = id.bytes().fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
-    TOLD.contains(&tool.as_ref()) || sum % TIES == 0
+    TIMELINE_TOOLS.contains(&tool.as_ref()) || sum % MAX_TIES == 0
 }
 
 /// The tools whose calls are in the timeline.
-const TOLD: [&str; 7] =
+const TIMELINE_TOOLS: [&str; 7] =
     ["SendMessage", "TaskUpdate", "TaskCreate", "TeamCreate", "TeamDelete", "Agent", "Task"];
 
 /// Fields that every payload has and that are already known.
-const COMMON: [&str; 8] = [
+const COMMON_TOOLS: [&str; 8] = [
     "session_id",
     "transcript_path",
     "cwd",
@@ -88,11 +88,11 @@ const COMMON: [&str; 8] = [
     "agent_type",
 ];
 
-impl Told {
-    fn new(recorded: Recorded) -> Told {
+impl LoadedEvent {
+    fn new(recorded: Recorded) -> LoadedEvent {
         let payload = Payload::fields_of(&recorded.payload);
         let kind = Kind::named(&recorded.event);
-        Told {
+        LoadedEvent {
             at: recorded.at,
             place: 0,
             in_run: recorded.run.is_some(),
@@ -102,7 +102,7 @@ impl Told {
             task_list: recorded.task_list,
             actor: recorded.actor,
             payload,
-            ruling: recorded.verdict.as_deref().and_then(Ruling::read),
+            ruling: recorded.verdict.as_deref().and_then(RecordedVerdict::read),
         }
     }
 
@@ -132,15 +132,15 @@ pub fn by_run(
     archive: &Archive,
     all: &[RunRecord],
     wanted: impl Fn(&str) -> bool + Sync,
-    depth: Depth,
-) -> io::Result<(HashMap<String, Vec<Told>>, Problems)> {
+    depth: DetailLevel,
+) -> io::Result<(HashMap<String, Vec<LoadedEvent>>, ReadErrors)> {
     let claims = Claims::new(all);
-    let takes_all = depth == Depth::Whole || log::size(log) < LARGE;
+    let takes_all = depth == DetailLevel::Whole || log::size(log) < LARGE_BYTES;
     let parts = parts(archive, &claims, all.iter().filter(|run| wanted(&run.run)));
     // The first event of a run shows whether its start was recorded.
     let starts: HashSet<&str> =
         all.iter().filter(|run| wanted(&run.run)).map(|run| run.started_at.as_str()).collect();
-    let wants = |glance: &Glance<'_>| {
+    let wants = |glance: &LineHeader<'_>| {
         let is_wanted = match (&glance.run, &glance.session) {
             (Some(run), _) => wanted(run),
             (run, session) => {
@@ -152,16 +152,16 @@ pub fn by_run(
     let (found, mut problems) = log::sift(log, &parts, Range::default(), wants, |line| {
         let recorded = line.recorded;
         let run = claims.run_of(recorded.run.as_deref(), recorded.session.as_deref(), &recorded.at);
-        let mut told = Told::new(recorded);
+        let mut told = LoadedEvent::new(recorded);
         if !takes_all {
             // The start of a session has the project's directory.
             if told.kind != Kind::SessionStart {
-                told.payload.forget(&COMMON);
+                told.payload.forget(&COMMON_TOOLS);
             }
         }
         (run, told)
     })?;
-    let mut events: HashMap<String, Vec<Told>> = HashMap::new();
+    let mut events: HashMap<String, Vec<LoadedEvent>> = HashMap::new();
     let mut known: HashSet<String> = HashSet::new();
     for run in all.iter().filter(|run| run.imported.is_some() && wanted(&run.run)) {
         let own = events.entry(run.run.clone()).or_default();
@@ -201,16 +201,16 @@ pub(super) fn parts<'a>(
 fn brought(
     archive: &Archive,
     run: &RunRecord,
-    depth: Depth,
-    mut each: impl FnMut(Told),
-) -> io::Result<Problems> {
-    let Some(path) = archive.events_file(&run.run) else { return Ok(Problems::default()) };
+    depth: DetailLevel,
+    mut each: impl FnMut(LoadedEvent),
+) -> io::Result<ReadErrors> {
+    let Some(path) = archive.events_file(&run.run) else { return Ok(ReadErrors::default()) };
     let size = path.symlink_metadata().map_or(0, |metadata| metadata.len());
-    let takes_all = depth == Depth::Whole || size < LARGE;
-    log::each_of(&path, |line| {
-        let glance = || serde_json::from_str::<Glance<'_>>(&line.text).ok();
+    let takes_all = depth == DetailLevel::Whole || size < LARGE_BYTES;
+    log::read_lines(&path, |line| {
+        let glance = || serde_json::from_str::<LineHeader<'_>>(&line.text).ok();
         if takes_all || glance().is_none_or(|glance| tells(&glance)) {
-            each(Told::new(line.recorded));
+            each(LoadedEvent::new(line.recorded));
         }
         Ok(())
     })
@@ -218,8 +218,8 @@ fn brought(
 
 /// Of what its sessions did before the run, its timeline has their start, the prompt that led to the run, and the
 /// launch of subagents.
-fn forget_earlier_life(events: &mut Vec<Told>, started_at: &str) {
-    let earlier = |event: &Told| !event.in_run && event.at.as_str() < started_at;
+fn forget_earlier_life(events: &mut Vec<LoadedEvent>, started_at: &str) {
+    let earlier = |event: &LoadedEvent| !event.in_run && event.at.as_str() < started_at;
     let prompt = events.iter().rposition(|event| {
         earlier(event) && event.kind == Kind::UserPromptSubmit && event.actor.kind == ActorKind::Lead
     });
@@ -249,7 +249,7 @@ mod tests {
         };
         let opened = (0..10_000).filter(|id| call("Bash", *id)).count();
         assert!((10..100).contains(&opened), "{opened}");
-        assert!((0..300).all(|id| TOLD.iter().all(|tool| call(tool, id))));
+        assert!((0..300).all(|id| TIMELINE_TOOLS.iter().all(|tool| call(tool, id))));
         assert!(call("Send\\u004dessage", 1), "however it is spelled");
         let nested = r#"{"tool_input":{"tool_name":"Bash"},"tool_name":"SendMessage","tool_use_id":"a"}"#;
         assert!(is_opened("PostToolUse", nested));

@@ -1,12 +1,12 @@
 //! Selects a part of a timeline.
 
 use super::entry::{Entry, Kind};
-use super::material::Material;
+use super::run_data::RunData;
 use crate::clock::{self, Time};
 use crate::error::{Error, Result};
 use crate::event::LEAD;
 use crate::json;
-use crate::near::unknown;
+use crate::suggest::unknown;
 
 /// A part of a timeline, by time, actors and kinds.
 #[derive(Debug, Clone, Default)]
@@ -46,13 +46,13 @@ impl Filter {
     }
 
     /// Whether the entry is selected.
-    pub fn holds(&self, entry: &Entry, material: &Material) -> bool {
+    pub fn contains(&self, entry: &Entry, material: &RunData) -> bool {
         self.from.as_deref().is_none_or(|from| from <= entry.at.as_str())
             && self.to.as_deref().is_none_or(|to| entry.at.as_str() <= to)
             && (self.kinds.is_empty() || self.kinds.contains(&entry.kind))
             && (self.actors.is_empty()
                 || self.actors.iter().any(|actor| {
-                    is_by(entry, actor, material) || (self.involving && concerns(entry, actor, material))
+                    is_by(entry, actor, material) || (self.involving && involves(entry, actor, material))
                 }))
     }
 
@@ -67,15 +67,15 @@ impl Filter {
     }
 
     /// The first of the actors that is not in the run, with suggestions.
-    pub fn stranger(&self, entries: &[Entry], material: &Material) -> Option<Error> {
+    pub fn unknown_actor(&self, entries: &[Entry], material: &RunData) -> Option<Error> {
         let is_known = |actor: &String| {
             material.is_member(actor) || entries.iter().any(|entry| is_by(entry, actor, material))
         };
         let stranger =
-            self.actors.iter().find(|actor| !WHAT.contains(&actor.as_str()) && !is_known(actor))?;
+            self.actors.iter().find(|actor| !ROLES.contains(&actor.as_str()) && !is_known(actor))?;
         let mut names: Vec<&str> = entries.iter().map(|entry| entry.actor.as_str()).collect();
         names.extend(material.members.iter().map(String::as_str));
-        names.extend(WHAT);
+        names.extend(ROLES);
         names.sort_unstable();
         names.dedup();
         Some(unknown("actor", stranger, &names))
@@ -83,9 +83,9 @@ impl Filter {
 }
 
 /// Roles that are accepted in place of a name.
-const WHAT: [&str; 3] = ["lead", "teammate", "subagent"];
+const ROLES: [&str; 3] = ["lead", "teammate", "subagent"];
 
-fn is_by(entry: &Entry, actor: &str, material: &Material) -> bool {
+fn is_by(entry: &Entry, actor: &str, material: &RunData) -> bool {
     let is_lead = || entry.actor == LEAD || entry.actor == "lead";
     entry.actor == actor
         || entry.agent.as_deref() == Some(actor)
@@ -98,18 +98,18 @@ fn is_by(entry: &Entry, actor: &str, material: &Material) -> bool {
 }
 
 /// Whether an entry by another agent concerns this one: a message to it, a task that it owns, or a verdict about it.
-fn concerns(entry: &Entry, actor: &str, material: &Material) -> bool {
+fn involves(entry: &Entry, actor: &str, material: &RunData) -> bool {
     let is_all = || material.is_member(actor) && entry.actor != actor;
     let to = entry.to.as_deref();
     to == Some(actor)
         || (to == Some("*") && is_all())
         || to.and_then(|to| to.split_once('@')).is_some_and(|(name, _)| name == actor)
         || entry.owner.as_ref().and_then(Option::as_deref) == Some(actor)
-        || (entry.kind == Kind::Verdict && names(entry.text.as_deref().unwrap_or_default(), actor))
+        || (entry.kind == Kind::Verdict && mentions(entry.text.as_deref().unwrap_or_default(), actor))
 }
 
 /// Whether a reason names an agent, as a word of its own.
-fn names(reason: &str, actor: &str) -> bool {
+fn mentions(reason: &str, actor: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
     reason
         .match_indices(actor)
@@ -119,7 +119,7 @@ fn names(reason: &str, actor: &str) -> bool {
 impl Kind {
     /// The kind's word: `task-changed`.
     pub fn word(self) -> String {
-        json::word(&self)
+        json::serde_name(&self)
     }
 
     /// Parses a kind from the command line.

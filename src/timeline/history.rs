@@ -16,7 +16,7 @@ pub struct History {
     /// States of tasks: time, id, state; `None` if the file was gone.
     pub tasks: Vec<(String, String, Option<Task>)>,
     /// Messages in inboxes, each once.
-    pub copies: Vec<Copy>,
+    pub copies: Vec<Sighting>,
     /// When the team's directory appeared and disappeared.
     pub presence: Vec<(String, bool)>,
     /// The ids of tasks.
@@ -27,7 +27,7 @@ pub struct History {
 
 /// A message in an inbox.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Copy {
+pub struct Sighting {
     /// The owner of the inbox.
     pub inbox: String,
     /// When it was first seen there, RFC 3339, by teamkeep's clock.
@@ -37,7 +37,7 @@ pub struct Copy {
 }
 
 /// A path below Claude Code's directory.
-pub(super) enum File<'a> {
+pub(super) enum HistoryFile<'a> {
     /// `teams/<team>/config.json`
     Config,
     /// `teams/<team>/inboxes/<agent>.json`, or its temporary file.
@@ -48,15 +48,15 @@ pub(super) enum File<'a> {
     Other,
 }
 
-impl File<'_> {
+impl HistoryFile<'_> {
     /// Parses a path.
-    pub fn of(path: &str) -> File<'_> {
+    pub fn of(path: &str) -> HistoryFile<'_> {
         let parts: Vec<&str> = path.split('/').collect();
         match parts.as_slice() {
-            ["teams", _, "config.json"] => File::Config,
-            ["teams", _, "inboxes", name] => File::Inbox(name.split(".json").next().unwrap_or(name)),
-            ["tasks", list, name] if name.ends_with(".json") => File::Task(list, name),
-            _ => File::Other,
+            ["teams", _, "config.json"] => HistoryFile::Config,
+            ["teams", _, "inboxes", name] => HistoryFile::Inbox(name.split(".json").next().unwrap_or(name)),
+            ["tasks", list, name] if name.ends_with(".json") => HistoryFile::Task(list, name),
+            _ => HistoryFile::Other,
         }
     }
 }
@@ -71,7 +71,7 @@ impl History {
         ids: TaskIds,
         created: Option<&str>,
     ) -> History {
-        let mut reading = Reading {
+        let mut reading = HistoryReader {
             archive,
             created: created.and_then(clock::parse),
             trackers: HashSet::new(),
@@ -104,7 +104,7 @@ impl History {
     }
 }
 
-struct Reading<'a> {
+struct HistoryReader<'a> {
     archive: &'a Archive,
     /// When the team was created, by Claude Code's clock.
     created: Option<Time>,
@@ -120,19 +120,19 @@ struct Reading<'a> {
     history: History,
 }
 
-impl Reading<'_> {
+impl HistoryReader<'_> {
     fn take(&mut self, snapshot: &Snapshot, list: Option<&str>) {
         let at = &snapshot.at;
         if let Some(there) = snapshot.team_dir {
             self.history.presence.push((at.clone(), there));
         }
         for change in &snapshot.changed {
-            let file = File::of(&change.path);
+            let file = HistoryFile::of(&change.path);
             let Some(hash) = &change.object else { continue };
             let is_known = match file {
-                File::Inbox(owner) => !self.read.insert((owner.to_owned(), hash.clone())),
-                File::Other => true,
-                File::Config | File::Task(..) => false,
+                HistoryFile::Inbox(owner) => !self.read.insert((owner.to_owned(), hash.clone())),
+                HistoryFile::Other => true,
+                HistoryFile::Config | HistoryFile::Task(..) => false,
             };
             if is_known || self.unread.contains(hash) {
                 continue;
@@ -154,7 +154,7 @@ impl Reading<'_> {
             }
         }
         for path in &snapshot.gone {
-            if let File::Task(dir, name) = File::of(path) {
+            if let HistoryFile::Task(dir, name) = HistoryFile::of(path) {
                 let id = name.trim_end_matches(".json");
                 let id = match self.trackers.contains(path) {
                     true => format!("{dir}/{id}"),
@@ -167,10 +167,10 @@ impl Reading<'_> {
 
     /// Reads a state of a file; `None` if it has no information.
     fn tell(&mut self, path: &str, at: &str, bytes: &[u8], list: Option<&str>) -> Option<()> {
-        match File::of(path) {
-            File::Config => self.history.rosters.push((at.to_owned(), TeamConfig::parse(bytes)?)),
-            File::Inbox(owner) => self.inbox(owner, at, bytes, self.since(path, list))?,
-            File::Task(dir, name) => {
+        match HistoryFile::of(path) {
+            HistoryFile::Config => self.history.rosters.push((at.to_owned(), TeamConfig::parse(bytes)?)),
+            HistoryFile::Inbox(owner) => self.inbox(owner, at, bytes, self.since(path, list))?,
+            HistoryFile::Task(dir, name) => {
                 let task = Task::parse(name, bytes)?;
                 self.history.ids.see(dir, &task);
                 let id = self.history.ids.of_task(dir, &task);
@@ -179,7 +179,7 @@ impl Reading<'_> {
                 }
                 self.history.tasks.push((at.to_owned(), id, Some(task)));
             }
-            File::Other => {}
+            HistoryFile::Other => {}
         }
         Some(())
     }
@@ -197,7 +197,7 @@ impl Reading<'_> {
             let sent = entry.timestamp.as_deref().and_then(clock::parse);
             let is_older = sent.zip(since).is_some_and(|(sent, since)| sent < since);
             if known.insert(hasher.hash_one(entry.identity())) && !is_older {
-                self.history.copies.push(Copy { inbox: owner.to_owned(), seen_at: at.to_owned(), entry });
+                self.history.copies.push(Sighting { inbox: owner.to_owned(), seen_at: at.to_owned(), entry });
             }
         }
         Some(())

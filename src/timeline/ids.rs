@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::events::Told;
+use super::events::LoadedEvent;
 use crate::team::{Task, is_of};
 
 /// The task lists of a run. The first one in which a task was seen is the main list: its task ids are plain numbers.
@@ -17,7 +17,7 @@ pub struct TaskIds {
 
 impl TaskIds {
     /// The lists of a run, before any task was seen.
-    pub fn new(own: Option<&str>, events: &[Told]) -> TaskIds {
+    pub fn new(own: Option<&str>, events: &[LoadedEvent]) -> TaskIds {
         let named = events.iter().filter_map(|event| event.task_list.clone()).collect();
         TaskIds { own: own.map(str::to_owned), main: None, named }
     }

@@ -5,23 +5,23 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::Told;
-use super::draft::{Copy, Draft, NOBODY};
-use super::drafts::Drafts;
+use super::LoadedEvent;
+use super::clock_map::ClockMap;
 use super::entry::{Entry, Source};
-use super::material::{Material, prompts, spawns};
-use super::owner::agents;
-use super::voice::Use;
-use super::voices::lead;
-use super::when::When;
+use super::message_candidate::{Copy, MessageCandidate, UNKNOWN_AGENT};
+use super::message_matcher::MessageMatcher;
+use super::run_data::{RunData, prompts, spawns};
+use super::transcript::ToolUse;
+use super::transcript_owner::agents;
+use super::transcripts::lead;
 use crate::event::ActorKind;
 use crate::payload::Message;
 use crate::policy::Decision;
 use crate::team::{Notice, reached, without_reference};
 
 /// Returns each message once.
-pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
-    let mut drafts = Drafts::default();
+pub fn messages(material: &RunData, when: &ClockMap) -> Vec<Entry> {
+    let mut drafts = MessageMatcher::default();
     let names = names(material);
     sent(material, when, &names).into_iter().for_each(|draft| drafts.push(draft));
     let history = &material.history;
@@ -29,10 +29,10 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
     let mut copies: Vec<Copy<'_>> = Vec::new();
     for copy in &history.copies {
         let entry = &copy.entry;
-        let told = entry.timestamp.as_deref().and_then(|time| when.ours(time));
+        let told = entry.timestamp.as_deref().and_then(|time| when.to_local(time));
         copies.push(Copy {
             recipient: &copy.inbox,
-            from: name(entry.from.as_deref().unwrap_or(NOBODY)),
+            from: name(entry.from.as_deref().unwrap_or(UNKNOWN_AGENT)),
             summary: entry.summary.as_deref(),
             text: &entry.text,
             id: entry.message_id.as_deref(),
@@ -47,7 +47,7 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
             summary: heard.message.summary.as_deref(),
             text: &heard.message.text,
             id: None,
-            at: heard.at.as_deref().and_then(|time| when.ours(time)).unwrap_or_else(|| when.end()),
+            at: heard.at.as_deref().and_then(|time| when.to_local(time)).unwrap_or_else(|| when.end()),
             source: Source::Transcript,
         });
     }
@@ -56,7 +56,8 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
     let prompted: HashSet<&str> = prompts.iter().map(|(_, prompt)| *prompt).collect();
     for copy in &copies {
         let text = copy.text.trim();
-        let is_its = || copy.recipient == NOBODY || prompts.contains(&(copy.recipient.to_owned(), text));
+        let is_its =
+            || copy.recipient == UNKNOWN_AGENT || prompts.contains(&(copy.recipient.to_owned(), text));
         if prompted.contains(text) && is_its() {
             continue;
         }
@@ -71,16 +72,16 @@ pub fn messages(material: &Material, when: &When) -> Vec<Entry> {
             || drafts.take_quoted(copy)
             || drafts.has_heard(copy, notice.as_ref())
             || (is_known && drafts.has_taken(copy))
-            || drafts.take_held(copy, notice.as_ref());
+            || drafts.take_deferred(copy, notice.as_ref());
         if !is_told {
-            drafts.push(Draft::of_copy(copy, notice));
+            drafts.push(MessageCandidate::from_sighting(copy, notice));
         }
     }
     drafts.finish()
 }
 
 /// The messages in the senders' hooks and transcripts.
-fn sent(material: &Material, when: &When, names: &HashMap<String, String>) -> Vec<Draft> {
+fn sent(material: &RunData, when: &ClockMap, names: &HashMap<String, String>) -> Vec<MessageCandidate> {
     let uses = &material.voices.uses;
     let held_back = held_back(material);
     let mut drafts = Vec::new();
@@ -94,7 +95,7 @@ fn sent(material: &Material, when: &When, names: &HashMap<String, String>) -> Ve
         let used = call.id.and_then(|id| uses.get(id));
         hooked.extend(call.id);
         let from = call.who().map(str::to_owned).or_else(|| used.and_then(user));
-        let mut draft = Draft::of_call(first.at.clone(), from, message, Source::Hook);
+        let mut draft = MessageCandidate::from_tool_call(first.at.clone(), from, message, Source::Hook);
         draft.id = told.payload.tool_response().get("msg_id").and_then(Value::as_str).map(str::to_owned);
         draft.entry.unconfirmed = call.after.is_none();
         draft.entry.signed_as = call.after.and_then(|after| signature(after, material));
@@ -105,13 +106,14 @@ fn sent(material: &Material, when: &When, names: &HashMap<String, String>) -> Ve
         let response = told.payload.tool_response();
         let failed = response.get("success").and_then(Value::as_bool) == Some(false);
         let answer = || response.get("message").and_then(Value::as_str).unwrap_or_default();
-        let refusal = if call.after.is_none() { used.and_then(Use::failure) } else { failed.then(answer) };
+        let refusal =
+            if call.after.is_none() { used.and_then(ToolUse::failure) } else { failed.then(answer) };
         // The policy's own reason is better than Claude Code's message about a hook.
         let ruled = call.before.filter(|_| draft.entry.unconfirmed || refusal.is_some());
         let ruled = ruled.and_then(|before| Some((before, *held_back.get(before.id.as_str())?)));
         draft.entry.of = ruled.map(|(before, _)| before.id.clone());
         match (ruled, refusal) {
-            (Some((_, reason)), None) => draft.hold(reason),
+            (Some((_, reason)), None) => draft.defer(reason),
             _ => draft.refuse(ruled.map(|(_, reason)| reason).or(refusal)),
         }
         drafts.push(draft);
@@ -121,8 +123,8 @@ fn sent(material: &Material, when: &When, names: &HashMap<String, String>) -> Ve
             continue;
         }
         if let Some(message) = Message::of(&used.input, &Value::Null) {
-            let at = used.at.as_deref().and_then(|time| when.ours(time)).unwrap_or_else(|| when.end());
-            let mut draft = Draft::of_call(at, user(used), message, Source::Transcript);
+            let at = used.at.as_deref().and_then(|time| when.to_local(time)).unwrap_or_else(|| when.end());
+            let mut draft = MessageCandidate::from_tool_call(at, user(used), message, Source::Transcript);
             draft.entry.unconfirmed = used.result.is_none();
             draft.refuse(used.failure());
             drafts.push(draft);
@@ -145,7 +147,7 @@ fn sent(material: &Material, when: &When, names: &HashMap<String, String>) -> Ve
 }
 
 /// The teammate that Claude Code names as the sender of its subagent's message (2.1.177). 2.1.328 names the subagent.
-fn signature(after: &Told, material: &Material) -> Option<String> {
+fn signature(after: &LoadedEvent, material: &RunData) -> Option<String> {
     let sender = after.payload.tool_response().pointer("/routing/sender").and_then(Value::as_str)?;
     let is_other = after.actor.kind == ActorKind::Subagent && after.who() != Some(sender);
     (is_other && material.is_member(sender)).then(|| sender.to_owned())
@@ -153,7 +155,7 @@ fn signature(after: &Told, material: &Material) -> Option<String> {
 
 /// The agents' names by their ids: an agent without a name in the team is known by its id, and any agent can be
 /// addressed by id (2.1.328).
-fn names(material: &Material) -> HashMap<String, String> {
+fn names(material: &RunData) -> HashMap<String, String> {
     let spawned = spawns(&material.events).filter_map(|(_, spawn)| Some((spawn.agent_id?, spawn.name)));
     let told = agents(&material.events).into_iter().map(|(id, name)| (id.to_owned(), name.to_owned()));
     spawned.chain(told).collect()
@@ -164,12 +166,12 @@ fn named<'a>(names: &'a HashMap<String, String>, id: &'a str) -> &'a str {
 }
 
 /// The caller of a tool, if the owner of its transcript is known.
-fn user(used: &Use) -> Option<String> {
-    (used.by != NOBODY).then(|| used.by.clone())
+fn user(used: &ToolUse) -> Option<String> {
+    (used.by != UNKNOWN_AGENT).then(|| used.by.clone())
 }
 
 /// The blocked events, with the reason.
-fn held_back(material: &Material) -> HashMap<&str, &str> {
+fn held_back(material: &RunData) -> HashMap<&str, &str> {
     let rulings = material.events.iter().filter_map(|event| event.ruling.as_ref());
     let blocks = rulings.filter(|ruling| ruling.verdict.decision == Decision::Block);
     blocks.map(|ruling| (ruling.of.as_str(), ruling.verdict.reason.as_str())).collect()

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::gone::Gone;
-use super::history::{File, owner_of};
-use super::material::{Material, spawns};
-use crate::archive::{Archive, Held};
+use super::departures::Departures;
+use super::history::{HistoryFile, owner_of};
+use super::run_data::{RunData, spawns};
+use crate::archive::{Archive, FileTree};
 use crate::json;
 use crate::team::{Member, Task, TeamConfig, entries};
 
@@ -28,14 +28,14 @@ pub struct State {
     /// The messages in each inbox.
     pub inboxes: BTreeMap<String, Vec<Value>>,
     /// The items that were gone before the end of the run; empty for a moment.
-    pub gone: Gone,
+    pub gone: Departures,
     /// Files that were half-written at the moment, below Claude Code's directory. Their previous content is shown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub torn: Vec<String>,
 }
 
 /// The state at `at` (RFC 3339), or the last recorded state of each item.
-pub fn state(archive: &Archive, material: &Material, at: Option<&str>) -> State {
+pub fn state(archive: &Archive, material: &RunData, at: Option<&str>) -> State {
     let mut state = State {
         run: material.run.run.clone(),
         at: at.map(str::to_owned),
@@ -43,7 +43,7 @@ pub fn state(archive: &Archive, material: &Material, at: Option<&str>) -> State 
         members: BTreeMap::new(),
         tasks: BTreeMap::new(),
         inboxes: BTreeMap::new(),
-        gone: Gone::default(),
+        gone: Departures::default(),
         torn: Vec::new(),
     };
     match at {
@@ -55,44 +55,44 @@ pub fn state(archive: &Archive, material: &Material, at: Option<&str>) -> State 
 
 impl State {
     /// The files that existed at a moment.
-    fn fill(&mut self, archive: &Archive, held: &Held, material: &Material) {
+    fn fill(&mut self, archive: &Archive, held: &FileTree, material: &RunData) {
         for (path, file) in held {
             let read = |hash: &Option<String>| archive.objects.get(hash.as_deref()?).ok();
             let Some(mut bytes) = read(&file.object) else { continue };
-            if file.torn && path.ends_with(".json") && json::lenient(&bytes).is_none() {
+            if file.torn && path.ends_with(".json") && json::parse_lossy(&bytes).is_none() {
                 self.torn.push(path.clone());
                 bytes = read(&file.whole).unwrap_or(bytes);
             }
-            match File::of(path) {
-                File::Config => self.roster(&bytes),
-                File::Inbox(owner) if path.ends_with(".json") => {
+            match HistoryFile::of(path) {
+                HistoryFile::Config => self.roster(&bytes),
+                HistoryFile::Inbox(owner) if path.ends_with(".json") => {
                     let mail = entries(&bytes).into_iter().flatten().map(|entry| entry.raw);
                     let owner = owner_of(owner, &material.members);
                     self.inboxes.entry(owner.to_owned()).or_default().extend(mail);
                 }
-                File::Task(list, name) => {
+                HistoryFile::Task(list, name) => {
                     if let Some(task) = Task::parse(name, &bytes).filter(|task| !task.is_tracker()) {
                         self.tasks.insert(material.history.ids.of_task(list, &task), task.raw);
                     }
                 }
-                File::Inbox(_) | File::Other => {}
+                HistoryFile::Inbox(_) | HistoryFile::Other => {}
             }
         }
     }
 
     fn roster(&mut self, bytes: &[u8]) {
-        self.config = json::lenient(bytes);
+        self.config = json::parse_lossy(bytes);
         let members = TeamConfig::parse(bytes).unwrap_or_default().members;
         self.members = members.into_iter().map(|member| (member.name, member.raw)).collect();
     }
 
     /// The last state of each item: members that left, erased tasks and read messages included.
-    fn last(&mut self, archive: &Archive, material: &Material) {
+    fn last(&mut self, archive: &Archive, material: &RunData) {
         let history = &material.history;
         let configs = material.journal.snapshots.iter().flat_map(|snapshot| &snapshot.changed);
-        let configs = configs.filter(|change| matches!(File::of(&change.path), File::Config));
+        let configs = configs.filter(|change| matches!(HistoryFile::of(&change.path), HistoryFile::Config));
         for hash in configs.filter_map(|change| change.object.as_deref()) {
-            let config = archive.objects.get(hash).ok().and_then(|bytes| json::lenient(&bytes));
+            let config = archive.objects.get(hash).ok().and_then(|bytes| json::parse_lossy(&bytes));
             self.config = config.or(self.config.take());
         }
         for (name, Member { raw, .. }) in history.members() {
@@ -111,11 +111,11 @@ impl State {
             inbox.push(copy.entry.raw.clone());
         }
         self.told_only(material);
-        self.gone = Gone::of(material);
+        self.gone = Departures::of(material);
     }
 
     /// Tasks that no snapshot has, from tool calls.
-    fn told_only(&mut self, material: &Material) {
+    fn told_only(&mut self, material: &RunData) {
         let known: HashSet<String> = self.tasks.keys().cloned().collect();
         for entry in super::tasks::tasks(material) {
             let Some(id) = entry.task.filter(|id| !known.contains(id)) else { continue };

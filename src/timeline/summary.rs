@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Entry, Kind};
-use super::material::Material;
 use super::merge::Timeline;
+use super::run_data::RunData;
 use crate::archive::EndedBy;
 use crate::event::LEAD;
 use crate::payload::Kind as PayloadKind;
@@ -47,7 +47,7 @@ pub struct Summary {
 
 impl Summary {
     /// Computes it.
-    pub fn of(material: &Material, timeline: &Timeline) -> Summary {
+    pub fn of(material: &RunData, timeline: &Timeline) -> Summary {
         let run = &material.run;
         let mut tasks: Vec<&String> = timeline
             .entries
@@ -77,7 +77,7 @@ impl Summary {
 }
 
 /// The directory of the lead, or that of the first session.
-fn project(material: &Material) -> Option<String> {
+fn project(material: &RunData) -> Option<String> {
     let mut members = material.history.rosters.iter().flat_map(|(_, roster)| &roster.members);
     let of_lead = members.find(|member| member.name == LEAD).and_then(|lead| lead.cwd.clone());
     let mut starts = material.events.iter().filter(|event| event.kind == PayloadKind::SessionStart);

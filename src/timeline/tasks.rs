@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::entry::{Entry, Kind, Source};
-use super::material::{Call, Material};
-use super::voice::Outcome;
+use super::run_data::{Call, RunData};
+use super::transcript::Outcome;
 use crate::clock;
 use crate::payload::{Kind as Event, TaskUpdate};
 
@@ -34,18 +34,18 @@ struct Update<'a> {
 }
 
 /// The entries of all tasks, without the trackers of 2.1.47.
-pub fn tasks(material: &Material) -> Vec<Entry> {
+pub fn tasks(material: &RunData) -> Vec<Entry> {
     let mut lives = from_files(material);
     from_creation(material, &mut lives);
     let updates = updates(material);
     for update in &updates {
-        lay_over(lives.entry(update.task.clone()).or_default(), update);
+        apply_tool_call(lives.entry(update.task.clone()).or_default(), update);
     }
-    lives.iter().flat_map(|(id, changes)| tell(id, changes, material)).collect()
+    lives.iter().flat_map(|(id, changes)| to_entries(id, changes, material)).collect()
 }
 
 /// The changes in the snapshots.
-fn from_files(material: &Material) -> BTreeMap<String, Vec<Change>> {
+fn from_files(material: &RunData) -> BTreeMap<String, Vec<Change>> {
     let internal: HashSet<&String> = (material.history.tasks.iter())
         .filter(|(_, _, task)| task.as_ref().is_some_and(|task| task.internal))
         .map(|(_, id, _)| id)
@@ -84,7 +84,7 @@ fn from_files(material: &Material) -> BTreeMap<String, Vec<Change>> {
 }
 
 /// Adds the creator of each task, and tasks that no snapshot has.
-fn from_creation(material: &Material, lives: &mut BTreeMap<String, Vec<Change>>) {
+fn from_creation(material: &RunData, lives: &mut BTreeMap<String, Vec<Change>>) {
     for event in &material.events {
         let (id, subject) = match event.kind {
             Event::TaskCreated => (event.payload.text("task_id"), event.payload.text("task_subject")),
@@ -129,7 +129,7 @@ fn from_creation(material: &Material, lives: &mut BTreeMap<String, Vec<Change>>)
 }
 
 /// The successful tool calls.
-fn updates(material: &Material) -> Vec<Update<'_>> {
+fn updates(material: &RunData) -> Vec<Update<'_>> {
     let read = |call: Call<'_>| -> Option<(String, TaskUpdate, Option<String>)> {
         let used = call.id.and_then(|id| material.voices.uses.get(id));
         let is_done = used.is_some_and(|used| used.result == Some(Outcome::Done));
@@ -150,11 +150,11 @@ fn updates(material: &Material) -> Vec<Update<'_>> {
 }
 
 /// Milliseconds by which a snapshot can have started before a tool call whose effect it saw.
-const SLACK: i64 = 250;
+const TIME_SLACK_MS: i64 = 250;
 
 /// Merges a tool call into a task's changes: it names the author of a change in the files, or adds one that no
 /// snapshot shows.
-fn lay_over(life: &mut Vec<Change>, update: &Update<'_>) {
+fn apply_tool_call(life: &mut Vec<Change>, update: &Update<'_>) {
     let status = update.update.change.as_ref().map(|(_, to)| to).or(update.update.status.as_ref());
     let deletes = status.is_some_and(|status| status == "deleted");
     let owner = update.update.owner.as_ref();
@@ -180,7 +180,7 @@ fn lay_over(life: &mut Vec<Change>, update: &Update<'_>) {
             change.at.as_str() >= from && change.actor.is_none() && shows(*place, life)
         })
     };
-    let seen = seen(update.from).or_else(|| seen(&clock::before(update.from, SLACK)));
+    let seen = seen(update.from).or_else(|| seen(&clock::before(update.from, TIME_SLACK_MS)));
     if let Some(place) = seen {
         let change = &mut life[place];
         change.actor.clone_from(&update.by);
@@ -213,7 +213,7 @@ fn lay_over(life: &mut Vec<Change>, update: &Update<'_>) {
 }
 
 /// The entries of one task.
-fn tell(id: &str, changes: &[Change], material: &Material) -> Vec<Entry> {
+fn to_entries(id: &str, changes: &[Change], material: &RunData) -> Vec<Entry> {
     let mut told = Vec::new();
     let mut before: Option<&Change> = None;
     for change in changes {
@@ -270,6 +270,6 @@ fn actor(change: &Change, before: Option<&Change>, kind: Kind) -> String {
 }
 
 /// Whether the team's directory disappeared at that moment, with its tasks.
-fn vanished_at(material: &Material, at: &str) -> bool {
+fn vanished_at(material: &RunData, at: &str) -> bool {
     material.history.presence.iter().any(|(time, there)| !there && time == at)
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::escape;
 
 /// The minimum time between two updates.
-const PAUSE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The progress line. In a pipe it is not shown.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Progress {
         self.done = self.done.saturating_add(bytes);
         let Some(begun) = self.begun else { return };
         // Short work needs no line.
-        if self.shown.unwrap_or(begun).elapsed() < PAUSE {
+        if self.shown.unwrap_or(begun).elapsed() < POLL_INTERVAL {
             return;
         }
         self.shown = Some(Instant::now());

@@ -20,14 +20,14 @@ const UPGRADE: &str = "written by a newer teamkeep; upgrade to read it";
 
 /// Checks all segments, or those of the run's time.
 pub(super) fn check(verifier: &Verifier<'_>, way: &mut Way, done: &mut dyn FnMut(u64)) -> Result<()> {
-    let record = verifier.only().and_then(|run| verifier.archive.run(run));
+    let record = verifier.restrict_to().and_then(|run| verifier.archive.run(run));
     let time = |text: Option<&String>| text.and_then(|text| clock::parse(text));
     let range = record.map_or(Range::default(), |record| Range {
         since: time(Some(&record.started_at)),
         until: time(record.ended_at.as_ref()),
     });
-    let mut ids = Ids::default();
-    for segment in log::list(verifier.log)?.iter().filter(|segment| range.may_be_in(&segment.name)) {
+    let mut ids = SeenIds::default();
+    for segment in log::list(verifier.log)?.iter().filter(|segment| range.overlaps(&segment.name)) {
         lines(&segment.path(verifier.log), None, &mut ids, way, done);
     }
     Ok(())
@@ -35,10 +35,10 @@ pub(super) fn check(verifier: &Verifier<'_>, way: &mut Way, done: &mut dyn FnMut
 
 /// Checks a file of events.
 pub(super) fn file(path: &Path, run: Option<&str>, way: &mut Way, done: &mut dyn FnMut(u64)) {
-    lines(path, run, &mut Ids::default(), way, done);
+    lines(path, run, &mut SeenIds::default(), way, done);
 }
 
-fn lines(path: &Path, run: Option<&str>, ids: &mut Ids, way: &mut Way, done: &mut dyn FnMut(u64)) {
+fn lines(path: &Path, run: Option<&str>, ids: &mut SeenIds, way: &mut Way, done: &mut dyn FnMut(u64)) {
     let named = |finding: Finding| Finding { run: run.map(str::to_owned), ..finding };
     let problem = each_line(path, done, &mut |number, line, _| {
         let parsed = log::parse(Raw { bytes: Some(line.to_vec()), whole: true });
@@ -65,13 +65,13 @@ fn lines(path: &Path, run: Option<&str>, ids: &mut Ids, way: &mut Way, done: &mu
 
 /// Event ids seen so far, as hashes: a log may have millions.
 #[derive(Default)]
-struct Ids {
+struct SeenIds {
     seen: HashSet<u64>,
     hasher: RandomState,
 }
 
 /// A problem in an event that was read without errors.
-fn flaw(recorded: &Recorded, ids: &mut Ids) -> Option<(Kind, String)> {
+fn flaw(recorded: &Recorded, ids: &mut SeenIds) -> Option<(Kind, String)> {
     if let Some(what) = recorded.flaw() {
         return Some((Kind::DamagedLine, what));
     }

@@ -95,7 +95,7 @@ impl Finding {
 
 /// The amount of data that was checked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Checked {
+pub struct VerifyStats {
     /// Runs.
     pub runs: u64,
     /// Objects.
@@ -114,7 +114,7 @@ pub struct Checked {
 #[derive(Debug, Default)]
 pub struct Findings {
     /// The amount of data that was checked.
-    pub checked: Checked,
+    pub checked: VerifyStats,
     /// The first findings.
     pub first: Vec<Finding>,
     /// Total number of findings.
@@ -122,18 +122,18 @@ pub struct Findings {
 }
 
 /// Maximum number of findings to keep.
-const KEPT: usize = 1_000;
+const MAX_KEPT: usize = 1_000;
 
 impl Findings {
     /// Whether nothing is damaged.
-    pub fn is_whole(&self) -> bool {
+    pub fn is_ok(&self) -> bool {
         self.count == 0
     }
 
     /// Adds a finding and returns its index if it was kept.
     pub(super) fn add(&mut self, finding: Finding) -> Option<usize> {
         self.count += 1;
-        (self.first.len() < KEPT).then(|| {
+        (self.first.len() < MAX_KEPT).then(|| {
             self.first.push(finding);
             self.first.len() - 1
         })

@@ -2,11 +2,11 @@
 //!
 //! Changes nothing, and keeps only hashes and ids in memory, regardless of the size of the store.
 
-mod caches;
+mod derived_files;
 mod events;
 mod finding;
 mod runs;
 mod verifier;
 
-pub use finding::{Checked, Finding, Findings, Kind};
+pub use finding::{Finding, Findings, Kind, VerifyStats};
 pub use verifier::{Scope, Verifier};

@@ -96,7 +96,7 @@ fn journal(verifier: &Verifier<'_>, run: &str, file: &PathBuf, way: &mut Way, do
         for change in &snapshot.changed {
             if let Some(hash) = &change.object {
                 let what = format!("{} {}", change.path, snapshot.at);
-                way.need(verifier, hash, Place { run, file, line: Some(number), what }, done);
+                way.require_object(verifier, hash, Place { run, file, line: Some(number), what }, done);
             }
         }
     });
@@ -121,7 +121,7 @@ fn transcripts(verifier: &Verifier<'_>, run: &str, file: &PathBuf, way: &mut Way
         Ok(kept) => {
             for (path, kept) in kept {
                 way.findings.checked.transcripts += 1;
-                way.need(verifier, &kept.object, Place { run, file, line: None, what: path }, done);
+                way.require_object(verifier, &kept.object, Place { run, file, line: None, what: path }, done);
             }
         }
     }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::finding::{Finding, Findings, Kind};
-use super::{caches, events, runs};
-use crate::archive::{Archive, Objects, Stored};
+use super::{derived_files, events, runs};
+use crate::archive::{Archive, ObjectInfo, Objects};
 use crate::error::Result;
 use crate::log;
 
@@ -50,7 +50,7 @@ pub(super) struct Way {
 }
 
 /// Number of attempts while other processes add and remove runs.
-const LOOKS: u32 = 3;
+const MAX_ATTEMPTS: u32 = 3;
 
 /// The hint for a lost object.
 const LOST: &str =
@@ -80,10 +80,10 @@ impl Verifier<'_> {
     /// # Errors
     /// When a directory of the store cannot be listed.
     pub fn run(&self, done: &mut dyn FnMut(u64)) -> Result<Findings> {
-        for _ in 1..LOOKS {
+        for _ in 1..MAX_ATTEMPTS {
             let before = self.names();
             let findings = self.look(done)?;
-            if findings.is_whole() || self.names() == before {
+            if findings.is_ok() || self.names() == before {
                 return Ok(findings);
             }
         }
@@ -92,7 +92,7 @@ impl Verifier<'_> {
 
     /// The existing runs in the scope.
     fn names(&self) -> Vec<String> {
-        match self.only() {
+        match self.restrict_to() {
             None => self.archive.run_names(),
             Some(run) => {
                 let dir = self.archive.run_dir(run).filter(|dir| dir.symlink_metadata().is_ok());
@@ -122,13 +122,13 @@ impl Verifier<'_> {
         for run in &names {
             runs::check(self, run, &mut way, done);
         }
-        caches::check(self, &mut way);
+        derived_files::check(self, &mut way);
         events::check(self, &mut way, done)?;
         Ok(way.findings)
     }
 
     /// The run to check, if the scope is a single run.
-    pub(super) fn only(&self) -> Option<&str> {
+    pub(super) fn restrict_to(&self) -> Option<&str> {
         match &self.scope {
             Scope::All => None,
             Scope::Run(run) => Some(run),
@@ -138,7 +138,7 @@ impl Verifier<'_> {
 
 impl Way {
     /// Checks one object.
-    fn look(&mut self, objects: &Objects, stored: &Stored) -> Found {
+    fn look(&mut self, objects: &Objects, stored: &ObjectInfo) -> Found {
         self.findings.checked.objects += 1;
         self.findings.checked.bytes += stored.size;
         let found = match objects.check(stored) {
@@ -162,7 +162,13 @@ impl Way {
     }
 
     /// Notes that a state needs an object, and records a finding if the object is lost.
-    pub fn need(&mut self, verifier: &Verifier<'_>, hash: &str, place: Place<'_>, done: &mut dyn FnMut(u64)) {
+    pub fn require_object(
+        &mut self,
+        verifier: &Verifier<'_>,
+        hash: &str,
+        place: Place<'_>,
+        done: &mut dyn FnMut(u64),
+    ) {
         let Some(key) = bytes_of(hash) else {
             let what = format!("{hash:?} is not a valid object hash");
             let finding = Finding::new(Kind::DamagedLine, place.file, what, LOST).of_run(place.run);

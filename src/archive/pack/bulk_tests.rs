@@ -17,7 +17,7 @@ fn many_contents_share_a_data_file_and_changes_of_them_too() {
     let mut bulk = Bulk::new(run.clone());
     let first = put(&mut bulk, &large);
     let pack = Pack::new(run.clone());
-    pack.put(changed.as_bytes(), &object::hash(changed.as_bytes()), Some(first), Care::Usual).unwrap();
+    pack.put(changed.as_bytes(), &object::hash(changed.as_bytes()), Some(first), Durability::Usual).unwrap();
     let texts: Vec<String> = (0..300).map(|number| format!("{{\"id\":\"{number}\"}}")).collect();
     let places: Vec<u64> = texts.iter().map(|text| put(&mut bulk, text)).collect();
     bulk.sync().unwrap();
@@ -29,7 +29,7 @@ fn many_contents_share_a_data_file_and_changes_of_them_too() {
     }
     let mut stored = StoredContents::new(run);
     for (text, place) in texts.iter().zip(places) {
-        assert!(stored.get(place).unwrap().says(text.as_bytes(), &object::hash(text.as_bytes())));
+        assert!(stored.get(place).unwrap().contents_equal(text.as_bytes(), &object::hash(text.as_bytes())));
     }
 }
 

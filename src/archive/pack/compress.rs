@@ -5,9 +5,9 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::data::packed;
-use super::{LARGEST, RECIPES};
+use super::{MAX_BYTES, RECIPES};
+use crate::archive::file_tree::MAIN;
 use crate::archive::run::RunRecord;
-use crate::archive::state::MAIN;
 use crate::archive::store::Archive;
 use crate::fs;
 
@@ -29,7 +29,7 @@ impl Archive {
                 Err(error) => return Err(error),
             };
             // No compressed file is read past `LARGEST`.
-            if size <= BLOCK || size > LARGEST {
+            if size <= BLOCK || size > MAX_BYTES {
                 continue;
             }
             let temporary = fs::beside(&packed(&path));
@@ -55,9 +55,9 @@ impl Archive {
             return Ok(false);
         }
         let goal = packed(path);
-        std::fs::rename(temporary, &goal).map_err(|error| fs::named(error, "rename to", &goal))?;
+        std::fs::rename(temporary, &goal).map_err(|error| fs::with_path(error, "rename to", &goal))?;
         goal.parent().map_or(Ok(()), fs::sync_dir)?;
-        std::fs::remove_file(path).map_err(|error| fs::named(error, "remove", path))?;
+        std::fs::remove_file(path).map_err(|error| fs::with_path(error, "remove", path))?;
         Ok(true)
     }
 }
@@ -85,18 +85,18 @@ fn write(from: &Path, to: &Path) -> io::Result<()> {
         plain.update(part);
         gzip.write_all(part)
     })
-    .map_err(|error| fs::named(error, "write", to))?;
+    .map_err(|error| fs::with_path(error, "write", to))?;
     let file = gzip.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
-    file.sync_all().map_err(|error| fs::named(error, "sync", to))?;
+    file.sync_all().map_err(|error| fs::with_path(error, "sync", to))?;
     let mut back = blake3::Hasher::new();
     let read = flate2::read::GzDecoder::new(io::BufReader::new(fs::open_regular(to)?));
     each_part(read, |part| {
         back.update(part);
         Ok(())
     })
-    .map_err(|error| fs::named(error, "read", to))?;
+    .map_err(|error| fs::with_path(error, "read", to))?;
     if plain.finalize() != back.finalize() {
-        return Err(fs::named(io::ErrorKind::InvalidData.into(), "read back", to));
+        return Err(fs::with_path(io::ErrorKind::InvalidData.into(), "read back", to));
     }
     Ok(())
 }

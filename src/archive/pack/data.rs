@@ -115,7 +115,9 @@ pub(super) fn unpack(path: &Path) -> io::Result<Vec<u8>> {
     let path = packed(path);
     let mut bytes = Vec::new();
     let gzip = flate2::read::GzDecoder::new(io::BufReader::new(fs::open_regular(&path)?));
-    gzip.take(super::LARGEST).read_to_end(&mut bytes).map_err(|error| fs::named(error, "unpack", &path))?;
+    gzip.take(super::MAX_BYTES)
+        .read_to_end(&mut bytes)
+        .map_err(|error| fs::with_path(error, "unpack", &path))?;
     Ok(bytes)
 }
 
@@ -160,15 +162,15 @@ pub(super) fn append(path: &Path, parts: &[&[u8]], is_new: bool, durable: bool) 
     let mut file = fs::open_private(&mut options, path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Err(fs::named(io::ErrorKind::InvalidInput.into(), "append to", path));
+        return Err(fs::with_path(io::ErrorKind::InvalidInput.into(), "append to", path));
     }
     let written = parts.iter().try_for_each(|part| file.write_all(part));
     if let Err(error) = written {
         let _ = file.set_len(metadata.len());
-        return Err(fs::named(error, "write to", path));
+        return Err(fs::with_path(error, "write to", path));
     }
     if durable {
-        file.sync_all().map_err(|error| fs::named(error, "sync", path))?;
+        file.sync_all().map_err(|error| fs::with_path(error, "sync", path))?;
     }
     Ok(metadata.len())
 }

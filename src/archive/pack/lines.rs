@@ -9,10 +9,10 @@ use std::path::Path;
 use crate::fs;
 
 /// How many bytes to read before the beginning of a line, and after it.
-const BEFORE: u64 = 28 << 10;
-const AFTER: usize = 4 << 10;
+const BYTES_BEFORE: u64 = 28 << 10;
+const BYTES_AFTER: usize = 4 << 10;
 /// Maximum length of a line, in bytes.
-const LONGEST: usize = 64 << 20;
+const MAX_LINE_BYTES: usize = 64 << 20;
 
 /// The file, and the part of it that was read last.
 pub(super) struct Lines {
@@ -30,7 +30,7 @@ impl Lines {
 
     /// The line that begins at an offset, without its end; `None` if it is incomplete.
     pub fn at(&mut self, place: u64) -> io::Result<Option<&[u8]>> {
-        let mut length = AFTER;
+        let mut length = BYTES_AFTER;
         loop {
             let is_there = place >= self.start && place < self.start + self.part.len() as u64;
             if is_there {
@@ -39,7 +39,7 @@ impl Lines {
                     return Ok(Some(&self.part[from..from + end]));
                 }
             }
-            if length > LONGEST || !self.read(place, length)? {
+            if length > MAX_LINE_BYTES || !self.read(place, length)? {
                 return Ok(None);
             }
             length *= 8;
@@ -48,7 +48,7 @@ impl Lines {
 
     /// Reads a part of the file; returns false if the file ends earlier.
     fn read(&mut self, place: u64, length: usize) -> io::Result<bool> {
-        let start = place.saturating_sub(BEFORE);
+        let start = place.saturating_sub(BYTES_BEFORE);
         let size = (place - start) as usize + length;
         self.part.resize(size, 0);
         self.start = start;

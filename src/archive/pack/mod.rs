@@ -18,7 +18,7 @@ mod stored;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::object::{Care, LARGEST, is_hash};
+use super::object::{Durability, MAX_BYTES, is_hash};
 use crate::fs;
 use difference::{Part, difference};
 use extents::Extents;
@@ -55,19 +55,19 @@ impl Pack {
     ///
     /// # Errors
     /// When reading or writing fails, or a path of the pack is not a regular file.
-    pub fn put(&self, bytes: &[u8], hash: &str, former: Option<u64>, care: Care) -> io::Result<u64> {
+    pub fn put(&self, bytes: &[u8], hash: &str, former: Option<u64>, care: Durability) -> io::Result<u64> {
         data::thaw(&self.run.join(RECIPES))?;
         let known = former.and_then(|place| Some((place, self.former(place).ok()?)));
         if let Some((place, former)) = &known
-            && former.says(bytes, hash)
+            && former.contents_equal(bytes, hash)
         {
-            if care == Care::Durable {
+            if care == Durability::Durable {
                 self.sync_data(former.file())?;
             }
             return Ok(*place);
         }
         let (place, former) = known.map_or((None, None), |(place, former)| (Some(place), Some(former)));
-        let recipe = self.append(bytes, hash, place, former, care != Care::Usual)?;
+        let recipe = self.append(bytes, hash, place, former, care != Durability::Usual)?;
         let path = self.run.join(RECIPES);
         let start = path.symlink_metadata().map_or(0, |metadata| metadata.len());
         // If a killed writer left an incomplete line, that line is ended first.
@@ -177,7 +177,7 @@ impl Pack {
         let dir = self.run.join("contents");
         let listing = match std::fs::read_dir(&dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(1),
-            other => other.map_err(|error| fs::named(error, "list", &dir))?,
+            other => other.map_err(|error| fs::with_path(error, "list", &dir))?,
         };
         let names = listing.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let last =

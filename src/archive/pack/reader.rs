@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::data::{self, Data};
 use super::recipe::{self, HASH_DIGITS, Recipe, extents};
-use super::{LARGEST, RECIPES, data_path};
+use super::{MAX_BYTES, RECIPES, data_path};
 use crate::fs;
 
 /// The large contents of the runs in a directory. Recipes that were read are cached.
@@ -170,7 +170,7 @@ impl Opened {
                 Err(error) => last = Some(error),
             }
         }
-        last.map(|error| Err(fs::named(error, "read a content of", &self.run.join(RECIPES))))
+        last.map(|error| Err(fs::with_path(error, "read a content of", &self.run.join(RECIPES))))
     }
 
     fn make(&mut self, place: u64) -> io::Result<Vec<u8>> {
@@ -193,6 +193,6 @@ fn read_from(path: &Path, start: u64) -> io::Result<Vec<u8>> {
     let mut file = fs::open_regular(path)?;
     file.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
-    file.take(LARGEST).read_to_end(&mut bytes)?;
+    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

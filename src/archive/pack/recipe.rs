@@ -60,7 +60,7 @@ impl Recipe {
             end = start.checked_add(length)?;
             between.push(start..end);
         }
-        let is_sound = is_hash && size <= super::LARGEST;
+        let is_sound = is_hash && size <= super::MAX_BYTES;
         is_sound.then_some(Recipe { hash, size, file, number, base, front, back, between })
     }
 

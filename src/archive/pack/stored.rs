@@ -23,7 +23,7 @@ pub(in crate::archive) struct StoredContent {
 
 impl StoredContent {
     /// Whether it is this content, and its recipe has this hash.
-    pub fn says(&self, bytes: &[u8], hash: &str) -> bool {
+    pub fn contents_equal(&self, bytes: &[u8], hash: &str) -> bool {
         self.chain.first().is_some_and(|recipe| recipe.may_be_of(hash)) && self.bytes == bytes
     }
 

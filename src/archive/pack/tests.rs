@@ -18,7 +18,7 @@ impl Stage {
     fn put(&self, bytes: &[u8], former: Option<u64>) -> u64 {
         let hash = object::hash(bytes);
         std::fs::create_dir_all(self.run()).unwrap();
-        Pack::new(self.run()).put(bytes, &hash, former, Care::Usual).unwrap()
+        Pack::new(self.run()).put(bytes, &hash, former, Durability::Usual).unwrap()
     }
 
     /// Reads a content by its hash only, with a new reader.
@@ -237,7 +237,7 @@ fn a_link_in_the_place_of_the_data_directory_is_not_followed() {
     std::fs::create_dir_all(stage.run()).unwrap();
     std::os::unix::fs::symlink(away.path(), stage.run().join("contents")).unwrap();
     let bytes = text(1, 2_000).into_bytes();
-    let put = Pack::new(stage.run()).put(&bytes, &object::hash(&bytes), None, Care::Usual);
+    let put = Pack::new(stage.run()).put(&bytes, &object::hash(&bytes), None, Durability::Usual);
     assert_eq!(put.unwrap_err().kind(), io::ErrorKind::NotADirectory);
     assert_eq!(std::fs::read_dir(away.path()).unwrap().count(), 0);
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use super::Part;
 use crate::commands::needs;
 use crate::commands::problems::{counted, text};
-use crate::commands::reading::print;
+use crate::commands::read_context::print;
 use crate::config::{Code, Excerpts, Files, PROJECT_FILE, Problem, layers};
 use crate::context::{Context, misnamed_config};
 use crate::error::Result;

@@ -40,8 +40,8 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             _ => Error::from(error),
         })?;
         let written = file.write_all(TEMPLATE.as_bytes()).and_then(|()| file.sync_all());
-        written.map_err(|error| Error::from(fs::named(error, "write", path)))?;
+        written.map_err(|error| Error::from(fs::with_path(error, "write", path)))?;
     }
-    context.ui.say(&format!("wrote {} with every key at its default", path.display()));
+    context.ui.eprint_line(&format!("wrote {} with every key at its default", path.display()));
     Ok(ExitCode::SUCCESS)
 }

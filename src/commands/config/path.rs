@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::commands::reading::print;
+use crate::commands::read_context::print;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::escape;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::commands::reading::print_json;
+use crate::commands::read_context::print_json;
 use crate::config::schema::schema;
 use crate::context::Context;
 use crate::error::Result;

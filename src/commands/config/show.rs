@@ -8,9 +8,9 @@ use super::Part;
 use crate::commands::needs;
 use crate::commands::policy::wants;
 use crate::commands::problems::{counted, report};
-use crate::commands::reading::{print, print_json};
+use crate::commands::read_context::{print, print_json};
 use crate::config::keys::KEYS;
-use crate::config::{Effective, Files, Origin, Standing, layers};
+use crate::config::{Effective, Files, Origin, TrustState, layers};
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::escape;
@@ -109,9 +109,9 @@ fn text(effective: &Effective, part: Part) -> String {
     }
     if let Some(project) = &effective.project {
         let why = match project.standing {
-            Standing::Nothing | Standing::Trusted => return text,
-            Standing::Untrusted => "not trusted",
-            Standing::Changed => "changed after it was trusted",
+            TrustState::Nothing | TrustState::Trusted => return text,
+            TrustState::Untrusted => "not trusted",
+            TrustState::Changed => "changed after it was trusted",
         };
         let path = escape(&project.path.display().to_string()).into_owned();
         text.push_str(&format!("\nignored: {path} is {why} (teamkeep policy trust)\n"));

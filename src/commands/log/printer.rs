@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::log::Line;
 use crate::payload::Kind;
 use crate::render::LogView;
-use crate::timeline::{Library, merge, not_completed};
+use crate::timeline::{RunCatalog, merge, not_completed};
 use crate::ui::Ui;
 
 /// Whether a task was completed is known from the timeline of a run. At most so many are built.
@@ -41,7 +41,7 @@ impl Printer {
     /// any. JSON stays as recorded.
     pub(super) fn mark<'a>(
         &mut self,
-        library: Option<&Library>,
+        library: Option<&RunCatalog>,
         lines: impl Iterator<Item = &'a Line>,
     ) -> io::Result<()> {
         let (Some(view), Some(library)) = (&mut self.view, library) else { return Ok(()) };

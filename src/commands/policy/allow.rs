@@ -4,15 +4,15 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::record::record;
+use super::capture_case::record;
 use super::scope;
-use crate::commands::reading;
+use crate::commands::read_context;
 use crate::context::Context;
+use crate::enforcement::team_state;
 use crate::error::{Error, Result};
 use crate::event::{LEAD, SafeName};
-use crate::gatekeeper::team_state;
-use crate::near::nearest;
 use crate::policy::Ledger;
+use crate::suggest::nearest;
 use crate::unicode::fold;
 
 /// Arguments of `teamkeep policy allow`.
@@ -48,7 +48,7 @@ fn teammate(text: &str) -> std::result::Result<String, String> {
 
 /// Warns if no running team has a teammate with this name: it may be misspelled.
 fn doubt(context: &Context, name: &str) {
-    let archive = reading::archive(context);
+    let archive = read_context::archive(context);
     let teams = archive.open_subjects().into_iter().filter(|subject| subject.team().is_some());
     let members = teams.flat_map(|subject| {
         let index = archive.index(&subject);
@@ -87,6 +87,8 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         overrides.shutdowns.retain(|other| other != name);
         overrides.shutdowns.push(name.clone());
     })?;
-    context.ui.say(&format!("the next shutdown of {name:?} is allowed; to undo: teamkeep policy resume"));
+    context
+        .ui
+        .eprint_line(&format!("the next shutdown of {name:?} is allowed; to undo: teamkeep policy resume"));
     Ok(ExitCode::SUCCESS)
 }

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::explain::{Scene, team};
-use super::source::Source;
+use super::explain::{ExplainInput, team};
+use super::policy_source::Source;
 use crate::archive::{Archive, RunRecord};
 use crate::backtest::{self, Record};
-use crate::commands::reading;
+use crate::commands::read_context;
 use crate::context::Context;
+use crate::enforcement::Overrides;
 use crate::error::{Error, Result};
 use crate::event::Recorded;
-use crate::gatekeeper::Overrides;
 use crate::log::{self, Range, Reader};
 use crate::payload::Payload;
-use crate::policy::{Ruling, Verdict};
+use crate::policy::{RecordedVerdict, Verdict};
 use crate::retention;
 use crate::ui::escape;
 
@@ -32,10 +32,10 @@ pub struct Found {
 /// # Errors
 /// When no event or several events match, or the log cannot be read.
 pub fn find(context: &Context, id: &str) -> Result<Found> {
-    let library = reading::library(context)?;
+    let library = read_context::library(context)?;
     let mut matches: BTreeMap<String, Option<String>> = BTreeMap::new();
     let mut take = |recorded: &Recorded| {
-        let ruling = recorded.verdict.as_ref().and_then(|verdict| Ruling::read(verdict));
+        let ruling = recorded.verdict.as_ref().and_then(|verdict| RecordedVerdict::read(verdict));
         let of = ruling.map_or_else(|| recorded.id.clone(), |ruling| ruling.of);
         if recorded.id.starts_with(id) || of.starts_with(id) {
             matches.insert(of, recorded.run.clone().or_else(|| recorded.session.clone()));
@@ -45,7 +45,7 @@ pub fn find(context: &Context, id: &str) -> Result<Found> {
     Reader::with(&context.paths.log(), &parts, Range::default())?.for_each(|line| take(&line.recorded));
     for run in library.runs.iter().filter(|run| run.imported.is_some()) {
         if let Some(path) = library.archive.events_file(&run.run) {
-            log::each_of(&path, |line| {
+            log::read_lines(&path, |line| {
                 take(&line.recorded);
                 Ok(())
             })?;
@@ -71,7 +71,7 @@ pub fn find(context: &Context, id: &str) -> Result<Found> {
     let run: Vec<&RunRecord> = library.runs.iter().filter(|run| Some(&run.run) == key.as_ref()).collect();
     let wanted = (!run.is_empty()).then_some(run.as_slice());
     let (records, problems) = backtest::records(&context.paths.log(), &library.archive, wanted)?;
-    reading::unreadable(context, &problems);
+    read_context::unreadable(context, &problems);
     let here = |record: Record| {
         let place = record.events.iter().position(|event| event.id == *of)?;
         Some((record, place))
@@ -92,10 +92,10 @@ impl Found {
     }
 
     /// The conditions at the time of the event. Pauses and allowances of that time are not known.
-    pub fn scene(&self, recorded: &Recorded, payload: &Payload, source: &Source) -> Scene {
+    pub fn scene(&self, recorded: &Recorded, payload: &Payload, source: &Source) -> ExplainInput {
         let (state, guard) =
             backtest::before(&self.archive, &self.record, &source.policy, &source.rules, self.place);
-        Scene {
+        ExplainInput {
             team: team(recorded.team.as_deref(), "recorded"),
             actor: recorded.actor.clone(),
             actor_by: "recorded",

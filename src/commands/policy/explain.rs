@@ -7,20 +7,21 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::event;
-use super::path::{self, Answer as Asked};
-use super::source::{Source, Wanted};
-use crate::archive::{Archive, Index, Subject};
-use crate::backtest::{self, Past};
+use super::gate_trace::{self, Answer as Asked};
+use super::policy_source::{Source, Wanted};
+use crate::archive::{Archive, CaptureScope, Index};
+use crate::attribution::{self, CallContext, SessionState};
+use crate::backtest::{self, SnapshotCursor};
 use crate::clock;
-use crate::commands::reading;
+use crate::commands::read_context;
 use crate::config::Mode;
 use crate::context::Context;
+use crate::enforcement::{
+    GateState, GateStateStore, OverrideFile, Overrides, evaluate, merge_session_state, solo_run, team_state,
+    update_ledger,
+};
 use crate::error::{Error, Result};
 use crate::event::{Actor, SafeName};
-use crate::gatekeeper::{
-    Desk, Notebook, OverrideFile, Overrides, go_on, remember, run_alone, team_state, weigh,
-};
-use crate::identity::{self, Evidence, Memory};
 use crate::payload::{self, Kind, Payload};
 use crate::policy::gates::completion_check;
 use crate::policy::{Attempt, Decision, Facts, Guard, Judged, Rules, TeamState, Verdict, judge};
@@ -51,7 +52,7 @@ const EXAMPLES: &str = "Examples:
 const HINT: &str = "explain a recorded one: teamkeep policy explain --event ID, with an ID from `teamkeep policy test latest`";
 
 /// The conditions under which a payload is judged.
-pub(super) struct Scene {
+pub(super) struct ExplainInput {
     pub team: String,
     pub actor: Actor,
     pub actor_by: &'static str,
@@ -71,7 +72,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         Some(id) => of_event(context, args, id)?,
         None => of_payload(context, args)?,
     };
-    reading::print(context, &text)?;
+    read_context::print(context, &text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -108,10 +109,17 @@ fn of_payload(context: &Context, args: &Args) -> Result<String> {
     let source = args.wanted.read(context, project(context, &payload).as_deref())?;
     let kind = payload.kind();
     let session = payload.session().and_then(SafeName::stem);
-    let memory = session.map(|session| Memory::load(&context.paths.sessions(), &session)).unwrap_or_default();
+    let memory =
+        session.map(|session| SessionState::load(&context.paths.sessions(), &session)).unwrap_or_default();
     let client = context.paths.client_for(payload.transcript()).unwrap_or_default();
-    let evidence =
-        Evidence { payload: &payload, kind, memory: &memory, client: &client, client_pid: None, pane: None };
+    let evidence = CallContext {
+        payload: &payload,
+        kind,
+        memory: &memory,
+        client: &client,
+        client_pid: None,
+        pane: None,
+    };
     let scene = match &args.run {
         Some(run) => of_run(context, &evidence, run)?,
         None => at_present(context, &evidence)?,
@@ -146,38 +154,38 @@ fn project(context: &Context, payload: &Payload) -> Option<PathBuf> {
 }
 
 /// The conditions of a hook call now, except that the team's files are the last snapshots.
-fn at_present(context: &Context, evidence: &Evidence<'_>) -> Result<Scene> {
-    let archive = reading::archive(context);
+fn at_present(context: &Context, evidence: &CallContext<'_>) -> Result<ExplainInput> {
+    let archive = read_context::archive(context);
     let known = known(evidence, &archive);
-    let (resolved, team_by) = identity::team_by(evidence, &known);
+    let (resolved, team_by) = attribution::team_by(evidence, &known);
     let index = resolved.team.as_ref().and_then(|team| known.get(team));
-    let (actor, actor_by) = identity::actor_by(evidence, index, resolved.name.as_deref());
+    let (actor, actor_by) = attribution::actor_by(evidence, index, resolved.name.as_deref());
     let session = evidence.payload.session().and_then(SafeName::stem);
     let team_run = index.and_then(|index| SafeName::new(&index.run));
-    let key = team_run.or_else(|| run_alone(&archive, session.as_ref()?)).or_else(|| session.clone());
-    let desk = Desk::new(context.paths.policy(), std::time::Duration::ZERO);
-    let mut notebook = Notebook::default();
+    let key = team_run.or_else(|| solo_run(&archive, session.as_ref()?)).or_else(|| session.clone());
+    let store = GateStateStore::new(context.paths.policy(), std::time::Duration::ZERO);
+    let mut gate_state = GateState::default();
     if let Some(key) = &key {
-        notebook = desk.read(key);
-        go_on(&desk, &archive, evidence.payload.session(), key, &mut notebook);
+        gate_state = store.read(key);
+        merge_session_state(&store, &archive, evidence.payload.session(), key, &mut gate_state);
     }
-    let Notebook { ledger, guard, .. } = notebook;
+    let GateState { ledger, guard, .. } = gate_state;
     let name = resolved.team.as_ref().map(SafeName::as_str);
     let state = team_state(&archive, None, (name, evidence.payload.session()), index, ledger);
     let as_of = index.map(|index| index.at.clone());
     let team = team(name, team_by);
     let (attempt, overrides) = (Attempt::single(), overrides(context));
-    Ok(Scene { team, actor, actor_by, state, guard, as_of, attempt, overrides })
+    Ok(ExplainInput { team, actor, actor_by, state, guard, as_of, attempt, overrides })
 }
 
 /// The conditions after the last event of a run, with its files from when its directory last existed.
-fn of_run(context: &Context, evidence: &Evidence<'_>, run: &str) -> Result<Scene> {
-    let library = reading::library(context)?;
+fn of_run(context: &Context, evidence: &CallContext<'_>, run: &str) -> Result<ExplainInput> {
+    let library = read_context::library(context)?;
     let run = library.find(run)?;
     let (records, _) = backtest::records(&context.paths.log(), &library.archive, Some(&[run]))?;
     let index = run.subject().and_then(|subject| library.archive.index(&subject));
-    let (actor, actor_by) = identity::actor_by(evidence, index.as_ref(), evidence.memory.name.as_deref());
-    let mut scene = Scene {
+    let (actor, actor_by) = attribution::actor_by(evidence, index.as_ref(), evidence.memory.name.as_deref());
+    let mut scene = ExplainInput {
         team: team(run.team.as_deref(), "name its run with --run"),
         actor,
         actor_by,
@@ -189,7 +197,7 @@ fn of_run(context: &Context, evidence: &Evidence<'_>, run: &str) -> Result<Scene
     };
     if let Some(record) = records.first() {
         let (team, lead) = (run.team.as_deref(), run.lead_session.clone());
-        let mut past = Past::new(&library.archive, &record.journal, team, lead.clone());
+        let mut past = SnapshotCursor::new(&library.archive, &record.journal, team, lead.clone());
         for event in &record.events {
             past.use_list(event.session.as_deref(), event.task_list.as_deref());
         }
@@ -199,13 +207,13 @@ fn of_run(context: &Context, evidence: &Evidence<'_>, run: &str) -> Result<Scene
         for recorded in &record.events {
             let payload = Payload::from_raw(&recorded.payload);
             let held_back = backtest::is_held_back(record, recorded);
-            remember(&backtest::judged(recorded, &payload), held_back, &[], &[], &mut past.team);
+            update_ledger(&backtest::judged(recorded, &payload), held_back, &[], &[], &mut past.team);
         }
         scene.as_of = record.events.last().map(|event| event.at.clone());
         scene.state = past.team;
     }
     if let Some(run) = SafeName::new(&run.run) {
-        scene.guard = Desk::new(context.paths.policy(), std::time::Duration::ZERO).read(&run).guard;
+        scene.guard = GateStateStore::new(context.paths.policy(), std::time::Duration::ZERO).read(&run).guard;
     }
     Ok(scene)
 }
@@ -216,13 +224,13 @@ fn last_list<'a>(record: &'a backtest::Record, session: Option<&str>) -> Option<
     last?.task_list.as_deref()
 }
 
-fn known(evidence: &Evidence<'_>, archive: &Archive) -> BTreeMap<SafeName, Index> {
-    let concerned = identity::concerned(evidence, archive).subjects.into_iter();
+fn known(evidence: &CallContext<'_>, archive: &Archive) -> BTreeMap<SafeName, Index> {
+    let concerned = attribution::candidate_teams(evidence, archive).subjects.into_iter();
     let indexed = concerned.filter_map(|subject| {
         let index = archive.index(&subject)?;
         match subject {
-            Subject::Team(team) => Some((team, index)),
-            Subject::Session(_) => None,
+            CaptureScope::Team(team) => Some((team, index)),
+            CaptureScope::Session(_) => None,
         }
     });
     indexed.collect()
@@ -237,7 +245,7 @@ pub(super) fn team(name: Option<&str>, by: &str) -> String {
     format!("{} ({by})", name.unwrap_or("none"))
 }
 
-fn introduce(event: &str, payload: &Payload, scene: &Scene, source: &Source) -> String {
+fn introduce(event: &str, payload: &Payload, scene: &ExplainInput, source: &Source) -> String {
     let mut told = String::new();
     let mut say = |what: &str, text: String| {
         let _ = writeln!(told, "{what:<10} {}", escape(&text));
@@ -258,9 +266,9 @@ fn introduce(event: &str, payload: &Payload, scene: &Scene, source: &Source) -> 
 }
 
 /// Evaluates the gates and applies the loop guard to copies of the counts.
-fn decide(context: &Context, source: &Source, scene: &Scene, event: Judged<'_>, told: &mut String) {
+fn decide(context: &Context, source: &Source, scene: &ExplainInput, event: Judged<'_>, told: &mut String) {
     let facts = Facts { event, team: &scene.state };
-    for (name, asked) in path::ask(&source.policy, &source.rules, &facts) {
+    for (name, asked) in gate_trace::trace_gates(&source.policy, &source.rules, &facts) {
         let said = match asked {
             Asked::Nothing(why) => why.to_owned(),
             Asked::Found(finding) => {
@@ -286,15 +294,15 @@ fn decide(context: &Context, source: &Source, scene: &Scene, event: Judged<'_>, 
     let now = context.clock.now();
     let findings = judge(&source.policy, &Rules::of(&source.rules), &facts);
     let mut guard = scene.guard.clone();
-    guard.look(&scene.state);
-    let judgement = weigh(
+    guard.note_progress(&scene.state);
+    let judgement = evaluate(
         &findings,
         &scene.state.key(),
         &mut guard,
         source.policy.max_blocks,
         &scene.attempt,
         |finding| {
-            let allowed = || overrides.shutdown_of(&finding.about, &scene.state.members).is_some();
+            let allowed = || overrides.allowed_shutdown(&finding.about, &scene.state.members).is_some();
             (finding.gate == "premature-shutdown" && allowed())
                 || overrides.is_paused(finding.gate, team, now)
         },

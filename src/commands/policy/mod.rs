@@ -1,17 +1,17 @@
 //! `teamkeep policy`: one file per subcommand. Some of them share [`scope`] and [`record`].
 
 mod allow;
-mod cases;
+mod capture_case;
 mod event;
 mod explain;
-mod path;
+mod gate_trace;
 mod pause;
 mod pauses;
-mod record;
+mod policy_source;
 mod resume;
 mod scope;
-mod source;
 mod test;
+mod test_cases;
 mod trust;
 
 pub use trust::wants;

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use chrono::TimeDelta;
 use serde_json::json;
 
-use super::record::record;
+use super::capture_case::record;
 use super::scope::{self, Scope};
 use crate::clock;
 use crate::context::Context;
+use crate::enforcement::{LONGEST_PAUSE, Pause};
 use crate::error::{Error, Result};
-use crate::gatekeeper::{LONGEST_PAUSE, Pause};
 
 /// Arguments of `teamkeep policy pause`.
 #[derive(Debug, clap::Args)]
@@ -49,7 +49,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         overrides.pauses.retain(|other| (&other.gate, &other.team) != (&pause.gate, &pause.team));
         overrides.pauses.push(pause.clone());
     })?;
-    context.ui.say(&format!("paused {}; to end it: teamkeep policy resume", scope::told(&pause)));
+    context.ui.eprint_line(&format!("paused {}; to end it: teamkeep policy resume", scope::told(&pause)));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::scope;
-use crate::commands::reading;
+use crate::commands::read_context;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::escape;
@@ -31,15 +31,15 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     overrides.v = 1;
     overrides.pauses.retain(|pause| pause.is_in_force(now));
     if args.json {
-        reading::print_json(context, &overrides)?;
+        read_context::print_json(context, &overrides)?;
         return Ok(ExitCode::SUCCESS);
     }
     let pauses = overrides.pauses.iter().map(|pause| format!("paused: {}", scope::told(pause)));
     let shutdowns = overrides.shutdowns.iter().map(|name| format!("allowed once: shutdown of {name}"));
     let lines: String = pauses.chain(shutdowns).map(|line| format!("{}\n", escape(&line))).collect();
     if lines.is_empty() {
-        context.ui.say("no active pauses or allowances");
+        context.ui.eprint_line("no active pauses or allowances");
     }
-    reading::print(context, &lines)?;
+    read_context::print(context, &lines)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::record::record;
+use super::capture_case::record;
 use super::scope::{self, Scope};
 use crate::context::Context;
+use crate::enforcement::Pause;
 use crate::error::Result;
-use crate::gatekeeper::Pause;
 
 /// Arguments of `teamkeep policy resume`.
 #[derive(Debug, clap::Args)]
@@ -34,9 +34,9 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let file = scope::file(context)?;
     let now = context.clock.now();
     let before = file.read();
-    let is_affected = |pause: &Pause| pause.is_in_force(now) && scope.meets(pause);
+    let is_affected = |pause: &Pause| pause.is_in_force(now) && scope.overlaps(pause);
     if !before.pauses.iter().any(is_affected) && (before.shutdowns.is_empty() || !of_shutdowns) {
-        context.ui.say("no active pauses or allowances");
+        context.ui.eprint_line("no active pauses or allowances");
         return Ok(ExitCode::SUCCESS);
     }
     record(
@@ -46,19 +46,19 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     )?;
     let (ended, stay) = file.change(now, |overrides| {
         let mut ended: Vec<String> =
-            overrides.pauses.iter().filter(|pause| scope.covers(pause)).map(scope::told).collect();
-        overrides.pauses.retain(|pause| !scope.covers(pause));
+            overrides.pauses.iter().filter(|pause| scope.contains(pause)).map(scope::told).collect();
+        overrides.pauses.retain(|pause| !scope.contains(pause));
         if of_shutdowns {
             ended.extend(overrides.shutdowns.drain(..).map(|name| format!("allowed shutdown of {name}")));
         }
-        let stay = overrides.pauses.iter().filter(|pause| scope.meets(pause)).map(scope::told);
+        let stay = overrides.pauses.iter().filter(|pause| scope.overlaps(pause)).map(scope::told);
         (ended, stay.collect::<Vec<_>>())
     })?;
     for what in &ended {
-        context.ui.say(&format!("ended: {what}"));
+        context.ui.eprint_line(&format!("ended: {what}"));
     }
     for what in &stay {
-        context.ui.say(&format!("still paused: {what}; to end every pause: teamkeep policy resume"));
+        context.ui.eprint_line(&format!("still paused: {what}; to end every pause: teamkeep policy resume"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,10 +2,10 @@
 
 use crate::clock;
 use crate::context::Context;
+use crate::enforcement::{GATES, OverrideFile, Pause};
 use crate::error::Result;
 use crate::event::SafeName;
-use crate::gatekeeper::{GATES, OverrideFile, Pause};
-use crate::near::unknown;
+use crate::suggest::unknown;
 
 /// A gate and a team; `None` for all.
 #[derive(Debug, Clone, clap::Args)]
@@ -29,13 +29,13 @@ impl Scope {
     }
 
     /// Whether a pause is only for this gate and this team.
-    pub fn covers(&self, pause: &Pause) -> bool {
+    pub fn contains(&self, pause: &Pause) -> bool {
         let within = |scope: &Option<String>, of: &Option<String>| scope.is_none() || scope == of;
         within(&self.gate, &pause.gate) && within(&self.team, &pause.team)
     }
 
     /// Whether a pause applies to this gate and this team.
-    pub fn meets(&self, pause: &Pause) -> bool {
+    pub fn overlaps(&self, pause: &Pause) -> bool {
         let meet =
             |one: &Option<String>, other: &Option<String>| one.is_none() || other.is_none() || one == other;
         meet(&self.gate, &pause.gate) && meet(&self.team, &pause.team)

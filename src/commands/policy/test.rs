@@ -5,13 +5,13 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::cases::{self, Case};
-use super::source::{self, Wanted};
+use super::policy_source::{self, Wanted};
+use super::test_cases::{self, TestCase};
 use crate::backtest::{self, Counts, Expectation, Found, Record, Tested};
-use crate::commands::reading;
+use crate::commands::read_context;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::render::{self, Objection};
+use crate::render::{self, BacktestRow};
 
 /// Arguments of `teamkeep policy test`.
 #[derive(Debug, clap::Args)]
@@ -48,12 +48,12 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let policy = args.wanted.read(context, context.env.project_dir().as_deref())?;
     let against = args.against.as_deref().map(|file| args.wanted.against(context, file)).transpose()?;
     let expected = args.expect.as_deref().map(expectations).transpose()?;
-    let cases = cases::open(context, &args.cases)?;
+    let cases = test_cases::open(context, &args.cases)?;
     let mut report = Report { json: args.json, columns: context.ui.columns(), ..Report::default() };
-    let mut results: Vec<(&Case, &Record, Tested)> = Vec::new();
+    let mut results: Vec<(&TestCase, &Record, Tested)> = Vec::new();
     for case in &cases {
         for record in &case.records {
-            let test = |source: &source::Source| {
+            let test = |source: &policy_source::Source| {
                 backtest::test(&case.archive, record, &source.policy, &source.rules)
             };
             let tested = test(&policy);
@@ -73,11 +73,11 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         report.summary(&policy.name, against.as_ref().map(|against| against.name.as_str()));
     }
     match args.json {
-        true => reading::print_lines(context, &report.out)?,
-        false => reading::print(context, &report.out)?,
+        true => read_context::print_lines(context, &report.out)?,
+        false => read_context::print(context, &report.out)?,
     }
     for case in &cases {
-        reading::unreadable(context, &case.problems);
+        read_context::unreadable(context, &case.problems);
     }
     let Some(expected) = expected else { return Ok(ExitCode::SUCCESS) };
     let unmet = held_against(&expected, &results, args.strict);
@@ -86,7 +86,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     }
     let (unmet, all) = (unmet.len(), expected.len());
     if !args.json && unmet == 0 {
-        reading::print(context, &format!("{all} of {all} expectations met\n"))?;
+        read_context::print(context, &format!("{all} of {all} expectations met\n"))?;
     }
     Ok(ExitCode::from(u8::from(unmet > 0)))
 }
@@ -104,7 +104,7 @@ fn expectations(file: &Path) -> Result<Vec<Expectation>> {
 
 fn held_against(
     expected: &[Expectation],
-    results: &[(&Case, &Record, Tested)],
+    results: &[(&TestCase, &Record, Tested)],
     strict: bool,
 ) -> Vec<backtest::Unmet> {
     let mut found: HashMap<String, &Found> = HashMap::new();
@@ -130,20 +130,20 @@ struct Report {
 }
 
 impl Report {
-    fn objections(&mut self, case: &Case, record: &Record, tested: &Tested) -> Result<()> {
+    fn objections(&mut self, case: &TestCase, record: &Record, tested: &Tested) -> Result<()> {
         let shown = tested.found.iter().filter_map(|found| Some((record.events.get(found.place)?, found)));
-        let shown = shown.flat_map(|(event, found)| Objection::of(case.name(event), event, found));
+        let shown = shown.flat_map(|(event, found)| BacktestRow::of(case.name(event), event, found));
         self.print(record, shown.collect())
     }
 
-    fn differences(&mut self, case: &Case, record: &Record, this: &Tested, other: &Tested) -> Result<()> {
+    fn differences(&mut self, case: &TestCase, record: &Record, this: &Tested, other: &Tested) -> Result<()> {
         let differences = backtest::compare(this, other);
         let shown = differences.iter().filter_map(|one| Some((record.events.get(one.place)?, one)));
-        let shown = shown.map(|(event, one)| Objection::between(case.name(event), event, one));
+        let shown = shown.map(|(event, one)| BacktestRow::between(case.name(event), event, one));
         self.print(record, shown.collect())
     }
 
-    fn print(&mut self, record: &Record, objections: Vec<Objection<'_>>) -> Result<()> {
+    fn print(&mut self, record: &Record, objections: Vec<BacktestRow<'_>>) -> Result<()> {
         if self.json {
             for objection in &objections {
                 let line = serde_json::to_string(objection).map_err(Error::from_json)?;

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use crate::commands::needs;
 use crate::commands::problems::{counted, report, text};
-use crate::commands::reading::print;
+use crate::commands::read_context::print;
 use crate::config::trust::{Trust, name_of};
-use crate::config::{Files, Mode, PROJECT_FILE, Problem, Project, Standing, layers, source};
+use crate::config::{Files, Mode, PROJECT_FILE, Problem, Project, TrustState, layers, source};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::ui::escape;
@@ -52,7 +52,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             let name = name_of(file);
             let was = Trust::change(&files.trust, |files| files.remove(&name))?;
             let state = if was.is_some() { "is no longer trusted" } else { "was not trusted" };
-            context.ui.say(&format!("{} {state}", name.display()));
+            context.ui.eprint_line(&format!("{} {state}", name.display()));
             Ok(ExitCode::SUCCESS)
         }
         (Some(_), _) => {
@@ -80,28 +80,28 @@ fn trust(context: &Context, args: &Args, files: &Files) -> Result<ExitCode> {
     };
     let path = project.path.display();
     match project.standing {
-        Standing::Nothing => {
-            context.ui.say(&format!("{path} has no checks and no rules to trust"));
+        TrustState::Nothing => {
+            context.ui.eprint_line(&format!("{path} has no checks and no rules to trust"));
             return Ok(ExitCode::SUCCESS);
         }
-        Standing::Trusted => {
-            context.ui.say(&format!("{path} is already trusted"));
+        TrustState::Trusted => {
+            context.ui.eprint_line(&format!("{path} is already trusted"));
             tell_unasked(context, &project)?;
             return Ok(ExitCode::SUCCESS);
         }
-        Standing::Untrusted | Standing::Changed => {}
+        TrustState::Untrusted | TrustState::Changed => {}
     }
     let changed =
-        if project.standing == Standing::Changed { ", which changed after it was trusted," } else { "" };
+        if project.standing == TrustState::Changed { ", which changed after it was trusted," } else { "" };
     let shown = escape(&path.to_string()).into_owned();
     print(context, &format!("{shown}{changed} has {} to trust:\n{}", project.runs(), wants(&project)))?;
     let question = "Trust them until the file changes?";
     if !args.yes && !context.ui.ask(question)? {
-        context.ui.say("nothing was changed");
+        context.ui.eprint_line("nothing was changed");
         return Ok(ExitCode::FAILURE);
     }
     Trust::change(&files.trust, |files| files.insert(project.name.clone(), project.hash.clone()))?;
-    context.ui.say(&format!("trusted {}, hash {}", project.name.display(), &project.hash[..16]));
+    context.ui.eprint_line(&format!("trusted {}, hash {}", project.name.display(), &project.hash[..16]));
     tell_unasked(context, &project)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -159,7 +159,7 @@ fn list(context: &Context, files: &Files) -> Result<ExitCode> {
         text.push_str(&format!("{short}  {}  ({state})\n", escape(&file.display().to_string())));
     }
     if text.is_empty() {
-        context.ui.say("no project is trusted");
+        context.ui.eprint_line("no project is trusted");
     }
     print(context, &text)?;
     Ok(ExitCode::SUCCESS)

@@ -4,22 +4,24 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use super::{Args, Format, part};
-use crate::commands::reading;
+use super::{Args, Format, filter_args};
+use crate::commands::read_context;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::render::{self, Lines, Telling};
-use crate::timeline::{Entry, Filter, Fresh, Library, Material, Opened, Pulse, Timeline, merge};
+use crate::render::{self, Lines, NarrativeOptions};
+use crate::timeline::{
+    Entry, Filter, Fingerprint, NewEntries, OpenedRun, RunCatalog, RunData, Timeline, merge,
+};
 use crate::ui;
 
 /// Interval of checks for changes.
-const PAUSE: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Reading takes only a part of the time: after each read, the command waits this many times as long.
 const RESTS: u32 = 4;
 /// Interval of reads without a change, because no file shows that Claude Code's process is gone.
-const CHECKS: Duration = Duration::from_secs(5);
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// How long an ended run is followed: a background process is still archiving its transcripts.
-const LINGERS: Duration = Duration::from_secs(5);
+const LINGER_TIME: Duration = Duration::from_secs(5);
 
 /// Follows a run until it ends.
 ///
@@ -27,17 +29,17 @@ const LINGERS: Duration = Duration::from_secs(5);
 /// The store cannot be read, or stdout cannot be written.
 pub fn follow(context: &Context, args: &Args, run: &str, filter: &Filter) -> Result<ExitCode> {
     let began = Instant::now();
-    let mut teller = Teller::new(context, args);
-    let mut fresh = Fresh::default();
-    let mut known: Option<Known> = None;
+    let mut teller = FollowPrinter::new(context, args);
+    let mut fresh = NewEntries::default();
+    let mut known: Option<FollowState> = None;
     let mut ended: Option<Instant> = None;
     loop {
         let is_first = fresh.is_new();
         let now = match known.take() {
             Some(known) if known.is_fresh() => known,
-            before => Known::read(context, run, before)?,
+            before => FollowState::read(context, run, before)?,
         };
-        let Known { library, opened, timeline, cost, changed, .. } = &*known.insert(now);
+        let FollowState { library, opened, timeline, cost, changed, .. } = &*known.insert(now);
         let Some(material) = opened.runs.first() else { return Ok(ExitCode::SUCCESS) };
         if is_first && !filter.is_empty() {
             hint(context, filter, material, timeline);
@@ -45,83 +47,91 @@ pub fn follow(context: &Context, args: &Args, run: &str, filter: &Filter) -> Res
         let is_over = material.run.ended_at.is_some();
         let since = is_over.then(|| *ended.get_or_insert_with(Instant::now));
         ended = ended.filter(|_| is_over);
-        let is_ended = since.is_some_and(|since| material.run.finished || since.elapsed() > LINGERS);
+        let is_ended = since.is_some_and(|since| material.run.finished || since.elapsed() > LINGER_TIME);
         // A process of another user may look gone; as long as entries arrive, the run has not ended.
-        let is_last = is_ended || (material.client_gone && changed.elapsed() > LINGERS);
+        let is_last = is_ended || (material.client_gone && changed.elapsed() > LINGER_TIME);
         let due = fresh.take(&timeline.entries, began.elapsed(), is_last);
         let due = due.into_iter().map(|place| &timeline.entries[place]);
-        let due: Vec<&Entry> = due.filter(|entry| filter.holds(entry, material)).collect();
+        let due: Vec<&Entry> = due.filter(|entry| filter.contains(entry, material)).collect();
         if let Err(error) = teller.tell(material, timeline, &due) {
             return ui::quiet(Err(error)).map(|()| ExitCode::SUCCESS).map_err(Error::from);
         }
         if is_last {
-            context.ui.say(&render::ending(material, timeline));
-            reading::warn(context, library, opened);
+            context.ui.eprint_line(&render::ending(material, timeline));
+            read_context::warn(context, library, opened);
             return Ok(ExitCode::SUCCESS);
         }
         teller.wait();
-        std::thread::sleep(PAUSE.max(*cost * RESTS));
+        std::thread::sleep(POLL_INTERVAL.max(*cost * RESTS));
     }
 }
 
 /// The timeline as last read.
-struct Known {
-    library: Library,
-    opened: Opened,
+struct FollowState {
+    library: RunCatalog,
+    opened: OpenedRun,
     timeline: Timeline,
-    pulse: Pulse,
+    pulse: Fingerprint,
     read: Instant,
     /// When it last changed.
     changed: Instant,
     cost: Duration,
 }
 
-impl Known {
-    fn read(context: &Context, run: &str, before: Option<Known>) -> Result<Known> {
+impl FollowState {
+    fn read(context: &Context, run: &str, before: Option<FollowState>) -> Result<FollowState> {
         let start = Instant::now();
-        let library = reading::library(context)?;
+        let library = read_context::library(context)?;
         let record = library.find(run)?;
         // Before reading, so that data that arrives meanwhile is a change.
-        let pulse = library.pulse(record);
+        let pulse = library.fingerprint(record);
         let opened = library.open_stories(&[record])?;
         let timeline = opened.runs.first().map(merge).unwrap_or_default();
         let changed = before.filter(|before| before.pulse == pulse).map_or(start, |before| before.changed);
-        Ok(Known { library, opened, timeline, pulse, read: Instant::now(), changed, cost: start.elapsed() })
+        Ok(FollowState {
+            library,
+            opened,
+            timeline,
+            pulse,
+            read: Instant::now(),
+            changed,
+            cost: start.elapsed(),
+        })
     }
 
     /// Whether nothing can have changed.
     fn is_fresh(&self) -> bool {
-        let pulse = self.opened.runs.first().map(|material| self.library.pulse(&material.run));
-        self.read.elapsed() < CHECKS && pulse.as_ref() == Some(&self.pulse)
+        let pulse = self.opened.runs.first().map(|material| self.library.fingerprint(&material.run));
+        self.read.elapsed() < CHECK_INTERVAL && pulse.as_ref() == Some(&self.pulse)
     }
 }
 
 /// Prints which of the requested agents are not in the run yet: they may join.
-fn hint(context: &Context, filter: &Filter, material: &Material, timeline: &Timeline) {
-    if let Err(error) = part::known(filter, material, timeline) {
-        context.ui.say(&format!("{error}, as yet"));
-        error.hints.iter().for_each(|hint| context.ui.say(&format!("hint: {hint}")));
+fn hint(context: &Context, filter: &Filter, material: &RunData, timeline: &Timeline) {
+    if let Err(error) = filter_args::known(filter, material, timeline) {
+        context.ui.eprint_line(&format!("{error}, as yet"));
+        error.hints.iter().for_each(|hint| context.ui.eprint_line(&format!("hint: {hint}")));
     }
 }
 
 /// Prints entries in the requested format.
-struct Teller<'a> {
+struct FollowPrinter<'a> {
     context: &'a Context,
     out: Box<dyn Write>,
     json: bool,
-    telling: Telling,
+    telling: NarrativeOptions,
     lines: Option<Lines>,
     told_to_wait: bool,
 }
 
-impl<'a> Teller<'a> {
-    fn new(context: &'a Context, args: &Args) -> Teller<'a> {
+impl<'a> FollowPrinter<'a> {
+    fn new(context: &'a Context, args: &Args) -> FollowPrinter<'a> {
         let json = args.format() == Format::Json;
         let out: Box<dyn Write> = if json { Box::new(context.ui.json()) } else { Box::new(context.ui.out()) };
-        Teller { context, out, json, telling: args.telling(context), lines: None, told_to_wait: false }
+        FollowPrinter { context, out, json, telling: args.telling(context), lines: None, told_to_wait: false }
     }
 
-    fn tell(&mut self, material: &Material, timeline: &Timeline, due: &[&Entry]) -> io::Result<()> {
+    fn tell(&mut self, material: &RunData, timeline: &Timeline, due: &[&Entry]) -> io::Result<()> {
         if self.json {
             for entry in due {
                 serde_json::to_writer(&mut self.out, entry)?;
@@ -146,7 +156,7 @@ impl<'a> Teller<'a> {
     /// Prints a notice, once, that the command waits for more.
     fn wait(&mut self) {
         if !std::mem::replace(&mut self.told_to_wait, true) && self.context.ui.is_terminal() {
-            self.context.ui.say("waiting for more events (Ctrl-C to stop)");
+            self.context.ui.eprint_line("waiting for more events (Ctrl-C to stop)");
         }
     }
 }

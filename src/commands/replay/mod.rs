@@ -1,20 +1,20 @@
 //! `teamkeep replay RUN`: the timeline of a run, or a part of it.
 
+mod filter_args;
 mod follow;
-mod part;
-mod play;
-mod score;
+mod player;
+mod playlist;
 mod speed;
 
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
 use self::speed::Speed;
-use super::reading;
+use super::read_context;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::render::{self, Telling};
-use crate::timeline::{Entry, Filter, Material, merge};
+use crate::render::{self, NarrativeOptions};
+use crate::timeline::{Entry, Filter, RunData, merge};
 use crate::ui;
 
 /// Arguments of `teamkeep replay`.
@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
     #[command(flatten)]
-    part: part::Part,
+    part: filter_args::Part,
     /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
@@ -69,9 +69,9 @@ impl Args {
         if self.json { Format::Json } else { self.format }
     }
 
-    fn telling(&self, context: &Context) -> Telling {
+    fn telling(&self, context: &Context) -> NarrativeOptions {
         let asked = !self.part.kind.is_empty();
-        Telling { all: self.all, asked, full: self.full, columns: context.ui.columns() }
+        NarrativeOptions { all: self.all, asked, full: self.full, columns: context.ui.columns() }
     }
 }
 
@@ -80,7 +80,7 @@ impl Args {
 /// # Errors
 /// The run does not exist, a time or a name is invalid, or the store cannot be read.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let library = reading::library(context)?;
+    let library = read_context::library(context)?;
     let run = library.find(&args.run)?;
     let filter = args.part.filter(context, run)?;
     if args.format() == Format::Mermaid && (args.follow || args.speed.is_some()) {
@@ -95,38 +95,39 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     for material in &opened.runs {
         code = tell(context, args, material, &filter)?;
     }
-    reading::warn(context, &library, &opened);
+    read_context::warn(context, &library, &opened);
     Ok(code)
 }
 
-fn tell(context: &Context, args: &Args, material: &Material, filter: &Filter) -> Result<ExitCode> {
+fn tell(context: &Context, args: &Args, material: &RunData, filter: &Filter) -> Result<ExitCode> {
     let timeline = merge(material);
-    part::known(filter, material, &timeline)?;
-    let part: Vec<&Entry> = timeline.entries.iter().filter(|entry| filter.holds(entry, material)).collect();
+    filter_args::known(filter, material, &timeline)?;
+    let part: Vec<&Entry> =
+        timeline.entries.iter().filter(|entry| filter.contains(entry, material)).collect();
     if let Some(speed) = args.speed.filter(|_| !part.is_empty()) {
-        return play::play(context, args, speed, material, &timeline, filter);
+        return player::play(context, args, speed, material, &timeline, filter);
     }
     let telling = args.telling(context);
     match args.format() {
         Format::Text => {
-            reading::page(context, &render::excerpt(material, &timeline, &part, telling))?;
+            read_context::page(context, &render::excerpt(material, &timeline, &part, telling))?;
         }
         Format::Json => print_json(context, &part)?,
         Format::Mermaid => {
             let diagram = render::mermaid(material, &part, telling);
             if diagram.len() > render::MERMAID_TAKES {
-                context.ui.say(&format!(
+                context.ui.eprint_line(&format!(
                     "the diagram has {} characters, and Mermaid takes {} unless its maxTextSize is set: --from, --to, \
                      --actor and --kind make it smaller",
                     diagram.len(),
                     render::MERMAID_TAKES
                 ));
             }
-            reading::print(context, &diagram)?;
+            read_context::print(context, &diagram)?;
         }
     }
     if part.is_empty() && !timeline.entries.is_empty() {
-        context.ui.say("No entries match these filters.");
+        context.ui.eprint_line("No entries match these filters.");
     }
     Ok(ExitCode::SUCCESS)
 }

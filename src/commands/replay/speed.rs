@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Speed(f64);
 
 /// Maximum duration of a pause during playback.
-pub const LONGEST: Duration = Duration::from_secs(2);
+pub const MAX_PAUSE: Duration = Duration::from_secs(2);
 
 impl Speed {
     /// Parses `10x`, `10`, `0.5x` or `max`.
@@ -26,8 +26,8 @@ impl Speed {
     /// How long to wait for a duration of the run in milliseconds, and whether that was shortened.
     pub fn wait(self, millis: i64) -> (Duration, bool) {
         let seconds = millis.max(0) as f64 / 1_000.0 / self.0;
-        if seconds > LONGEST.as_secs_f64() {
-            return (LONGEST, true);
+        if seconds > MAX_PAUSE.as_secs_f64() {
+            return (MAX_PAUSE, true);
         }
         (Duration::from_secs_f64(seconds), false)
     }
@@ -55,8 +55,8 @@ mod tests {
     #[test]
     fn a_long_pause_is_shortened() {
         let speed = Speed::parse("10x").unwrap();
-        assert_eq!(speed.wait(20_000), (LONGEST, false));
-        assert_eq!(speed.wait(20_001), (LONGEST, true));
+        assert_eq!(speed.wait(20_000), (MAX_PAUSE, false));
+        assert_eq!(speed.wait(20_001), (MAX_PAUSE, true));
         assert_eq!(speed.wait(500), (Duration::from_millis(50), false));
         assert_eq!(speed.wait(-5), (Duration::ZERO, false));
     }

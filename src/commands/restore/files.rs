@@ -4,12 +4,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::{Args, meant};
-use crate::commands::reading;
+use crate::commands::read_context;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::render;
 use crate::restore::{self, FilePlan};
-use crate::timeline::{Library, Opened};
+use crate::timeline::{OpenedRun, RunCatalog};
 
 /// Writes a run's files.
 ///
@@ -18,8 +18,8 @@ use crate::timeline::{Library, Opened};
 pub fn run(
     context: &Context,
     args: &Args,
-    library: &Library,
-    opened: &Opened,
+    library: &RunCatalog,
+    opened: &OpenedRun,
     directory: &Path,
 ) -> Result<ExitCode> {
     let (archive, material, at) = meant(context, library, opened, args)?;
@@ -33,19 +33,19 @@ pub fn run(
         plan.done = true;
     }
     if args.json {
-        reading::print_json(context, &plan)?;
+        read_context::print_json(context, &plan)?;
     } else {
-        reading::print(context, &render::restored_files(&plan, context.ui.columns()))?;
+        read_context::print(context, &render::restored_files(&plan, context.ui.columns()))?;
     }
     for lost in &lost {
         context.ui.warn(lost);
     }
     if plan.files.is_empty() {
-        context.ui.say("nothing to restore: no file of the run was recorded at that time");
+        context.ui.eprint_line("nothing to restore: no file of the run was recorded at that time");
     } else if args.dry_run {
-        context.ui.say("Dry run: nothing was written.");
+        context.ui.eprint_line("Dry run: nothing was written.");
     }
-    reading::warn(context, library, opened);
+    read_context::warn(context, library, opened);
     Ok(if lost.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

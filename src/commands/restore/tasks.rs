@@ -5,17 +5,19 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::{Args, meant};
-use crate::archive::{Archive, Subject};
+use crate::archive::{Archive, CaptureScope};
 use crate::clock;
-use crate::commands::reading;
+use crate::commands::read_context;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::event::SafeName;
 use crate::render;
-use crate::restore::{self, Board, Folder, Guard, List, Options, Plan, Record, Records, Source};
-use crate::settings::command::typed;
+use crate::restore::{
+    self, ClientLock, DirHandle, List, Options, Plan, Source, TaskList, UndoLog, UndoRecord,
+};
+use crate::settings::command::shell_invocation;
 use crate::team::mailbox;
-use crate::timeline::{Library, Opened};
+use crate::timeline::{OpenedRun, RunCatalog};
 
 /// Prints the plan, and writes with `--yes`.
 ///
@@ -24,20 +26,20 @@ use crate::timeline::{Library, Opened};
 pub fn run(
     context: &Context,
     args: &Args,
-    library: &Library,
-    opened: &Opened,
+    library: &RunCatalog,
+    opened: &OpenedRun,
     named: &str,
 ) -> Result<ExitCode> {
     let (archive, material, at) = meant(context, library, opened, args)?;
     let client = client(context)?;
     let list = used(&library.archive, List::of(named, &client)?);
     let own = material.history.ids.main().is_some_and(|main| list.is(main));
-    let desk = Desk {
+    let restore = RestoreContext {
         context,
         archive: &library.archive,
         source: Source::of(archive, material, at.as_deref()),
         options: Options { all: args.all, keep_owners: args.keep_owners, own },
-        records: Records::at(context.paths.restores()),
+        records: UndoLog::at(context.paths.restores()),
         run: material.run.run.clone(),
         team: material.run.team.clone(),
         at,
@@ -51,20 +53,20 @@ pub fn run(
         list,
     };
     let writes = args.yes && !args.dry_run;
-    let lock = if writes { Some(desk.records.lock()?) } else { None };
-    let (mut plan, _) = desk.plan(Board::open(&desk.client, &desk.list)?.as_ref())?;
+    let lock = if writes { Some(restore.records.lock()?) } else { None };
+    let (mut plan, _) = restore.plan(TaskList::open(&restore.client, &restore.list)?.as_ref())?;
     if writes && !plan.tasks.is_empty() {
-        desk.refuse_held(&plan)?;
-        plan = desk.write()?;
+        restore.refuse_held(&plan)?;
+        plan = restore.write()?;
     }
     drop(lock);
     if args.json {
-        reading::print_json(context, &plan)?;
+        read_context::print_json(context, &plan)?;
     } else {
-        reading::print(context, &render::restored_tasks(&plan, context.ui.columns()))?;
+        read_context::print(context, &render::restored_tasks(&plan, context.ui.columns()))?;
     }
-    let code = desk.conclude(&plan, args);
-    reading::warn(context, library, opened);
+    let code = restore.conclude(&plan, args);
+    read_context::warn(context, library, opened);
     Ok(code)
 }
 
@@ -85,7 +87,7 @@ fn client(context: &Context) -> Result<PathBuf> {
 
 /// The list that a team or a session uses: the last one that `CLAUDE_CODE_TASK_LIST_ID` named for it, if there is one.
 fn used(archive: &Archive, list: List) -> List {
-    let index = SafeName::new(&list.name).and_then(|team| archive.index(&Subject::Team(team)));
+    let index = SafeName::new(&list.name).and_then(|team| archive.index(&CaptureScope::Team(team)));
     match index.as_ref().and_then(|index| Some((index.list_of_lead()?, index.lead_session.clone()))) {
         Some((name, session)) => List { name: name.to_owned(), session },
         None => list,
@@ -93,12 +95,12 @@ fn used(archive: &Archive, list: List) -> List {
 }
 
 /// The input of a task restore.
-struct Desk<'a> {
+struct RestoreContext<'a> {
     context: &'a Context,
     archive: &'a Archive,
     source: Source,
     options: Options,
-    records: Records,
+    records: UndoLog,
     run: String,
     team: Option<String>,
     at: Option<String>,
@@ -110,10 +112,10 @@ struct Desk<'a> {
     force: bool,
 }
 
-impl Desk<'_> {
+impl RestoreContext<'_> {
     /// Plans for the current list, and returns its content as well.
-    fn plan(&self, folder: Option<&Folder>) -> Result<(Plan, Board)> {
-        let board = Board::read(folder)?;
+    fn plan(&self, folder: Option<&DirHandle>) -> Result<(Plan, TaskList)> {
+        let board = TaskList::read(folder)?;
         let plan = restore::plan(&self.source, &board, &self.earlier(&board), self.options)?;
         let plan = Plan {
             run: self.run.clone(),
@@ -146,9 +148,10 @@ impl Desk<'_> {
 
     /// The tasks of this run that earlier restores added to the list and that still exist. An interrupted restore records
     /// more tasks than it wrote, and their IDs may now belong to other tasks.
-    fn earlier(&self, board: &Board) -> BTreeMap<String, String> {
+    fn earlier(&self, board: &TaskList) -> BTreeMap<String, String> {
         let client = self.client.to_string_lossy();
-        let mine = |one: &Record| one.run == self.run && one.list == self.list.name && one.client == client;
+        let mine =
+            |one: &UndoRecord| one.run == self.run && one.list == self.list.name && one.client == client;
         let written = self.records.all().into_iter().filter(mine).flat_map(|record| record.tasks);
         let there = written.filter(|task| {
             let now = board.tasks.get(&task.id).and_then(Option::as_ref);
@@ -162,7 +165,7 @@ impl Desk<'_> {
     /// Plans again under Claude Code's lock, and writes.
     fn write(&self) -> Result<Plan> {
         let failed = |error| Error::caused(format!("cannot open {}", self.client.display()), error);
-        let root = Folder::open(&Path::new(&self.client).canonicalize().map_err(failed)?)?;
+        let root = DirHandle::open(&Path::new(&self.client).canonicalize().map_err(failed)?)?;
         let (tasks, _) = root.make("tasks")?;
         let (folder, made_list) = tasks.make(&self.list.name)?;
         let written = self.write_into(&folder, made_list);
@@ -170,28 +173,28 @@ impl Desk<'_> {
             return written.map(|(plan, _)| plan);
         }
         // Nothing was written, so the created directory is removed.
-        let nothing = Record { made_list, ..self.record(&folder) };
+        let nothing = UndoRecord { made_list, ..self.record(&folder) };
         restore::remove_made(&tasks, &folder, &nothing);
         written.map(|(plan, _)| plan)
     }
 
-    fn write_into(&self, folder: &Folder, made_list: bool) -> Result<(Plan, Option<Record>)> {
-        let mut guard = Guard::list(folder)?;
+    fn write_into(&self, folder: &DirHandle, made_list: bool) -> Result<(Plan, Option<UndoRecord>)> {
+        let mut guard = ClientLock::list(folder)?;
         let (mut plan, board) = self.plan(Some(folder))?;
         if plan.tasks.is_empty() {
             return Ok((plan, None));
         }
         self.refuse_held(&plan)?;
-        let record = Record { made_list, ..self.record(folder) };
+        let record = UndoRecord { made_list, ..self.record(folder) };
         let record = restore::apply(folder, &mut guard, &plan, &board, record, &self.records)?;
         plan.done = true;
         plan.undo = Some(record.id.clone());
         Ok((plan, Some(record)))
     }
 
-    fn record(&self, folder: &Folder) -> Record {
+    fn record(&self, folder: &DirHandle) -> UndoRecord {
         let at = clock::stamp(self.context.clock.now());
-        Record {
+        UndoRecord {
             v: 1,
             id: self.records.next(&self.run, &at, &folder.path),
             at,
@@ -228,24 +231,24 @@ impl Desk<'_> {
     /// Prints the result and the next commands.
     fn conclude(&self, plan: &Plan, args: &Args) -> ExitCode {
         let ui = &self.context.ui;
-        let program = typed(&self.context.env);
+        let program = shell_invocation(&self.context.env);
         if plan.tasks.is_empty() {
             return ExitCode::SUCCESS;
         }
         if let Some(undo) = &plan.undo {
             let count = render::count(plan.tasks.len(), "task");
-            ui.say(&format!("restored {count} into task list {}", plan.list));
-            ui.say(&format!("to undo: {program} restore --undo {undo}"));
+            ui.eprint_line(&format!("restored {count} into task list {}", plan.list));
+            ui.eprint_line(&format!("to undo: {program} restore --undo {undo}"));
             if plan.held_by.is_none() {
-                ui.say(&format!("hint: start a session with this list: {}", self.opening()));
+                ui.eprint_line(&format!("hint: start a session with this list: {}", self.opening()));
             }
             return ExitCode::SUCCESS;
         }
         if let Some(holder) = &plan.held_by {
-            ui.say(&format!("note: {holder}: --yes needs --force"));
+            ui.eprint_line(&format!("note: {holder}: --yes needs --force"));
         }
         if args.dry_run || ui.is_terminal() {
-            ui.say("Dry run: nothing was written. Re-run with --yes to write.");
+            ui.eprint_line("Dry run: nothing was written. Re-run with --yes to write.");
             return ExitCode::SUCCESS;
         }
         let error = Error::new("dry run only: nothing was written");

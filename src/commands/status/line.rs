@@ -8,20 +8,20 @@ use serde::Deserialize;
 
 use crate::archive::Archive;
 use crate::context::Context;
-use crate::gatekeeper::OverrideFile;
+use crate::enforcement::OverrideFile;
 use crate::payload;
 use crate::render;
-use crate::status::{Brief, Surroundings, Wanted};
+use crate::status::{StatusLine, StatusPaths, Wanted};
 use crate::ui::Ui;
 
 /// Maximum size of Claude Code's input in bytes.
-const LARGEST: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 /// Time limit for Claude Code's input. It is written at once, but a pipe may stay open without a writer.
-const PATIENCE: Duration = Duration::from_millis(30);
+const TIMEOUT: Duration = Duration::from_millis(30);
 
 /// The used part of Claude Code's input.
 #[derive(Deserialize)]
-struct Word {
+struct LineSegment {
     session_id: Option<String>,
 }
 
@@ -37,15 +37,15 @@ pub fn line() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn find(context: &Context) -> Option<Brief> {
+fn find(context: &Context) -> Option<StatusLine> {
     let session = session();
     let wanted = session.as_deref().map_or(Wanted::Latest, Wanted::Session);
     let paths = &context.paths;
     let archive = Archive::new(paths.archive(), context.config.archive.largest_file, Duration::ZERO);
     let (log, policy) = (paths.log(), paths.policy());
-    let surroundings = Surroundings { client: paths.client.as_deref(), log: &log, policy: &policy };
+    let surroundings = StatusPaths { client: paths.client.as_deref(), log: &log, policy: &policy };
     let overrides = OverrideFile::new(&policy, Duration::ZERO).read();
-    Brief::find(&archive, wanted, &surroundings, &overrides, context.clock.now())
+    StatusLine::find(&archive, wanted, &surroundings, &overrides, context.clock.now())
 }
 
 /// The session that Claude Code names on stdin.
@@ -54,6 +54,6 @@ fn session() -> Option<String> {
     if stdin.is_terminal() {
         return None;
     }
-    let input = payload::read(stdin, LARGEST, PATIENCE);
-    serde_json::from_slice::<Word>(&input.bytes).ok()?.session_id
+    let input = payload::read(stdin, MAX_BYTES, TIMEOUT);
+    serde_json::from_slice::<LineSegment>(&input.bytes).ok()?.session_id
 }

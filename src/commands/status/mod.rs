@@ -5,14 +5,14 @@ mod watch;
 
 use std::process::ExitCode;
 
-use super::reading;
+use super::read_context;
 use crate::archive::RunRecord;
 use crate::context::Context;
+use crate::enforcement::OverrideFile;
 use crate::error::Result;
-use crate::gatekeeper::OverrideFile;
 use crate::render;
-use crate::status::{Status, Surroundings, alive};
-use crate::timeline::{Library, Opened};
+use crate::status::{Status, StatusPaths, alive};
+use crate::timeline::{OpenedRun, RunCatalog};
 
 pub use line::line;
 
@@ -51,23 +51,23 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if args.watch {
         return watch::watch(context);
     }
-    let library = reading::library(context)?;
+    let library = read_context::library(context)?;
     let (opened, status) = look(context, &library)?;
     if args.json {
-        reading::print_json(context, &status)?;
+        read_context::print_json(context, &status)?;
     } else {
-        reading::print(context, &render::status(&status, context.clock.now(), context.ui.columns()))?;
+        read_context::print(context, &render::status(&status, context.clock.now(), context.ui.columns()))?;
     }
-    reading::warn(context, &library, &opened);
+    read_context::warn(context, &library, &opened);
     Ok(ExitCode::SUCCESS)
 }
 
 /// Reads the current status.
-fn look(context: &Context, library: &Library) -> Result<(Opened, Status)> {
+fn look(context: &Context, library: &RunCatalog) -> Result<(OpenedRun, Status)> {
     let runs: Vec<&RunRecord> = alive(library);
     let opened = library.open_stories(&runs)?;
     let (log, policy) = (context.paths.log(), context.paths.policy());
-    let surroundings = Surroundings { client: context.paths.client.as_deref(), log: &log, policy: &policy };
+    let surroundings = StatusPaths { client: context.paths.client.as_deref(), log: &log, policy: &policy };
     let overrides = OverrideFile::new(&policy, context.config.log.lock_patience).read();
     let status = Status::of(library, &opened, &surroundings, overrides, context.clock.now());
     Ok((opened, status))

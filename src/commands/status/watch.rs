@@ -5,19 +5,19 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use super::look;
-use crate::commands::reading;
+use crate::commands::read_context;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::log::{self, Segment};
 use crate::render;
 use crate::status::Status;
 use crate::ui;
-use crate::ui::screen::{Came, Screen};
+use crate::ui::terminal::{InputEvent, Screen};
 
 /// The interval for checking the log and updating the clocks.
 const FRAME: Duration = Duration::from_millis(250);
 /// The interval for reading everything, even if the log is unchanged: messages, pauses and processes are not in the log.
-const CHECKS: Duration = Duration::from_secs(2);
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 /// The share of time for reading: after each read, wait this many times its duration.
 const RESTS: u32 = 4;
 
@@ -42,10 +42,10 @@ pub fn watch(context: &Context) -> Result<ExitCode> {
         let keys = if screen.is_typed() { KEYS } else { "" };
         screen.draw(&render::status_screen(&known.status, context.clock.now(), keys, columns, rows))?;
         match screen.wait(FRAME)? {
-            Came::Key(b'q' | 3 | 4) => break ExitCode::SUCCESS,
-            Came::End(INTERRUPT) => break ExitCode::SUCCESS,
-            Came::End(signal) => break ExitCode::from(u8::try_from(128 + signal).unwrap_or(1)),
-            Came::Key(_) | Came::Change | Came::Nothing => {}
+            InputEvent::Key(b'q' | 3 | 4) => break ExitCode::SUCCESS,
+            InputEvent::End(INTERRUPT) => break ExitCode::SUCCESS,
+            InputEvent::End(signal) => break ExitCode::from(u8::try_from(128 + signal).unwrap_or(1)),
+            InputEvent::Key(_) | InputEvent::Change | InputEvent::Nothing => {}
         }
         if known.is_due(context) {
             known = Known::read(context)?;
@@ -73,7 +73,7 @@ impl Known {
         let start = Instant::now();
         // Listed before the read: events that arrive during the read count as a change.
         let segments = log::list(&context.paths.log()).unwrap_or_default();
-        let library = reading::library(context)?;
+        let library = read_context::library(context)?;
         let (_, status) = look(context, &library)?;
         Ok(Known { status, segments, read: Instant::now(), cost: start.elapsed() })
     }
@@ -81,6 +81,6 @@ impl Known {
     fn is_due(&self, context: &Context) -> bool {
         let rested = self.read.elapsed();
         let is_new = || log::list(&context.paths.log()).unwrap_or_default() != self.segments;
-        rested >= self.cost * RESTS && (rested >= CHECKS || is_new())
+        rested >= self.cost * RESTS && (rested >= CHECK_INTERVAL || is_new())
     }
 }

@@ -18,7 +18,7 @@ fn record(id: usize, at: Time, padding: usize) -> String {
     )
 }
 
-fn ids(dir: &Path) -> (Vec<String>, Problems) {
+fn ids(dir: &Path) -> (Vec<String>, ReadErrors) {
     let mut reader = Reader::open(dir, Range::default()).unwrap();
     let ids = reader.by_ref().map(|line| line.recorded.id).collect();
     (ids, reader.into_problems())
@@ -27,7 +27,7 @@ fn ids(dir: &Path) -> (Vec<String>, Problems) {
 #[test]
 fn a_log_that_is_not_there_is_empty() {
     let dir = tempfile::tempdir().unwrap();
-    assert_eq!(ids(&dir.path().join("none")), (Vec::new(), Problems::default()));
+    assert_eq!(ids(&dir.path().join("none")), (Vec::new(), ReadErrors::default()));
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn what_cannot_be_read_is_named_and_passed_over() {
     let (ids, problems) = ids(dir.path());
     assert_eq!(ids, ["1", "2"]);
     assert_eq!(problems.count, 5);
-    let shown: Vec<String> = problems.first.iter().map(Problem::to_string).collect();
+    let shown: Vec<String> = problems.first.iter().map(ReadError::to_string).collect();
     let place = |line: u8, why: &str| format!("{}:{line}: {why}; the line is passed over", old.display());
     assert_eq!(
         shown,

@@ -79,7 +79,7 @@ fn a_line_whose_lock_is_not_free_goes_to_a_segment_of_its_own() {
     let log = Log::open(dir.path(), &config::Log { lock_patience: Duration::ZERO, ..limits(1000) });
     let held = fs::lock(&dir.path().join(LOCK), Duration::ZERO).unwrap();
     let appended = log.append(b"alone", noon()).unwrap();
-    assert!(appended.segment.is_solo());
+    assert!(appended.segment.is_single_line());
     let note = appended.usual.unwrap();
     assert!(
         note.starts_with("the log's lock was not free within 0 ms; the line went to 2026-02-03T12"),
@@ -87,7 +87,7 @@ fn a_line_whose_lock_is_not_free_goes_to_a_segment_of_its_own() {
     );
     drop(held);
     assert!(
-        !log.append(b"together", noon()).unwrap().segment.is_solo(),
+        !log.append(b"together", noon()).unwrap().segment.is_single_line(),
         "a solo segment takes no second line"
     );
     assert_eq!(contents(dir.path()).len(), 2);

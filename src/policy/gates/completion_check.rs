@@ -46,10 +46,10 @@ mod tests {
     use super::*;
     use crate::event::Actor;
     use crate::payload::Payload;
-    use crate::policy::{Deeds, Judged, TeamState};
+    use crate::policy::{Judged, MemberActivity, TeamState};
 
     /// Whether bob's task counts as completed, with a TaskUpdate in the ledger.
-    fn completes(deeds: Deeds, names_agents: bool) -> bool {
+    fn completes(deeds: MemberActivity, names_agents: bool) -> bool {
         let fields = json!({"hook_event_name": "TaskCompleted", "task_id": "1", "teammate_name": "bob"});
         let payload = Payload::from_raw(&serde_json::value::to_raw_value(&fields).unwrap());
         let mut team = TeamState::default();
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_turn_has_ended_only_where_one_could_be_seen_to_begin() {
-        let turn = |turn, turned| Deeds { turn, turned, ..Deeds::default() };
+        let turn = |turn, turned| MemberActivity { turn, turned, ..MemberActivity::default() };
         assert!(completes(turn(false, false), false), "the client names no agents");
         assert!(completes(turn(true, true), false) && completes(turn(true, true), true));
         assert!(!completes(turn(false, true), false) && !completes(turn(false, false), true));

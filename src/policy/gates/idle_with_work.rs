@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::finding;
-use super::idle::{goes_idle, idler};
+use super::idle_teammate::{goes_idle, idler};
 use crate::config::{IdleWithWork, Mode, Policy};
 use crate::policy::{Case, Finding, Part, TeamState};
 use crate::team::Task;

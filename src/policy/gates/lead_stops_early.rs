@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::at_work::AtWork;
 use super::idle_with_work::says_that_it_waits;
+use super::is_working::AtWork;
 use super::{actor, finding};
 use crate::config::Policy;
 use crate::event::{ActorKind, LEAD};
@@ -83,7 +83,7 @@ fn is_worked_on<'a>(work: &AtWork<'_, 'a>, case: &Case<'a>, task: &'a Task) -> b
 
 /// Whether a teammate is working that the agent asked something.
 fn is_answered(work: &AtWork<'_, '_>, case: &Case<'_>, asker: &str) -> bool {
-    let mut asked = case.team.ledger.of(asker).awaits().filter(|whom| *whom != LEAD);
+    let mut asked = case.team.ledger.of(asker).awaits_answer_from().filter(|whom| *whom != LEAD);
     asked.any(|whom| match whom {
         "*" => work.any_is_at_work(),
         whom => work.is_at_work(whom),

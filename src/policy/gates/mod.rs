@@ -1,15 +1,15 @@
 //! One file for each gate. A gate with mode "off" is not evaluated.
 
-mod at_work;
 pub mod completion_check;
-mod ending;
-mod idle;
+mod idle_teammate;
 mod idle_with_work;
+mod is_working;
 mod lead_stops_early;
 pub(super) mod premature_shutdown;
 mod protect_lead;
 mod report_before_idle;
 pub mod rules;
+mod shutdown_request;
 mod team_size;
 pub mod undecided;
 mod unfinished_dependencies;

@@ -1,7 +1,7 @@
 //! Going idle without a message since the last instruction.
 
 use super::finding;
-use super::idle::{goes_idle, idler};
+use super::idle_teammate::{goes_idle, idler};
 use crate::config::{Mode, Policy};
 use crate::policy::{Case, Finding, Part};
 
@@ -11,7 +11,7 @@ pub const GATE: &str = "report-before-idle";
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let mode = policy.report_before_idle.mode;
     let name = idler(case)?;
-    if !case.team.ledger.of(name).owes_report() {
+    if !case.team.ledger.of(name).has_unreported_work() {
         return None;
     }
     let without = |whose: &str| format!(" without having sent a message since {whose} last instruction.");

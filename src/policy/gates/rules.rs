@@ -8,7 +8,7 @@ use super::actor;
 use crate::config::pattern::is_plain;
 use crate::config::{Mode, Rule};
 use crate::payload::{Kind, Payload};
-use crate::policy::pattern::{self, Pattern, Unsaid};
+use crate::policy::pattern::{self, Pattern, Undecidable};
 use crate::policy::{Decision, Facts, Finding, Reason};
 
 /// Maximum length of a name that a glob reads, in bytes.
@@ -16,27 +16,27 @@ pub(super) const LONGEST_NAME: usize = 1024;
 
 /// A rule and its patterns, by JSON pointer.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub struct CompiledRule<'a> {
     /// The rule.
     pub rule: &'a Rule,
     patterns: Vec<(&'a str, Pattern<'a>)>,
 }
 
 /// The result of a rule for an event.
-pub enum Said<'a> {
+pub enum RuleOutcome<'a> {
     /// It does not match.
     Nothing,
     /// It matches.
     Objects(Finding),
     /// It has no result.
-    Unsaid(Why<'a>),
+    Unsaid(UndecidableRule<'a>),
 }
 
 /// Why a rule has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why<'a> {
+pub enum UndecidableRule<'a> {
     /// The value at this pointer is too long for its pattern, or the pattern is invalid.
-    Pattern(&'a str, Unsaid),
+    Pattern(&'a str, Undecidable),
     /// Part of the payload was not parsed, and the value may be there.
     Unopened(&'a str),
     /// A name is too long for its glob.
@@ -50,20 +50,20 @@ pub enum Why<'a> {
     Late,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> CompiledRule<'a> {
     /// A rule with uncompiled patterns.
-    pub fn of(rule: &'a Rule) -> Asked<'a> {
+    pub fn of(rule: &'a Rule) -> CompiledRule<'a> {
         let patterns =
             rule.matches.iter().map(|(pointer, wanted)| (pointer.as_str(), Pattern::of(wanted))).collect();
-        Asked { rule, patterns }
+        CompiledRule { rule, patterns }
     }
 
     /// Evaluates the rule; after `until` it has no result.
-    pub fn judge(&self, facts: &Facts<'_>, until: Option<Instant>) -> Said<'a> {
+    pub fn judge(&self, facts: &Facts<'_>, until: Option<Instant>) -> RuleOutcome<'a> {
         let rule = self.rule;
         let (event, team) = (&facts.event, facts.team);
         if rule.action == Mode::Off || !rule.looks_at(event.kind) {
-            return Said::Nothing;
+            return RuleOutcome::Nothing;
         }
         // A mismatch decides, even if another pattern has no result.
         let mut unsaid = None;
@@ -72,7 +72,7 @@ impl<'a> Asked<'a> {
         let tools: Vec<&str> = rule.tools.iter().map(String::as_str).collect();
         let tool = event.payload.tool().filter(|_| !tools.is_empty());
         if !tools.is_empty() && tool.is_none() {
-            return Said::Nothing;
+            return RuleOutcome::Nothing;
         }
         let names = [
             ("tools", &tools[..], tool.unwrap_or_default()),
@@ -82,21 +82,21 @@ impl<'a> Asked<'a> {
         for (what, globs, name) in names.into_iter().filter(|(_, globs, _)| !globs.is_empty()) {
             match one_means(what, globs, name, until) {
                 Ok(true) => {}
-                Ok(false) => return Said::Nothing,
+                Ok(false) => return RuleOutcome::Nothing,
                 Err(why) => unsaid = unsaid.or(Some(why)),
             }
         }
         for (pointer, wanted) in &self.patterns {
             if until.is_some_and(|until| Instant::now() >= until) {
-                return Said::Unsaid(Why::Late);
+                return RuleOutcome::Unsaid(UndecidableRule::Late);
             }
             match is_at(event.payload, pointer, wanted) {
                 Ok(true) => {}
-                Ok(false) => return Said::Nothing,
+                Ok(false) => return RuleOutcome::Nothing,
                 Err(why) => unsaid = unsaid.or(Some(why)),
             }
         }
-        unsaid.map_or_else(|| Said::Objects(objection(rule, facts)), Said::Unsaid)
+        unsaid.map_or_else(|| RuleOutcome::Objects(objection(rule, facts)), RuleOutcome::Unsaid)
     }
 }
 
@@ -138,30 +138,35 @@ pub(super) fn finding(
 
 /// Whether the value at a pointer matches. Numbers and booleans match as written, arrays and objects as JSON on one
 /// line. A missing value matches nothing.
-fn is_at<'a>(payload: &Payload, pointer: &'a str, wanted: &Pattern<'_>) -> Result<bool, Why<'a>> {
-    let means = |text: &str| wanted.means(text).map_err(|why| Why::Pattern(pointer, why));
+fn is_at<'a>(payload: &Payload, pointer: &'a str, wanted: &Pattern<'_>) -> Result<bool, UndecidableRule<'a>> {
+    let means = |text: &str| wanted.is_match(text).map_err(|why| UndecidableRule::Pattern(pointer, why));
     match at(payload, pointer) {
-        None | Some(Value::Null) if payload.cut => Err(Why::Unopened(pointer)),
+        None | Some(Value::Null) if payload.cut => Err(UndecidableRule::Unopened(pointer)),
         None | Some(Value::Null) => Ok(false),
         Some(Value::String(text)) => means(text),
         // The cut part may be what the pattern looks for, or must not find.
-        Some(Value::Array(_) | Value::Object(_)) if payload.cut && !wanted.means_all() => {
-            Err(Why::Unopened(pointer))
+        Some(Value::Array(_) | Value::Object(_)) if payload.cut && !wanted.matches_all() => {
+            Err(UndecidableRule::Unopened(pointer))
         }
         Some(other) => means(&other.to_string()),
     }
 }
 
 /// Whether one of the globs matches a name.
-fn one_means<'a>(what: &'a str, globs: &[&str], name: &str, until: Option<Instant>) -> Result<bool, Why<'a>> {
+fn one_means<'a>(
+    what: &'a str,
+    globs: &[&str],
+    name: &str,
+    until: Option<Instant>,
+) -> Result<bool, UndecidableRule<'a>> {
     let mut unsaid = None;
     for glob in globs {
         let is_swift = *glob == "*" || is_plain(glob);
         if !is_swift && until.is_some_and(|until| Instant::now() >= until) {
-            return Err(Why::Late);
+            return Err(UndecidableRule::Late);
         }
         if !is_swift && name.len() > LONGEST_NAME {
-            unsaid = Some(Why::Name { what, has: name.len() });
+            unsaid = Some(UndecidableRule::Name { what, has: name.len() });
         } else if pattern::glob(glob, name) {
             return Ok(true);
         }

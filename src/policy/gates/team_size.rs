@@ -14,10 +14,10 @@ use crate::policy::{Case, Facts, Finding, Part, Reason, pattern};
 pub const GATE: &str = "team-size";
 
 /// Seconds for which a started spawn counts. A failed or denied one never returns.
-const SPAWNING: i64 = 30;
+const SPAWN_SECONDS: i64 = 30;
 
 /// Maximum number of globs in a reason.
-const LISTED: usize = 10;
+const MAX_LISTED: usize = 10;
 
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let (settings, payload) = (&policy.team_size, case.event.payload);
@@ -75,7 +75,7 @@ fn spawning<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a str> {
     let names = facts.team.ledger.begun.values().filter_map(move |began| {
         let (name, at) = began.spawns.as_ref()?;
         let since = now?.signed_duration_since(clock::parse(at)?).num_seconds();
-        (since.abs() < SPAWNING).then_some(name.as_str())
+        (since.abs() < SPAWN_SECONDS).then_some(name.as_str())
     });
     names.collect::<BTreeSet<_>>().into_iter()
 }
@@ -83,8 +83,8 @@ fn spawning<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a str> {
 /// The first few allowed values, quoted because a project's file may set them.
 fn listed(reason: Reason, allowed: &[String]) -> Reason {
     let mut reason = reason;
-    for (place, glob) in allowed.iter().take(LISTED).enumerate() {
+    for (place, glob) in allowed.iter().take(MAX_LISTED).enumerate() {
         reason = reason.then(if place > 0 { ", " } else { "" }).name(glob);
     }
-    reason.then(if allowed.len() > LISTED { " and more." } else { "." })
+    reason.then(if allowed.len() > MAX_LISTED { " and more." } else { "." })
 }

@@ -1,14 +1,14 @@
 //! Rules without a result: a failure of the policy.
 
-use super::rules::{LONGEST_NAME, Why, finding};
+use super::rules::{LONGEST_NAME, UndecidableRule, finding};
 use crate::config::{Mode, OnError, Rule};
-use crate::policy::pattern::Unsaid;
+use crate::policy::pattern::Undecidable;
 use crate::policy::{Decision, Facts, Finding, Reason, failure};
 
 /// One finding for all rules without a result: the first of the strictest, and the number of the others. A rule that
 /// only warns does not block.
 pub fn undecided(
-    unsaid: &[(&Rule, Why<'_>)],
+    unsaid: &[(&Rule, UndecidableRule<'_>)],
     on_error: OnError,
     facts: &Facts<'_>,
 ) -> impl Iterator<Item = Finding> {
@@ -44,27 +44,27 @@ pub fn undecided(
     finding.into_iter()
 }
 
-fn because(reason: Reason, why: &Why<'_>) -> Reason {
+fn because(reason: Reason, why: &UndecidableRule<'_>) -> Reason {
     match why {
-        Why::Pattern(pointer, Unsaid::TooLong { has, most }) => reason
+        UndecidableRule::Pattern(pointer, Undecidable::TooLong { has, most }) => reason
             .then("there are ")
             .then(&has.to_string())
             .then(" bytes at ")
             .quote(pointer)
             .then(&format!(", and its pattern reads {most} at most.")),
-        Why::Pattern(pointer, Unsaid::Unfit) => {
+        UndecidableRule::Pattern(pointer, Undecidable::Unfit) => {
             reason.then("its pattern for ").quote(pointer).then(" cannot be used.")
         }
-        Why::Unopened(pointer) => reason
+        UndecidableRule::Unopened(pointer) => reason
             .then("the payload is too deep or too large to be parsed completely, and ")
             .quote(pointer)
             .then(" is not complete in the parsed part."),
-        Why::Name { what, has } => reason
+        UndecidableRule::Name { what, has } => reason
             .then("there are ")
             .then(&has.to_string())
             .then(" bytes in the name that ")
             .quote(what)
             .then(&format!(" matches, and a glob reads {LONGEST_NAME} at most.")),
-        Why::Late => reason.then("the rules reached their time limit."),
+        UndecidableRule::Late => reason.then("the rules reached their time limit."),
     }
 }

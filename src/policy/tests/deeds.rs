@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::scene::{Scene, after, approve, ask, before, lead, mate};
 use crate::event::{Actor, ActorKind};
-use crate::policy::{Deeds, Ledger};
+use crate::policy::{Ledger, MemberActivity};
 
-fn bob(scene: &Scene) -> Deeds {
+fn bob(scene: &Scene) -> MemberActivity {
     scene.team.ledger.of("bob").clone()
 }
 
@@ -47,13 +47,17 @@ fn both_shapes_of_a_message_tell_its_recipient_and_are_said_by_its_sender() {
         json!({"type": "broadcast", "content": "Is it good?"}),
     ] {
         let mut scene = Scene::with(&[]);
-        scene.team.ledger.members.insert("bob".to_owned(), Deeds::default());
+        scene.team.ledger.members.insert("bob".to_owned(), MemberActivity::default());
         let mut sent = after("SendMessage", input);
         sent["tool_response"]["routing"] = json!({"sender": "alice"});
         scene.happens(&Actor::unknown(), &sent);
-        assert!(bob(&scene).told().is_some() && bob(&scene).said.is_none() && bob(&scene).owes_report());
+        assert!(
+            bob(&scene).last_instruction().is_some()
+                && bob(&scene).said.is_none()
+                && bob(&scene).has_unreported_work()
+        );
         let alice = scene.team.ledger.of("alice");
-        assert!(alice.awaits_answer() && alice.told().is_none());
+        assert!(alice.awaits_answer() && alice.last_instruction().is_none());
     }
 }
 
@@ -66,7 +70,7 @@ fn an_answer_that_is_told_before_its_question_is_still_the_answer() {
     scene.happens(&mate("alice"), &used(before("SendMessage", answer.clone()), "a"));
     scene.happens(&mate("alice"), &used(after("SendMessage", answer), "a"));
     scene.happens(&mate("bob"), &used(after("SendMessage", question), "q"));
-    assert!(!bob(&scene).awaits_answer() && bob(&scene).owes_report());
+    assert!(!bob(&scene).awaits_answer() && bob(&scene).has_unreported_work());
     assert!(scene.team.ledger.begun.is_empty());
 }
 
@@ -85,10 +89,10 @@ fn a_task_tells_its_owner_unless_the_owner_took_it() {
     let take = json!({"taskId": "1", "owner": "bob", "status": "in_progress"});
     scene.happens(&mate("bob"), &after("TaskUpdate", take.clone()));
     scene.happens(&Actor::unknown(), &after("TaskUpdate", take));
-    assert_eq!(bob(&scene).told(), None);
+    assert_eq!(bob(&scene).last_instruction(), None);
     assert!(scene.team.ledger.tasked);
     scene.happens(&lead(), &after("TaskUpdate", json!({"taskId": "1", "owner": "bob"})));
-    assert!(bob(&scene).owes_report());
+    assert!(bob(&scene).has_unreported_work());
 }
 
 #[test]
@@ -104,7 +108,9 @@ fn a_spawn_tells_and_its_first_turn_may_begin_before_it() {
     let mut spawned = used(after("Agent", input), "s");
     spawned["tool_response"] = json!({"status": "teammate_spawned", "name": "bob", "agent_id": "abob-1"});
     scene.happens(&lead(), &spawned);
-    assert!(bob(&scene).turn && bob(&scene).told().is_some() && !bob(&scene).owes_report());
+    assert!(
+        bob(&scene).turn && bob(&scene).last_instruction().is_some() && !bob(&scene).has_unreported_work()
+    );
     assert_eq!(scene.team.ledger.named("abob-1"), "bob");
 }
 
@@ -112,7 +118,7 @@ fn a_spawn_tells_and_its_first_turn_may_begin_before_it() {
 fn who_was_asked_to_stop_is_stopping_until_the_answer() {
     let mut scene = Scene::with(&[]);
     scene.happens(&lead(), &after("SendMessage", ask("bob")));
-    assert!(bob(&scene).stopping && bob(&scene).told().is_none());
+    assert!(bob(&scene).stopping && bob(&scene).last_instruction().is_none());
     let refusal = json!({"type": "shutdown_response", "request_id": "shutdown-1@bob", "approve": false, "content": "no"});
     scene.happens(&Actor::unknown(), &after("SendMessage", refusal));
     assert!(!bob(&scene).stopping);

@@ -137,7 +137,7 @@ fn request(scene: &mut Scene, guard: &mut Guard, paused: bool) -> Option<Verdict
         payload: &payload,
     };
     if verdict.decision != BLOCK {
-        scene.team.ledger.let_go(&event, |_| true);
+        scene.team.ledger.approve_shutdown(&event, |_| true);
     }
     Some(verdict)
 }

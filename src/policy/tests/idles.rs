@@ -42,7 +42,7 @@ fn a_task_that_goes_to_and_fro_does_not_keep_its_owner_for_ever() {
         for owner in owners.iter().cycle().take(20) {
             let status = if owner.is_empty() { "pending" } else { "in_progress" };
             scene.task(json!({"id": "1", "status": status, "owner": owner}));
-            guard.look(&scene.team);
+            guard.note_progress(&scene.team);
             for finding in scene.judge(&mate("bob"), &idle("bob")) {
                 let verdict = settle(&finding, &scene.team.key(), &mut guard, 3, &Attempt::single(), false);
                 blocks += usize::from(verdict.decision == Decision::Block);

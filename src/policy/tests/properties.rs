@@ -142,7 +142,7 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
         prop_assert!(can_block || found.is_empty(), "{:?}: {found:?}", event.kind);
         prop_assert!(found.is_sorted_by(|one, other| one.decision >= other.decision));
         let (state, mut blocked) = (team.key(), false);
-        guard.look(&team);
+        guard.note_progress(&team);
         if guard.completed.len() > done {
             (done, counts) = (guard.completed.len(), Counts::new());
         }
@@ -152,7 +152,7 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             prop_assert!(finding.decision != Decision::Allow);
             let verdict = settle(finding, &state, &mut guard, most, &Attempt::single(), false);
             if verdict.gate == PREMATURE_SHUTDOWN && verdict.decision != Decision::Block {
-                team.ledger.let_go(&event, |_| true);
+                team.ledger.approve_shutdown(&event, |_| true);
             }
             prop_assert!(verdict.decision <= finding.decision);
             let (gate, rule) = (finding.gate.to_owned(), finding.rule.clone());

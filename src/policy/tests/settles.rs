@@ -70,20 +70,20 @@ fn states_that_alternate_or_are_always_new_end_in_letting_through() {
 fn only_a_task_that_was_never_completed_before_begins_the_count_anew() {
     let (mut guard, finding) = (Guard::default(), finding("idle-with-work", "bob", Decision::Block));
     let all = ["a", "b", "c", "d", "e"];
-    guard.look(&with(&[("1", "completed"), ("2", "pending")]));
+    guard.note_progress(&with(&[("1", "completed"), ("2", "pending")]));
     assert_eq!(blocked(&finding, &mut guard, all), 3);
-    guard.look(&with(&[("1", "in_progress"), ("2", "pending")]));
-    guard.look(&with(&[("1", "completed"), ("2", "in_progress")]));
+    guard.note_progress(&with(&[("1", "in_progress"), ("2", "pending")]));
+    guard.note_progress(&with(&[("1", "completed"), ("2", "in_progress")]));
     assert_eq!(blocked(&finding, &mut guard, all), 0, "what is completed again is no more work");
-    guard.look(&with(&[("1", "completed"), ("2", "completed")]));
+    guard.note_progress(&with(&[("1", "completed"), ("2", "completed")]));
     assert_eq!(blocked(&finding, &mut guard, all), 3);
     // Claude Code deletes the files when all tasks are completed.
-    guard.look(&with(&[]));
+    guard.note_progress(&with(&[]));
     assert_eq!(blocked(&finding, &mut guard, all), 0);
-    guard.look(&with(&[("3", "completed"), ("4", "in_progress")]));
+    guard.note_progress(&with(&[("3", "completed"), ("4", "in_progress")]));
     assert_eq!(blocked(&finding, &mut guard, all), 3, "fewer are on disk, and more were completed");
     for id in 0..2000 {
-        guard.look(&with(&[(&id.to_string(), "completed")]));
+        guard.note_progress(&with(&[(&id.to_string(), "completed")]));
     }
     assert!(guard.completed.len() <= 512);
 }
@@ -102,7 +102,7 @@ fn what_was_counted_elsewhere_counts_here() {
     let (mut here, mut there) = (Guard::default(), Guard::default());
     (0..2).for_each(|_| drop(block(&mut there, "bob", "s")));
     block(&mut here, "bob", "s");
-    here.take_over(&there);
+    here.merge(&there);
     let next = [block(&mut here, "bob", "s").decision, block(&mut here, "bob", "s").decision];
     assert_eq!(next, [Decision::Block, Decision::Allow]);
 }

@@ -1,10 +1,10 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::archive::{RunRecord, SessionRecord, SessionRole, Stored};
+use crate::archive::{ObjectInfo, RunRecord, SessionRecord, SessionRole};
 use crate::clock;
 use crate::log;
-use crate::prune::{Closed, Content, Held};
+use crate::prune::{Closed, RunInventory, StoredObject};
 
 const DAY: u64 = 86_400;
 
@@ -13,7 +13,7 @@ fn now() -> Time {
 }
 
 /// A run that ended this many days ago and needs these contents.
-fn held(name: &str, days: i64, needs: &[usize]) -> Held {
+fn held(name: &str, days: i64, needs: &[usize]) -> RunInventory {
     let since = now() - TimeDelta::days(days);
     let session = SessionRecord {
         id: format!("session of {name}"),
@@ -28,28 +28,29 @@ fn held(name: &str, days: i64, needs: &[usize]) -> Held {
         sessions: vec![session],
         ..RunRecord::default()
     };
-    Held { run, standing: Standing::Over, since: Some(since), bytes: 10, needs: needs.to_vec() }
+    RunInventory { run, standing: RunState::Over, since: Some(since), bytes: 10, needs: needs.to_vec() }
 }
 
-fn contents(sizes: &[u64]) -> Vec<Content> {
-    let file = |size: &u64| Stored { hash: String::new(), path: PathBuf::new(), size: *size, packed: false };
-    sizes.iter().map(|size| Content { files: vec![file(size)], pinned: false }).collect()
+fn contents(sizes: &[u64]) -> Vec<StoredObject> {
+    let file =
+        |size: &u64| ObjectInfo { hash: String::new(), path: PathBuf::new(), size: *size, packed: false };
+    sizes.iter().map(|size| StoredObject { files: vec![file(size)], pinned: false }).collect()
 }
 
 /// Three runs: the first two share a content, the last is a day old; and an unneeded content.
-fn scene() -> Survey {
-    Survey {
+fn scene() -> Inventory {
+    Inventory {
         runs: vec![held("a", 90, &[0, 1]), held("b", 60, &[1, 2]), held("c", 1, &[3])],
         contents: contents(&[100, 200, 300, 400, 5]),
-        ..Survey::default()
+        ..Inventory::default()
     }
 }
 
-fn planned(survey: &Survey, bounds: Bounds) -> Plan {
+fn planned(survey: &Inventory, bounds: Bounds) -> Plan {
     plan(survey, &bounds, &config::Log::default(), now())
 }
 
-fn names<'a>(survey: &'a Survey, plan: &Plan) -> Vec<&'a str> {
+fn names<'a>(survey: &'a Inventory, plan: &Plan) -> Vec<&'a str> {
     plan.runs.iter().map(|going| survey.runs[going.place].run.run.as_str()).collect()
 }
 
@@ -98,12 +99,12 @@ fn a_content_that_a_run_still_needs_stays() {
 
 #[test]
 fn what_is_alive_unfinished_or_damaged_stays_and_is_told() {
-    for standing in [Standing::Alive, Standing::Unfinished, Standing::Damaged(2)] {
+    for standing in [RunState::Alive, RunState::Unfinished, RunState::Damaged(2)] {
         let mut survey = scene();
         survey.runs[0].standing = standing.clone();
         let plan = planned(&survey, older(30));
         assert_eq!(names(&survey, &plan), ["b"]);
-        assert_eq!(plan.kept, [Kept { place: 0, standing }]);
+        assert_eq!(plan.kept, [RetainedRun { place: 0, standing }]);
         assert_eq!(plan.contents, [4, 2], "and what it needs");
         assert!(planned(&survey, older(100)).kept.is_empty(), "not when nobody would have it go");
     }
@@ -111,7 +112,7 @@ fn what_is_alive_unfinished_or_damaged_stays_and_is_told() {
 
 #[test]
 fn contents_stay_where_something_may_need_them_that_nobody_can_read() {
-    let survey = Survey { obstacle: Some("unread".to_owned()), ..scene() };
+    let survey = Inventory { obstacle: Some("unread".to_owned()), ..scene() };
     let plan = planned(&survey, older(30));
     assert_eq!((names(&survey, &plan), plan.contents), (vec!["a", "b"], vec![]));
     let mut survey = scene();
@@ -121,7 +122,7 @@ fn contents_stay_where_something_may_need_them_that_nobody_can_read() {
 
 #[test]
 fn what_no_run_names_stays_while_one_names_what_is_missing() {
-    let survey = Survey { missing: Some("c".to_owned()), ..scene() };
+    let survey = Inventory { missing: Some("c".to_owned()), ..scene() };
     let plan = planned(&survey, older(80));
     assert_eq!((plan.contents, plan.spared), (vec![0], 1), "what a run that goes has named goes with it");
 }
@@ -134,7 +135,7 @@ fn segment(day: u32, runs: &[&str], sessions: &[&str], loose: Option<i64>) -> Cl
         loose: loose.map(|days| clock::stamp(now() - TimeDelta::days(days))),
         ..log::Contents::default()
     };
-    Closed { segment: log::Segment { name: log::Name::parse(&name).unwrap(), size: 1_000 }, contents }
+    Closed { segment: log::Segment { name: log::SegmentName::parse(&name).unwrap(), size: 1_000 }, contents }
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! A report for the terminal and as Markdown.
 
+mod agents;
+mod issues;
 mod markdown;
 mod page;
-mod people;
 mod sections;
+mod tasks;
 mod text;
-mod trouble;
-mod work;
 
 use crate::report::Report;
 

@@ -1,10 +1,10 @@
 //! The sections of a report.
 
 use super::page::{Block, Table};
-use super::{Listing, people, trouble, work};
+use super::{Listing, agents, issues, tasks};
 use crate::clock;
 use crate::json;
-use crate::render::words::{count, since, span, taken_out, thousands};
+use crate::render::format::{count, elapsed, redaction_summary, span, thousands};
 use crate::report::{Phase, Report, Topology};
 
 /// Shown for unknown values.
@@ -16,7 +16,7 @@ pub fn page(report: &Report, listing: Listing) -> Vec<Block> {
     let start = &overview.started_at;
     let mut blocks = head(report);
     if let Some(counts) = &report.redacted {
-        blocks.push(Block::Line(taken_out(counts)));
+        blocks.push(Block::Line(redaction_summary(counts)));
     }
     let mut section = |title: &str, body: Vec<Block>| {
         if !body.is_empty() {
@@ -24,25 +24,25 @@ pub fn page(report: &Report, listing: Listing) -> Vec<Block> {
             blocks.extend(body);
         }
     };
-    section("Problems", trouble::findings(&report.findings, start));
+    section("Problems", issues::findings(&report.findings, start));
     section("Phases", phases(&report.phases, start));
-    section("Agents", people::agents(report, listing));
-    section("Messages", people::mail(report, listing));
-    section("Tasks", work::tasks(&report.tasks, start));
-    section("Tools", work::tools(&report.tools));
-    section("Time", work::time(&report.work));
-    section("Tokens", work::tokens(&report.spending));
+    section("Agents", agents::agents(report, listing));
+    section("Messages", agents::mail(report, listing));
+    section("Tasks", tasks::tasks(&report.tasks, start));
+    section("Tools", tasks::tools(&report.tools));
+    section("Time", tasks::time(&report.work));
+    section("Tokens", tasks::tokens(&report.spending));
     blocks
 }
 
 /// Milliseconds as a duration, or that it is unknown.
-pub fn lasted(millis: Option<i64>) -> String {
+pub fn duration(millis: Option<i64>) -> String {
     millis.map_or_else(|| UNKNOWN.to_owned(), span)
 }
 
 /// The time since the start of the run: `+1m05s`.
 pub fn when(start: &str, at: Option<&str>) -> String {
-    match at.and_then(|at| since(start, at)) {
+    match at.and_then(|at| elapsed(start, at)) {
         Some(before) if before.starts_with('-') => before,
         Some(after) => format!("+{after}"),
         None => String::new(),
@@ -78,7 +78,7 @@ fn head(report: &Report) -> Vec<Block> {
     ];
     vec![
         Block::Heading(format!("{name} {}", overview.run)),
-        Block::Line(format!("{began}, lasted {}, {ended}", lasted(overview.duration_ms))),
+        Block::Line(format!("{began}, lasted {}, {ended}", duration(overview.duration_ms))),
         Block::Line(format!("{version}, {topology}")),
         Block::Line(counts.join(", ")),
         Block::Line(format!(
@@ -110,9 +110,9 @@ fn phases(phases: &[Phase], start: &str) -> Vec<Block> {
     let mut table = Table::of(&["phase", "from#", "to#", "duration#", "entries#", ""]);
     for phase in phases {
         let (from, to) = (phase.from.as_deref(), phase.to.as_deref());
-        let lasted = from.zip(to).and_then(|(from, to)| since(from, to));
+        let lasted = from.zip(to).and_then(|(from, to)| elapsed(from, to));
         table.row([
-            json::word(&phase.name),
+            json::serde_name(&phase.name),
             when(start, from),
             when(start, to),
             lasted.unwrap_or_default(),

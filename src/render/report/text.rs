@@ -4,8 +4,8 @@ use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
 use super::page::{Block, Table};
-use crate::render::cells::Cells;
-use crate::render::words::listed;
+use crate::render::format::wrap_list;
+use crate::render::styled_line::StyledLine;
 use crate::ui;
 
 /// Minimum width of the last column; with less, a table becomes paragraphs.
@@ -55,7 +55,7 @@ fn broken(words: &str, columns: Option<usize>) -> Vec<String> {
 }
 
 fn line(style: Style, words: &str, columns: Option<usize>, out: &mut Vec<u8>) {
-    let mut cells = Cells::default();
+    let mut cells = StyledLine::default();
     cells.add(style, words, 0);
     let _ = cells.write(out, columns);
 }
@@ -76,7 +76,7 @@ fn table(table: &Table, columns: Option<usize>, out: &mut Vec<u8>) {
     let rows = table.rows.iter().map(|row| (Style::new(), row));
     for (style, row) in [(Style::new().dimmed(), &head)].into_iter().chain(rows) {
         for (place, words) in broken(&row[last], room).iter().enumerate() {
-            let mut cells = Cells::default();
+            let mut cells = StyledLine::default();
             cells.add(style, " ", 1);
             for (column, width) in widths.iter().enumerate() {
                 // Only the last column is wrapped.
@@ -100,7 +100,7 @@ fn paragraphs(table: &Table, columns: Option<usize>, out: &mut Vec<u8>) {
         let rest = table.head.iter().zip(row).skip(1).filter(|(_, cell)| !cell.is_empty());
         let rest: Vec<String> =
             rest.map(|((title, _), cell)| format!("{title} {cell}").trim().to_owned()).collect();
-        for words in listed(&rest, 0, columns.map(|columns| columns.saturating_sub(4))) {
+        for words in wrap_list(&rest, 0, columns.map(|columns| columns.saturating_sub(4))) {
             for words in broken(&words, columns.map(|columns| columns.saturating_sub(4))) {
                 line(Style::new(), &format!("    {words}"), columns, out);
             }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Options, Plan, plan};
-use crate::restore::{Board, Past, Source};
+use crate::restore::{RestorableTask, Source, TaskList};
 use crate::team::Task;
 
 fn task(id: &str, more: Value) -> Task {
@@ -18,16 +18,20 @@ fn task(id: &str, more: Value) -> Task {
 fn source(tasks: &[(&str, Value)]) -> Source {
     let pasts = tasks.iter().map(|(key, more)| {
         let id = key.rsplit('/').next().unwrap();
-        let past =
-            Past { key: (*key).to_owned(), task: task(id, more.clone()), deleted: false, told_only: false };
+        let past = RestorableTask {
+            key: (*key).to_owned(),
+            task: task(id, more.clone()),
+            deleted: false,
+            told_only: false,
+        };
         ((*key).to_owned(), past)
     });
     Source { tasks: pasts.collect(), unreadable: BTreeSet::new() }
 }
 
-fn board(ids: &[(&str, Value)], mark: Option<&str>) -> Board {
+fn board(ids: &[(&str, Value)], mark: Option<&str>) -> TaskList {
     let tasks = ids.iter().map(|(id, more)| ((*id).to_owned(), Some(task(id, more.clone()))));
-    Board { tasks: tasks.collect(), mark: mark.map(|mark| mark.as_bytes().to_vec()) }
+    TaskList { tasks: tasks.collect(), highwatermark: mark.map(|mark| mark.as_bytes().to_vec()) }
 }
 
 /// Each task: its id in the run, its number, its dependencies.
@@ -46,7 +50,7 @@ fn tasks_of_two_lists_keep_to_their_own_references() {
         ("session-x/1", json!({})),
         ("session-x/2", json!({"blockedBy": ["1"]})),
     ]);
-    let plan = plan(&source, &Board::default(), &BTreeMap::new(), Options::default()).unwrap();
+    let plan = plan(&source, &TaskList::default(), &BTreeMap::new(), Options::default()).unwrap();
     assert_eq!(
         told(&plan),
         [
@@ -80,7 +84,7 @@ fn a_reference_to_a_task_that_is_there_is_kept() {
 fn a_list_of_completed_tasks_is_told_to_be_erased() {
     let source = source(&[("1", json!({"status": "completed", "owner": "bob"}))]);
     let all = Options { all: true, ..Options::default() };
-    let plan = plan(&source, &Board::default(), &BTreeMap::new(), all).unwrap();
+    let plan = plan(&source, &TaskList::default(), &BTreeMap::new(), all).unwrap();
     assert_eq!(plan.notes, ["Claude Code deletes the tasks of a list when all of them are completed"]);
     assert_eq!(plan.tasks[0].owner.as_deref(), Some("bob"));
     let open = board(&[("2", json!({}))], None);

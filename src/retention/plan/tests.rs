@@ -15,14 +15,14 @@ fn limits(days: u64, keep_size: u64) -> config::Log {
 
 fn segment(days_ago: i64, minutes: i64, solo: bool, size: u64) -> Segment {
     let at = noon() - TimeDelta::days(days_ago) - TimeDelta::minutes(minutes);
-    Segment { name: if solo { Name::solo(at) } else { Name::after(None, at) }, size }
+    Segment { name: if solo { SegmentName::single_line(at) } else { SegmentName::after(None, at) }, size }
 }
 
 fn loose(session: &str, bytes: u64) -> Facts {
     Facts { is_held: false, loose: [(session.to_owned(), bytes)].into() }
 }
 
-fn gone(plan: &Plan) -> Vec<(Segment, Why)> {
+fn gone(plan: &Plan) -> Vec<(Segment, RemovalReason)> {
     plan.removals.iter().map(|gone| (gone.segment.clone(), gone.why)).collect()
 }
 
@@ -35,7 +35,10 @@ fn old_segments_go_by_age_then_the_oldest_by_size() {
         segment(0, 0, false, 5),
     ];
     let plan = plan(&segments, None, &limits(90, 10), noon(), &mut |_| loose("s", 5));
-    assert_eq!(gone(&plan), [(segments[0].clone(), Why::Age), (segments[1].clone(), Why::Size)]);
+    assert_eq!(
+        gone(&plan),
+        [(segments[0].clone(), RemovalReason::Age), (segments[1].clone(), RemovalReason::Size)]
+    );
     assert_eq!((plan.kept, plan.kept_bytes), (2, 10));
 }
 
@@ -45,7 +48,7 @@ fn what_a_running_run_needs_stays_and_does_not_count() {
     let held = [all[0].clone(), all[2].clone()];
     let mut facts = |segment: &Segment| Facts { is_held: held.contains(segment), ..loose("s", 1) };
     let plan = plan(&all, None, &limits(90, 20), noon(), &mut facts);
-    assert_eq!(gone(&plan), [(all[1].clone(), Why::Size)]);
+    assert_eq!(gone(&plan), [(all[1].clone(), RemovalReason::Size)]);
     assert_eq!((plan.kept_bytes, plan.held_bytes), (40, 20));
 }
 
@@ -97,7 +100,7 @@ proptest! {
     ) {
         let mut segments: Vec<Segment> = drawn.into_iter().map(|(d, m, solo, size)| segment(d, m, solo, size)).collect();
         segments.sort_by(|one, other| one.name.cmp(&other.name));
-        let many: Vec<&Segment> = segments.iter().filter(|segment| !segment.name.is_solo()).collect();
+        let many: Vec<&Segment> = segments.iter().filter(|segment| !segment.name.is_single_line()).collect();
         let current = (!many.is_empty()).then(|| choice.get(&many).name.clone());
         let limits = limits(days, size);
         let plan = plan(&segments, current.as_ref(), &limits, noon(), &mut |segment| facts(segment));
@@ -107,8 +110,8 @@ proptest! {
         prop_assert_eq!((plan.kept, plan.kept_bytes), (left.len(), left.iter().map(|s| s.size).sum()));
         prop_assert!(current.is_none() || left.iter().any(|segment| Some(&segment.name) == current.as_ref()));
         let newest = many.last().map(|segment| &segment.name);
-        let in_use = |name: &Name| Some(name) == current.as_ref() || Some(name) == newest
-            || (name.is_solo() && name.start() > noon() - TimeDelta::hours(1));
+        let in_use = |name: &SegmentName| Some(name) == current.as_ref() || Some(name) == newest
+            || (name.is_single_line() && name.start() > noon() - TimeDelta::hours(1));
         prop_assert!(plan.removals.iter().all(|gone| !facts(&gone.segment).is_held));
         let is_free = |segment: &&&Segment| !in_use(&segment.name) && !facts(segment).is_held;
         let free: Vec<&&Segment> = left.iter().filter(is_free).collect();

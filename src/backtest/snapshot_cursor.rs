@@ -1,0 +1,188 @@
+//! A team's files over time. An object is opened once, when first needed.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::archive::{Archive, Journal, Snapshot};
+use crate::enforcement::{SnapshotPart, TeamFile, unreadable};
+use crate::policy::TeamState;
+use crate::team::NamedLists;
+
+/// The history of a team's files, at a time that only moves forward.
+#[derive(Debug)]
+pub struct SnapshotCursor<'a> {
+    archive: &'a Archive,
+    snapshots: &'a [Snapshot],
+    /// For each event, the number of snapshots up to and including its own.
+    own: HashMap<&'a str, usize>,
+    next: usize,
+    lead: Option<String>,
+    lists: NamedLists,
+    /// The session of the event, and the list that it names.
+    session: Option<String>,
+    list: Option<String>,
+    /// The content hash of each existing file, by path.
+    held: BTreeMap<&'a str, &'a str>,
+    /// Paths that changed since the state was last read, with their content; `None` for a deleted file.
+    pending: BTreeMap<&'a str, Option<&'a str>>,
+    opened: HashMap<(&'a str, &'a str), Option<SnapshotPart>>,
+    /// The files that could not be read at the moment, by path, each with the reason.
+    skipped: BTreeMap<&'a str, &'a str>,
+    /// The state. [`Past::open`] updates its files.
+    pub team: TeamState,
+}
+
+impl<'a> SnapshotCursor<'a> {
+    /// The start of the run. `lead` is the lead's session.
+    pub fn new(
+        archive: &'a Archive,
+        journal: &'a Journal,
+        team: Option<&str>,
+        lead: Option<String>,
+    ) -> SnapshotCursor<'a> {
+        let snapshots = journal.snapshots.as_slice();
+        let own =
+            snapshots.iter().enumerate().map(|(place, look)| (look.event.as_str(), place + 1)).collect();
+        let team = TeamState { name: team.map(str::to_owned), ..TeamState::default() };
+        SnapshotCursor {
+            archive,
+            snapshots,
+            own,
+            next: 0,
+            lead,
+            lists: NamedLists::default(),
+            session: None,
+            list: None,
+            held: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            opened: HashMap::new(),
+            skipped: BTreeMap::new(),
+            team,
+        }
+    }
+
+    /// Switches to the task list that the session of an event named. If that changes the lists in use, the tasks are
+    /// read again.
+    pub fn use_list(&mut self, session: Option<&str>, list: Option<&str>) {
+        let list = list.filter(|list| self.team.name.as_deref() != Some(list));
+        self.session = session.map(str::to_owned);
+        let Some(session) = session else { return };
+        let is_news = !self.lists.knows(session, list);
+        if is_news {
+            self.lists.note(session, list);
+        }
+        if is_news || self.list.as_deref() != list {
+            self.list = list.map(str::to_owned);
+            self.team.tasks.clear();
+            self.opened.clear();
+            let tasks = self.held.iter().filter(|(path, _)| path.starts_with("tasks/"));
+            let tasks: Vec<_> = tasks.map(|(path, object)| (*path, Some(*object))).collect();
+            for (path, object) in tasks {
+                self.pending.entry(path).or_insert(object);
+            }
+        }
+    }
+
+    /// Moves to an event: to all snapshots until then, and to its own, which may be stored after a later one.
+    pub fn go_to(&mut self, id: &str, at: &str) {
+        while self.snapshots.get(self.next).is_some_and(|look| look.at.as_str() <= at) {
+            self.step();
+        }
+        let own = self.own.get(id).copied().unwrap_or(0);
+        while self.next < own {
+            self.step();
+        }
+    }
+
+    /// Moves to the last moment at which the team's directory existed.
+    pub fn go_to_the_end(&mut self) {
+        while self.snapshots.get(self.next).is_some_and(|look| look.team_dir != Some(false)) {
+            self.step();
+        }
+    }
+
+    fn step(&mut self) {
+        let Some(look) = self.snapshots.get(self.next) else { return };
+        self.next += 1;
+        for change in &look.changed {
+            // A half-written content does not replace the one before.
+            let torn = change.torn && self.held.contains_key(change.path.as_str());
+            match &change.skipped {
+                Some(why) => {
+                    self.skipped.insert(&change.path, why);
+                    self.pending.insert(&change.path, None);
+                    self.held.remove(change.path.as_str());
+                }
+                None => drop(self.skipped.remove(change.path.as_str())),
+            }
+            if let Some(object) = change.object.as_ref().filter(|_| !torn) {
+                self.pending.insert(&change.path, Some(object));
+                self.held.insert(&change.path, object);
+            }
+        }
+        for path in &look.gone {
+            self.pending.insert(path, None);
+            self.held.remove(path.as_str());
+            self.skipped.remove(path.as_str());
+        }
+    }
+
+    /// Reads the changed files.
+    pub fn open(&mut self) {
+        let name = self.team.name.clone();
+        let lists = self.lists.in_force(name.as_deref(), self.lead.as_deref(), self.session.as_deref());
+        let skipped = self.skipped.iter();
+        self.team.unreadable =
+            skipped.filter_map(|(path, why)| unreadable(path, Some(why), &lists)).collect();
+        for (path, object) in std::mem::take(&mut self.pending) {
+            let Some(file) = TeamFile::of(path, &lists) else { continue };
+            let Some(object) = object else {
+                file.take(&mut self.team);
+                continue;
+            };
+            let piece = self.opened.entry((path, object)).or_insert_with(|| {
+                let bytes = self.archive.objects.get(object).ok()?;
+                Some(file.says(&bytes))
+            });
+            if let Some(piece) = piece {
+                piece.clone().put(&mut self.team);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::Change;
+
+    #[test]
+    fn an_event_sees_its_own_look_even_when_it_is_written_behind_a_later_one_s() {
+        let dir = tempfile::tempdir().unwrap();
+        let archive = Archive::new(dir.path().to_owned(), 1 << 20, std::time::Duration::ZERO);
+        let look = |at: &str, event: &str, status: &str, gone: &[&str]| {
+            let object =
+                archive.objects.put_compressed(format!("{{\"status\":\"{status}\"}}").as_bytes()).unwrap();
+            let change =
+                Change { path: "tasks/t/1.json".to_owned(), object: Some(object), ..Change::default() };
+            let gone: Vec<String> = gone.iter().map(|path| (*path).to_owned()).collect();
+            let changed = if gone.is_empty() { vec![change] } else { Vec::new() };
+            Snapshot { at: at.to_owned(), event: event.to_owned(), changed, gone, ..Snapshot::default() }
+        };
+        let snapshots = vec![
+            look("2", "b", "pending", &[]),
+            look("2", "a", "in_progress", &[]),
+            look("3", "c", "", &["tasks/t/1.json"]),
+        ];
+        let journal = Journal { snapshots, ..Journal::default() };
+        let mut past = SnapshotCursor::new(&archive, &journal, Some("t"), None);
+        let mut status = |id, at| {
+            past.go_to(id, at);
+            past.open();
+            past.team.tasks.get("1").and_then(|task| task.status.clone())
+        };
+        assert_eq!(status("0", "0"), None);
+        assert_eq!(status("a", "1").as_deref(), Some("in_progress"));
+        assert_eq!(status("b", "2").as_deref(), Some("in_progress"), "time goes forward alone");
+        assert_eq!(status("c", "3"), None);
+    }
+}

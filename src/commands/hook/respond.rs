@@ -1,0 +1,50 @@
+//! The output of a hook call: the response, and the notes in the diagnostics.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crate::context::oddities;
+use crate::diagnostics;
+use crate::error::Error;
+use crate::hook::{Outcome, Recorder};
+use crate::response::Answer;
+use crate::ui::Ui;
+
+/// The exit code that blocks the action.
+const BLOCK_EXIT_CODE: u8 = 2;
+
+/// Writes the problems of a call, which took this long, to the diagnostics.
+pub(super) fn note(recorder: &Recorder, outcome: &mut Outcome, event: Option<&str>, took: Duration) {
+    outcome.notes.extend(recorder.paths.warning.clone());
+    let odd = oddities(&recorder.env);
+    outcome.notes.extend(odd.iter().map(|odd| format!("{odd}; using the default")));
+    outcome.tell_notes();
+    outcome.notes.append(&mut outcome.usual);
+    // Problems of the policy files are reported at the start of a session.
+    let errors = recorder.problems.iter().filter(|problem| problem.is_error());
+    outcome.notes.extend(errors.map(ToString::to_string));
+    if took > recorder.config.hook.slow {
+        outcome.notes.push(format!("hook call {} took {} ms", event.unwrap_or("hook"), took.as_millis()));
+    }
+    if !outcome.notes.is_empty() {
+        diagnostics::note(&recorder.paths.diagnostics(), &recorder.clock, &outcome.notes.join("; "));
+    }
+}
+
+/// Prints the response. A store that must not be written is reported on stderr.
+pub(super) fn answer(answer: &Answer, unsafe_store: Option<&Error>) -> ExitCode {
+    let ui = Ui::default();
+    if let Some(error) = unsafe_store {
+        // One line: Claude Code shows no more of a hook's stderr.
+        let hints = error.hints.iter().map(|hint| format!("; hint: {hint}"));
+        ui.eprint_line(&format!("teamkeep: {error}{}", hints.collect::<String>()));
+        if answer.exit != BLOCK_EXIT_CODE {
+            return ExitCode::from(error.exit_code());
+        }
+    }
+    if !answer.stderr.is_empty() {
+        ui.eprint_line(answer.stderr.trim_end());
+    }
+    let told = ui.raw(answer.stdout.as_bytes());
+    ExitCode::from(if told.is_err() { 1 } else { answer.exit })
+}

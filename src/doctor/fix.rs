@@ -1,0 +1,106 @@
+//! Plans and applies the safe fixes.
+
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+use super::code::Code;
+use super::facts::Facts;
+use super::finding::Health;
+use super::store::{OpenPath, is_record, open_to_others};
+use crate::error::{Error, Result};
+use crate::fs::with_path;
+use crate::settings::layer::{InstalledHook, Kind};
+
+/// One fix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FixStep {
+    /// Run `install` for the user's settings.
+    Install,
+    /// Make something in the store private.
+    Shut(OpenPath),
+}
+
+/// The checks that `install` fixes if the hooks are in the user's settings.
+const INSTALLED: &[Code] = &[
+    Code::ClientEvents,
+    Code::HooksComplete,
+    Code::HooksTwice,
+    Code::HookMatcher,
+    Code::RulesAsked,
+    Code::SessionEndBudget,
+    Code::HookCommand,
+    Code::HookAnswer,
+];
+
+/// The fixes for these results. Hooks and settings of others, a project's files and team directories are not changed.
+pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<FixStep> {
+    let mut steps = Vec::new();
+    let user = facts.layer(Kind::User);
+    let is_editable = user.is_some_and(|user| !user.is_lost());
+    let ours = user.is_some_and(|user| user.ours().iter().any(InstalledHook::is_written));
+    let nowhere = health.has_issue(Code::HooksInstalled);
+    // If an event runs a command of the user's beside teamkeep's hook, the user must decide.
+    let own = || facts.ours().iter().any(|ours| !ours.is_written());
+    let amiss =
+        || INSTALLED.iter().any(|code| health.has_issue(*code) && !(*code == Code::HooksTwice && own()));
+    if is_editable && (nowhere || (ours && amiss())) {
+        steps.push(FixStep::Install);
+    }
+    if is_record(&facts.paths.store) {
+        steps.extend(open_to_others(&facts.paths.store).into_iter().map(FixStep::Shut));
+    }
+    steps
+}
+
+/// Removes the permissions of others from a file or directory of this user. Links and files of others are left
+/// unchanged.
+///
+/// # Errors
+/// Changing the permissions fails.
+pub fn restrict_permissions(path: &Path) -> Result<()> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
+    let change = || -> std::io::Result<()> {
+        let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.uid() != rustix::process::geteuid().as_raw() {
+            return Err(std::io::Error::other("it belongs to another user"));
+        }
+        let mode = metadata.permissions().mode() & 0o700;
+        file.set_permissions(std::fs::Permissions::from_mode(mode))
+    };
+    change().map_err(|error| Error::from(with_path(error, "change the mode of", path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::doctor::facts::tests::facts;
+    use crate::doctor::finding::Finding;
+    use crate::settings::layer::Kind;
+    use crate::settings::version::Version;
+
+    /// Whether an install is planned for a problem of this check.
+    fn installs(settings: &[(Kind, Value)], code: Code) -> bool {
+        let mut facts = facts(Version(2, 1, 328), settings);
+        let paths = crate::paths::Paths { store: "/no/such/record".into(), ..facts.paths.clone() };
+        facts.paths = &paths;
+        plan(&facts, &Health { findings: vec![Finding::bad(code, "it is broken")] }) == [FixStep::Install]
+    }
+
+    #[test]
+    fn only_what_is_ours_in_the_user_s_file_is_mended() {
+        let ours = || json!({"hooks": {"Stop": [{"hooks": [{"command": "/bin/teamkeep hook stop"}]}]}});
+        let user = [(Kind::User, ours())];
+        assert!(installs(&user, Code::HookCommand) && installs(&user, Code::HooksComplete));
+        assert!(!installs(&user, Code::HooksEnabled), "a switch is the user's own");
+        assert!(!installs(&user, Code::PolicyFiles));
+        let project = [(Kind::Project, ours()), (Kind::User, json!({}))];
+        assert!(!installs(&project, Code::HookCommand), "a project's file is everybody's");
+        assert!(installs(&[(Kind::User, json!({}))], Code::HooksInstalled));
+        assert!(!installs(&[], Code::HooksInstalled), "there is no telling where");
+    }
+}

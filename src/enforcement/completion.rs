@@ -1,0 +1,175 @@
+//! Completion checks: the user's commands that must succeed before a task is completed. They can take minutes, so no
+//! lock may be held meanwhile.
+
+mod finding;
+mod result_cache;
+mod shell;
+mod supervise;
+mod worktree;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::config::Check;
+use crate::policy::Reason;
+
+pub use finding::{CompletedTask, finding};
+pub use worktree::place;
+
+use result_cache::ResultCache;
+use supervise::ExitOutcome;
+
+/// Time for all checks of one call. It is less than the 600 s after which Claude Code stops waiting and allows the
+/// completion.
+pub const BUDGET: Duration = Duration::from_secs(570);
+/// How long a pass is reused. A failure is never reused: its cause may have been fixed where git cannot see it.
+const PASS_HOLDS: Duration = Duration::from_secs(60 * 60);
+
+/// One check and its outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckResult {
+    /// The command, as the user wrote it.
+    pub command: String,
+    /// The outcome.
+    pub outcome: CheckOutcome,
+    /// Whether the outcome is reused, because the worktree has not changed.
+    pub cached: bool,
+}
+
+/// The outcome of a check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckOutcome {
+    /// Exit code 0.
+    Passed,
+    /// Another exit code.
+    Failed {
+        /// Its exit code; 128 and more for a signal.
+        exit: i32,
+        /// The last lines of its output, escaped.
+        last_lines: Vec<String>,
+    },
+    /// It exceeded its time limit and was ended with all its child processes.
+    TimedOut {
+        /// The time limit.
+        after: Duration,
+        /// The last lines of its output, escaped.
+        last_lines: Vec<String>,
+    },
+    /// No time was left for it, or its directory is gone. The task was not checked and is blocked as if the check had
+    /// failed.
+    NotBegun {
+        /// The reason, escaped.
+        why: String,
+    },
+    /// It could not be run, which proves nothing about the task.
+    CouldNotRun {
+        /// The reason.
+        why: String,
+    },
+}
+
+/// Runs the checks in a directory, one after the other, each command once. `dir` is the policy directory with
+/// the stored results; `budget` is the time for all of them, including waiting for other calls that run the same
+/// check.
+pub fn run(checks: &[&Check], cwd: &Path, dir: &Path, budget: Duration) -> Vec<CheckResult> {
+    let start = Instant::now();
+    let mut done: Vec<CheckResult> = Vec::new();
+    for check in checks {
+        if done.iter().any(|checked| checked.command == check.run) {
+            continue;
+        }
+        let bench = CheckRunner { check, cwd, results: ResultCache::new(dir), budget, start };
+        let (outcome, cached) = bench.check().unwrap_or_else(|unrun| (unrun, false));
+        done.push(CheckResult { command: check.run.clone(), outcome, cached });
+    }
+    done
+}
+
+/// A check that is running.
+struct CheckRunner<'a> {
+    check: &'a Check,
+    cwd: &'a Path,
+    results: ResultCache,
+    budget: Duration,
+    start: Instant,
+}
+
+impl CheckRunner<'_> {
+    /// The outcome, and whether it was reused.
+    fn check(&self) -> Result<(CheckOutcome, bool), CheckOutcome> {
+        if !self.cwd.is_dir() {
+            let dir = self.cwd.to_string_lossy();
+            let why = Reason::default().then("its directory ").quote(&dir).then(" does not exist").finish();
+            return Err(CheckOutcome::NotBegun { why });
+        }
+        let key = || ResultCache::key(&self.check.run, self.cwd);
+        let mut before = key();
+        let kept =
+            |key: Option<blake3::Hash>| key.and_then(|key| self.results.find(key, self.start.elapsed()));
+        if let Some(outcome) = kept(before) {
+            return Ok((outcome, true));
+        }
+        let (_lock, waited) = self.wait()?;
+        if waited {
+            before = key();
+        }
+        if let Some(outcome) = kept(before) {
+            return Ok((outcome, true));
+        }
+        let began = Instant::now();
+        let outcome = self.run()?;
+        // If the worktree changed during the run, the outcome belongs to neither state.
+        if let Some(key) = before.filter(|before| key() == Some(*before)) {
+            let _ = self.results.keep(key, &self.check.run, &outcome, began.elapsed());
+        }
+        Ok((outcome, false))
+    }
+
+    /// Waits while another call runs the same check in the same directory. Without a lock the check is run anyway.
+    fn wait(&self) -> Result<(Option<crate::fs::Lock>, bool), CheckOutcome> {
+        let lock = |patience| self.results.lock(&self.check.run, self.cwd, patience);
+        if let Ok(Some(lock)) = lock(Duration::ZERO) {
+            return Ok((Some(lock), false));
+        }
+        match lock(self.left()) {
+            Ok(None) => {
+                let why = format!("other runs of it did not end within {}", span(self.budget));
+                Err(CheckOutcome::NotBegun { why })
+            }
+            Ok(lock) => Ok((lock, true)),
+            Err(_) => Ok((None, true)),
+        }
+    }
+
+    /// The outcome of a run, or an error outcome if the check was not run.
+    fn run(&self) -> Result<CheckOutcome, CheckOutcome> {
+        let limit = self.left().min(self.check.timeout);
+        if limit.is_zero() {
+            return Err(CheckOutcome::NotBegun { why: "no time was left for it".to_owned() });
+        }
+        let (ended, last_lines) = shell::run(&self.check.run, self.cwd, limit).map_err(|error| {
+            CheckOutcome::CouldNotRun { why: format!("no shell could be started: {error}") }
+        })?;
+        Ok(match ended {
+            ExitOutcome::Exit(0) => CheckOutcome::Passed,
+            ExitOutcome::Exit(exit) => CheckOutcome::Failed { exit, last_lines },
+            ExitOutcome::TimedOut => CheckOutcome::TimedOut { after: limit, last_lines },
+        })
+    }
+
+    fn left(&self) -> Duration {
+        self.budget.saturating_sub(self.start.elapsed())
+    }
+}
+
+/// A duration as shown in a reason.
+fn span(time: Duration) -> String {
+    if time.subsec_millis() == 0 {
+        format!("{} s", time.as_secs())
+    } else {
+        format!("{} ms", time.as_millis())
+    }
+}
+
+#[cfg(test)]
+mod tests;

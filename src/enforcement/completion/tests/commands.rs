@@ -1,0 +1,125 @@
+//! How a command runs and ends, and the part of its output that is kept.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use super::super::{Check, CheckOutcome};
+use super::{Bed, check};
+
+fn outcome(line: &str) -> CheckOutcome {
+    Bed::new().run(&check(line)).outcome
+}
+
+fn lines(outcome: CheckOutcome) -> Vec<String> {
+    match outcome {
+        CheckOutcome::Failed { last_lines, .. } | CheckOutcome::TimedOut { last_lines, .. } => last_lines,
+        other => panic!("{other:?} says nothing"),
+    }
+}
+
+#[test]
+fn a_command_passes_or_fails_with_its_exit_and_its_last_lines_of_both_streams() {
+    assert_eq!(outcome("echo fine"), CheckOutcome::Passed);
+    let last_lines = vec!["first".to_owned(), "second\\u{202e}".to_owned()];
+    assert_eq!(
+        outcome("echo first; printf 'second\\007\\342\\200\\256\\n' >&2; exit 3"),
+        CheckOutcome::Failed { exit: 3, last_lines }
+    );
+    assert_eq!(outcome("kill -9 $$"), CheckOutcome::Failed { exit: 137, last_lines: Vec::new() });
+    assert_eq!(lines(outcome("seq 100; false")), (91..=100).map(|n| n.to_string()).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_command_is_run_in_the_task_s_directory_without_a_stdin() {
+    let bed = Bed::new();
+    let said = lines(bed.run_in(&bed.tree().join("sub"), &[&check("pwd -P; cat; false")]).remove(0).outcome);
+    assert!(said.len() == 1 && said[0].ends_with("/tree/sub"), "{said:?}");
+}
+
+#[test]
+fn every_check_is_run_and_each_command_once() {
+    let bed = Bed::new();
+    let (one, two) = (bed.counted("false"), check("true"));
+    let done = bed.run_in(&bed.tree(), &[&one, &two, &one]);
+    assert_eq!(done.len(), 2);
+    assert_eq!((&done[1].outcome, bed.runs()), (&CheckOutcome::Passed, 1));
+}
+
+#[test]
+fn a_command_that_does_not_end_is_ended_with_all_that_it_started() {
+    let bed = Bed::new();
+    let line = "echo begun; sleep 1000 & echo $! > child; (sleep 1000; true) & sleep 1000";
+    let slow = Check { timeout: Duration::from_secs(3), ..check(line) };
+    let outcome = bed.run(&slow).outcome;
+    assert_eq!(outcome, CheckOutcome::TimedOut { after: slow.timeout, last_lines: vec!["begun".to_owned()] });
+    let child = std::fs::read_to_string(bed.tree().join("child")).unwrap();
+    while is_running(child.trim()) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A zombie does not count as running.
+fn is_running(pid: &str) -> bool {
+    let listed = Command::new("ps").args(["-o", "stat=", "-p", pid]).output();
+    let state = listed.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    state.is_ok_and(|state| !state.is_empty() && !state.starts_with('Z'))
+}
+
+#[test]
+fn what_a_command_leaves_running_ends_with_it() {
+    let bed = Bed::new();
+    assert_eq!(bed.run(&check("sleep 1000 & echo $! > child")).outcome, CheckOutcome::Passed);
+    let child = std::fs::read_to_string(bed.tree().join("child")).unwrap();
+    while is_running(child.trim()) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn what_left_the_group_and_talks_on_is_not_waited_for() {
+    let ended = outcome("setsid yes & sleep 0.2; exit 3");
+    assert!(matches!(ended, CheckOutcome::Failed { exit: 3, .. }), "{ended:?}");
+}
+
+#[test]
+fn a_command_that_closes_its_streams_is_waited_for() {
+    let bed = Bed::new();
+    assert_eq!(
+        bed.run(&check("exec >&- 2>&-; sleep 0.1; touch done; exit 4")).outcome,
+        CheckOutcome::Failed { exit: 4, last_lines: Vec::new() }
+    );
+    assert!(bed.tree().join("done").exists());
+}
+
+#[test]
+fn of_a_hundred_megabytes_of_output_the_end_is_kept() {
+    let said = lines(outcome("head -c 104857600 /dev/zero; echo; echo the end; false"));
+    assert_eq!(said.last().unwrap(), "the end");
+    assert!(said.iter().all(|line| line.chars().count() <= 200));
+}
+
+#[test]
+fn garbage_comes_out_as_text_that_drives_nothing() {
+    let said = lines(outcome("printf 'a\\377\\376\\000b\\033[2J\\302\\n'; false"));
+    assert_eq!(said, ["a\u{fffd}\u{fffd}b\u{fffd}"]);
+    let random = lines(outcome("head -c 300000 /dev/urandom; false"));
+    assert!(random.iter().all(|line| !line.chars().any(char::is_control)));
+}
+
+#[test]
+fn in_a_directory_that_is_not_there_nothing_passes() {
+    let bed = Bed::new();
+    for gone in ["/nonexistent", ""] {
+        let checked = bed.run_in(Path::new(gone), &[&bed.counted("true")]).remove(0);
+        let why = format!("its directory \"{gone}\" does not exist");
+        assert_eq!((checked.outcome, bed.runs()), (CheckOutcome::NotBegun { why }, 0));
+    }
+}
+
+#[test]
+fn a_gatekeeper_without_a_disk_still_runs_checks() {
+    let bed = Bed::repository();
+    std::fs::write(bed.0.path().join("policy"), "no directory").unwrap();
+    assert_eq!(bed.run(&bed.counted("true")).outcome, CheckOutcome::Passed);
+}

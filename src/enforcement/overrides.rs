@@ -1,0 +1,303 @@
+//! Pauses and allowances: `policy/overrides.json`.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::gate_state::check;
+use crate::clock::{self, Time};
+use crate::fs;
+use crate::unicode::fold;
+
+/// The names that can be paused: the gates as in the configuration, and `rule` for the user's rules.
+pub const GATES: &[&str] = &[
+    "premature-shutdown",
+    "protect-lead",
+    "idle-with-work",
+    "completion-check",
+    "unfinished-dependencies",
+    "report-before-idle",
+    "team-size",
+    "lead-stops-early",
+    "rule",
+];
+
+/// Format version.
+const V: u8 = 1;
+/// Maximum length of a pause.
+pub const LONGEST_PAUSE: chrono::TimeDelta = chrono::TimeDelta::hours(24);
+/// Maximum size of the file in bytes.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// The active pauses and allowances.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Overrides {
+    /// Format version: 1.
+    pub v: u8,
+    /// Paused gates.
+    pub pauses: Vec<Pause>,
+    /// Teammates whose next shutdown is allowed, by name.
+    pub shutdowns: Vec<String>,
+}
+
+/// Overrides that no command wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundOverrides {
+    /// The content of the file.
+    pub overrides: Overrides,
+    /// The hash of the file, stored once the overrides are recorded.
+    mark: String,
+}
+
+/// A paused gate. A missing or misspelled key makes the file invalid: it must not turn the pause of one gate into a
+/// pause of all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pause {
+    /// The gate; null for all.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub gate: Option<String>,
+    /// The team; null for all.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub team: Option<String>,
+    /// End of the pause, RFC 3339.
+    pub until: String,
+}
+
+/// The file.
+#[derive(Debug, Clone)]
+pub struct OverrideFile {
+    path: PathBuf,
+    patience: Duration,
+}
+
+impl OverrideFile {
+    /// The file in the policy directory.
+    pub fn new(dir: &std::path::Path, patience: Duration) -> OverrideFile {
+        OverrideFile { path: dir.join("overrides.json"), patience }
+    }
+
+    /// The content; a damaged file allows nothing.
+    pub fn read(&self) -> Overrides {
+        self.look().unwrap_or_default()
+    }
+
+    /// The content.
+    ///
+    /// # Errors
+    /// The file exists and cannot be read or parsed.
+    pub fn look(&self) -> io::Result<Overrides> {
+        self.path.parent().map_or(Ok(()), check)?;
+        let bytes = match fs::read_regular(&self.path, MAX_BYTES) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Overrides::default()),
+            other => other?.0,
+        };
+        let damaged = |why: &dyn std::fmt::Display| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("{} is damaged: {why}", self.path.display()))
+        };
+        let overrides: Overrides = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
+        if overrides.v != V {
+            return Err(damaged(&format!("unknown version {}", overrides.v)));
+        }
+        Ok(overrides)
+    }
+
+    /// Changes the file under a lock and drops expired pauses. A damaged file is replaced.
+    ///
+    /// # Errors
+    /// Writing fails, or the lock is held for too long.
+    pub fn change<T>(&self, now: Time, change: impl FnOnce(&mut Overrides) -> T) -> io::Result<T> {
+        let Some(_lock) = fs::lock(&self.path.with_extension("lock"), self.patience)? else {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "another process holds the policy's lock"));
+        };
+        let was_known = self.is_known();
+        let before = self.look();
+        let mut overrides = before.as_ref().map(Overrides::clone).unwrap_or_default();
+        overrides.pauses.retain(|pause| pause.is_in_force(now));
+        let result = change(&mut overrides);
+        if !before.is_ok_and(|before| before == overrides) {
+            overrides.v = V;
+            let bytes = serde_json::to_vec(&overrides)?;
+            fs::write_atomic(&self.path, &bytes, false)?;
+            if was_known {
+                fs::write_atomic(&self.known(), mark(&bytes).as_bytes(), false)?;
+            }
+        }
+        Ok(result)
+    }
+
+    /// Overrides that are in force and not in the log, because no command wrote the file. Each content is found once.
+    pub fn found(&self, now: Time) -> Option<FoundOverrides> {
+        let mut overrides = self.look().ok()?;
+        overrides.pauses.retain(|pause| pause.is_in_force(now));
+        if (overrides.pauses.is_empty() && overrides.shutdowns.is_empty()) || self.is_known() {
+            return None;
+        }
+        let (bytes, _) = fs::read_regular(&self.path, MAX_BYTES).ok()?;
+        Some(FoundOverrides { overrides, mark: mark(&bytes) })
+    }
+
+    /// Records that the found overrides are in the log.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub fn is_recorded(&self, found: &FoundOverrides) -> io::Result<()> {
+        fs::write_atomic(&self.known(), found.mark.as_bytes(), false)
+    }
+
+    /// Whether a command wrote the file, or its content was recorded when it was found. True for a missing file.
+    fn is_known(&self) -> bool {
+        match fs::read_regular(&self.path, MAX_BYTES) {
+            Ok((bytes, _)) => fs::read_regular(&self.known(), 1 << 10)
+                .is_ok_and(|(known, _)| known == mark(&bytes).as_bytes()),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        }
+    }
+
+    /// The file with the hash of the last known content.
+    fn known(&self) -> PathBuf {
+        self.path.with_file_name(".overrides.known")
+    }
+}
+
+fn mark(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+impl Overrides {
+    /// The name under which a teammate's next shutdown is allowed: its own, else one that folds to the same and does not
+    /// belong to another member.
+    pub fn allowed_shutdown(&self, name: &str, members: &[String]) -> Option<&str> {
+        let words = || self.shutdowns.iter().map(String::as_str);
+        words().find(|word| *word == name).or_else(|| {
+            let folded = fold(name);
+            let is_other = |word: &str| members.iter().any(|member| member == word);
+            words().find(|word| fold(word) == folded && !is_other(word))
+        })
+    }
+
+    /// Whether a gate is paused for a team.
+    pub fn is_paused(&self, gate: &str, team: Option<&str>, now: Time) -> bool {
+        self.pauses.iter().any(|pause| {
+            pause.gate.as_deref().is_none_or(|paused| paused == gate)
+                && pause.team.as_deref().is_none_or(|paused| Some(paused) == team)
+                && pause.is_in_force(now)
+        })
+    }
+}
+
+impl Pause {
+    /// Whether it is active. A pause without a valid end, or one longer than the maximum, is not: the clock was set
+    /// back, or no command wrote the file.
+    pub fn is_in_force(&self, now: Time) -> bool {
+        clock::parse(&self.until).is_some_and(|until| now < until && until - now <= LONGEST_PAUSE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> (tempfile::TempDir, OverrideFile) {
+        let dir = tempfile::tempdir().unwrap();
+        let file = OverrideFile::new(dir.path(), Duration::from_secs(60));
+        (dir, file)
+    }
+
+    fn now() -> Time {
+        clock::parse("2026-02-03T04:05:06Z").unwrap()
+    }
+
+    fn pause(gate: Option<&str>, team: Option<&str>, until: &str) -> Pause {
+        Pause { gate: gate.map(str::to_owned), team: team.map(str::to_owned), until: until.to_owned() }
+    }
+
+    #[test]
+    fn the_gates_are_those_of_the_configuration() {
+        let error = toml::from_str::<crate::config::Policy>("x = 1").unwrap_err().to_string();
+        let named: Vec<&str> = error.split('`').skip(3).step_by(2).collect();
+        let gates = || GATES.iter().filter(|gate| **gate != "rule");
+        assert!(gates().all(|gate| named.contains(gate)), "{error}");
+        assert_eq!(
+            gates().count(),
+            named.iter().filter(|key| !["on-error", "max-blocks"].contains(key)).count()
+        );
+    }
+
+    #[test]
+    fn a_pause_holds_for_its_gate_and_its_team_until_it_is_over() {
+        let overrides = |gate, team, until: &str| Overrides {
+            pauses: vec![pause(gate, team, until)],
+            ..Overrides::default()
+        };
+        let later = "2026-02-03T05:05:06+00:30";
+        let one = overrides(Some("team-size"), Some("t1"), later);
+        assert!(one.is_paused("team-size", Some("t1"), now()));
+        assert!(!one.is_paused("rule", Some("t1"), now()));
+        assert!(!one.is_paused("team-size", Some("t2"), now()) && !one.is_paused("team-size", None, now()));
+        assert!(overrides(None, None, later).is_paused("rule", None, now()));
+        assert!(overrides(None, None, "2026-02-04T04:05:06Z").is_paused("rule", None, now()));
+        for over in
+            ["2026-02-04T04:05:06.001Z", "2026-02-03T04:05:06Z", "2026-02-03T04:00:00Z", "tomorrow", ""]
+        {
+            assert!(!overrides(None, None, over).is_paused("rule", None, now()), "{over}");
+        }
+    }
+
+    #[test]
+    fn what_is_over_goes_when_the_file_is_written() {
+        let (_dir, file) = file();
+        let (over, holds) =
+            (pause(None, None, "2026-02-03T04:05:06Z"), pause(None, None, "2026-02-03T04:05:07Z"));
+        let early = now() - chrono::TimeDelta::hours(1);
+        file.change(early, |overrides| overrides.pauses = vec![over, holds.clone()]).unwrap();
+        assert_eq!(file.read().pauses.len(), 2);
+        file.change(now(), |overrides| overrides.shutdowns.push("bob".to_owned())).unwrap();
+        assert_eq!(file.read(), Overrides { v: 1, pauses: vec![holds], shutdowns: vec!["bob".to_owned()] });
+    }
+
+    #[test]
+    fn nothing_is_let_through_by_a_damaged_file_and_the_next_change_begins_it_anew() {
+        let (dir, file) = file();
+        let path = dir.path().join("overrides.json");
+        for damaged in [
+            "{",
+            "",
+            "[]",
+            "\u{0}",
+            r#"{"v":1,"pauses":[{"until":"2030-01-01T00:00:00Z"}]}"#,
+            r#"{"v":1,"pauses":[{"gate":null,"team":null,"until":"2030-01-01T00:00:00Z","x":1}]}"#,
+            r#"{"v":1,"pauses":[{"gat":"rule","team":null,"until":"2030-01-01T00:00:00Z"}]}"#,
+            r#"{"v":2,"pauses":[{"gate":null,"team":null,"until":"2030-01-01T00:00:00Z"}]}"#,
+            r#"{"v":1,"pauses":[],"shutdowns":["bob",7]}"#,
+        ] {
+            std::fs::write(&path, damaged).unwrap();
+            assert_eq!(file.read(), Overrides::default(), "{damaged}");
+            assert_eq!(file.look().unwrap_err().kind(), io::ErrorKind::InvalidData, "{damaged}");
+        }
+        file.change(now(), |_| ()).unwrap();
+        assert_eq!(file.look().unwrap(), Overrides { v: 1, ..Overrides::default() });
+        std::fs::remove_file(&path).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
+        assert_eq!(file.read(), Overrides::default(), "a pipe is not waited for");
+    }
+
+    #[test]
+    fn nothing_is_written_when_nothing_changes() {
+        let (dir, file) = file();
+        file.change(now(), |_| ()).unwrap();
+        assert!(!dir.path().join("overrides.json").exists());
+    }
+    #[test]
+    fn a_shutdown_is_let_through_by_the_name_or_one_that_differs_in_case_and_is_nobody_else_s() {
+        let overrides = Overrides { shutdowns: vec!["Bob".to_owned()], ..Overrides::default() };
+        let members = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(overrides.allowed_shutdown("bob", &members(&["bob"])), Some("Bob"));
+        assert_eq!(overrides.allowed_shutdown("bob", &members(&["bob", "Bob"])), None);
+        assert_eq!(overrides.allowed_shutdown("Bob", &members(&["bob", "Bob"])), Some("Bob"));
+        assert_eq!(overrides.allowed_shutdown("carol", &[]), None);
+    }
+}

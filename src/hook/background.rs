@@ -1,0 +1,140 @@
+//! Work after the end of a run: copies transcripts into the archive and events into the run. A separate process does it, so
+//! that it does not delay SessionEnd, which has 1.5 seconds for all its hooks.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::Recorder;
+use super::apply_retention::close_events;
+use crate::archive::{Archive, EndedBy, RunRecord};
+use crate::clock::{self, Time};
+use crate::fs;
+use crate::process;
+
+/// How long the detached process waits for Claude Code to write its last lines and exit.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How often the log is pruned if no run ends.
+const PRUNE_EVERY: Duration = Duration::from_secs(86_400);
+
+/// Minimum age of temporary files to remove, which killed writers left behind.
+const LEFTOVER_AGE: Duration = Duration::from_secs(3_600);
+
+/// Which process does the remaining work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BackgroundMode {
+    /// A detached process, which outlives Claude Code.
+    Detached,
+    /// The call itself, for the demo.
+    Inline,
+}
+
+impl Recorder {
+    /// Whether there is work: transcripts of an ended run, or a log that was not pruned for a day.
+    pub(super) fn has_left(&self, archive: &Archive) -> bool {
+        let pruned = std::fs::metadata(self.pruned()).and_then(|metadata| metadata.modified());
+        let due = || pruned.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > PRUNE_EVERY));
+        archive.has_unfinished() || archive.has_endings() || !self.pruned().exists() || due()
+    }
+
+    /// The file whose modification time is the time of the last prune.
+    pub(super) fn pruned(&self) -> PathBuf {
+        self.paths.log().join(".pruned")
+    }
+
+    /// Starts the remaining work. `client` is Claude Code's process if it is about to exit. `beside` means that no
+    /// session ends at this call, so that a session that ends elsewhere has its own process.
+    ///
+    /// # Errors
+    /// When no process can be started.
+    pub(super) fn finish_later(&self, client: Option<u32>, beside: bool) -> io::Result<()> {
+        if self.finish == BackgroundMode::Inline {
+            let notes = [finish(self, None, beside), super::prune(self)].concat();
+            return if notes.is_empty() { Ok(()) } else { Err(io::Error::other(notes.join("; "))) };
+        }
+        let mut command = Command::new(std::env::current_exe()?);
+        // No process group: a group leader cannot call `setsid`, which is the first thing that the process does.
+        command.arg("finish").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        if let Some(pid) = client {
+            command.arg("--after").arg(pid.to_string());
+        }
+        if beside {
+            command.arg("--beside");
+        }
+        command.spawn().map(|_| ())
+    }
+}
+
+/// Archives the transcripts of ended runs and copies their events into them. Returns the problems. Skips runs that
+/// another process is waiting for, unless this process ends a session whose Claude Code process is unknown: that run
+/// may be its own.
+pub fn finish(recorder: &Recorder, after: Option<u32>, beside: bool) -> Vec<String> {
+    if recorder.finish == BackgroundMode::Detached {
+        // Start a new session: Claude Code's terminal and process group may end at any time.
+        let _ = rustix::process::setsid();
+    }
+    let archive = recorder.archive();
+    archive.settle(recorder.config.log.lock_patience);
+    let (mut notes, _) = keep(&archive, |_| false);
+    for part in recorder.paths.parts() {
+        fs::remove_temp_files(&part, LEFTOVER_AGE);
+        fs::sweep_beside(&part, LEFTOVER_AGE);
+    }
+    if let Some(pid) = after {
+        let pause = Duration::from_millis(50);
+        let mut waited = Duration::ZERO;
+        while waited < TIMEOUT && !process::is_gone(pid, None, None) {
+            std::thread::sleep(pause);
+            waited += pause;
+        }
+    }
+    archive.settle(recorder.config.log.lock_patience);
+    let now = recorder.clock.now();
+    let yields = beside || after.is_some();
+    let (more, ended) = keep(&archive, |run| !(yields && belongs_to_other(run, after, now)));
+    for note in more {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes.extend(close_events(recorder, &archive, &ended));
+    notes
+}
+
+/// Whether the process started by this run's SessionEnd is still waiting for the last lines. Two such processes may run
+/// when one session ends as another begins.
+fn belongs_to_other(run: &RunRecord, after: Option<u32>, now: Time) -> bool {
+    let ended = run.ended_at.as_deref().and_then(clock::parse);
+    let lately = || ended.is_some_and(|end| (now - end).abs().to_std().is_ok_and(|age| age < TIMEOUT));
+    run.ended_by == Some(EndedBy::SessionEnd)
+        && run.client_pid.is_some_and(|pid| after != Some(pid) && !process::is_gone(pid, None, None))
+        && lately()
+}
+
+/// Archives the current transcripts of unfinished runs, for the last time if `last` returns true. Returns the problems
+/// and the finished runs.
+fn keep(archive: &Archive, last: impl Fn(&RunRecord) -> bool) -> (Vec<String>, BTreeSet<String>) {
+    let (mut notes, mut finished) = (Vec::new(), BTreeSet::new());
+    for run in archive.unfinished() {
+        match archive.keep_transcripts(&run) {
+            Ok((_, problems)) => notes.extend(problems),
+            Err(error) => {
+                notes.push(format!("cannot keep the transcripts of run {}: {error}", run.run));
+                continue;
+            }
+        }
+        if last(&run) {
+            if let Err(error) = archive.compress(&run) {
+                notes.push(format!("cannot compress the contents of run {}: {error}", run.run));
+            }
+            match archive.mark_finished(&run) {
+                Ok(()) => drop(finished.insert(run.run)),
+                Err(error) => notes.push(format!("cannot finish run {}: {error}", run.run)),
+            }
+        }
+    }
+    (notes, finished)
+}

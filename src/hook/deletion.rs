@@ -1,0 +1,97 @@
+//! Whether a TeamDelete may run: files that are not archived before it are lost.
+
+use super::capture::CapturedTeams;
+use super::outcome::Outcome;
+use super::pipeline::{Attribution, HookContext, Recorder};
+use crate::archive::{CaptureScope, Limit, Loss};
+use crate::attribution::BlockedDeletes;
+use crate::config::OnFailure;
+use crate::payload::Kind;
+use crate::policy::{Reason, escaped};
+use crate::response::Answer;
+
+/// Maximum length of a quoted cause, in characters.
+const MAX_CHARS: usize = 300;
+
+impl Recorder {
+    /// Blocks a TeamDelete if something could not be archived. If the store itself fails, it stays blocked: the loss could
+    /// not even be recorded. If the store works but cannot archive some files, they block it `max-blocks` times, because it
+    /// may be impossible to change them; the count starts again when fewer of them are left.
+    pub(super) fn block_unarchived_delete(
+        &self,
+        step: &HookContext,
+        found: &CapturedTeams,
+        voice: &mut Attribution,
+        outcome: &mut Outcome,
+    ) -> Option<Answer> {
+        if !step.deletes {
+            return None;
+        }
+        let team = voice.resolved.team.as_ref();
+        // Problems of another team do not block, if it is known which team is deleted.
+        let meant = |subject: &CaptureScope| team.is_none() || subject.team() == team;
+        let problems = found.problems.iter().filter(|(subject, _)| meant(subject));
+        let mut problems: Vec<&str> = problems.map(|(_, problem)| problem.as_str()).collect();
+        let mut limits: Vec<Option<Limit>> = vec![None; problems.len()];
+        if !team.and_then(|team| found.teams.get(team)).is_some_and(|index| index.present) {
+            problems.extend(found.unseen.iter().map(|unseen| unseen.what.as_str()));
+            limits.extend(found.unseen.iter().map(|unseen| unseen.limit));
+        }
+        let losses = || found.losses.iter().filter(|(subject, _)| meant(subject)).map(|(_, loss)| loss);
+        let store_works = problems.is_empty();
+        problems.extend(losses().map(|loss| loss.what.as_str()));
+        limits.extend(losses().map(|loss| loss.limit));
+        if problems.is_empty() {
+            voice.memory.refused = None;
+            return None;
+        }
+        let why = problems.join("; ");
+        if self.config.archive.on_failure == OnFailure::Warn {
+            let what = "TeamDelete is allowed although the team could not be archived";
+            return Some(Answer::failed(format!("teamkeep: {what}: {why}")));
+        }
+        if store_works {
+            let files = losses().map(|loss: &Loss| loss.files).sum();
+            let before = step.before.refused.filter(|before| before.files <= files);
+            let times = before.map_or(0, |before| before.times);
+            if times >= self.config.policy.max_blocks {
+                let lost = format!(
+                    "TeamDelete is allowed after {times} blocks although not everything was archived: {why}"
+                );
+                let answer = Answer::failed(format!("teamkeep: {lost}"));
+                outcome.lost_with_team = Some(lost);
+                return Some(answer);
+            }
+            voice.memory.refused = Some(BlockedDeletes { times: times + 1, files });
+        }
+        let team = team.map_or_else(|| "the team".to_owned(), |team| format!("team {:?}", team.as_str()));
+        Some(self.delete_refusal(&team, &limits, &why))
+    }
+
+    /// `limits` has the limit behind each problem.
+    fn delete_refusal(&self, team: &str, limits: &[Option<Limit>], why: &str) -> Answer {
+        let (store, config) = (self.paths.store.display(), self.paths.config.display());
+        // One remedy helps only if the same limit is behind every problem.
+        let limit = limits.iter().copied().reduce(|one, other| one.filter(|_| one == other)).flatten();
+        let remedy = match limit.map(Limit::key) {
+            Some(None) => "Delete again: each attempt continues where the last one stopped".to_owned(),
+            Some(Some(key)) => {
+                format!("Ask the user to raise `{key}` under [archive] in {config}, then delete again")
+            }
+            None => {
+                format!(
+                    "Ask the user to free disk space or to fix the permissions of {store}, then delete again"
+                )
+            }
+        };
+        // File names are untrusted.
+        let why = escaped(why, MAX_CHARS);
+        let reason = Reason::default()
+            .then(&format!(
+                "teamkeep blocks TeamDelete: {team} could not be archived, and deleting it now would lose data that is \
+                 not recorded yet ({why})."
+            ))
+            .instead(&format!("{remedy}; `on-failure = \"warn\"` under [archive] in {config} turns this off."));
+        Answer::block(Kind::PreToolUse, reason.finish())
+    }
+}

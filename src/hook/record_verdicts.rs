@@ -1,0 +1,150 @@
+//! Records verdicts and turns them into a response. Applies `on-error` when the policy fails.
+
+use serde_json::json;
+use serde_json::value::to_raw_value;
+
+use super::outcome::Outcome;
+use super::pipeline::{HookContext, Recorder};
+use crate::enforcement::{self, Evaluation, FoundOverrides, OverrideFile, Overrides};
+use crate::error::{Error, Result};
+use crate::event::{Actor, Event, Id, OVERRIDE};
+use crate::log::Log;
+use crate::metadata_only;
+use crate::payload::Kind;
+use crate::policy::gates::PREMATURE_SHUTDOWN;
+use crate::policy::{Decision, Reason, Verdict, escaped, failure, without_prefix};
+use crate::response::Answer;
+
+/// Maximum length of a quoted cause, in characters.
+const MAX_CHARS: usize = 300;
+
+impl Recorder {
+    /// Records each verdict and responds with the decisive one.
+    pub(super) fn tell(
+        &self,
+        step: &HookContext,
+        judgement: &Evaluation,
+        event: &Event<'_>,
+        outcome: &mut Outcome,
+    ) {
+        let log = Log::open(self.paths.log(), &self.config.log);
+        if let Some(found) = &judgement.found {
+            let recorded = self.record_found(step, found, event, &log);
+            outcome.note("record an override that was found", recorded);
+        }
+        let is_new = |verdict: &&Verdict| !step.settled.iter().any(|settled| settled.is_same(verdict));
+        for verdict in judgement.verdicts.iter().filter(is_new) {
+            let reduced = self.is_metadata_only().then(|| Verdict {
+                reason: metadata_only::digest_placeholder(verdict.reason.as_bytes()),
+                ..verdict.clone()
+            });
+            let verdict = reduced.as_ref().unwrap_or(verdict);
+            let line = enforcement::line(verdict, &Id::new(step.at), event).map_err(Error::from_json);
+            let appended = line.and_then(|line| log.append(&line, step.at));
+            outcome.note("record the verdict", appended);
+        }
+        let Some(verdict) = judgement.decisive() else { return };
+        if verdict.decision == Decision::Block {
+            outcome.answer = Answer::block(step.kind, &verdict.reason);
+            return;
+        }
+        // An action allowed after blocks, and each warning, is reported once for each state of the tasks.
+        let told = judgement.verdicts.iter().filter(|verdict| !verdict.repeated && !verdict.paused);
+        let words = |verdict: &Verdict| self.words(step.kind, event.actor, verdict);
+        let mut words: Vec<String> = told.filter_map(words).collect();
+        if !words.is_empty() {
+            // An error of the recorder is reported as well.
+            words.extend(Some(outcome.answer.stderr.clone()).filter(|failure| !failure.is_empty()));
+            let answer = std::mem::take(&mut outcome.answer);
+            outcome.answer = answer.and_warn(step.kind, &words.join("\n"));
+        }
+    }
+
+    /// Records overrides that no command recorded, in the same form.
+    fn record_found(
+        &self,
+        step: &HookContext,
+        found: &FoundOverrides,
+        event: &Event<'_>,
+        log: &Log,
+    ) -> Result<()> {
+        let Overrides { pauses, shutdowns, .. } = &found.overrides;
+        let pauses = pauses.iter().map(|pause| {
+            json!({"override": "pause", "gate": pause.gate, "team": pause.team, "until": pause.until, "found": true})
+        });
+        let shutdowns = shutdowns.iter().map(|name| {
+            json!({"override": "allow-shutdown", "gate": PREMATURE_SHUTDOWN, "team": null, "name": name, "found": true})
+        });
+        for payload in pauses.chain(shutdowns) {
+            let payload = to_raw_value(&payload).map_err(Error::from_json)?;
+            let (id, actor) = (Id::new(step.at), Actor { name: Some("user".to_owned()), ..Actor::unknown() });
+            let event =
+                Event { id: id.as_str(), event: OVERRIDE, actor: &actor, payload: &payload, ..*event };
+            log.append(&event.line().map_err(Error::from_json)?, step.at)?;
+        }
+        let file = OverrideFile::new(&self.paths.policy(), self.config.log.lock_patience);
+        file.is_recorded(found).map_err(|error| Error::caused("cannot mark the overrides as recorded", error))
+    }
+
+    /// The message for a verdict that allows the action; `None` if it needs none.
+    fn words(&self, kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
+        match verdict.decision {
+            Decision::Warn => Some(verdict.reason.clone()),
+            Decision::Allow if verdict.escalated => {
+                // An idle event is reported to the user, other events to the agent.
+                let what = match kind {
+                    Kind::TeammateIdle => Reason::default().name(actor.shown()).then(" to go idle").finish(),
+                    _ => "this action".to_owned(),
+                };
+                let times = match verdict.blocks.unwrap_or_default() {
+                    0 => {
+                        return Some(format!(
+                            "teamkeep allowed {what}: it cannot count further blocks ({}: {})",
+                            verdict.source(),
+                            without_prefix(&verdict.reason)
+                        ));
+                    }
+                    1 => "once".to_owned(),
+                    times => format!("{times} times"),
+                };
+                let (source, reason) = (verdict.source(), without_prefix(&verdict.reason));
+                Some(format!("teamkeep allowed {what} after blocking it {times} ({source}: {reason})"))
+            }
+            _ => None,
+        }
+    }
+
+    /// The verdict when a policy file cannot be used. With `on-error = "block"` the defaults do not replace it: an
+    /// event that `concerns` the policy is blocked regardless of the gates. Otherwise the verdict is only recorded,
+    /// because the diagnostics have the problem already.
+    pub(super) fn unusable(&self, step: &HookContext, concerns: bool) -> Option<Verdict> {
+        let error = self.problems.iter().find(|problem| problem.is_error() && step.kind.is_judged())?;
+        let place = escaped(&error.place(), MAX_CHARS);
+        let verdict =
+            |reason| failure::verdict(self.config.policy.on_error, step.kind, failure::UNUSABLE, reason);
+        let held = verdict(format!(
+            "teamkeep cannot use the policy file {place}, and on-error = \"block\" blocks this action until the file is \
+             fixed. Report this to the user; `teamkeep policy check` shows the errors."
+        ));
+        if concerns && held.decision == Decision::Block {
+            return Some(held);
+        }
+        let reason = format!("the policy file {place} cannot be used; using the defaults");
+        // It was reported when the session began.
+        Some(Verdict { decision: Decision::Allow, repeated: true, ..verdict(reason) })
+    }
+
+    /// The verdict when the policy failed or its state could not be written, as `on-error` defines it.
+    pub(super) fn failed(&self, kind: Kind, why: &str) -> Verdict {
+        let why = escaped(why, MAX_CHARS);
+        let mut verdict = failure::verdict(self.config.policy.on_error, kind, failure::FAILED, String::new());
+        verdict.reason = match verdict.decision {
+            Decision::Block => format!(
+                "teamkeep could not evaluate the policy, and on-error = \"block\" blocks this action ({why}). \
+                 Report this to the user; `teamkeep policy check` may show the cause."
+            ),
+            _ => format!("the policy could not be evaluated: {why}"),
+        };
+        verdict
+    }
+}

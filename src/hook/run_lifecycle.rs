@@ -1,0 +1,164 @@
+//! Detects the end of a run: SessionEnd, TeamDelete, a removed directory, or a lead's process that has ended.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::archive::{Archive, CaptureScope, EndedBy, Index};
+use crate::attribution::CallContext;
+use crate::clock::{self, Time};
+use crate::event::SafeName;
+use crate::log::{self, Parts, Range};
+use crate::payload::Kind;
+use crate::process;
+
+/// Closes the runs that have ended according to this call. Returns whether there were any. `log` is the event log's
+/// directory.
+///
+/// # Errors
+/// When the archive cannot be written.
+pub fn close(
+    evidence: &CallContext<'_>,
+    archive: &Archive,
+    log: &Path,
+    own: Option<&CaptureScope>,
+    leads: bool,
+    vanished: &[CaptureScope],
+    at: Time,
+) -> io::Result<bool> {
+    let mut closed = false;
+    let mut end_at =
+        |subject: &CaptureScope, by: EndedBy, reason: Option<&str>, at: Time| -> io::Result<()> {
+            closed |= archive.close_run(subject, by, reason, at)?;
+            Ok(())
+        };
+    if evidence.kind == Kind::SessionStart {
+        for subject in archive.open_subjects().iter().filter(|subject| own != Some(*subject)) {
+            let is_over =
+                |index: &Index| is_crashed(evidence, index) || is_left_behind(evidence, archive, index);
+            if let Some(index) = archive.index(subject).filter(is_over) {
+                let at = last_activity(archive, log, &index).unwrap_or(at);
+                end_at(subject, EndedBy::Crashed, None, at)?;
+            }
+        }
+    }
+    let mut end = |subject: &CaptureScope, by: EndedBy, reason: Option<&str>| end_at(subject, by, reason, at);
+    // The payload may be wrong: a team whose directory exists was not deleted.
+    let deleted = deleted_team(evidence).filter(|team| !evidence.client.join("teams").join(team).exists());
+    if let Some(team) = deleted {
+        end(&CaptureScope::Team(team), EndedBy::TeamDelete, None)?;
+    }
+    if let Some(own) = own.filter(|_| leads && evidence.kind == Kind::SessionEnd) {
+        let reason = evidence.payload.text("reason");
+        let goes_on = matches!(reason, Some("clear" | "resume"))
+            && archive.index(own).is_some_and(|index| index.present);
+        if !goes_on {
+            end(own, EndedBy::SessionEnd, reason)?;
+            // A lead that could not delete a team may have created another one (2.1.47): both end with its session.
+            let led = |subject: &CaptureScope| {
+                archive.index(subject).is_some_and(|index| index.is_led_by(evidence.payload.session()))
+            };
+            for other in archive.open_subjects().iter().filter(|other| *other != own && led(other)) {
+                end(other, EndedBy::SessionEnd, reason)?;
+            }
+        }
+    }
+    for subject in vanished {
+        end(subject, EndedBy::Disappeared, None)?;
+    }
+    Ok(closed)
+}
+
+/// The team that a TeamDelete just removed.
+fn deleted_team(evidence: &CallContext<'_>) -> Option<SafeName> {
+    if evidence.kind != Kind::PostToolUse || evidence.payload.tool() != Some("TeamDelete") {
+        return None;
+    }
+    let response = evidence.payload.tool_response();
+    if response.get("success").and_then(Value::as_bool) == Some(false) {
+        return None;
+    }
+    let name = response.get("team_name").and_then(Value::as_str).or(evidence.memory.team.as_deref())?;
+    evidence.directory(name)
+}
+
+/// Whether a resumed session has left this run behind. SessionStart of 2.1.328 comes before the session creates its
+/// team again, so the existing files belong to a killed process of Claude Code. Only the lead's process in them may
+/// have been rewritten.
+pub fn is_left_behind(evidence: &CallContext<'_>, archive: &Archive, index: &Index) -> bool {
+    let resumes = evidence.kind == Kind::SessionStart && evidence.payload.text("source") == Some("resume");
+    if !resumes || !index.is_led_by(evidence.payload.session()) {
+        return false;
+    }
+    if index.ended {
+        // The directory may exist before its configuration is written.
+        return !index.is_there();
+    }
+    let run = archive.run(&index.run);
+    // Before 2.1.178 a team has a name of its own, and the resumed session continues with it.
+    let own = evidence.own_team();
+    if run.as_ref().and_then(|run| run.team.as_deref()) != own.as_ref().map(SafeName::as_str) {
+        return false;
+    }
+    let led = run.and_then(|run| run.client_pid).or(index.lead_pid);
+    let (Some(pid), Some(own)) = (led, evidence.client_pid) else { return false };
+    let start = index.lead_start.as_deref().filter(|_| index.lead_pid == Some(pid));
+    pid != own && process::is_gone(pid, index.lead_space.as_deref(), start)
+}
+
+/// Whether the lead's process has ended. Age is not evidence, and a session that calls a hook is running.
+fn is_crashed(evidence: &CallContext<'_>, index: &Index) -> bool {
+    let Some(pid) = index.lead_pid else { return false };
+    let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
+    let calls = (evidence.client_pid == Some(pid) && !process::is_different_process(pid, space, start))
+        || index.is_led_by(evidence.payload.session());
+    !calls && process::is_gone(pid, space, start)
+}
+
+/// The time of a run's last event. Its end may be noticed days later.
+fn last_activity(archive: &Archive, log: &Path, index: &Index) -> Option<Time> {
+    let since = archive.run(&index.run).and_then(|run| clock::parse(&run.started_at));
+    let of_run = |line: &log::Line| line.recorded.run.as_ref() == Some(&index.run);
+    // A run that has not ended keeps its segments.
+    let last = log::last(log, &Parts::default(), Range { since, until: None }, 1, of_run).ok();
+    let event = last.and_then(|mut last| last.lines.pop_back()).map(|line| line.recorded.at);
+    clock::parse(&event.unwrap_or_else(|| index.at.clone()))
+}
+
+/// Reopens a run that was closed too early: its lead acts, and its directory exists. A call that began before the end
+/// and finished after it does not reopen the run. `seen` is the current state of the session's team.
+///
+/// # Errors
+/// When the archive cannot be written.
+pub fn reopen(
+    evidence: &CallContext<'_>,
+    archive: &Archive,
+    own: Option<&CaptureScope>,
+    seen: Option<&Index>,
+    at: Time,
+) -> io::Result<()> {
+    let acts = matches!(
+        evidence.kind,
+        Kind::SessionStart
+            | Kind::UserPromptSubmit
+            | Kind::PreToolUse
+            | Kind::PostToolUse
+            | Kind::SubagentStart
+    );
+    let Some(own) = own.filter(|_| acts && deleted_team(evidence).is_none()) else { return Ok(()) };
+    let alone = own.team().is_none();
+    let index = seen.map_or_else(|| archive.index(own).map(Cow::Owned), |index| Some(Cow::Borrowed(index)));
+    if index.is_some_and(|index| index.ended && (index.is_there() || alone)) {
+        let at = clock::stamp(at);
+        archive.update_run(own, |_, run| {
+            let later = run.ended_at.as_ref().is_some_and(|ended| *ended < at);
+            if later {
+                run.reopen();
+            }
+            later
+        })?;
+    }
+    Ok(())
+}

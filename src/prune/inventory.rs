@@ -1,0 +1,236 @@
+//! The recorded data, and the contents that each run needs.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use super::reachability::reachable_from;
+use crate::archive::{Archive, ObjectInfo, RunRecord};
+use crate::clock::{self, Time};
+use crate::error::{Error, Result};
+use crate::fs::Stamp;
+use crate::log::{self, Contents, SegmentName};
+use crate::retention;
+use crate::timeline::{RunCatalog, is_client_gone};
+use crate::verify::{Scope, Verifier};
+
+/// Whether a run can be deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunState {
+    /// It has ended and can be deleted.
+    Over,
+    /// Its Claude Code process may be running.
+    Alive,
+    /// It has ended, but its transcripts are not stored yet.
+    Unfinished,
+    /// This much of it cannot be read.
+    Damaged(u64),
+}
+
+/// One run and its size.
+#[derive(Debug, Clone)]
+pub struct RunInventory {
+    /// The run.
+    pub run: RunRecord,
+    /// Whether it can be deleted.
+    pub standing: RunState,
+    /// When it ended or was imported.
+    pub since: Option<Time>,
+    /// The bytes of its own files.
+    pub bytes: u64,
+    /// The contents that it needs, by index in [`Survey::contents`].
+    pub needs: Vec<usize>,
+}
+
+/// One content and its files.
+#[derive(Debug, Clone, Default)]
+pub struct StoredObject {
+    /// Its files: plain, compressed, or both.
+    pub files: Vec<ObjectInfo>,
+    /// Whether something other than a run needs it, or may.
+    pub pinned: bool,
+}
+
+impl StoredObject {
+    /// Its bytes on disk.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.size).sum()
+    }
+}
+
+/// A closed segment of the log.
+#[derive(Debug, Clone)]
+pub struct Closed {
+    /// The segment.
+    pub segment: log::Segment,
+    /// The runs and sessions in it.
+    pub contents: Contents,
+}
+
+/// All recorded data.
+#[derive(Debug, Default)]
+pub struct Inventory {
+    /// The runs, oldest first.
+    pub runs: Vec<RunInventory>,
+    /// Every content.
+    pub contents: Vec<StoredObject>,
+    /// The closed segments of the log, oldest first.
+    pub segments: Vec<Closed>,
+    /// All segments of the log.
+    pub log: Vec<log::Segment>,
+    /// The open segment.
+    pub current: Option<SegmentName>,
+    /// Runs whose `run.json` cannot be read.
+    pub damaged: Vec<String>,
+    /// A run that names a missing content. Its hash may be damaged, so an unneeded content may be the one.
+    pub missing: Option<String>,
+    /// Why no content may be deleted, if so: an unreadable run may need it.
+    pub obstacle: Option<String>,
+}
+
+/// Nanoseconds for which a content that no run names is kept, because its writer may be about to name it.
+const MIN_AGE_NS: i64 = 3_600 * 1_000_000_000;
+
+/// Surveys all recorded data.
+///
+/// # Errors
+/// A directory of the store cannot be read, so the needs of the runs are unknown.
+pub fn survey(library: &RunCatalog, log: &Path, now: Time, done: &mut dyn FnMut(u64)) -> Result<Inventory> {
+    let archive = &library.archive;
+    if let Some(why) = &library.unlisted {
+        return Err(Error::new(format!("cannot prune: {why}"))
+            .hint("nothing was removed, because the list of runs is incomplete")
+            .hint("restore the directory, then run: teamkeep verify"));
+    }
+    let mut survey = Inventory { damaged: library.damaged.clone(), ..Inventory::default() };
+    let mut places: HashMap<String, usize> = HashMap::new();
+    archive.objects.each(|stored| {
+        let place = *places.entry(stored.hash.clone()).or_insert_with(|| {
+            survey.contents.push(StoredObject::default());
+            survey.contents.len() - 1
+        });
+        let young = stored.path.symlink_metadata().is_ok_and(|metadata| {
+            Stamp::of(&metadata).modified.saturating_add(MIN_AGE_NS) > clock::file_time()
+        });
+        let content = &mut survey.contents[place];
+        content.pinned |= young;
+        content.files.push(stored);
+        Ok(())
+    })?;
+    let cached = archive.cached_objects();
+    for run in &library.runs {
+        let needs = reachable_from(archive, run, &cached);
+        if let Some(why) = needs.unread {
+            survey.obstacle.get_or_insert(why);
+        }
+        // A hook call may have written it since the contents were listed.
+        let is_missing = |hash: &String| !places.contains_key(hash) && !archive.objects.is_there(hash);
+        if needs.hashes.iter().any(is_missing) {
+            survey.missing.get_or_insert_with(|| run.run.clone());
+        }
+        let needs = needs.hashes.iter().chain(&needs.cached);
+        let needs: BTreeSet<usize> = needs.filter_map(|hash| places.get(hash).copied()).collect();
+        // A content that a run needs is not new.
+        needs.iter().for_each(|place| survey.contents[*place].pinned = false);
+        done(1);
+        survey.runs.push(RunInventory {
+            standing: standing(archive, run),
+            since: since(archive, run),
+            bytes: archive.run_size(&run.run),
+            needs: needs.into_iter().collect(),
+            run: run.clone(),
+        });
+    }
+    for run in &library.damaged {
+        survey.obstacle.get_or_insert(format!("the data of run {run} cannot be read"));
+    }
+    // Caches of recorded runs are deleted with them; the others are kept.
+    let own: BTreeSet<&str> = library.runs.iter().map(|run| run.run.as_str()).collect();
+    for (run, hashes) in cached.iter().filter(|(run, _)| !own.contains(run.as_str())) {
+        for place in hashes.iter().filter_map(|hash| places.get(hash)) {
+            survey.contents[*place].pinned = true;
+        }
+        if archive.run_dir(run).is_none_or(|dir| dir.symlink_metadata().is_err()) {
+            survey.obstacle.get_or_insert(format!("run {run} is missing, although a cache lists it"));
+        }
+    }
+    survey.log = log::list(log)?;
+    survey.current = log::active_segment(log);
+    let closed = retention::closed(&survey.log, survey.current.as_ref(), now);
+    let read = |segment: &log::Segment| Closed {
+        contents: Contents::of(log, segment, done),
+        segment: segment.clone(),
+    };
+    survey.segments = closed.into_iter().map(read).collect();
+    Ok(survey)
+}
+
+fn standing(archive: &Archive, run: &RunRecord) -> RunState {
+    match () {
+        () if archive.is_unfinished(&run.run) => RunState::Unfinished,
+        () if run.ended_at.is_some() => RunState::Over,
+        // An imported run gets no more events here, unless its session continues here.
+        () if run.imported.is_some() && !is_under_way(archive, run) => RunState::Over,
+        () if is_client_gone(archive, run) => RunState::Over,
+        () => RunState::Alive,
+    }
+}
+
+/// Whether hook calls on this machine capture it.
+fn is_under_way(archive: &Archive, run: &RunRecord) -> bool {
+    let index = run.subject().and_then(|subject| archive.index(&subject));
+    index.is_some_and(|index| index.run == run.run && !index.ended)
+}
+
+/// When a run ended, or was imported.
+fn since(archive: &Archive, run: &RunRecord) -> Option<Time> {
+    let imported = run.imported.as_ref().map(|imported| imported.at.clone());
+    let last = || archive.journal(&run.run).snapshots.pop().map(|last| last.at);
+    clock::parse(&imported.or(run.ended_at.clone()).or_else(last).unwrap_or_else(|| run.started_at.clone()))
+}
+
+impl Inventory {
+    /// Verifies these runs and marks those that cannot be read. Returns whether there are any.
+    ///
+    /// # Errors
+    /// A directory of the store cannot be read.
+    pub fn verify(&mut self, archive: &Archive, runs: &[usize], done: &mut dyn FnMut(u64)) -> Result<bool> {
+        let mut any = false;
+        // Without the log's lines: an unreadable line keeps its segment.
+        let nowhere = Path::new("/nonexistent");
+        for place in runs {
+            let held = &mut self.runs[*place];
+            let scope = Scope::Run(held.run.run.clone());
+            let verifier = Verifier { archive, log: nowhere, sessions: nowhere, scope };
+            let findings = verifier.run(done)?;
+            if !findings.is_ok() {
+                held.standing = RunState::Damaged(findings.count);
+                any = true;
+            }
+        }
+        Ok(any)
+    }
+
+    /// The number of runs that need each content.
+    pub(super) fn uses(&self) -> Vec<usize> {
+        let mut uses = vec![0; self.contents.len()];
+        for held in &self.runs {
+            held.needs.iter().for_each(|place| uses[*place] += 1);
+        }
+        uses
+    }
+
+    /// The bytes of the archive.
+    pub fn bytes(&self) -> u64 {
+        self.contents.iter().map(StoredObject::bytes).sum::<u64>()
+            + self.runs.iter().map(|held| held.bytes).sum::<u64>()
+    }
+
+    /// The sessions of the runs that stay.
+    pub(super) fn sessions(&self, stays: impl Fn(usize) -> bool) -> BTreeMap<&str, &str> {
+        let staying = self.runs.iter().enumerate().filter(|(place, _)| stays(*place));
+        let sessions = staying.flat_map(|(_, held)| {
+            held.run.sessions.iter().map(|session| (session.id.as_str(), held.run.run.as_str()))
+        });
+        sessions.collect()
+    }
+}

@@ -1,0 +1,117 @@
+//! Decodes JSON escapes in a text: in a document that was not parsed, was truncated, or has half a surrogate pair.
+
+use std::ops::Range;
+
+/// Maximum number of repeated decodings, for strings inside strings.
+const MAX_DEPTH: usize = 4;
+
+/// A text with decoded escapes, and its positions in the original text.
+#[derive(Debug)]
+pub(super) struct View {
+    /// The decoded text.
+    pub text: String,
+    /// After each escape: the offset in the decoded text and in the original.
+    breaks: Vec<(usize, usize)>,
+}
+
+impl View {
+    /// The range in the original text for a range of the decoded text.
+    pub fn written(&self, said: &Range<usize>) -> Range<usize> {
+        self.place(said.start)..self.place(said.end)
+    }
+
+    fn place(&self, said: usize) -> usize {
+        let behind = self.breaks.partition_point(|(place, _)| *place <= said);
+        let last = behind.checked_sub(1).and_then(|last| self.breaks.get(last));
+        last.map_or(said, |(place, written)| written + (said - place))
+    }
+}
+
+/// The text decoded once, twice and so on; empty if it has no escapes. Any number of backslashes before an escape
+/// counts as one: the text may be nested in several strings.
+pub(super) fn views(text: &str) -> Vec<View> {
+    let mut views: Vec<View> = Vec::new();
+    while views.len() < MAX_DEPTH {
+        let last = views.last().map_or(text, |view| &view.text);
+        match unescape(last, true) {
+            Some(view) => views.push(view),
+            None => break,
+        }
+    }
+    views
+}
+
+/// Decodes the characters between the quotes of a JSON string. Half a surrogate pair becomes U+FFFD, and invalid
+/// escapes are kept.
+pub(super) fn unescaped(inner: &str) -> String {
+    unescape(inner, false).map_or_else(|| inner.to_owned(), |view| view.text)
+}
+
+/// Decodes the escapes in a text; `None` if there are none.
+fn unescape(text: &str, any_depth: bool) -> Option<View> {
+    let mut view = View { text: String::new(), breaks: Vec::new() };
+    let mut copied = 0;
+    let mut at = 0;
+    while let Some(start) = text.get(at..).and_then(|rest| rest.find('\\')).map(|found| at + found) {
+        let rest = &text[start..];
+        let Some((said, length)) = escape(rest, any_depth) else {
+            at = start + rest.bytes().take_while(|byte| *byte == b'\\').count();
+            continue;
+        };
+        view.text.push_str(&text[copied..start]);
+        view.text.push(said);
+        at = start + length;
+        copied = at;
+        view.breaks.push((view.text.len(), at));
+    }
+    view.text.push_str(&text[copied..]);
+    (!view.breaks.is_empty()).then_some(view)
+}
+
+/// The escape at the beginning of a text: its character and its length in bytes.
+fn escape(text: &str, any_depth: bool) -> Option<(char, usize)> {
+    let run = match any_depth {
+        true => text.bytes().take_while(|byte| *byte == b'\\').count(),
+        false => 1,
+    };
+    let said = match text.as_bytes().get(run)? {
+        b'n' => '\n',
+        b't' => '\t',
+        b'r' => '\r',
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'"' => '"',
+        b'\'' => '\'',
+        b'/' => '/',
+        b'\\' => '\\',
+        b'u' => {
+            return unit(text, run).map(|(high, length)| character(high, length, &text[length..], any_depth));
+        }
+        _ => return None,
+    };
+    Some((said, run + 1))
+}
+
+/// The value of the four digits after `u`, and the length of the escape.
+fn unit(text: &str, run: usize) -> Option<(u32, usize)> {
+    let digits = text.get(run + 1..run + 5)?;
+    let all = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    all.then(|| u32::from_str_radix(digits, 16).ok()).flatten().map(|number| (number, run + 5))
+}
+
+/// The character of a code unit, or of a surrogate pair with the one that follows.
+fn character(high: u32, length: usize, after: &str, any_depth: bool) -> (char, usize) {
+    if (0xd800..0xdc00).contains(&high) {
+        let backslashes = after.bytes().take_while(|byte| *byte == b'\\').count();
+        let run = if any_depth { backslashes } else { backslashes.min(1) };
+        let low = match run > 0 && after.as_bytes().get(run) == Some(&b'u') {
+            true => unit(after, run).filter(|(low, _)| (0xdc00..0xe000).contains(low)),
+            false => None,
+        };
+        if let Some((low, more)) = low {
+            let number = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+            return (char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER), length + more);
+        }
+    }
+    (char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER), length)
+}

@@ -1,0 +1,200 @@
+//! Formats times, sizes and counts for people.
+
+use std::collections::BTreeMap;
+
+use anstyle::{AnsiColor, Style};
+use unicode_width::UnicodeWidthStr;
+
+use crate::clock::{self, Time};
+use crate::event::LEAD;
+use crate::json;
+use crate::policy::Decision;
+use crate::timeline::Summary;
+
+/// A duration: `0.0s`, `12.3s`, `1m05s`, `2h03m04s`, `3d04h05m`; `-5.6s` before the start.
+pub fn span(millis: i64) -> String {
+    // Less than a tenth of a second is shown as zero.
+    if millis <= -100 {
+        return format!("-{}", span(-millis));
+    }
+    let seconds = millis / 1_000;
+    match seconds {
+        0..60 => format!("{seconds}.{}s", millis % 1_000 / 100),
+        60..3_600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        3_600..86_400 => {
+            format!("{}h{:02}m{:02}s", seconds / 3_600, seconds % 3_600 / 60, seconds % 60)
+        }
+        _ => format!("{}d{:02}h{:02}m", seconds / 86_400, seconds % 86_400 / 3_600, seconds % 3_600 / 60),
+    }
+}
+
+/// The time from `start`, both RFC 3339: `1m05s`, `-5.6s`; `None` for an invalid time.
+pub fn elapsed(start: &str, at: &str) -> Option<String> {
+    Some(span((clock::parse(at)? - clock::parse(start)?).num_milliseconds()))
+}
+
+/// A size: `812 B`, `17.1 KB`, `2.0 MB`.
+pub fn size(bytes: usize) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} KB", bytes as f64 / 1e3),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}
+
+/// `1 task`, `2 tasks`, `1,024 tasks`.
+pub fn count(number: usize, thing: &str) -> String {
+    format!("{} {thing}{}", thousands(number as u64), if number == 1 { "" } else { "s" })
+}
+
+/// A number with thousands separators: `1,234,567`.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A moment without its seconds and its zone: `2026-02-03 04:05`.
+pub fn minute(time: Time) -> String {
+    clock::local(time).format("%Y-%m-%d %H:%M").to_string()
+}
+
+/// An agent's name. Claude Code itself is recorded as `client`.
+pub fn actor(name: &str) -> &str {
+    if name == "client" { "Claude Code" } else { name }
+}
+
+/// Claude Code's error text of a tool call, without its tags.
+pub fn strip_tags(failure: &str) -> &str {
+    failure.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>")
+}
+
+/// How a run ended, or that it has no end.
+pub fn end_label(run: &Summary) -> String {
+    let by = run.ended_by.map(|by| json::serde_name(&by));
+    by.unwrap_or_else(|| if run.gone.is_some() { "process gone" } else { "running" }.to_owned())
+}
+
+/// The note that events at the start of a run are missing.
+pub fn events_missing(start: &str, until: &str) -> String {
+    let until = elapsed(start, until).map_or_else(|| until.to_owned(), |span| format!("+{span}"));
+    format!("events until {until} are missing: the log was pruned before they were copied into the run")
+}
+
+/// The number of redacted texts: `redacted: email 12, home 3`.
+pub fn redaction_summary(counts: &BTreeMap<String, u64>) -> String {
+    let counts: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    match counts.as_slice() {
+        [] => "redacted: nothing".to_owned(),
+        counts => format!("redacted: {}", counts.join(", ")),
+    }
+}
+
+/// The shortest unambiguous prefix of a run's id, at least 8 characters.
+pub fn short_id<'a>(id: &'a str, ids: &[&str]) -> &'a str {
+    let others = |head: &str| ids.iter().filter(|other| **other != id && other.starts_with(head)).count();
+    (8..id.len()).filter_map(|end| id.get(..end)).find(|head| others(head) == 0).unwrap_or(id)
+}
+
+/// A list with commas, wrapped at the width of the terminal with this indent.
+pub fn wrap_list(items: &[String], indent: usize, columns: Option<usize>) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for (place, item) in items.iter().enumerate() {
+        let item = format!("{item}{}", if place + 1 < items.len() { "," } else { "" });
+        match lines.last_mut() {
+            Some(line) if columns.is_none_or(|columns| line.width() + 1 + item.width() <= columns) => {
+                line.push(' ');
+                line.push_str(&item);
+            }
+            _ => lines.push(format!("{:indent$}{item}", "")),
+        }
+    }
+    lines
+}
+
+/// Text wrapped at the width of the terminal.
+pub fn wrap(text: &str, columns: Option<usize>) -> String {
+    let mut wrapped = String::new();
+    for line in text.lines() {
+        let mut width = 0;
+        for word in line.split(' ') {
+            let fits = columns.is_none_or(|columns| width + 1 + word.width() <= columns);
+            if width > 0 {
+                wrapped.push(if fits { ' ' } else { '\n' });
+            }
+            width = if width > 0 && fits { width + 1 + word.width() } else { word.width() };
+            wrapped.push_str(word);
+        }
+        wrapped.push('\n');
+    }
+    wrapped
+}
+
+/// A text on one line, in full.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The first line of a text, at most 100 characters.
+pub fn first_line(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default().trim();
+    if line.chars().count() <= 100 {
+        return line.to_owned();
+    }
+    line.chars().take(99).chain(['…']).collect()
+}
+
+/// The color of a decision.
+pub fn decision(decision: Decision) -> Style {
+    match decision {
+        Decision::Block => AnsiColor::Red.on_default(),
+        Decision::Warn => AnsiColor::Yellow.on_default(),
+        Decision::Allow => Style::new().dimmed(),
+    }
+}
+
+/// The color of a name, always the same.
+pub fn name_style(name: &str) -> Style {
+    const COLORS: [AnsiColor; 5] =
+        [AnsiColor::Green, AnsiColor::Cyan, AnsiColor::Magenta, AnsiColor::Blue, AnsiColor::BrightGreen];
+    match name {
+        LEAD | "lead" => AnsiColor::Yellow.on_default(),
+        "client" | "unknown" => Style::new().dimmed(),
+        _ => {
+            let sum: usize = name.bytes().map(usize::from).sum();
+            COLORS.get(sum % COLORS.len()).map_or_else(Style::new, |colour| colour.on_default())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_and_sizes_are_short() {
+        let spans = [0, 90, -99, -100, 12_345, 65_000, 7_384_000, 273_900_000, -5_640].map(span);
+        assert_eq!(
+            spans,
+            ["0.0s", "0.0s", "0.0s", "-0.1s", "12.3s", "1m05s", "2h03m04s", "3d04h05m", "-5.6s"]
+        );
+        assert_eq!([812, 17_123, 2_000_000].map(size), ["812 B", "17.1 KB", "2.0 MB"]);
+        assert_eq!([0, 1, 1_000].map(|number| count(number, "task")), ["0 tasks", "1 task", "1,000 tasks"]);
+        assert_eq!([999, 20_896, 1_234_567].map(thousands), ["999", "20,896", "1,234,567"]);
+        assert_eq!((short_id("0123456789abcdef", &["0123456789abcdef"])), "01234567");
+        assert_eq!(short_id("0123456789abcdef", &["0123456789abcdef", "0123456789ffffff"]), "0123456789a");
+        let names = ["alice", "bob", "carol"].map(str::to_owned);
+        assert_eq!(wrap_list(&names, 2, Some(13)), ["  alice, bob,", "  carol"]);
+        assert_eq!(wrap("one two three\n\nfour", Some(7)), "one two\nthree\n\nfour\n");
+        assert_eq!(wrap("one two three", Some(3)), "one\ntwo\nthree\n");
+        assert_eq!(wrap("one two three", None), "one two three\n");
+        assert_eq!(first_line("\n  one \ntwo"), "one");
+        assert_eq!(first_line(&"x".repeat(200)).chars().count(), 100);
+    }
+}

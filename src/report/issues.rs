@@ -1,0 +1,161 @@
+//! Finds problems, with one function for each kind.
+
+use super::findings::{Code, Finding};
+use super::input::ReportInput;
+use super::messages::MessageStats;
+use super::tasks::{Change, TaskHistory};
+use super::turns::Turn;
+use crate::policy::{Decision, without_prefix};
+use crate::timeline::Kind;
+
+/// Teammates that approved their shutdown with a task in progress.
+pub fn stopped_at_work(case: &ReportInput<'_>, tasks: &[TaskHistory]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for entry in case.entries.iter().filter(|entry| entry.kind == Kind::ShutdownApproved) {
+        let who = &entry.actor;
+        let holds = |task: &&TaskHistory| {
+            let last = task.changes.iter().rfind(|change| change.at < entry.at);
+            last.is_some_and(|last| {
+                last.owner.as_ref() == Some(who) && last.to.as_deref() == Some("in_progress")
+            })
+        };
+        for task in tasks.iter().filter(holds) {
+            let what =
+                format!("{who} approved its shutdown with task {} in progress{}", task.id, called(task));
+            found.push(Finding::new(Code::StoppedAtWork, what).at(&entry.at).of(who).task(&task.id));
+        }
+    }
+    found
+}
+
+/// Tasks that were returned to pending, erased or never completed.
+pub fn tasks(case: &ReportInput<'_>, tasks: &[TaskHistory]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let returned = |change: &&Change| {
+        change.by == "client" && change.to.as_deref() == Some("pending") && change.owner_from.is_some()
+    };
+    for task in tasks {
+        for change in task.changes.iter().filter(returned) {
+            let owner = change.owner_from.as_deref().unwrap_or_default();
+            let what =
+                format!("Claude Code returned task {} to pending and unassigned it (was {owner})", task.id);
+            found.push(Finding::new(Code::WorkReturned, what).at(&change.at).of(owner).task(&task.id));
+        }
+        for change in task.changes.iter().filter(|change| change.kind == "task-erased") {
+            let what = format!("Claude Code erased task {} ({}){}", task.id, task.status, called(task));
+            found.push(Finding::new(Code::TaskErased, what).at(&change.at).task(&task.id));
+        }
+        if task.is_unfinished() && (case.is_over() || task.removed_at.is_some()) {
+            let last = task.changes.iter().rev().find_map(|change| change.owner.as_deref());
+            let owned = match (&task.owner, last) {
+                (Some(owner), _) => format!("owned by {owner}"),
+                (None, Some(last)) => format!("unassigned (was {last})"),
+                (None, None) => "unassigned".to_owned(),
+            };
+            let (id, status, called) = (&task.id, &task.status, called(task));
+            let what = format!("task {id} was never completed: status {status}, {owned}{called}");
+            let finding = Finding::new(Code::Unfinished, what).task(&task.id);
+            found.push(last.map_or(finding.clone(), |owner| finding.of(owner)));
+        }
+    }
+    found
+}
+
+fn called(task: &TaskHistory) -> String {
+    task.subject.as_ref().map_or_else(String::new, |subject| format!(": {subject}"))
+}
+
+/// Messages that did not arrive, and teammates that sent none.
+pub fn mail(case: &ReportInput<'_>, mail: &MessageStats) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let blocks = case.entries.iter().filter(|entry| entry.decision == Some(Decision::Block));
+    let reasons: Vec<&str> =
+        blocks.filter_map(|entry| Some(without_prefix(entry.text.as_deref()?))).collect();
+    for letter in mail.messages.iter().filter(|letter| !letter.automatic) {
+        let to = if letter.to == "*" { "everyone" } else { &letter.to };
+        let what = format!("{} from {} to {to}", letter.kind, letter.from);
+        let about = letter.summary.as_ref().map_or_else(String::new, |summary| format!(": {summary}"));
+        let finding = match (&letter.refused, letter.delivered) {
+            // A message that a gate blocked is reported as a block.
+            (Some(why), _) if reasons.iter().any(|reason| why.contains(reason)) => continue,
+            (Some(_), _) => Finding::new(Code::Refused, format!("{what} was rejected{about}")),
+            (None, Some(false)) => Finding::new(Code::NotDelivered, format!("{what} was never read{about}")),
+            _ => continue,
+        };
+        found.push(finding.at(&letter.at).of(&letter.from));
+    }
+    for name in case.teammates() {
+        let reports = |letter: &&super::MessageRow| {
+            letter.from == name
+                && !letter.automatic
+                && letter.refused.is_none()
+                && !letter.kind.starts_with("shutdown_")
+        };
+        // If events are missing, messages that only they show may be missing, too.
+        let is_known = case.material.missing_until.is_none();
+        if is_known && case.is_over() && !mail.messages.iter().any(|letter| reports(&letter)) {
+            let what = format!("{name} never sent a message");
+            found.push(Finding::new(Code::NeverReported, what).of(name));
+        }
+    }
+    found
+}
+
+/// The lead's turns that were triggered only by idle notices.
+pub fn ping_pong(case: &ReportInput<'_>, turns: &[Turn]) -> Vec<Finding> {
+    let own = turns.iter().filter(|turn| turn.agent == case.lead);
+    let all = own.clone().count();
+    let vain = own.filter(|turn| turn.for_idlers).count();
+    if vain == 0 {
+        return Vec::new();
+    }
+    let were = if vain == 1 { "was" } else { "were" };
+    let share = vain as f64 / all as f64;
+    let percent = share * 100.0;
+    let what = format!("{vain} of {all} lead turns ({percent:.0}%) {were} triggered only by idle notices");
+    vec![Finding { amount: Some(share), ..Finding::new(Code::IdlePingPong, what).of(case.lead) }]
+}
+
+/// Blocks, warnings and actions that the loop guard allowed.
+pub fn verdicts(case: &ReportInput<'_>) -> Vec<Finding> {
+    let told = case.entries.iter().filter(|entry| entry.kind == Kind::Verdict && !entry.repeated);
+    let finding = |entry: &crate::timeline::Entry| {
+        let (code, done) = match (entry.decision?, entry.blocks) {
+            (Decision::Block, _) => (Code::Blocked, "blocked".to_owned()),
+            (_, Some(1)) => (Code::Escalated, "allowed by the loop guard after 1 block".to_owned()),
+            (_, Some(blocks)) => {
+                (Code::Escalated, format!("allowed by the loop guard after {blocks} blocks"))
+            }
+            (Decision::Warn, _) => (Code::Warned, "warned".to_owned()),
+            _ => return None,
+        };
+        let gate = entry.summary.as_deref().unwrap_or("unknown");
+        let reason = entry.text.as_deref().unwrap_or_default();
+        let finding =
+            Finding::new(code, format!("{} was {done}: {} ({gate})", entry.actor, without_prefix(reason)));
+        Some(finding.at(&entry.at).of(&entry.actor))
+    };
+    told.filter_map(finding).collect()
+}
+
+/// Gaps in the recorded data.
+pub fn record(case: &ReportInput<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> =
+        case.material.problems().into_iter().map(|what| Finding::new(Code::Unreadable, what)).collect();
+    if case.material.client_gone {
+        found.push(
+            Finding::new(
+                Code::NoEnd,
+                "the process of Claude Code is gone, but no end of the run was recorded",
+            )
+            .at(&case.end),
+        );
+    }
+    if let Some(until) = &case.material.missing_until {
+        let what = format!(
+            "events until {until} are missing: the log was pruned before they were copied into the run"
+        );
+        found.push(Finding::new(Code::EventsMissing, what).at(&case.material.run.started_at));
+    }
+    found
+}

@@ -1,0 +1,190 @@
+//! Claude Code's lock on a task list, taken as Claude Code does (seen 2.1.177, 2.1.328).
+//!
+//! The process that creates the directory `.lock.lock` beside the empty file `.lock` has the lock. It renews the
+//! directory's time; a lock older than ten seconds belongs to a killed process and is taken over.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use super::dir_handle::{DirHandle, is_file};
+use crate::error::{Error, Result};
+
+/// The file that stands for the list.
+pub(super) const FILE: &str = ".lock";
+/// The directory that is the lock.
+const LOCK: &str = ".lock.lock";
+/// A lock with an older time is stale.
+const STALE: Duration = Duration::from_secs(10);
+/// How long to wait for Claude Code: longer than it keeps any lock.
+const TIMEOUT: Duration = Duration::from_secs(15);
+/// Interval of renewals.
+const RENEWAL: Duration = Duration::from_secs(2);
+/// How long the lock is held at a time: Claude Code waits no longer than three seconds for it (seen 2.1.177, 2.1.328).
+const MAX_HOLD: Duration = Duration::from_millis(500);
+/// How long it is released in between: Claude Code tries again at least every 100 ms.
+const GAP_BETWEEN_HOLDS: Duration = Duration::from_millis(150);
+
+/// The lock on a list, released when dropped.
+#[derive(Debug)]
+pub struct ClientLock<'a> {
+    folder: &'a DirHandle,
+    name: String,
+    inode: u64,
+    /// Held open, so that no other directory gets its inode number.
+    _held: Option<DirHandle>,
+    taken: Instant,
+    renewed: Instant,
+}
+
+impl<'a> ClientLock<'a> {
+    /// Takes the lock on a list.
+    ///
+    /// # Errors
+    /// `.lock` is not a file, or Claude Code does not release the lock.
+    pub fn list(folder: &'a DirHandle) -> Result<ClientLock<'a>> {
+        folder.touch(FILE)?;
+        if !folder.look(FILE)?.as_ref().is_some_and(is_file) {
+            let what = format!("cannot lock the list {}", folder.path.display());
+            return Err(Error::caused(what, format!("its {FILE} is not a regular file")));
+        }
+        ClientLock::take(folder, LOCK)
+    }
+
+    /// Takes the lock on one task of a list.
+    ///
+    /// # Errors
+    /// Claude Code does not release it.
+    pub fn task(folder: &'a DirHandle, file: &str) -> Result<ClientLock<'a>> {
+        ClientLock::take(folder, &format!("{file}.lock"))
+    }
+
+    fn take(folder: &'a DirHandle, name: &str) -> Result<ClientLock<'a>> {
+        let start = Instant::now();
+        let mut pause = Duration::from_millis(5);
+        loop {
+            match folder.claim(name) {
+                Ok(()) => break,
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
+                Err(_) => {}
+            }
+            if is_stale(folder, name) {
+                // It may have been released meanwhile, or may not be empty: the next attempt shows it.
+                let _ = folder.remove_dir(name);
+            } else if start.elapsed() > TIMEOUT {
+                let what = format!("cannot lock {}", folder.path.join(name).display());
+                return Err(Error::caused(what, "another process holds Claude Code's lock")
+                    .hint("nothing was changed; try again later"));
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(100));
+        }
+        let stat = folder.look(name)?.ok_or_else(|| lost(folder, name))?;
+        let held = folder.child(name)?;
+        let (inode, now) = (stat.st_ino, Instant::now());
+        Ok(ClientLock { folder, name: name.to_owned(), inode, _held: held, taken: now, renewed: now })
+    }
+
+    /// Releases the lock for a moment if it was held for [`TURN`], and returns whether it did; else renews it. Other
+    /// processes may change the list meanwhile.
+    ///
+    /// # Errors
+    /// When another process took it over, or does not release it.
+    pub fn share(&mut self) -> Result<bool> {
+        self.renew()?;
+        if self.taken.elapsed() < MAX_HOLD {
+            return Ok(false);
+        }
+        self.folder.remove_dir(&self.name)?;
+        std::thread::sleep(GAP_BETWEEN_HOLDS);
+        *self = ClientLock::take(self.folder, &self.name)?;
+        Ok(true)
+    }
+
+    /// Checks that the lock is still held, and renews it if due.
+    ///
+    /// # Errors
+    /// Another process took it over, because this one was stopped for too long.
+    pub fn renew(&mut self) -> Result<()> {
+        if !self.is_ours() {
+            return Err(lost(self.folder, &self.name));
+        }
+        if self.renewed.elapsed() > RENEWAL {
+            self.folder.touch_mtime(&self.name)?;
+            self.renewed = Instant::now();
+        }
+        Ok(())
+    }
+
+    fn is_ours(&self) -> bool {
+        matches!(self.folder.look(&self.name), Ok(Some(stat)) if stat.st_ino == self.inode)
+    }
+}
+
+impl Drop for ClientLock<'_> {
+    fn drop(&mut self) {
+        if self.is_ours() {
+            let _ = self.folder.remove_dir(&self.name);
+        }
+    }
+}
+
+fn lost(folder: &DirHandle, name: &str) -> Error {
+    let what = format!("cannot keep the lock {}", folder.path.join(name).display());
+    Error::caused(what, "another process took it over")
+}
+
+fn is_stale(folder: &DirHandle, name: &str) -> bool {
+    let modified = folder.path.join(name).symlink_metadata().and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > STALE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_keeps_others_out_and_is_given_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = DirHandle::open(dir.path()).unwrap();
+        let mut guard = ClientLock::list(&folder).unwrap();
+        guard.renew().unwrap();
+        assert_eq!(folder.claim(LOCK).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        drop(guard);
+        assert_eq!(folder.names().unwrap(), [FILE]);
+    }
+
+    #[test]
+    fn after_a_turn_others_get_the_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = DirHandle::open(dir.path()).unwrap();
+        let mut guard = ClientLock::list(&folder).unwrap();
+        assert!(!guard.share().unwrap());
+        guard.taken = Instant::now().checked_sub(MAX_HOLD).unwrap();
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let other = DirHandle::open(dir.path()).unwrap();
+                ClientLock::list(&other).map(drop)
+            });
+            assert!(guard.share().unwrap());
+            other.join().unwrap().unwrap();
+        });
+        guard.renew().unwrap();
+        drop(guard);
+        assert_eq!(folder.names().unwrap(), [FILE]);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_taken_over_and_what_was_taken_over_is_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = DirHandle::open(dir.path()).unwrap();
+        folder.claim(LOCK).unwrap();
+        let old = std::time::UNIX_EPOCH + Duration::from_secs(1);
+        std::fs::File::open(dir.path().join(LOCK)).unwrap().set_modified(old).unwrap();
+        let mut guard = ClientLock::list(&folder).unwrap();
+        std::fs::rename(dir.path().join(LOCK), dir.path().join("other")).unwrap();
+        folder.claim(LOCK).unwrap();
+        assert!(guard.renew().unwrap_err().to_string().ends_with("another process took it over"));
+        drop(guard);
+        assert!(dir.path().join(LOCK).exists());
+    }
+}

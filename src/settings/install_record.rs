@@ -1,0 +1,227 @@
+//! Install records: the previous content of the settings, and the installed one.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::fs;
+
+/// Format version.
+const V: u32 = 1;
+/// Maximum size of a record in bytes.
+const MAX_BYTES: u64 = 64 * 1024;
+/// How long to wait for another install.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// One settings file with teamkeep's hooks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Format version.
+    pub v: u32,
+    /// When it was installed.
+    pub at: String,
+    /// The settings file.
+    pub settings: String,
+    /// The hash of the installed content.
+    pub after: String,
+    /// The hash of the content without teamkeep's hooks, which is kept here; `None` if there was no file.
+    pub original: Option<String>,
+    /// Whether the file's directory was created.
+    pub made_directory: bool,
+    /// The program that the hooks run.
+    pub command: String,
+    /// The version of Claude Code, if it was known.
+    pub client: Option<String>,
+}
+
+/// The records of all settings files.
+#[derive(Debug)]
+pub struct Records {
+    dir: PathBuf,
+}
+
+impl Record {
+    /// A record with the current time.
+    pub fn new(at: String, settings: &Path, after: &[u8]) -> Record {
+        Record {
+            v: V,
+            at,
+            settings: settings.display().to_string(),
+            after: hash(after),
+            original: None,
+            made_directory: false,
+            command: String::new(),
+            client: None,
+        }
+    }
+
+    /// Whether this content is the installed one.
+    pub fn left(&self, content: &[u8]) -> bool {
+        self.after == hash(content)
+    }
+}
+
+impl Records {
+    /// The records in this directory, which need not exist.
+    pub fn at(dir: PathBuf) -> Records {
+        Records { dir }
+    }
+
+    /// Locks out other installs.
+    ///
+    /// # Errors
+    /// Another install does not end, or locking fails.
+    pub fn lock(&self) -> Result<fs::Lock> {
+        let locked = self.try_lock().map_err(|error| {
+            Error::from(error)
+                .hint("nothing was changed; free space there, make it writable, or set TEAMKEEP_HOME")
+        });
+        locked?.ok_or_else(|| self.busy())
+    }
+
+    /// Like [`Records::lock`]; `None` if another install does not end.
+    ///
+    /// # Errors
+    /// Locking fails.
+    pub fn try_lock(&self) -> std::io::Result<Option<fs::Lock>> {
+        fs::lock(&self.dir.join("lock"), TIMEOUT)
+    }
+
+    /// The error if another install does not end.
+    pub fn busy(&self) -> Error {
+        let path = self.dir.join("lock");
+        Error::new(format!("cannot lock {}: another install is running", path.display()))
+            .hint("nothing was changed; wait, then run the command again")
+    }
+
+    /// The install record of a settings file. An unreadable record counts as none: the hooks can be removed without it.
+    pub fn find(&self, real: &Path) -> Option<Record> {
+        Records::read(&self.record(real))
+    }
+
+    fn read(path: &Path) -> Option<Record> {
+        let (bytes, _) = fs::read_regular(path, MAX_BYTES).ok()?;
+        serde_json::from_slice(&bytes).ok().filter(|record: &Record| record.v == V)
+    }
+
+    /// Every settings file with a record.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.all().map(|record| PathBuf::from(record.settings)).collect()
+    }
+
+    fn all(&self) -> impl Iterator<Item = Record> {
+        let all = std::fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        all.filter(|path| path.extension().is_some_and(|kind| kind == "json"))
+            .filter_map(|path| Records::read(&path))
+    }
+
+    /// Whether this directory was created for another settings file in it that still exists.
+    pub fn have_made(&self, directory: &Path) -> bool {
+        self.all().any(|record| {
+            let file = Path::new(&record.settings);
+            record.made_directory
+                && file.is_file()
+                && file.parent().and_then(|parent| parent.canonicalize().ok()).as_deref() == Some(directory)
+        })
+    }
+
+    /// Writes the install record of a settings file.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub fn write(&self, real: &Path, record: &Record) -> Result<()> {
+        let mut bytes = serde_json::to_vec(record)
+            .map_err(|error| Error::caused("cannot serialize the install record", error))?;
+        bytes.push(b'\n');
+        Ok(fs::write_atomic(&self.record(real), &bytes, true)?)
+    }
+
+    /// Deletes the install record of a settings file. The kept contents stay.
+    ///
+    /// # Errors
+    /// Deleting fails.
+    pub fn forget(&self, real: &Path) -> Result<()> {
+        let path = self.record(real);
+        match std::fs::remove_file(&path) {
+            // A path that is not in a directory does not exist either.
+            Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Err(Error::from(fs::with_path(error, "remove", &path)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps a content of a settings file; returns its hash and path.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub fn keep(&self, real: &Path, content: &[u8]) -> Result<(String, PathBuf)> {
+        let hash = hash(content);
+        let path = self.backup(real, &hash);
+        fs::write_atomic(&path, content, true)?;
+        Ok((hash, path))
+    }
+
+    /// A kept content, if it still exists and is intact.
+    pub fn kept(&self, real: &Path, wanted: &str) -> Option<Vec<u8>> {
+        let (bytes, _) = fs::read_regular(&self.backup(real, wanted), u64::from(u32::MAX)).ok()?;
+        (hash(&bytes) == wanted).then_some(bytes)
+    }
+
+    fn record(&self, real: &Path) -> PathBuf {
+        self.dir.join(format!("{}.json", short(&key(real))))
+    }
+
+    fn backup(&self, real: &Path, content: &str) -> PathBuf {
+        self.dir.join(format!("{}-{}.bak", short(&key(real)), short(content)))
+    }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+fn key(real: &Path) -> String {
+    hash(real.as_os_str().as_encoded_bytes())
+}
+
+/// A short hash for a file name. A value from a record is never used as a path.
+fn short(hash: &str) -> String {
+    hash.chars().filter(char::is_ascii_hexdigit).take(16).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_kept_is_given_back_only_when_it_is_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let records = Records::at(dir.path().join("installs"));
+        let real = Path::new("/home/somebody/.claude/settings.json");
+        let (hash, path) = records.keep(real, b"{}").unwrap();
+        assert_eq!(records.kept(real, &hash).unwrap(), b"{}");
+        std::fs::write(path, "{ }").unwrap();
+        assert_eq!(records.kept(real, &hash), None);
+        assert_eq!(records.kept(real, "../../etc/passwd"), None);
+    }
+
+    #[test]
+    fn a_record_of_another_format_counts_as_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let records = Records::at(dir.path().to_path_buf());
+        let real = Path::new("/settings.json");
+        assert_eq!(records.find(real), None);
+        let mut record = Record::new("2026-02-03T04:05:06.789Z".to_owned(), real, b"{}");
+        records.write(real, &record).unwrap();
+        assert_eq!(records.find(real), Some(record.clone()));
+        record.v = 2;
+        records.write(real, &record).unwrap();
+        assert_eq!(records.find(real), None);
+        records.forget(real).unwrap();
+        records.forget(real).unwrap();
+    }
+}

@@ -1,0 +1,184 @@
+//! Messages while their sources are merged, with an index to find the message of a copy.
+
+use std::collections::HashMap;
+
+use super::entry::{Entry, Kind, Source};
+use super::message_candidate::{Copy, MessageCandidate, kind_of};
+use super::nested_quotes::Quotes;
+use crate::team::Notice;
+
+/// The key of a copy. Messages with and without an id are kept apart: ids are compared only with ids.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Key {
+    /// Claude Code's id.
+    Id(String),
+    /// The text, trimmed.
+    Text { has_id: bool, text: String },
+    /// A shutdown request or its answer, by request id.
+    Request { has_id: bool, kind: Kind, request: String },
+    /// The same by reason.
+    Reason { has_id: bool, kind: Kind, has_request: bool, text: Option<String> },
+}
+
+/// Messages that share a key, by time.
+#[derive(Debug, Default)]
+struct List {
+    places: Vec<usize>,
+    /// Number of messages at the start that cannot have more copies from this source, recipient and sender. Once that
+    /// is so, it stays so.
+    past: HashMap<(Source, String, String), usize>,
+}
+
+/// A shorter list is searched linearly.
+const SHORT_TEXT_CHARS: usize = 8;
+
+/// The messages found so far.
+#[derive(Default)]
+pub(super) struct MessageMatcher {
+    all: Vec<MessageCandidate>,
+    lists: HashMap<Key, List>,
+    quotes: Quotes,
+    /// Messages that the policy blocked, and that Claude Code does not report as rejected.
+    held: Vec<usize>,
+}
+
+impl MessageMatcher {
+    /// Adds a message.
+    pub fn push(&mut self, draft: MessageCandidate) {
+        let place = self.all.len();
+        self.held.extend(draft.held.map(|_| place));
+        self.all.push(draft);
+        // A rejected message was never sent.
+        if self.all[place].entry.kind != Kind::MessageRefused {
+            self.know(place);
+        }
+    }
+
+    fn know(&mut self, place: usize) {
+        let draft = &self.all[place];
+        for key in keys(draft) {
+            let places = &mut self.lists.entry(key).or_default().places;
+            places.insert(places.partition_point(|other| *other < place), place);
+        }
+        self.quotes.add(place, draft.entry.text.as_deref().unwrap_or_default());
+    }
+
+    /// Assigns a copy to the first message that it matches. Returns whether there is one.
+    pub fn take(&mut self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
+        let text = || copy.text.trim().to_owned();
+        let said = match copy.id {
+            Some(id) => [Key::Id(id.to_owned()), Key::Text { has_id: false, text: text() }],
+            None => [false, true].map(|has_id| Key::Text { has_id, text: text() }),
+        };
+        let place = self.first(&said, copy, |draft| draft.says(copy)).or_else(|| {
+            let notice = notice?;
+            self.first(&notice_keys(notice, copy), copy, |draft| draft.is_reported_by(copy, notice))
+        });
+        place.map(|place| self.all[place].take(copy)).is_some()
+    }
+
+    /// Whether a message that was seen to be sent already has such a copy in the same place: Claude Code sometimes
+    /// delivers one twice. Use it only for a sender all of whose messages are known.
+    pub fn has_taken(&self, copy: &Copy<'_>) -> bool {
+        let text = copy.text.trim();
+        let keys = [false, true].map(|has_id| Key::Text { has_id, text: text.to_owned() });
+        let places = keys.iter().filter_map(|key| self.lists.get(key)).flat_map(|list| &list.places);
+        places.map(|place| &self.all[*place]).any(|draft| {
+            draft.sent && draft.is_found_beside(copy) && draft.is_from(copy.from) && draft.is_at(copy)
+        })
+    }
+
+    /// Whether a shutdown request or its answer already has such a copy in the same place. There is one for each
+    /// request id, however often Claude Code delivers it.
+    pub fn has_heard(&self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
+        let asked = notice.and_then(|notice| Some((kind_of(&notice.kind)?, notice.request.clone()?)));
+        let Some((kind, request)) = asked.filter(|(kind, _)| *kind != Kind::Message) else { return false };
+        let keys = [false, true].map(|has_id| Key::Request { has_id, kind, request: request.clone() });
+        let places = keys.iter().filter_map(|key| self.lists.get(key)).flat_map(|list| &list.places);
+        places.map(|place| &self.all[*place]).any(|draft| draft.is_found_beside(copy))
+    }
+
+    /// Assigns a copy to a message that the policy blocked and that was sent nevertheless, because the hook exceeded
+    /// its time limit. Returns whether there is one.
+    pub fn take_deferred(&mut self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
+        let is_one = |place: &usize| {
+            let draft = &self.all[*place];
+            draft.held.is_some_and(|kind| {
+                draft.says(copy) || notice.is_some_and(|notice| draft.is_reported_as(kind, copy, notice))
+            })
+        };
+        let Some(place) = self.held.iter().copied().find(is_one) else { return false };
+        self.held.retain(|other| *other != place);
+        self.all[place].release();
+        self.know(place);
+        self.all[place].take(copy);
+        true
+    }
+
+    /// Assigns a copy to a part of a message that quotes Claude Code's tags. Returns whether there is one.
+    pub fn take_quoted(&mut self, copy: &Copy<'_>) -> bool {
+        if copy.source != Source::Transcript {
+            return false;
+        }
+        let place = self.quotes.explain(copy, &self.all);
+        place.map(|place| self.all[place].quote(copy)).is_some()
+    }
+
+    /// Returns the entries.
+    pub fn finish(self) -> Vec<Entry> {
+        self.all.into_iter().map(MessageCandidate::finish).collect()
+    }
+
+    fn first(
+        &mut self,
+        keys: &[Key],
+        copy: &Copy<'_>,
+        is_one: impl Fn(&MessageCandidate) -> bool,
+    ) -> Option<usize> {
+        let all = &self.all;
+        let mut found: Option<usize> = None;
+        for key in keys {
+            let Some(List { places, past }) = self.lists.get_mut(key) else { continue };
+            let is_one = |place: &&usize| is_one(&all[**place]);
+            let place = if places.len() < SHORT_TEXT_CHARS {
+                places.iter().find(is_one)
+            } else {
+                let whose = (copy.source, copy.recipient.to_owned(), copy.from.to_owned());
+                let past = past.entry(whose).or_default();
+                *past += places[*past..].iter().take_while(|place| !is_one(place)).count();
+                places.get(*past)
+            };
+            found = found.into_iter().chain(place.copied()).min();
+        }
+        found
+    }
+}
+
+/// The keys of a request or its answer.
+fn notice_keys(notice: &Notice, copy: &Copy<'_>) -> Vec<Key> {
+    let Some(kind) = kind_of(&notice.kind) else { return Vec::new() };
+    let mut keys = Vec::new();
+    for has_id in [false, true].into_iter().filter(|has_id| !has_id || copy.id.is_none()) {
+        let reason = |has_request| Key::Reason { has_id, kind, has_request, text: notice.text.clone() };
+        keys.push(reason(false));
+        keys.push(match &notice.request {
+            Some(request) => Key::Request { has_id, kind, request: request.clone() },
+            None => reason(true),
+        });
+    }
+    keys
+}
+
+/// The keys that copies of a message can have.
+fn keys(draft: &MessageCandidate) -> Vec<Key> {
+    let (has_id, kind, text) = (draft.id.is_some(), draft.entry.kind, draft.entry.text.clone());
+    let trimmed = text.as_deref().unwrap_or_default().trim().to_owned();
+    let mut keys = vec![Key::Text { has_id, text: trimmed }];
+    keys.extend(draft.id.clone().map(Key::Id));
+    let request = draft.entry.request.clone();
+    if kind != Kind::Message || request.is_some() {
+        keys.push(Key::Reason { has_id, kind, has_request: request.is_some(), text });
+        keys.extend(request.map(|request| Key::Request { has_id, kind, request }));
+    }
+    keys
+}

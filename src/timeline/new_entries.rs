@@ -1,0 +1,187 @@
+//! Selects the entries of a growing timeline that were not printed yet.
+//!
+//! The timeline is built again from the recorded data each time, and late data changes it: an entry can sort before
+//! printed ones, its time can move when a second source is found, and a message that started can turn out to be sent
+//! or rejected. A command that follows a run must neither repeat nor miss an entry. So:
+//!
+//! * an entry is recognized by its content, not by its position; first with its time, then without;
+//! * it is printed a moment after it was first seen, because its other sources follow within milliseconds;
+//! * a message without a sign of being sent is held longer;
+//! * a late entry is printed late, with its own time. A printed entry is not printed again, unless it turns out to be
+//!   of another kind: a rejected message.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use super::entry::{Entry, Kind};
+
+/// How long an entry is held until it is complete.
+const SETTLE_TIME: Duration = Duration::from_millis(800);
+/// How long a started message is held: the user may be asked for a permission.
+const CONFIRM_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The printed entries of a timeline.
+#[derive(Debug, Default)]
+pub struct NewEntries {
+    hasher: RandomState,
+    /// The times of the printed entries, by content.
+    told: HashMap<u64, Vec<String>>,
+    /// When each held entry was first seen.
+    waiting: HashMap<(u64, String), Duration>,
+    begun: bool,
+}
+
+impl NewEntries {
+    /// Whether nothing was taken yet.
+    pub fn is_new(&self) -> bool {
+        !self.begun
+    }
+
+    /// Takes the timeline at a moment (of any clock) and returns the indexes of the entries to print. The first time,
+    /// and when the run has ended, these are all that were not printed.
+    pub fn take(&mut self, entries: &[Entry], now: Duration, over: bool) -> Vec<usize> {
+        let all = over || !std::mem::replace(&mut self.begun, true);
+        let keys: Vec<u64> = entries.iter().map(|entry| self.key(entry)).collect();
+        let known = self.known(entries, &keys);
+        let mut due = Vec::new();
+        let mut waiting = HashMap::new();
+        for place in (0..entries.len()).filter(|place| !known[*place]) {
+            let entry = &entries[place];
+            let key = (keys[place], entry.at.clone());
+            let since = self.waiting.get(&key).copied().unwrap_or(now);
+            let patience = if entry.unconfirmed { CONFIRM_TIMEOUT } else { SETTLE_TIME };
+            if all || now.saturating_sub(since) >= patience {
+                self.told.entry(key.0).or_default().push(key.1);
+                due.push(place);
+            } else {
+                waiting.insert(key, since);
+            }
+        }
+        self.waiting = waiting;
+        due
+    }
+
+    /// Which of the entries were printed. Each printed one matches one entry.
+    fn known(&mut self, entries: &[Entry], keys: &[u64]) -> Vec<bool> {
+        let mut left = self.told.clone();
+        let mut known = vec![false; entries.len()];
+        for (place, entry) in entries.iter().enumerate() {
+            let times = left.get_mut(&keys[place]);
+            if let Some((times, at)) = times.and_then(|times| {
+                let at = times.iter().position(|at| *at == entry.at)?;
+                Some((times, at))
+            }) {
+                times.swap_remove(at);
+                known[place] = true;
+            }
+        }
+        // The rest was printed with another time, or is no longer in the timeline.
+        for (place, entry) in entries.iter().enumerate() {
+            if known[place] || !may_move(entry.kind) {
+                continue;
+            }
+            let Some(at) = left.get_mut(&keys[place]).and_then(Vec::pop) else { continue };
+            known[place] = true;
+            if let Some(told) = self.told.get_mut(&keys[place])
+                && let Some(place) = told.iter().position(|told| *told == at)
+            {
+                told[place].clone_from(&entry.at);
+            }
+        }
+        known
+    }
+
+    /// The identity of an entry. The actor may be learned late if there is a second source.
+    fn key(&self, entry: &Entry) -> u64 {
+        let named_late = may_move(entry.kind) && entry.kind != Kind::MemberJoined;
+        let actor = (!named_late).then_some(&entry.actor);
+        // A prompt, a summary and a reason can come from the second source as well.
+        let has_text = entry.kind != Kind::MemberJoined;
+        let text = entry.text.as_deref().filter(|_| has_text).map(str::trim);
+        let state = (&entry.from_status, &entry.to_status, &entry.owner);
+        self.hasher.hash_one((entry.kind, actor, &entry.to, &entry.task, text, state, &entry.of))
+    }
+}
+
+/// Whether such an entry has several sources, each with its own time.
+fn may_move(kind: Kind) -> bool {
+    let told = [
+        Kind::MemberJoined,
+        Kind::Message,
+        Kind::MessageRefused,
+        Kind::ShutdownRequested,
+        Kind::ShutdownApproved,
+        Kind::ShutdownRejected,
+    ];
+    kind.is_task() || told.contains(&kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::entry::Source;
+    use super::*;
+
+    fn message(at: &str, text: &str) -> Entry {
+        let mut entry = Entry::new(at, Kind::Message, "alice", Source::Hook);
+        entry.text = Some(text.to_owned());
+        entry
+    }
+
+    fn told(fresh: &mut NewEntries, entries: &[Entry], seconds: u64) -> Vec<String> {
+        let due = fresh.take(entries, Duration::from_secs(seconds), false);
+        due.into_iter().map(|place| entries[place].text.clone().unwrap_or_default()).collect()
+    }
+
+    #[test]
+    fn what_sorts_before_what_was_told_is_told_all_the_same_and_nothing_twice() {
+        let mut fresh = NewEntries::default();
+        assert_eq!(told(&mut fresh, &[message("1", "a"), message("3", "c")], 0), ["a", "c"]);
+        let story = [message("1", "a"), message("2", "b"), message("3", "c")];
+        assert!(told(&mut fresh, &story, 1).is_empty(), "it is waited for");
+        assert_eq!(told(&mut fresh, &story, 2), ["b"]);
+        assert!(told(&mut fresh, &story, 9).is_empty());
+    }
+
+    #[test]
+    fn the_same_words_said_again_are_told_again() {
+        let mut fresh = NewEntries::default();
+        assert_eq!(told(&mut fresh, &[message("2", "a")], 0).len(), 1);
+        let story = [message("1", "a"), message("2", "a"), message("3", "a")];
+        told(&mut fresh, &story, 1);
+        let due = fresh.take(&story, Duration::from_secs(2), false);
+        assert_eq!(due, [0, 2], "those of the other times");
+    }
+
+    #[test]
+    fn a_time_that_moves_and_a_name_that_is_learned_make_no_new_thing() {
+        let mut fresh = NewEntries::default();
+        told(&mut fresh, &[message("2", "a"), message("3", "b")], 0);
+        let named = Entry { actor: "bob".to_owned(), ..message("3", "b") };
+        for seconds in [1, 2, 3] {
+            assert!(told(&mut fresh, &[message("1", "a"), named.clone()], seconds).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_message_that_began_is_waited_for_and_a_refusal_is_news() {
+        let mut fresh = NewEntries::default();
+        told(&mut fresh, &[], 0);
+        let began = Entry { unconfirmed: true, ..message("1", "a") };
+        assert!(told(&mut fresh, std::slice::from_ref(&began), 1).is_empty());
+        assert!(told(&mut fresh, std::slice::from_ref(&began), 9).is_empty());
+        assert_eq!(told(&mut fresh, std::slice::from_ref(&began), 11), ["a"]);
+        assert!(told(&mut fresh, &[message("1", "a")], 12).is_empty(), "that it went out is no news");
+        let refused = Entry { kind: Kind::MessageRefused, ..message("1", "a") };
+        told(&mut fresh, std::slice::from_ref(&refused), 13);
+        assert_eq!(told(&mut fresh, &[refused], 14), ["a"]);
+    }
+
+    #[test]
+    fn when_the_run_is_over_nothing_waits() {
+        let mut fresh = NewEntries::default();
+        told(&mut fresh, &[], 0);
+        let began = Entry { unconfirmed: true, ..message("1", "a") };
+        assert_eq!(fresh.take(&[began], Duration::ZERO, true), [0]);
+    }
+}

@@ -1,0 +1,184 @@
+//! The whole terminal as a screen of lines. Only lines that changed are written.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Signal;
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+
+/// The terminal before the screen was opened, so that a panic can restore it.
+static BEFORE: Mutex<Option<Before>> = Mutex::new(None);
+
+/// The terminal's modes, if stdin is a terminal.
+struct Before(Option<Termios>);
+
+/// Switches to the alternate screen without a cursor, and back.
+const OPEN: &str = "\x1b[?1049h\x1b[?25l\x1b[2J";
+const CLOSE: &str = "\x1b[0m\x1b[?25h\x1b[?1049l";
+/// Output between these is shown at once (synchronized output), if the terminal supports it.
+const TOGETHER: (&str, &str) = ("\x1b[?2026h", "\x1b[?2026l");
+
+/// The end of a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputEvent {
+    /// The time.
+    Nothing,
+    /// A key.
+    Key(u8),
+    /// The terminal was resized or resumed.
+    Change,
+    /// A signal that ends the process.
+    End(i32),
+}
+
+/// The terminal while it shows a screen. Dropping it restores the terminal.
+#[derive(Debug)]
+pub struct Screen {
+    shown: Vec<String>,
+    styled: bool,
+    typed: bool,
+    ends: Arc<AtomicUsize>,
+    resized: Arc<AtomicBool>,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Screen {
+    /// Opens a screen on the terminal at stdout.
+    ///
+    /// # Errors
+    /// When signals cannot be caught or stdout cannot be written.
+    pub fn open() -> io::Result<Screen> {
+        let mut screen = Screen {
+            shown: Vec::new(),
+            styled: anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
+            typed: false,
+            ends: Arc::default(),
+            resized: Arc::default(),
+            stopped: Arc::default(),
+        };
+        for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
+            let number = signal.as_raw();
+            signal_hook::flag::register_usize(number, screen.ends.clone(), number.unsigned_abs() as usize)?;
+        }
+        signal_hook::flag::register(Signal::WINCH.as_raw(), screen.resized.clone())?;
+        signal_hook::flag::register(Signal::TSTP.as_raw(), screen.stopped.clone())?;
+        screen.enter()?;
+        Ok(screen)
+    }
+
+    fn enter(&mut self) -> io::Result<()> {
+        let stdin = io::stdin();
+        let modes = stdin.is_terminal().then(|| tcgetattr(&stdin).ok()).flatten();
+        *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Before(modes.clone()));
+        if let Some(mut modes) = modes {
+            // Keys are read one by one without an echo; Ctrl-C and Ctrl-Z still send signals.
+            modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+            self.typed = tcsetattr(&stdin, OptionalActions::Now, &modes).is_ok();
+        }
+        self.shown.clear();
+        put(OPEN)
+    }
+
+    /// Whether keys are read.
+    pub fn is_typed(&self) -> bool {
+        self.typed
+    }
+
+    /// Columns and rows.
+    pub fn size(&self) -> (usize, usize) {
+        let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
+        size.map_or((80, 24), |size| (size.ws_col.into(), size.ws_row.into()))
+    }
+
+    /// Shows these lines from the top and clears the rest. A line must be narrower than the terminal: terminals disagree
+    /// about where the cursor is after the last column.
+    ///
+    /// # Errors
+    /// When stdout cannot be written.
+    pub fn draw(&mut self, lines: &[String]) -> io::Result<()> {
+        let mut text = String::new();
+        for place in 0..lines.len().max(self.shown.len()) {
+            let line = lines.get(place).map_or("", String::as_str);
+            if self.shown.get(place).map(String::as_str) == Some(line) {
+                continue;
+            }
+            let _ = write!(text, "\x1b[{};1H", place + 1);
+            match self.styled {
+                true => text.push_str(line),
+                false => text.push_str(&anstream::adapter::strip_str(line).to_string()),
+            }
+            text.push_str("\x1b[0m\x1b[K");
+        }
+        self.shown = lines.to_vec();
+        match text.is_empty() {
+            true => Ok(()),
+            false => put(&format!("{}{text}{}", TOGETHER.0, TOGETHER.1)),
+        }
+    }
+
+    /// Waits for a key, a signal or this time.
+    ///
+    /// # Errors
+    /// When the terminal cannot be written after a suspension.
+    pub fn wait(&mut self, time: Duration) -> io::Result<InputEvent> {
+        let stdin = io::stdin();
+        let timeout = Timespec::try_from(time).ok();
+        let mut keys = [PollFd::new(&stdin, PollFlags::IN)];
+        let keys = if self.typed { &mut keys[..] } else { &mut [] };
+        let came = poll(keys, timeout.as_ref());
+        match self.ends.load(Ordering::Relaxed) {
+            0 => {}
+            signal => return Ok(InputEvent::End(i32::try_from(signal).unwrap_or_default())),
+        }
+        if self.stopped.swap(false, Ordering::Relaxed) {
+            close();
+            signal_hook::low_level::emulate_default_handler(Signal::TSTP.as_raw())?;
+            self.enter()?;
+            return Ok(InputEvent::Change);
+        }
+        if self.resized.swap(false, Ordering::Relaxed) {
+            self.shown.clear();
+            put("\x1b[2J")?;
+            return Ok(InputEvent::Change);
+        }
+        if !matches!(came, Ok(1..)) {
+            return Ok(InputEvent::Nothing);
+        }
+        let mut typed = [0; 32];
+        Ok(match rustix::io::read(&stdin, &mut typed) {
+            Ok(1) => InputEvent::Key(typed[0]),
+            // Arrow keys and the like are several bytes; they are ignored.
+            Ok(1..) => InputEvent::Nothing,
+            _ => {
+                self.typed = false;
+                InputEvent::Nothing
+            }
+        })
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        close();
+    }
+}
+
+/// Restores the terminal if it shows a screen.
+pub fn close() {
+    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(Before(modes)) = before {
+        if let Some(modes) = modes {
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, &modes);
+        }
+        let _ = put(CLOSE);
+    }
+}
+
+fn put(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush())
+}

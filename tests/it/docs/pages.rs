@@ -1,0 +1,215 @@
+//! The documentation is held to the program.
+
+use std::path::Path;
+
+use teamkeep::archive::EndedBy;
+use teamkeep::config::Config;
+use teamkeep::config::keys::KEYS;
+use teamkeep::timeline::Kind;
+
+use crate::support::sandbox::below;
+
+fn page(path: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+#[test]
+fn the_formats_name_every_kind_and_every_end() {
+    let formats = page("docs/formats.md");
+    let spelled = |value: serde_json::Value| value.as_str().unwrap().to_owned();
+    let kinds = Kind::ALL.iter().map(|kind| spelled(serde_json::to_value(kind).unwrap()));
+    let ends = EndedBy::ALL.iter().map(|end| spelled(serde_json::to_value(end).unwrap()));
+    let damage = teamkeep::verify::Kind::ALL.iter().map(|kind| kind.word().to_owned());
+    for word in kinds.chain(ends).chain(damage) {
+        assert!(formats.contains(&format!("`{word}`")), "docs/formats.md does not name {word}");
+    }
+}
+
+/// Every key of an object and what is in it. What is counted by name has names for keys.
+fn keys(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(map) => {
+            for (key, value) in map {
+                found.insert(key.clone());
+                if !["tools", "total"].contains(&key.as_str()) {
+                    keys(value, found);
+                }
+            }
+        }
+        serde_json::Value::Array(list) => list.iter().for_each(|item| keys(item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_report_s_page_names_every_key_and_every_code() {
+    let page = page("docs/report.md");
+    let told = crate::history::traces::play(crate::history::traces::ALL[2], 1);
+    let report: serde_json::Value = serde_json::from_str(&told.sandbox.told(&["report", "--json"])).unwrap();
+    let mut found = std::collections::BTreeSet::new();
+    keys(&report, &mut found);
+    assert!(found.contains("owner_from") && found.len() > 60, "{found:?}");
+    for key in found {
+        assert!(page.contains(&format!("`{key}`")), "docs/report.md does not name {key}");
+    }
+    for code in teamkeep::report::Code::ALL {
+        let code = serde_json::to_value(code).unwrap();
+        let row = format!("| `{}` | ", code.as_str().unwrap());
+        assert!(page.contains(&row), "docs/report.md has no row {row}");
+    }
+}
+
+/// The keys and diagnostics themselves are in generated pages.
+#[test]
+fn the_policy_page_explains_every_gate_in_at_most_ten_lines() {
+    let policy = page("docs/policy.md");
+    let gates = KEYS.iter().filter_map(|key| key.path.strip_prefix("policy.")?.strip_suffix(".mode"));
+    for gate in gates {
+        let (_, part) = policy.split_once(&format!("\n## {gate}\n\n")).unwrap();
+        let part = part.split("\n## ").next().unwrap();
+        let text: Vec<&str> =
+            part.split("\n\n").filter(|block| !block.starts_with(['|', '`', '['])).collect();
+        let lines = text.join("\n").lines().filter(|line| !line.is_empty()).count();
+        assert!(lines <= 10, "{gate}: {lines} lines");
+        let keys = KEYS.iter().filter_map(|key| key.path.strip_prefix(&format!("policy.{gate}.")));
+        for key in keys.map(|key| key.rsplit('.').next().unwrap()) {
+            assert!(part.contains(&format!("`{key}`")), "{gate} does not name {key}");
+        }
+    }
+}
+
+#[test]
+fn the_doctor_s_page_has_every_check_and_every_verdict() {
+    let doctor = page("docs/doctor.md");
+    let (_, table) = doctor.split_once("\n## The checks\n").unwrap();
+    let rows: Vec<&str> = table.lines().take_while(|line| !line.starts_with("## ")).collect();
+    let rows: Vec<&str> = rows.into_iter().filter(|line| line.starts_with("| `")).collect();
+    let wanted: Vec<String> = teamkeep::doctor::Code::ALL
+        .iter()
+        .map(|code| format!("| `{}` | {} |", code.name(), code.about()))
+        .collect();
+    assert_eq!(rows, wanted, "in the order in which they are told");
+    let kebab = |name: &str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    assert!(teamkeep::doctor::Code::ALL.iter().all(|code| kebab(code.name())));
+    for verdict in teamkeep::doctor::Verdict::ALL {
+        assert!(doctor.contains(&format!("| `{}` | ", verdict.word())), "{verdict:?}");
+    }
+}
+
+#[test]
+fn the_formats_name_every_key_of_the_doctor_s_answer() {
+    let formats = page("docs/formats.md");
+    let (_, part) = formats.split_once("## `doctor --json`\n").unwrap();
+    let part = part.split("\n## ").next().unwrap();
+    let answer = crate::settings::doctor::examined(&crate::settings::doctor::well(), "doctor --json");
+    let mut found = std::collections::BTreeSet::new();
+    keys(&answer, &mut found);
+    assert!(found.contains("mend") && found.len() == 12, "{found:?}");
+    let words: Vec<&str> = part.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    for key in found {
+        assert!(words.contains(&key.as_str()), "docs/formats.md does not name {key}");
+    }
+}
+
+#[test]
+fn the_formats_name_every_command_that_speaks_json() {
+    let formats = page("docs/formats.md");
+    let mut found = 0;
+    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/man")).unwrap() {
+        let path = entry.unwrap().path();
+        let man = std::fs::read_to_string(&path).unwrap();
+        if !man.contains("\n\\fB\\-\\-json\\fR\n") {
+            continue;
+        }
+        found += 1;
+        let name = path.file_stem().unwrap().to_str().unwrap().strip_prefix("teamkeep-").unwrap();
+        let name = name.replacen("policy-", "policy ", 1).replacen("config-", "config ", 1);
+        // The lines of the log and the report have parts or pages that are named otherwise.
+        let told =
+            ["log", "report"].contains(&name.as_str()) || formats.contains(&format!("`{name} --json`"));
+        assert!(told, "docs/formats.md does not describe {name} --json");
+    }
+    assert!(found > 10, "{found}");
+}
+
+#[test]
+fn the_formats_name_every_key_of_what_the_policy_shows() {
+    let formats = page("docs/formats.md");
+    let (_, part) = formats.split_once("## `policy show --json`\n").unwrap();
+    let part = part.split("\n## ").next().unwrap();
+    let sandbox = crate::support::sandbox::Sandbox::new();
+    let place = sandbox.home().join("parser/.claude");
+    std::fs::create_dir_all(&place).unwrap();
+    std::fs::write(place.join("teamkeep.toml"), "[[policy.completion-check.check]]\nrun = \"true\"\n")
+        .unwrap();
+    let answer: serde_json::Value =
+        serde_json::from_str(&sandbox.told(&["policy", "show", "--json"])).unwrap();
+    let mut found = std::collections::BTreeSet::new();
+    keys(&answer, &mut found);
+    assert!(found.contains("standing") && found.contains("message"), "{found:?}");
+    let words: Vec<&str> = part.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    for key in found {
+        assert!(words.contains(&key.as_str()), "docs/formats.md does not name {key}");
+    }
+}
+
+#[test]
+fn configuration_examples_are_valid() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let pages = below(&root.join("docs"))
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|kind| kind == "md"));
+    let mut count = 0;
+    for path in pages.chain([root.join("README.md")]) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for example in text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+            Config::parse(example, &path).unwrap();
+            count += 1;
+        }
+    }
+    assert!(count > 6, "{count}");
+}
+
+#[test]
+fn ci_runs_the_test_command_of_the_contributing_guide() {
+    let guide = page("CONTRIBUTING.md");
+    let (_, after) = guide.split_once("## Build and test").unwrap();
+    let command = after.split("```sh\n").nth(1).unwrap().lines().next().unwrap();
+    assert!(command.starts_with("cargo test"), "{command}");
+    let ci = page(".ci/run");
+    for line in [command, "scripts/tool.sh typos", "scripts/docs.sh", "export TEAMKEEP_NEED_BROWSER=1"] {
+        assert!(ci.lines().any(|one| one == line), ".ci/run does not run {line}");
+    }
+}
+
+#[test]
+fn the_readme_is_short_and_has_two_pictures() {
+    let readme = page("README.md");
+    let words = readme.split_whitespace().count();
+    assert!(words <= 1_100, "{words} words: move details to docs/");
+    assert_eq!(readme.matches("](docs/pictures/").count(), 2);
+}
+
+#[test]
+fn the_readme_and_the_manifest_name_the_license_that_is_there() {
+    assert!(
+        page("LICENSE").starts_with("MIT License\n") && page("Cargo.toml").contains("license = \"MIT\"\n")
+    );
+    let readme = page("README.md");
+    assert!(readme.contains("[MIT](LICENSE)") && !readme.contains("Apache"));
+}
+
+#[test]
+fn the_formats_name_every_part_of_the_store() {
+    let formats = page("docs/formats.md");
+    for part in [
+        "log/.lock",
+        "log/.pruned",
+        "policy/.<run>.lock",
+        "sessions/.lock",
+        "installs/lock",
+        "transcripts.json",
+    ] {
+        assert!(formats.contains(&format!("{part} ")) || formats.contains(&format!("`{part}`")), "{part}");
+    }
+}

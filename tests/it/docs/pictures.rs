@@ -1,0 +1,237 @@
+//! The pictures of docs/pictures: real output of the program in a terminal of fixed size, rendered as SVG.
+//! `TEAMKEEP_GENERATE=1 cargo test --test it pictures` writes them.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use anstyle::RgbColor;
+use anstyle_svg::{Palette, Term};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use serde_json::Value;
+use teamkeep::clock;
+
+use crate::support::reenact::Trace;
+use crate::support::sandbox::{START, Sandbox};
+
+/// The width of the terminal.
+const COLUMNS: u16 = 100;
+
+/// The run of `teamkeep demo`.
+const RUN: &str = "src/demo/run.jsonl";
+
+/// A policy file with four mistakes.
+const MISTAKES: &str = r#"[policy.premature-shutdown]
+mode = "deny"
+exemptt = ["scout"]
+
+[log]
+keep = "90 days"
+
+[[rule]]
+name = "no-force-push"
+tools = ["Bash"]
+match = { "/tool_input/command" = "/git push.*--force/" }
+action = "block"
+"#;
+
+const fn rgb(hex: u32) -> RgbColor {
+    RgbColor((hex >> 16) as u8, (hex >> 8) as u8, hex as u8)
+}
+
+/// The colors of a terminal: 16 of the palette, text, background.
+struct Theme([u32; 16], u32, u32);
+
+const LIGHT: Theme = Theme(
+    [
+        0x24292f, 0xb3261e, 0x116329, 0x7d4e00, 0x0550ae, 0x8250df, 0x1b7c83, 0x57606a, 0x57606a, 0xcf222e,
+        0x1a7f37, 0x8a5a00, 0x0969da, 0x8250df, 0x1b7c83, 0x24292f,
+    ],
+    0x1f2328,
+    0xf6f8fa,
+);
+const DARK: Theme = Theme(
+    [
+        0x484f58, 0xff7b72, 0x3fb950, 0xd29922, 0x58a6ff, 0xbc8cff, 0x39c5cf, 0xb1bac4, 0x8b949e, 0xffa198,
+        0x56d364, 0xe3b341, 0x79c0ff, 0xd2a8ff, 0x56d4dd, 0xf0f6fc,
+    ],
+    0xe6edf3,
+    0x161b22,
+);
+
+impl Theme {
+    fn render(&self, ansi: &str) -> String {
+        let term = Term::new().palette(Palette(self.0.map(rgb)));
+        term.fg_color(rgb(self.1).into())
+            .bg_color(rgb(self.2).into())
+            .min_width_px(840)
+            .render_svg(ansi)
+            .replace("opacity: 0.4", "opacity: 0.7")
+    }
+}
+
+/// One SVG that is light or dark as the reader's system is.
+fn picture(ansi: &str, title: &str) -> String {
+    let (light, dark) = (LIGHT.render(ansi), DARK.render(ansi));
+    let colors: Vec<&str> = dark
+        .lines()
+        .skip_while(|line| !line.contains("<style>"))
+        .skip(1)
+        .take_while(|line| line.starts_with("    .") && line.ends_with('}'))
+        .collect();
+    let media =
+        format!("    @media (prefers-color-scheme: dark) {{\n{}\n    }}\n  </style>", colors.join("\n"));
+    let (head, rest) = light.split_once(">\n").unwrap();
+    let size =
+        |name: &str| head.split_once(&format!("{name}=\"")).unwrap().1.split("px").next().unwrap().to_owned();
+    let head = format!(
+        "{head} viewBox=\"0 0 {} {}\" role=\"img\">\n  <title>{title}</title>",
+        size("width"),
+        size("height")
+    );
+    format!("{head}\n{}", rest.replacen("  </style>", &media, 1))
+}
+
+/// Runs a command on a terminal, and returns the screen with the command as it is typed.
+fn screen(sandbox: &Sandbox, typed: &str) -> String {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    tcsetwinsize(&master, Winsize { ws_row: 500, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+    let path = ptsname(&master, Vec::new()).unwrap();
+    let open = || File::options().read(true).write(true).open(path.to_str().unwrap()).unwrap();
+    let args: Vec<&str> = typed.split(' ').skip(1).collect();
+    let mut command = sandbox.command(&args);
+    command.envs([("TERM", "xterm-256color"), ("TZ", "UTC"), ("PAGER", "cat")]);
+    let mut child = command.stdin(open()).stdout(open()).stderr(open()).spawn().unwrap();
+    drop(command);
+    let (mut master, mut bytes) = (File::from(master), Vec::new());
+    // Reading from a terminal that no process has open is an error.
+    let _ = master.read_to_end(&mut bytes);
+    child.wait().unwrap();
+    let text = String::from_utf8(bytes).unwrap().replace('\r', "");
+    prompt(typed) + &text.trim_end().replace(&sandbox.home().display().to_string(), "~") + "\n"
+}
+
+fn prompt(typed: &str) -> String {
+    format!("\u{1b}[1;32m$\u{1b}[0m \u{1b}[1m{typed}\u{1b}[0m\n")
+}
+
+/// Lines of at most this many characters, as Claude Code shows them.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().unwrap();
+        if line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(word.to_owned());
+        } else {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+    }
+    lines.join("\n")
+}
+
+/// A text with a fixed size of the store: the real one depends on the length of the scratch directory's path.
+fn sized(text: &str) -> String {
+    regex::Regex::new(r"[0-9.]+ [KMk]i?B").unwrap().replace_all(text, "78 KB").into_owned()
+}
+
+/// A step without the process of Claude Code: the recorded one has ended, and with it the team.
+fn unled(mut step: Value) -> Value {
+    step["env"].as_object_mut().unwrap().remove("CLAUDE_PID");
+    let files = step["write"].as_object_mut().into_iter().flatten();
+    for (_, text) in files.filter(|(path, _)| path.ends_with("/config.json")) {
+        // One that was read while it was written is no JSON, and stays.
+        if let Ok(Value::Object(mut config)) = serde_json::from_str(text.as_str().unwrap()) {
+            config.remove("leadProcess");
+            *text = Value::Object(config).to_string().into();
+        }
+    }
+    step
+}
+
+/// When a recorded run begins: its first hook call writes the configuration with the time of the team's creation.
+fn began(text: &str) -> &'static str {
+    let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let config = first["write"].as_object().unwrap().values().next().unwrap().as_str().unwrap();
+    let config: Value = serde_json::from_str(config).unwrap();
+    let began = clock::from_millis(config["createdAt"].as_i64().unwrap()).unwrap();
+    clock::stamp(began).leak()
+}
+
+/// The beginning of an output: this many parts that blank lines separate.
+fn first_tables(text: &str, count: usize) -> String {
+    let parts: Vec<&str> = text.split("\n\n").collect();
+    assert!(parts.len() > count, "{text}");
+    parts[..count].join("\n\n") + "\n\n\u{1b}[2m…\u{1b}[0m\n"
+}
+
+/// Writes the report's page for scripts/pictures.sh, which takes a picture of it.
+fn page(sandbox: &Sandbox) {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/pictures");
+    std::fs::create_dir_all(&dir).unwrap();
+    let file = dir.join("report.html");
+    let result = sandbox.run(&["report", "--format", "html", "--force", "-o", file.to_str().unwrap()]);
+    assert_eq!(result.code, Some(0), "{result:?}");
+}
+
+/// The run with the default policy: the screens while it runs and afterwards, each with its file name and title.
+fn screens() -> Vec<(&'static str, &'static str, String)> {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(RUN)).unwrap();
+    let sandbox = Sandbox::judging();
+    let (mut screens, mut blocked) = (Vec::new(), 0);
+    let began = began(&text);
+    for line in text.lines() {
+        let step = unled(serde_json::from_str(line).unwrap());
+        let trace = Trace { steps: vec![step], truth: Value::Null, began };
+        let (payload, result) = trace.answers(&sandbox).remove(0);
+        let since = clock::parse(&trace.at(&trace.steps[0])).unwrap() - clock::parse(START).unwrap();
+        sandbox.set_clock(since.num_milliseconds() + 2_000);
+        if result.code == Some(2) && screens.is_empty() {
+            let input = &payload["tool_input"];
+            let call = format!(
+                "SendMessage: {} to {}",
+                input["message"]["type"].as_str().unwrap(),
+                input["to"].as_str().unwrap()
+            );
+            let block = format!("\u{1b}[1mThe lead calls {call}\u{1b}[0m\n\n{}\n", wrapped(&result.err, 96));
+            blocked = trace.steps[0]["at_ms"].as_i64().unwrap() / 1_000;
+            screens.push(("block", "A blocked shutdown as the lead reads it", block));
+            let status = sized(&screen(&sandbox, "teamkeep status"));
+            screens.push(("status", "teamkeep status", status));
+        }
+    }
+    sandbox.finish();
+    let replay = format!("teamkeep replay --since +{}s --until +{}s", blocked - 1, blocked + 7);
+    screens.push(("replay", "teamkeep replay", screen(&sandbox, &replay)));
+    screens.push(("report", "teamkeep report", first_tables(&screen(&sandbox, "teamkeep report"), 4)));
+    if std::env::var_os("TEAMKEEP_GENERATE").is_some() {
+        page(&sandbox);
+    }
+    let config = sandbox.home().join(".config/teamkeep");
+    std::fs::create_dir_all(&config).unwrap();
+    std::fs::write(config.join("teamkeep.toml"), MISTAKES).unwrap();
+    screens.push(("policy-check", "teamkeep policy check", screen(&sandbox, "teamkeep policy check")));
+    screens
+}
+
+#[test]
+fn pictures_are_up_to_date() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pictures");
+    let screens = screens();
+    assert_eq!(screens.len(), 5);
+    for (name, title, ansi) in screens {
+        let (path, svg) = (root.join(format!("{name}.svg")), picture(&ansi, title));
+        if std::env::var_os("TEAMKEEP_GENERATE").is_some() {
+            std::fs::create_dir_all(&root).unwrap();
+            std::fs::write(&path, &svg).unwrap();
+        }
+        let found = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            found == svg,
+            "docs/pictures/{name}.svg is stale: TEAMKEEP_GENERATE=1 cargo test --test it pictures"
+        );
+    }
+}

@@ -1,0 +1,19 @@
+//! What `replay`, `show` and `list` make of the recorded data.
+
+pub mod degraded_traces;
+pub mod diff;
+pub mod duplicate_messages;
+pub mod ended_runs;
+pub mod follow;
+pub mod legacy_panes;
+pub mod message_merge_props;
+pub mod message_recipients;
+pub mod messages;
+pub mod narrative;
+pub mod player;
+pub mod replay;
+pub mod resumed;
+pub mod runs;
+pub mod subagents;
+pub mod time_origin;
+pub mod traces;

@@ -1,0 +1,19 @@
+//! Hook calls: what they record, and what they say and do when something is wrong.
+
+pub mod announced_twice;
+pub mod bad_input;
+pub mod captures;
+pub mod concurrency;
+pub mod crashes;
+pub mod crashes_legacy;
+pub mod deleted_teams;
+pub mod hook_stderr;
+pub mod long_names;
+pub mod properties;
+pub mod signals;
+pub mod task_lists;
+pub mod team_delete;
+pub mod team_delete_many;
+pub mod team_name_spelling;
+pub mod unreadable_files;
+pub mod unusable_paths;

@@ -1,0 +1,329 @@
+//! Before a TeamDelete everything must be kept: what is not kept then is lost.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::client_files::Lead;
+use crate::support::sandbox::{CommandResult, Sandbox, below, feed};
+
+const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+
+fn team(sandbox: &Sandbox) -> Lead<'_> {
+    let lead = Lead::named(sandbox, SESSION, "parser-team");
+    lead.roster(1_000, &["alice"]);
+    lead.task("1", "in_progress", Some("alice"));
+    lead.inbox("alice", json!([{"from": "team-lead", "text": "hi", "timestamp": sandbox.last()}]));
+    lead
+}
+
+fn call(lead: &Lead<'_>) -> String {
+    lead.payload("PreToolUse", json!({"tool_name": "TeamDelete", "tool_input": {}, "tool_use_id": "u1"}))
+        .to_string()
+}
+
+/// A store that cannot be: a directory below a regular file.
+fn no_store(sandbox: &Sandbox) -> PathBuf {
+    let file = sandbox.home().join("file");
+    std::fs::write(&file, "").unwrap();
+    file.join("store")
+}
+
+fn delete(sandbox: &Sandbox, lead: &Lead<'_>, store: &str) -> CommandResult {
+    sandbox.feed("pre-tool-use", call(lead).as_bytes(), &[("TEAMKEEP_HOME", store)])
+}
+
+#[test]
+fn a_team_that_cannot_be_archived_is_not_deleted() {
+    let sandbox = Sandbox::new();
+    sandbox.configure("");
+    let lead = team(&sandbox);
+    let store = no_store(&sandbox);
+    let result = delete(&sandbox, &lead, store.to_str().unwrap());
+    assert_eq!((result.code, result.out.as_str()), (Some(2), ""));
+    let words = result.err.replace(sandbox.home().parent().unwrap().to_str().unwrap(), "DIR");
+    assert_eq!(words.lines().count(), 1, "one line for the model");
+    assert!(words.starts_with("teamkeep blocks TeamDelete: the team could not be archived"), "{words}");
+    assert!(
+        words.contains("(cannot open DIR/home/file/store/archive/locks/team-parser-team: Not a directory"),
+        "why: {words}"
+    );
+    assert!(
+        words.contains("Ask the user to free disk space or to fix the permissions of DIR/home/file/store"),
+        "{words}"
+    );
+    assert!(
+        words.contains("`on-failure = \"warn\"` under [archive] in DIR/teamkeep.toml turns this off"),
+        "{words}"
+    );
+}
+
+#[test]
+fn a_pipe_in_place_of_the_snapshots_keeps_nobody_waiting() {
+    let sandbox = Sandbox::new();
+    sandbox.configure("");
+    let lead = team(&sandbox);
+    lead.start("startup");
+    let runs = sandbox.keep("archive/runs");
+    let run = std::fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
+    let snapshots = run.join("snapshots.jsonl");
+    let _ = std::fs::remove_file(&snapshots);
+    rustix::fs::mkfifoat(rustix::fs::CWD, &snapshots, rustix::fs::Mode::RWXU).unwrap();
+    let result = sandbox.feed("pre-tool-use", call(&lead).as_bytes(), &[]);
+    assert_eq!(result.code, Some(0), "{result:?}");
+}
+
+#[test]
+fn a_full_disk_holds_a_team_delete_back() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    let mut shell = Command::new("/bin/sh");
+    sandbox.dress(&mut shell);
+    shell.args([
+        "-c",
+        "ulimit -f 0; exec \"$0\" \"$@\"",
+        env!("CARGO_BIN_EXE_teamkeep"),
+        "hook",
+        "pre-tool-use",
+    ]);
+    let result = feed(&mut shell, call(&lead).as_bytes());
+    assert_eq!(result.code, Some(2), "{result:?}");
+    assert!(result.err.contains("File too large"), "{}", result.err);
+}
+
+#[test]
+fn the_user_may_have_a_warning_instead() {
+    let sandbox = Sandbox::new();
+    sandbox.configure("[archive]\non-failure = \"warn\"\n");
+    let lead = team(&sandbox);
+    let store = no_store(&sandbox);
+    let result = delete(&sandbox, &lead, store.to_str().unwrap());
+    assert_eq!((result.code, result.out.as_str()), (Some(1), ""));
+    assert!(
+        result.err.starts_with("teamkeep: TeamDelete is allowed although the team could not be archived: "),
+        "{}",
+        result.err
+    );
+}
+
+#[test]
+fn other_tools_are_not_held_back_by_a_broken_store() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    let store = no_store(&sandbox);
+    for tool in ["TaskUpdate", "TeamCreate", "SendMessage"] {
+        let payload = lead.payload("PreToolUse", json!({"tool_name": tool, "tool_input": {}})).to_string();
+        let result =
+            sandbox.feed("pre-tool-use", payload.as_bytes(), &[("TEAMKEEP_HOME", store.to_str().unwrap())]);
+        assert_eq!(result.code, Some(1), "{tool}: {result:?}");
+    }
+}
+
+#[test]
+fn a_team_delete_is_let_through_when_everything_is_kept() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    lead.before("u1", "TeamDelete", &json!({}), json!({}));
+    sandbox.remove_dir("teams");
+    sandbox.remove_dir("tasks");
+    let shown = sandbox.show(&["parser-team", "--at", &sandbox.last()]);
+    assert_eq!(shown["config"]["name"], "parser-team");
+    assert_eq!(
+        shown["tasks"]["1"],
+        json!({"id": "1", "subject": "Task 1", "status": "in_progress", "owner": "alice"})
+    );
+    assert_eq!(shown["inboxes"]["alice"][0]["text"], "hi");
+    assert_eq!(sandbox.log()[0]["payload"]["tool_name"], "TeamDelete");
+}
+
+#[test]
+fn objects_that_were_lost_are_written_again_before_a_team_delete() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    lead.start("startup");
+    std::fs::remove_dir_all(sandbox.keep("archive/objects")).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(80));
+    lead.before("u1", "TeamDelete", &json!({}), json!({}));
+    sandbox.remove_dir("tasks");
+    assert_eq!(sandbox.show(&["parser-team"])["tasks"]["1"]["owner"], "alice");
+}
+
+#[test]
+fn objects_that_were_emptied_or_changed_are_written_again_before_a_team_delete() {
+    for damage in [|_: usize| 0, |length: usize| length] {
+        let sandbox = Sandbox::new();
+        let lead = team(&sandbox);
+        lead.start("startup");
+        for path in below(&sandbox.keep("archive/objects")).iter().filter(|path| path.is_file()) {
+            let length = std::fs::read(path).unwrap().len();
+            std::fs::write(path, " ".repeat(damage(length))).unwrap();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(80));
+        lead.before("u1", "TeamDelete", &json!({}), json!({}));
+        sandbox.remove_dir("tasks");
+        assert_eq!(sandbox.show(&["parser-team"])["tasks"]["1"]["owner"], "alice");
+    }
+}
+
+#[test]
+fn a_journal_that_was_lost_is_written_again_before_a_team_delete() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    lead.start("startup");
+    let run = sandbox.library().find("latest").unwrap().run.clone();
+    std::fs::remove_file(sandbox.keep(&format!("archive/runs/{run}/snapshots.jsonl"))).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(80));
+    lead.before("u1", "TeamDelete", &json!({}), json!({}));
+    sandbox.remove_dir("tasks");
+    assert_eq!(sandbox.show(&["parser-team"])["tasks"]["1"]["owner"], "alice");
+}
+
+#[test]
+fn an_index_that_cannot_be_written_does_not_hold_a_team_delete_back() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    lead.start("startup");
+    let index = sandbox.keep("archive/open/team-parser-team.json");
+    std::fs::remove_file(&index).unwrap();
+    std::fs::create_dir(&index).unwrap();
+    lead.task("1", "completed", Some("alice"));
+    let result = sandbox.feed("pre-tool-use", call(&lead).as_bytes(), &[]);
+    assert_eq!(
+        (result.code, result.out.as_str()),
+        (Some(0), ""),
+        "it is made again from the journal: {result:?}"
+    );
+    assert!(result.err.contains("cannot write the index: "), "{}", result.err);
+    lead.erase();
+    assert_eq!(sandbox.show(&["parser-team"])["tasks"]["1"]["status"], "completed");
+}
+
+#[test]
+fn teams_that_cannot_be_listed_hold_a_team_delete_back() {
+    let sandbox = Sandbox::new();
+    let lead = Lead::named(&sandbox, SESSION, "parser-team");
+    std::os::unix::fs::symlink("teams", sandbox.client("teams")).unwrap();
+    let result = delete(&sandbox, &lead, sandbox.keep("").to_str().unwrap());
+    assert!(
+        result.code == Some(2) && result.err.contains("cannot read the directory of teams: "),
+        "{result:?}"
+    );
+    lead.start("startup");
+    assert!(
+        sandbox.diagnostics().contains("cannot read the directory of teams: "),
+        "{}",
+        sandbox.diagnostics()
+    );
+}
+
+#[test]
+fn a_team_whose_name_is_no_file_name_for_us_is_told_and_not_deleted() {
+    for name in [".hidden", "back\\slash"] {
+        let sandbox = Sandbox::new();
+        let lead = Lead::named(&sandbox, SESSION, name);
+        lead.roster(1_000, &["alice"]);
+        lead.start("startup");
+        assert!(sandbox.diagnostics().contains("not a team name"), "{}", sandbox.diagnostics());
+        let result = delete(&sandbox, &lead, sandbox.keep("").to_str().unwrap());
+        assert!(result.code == Some(2) && result.err.contains("not a team name"), "{result:?}");
+    }
+}
+
+#[test]
+fn a_file_over_the_bound_is_archived_before_a_team_delete() {
+    let sandbox = Sandbox::new();
+    sandbox.configure("[archive]\nlargest-file = \"1 KiB\"\n");
+    let lead = team(&sandbox);
+    let text = "x".repeat(2_000);
+    lead.inbox("alice", json!([{"from": "team-lead", "text": text, "timestamp": sandbox.last()}]));
+    let start = lead.payload("SessionStart", json!({"source": "startup"})).to_string();
+    let result = sandbox.feed("session-start", start.as_bytes(), &[]);
+    assert!(sandbox.diagnostics().contains("`largest-file`"), "any other call leaves it: {result:?}");
+    assert_eq!(sandbox.show(&["parser-team"])["inboxes"]["alice"], Value::Null);
+    for _ in 0..2 {
+        let result = sandbox.feed("pre-tool-use", call(&lead).as_bytes(), &[]);
+        assert_eq!((result.code, result.err.as_str()), (Some(0), ""), "{result:?}");
+    }
+    lead.erase();
+    assert_eq!(sandbox.show(&["parser-team"])["inboxes"]["alice"][0]["text"], text.as_str());
+    assert!(sandbox.told(&["verify"]).contains("no damage found"), "{}", sandbox.told(&["verify"]));
+}
+
+#[test]
+fn of_a_file_over_the_bound_only_size_and_hash_are_kept_where_no_text_is() {
+    let sandbox = Sandbox::new();
+    sandbox.configure("[archive]\nlargest-file = \"1 KiB\"\n[privacy]\nrecord = \"metadata\"\n");
+    let lead = team(&sandbox);
+    lead.inbox("alice", json!([{"text": "secret".repeat(500)}]));
+    let size = std::fs::read(sandbox.client("teams/parser-team/inboxes/alice.json")).unwrap().len();
+    let result = sandbox.feed("pre-tool-use", call(&lead).as_bytes(), &[]);
+    assert_eq!(result.code, Some(0), "{result:?}");
+    let objects = below(&sandbox.keep("archive/objects"));
+    let texts =
+        objects.iter().filter(|path| path.is_file()).map(|path| std::fs::read_to_string(path).unwrap());
+    let texts = texts.collect::<Vec<_>>().concat();
+    assert!(!texts.contains("secret") && texts.contains(&format!("[text: {size} bytes, blake3 ")), "{texts}");
+}
+
+#[test]
+fn files_that_cannot_be_archived_block_a_team_delete_a_bounded_number_of_times() {
+    let sandbox = Sandbox::new();
+    sandbox.configure("");
+    let lead = team(&sandbox);
+    // No object can be as large.
+    let inbox = |name: &str| sandbox.client(&format!("teams/parser-team/inboxes/{name}.json"));
+    for name in ["alice", "bob"] {
+        std::fs::File::create(inbox(name)).unwrap().set_len(3 << 30).unwrap();
+    }
+    for time in 1..=3 {
+        let result = sandbox.feed("pre-tool-use", call(&lead).as_bytes(), &[]);
+        assert_eq!(result.code, Some(2), "{time}: {result:?}");
+        assert!(
+            result.err.contains("Ask the user to raise `largest-file` under [archive] in "),
+            "{}",
+            result.err
+        );
+    }
+    std::fs::remove_file(inbox("bob")).unwrap();
+    for time in 1..=3 {
+        let result = sandbox.feed("pre-tool-use", call(&lead).as_bytes(), &[]);
+        assert_eq!(result.code, Some(2), "one file less is counted from the start, {time}: {result:?}");
+    }
+    let result = sandbox.feed("pre-tool-use", call(&lead).as_bytes(), &[]);
+    assert_eq!((result.code, result.out.as_str()), (Some(1), ""));
+    assert!(result.err.contains("TeamDelete is allowed after 3 blocks"), "{}", result.err);
+    assert!(result.err.contains("inboxes/alice.json"), "{}", result.err);
+    let warning = sandbox.log().last().unwrap()["warning"].clone();
+    assert!(warning.as_str().unwrap().contains("alice.json is larger than 2 GiB"), "{warning}");
+}
+
+#[test]
+fn what_is_odd_but_kept_does_not_hold_a_team_delete_back() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    sandbox.write("tasks/parser-team/2.json", "{\"id\": \"2");
+    lead.before("u1", "TeamDelete", &json!({}), json!({}));
+    let library = sandbox.library();
+    let held = library.archive.journal(&library.find("latest").unwrap().run).last();
+    let kept =
+        library.archive.objects.get(held["tasks/parser-team/2.json"].object.as_deref().unwrap()).unwrap();
+    assert_eq!(kept, b"{\"id\": \"2");
+    assert!(sandbox.diagnostics().contains("incomplete JSON"), "{}", sandbox.diagnostics());
+}
+
+#[test]
+fn trouble_with_another_team_does_not_hold_a_team_delete_back() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    lead.start("startup");
+    sandbox.write("elsewhere/config.json", "{}");
+    std::os::unix::fs::symlink(sandbox.client("elsewhere"), sandbox.client("teams/other")).unwrap();
+    std::fs::create_dir_all(sandbox.keep("archive/locks/team-other")).unwrap();
+    let result = delete(&sandbox, &lead, sandbox.keep("").to_str().unwrap());
+    assert!(
+        result.code == Some(0) && result.err.starts_with("teamkeep: teams/other is a symlink"),
+        "{result:?}"
+    );
+    assert_eq!(sandbox.log().last().unwrap()["payload"]["tool_input"], Value::Object(Default::default()));
+}

@@ -1,0 +1,353 @@
+//! Places that are not as they should be: the client's files, our store, the disk, the home.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::support::client_files::Lead;
+use crate::support::sandbox::{CommandResult, Sandbox, below, feed};
+
+const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+const TEAM: &str = "session-aaaaaaaa";
+const STOP: &[u8] = br#"{"hook_event_name":"Stop","session_id":"s1"}"#;
+
+fn mode(path: &Path) -> u32 {
+    std::fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// A team of one teammate and one task.
+pub fn team(sandbox: &Sandbox) -> Lead<'_> {
+    let lead = Lead::of(sandbox, SESSION);
+    lead.roster(1_000, &["alice"]);
+    lead.task("1", "pending", None);
+    lead.start("startup");
+    lead
+}
+
+/// Whether any file of the store holds this text.
+fn holds(sandbox: &Sandbox, text: &str) -> bool {
+    let has =
+        |path: PathBuf| std::fs::read(path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(text));
+    below(&sandbox.keep("")).into_iter().any(has)
+}
+
+#[test]
+fn a_team_directory_that_is_a_link_is_not_followed() {
+    let sandbox = Sandbox::new();
+    let outside = sandbox.home().join("outside");
+    std::fs::create_dir_all(&outside).unwrap();
+    std::fs::write(outside.join("config.json"), r#"{"name":"mine","password":"my-secret!"}"#).unwrap();
+    std::fs::create_dir_all(sandbox.client("teams")).unwrap();
+    symlink(&outside, sandbox.client("teams/linked")).unwrap();
+    team(&sandbox);
+    assert!(!holds(&sandbox, "my-secret!"));
+    assert!(
+        sandbox.diagnostics().contains("teams/linked is a symlink and was not followed"),
+        "{}",
+        sandbox.diagnostics()
+    );
+    assert_eq!(sandbox.show(&[TEAM])["tasks"]["1"]["status"], "pending", "the team beside it is kept");
+}
+
+/// Puts something else in the place of each of a team's files, one after the other.
+fn in_place_of_files(make: impl Fn(&Path), result: &str) {
+    for name in [
+        format!("teams/{TEAM}/config.json"),
+        format!("teams/{TEAM}/inboxes/alice.json"),
+        format!("tasks/{TEAM}/1.json"),
+    ] {
+        let sandbox = Sandbox::new();
+        let lead = team(&sandbox);
+        lead.inbox("alice", json!([{"from": "team-lead", "text": "hi", "timestamp": sandbox.last()}]));
+        lead.hook("Stop", json!({}));
+        std::fs::remove_file(sandbox.client(&name)).unwrap();
+        make(&sandbox.client(&name));
+        lead.task("2", "pending", None);
+        lead.hook("Stop", json!({}));
+        assert!(!holds(&sandbox, "my-secret!"), "{name}");
+        assert!(
+            sandbox.diagnostics().contains(&format!("{name} {result}")),
+            "{name}: {}",
+            sandbox.diagnostics()
+        );
+        let shown = sandbox.show(&[TEAM]);
+        assert_eq!(shown["tasks"]["2"]["status"], "pending", "the files beside {name} are kept");
+        assert_eq!(
+            (&shown["tasks"]["1"]["status"], &shown["inboxes"]["alice"][0]["text"]),
+            (&json!("pending"), &json!("hi"))
+        );
+        assert_eq!(sandbox.teams().len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn a_link_in_the_place_of_a_file_is_not_followed() {
+    let secret = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(secret.path(), r#"["my-secret!"]"#).unwrap();
+    in_place_of_files(|path| symlink(secret.path(), path).unwrap(), "is a symlink and was not followed");
+}
+
+#[test]
+fn a_directory_in_the_place_of_a_file_is_told() {
+    in_place_of_files(|path| std::fs::create_dir(path).unwrap(), "is a directory and was not followed");
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
+    let make = |path: &Path| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
+    in_place_of_files(make, "is not a regular file and was not followed");
+}
+
+#[test]
+fn a_file_in_the_place_of_a_directory_is_told() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    sandbox.write(&format!("teams/{TEAM}/inboxes"), "not a directory");
+    lead.hook("Stop", json!({}));
+    assert!(
+        sandbox.diagnostics().contains("inboxes is not a directory and was not followed"),
+        "{}",
+        sandbox.diagnostics()
+    );
+    assert_eq!(sandbox.log().len(), 2);
+}
+
+#[test]
+fn a_file_larger_than_the_bound_is_noted_and_not_kept() {
+    let sandbox = Sandbox::new();
+    sandbox.configure("[archive]\nlargest-file = \"1 KiB\"\n");
+    let lead = team(&sandbox);
+    sandbox.write(&format!("tasks/{TEAM}/2.json"), json!({"id": "2", "subject": "x".repeat(2_000)}));
+    lead.hook("Stop", json!({}));
+    let library = sandbox.library();
+    let snapshots = library.archive.journal(&library.find(TEAM).unwrap().run).snapshots;
+    let change = &snapshots.last().unwrap().changed[0];
+    assert_eq!(
+        (change.path.as_str(), &change.object, change.size > 2_000),
+        ("tasks/session-aaaaaaaa/2.json", &None, true)
+    );
+    assert!(change.skipped.as_ref().unwrap().contains("larger than 1024 bytes"));
+}
+
+/// The hook where no file can grow, as on a full disk.
+fn on_a_full_disk(sandbox: &Sandbox, event: &str, stdin: &[u8]) -> CommandResult {
+    let mut shell = Command::new("/bin/sh");
+    sandbox.dress(&mut shell);
+    shell.args(["-c", "ulimit -f 0; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_teamkeep"), "hook", event]);
+    feed(&mut shell, stdin)
+}
+
+#[test]
+fn a_full_disk_is_told_and_loses_nothing_that_was_recorded() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    let (log, shown) = (sandbox.log(), sandbox.show(&[TEAM]));
+    lead.task("1", "completed", None);
+    let result = on_a_full_disk(&sandbox, "stop", STOP);
+    assert_eq!((result.code, result.out.as_str()), (Some(1), ""));
+    assert!(result.err.starts_with("teamkeep: cannot record the event: cannot write "), "{}", result.err);
+    assert_eq!(result.err.lines().count(), 1);
+    assert_eq!((sandbox.log(), sandbox.show(&[TEAM])), (log, shown));
+    assert!(below(&sandbox.keep("")).iter().all(|path| path.extension().is_none_or(|kind| kind != "tmp")));
+
+    lead.hook("Stop", json!({}));
+    assert_eq!(sandbox.show(&[TEAM])["tasks"]["1"]["status"], "completed", "kept when there is room again");
+    assert_eq!(sandbox.log().len(), 2);
+}
+
+#[test]
+fn a_store_that_cannot_be_made_is_told() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.keep("").parent().unwrap().join("file"), "").unwrap();
+    let below_file = sandbox.home().parent().unwrap().join("file/store");
+    let result = sandbox.feed("stop", STOP, &[("TEAMKEEP_HOME", below_file.to_str().unwrap())]);
+    assert_eq!((result.code, result.out.as_str()), (Some(1), ""));
+    assert!(result.err.starts_with("teamkeep: cannot record the event: cannot "), "{}", result.err);
+    assert!(result.err.contains("file/store/log") && result.err.lines().count() == 1, "{}", result.err);
+}
+
+#[test]
+fn what_stands_in_the_place_of_our_own_files_is_not_waited_for_and_not_written_through() {
+    let pipe = |path: &Path| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
+    let link = |path: &Path| symlink("/nowhere/at/all", path).unwrap();
+    let makers: [&dyn Fn(&Path); 2] = [&pipe, &link];
+    for make in makers {
+        let sandbox = Sandbox::new();
+        let lead = team(&sandbox);
+        let run = sandbox.library().find(TEAM).unwrap().run.clone();
+        for name in [
+            format!("archive/open/team-{TEAM}.json"),
+            format!("archive/runs/{run}/run.json"),
+            format!("sessions/{SESSION}.json"),
+        ] {
+            std::fs::remove_file(sandbox.keep(&name)).unwrap();
+            make(&sandbox.keep(&name));
+        }
+        lead.task("1", "completed", None);
+        lead.hook("Stop", json!({}));
+        assert_eq!(sandbox.log().len(), 2);
+        assert_eq!(sandbox.show(&[TEAM])["tasks"]["1"]["status"], "completed");
+        assert_eq!(sandbox.teams()[0]["run"], run.as_str());
+    }
+}
+
+#[test]
+fn a_journal_that_is_a_link_is_not_written_through() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    let run = sandbox.library().find(TEAM).unwrap().run.clone();
+    let (path, outside) =
+        (sandbox.keep(&format!("archive/runs/{run}/snapshots.jsonl")), sandbox.home().join("mine"));
+    std::fs::write(&outside, "mine").unwrap();
+    std::fs::remove_file(&path).unwrap();
+    symlink(&outside, &path).unwrap();
+    lead.task("1", "completed", None);
+    lead.hook("Stop", json!({}));
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "mine");
+    assert_eq!(sandbox.log().len(), 2);
+    let result = sandbox.run(&["show", TEAM, "--json"]);
+    assert!(result.err.contains("snapshots.jsonl"), "the link is told: {}", result.err);
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&result.out).unwrap()["tasks"]["1"]["status"],
+        "completed"
+    );
+}
+
+#[test]
+fn a_lock_that_cannot_be_had_is_gone_without() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    let lock = sandbox.keep(&format!("archive/locks/team-{TEAM}"));
+    std::fs::remove_file(&lock).unwrap();
+    std::fs::create_dir(&lock).unwrap();
+    lead.task("1", "completed", None);
+    lead.hook("Stop", json!({}));
+    assert_eq!(sandbox.show(&[TEAM])["tasks"]["1"]["status"], "completed");
+    assert!(sandbox.diagnostics().contains("has a separate journal"), "{}", sandbox.diagnostics());
+}
+
+#[test]
+fn everything_in_the_store_is_for_the_user_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.configure("[log]\nkeep = 3\n");
+    let lead = team(&sandbox);
+    sandbox.write(&lead.transcript(), "{}\n");
+    lead.hook("SubagentStart", json!({"agent_id": "a1", "agent_type": "alice"}));
+    lead.erase();
+    lead.end("other");
+    sandbox.finish();
+    let all = below(&sandbox.keep(""));
+    for part in [
+        "log",
+        "diagnostics",
+        "sessions",
+        "archive/objects",
+        "archive/runs",
+        "archive/closed",
+        "archive/locks",
+    ] {
+        assert!(
+            all.iter().any(|path| path.starts_with(sandbox.keep(part)) && path.is_file()),
+            "{part}: {all:?}"
+        );
+    }
+    for path in all.iter().chain([&sandbox.keep("")]) {
+        assert_eq!(mode(path), if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
+    }
+}
+
+/// A call without any home, with this directory for what is temporary.
+fn homeless(sandbox: &Sandbox, tmp: &Path) -> CommandResult {
+    let mut command = sandbox.command(&["hook", "stop"]);
+    command.env_remove("HOME").env_remove("TEAMKEEP_HOME").env_remove("TEAMKEEP_CONFIG").env("TMPDIR", tmp);
+    feed(&mut command, STOP)
+}
+
+/// Where a call without any home records.
+fn refuge(tmp: &Path) -> PathBuf {
+    tmp.join(format!("teamkeep-{}", rustix::process::getuid().as_raw()))
+}
+
+#[test]
+fn without_a_home_a_private_directory_below_the_temporary_one_is_used() {
+    let (sandbox, tmp) = (Sandbox::new(), tempfile::tempdir().unwrap());
+    let store = refuge(tmp.path());
+    for _ in 0..2 {
+        let result = homeless(&sandbox, tmp.path());
+        let told = format!("teamkeep: HOME is not set: recording to {}\n", store.display());
+        assert_eq!((result.code, result.out.as_str(), result.err), (Some(0), "", told));
+    }
+    assert_eq!(mode(&store), 0o700);
+    let logged: Vec<PathBuf> = below(&store.join("log"));
+    let log = logged.iter().find(|path| path.extension().is_some_and(|kind| kind == "jsonl")).unwrap();
+    assert_eq!(std::fs::read_to_string(log).unwrap().lines().count(), 2);
+    let noted = below(&store.join("diagnostics"))
+        .iter()
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect::<String>();
+    assert!(noted.contains(&format!("HOME is not set: recording to {}", store.display())), "{noted}");
+}
+
+/// What an attacker made in our place before us is not used.
+fn is_refused(make: impl Fn(&Path), why: &str) {
+    let (sandbox, tmp) = (Sandbox::new(), tempfile::tempdir().unwrap());
+    let store = refuge(tmp.path());
+    make(&store);
+    let before = below(tmp.path());
+    let result = homeless(&sandbox, tmp.path());
+    assert_eq!((result.code, result.out.as_str()), (Some(1), ""), "{result:?}");
+    let first = result.err.lines().next().unwrap();
+    assert!(first.starts_with("teamkeep: ") && first.contains(why), "{}", result.err);
+    assert!(result.err.ends_with("; hint: set HOME or TEAMKEEP_HOME\n"), "{}", result.err);
+    assert_eq!(result.err.lines().count(), 1);
+    assert_eq!(below(tmp.path()), before, "nothing was written there");
+    let mut reading = sandbox.command(&["teams"]);
+    reading
+        .env_remove("HOME")
+        .env_remove("TEAMKEEP_HOME")
+        .env_remove("TEAMKEEP_CONFIG")
+        .env("TMPDIR", tmp.path());
+    let result = feed(&mut reading, b"");
+    assert!(result.code == Some(1) && result.err.contains(why), "and it is not read: {result:?}");
+}
+
+#[test]
+fn a_refuge_that_is_a_link_is_refused() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(elsewhere.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+    is_refused(|path| symlink(elsewhere.path(), path).unwrap(), "is a symlink");
+    assert!(below(elsewhere.path()).is_empty());
+}
+
+#[test]
+fn a_refuge_that_others_can_write_is_refused() {
+    let open = |mode: u32| {
+        move |path: &Path| {
+            std::fs::create_dir(path).unwrap();
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    is_refused(open(0o777), "is open to other users (mode 777)");
+    is_refused(open(0o750), "is open to other users (mode 750)");
+}
+
+#[test]
+fn a_refuge_of_another_user_is_refused() {
+    // Only root can give a directory away.
+    if !rustix::process::getuid().is_root() {
+        return;
+    }
+    let give = |path: &Path| {
+        std::fs::create_dir(path).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700)).unwrap();
+        std::os::unix::fs::chown(path, Some(12_345), None).unwrap();
+    };
+    is_refused(give, "belongs to another user (12345)");
+}
+
+#[test]
+fn a_refuge_that_is_a_file_is_refused() {
+    is_refused(|path| std::fs::write(path, "").unwrap(), "is not a directory");
+}

@@ -1,0 +1,102 @@
+//! `teamkeep policy explain`.
+
+use serde_json::json;
+
+use super::recorded_cases::{ASKED, BEGAN, everything, explain, file, test};
+use super::team_sandbox::Team;
+use crate::support::reenact::{Trace, local};
+use crate::support::sandbox::{Sandbox, lines};
+
+#[test]
+fn a_decision_is_explained_and_nothing_is_changed() {
+    let sandbox = Sandbox::new();
+    let mut played = Trace::read("v328-inprocess", BEGAN);
+    let payload = played.steps[ASKED - 1]["payload"].clone();
+    played.steps.truncate(ASKED - 1);
+    played.play(&sandbox, 1);
+    sandbox.unconfigure();
+    let payload = local(&sandbox, &payload.to_string());
+    let before = everything(&sandbox);
+    let result = explain(&sandbox, &payload, &[]);
+    assert_eq!((result.code, result.err.as_str()), (Some(0), ""), "{}", result.out);
+    insta::assert_snapshot!("explain", result.out);
+    let line =
+        format!(r#"{{"v":1,"at":"2026-02-03T04:05:06.000Z","event":"PreToolUse","payload":{payload}}}"#);
+    assert_eq!(explain(&sandbox, &line, &[]).out, result.out, "a line of the log says the same");
+    // By the run's record alone the same is said.
+    let by_run = explain(&sandbox, &payload, &["--run", "latest"]);
+    let from = |text: &str| text.split("  premature-shutdown").nth(1).unwrap().to_owned();
+    assert_eq!(from(&by_run.out), from(&result.out));
+    let idle =
+        json!({"session_id": "1353b3db-15db-4165-b1fb-ed39ac7e091c", "hook_event_name": "Notification"});
+    let result = explain(&sandbox, &idle.to_string(), &[]);
+    assert!(result.out.contains("verdict    allow\nresponse   exit 0\n"), "{}", result.out);
+    assert_eq!(everything(&sandbox), before, "no line, no count, no lock");
+    let result = explain(&sandbox, "nonsense", &[]);
+    assert_eq!(result.code, Some(1));
+    assert!(result.err.starts_with("error: stdin is not a hook payload: invalid JSON"), "{}", result.err);
+}
+
+#[test]
+fn json_that_is_not_a_payload_is_an_error() {
+    let sandbox = Sandbox::judging();
+    let result = explain(&sandbox, r#"{"foo":1}"#, &[]);
+    assert_eq!((result.code, result.out.as_str()), (Some(1), ""));
+    let error =
+        "error: stdin is not a hook payload: `hook_event_name` is missing\nhint: explain a recorded one: ";
+    assert!(result.err.starts_with(error), "{}", result.err);
+}
+
+#[test]
+fn a_recorded_event_is_explained_as_of_its_time() {
+    let sandbox = Sandbox::new();
+    let played = Trace::read("v328-inprocess", BEGAN);
+    let payload = local(&sandbox, &played.steps[ASKED - 1]["payload"].to_string());
+    played.play(&sandbox, 1);
+    sandbox.unconfigure();
+    sandbox.finish();
+    let before = everything(&sandbox);
+    let tested = lines(&test(&sandbox, &["latest", "--json"]).out);
+    let block = tested.iter().find(|line| line["verdict"]["decision"] == "block").unwrap();
+    let id = block["of"].as_str().unwrap();
+    let result = explain(&sandbox, "", &["--event", id]);
+    assert_eq!((result.code, result.err.as_str()), (Some(0), ""));
+    insta::assert_snapshot!("explain_event", result.out.replace(id, "ID"));
+    assert!(result.out.contains(block["verdict"]["reason"].as_str().unwrap()), "{}", result.out);
+    let at_the_end = explain(&sandbox, &payload, &["--run", "latest"]);
+    assert!(!at_the_end.out.contains("verdict    block"), "it depends on the time: {}", at_the_end.out);
+    // Each event has the verdict that the back-test finds.
+    for line in tested.iter().filter(|line| !line["verdict"].is_null()) {
+        let result = explain(&sandbox, "", &["--event", line["of"].as_str().unwrap()]).out;
+        let word = format!("verdict    {}", line["verdict"]["decision"].as_str().unwrap());
+        assert!(result.contains(&word), "{line}: {result}");
+    }
+    let log = sandbox.log();
+    let first = log[0]["id"].as_str().unwrap();
+    assert!(explain(&sandbox, "", &["--event", first]).out.contains("recorded   no verdict\n"));
+    assert_eq!(explain(&sandbox, "", &["--event", &id[..25]]).out, result.out, "a unique prefix");
+    let many = explain(&sandbox, "", &["--event", &id[..2]]);
+    assert_eq!((many.code, many.out.as_str()), (Some(1), ""));
+    assert!(many.err.starts_with(&format!("error: ambiguous event ID {:?}: ", &id[..2])), "{}", many.err);
+    let none = explain(&sandbox, "", &["--event", "nope"]);
+    assert_eq!((none.code, none.out.as_str()), (Some(1), ""));
+    assert!(none.err.starts_with("error: no event matches \"nope\"\nhint: "), "{}", none.err);
+    assert_eq!(everything(&sandbox), before, "nothing is changed");
+}
+
+#[test]
+fn the_recorded_verdict_is_printed_beside_todays() {
+    let team = Team::new("");
+    team.roster(&["bob"]);
+    team.spawn("bob");
+    team.task(1, "in_progress", "bob", &[]);
+    assert_eq!(team.ask("bob"), 2);
+    let log = team.sandbox.log();
+    let verdict = log.iter().find(|line| line["verdict"]["decision"] == "block").unwrap();
+    let off = file(&team.sandbox, "off.toml", "[policy.premature-shutdown]\nmode = \"off\"\n");
+    for id in [&verdict["verdict"]["of"], &verdict["id"]] {
+        let result = explain(&team.sandbox, "", &["--event", id.as_str().unwrap(), "--policy", &off]);
+        assert!(result.out.contains("verdict    allow\n"), "{}{}", result.out, result.err);
+        assert!(result.out.contains("\nrecorded   block premature-shutdown: Blocked: "), "{}", result.out);
+    }
+}

@@ -1,0 +1,201 @@
+//! Policy files: what is wrong with one.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use serde_json::Value;
+use teamkeep::config::check::check;
+use teamkeep::config::source::Source;
+use teamkeep::config::{Code, Config, OnError, layers};
+use teamkeep::payload::{JUDGED, KNOWN};
+use teamkeep::response::Answer;
+
+use super::policy_dirs::{Place, codes, found};
+
+#[test]
+fn all_problems_of_a_file_are_found_at_once_each_at_its_place() {
+    let text = r#"top = 1
+[log]
+keep = "90"
+keep_size = "1 GiB"
+segment-size = "1 TiB"
+[policy]
+max-blocks = -3
+on-error = "alow"
+premature-shutdown = 3
+[policy.team-size]
+mode = true
+models = ["a", "[b", 3]
+[[policy.completion-check.check]]
+subject = ""
+timeout = "soon"
+[[rule]]
+name = "a"
+action = "block"
+events = ["PreToolUs", "SubagentStart"]
+match = { "tool_input" = "x", "/a" = "/(/", "/b" = 4, "/c" = "/x{9999}/" }
+[[rule]]
+name = "a"
+action = "deny"
+[[rule]]
+name = "b"
+action = "warn"
+events = ["stop"]
+tools = ["Bash"]
+"#;
+    assert_eq!(
+        found(text),
+        [
+            "1:1 unknown-key",
+            "3:8 bad-duration",
+            "4:1 unknown-key",
+            "5:16 bad-size",
+            "7:14 bad-number",
+            "8:12 bad-value",
+            "9:1 wrong-type",
+            "11:8 wrong-type",
+            "12:16 bad-glob",
+            "12:22 wrong-type",
+            "13:1 missing-key",
+            "14:11 bad-glob",
+            "15:11 bad-duration",
+            "18:10 missing-reason",
+            "19:11 unknown-event",
+            "20:11 bad-pointer",
+            "20:38 bad-regex",
+            "20:52 wrong-type",
+            "20:62 large-regex",
+            "22:8 duplicate-rule",
+            "23:10 bad-value",
+            "28:9 never-matches",
+        ]
+    );
+}
+
+#[test]
+fn a_syntax_error_stands_alone_and_a_double_key_does_not() {
+    assert_eq!(found("a = \n[policy\nx = 1\n"), ["1:5 syntax", "2:8 syntax"]);
+    assert_eq!(
+        found("[log]\nkeep = \"1d\"\nkeep = \"2d\"\n[hook]\nslow = 3\n"),
+        ["3:1 duplicate-key", "5:8 wrong-type"]
+    );
+    assert_eq!(found("\u{feff}[log]\nü = 1\n"), ["2:1 unknown-key"].map(|_| "2:1 syntax"));
+}
+
+#[test]
+fn a_gate_that_may_never_block_is_an_error() {
+    for zero in ["0", "0x0", "+0"] {
+        assert_eq!(found(&format!("[policy]\nmax-blocks = {zero}\n")), ["2:14 bad-value"], "{zero}");
+    }
+    assert_eq!(found("[policy]\nmax-blocks = 1\n[policy.team-size]\nmost = 0\n"), [""; 0]);
+}
+
+#[test]
+fn a_quoted_name_with_dots_is_no_path() {
+    for text in ["\"policy.on-error\" = \"block\"", "\"rule[]\" = 1", "[\"log.keep\"]", "\"\" = 1"] {
+        assert_eq!(
+            found(text),
+            [format!("1:{} unknown-key", if text.starts_with('[') { 2 } else { 1 })],
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_flood_of_problems_is_cut() {
+    assert_eq!(found(&"[[rule]]\n".repeat(50_000)).len(), 100);
+    let line = format!("rule = [{}]", "{},".repeat(50_000));
+    assert_eq!(found(&line).len(), 100);
+}
+
+#[test]
+fn a_bad_file_is_one_clear_problem_and_the_defaults_stand() {
+    let place = Place::new("", "");
+    let at = |name: &str| place.dir.path().join(name);
+    symlink(at("loop"), at("loop")).unwrap();
+    std::fs::create_dir(at("dir")).unwrap();
+    std::fs::write(at("huge"), "#".repeat((1 << 20) + 1)).unwrap();
+    std::fs::write(at("bytes"), b"\xff").unwrap();
+    std::fs::write(at("syntax"), "[policy\n").unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::RWXU).unwrap();
+    for (name, code) in [
+        ("loop", Code::Unreadable),
+        ("dir", Code::Unreadable),
+        ("pipe", Code::Unreadable),
+        ("huge", Code::TooLarge),
+        ("bytes", Code::NotUtf8),
+        ("syntax", Code::Syntax),
+    ] {
+        for user in [true, false] {
+            let mut files = place.files.clone();
+            if user {
+                files.user = at(name)
+            } else {
+                files.project = Some(at(name))
+            }
+            let effective = layers::load(&files);
+            assert_eq!(effective.config, Config::default(), "{name}");
+            assert_eq!(effective.problems.len(), 1, "{name}: {:?}", effective.problems);
+            let problem = &effective.problems[0];
+            assert_eq!(problem.code, code, "{name}");
+            assert!(problem.to_string().starts_with(&at(name).display().to_string()), "{problem}");
+            assert!(effective.is_broken());
+        }
+    }
+}
+
+#[test]
+fn a_file_that_may_not_be_read_is_a_problem_and_a_missing_one_is_none() {
+    let place = Place::new("[hook]\nwatch = false\n", "");
+    assert!(!place.load().config.hook.watch && place.load().problems.is_empty());
+    std::fs::set_permissions(&place.files.user, std::fs::Permissions::from_mode(0o000)).unwrap();
+    // To root every file is open.
+    if std::fs::read(&place.files.user).is_err() {
+        assert_eq!(codes(&place.load()), ["unreadable"]);
+    }
+    std::fs::remove_file(&place.files.user).unwrap();
+    std::fs::remove_dir_all(place.dir.path().join("project")).unwrap();
+    std::fs::write(place.dir.path().join("project"), "a file").unwrap();
+    let effective = place.load();
+    assert!(effective.problems.is_empty() && effective.settings.is_empty(), "{:?}", effective.problems);
+}
+
+#[test]
+fn a_broken_file_of_the_user_still_says_what_happens_when_the_policy_fails() {
+    let place = Place::new("[policy]\non-error = \"block\"\nmax-blocks = \"x\"\n[log]\nkeep = \"1d\"\n", "");
+    let effective = place.load();
+    assert_eq!(codes(&effective), ["wrong-type"]);
+    assert_eq!(effective.config.policy.on_error, OnError::Block);
+    assert_eq!(effective.config.log, Config::default().log);
+    let place = Place::new("[policy]\non-error = \"block\"\n[log]\nkeep = \n", "");
+    assert_eq!(place.load().config.policy.on_error, OnError::Block);
+}
+
+#[test]
+fn the_events_that_can_be_judged_are_those_that_can_be_held_back() {
+    for (kind, name, _) in KNOWN {
+        assert_eq!(JUDGED.contains(kind), Answer::block(*kind, "no").exit == 2, "{name}");
+    }
+}
+
+#[test]
+fn a_problem_is_spelled_in_json_with_its_code() {
+    let problems = check(&Source::new(Path::new("x"), "a = 1")).problems;
+    let json: Value = serde_json::to_value(&problems[0]).unwrap();
+    assert_eq!((json["code"].as_str(), json["at"][0].as_u64()), (Some("unknown-key"), Some(1)));
+}
+
+#[test]
+fn a_tool_in_another_case_is_a_warning_with_the_right_name() {
+    let rule = |tool: &str| {
+        format!(
+            "[[rule]]\nname = \"r\"\ntools = [\"Edit\", \"{tool}\"]\naction = \"warn\"\nreason = \"no\"\n"
+        )
+    };
+    for tool in ["bash", "SENDMESSAGE", "taskStop"] {
+        assert_eq!(found(&rule(tool)), ["3:9 never-matches"], "{tool}");
+    }
+    for tool in ["Bash", "bash*", "mcp__bash", "*", "Mine"] {
+        assert_eq!(found(&rule(tool)), [""; 0], "{tool}");
+    }
+}

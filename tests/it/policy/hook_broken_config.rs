@@ -1,0 +1,188 @@
+//! Policy files that cannot be used, or can no longer: it is told and on record, and the defaults stand.
+
+use serde_json::{Value, json};
+
+use super::gate_sandbox::{SESSION, TEAM, busy, pairs, shutdown, told, verdicts};
+use crate::support::sandbox::Sandbox;
+
+#[test]
+fn a_broken_policy_is_told_at_the_start_and_never_silently_off() {
+    let sandbox = busy("[policy.idle-with-work]\nmode = \"never\"\n");
+    let result = told(&sandbox, json!({"hook_event_name": "SessionStart", "source": "startup"}));
+    let answer: Value = serde_json::from_str(&result.out).unwrap();
+    let context = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    assert!(context.contains("teamkeep.toml:2:8") && answer["systemMessage"] == context, "{answer}");
+    assert_eq!(answer["hookSpecificOutput"]["watchPaths"].as_array().unwrap().len(), 2);
+    assert!(!context.contains("never"), "nothing of what the file says: {context}");
+}
+
+#[test]
+fn a_policy_that_cannot_be_used_holds_back_what_on_error_says() {
+    let broken = "[policy]\non-error = \"block\"\nmax-blocks = \"x\"\n";
+    let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    let task = |event: &str| json!({"hook_event_name": event, "task_id": "2", "task_subject": "Review", "team_name": TEAM});
+    let sandbox = busy(broken);
+    for payload in [bash.clone(), task("TaskCreated"), task("TaskCompleted")] {
+        let result = told(&sandbox, payload);
+        assert_eq!(result.code, Some(2), "{}", result.err);
+        assert!(result.err.contains("teamkeep.toml:3:14") && result.err.contains("teamkeep policy check"));
+    }
+    let idle = json!({"hook_event_name": "TeammateIdle", "teammate_name": "bob", "team_name": TEAM, "agent_id": "abob-1", "agent_type": "bob"});
+    for payload in [idle, json!({"hook_event_name": "Stop"}), json!({"hook_event_name": "SubagentStop"})] {
+        assert_eq!(told(&sandbox, payload).code, Some(0));
+    }
+    sandbox.write_config("");
+    let log = sandbox.log();
+    assert!(log.iter().any(|line| line["event"] == "PreToolUse"), "it is on record: {log:?}");
+    let sandbox = busy(&broken.replace("block\"", "allow\""));
+    assert_eq!(told(&sandbox, bash.clone()).code, Some(0));
+    let alone = Sandbox::judging();
+    alone.write_config(broken);
+    assert_eq!(told(&alone, bash).code, Some(0), "a session without a team");
+}
+
+/// Each way in which a policy file can be of no use.
+fn unusable(sandbox: &Sandbox, what: &str) {
+    let path = sandbox.home().parent().unwrap().join("teamkeep.toml");
+    std::fs::remove_file(&path).unwrap();
+    match what {
+        "directory" => std::fs::create_dir(&path).unwrap(),
+        "loop" => std::os::unix::fs::symlink(&path, &path).unwrap(),
+        "nothing" => std::os::unix::fs::symlink("nowhere", &path).unwrap(),
+        "huge" => std::fs::write(&path, " ".repeat((1 << 20) + 1)).unwrap(),
+        "bytes" => std::fs::write(&path, b"\xff").unwrap(),
+        "pipe" => rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap(),
+        _ => std::fs::write(&path, "[polcy]\n").unwrap(),
+    }
+}
+
+#[test]
+fn an_unusable_policy_is_told_at_the_start_in_the_check_and_at_every_verdict() {
+    for what in ["directory", "loop", "nothing", "huge", "bytes", "pipe", "syntax"] {
+        let sandbox = busy("");
+        unusable(&sandbox, what);
+        let path = sandbox.home().parent().unwrap().join("teamkeep.toml");
+        let dressed = |sandbox: &Sandbox, payload: Value| {
+            let mut payload = payload;
+            payload["session_id"] = json!(SESSION);
+            sandbox.feed("", payload.to_string().as_bytes(), &[("TEAMKEEP_CONFIG", path.to_str().unwrap())])
+        };
+        let result = dressed(&sandbox, json!({"hook_event_name": "SessionStart", "source": "startup"}));
+        let answer: Value = serde_json::from_str(&result.out).unwrap();
+        let context = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+        assert!(context.contains("teamkeep.toml") && answer["systemMessage"] == context, "{what}: {answer}");
+        let mut check = sandbox.command(&["policy", "check"]);
+        let check = check.env("TEAMKEEP_CONFIG", &path).output().unwrap();
+        assert_eq!(check.status.code(), Some(1), "{what}");
+        assert!(String::from_utf8(check.stdout).unwrap().starts_with("error["), "{what}");
+        let bash =
+            json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+        assert_eq!(dressed(&sandbox, bash).code, Some(0));
+        let asks: Value = serde_json::from_str(&shutdown("")).unwrap();
+        assert_eq!(dressed(&sandbox, asks).code, Some(2), "the defaults stand");
+        if path.is_dir() {
+            std::fs::remove_dir(&path).unwrap();
+        } else {
+            std::fs::remove_file(&path).unwrap();
+        }
+        let unusable = ("policy-unusable", "allow");
+        assert_eq!(
+            pairs(&verdicts(&sandbox)),
+            [unusable, ("shutdown-of-busy-teammate", "block"), unusable],
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_holds_everything_back_is_on_record_at_each_event() {
+    let sandbox = busy("[policy]\non-error = \"block\"\nmax-blocks = \"x\"\n");
+    let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    assert_eq!(told(&sandbox, bash).code, Some(2));
+    assert_eq!(told(&sandbox, json!({"hook_event_name": "Stop"})).code, Some(0));
+    assert_eq!(pairs(&verdicts(&sandbox)), [("policy-unusable", "block"), ("policy-unusable", "allow")]);
+}
+
+#[test]
+fn a_configuration_that_is_named_by_a_relative_path_is_never_silently_off() {
+    for name in ["teamkeep.toml", "/nowhere/teamkeep.toml"] {
+        let sandbox = busy("");
+        std::fs::write(
+            sandbox.home().join("parser/teamkeep.toml"),
+            "[policy.premature-shutdown]\nmode = \"off\"\n",
+        )
+        .unwrap();
+        let env = [("TEAMKEEP_CONFIG", name)];
+        let start = json!({"hook_event_name": "SessionStart", "session_id": SESSION, "source": "startup"})
+            .to_string();
+        let result = sandbox.feed("", start.as_bytes(), &env);
+        let answer: Value = serde_json::from_str(&result.out).unwrap();
+        let told = answer["systemMessage"].as_str().unwrap();
+        assert!(told.contains(&format!("unreadable at {name}")), "{told}");
+        assert_eq!(sandbox.feed("", shutdown("").as_bytes(), &env).code, Some(2), "the defaults stand");
+        let check = sandbox.command(&["policy", "check"]).env("TEAMKEEP_CONFIG", name).output().unwrap();
+        assert_eq!(check.status.code(), Some(1));
+        let told = String::from_utf8(check.stdout).unwrap();
+        assert!(told.starts_with("error[unreadable]: TEAMKEEP_CONFIG "), "{told}");
+        assert!(told.contains(&format!("--> {name}\n")), "{told}");
+        let result =
+            sandbox.command(&["prune", "--keep", "1"]).env("TEAMKEEP_CONFIG", name).output().unwrap();
+        assert_eq!(result.status.code(), Some(1));
+        let found = verdicts(&sandbox);
+        assert_eq!(pairs(&found), [("shutdown-of-busy-teammate", "block"), ("policy-unusable", "allow")]);
+    }
+}
+
+#[test]
+fn a_configuration_below_a_file_or_a_link_to_nothing_is_told_in_the_hook_the_check_and_an_explanation() {
+    let sandbox = Sandbox::judging();
+    std::fs::write(sandbox.home().join("file"), "").unwrap();
+    let usual = sandbox.home().join(".config/teamkeep/teamkeep.toml");
+    std::fs::create_dir_all(usual.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink("nowhere", &usual).unwrap();
+    let below = sandbox.home().join("file/teamkeep.toml");
+    for env in [vec![("TEAMKEEP_CONFIG", below.to_str().unwrap())], Vec::new()] {
+        let start = json!({"hook_event_name": "SessionStart", "source": "startup", "session_id": SESSION});
+        let result = sandbox.feed("", start.to_string().as_bytes(), &env);
+        assert!(result.out.contains("ignoring an invalid policy file"), "{env:?}: {result:?}");
+        let command = |args: &[&str]| {
+            let mut command = sandbox.command(args);
+            command.envs(env.iter().copied());
+            crate::support::sandbox::feed(&mut command, br#"{"hook_event_name":"Stop"}"#)
+        };
+        let check = command(&["policy", "check"]);
+        assert!(check.code == Some(1) && check.out.contains("error[unreadable]"), "{env:?}: {check:?}");
+        let explain = command(&["policy", "explain"]);
+        assert!(explain.code == Some(1) && explain.err.contains("teamkeep.toml"), "{env:?}: {explain:?}");
+    }
+}
+
+#[test]
+fn rules_that_go_off_in_the_midst_of_a_session_are_told_once_and_on_record() {
+    let sandbox = Sandbox::judging();
+    let file = sandbox.home().join("parser/.claude/teamkeep.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let rule = "[[rule]]\nname = \"r\"\ntools = [\"Bash\"]\naction = \"block\"\nreason = \"no\"\n";
+    std::fs::write(&file, rule).unwrap();
+    assert_eq!(sandbox.run(&["policy", "trust", "--yes"]).code, Some(0));
+    let call = |session: &str| {
+        let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}, "session_id": session});
+        sandbox.feed("", bash.to_string().as_bytes(), &[])
+    };
+    assert_eq!(call(SESSION).code, Some(2));
+    for (change, session) in
+        [("# one\n", SESSION), ("[polcy]\n", SESSION), ("# two\n", SESSION), ("# two\n", "other")]
+    {
+        std::fs::write(&file, format!("{rule}{change}")).unwrap();
+        let result = call(session);
+        let answer: Value = serde_json::from_str(&result.out).unwrap();
+        let words = answer["systemMessage"].as_str().unwrap();
+        assert!(words.contains("changed after it was trusted") && result.code == Some(0), "{words}");
+        assert!(answer.get("hookSpecificOutput").is_none(), "it is the user's to trust");
+        assert_eq!(call(session).out, "", "once");
+    }
+    let told = verdicts(&sandbox);
+    let codes: Vec<_> =
+        pairs(&told).into_iter().filter(|pair| *pair == ("policy-untrusted", "allow")).collect();
+    assert_eq!(codes.len(), 4, "{told:?}");
+}

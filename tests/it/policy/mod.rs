@@ -1,0 +1,33 @@
+//! Gates and rules at the hook, and the policy commands.
+
+pub mod backtest_oracle;
+pub mod batches;
+pub mod commands;
+pub mod documented_rules;
+pub mod due_shutdowns;
+pub mod explain;
+pub mod files;
+pub mod gate_sandbox;
+pub mod gates;
+pub mod hook;
+pub mod hook_broken_config;
+pub mod hook_failures;
+pub mod hook_traces;
+pub mod layers;
+pub mod names;
+pub mod on_error;
+pub mod overrides;
+pub mod policy_dirs;
+pub mod project;
+pub mod properties;
+pub mod recorded_cases;
+pub mod rejected;
+pub mod rule_coverage;
+pub mod stop_tables;
+pub mod stops;
+pub mod stops_named;
+pub mod team_sandbox;
+pub mod test_command;
+pub mod trust;
+pub mod trust_removed;
+pub mod verdicts;

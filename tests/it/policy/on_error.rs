@@ -1,0 +1,150 @@
+//! `on-error = "block"` is heard, whatever is wrong with the file that says it.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::gate_sandbox::{SESSION, busy};
+use crate::support::sandbox::{Sandbox, feed};
+
+const BLOCK: &str = "[policy]\non-error = \"block\"\n";
+
+fn user(sandbox: &Sandbox) -> PathBuf {
+    sandbox.home().parent().unwrap().join("teamkeep.toml")
+}
+
+/// What becomes of a tool once something has been done to a sound file that says "block".
+fn after(make: impl Fn(&Sandbox)) -> Option<i32> {
+    let sandbox = busy(BLOCK);
+    assert_eq!(bash(&sandbox), Some(0), "a sound policy has nothing against it");
+    make(&sandbox);
+    bash(&sandbox)
+}
+
+fn bash(sandbox: &Sandbox) -> Option<i32> {
+    let bash = json!({"session_id": SESSION, "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    let mut command = sandbox.command(&["hook", "pre-tool-use"]);
+    if user(sandbox).symlink_metadata().is_ok() {
+        command.env("TEAMKEEP_CONFIG", user(sandbox));
+    }
+    feed(&mut command, bash.to_string().as_bytes()).code
+}
+
+fn wrote(bytes: impl AsRef<[u8]>) -> Option<i32> {
+    after(|sandbox| std::fs::write(user(sandbox), bytes.as_ref()).unwrap())
+}
+
+#[test]
+fn a_file_that_is_no_text_or_too_large_still_says_it() {
+    assert_eq!(wrote([BLOCK.as_bytes(), b"# \xff\n"].concat()), Some(2));
+    assert_eq!(wrote(format!("{BLOCK}{}", "#".repeat(2 << 20))), Some(2));
+    assert_eq!(wrote([b"[policy]\non-error = \"allow\"\n# \xff\n".as_slice()].concat()), Some(0));
+}
+
+#[test]
+fn a_value_that_is_none_of_the_words_holds_back_but_for_a_slip_in_allow() {
+    for value in ["\"Block\"", "true", "\"closed\"", "[]"] {
+        assert_eq!(wrote(format!("[policy]\non-error = {value}\n")), Some(2), "{value}");
+    }
+    assert_eq!(wrote("[policy]\non-error = \"Allow\"\n"), Some(0));
+    assert_eq!(wrote("[policy]\non_error = \"block\"\n"), Some(2));
+    assert_eq!(wrote("[policy]\non_error = \"Allow\"\n"), Some(0));
+    let twice = |one: &str, other: &str| {
+        wrote(format!("[policy]\non-error = \"{one}\"\non-error = \"{other}\"  # x\n"))
+    };
+    assert_eq!(
+        [twice("allow", "block"), twice("block", "allow"), twice("allow", "allow")],
+        [Some(2), Some(2), Some(0)]
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_read_has_what_it_last_said() {
+    let replaced = |make: fn(&PathBuf)| {
+        after(move |sandbox| {
+            std::fs::remove_file(user(sandbox)).unwrap();
+            make(&user(sandbox));
+        })
+    };
+    assert_eq!(replaced(|path| std::fs::create_dir(path).unwrap()), Some(2));
+    assert_eq!(replaced(|path| std::os::unix::fs::symlink("nowhere", path).unwrap()), Some(2));
+    assert_eq!(wrote("[policy]\non-err"), Some(2), "half of it was written");
+    assert_eq!(wrote("[policy]\nx = 1\n"), Some(0), "all of it can be read, and it does not say it");
+}
+
+#[test]
+fn what_a_file_last_said_is_known_though_it_had_warnings() {
+    let useless =
+        "[[rule]]\nname = \"r\"\nlasting = true\naction = \"warn\"\nreason = \"no\"\ntools = [\"Read\"]\n";
+    let then = |word: &str| {
+        after(|sandbox| {
+            let warned = format!("[policy]\non-error = \"{word}\"\n{useless}");
+            std::fs::write(user(sandbox), warned).unwrap();
+            assert_eq!(bash(sandbox), Some(0), "it can be used");
+            std::fs::write(user(sandbox), "[policy\n").unwrap();
+        })
+    };
+    assert_eq!((then("allow"), then("block")), (Some(0), Some(2)));
+}
+
+#[test]
+fn a_file_that_was_deleted_says_nothing_unless_it_is_named() {
+    let sandbox = busy("");
+    let own = sandbox.home().join(".config/teamkeep/teamkeep.toml");
+    std::fs::create_dir_all(own.parent().unwrap()).unwrap();
+    std::fs::remove_file(user(&sandbox)).unwrap();
+    std::fs::write(&own, BLOCK).unwrap();
+    assert_eq!(bash(&sandbox), Some(0));
+    std::fs::write(&own, format!("{BLOCK}x = 1\n")).unwrap();
+    assert_eq!(bash(&sandbox), Some(2));
+    std::fs::remove_file(&own).unwrap();
+    assert_eq!(bash(&sandbox), Some(0));
+
+    let sandbox = busy(BLOCK);
+    let call = || {
+        let mut command = sandbox.command(&["hook", "pre-tool-use"]);
+        command.env("TEAMKEEP_CONFIG", user(&sandbox));
+        let payload = json!({"session_id": SESSION, "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}});
+        feed(&mut command, payload.to_string().as_bytes()).code
+    };
+    assert_eq!(call(), Some(0));
+    std::fs::remove_file(user(&sandbox)).unwrap();
+    assert_eq!(call(), Some(2), "TEAMKEEP_CONFIG names it");
+}
+
+#[test]
+fn a_project_s_file_with_an_error_says_it_too() {
+    let project = |text: &str, user: &str| {
+        let sandbox = busy(user);
+        let file = sandbox.home().join("parser/.claude/teamkeep.toml");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+        bash(&sandbox)
+    };
+    assert_eq!(project(&format!("{BLOCK}x = 1\n"), ""), Some(2));
+    assert_eq!(project("x = 1\n", ""), Some(0));
+    assert_eq!(project("[policy]\non-error = \"allow\"\nx = 1\n", BLOCK), Some(2), "it can only tighten");
+}
+
+#[test]
+fn without_a_safe_place_a_rule_that_lasts_stands() {
+    let (sandbox, tmp) = (busy(""), tempfile::tempdir().unwrap());
+    let refuge = tmp.path().join(format!("teamkeep-{}", rustix::process::getuid().as_raw()));
+    std::os::unix::fs::symlink("/nowhere", refuge).unwrap();
+    let call = |config: &str, tool: &str| {
+        sandbox.write_config(config);
+        let mut command = sandbox.command(&["hook", "pre-tool-use"]);
+        command.env_remove("HOME").env_remove("TEAMKEEP_HOME").env("TMPDIR", tmp.path());
+        let transcript = sandbox.client(&format!("projects/p/{SESSION}.jsonl"));
+        let payload = json!({"session_id": SESSION, "transcript_path": transcript, "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": {"command": "ls"}});
+        feed(&mut command, payload.to_string().as_bytes())
+    };
+    let rule = "[[rule]]\nname = \"r\"\ntools = [\"Bash\"]\naction = \"block\"\nreason = \"Not here.\"\n";
+    let result = call(&format!("{rule}lasting = true\n"), "Bash");
+    assert_eq!(result.code, Some(2), "{}", result.err);
+    assert!(result.err.contains("Not here.") && result.err.contains("is a symlink"), "{}", result.err);
+    assert_eq!(call(&format!("{rule}lasting = true\n"), "Read").code, Some(1));
+    assert_eq!(call(rule, "Bash").code, Some(1), "what cannot be counted goes on");
+    assert_eq!(call(BLOCK, "Bash").code, Some(2));
+    assert_eq!(call("", "Bash").code, Some(1));
+}

@@ -1,0 +1,203 @@
+//! `teamkeep policy pause`, `resume`, `allow` and `pauses`: what a human lets through, and what is left of it in the record.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::support::client_files::Lead;
+use crate::support::sandbox::Sandbox;
+
+fn policy(sandbox: &Sandbox, line: &str) -> String {
+    let args: Vec<&str> = std::iter::once("policy").chain(line.split_whitespace()).collect();
+    let result = sandbox.run(&args);
+    assert_eq!(result.code, Some(0), "{line}: {}", result.err);
+    format!("{}{}", result.out, result.err)
+}
+
+fn refused(sandbox: &Sandbox, line: &str) -> String {
+    let args: Vec<&str> = std::iter::once("policy").chain(line.split_whitespace()).collect();
+    let result = sandbox.run(&args);
+    assert_eq!((result.code, result.out.as_str()), (Some(64), ""), "{line}");
+    result.err
+}
+
+fn file(sandbox: &Sandbox) -> Value {
+    serde_json::from_slice(&std::fs::read(sandbox.keep("policy/overrides.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn a_pause_is_in_force_until_its_time_is_over() {
+    let sandbox = Sandbox::new();
+    assert_snapshot!(policy(&sandbox, "pause --gate premature-shutdown --team t1 15m"), @r#"paused premature-shutdown in team "t1" until 2026-02-03 04:20:06 UTC; to end it: teamkeep policy resume"#);
+    assert_snapshot!(policy(&sandbox, "pause 1h30m"), @"paused every gate until 2026-02-03 05:35:06 UTC; to end it: teamkeep policy resume");
+    assert_snapshot!(policy(&sandbox, "pauses"), @r#"
+    paused: premature-shutdown in team "t1" until 2026-02-03 04:20:06 UTC
+    paused: every gate until 2026-02-03 05:35:06 UTC
+    "#);
+    sandbox.set_clock(15 * 60_000);
+    assert_snapshot!(policy(&sandbox, "pauses"), @"paused: every gate until 2026-02-03 05:35:06 UTC");
+    policy(&sandbox, "pause --gate rule 24h");
+    assert_eq!(
+        file(&sandbox)["pauses"].as_array().unwrap().len(),
+        2,
+        "what is over goes when the file is written"
+    );
+}
+
+#[test]
+fn the_last_pause_of_the_same_gate_and_team_counts() {
+    let sandbox = Sandbox::new();
+    policy(&sandbox, "pause --team t1 10h");
+    policy(&sandbox, "pause --team t1 1m");
+    assert_eq!(
+        file(&sandbox),
+        json!({"v": 1, "pauses": [{"gate": null, "team": "t1", "until": "2026-02-03T04:06:06.000Z"}], "shutdowns": []})
+    );
+}
+
+#[test]
+fn a_resume_ends_what_it_names_and_says_what_stays() {
+    let sandbox = Sandbox::new();
+    for line in ["pause --gate rule 1h", "pause --gate rule --team t1 1h", "pause 1h", "allow shutdown bob"] {
+        policy(&sandbox, line);
+    }
+    assert_snapshot!(policy(&sandbox, "resume --gate rule --team t1"), @r#"
+    ended: rule in team "t1" until 2026-02-03 05:05:06 UTC
+    still paused: rule until 2026-02-03 05:05:06 UTC; to end every pause: teamkeep policy resume
+    still paused: every gate until 2026-02-03 05:05:06 UTC; to end every pause: teamkeep policy resume
+    "#);
+    assert_snapshot!(policy(&sandbox, "resume"), @r#"
+    ended: rule until 2026-02-03 05:05:06 UTC
+    ended: every gate until 2026-02-03 05:05:06 UTC
+    ended: allowed shutdown of bob
+    "#);
+    assert_snapshot!(policy(&sandbox, "resume"), @"no active pauses or allowances");
+    assert_eq!(policy(&sandbox, "pauses"), "no active pauses or allowances\n");
+}
+
+#[test]
+fn a_shutdown_is_allowed_for_one_occasion() {
+    let sandbox = Sandbox::new();
+    assert_snapshot!(policy(&sandbox, "allow shutdown bob"), @r#"the next shutdown of "bob" is allowed; to undo: teamkeep policy resume"#);
+    policy(&sandbox, "allow shutdown bob");
+    assert_eq!(file(&sandbox), json!({"v": 1, "pauses": [], "shutdowns": ["bob"]}));
+    assert_snapshot!(policy(&sandbox, "pauses"), @r#"allowed once: shutdown of bob"#);
+    policy(&sandbox, "resume --team t1");
+    assert_eq!(file(&sandbox)["shutdowns"], json!(["bob"]), "it is not of one team");
+    policy(&sandbox, "resume --gate premature-shutdown");
+    assert_eq!(file(&sandbox)["shutdowns"], json!([]));
+}
+
+#[test]
+fn a_name_that_nobody_alive_has_is_doubted_and_allowed_all_the_same() {
+    let sandbox = Sandbox::new();
+    let lead = Lead::of(&sandbox, "aaaaaaaa-1111-4111-8111-111111111111");
+    lead.roster(1_770_091_200_000, &["alice", "bob"]);
+    lead.start("startup");
+    assert_snapshot!(policy(&sandbox, "allow shutdown bobb"), @r#"
+    warning: no running team has a teammate named "bobb"; did you mean bob?
+    the next shutdown of "bobb" is allowed; to undo: teamkeep policy resume
+    "#);
+    assert!(!policy(&sandbox, "allow shutdown Bob").contains("no teammate"));
+}
+
+#[test]
+fn the_lead_s_shutdown_is_not_allowed_by_name() {
+    let sandbox = Sandbox::new();
+    for name in ["team-lead", "Team-Lead"] {
+        let result = sandbox.run(&["policy", "allow", "shutdown", name]);
+        assert_eq!(result.code, Some(1));
+        assert!(result.err.contains("protect-lead"), "{}", result.err);
+    }
+    assert!(!sandbox.keep("policy/overrides.json").exists() && sandbox.log().is_empty());
+}
+
+#[test]
+fn each_use_is_on_record() {
+    let sandbox = Sandbox::new();
+    for line in ["pause --gate rule --team t1 15m", "allow shutdown bob", "resume"] {
+        policy(&sandbox, line);
+    }
+    let events = sandbox.log();
+    let user = json!({"name": "user", "id": null, "kind": "unknown"});
+    assert!(events.iter().all(|event| event["event"] == "PolicyOverride" && event["actor"] == user));
+    let payloads: Vec<&Value> = events.iter().map(|event| &event["payload"]).collect();
+    let until = "2026-02-03T04:20:06.000Z";
+    assert_eq!(
+        payloads,
+        [
+            &json!({"override": "pause", "gate": "rule", "team": "t1", "until": until, "terminal": false}),
+            &json!({"override": "allow-shutdown", "gate": "premature-shutdown", "team": null, "name": "bob", "terminal": false}),
+            &json!({"override": "resume", "gate": null, "team": null, "terminal": false}),
+        ]
+    );
+    assert_eq!((&events[0]["team"], &events[1]["team"]), (&json!("t1"), &json!(null)));
+    assert_snapshot!(sandbox.told(&["log"]), @"
+    2026-02-03 UTC
+    04:05:06.000 PolicyOverride   user       pause rule until 2026-02-03 04:20:06 UTC (no terminal) t1
+    04:05:06.000 PolicyOverride   user       allow-shutdown premature-shutdown bob (no terminal)
+    04:05:06.000 PolicyOverride   user       resume every gate (no terminal)
+    ");
+}
+
+#[test]
+fn what_cannot_be_recorded_is_not_let_through() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.keep("")).unwrap();
+    std::fs::write(sandbox.keep("log"), "no directory").unwrap();
+    let result = sandbox.run(&["policy", "pause", "1h"]);
+    assert_eq!(result.code, Some(1));
+    assert!(
+        result.err.starts_with("error: cannot record the override, so nothing was changed: "),
+        "{}",
+        result.err
+    );
+    assert!(!sandbox.keep("policy/overrides.json").exists());
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_and_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    assert_snapshot!(refused(&sandbox, "pause --gate premature 15m"), @r#"
+    error: unknown gate "premature"
+    hint: known gates: premature-shutdown, protect-lead, idle-with-work, completion-check, unfinished-dependencies, report-before-idle, team-size, lead-stops-early, rule
+    "#);
+    for (line, why) in [
+        ("resume --gate all", "hint: known gates: premature-shutdown, "),
+        ("pause 25h", "longer than 24h; to turn a gate off for good, set its mode in teamkeep.toml"),
+        ("pause 24h1ms", "longer than 24h"),
+        ("pause 9000000000d", "invalid duration"),
+        ("pause 15", "invalid duration; expected a value such as \"15m\" or \"1h30m\""),
+        ("pause 0s", "invalid duration"),
+        ("pause -- -5m", "invalid duration"),
+        ("pause soon", "invalid duration"),
+        ("pause", "<DURATION>"),
+        ("pause --team ../t1 5m", "no team or teammate has this name"),
+        ("allow shutdown a/b", "no team or teammate has this name"),
+        ("allow shutdown", "<NAME>"),
+        ("allow everything", "unrecognized subcommand"),
+    ] {
+        let result = refused(&sandbox, line);
+        assert!(result.contains(why), "{line}: {result}");
+    }
+    assert!(!sandbox.keep("").exists());
+}
+
+#[test]
+fn a_damaged_file_lets_nothing_through_and_is_begun_anew() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.keep("policy")).unwrap();
+    let path = sandbox.keep("policy/overrides.json");
+    std::fs::write(&path, r#"{"v":1,"pauses":[{"until":"2030-01-01T00:00:00Z"}],"shutdowns":["bob"]}"#)
+        .unwrap();
+    let result = sandbox.run(&["policy", "pauses", "--json"]);
+    let listed: Value = serde_json::from_str(&result.out).unwrap();
+    assert_eq!(listed, json!({"v": 1, "pauses": [], "shutdowns": []}));
+    let start = format!(
+        "warning: pauses and allowances ignored: {} is damaged: missing field `gate`",
+        path.display()
+    );
+    assert!(result.err.starts_with(&start), "{}", result.err);
+    policy(&sandbox, "pause --gate rule 1m");
+    assert_eq!(file(&sandbox)["shutdowns"], json!([]));
+    assert!(policy(&sandbox, "pauses").starts_with("paused: rule until "));
+}

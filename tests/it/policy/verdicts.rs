@@ -1,0 +1,91 @@
+//! Verdicts on record, told beside what happened.
+
+use serde_json::{Value, json};
+use teamkeep::clock;
+use teamkeep::enforcement::line;
+use teamkeep::event::{Event, Id, Recorded};
+use teamkeep::policy::{Decision, Verdict};
+
+use super::recorded_cases::{BEGAN, test};
+use crate::support::reenact::Trace;
+use crate::support::sandbox::{Sandbox, lines};
+
+#[test]
+fn verdicts_on_record_are_told_beside_what_happened() {
+    let sandbox = Sandbox::new();
+    Trace::read("v328-inprocess", BEGAN).play(&sandbox, 1);
+    sandbox.unconfigure();
+    sandbox.finish();
+    let found = lines(&test(&sandbox, &["latest", "--json"]).out);
+    let (idle, shutdown) = (&found[1], &found[2]);
+    let say = |one: &Value, decision, escalated| {
+        let event = sandbox.log().into_iter().find(|event| event["id"] == one["of"]).unwrap();
+        let event: Recorded = serde_json::from_str(&event.to_string()).unwrap();
+        let text = |key: &str| one["verdict"][key].as_str().unwrap().to_owned();
+        let verdict = Verdict {
+            decision,
+            gate: text("gate"),
+            code: text("code"),
+            reason: "not yet".to_owned(),
+            rule: None,
+            file_line: None,
+            escalated,
+            blocks: None,
+            paused: false,
+            repeated: false,
+        };
+        record(&sandbox, &event, &verdict);
+    };
+    say(idle, Decision::Warn, false);
+    (0..3).for_each(|_| say(shutdown, Decision::Block, false));
+    say(shutdown, Decision::Allow, true);
+    let of = shutdown["of"].as_str().unwrap();
+    let told = sandbox.replay("latest");
+    let told: Vec<&Value> = told.iter().filter(|entry| entry["kind"] == "verdict").collect();
+    assert_eq!(told.len(), 5);
+    assert_eq!(
+        told[4],
+        &json!({"at": shutdown["at"], "kind": "verdict", "actor": "team-lead", "summary": "premature-shutdown",
+            "text": "not yet", "decision": "allow", "of": of, "blocks": 3, "sources": ["hook"]})
+    );
+    let story = sandbox.told(&["replay"]);
+    for words in [
+        "bob         was warned: not yet (idle-with-work)",
+        "team-lead   was blocked: not yet (premature-shutdown)",
+        "team-lead   was allowed after 3 blocks: not yet (premature-shutdown)",
+    ] {
+        assert!(story.contains(words), "{words} is not in\n{story}");
+    }
+    let log = sandbox.told(&["log", "--event", "verdict"]);
+    assert!(log.contains("Verdict          bob        warn idle-with-work: not yet"), "{log}");
+    assert!(log.contains("team-lead  allow after blocks premature-shutdown: not yet"), "{log}");
+    let found = lines(&test(&sandbox, &["latest", "--json"]).out);
+    // The request was refused, so that the approval of it is a breach of its own.
+    assert_eq!(found.len(), 5, "a verdict is no event");
+    assert_eq!((&found[0]["recorded"], &found[2]["recorded"]["decision"]), (&Value::Null, &json!("block")));
+    let result = test(&sandbox, &["latest"]).out;
+    assert!(result.contains("(was: idle-with-work warn)"), "{result}");
+}
+
+/// Appends a verdict behind an event, as a hook does.
+fn record(sandbox: &Sandbox, event: &Recorded, verdict: &Verdict) {
+    let id = Id::new(clock::parse(&event.at).unwrap());
+    let judged = Event {
+        v: 1,
+        at: &event.at,
+        id: &event.id,
+        event: &event.event,
+        session: event.session.as_deref(),
+        team: event.team.as_deref(),
+        actor: &event.actor,
+        run: event.run.as_deref(),
+        task_list: None,
+        warning: None,
+        malformed: None,
+        verdict: None,
+        payload: &event.payload,
+    };
+    let line = line(verdict, &id, &judged).unwrap();
+    let log = teamkeep::log::Log::open(sandbox.keep("log"), &teamkeep::config::Log::default());
+    log.append(&line, clock::parse(&event.at).unwrap()).unwrap();
+}

@@ -1,0 +1,259 @@
+//! The report as a page: what stands in it, and what it does in a real browser.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use teamkeep::render::page;
+use teamkeep::report::Report;
+use tempfile::TempDir;
+
+use crate::history::traces::{ALL, play};
+use crate::support::browser::Browser;
+
+pub const DOWN: &str = "\u{e015}";
+
+/// A moment of the run, in seconds after its start.
+pub fn at(second: usize) -> String {
+    format!("2026-02-03T04:{:02}:{:02}.000Z", second / 60, second % 60)
+}
+
+/// A report of a run in which nothing is on record.
+pub fn empty() -> Value {
+    json!({
+        "v": 1,
+        "overview": {
+            "run": "0123456789abcdef", "team": null, "lead_session": null, "started_at": at(0), "ended_at": null,
+            "duration_ms": null, "ended_by": null, "ended_reason": null, "client_versions": [],
+            "topology": "no-team", "members": [],
+            "count": {
+                "members": 0, "messages": 0, "automatic": 0, "refused": 0, "tasks": 0, "completed": 0, "turns": 0, "events": 0,
+                "snapshots": 0,
+            },
+        },
+        "phases": [], "agents": [], "turns": [], "mail": { "messages": [], "by_sender": [], "by_pair": [] },
+        "tasks": [], "tools": { "by_agent": [], "total": {} },
+        "work": { "agents": [], "worked_ms": null, "busy_ms": null, "saved_ms": null },
+        "spending": { "agents": [], "unknown": [], "total": null, "cost": null },
+        "findings": [],
+    })
+}
+
+pub fn letter(second: usize, from: &str, to: &str, text: &str) -> Value {
+    json!({
+        "at": at(second), "from": from, "to": to, "kind": "message", "chars": text.chars().count(),
+        "summary": null, "text": text, "automatic": false, "delivered": true, "refused": null,
+    })
+}
+
+/// A task that is made, taken by alice and completed, three seconds after each other.
+pub fn task(id: usize, subject: &str, blocked_by: &[&str]) -> Value {
+    let steps = [
+        (at(10 * id), "task-created", Value::Null, "pending", Value::Null),
+        (at(10 * id + 3), "task-changed", json!("pending"), "in_progress", json!("alice")),
+        (at(10 * id + 6), "task-completed", json!("in_progress"), "completed", json!("alice")),
+    ];
+    let change = |(at, kind, from, to, owner): (String, &str, Value, &str, Value)| {
+        json!({
+            "at": at, "by": "alice", "kind": kind, "from": from, "to": to, "owner_from": null, "owner": owner,
+            "subject": subject,
+        })
+    };
+    json!({
+        "id": id.to_string(), "subject": subject, "description": null, "status": "completed", "owner": "alice",
+        "removed_at": null, "blocked_by": blocked_by, "changes": steps.map(change),
+    })
+}
+
+/// A page on the disk, and the browser that shows it; `None` where there is to be no browser.
+pub fn show(report: Value) -> Option<(Browser, TempDir)> {
+    let report: Report = serde_json::from_value(report).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("report.html");
+    std::fs::write(&path, page(&report)).unwrap();
+    let mut browser = Browser::start()?;
+    browser.open(&path);
+    Some((browser, dir))
+}
+
+/// The subjects of the cards in a column of the board.
+pub fn column(browser: &Browser, name: &str) -> Value {
+    let cards = format!("[...document.querySelectorAll('.column.{name} .card .number')]");
+    browser.run(&format!("return {cards}.map((card) => card.textContent)"))
+}
+
+fn sources() -> Vec<(PathBuf, String)> {
+    let room = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/render/html");
+    let files = crate::support::sandbox::below(&room).into_iter().filter(|path| path.is_file());
+    files.map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect()
+}
+
+#[test]
+fn the_page_has_no_way_to_make_elements_of_text_and_nothing_to_fetch() {
+    let forbidden =
+        ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "fetch("];
+    let mut seen = 0;
+    for (path, text) in sources() {
+        seen += 1;
+        let text = text.replace("http://www.w3.org/2000/svg", "");
+        for word in forbidden.iter().chain(&["http:", "https:", "@import", "url("]) {
+            assert!(!text.contains(word), "{word} in {}", path.display());
+        }
+        let is_part = path.extension().is_some_and(|kind| kind == "js" || kind == "css");
+        assert!(!is_part || !(text.contains("</") || text.contains("<!--")), "{}", path.display());
+        assert!(text.lines().count() < 300, "{}", path.display());
+    }
+    assert!(seen > 10);
+}
+
+#[test]
+fn the_report_of_a_recorded_run_opens_without_a_complaint_and_asks_for_nothing() {
+    let told = play(ALL[2], 1);
+    let path = told.sandbox.home().join("report.html");
+    assert_eq!(told.sandbox.told(&["report", "--format", "html", "-o", path.to_str().unwrap()]), "");
+    let report: Value = serde_json::from_str(&told.sandbox.told(&["report", "--json"])).unwrap();
+    assert_eq!(told.sandbox.told(&["report", "--format", "html"]), std::fs::read_to_string(&path).unwrap());
+    let Some(mut browser) = Browser::start() else { return };
+    browser.open(&path);
+    assert_eq!(browser.text("h1"), report["overview"]["team"].as_str().unwrap());
+    let findings = report["findings"].as_array().unwrap();
+    assert!(!findings.is_empty());
+    assert_eq!(browser.text("#findings-count"), findings.len().to_string());
+    let page = browser.text("main");
+    assert!(findings.iter().all(|finding| page.contains(finding["what"].as_str().unwrap())));
+    let members = report["overview"]["members"].as_array().unwrap();
+    let lanes = browser.text("#lane-names");
+    assert!(members.iter().all(|member| lanes.contains(member["name"].as_str().unwrap())), "{lanes}");
+    let painted = "const c = document.getElementById('canvas'); \
+        return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((value) => value > 0)";
+    assert_eq!(browser.run(painted), true);
+    assert_eq!(column(&browser, "completed"), json!(["#1", "#3"]));
+    browser.must_be_content();
+}
+
+#[test]
+fn what_agents_wrote_is_shown_as_text_and_nothing_of_it_runs() {
+    let attacks = [
+        "<script>alert(1)</script>",
+        "</script><img src=x onerror=\"window.ran = 1\">",
+        "<!--<script>",
+        "</script a",
+        "<!-- <script a",
+        "]]></style><svg onload=alert(2)>",
+        "{{script}} &lt;b&gt;",
+    ];
+    let mut report = empty();
+    let letters = attacks.iter().enumerate().map(|(second, text)| letter(second, "<b>bob</b>", text, text));
+    report["mail"]["messages"] = letters.collect();
+    report["tasks"] = json!([task(1, attacks[1], &[attacks[0]])]);
+    report["overview"]["team"] = json!(attacks[1]);
+    report["overview"]["ended_reason"] = json!(attacks[0]);
+    report["findings"] = json!([{
+        "code": "unfinished", "at": at(5), "who": attacks[3], "task": "1", "what": attacks[1], "amount": null,
+    }]);
+    let Some((browser, _dir)) = show(report) else { return };
+    for text in attacks {
+        assert_eq!(browser.text("#reading .text"), text);
+        browser.focus("#list");
+        browser.press(&[DOWN]);
+    }
+    assert_eq!(browser.text("h1"), attacks[1]);
+    browser.run("document.querySelector('.card').click()");
+    assert!(browser.text("#task-title").contains(attacks[1]));
+    assert_eq!(browser.run("return window.ran === undefined"), true);
+    assert_eq!(
+        browser.run("return document.querySelectorAll('img, b, iframe, [onload], [onerror]').length"),
+        0
+    );
+    assert!(!browser.is_alerted());
+    browser.must_be_content();
+}
+
+#[test]
+fn the_policy_of_the_page_keeps_other_scripts_and_connections_out() {
+    let Some((browser, _dir)) = show(empty()) else { return };
+    browser.run(
+        "window.refused = []; \
+         addEventListener('securitypolicyviolation', (event) => refused.push(event.effectiveDirective)); \
+         const add = (tag, look) => document.body.append(Object.assign(document.createElement(tag), look)); \
+         add('script', { textContent: 'window.ran = 1' }); \
+         add('img', { src: 'http://127.0.0.1:9/x' }); \
+         add('style', { textContent: 'body { display: none }' }); \
+         fetch('http://127.0.0.1:9/').catch(() => {});",
+    );
+    let start = std::time::Instant::now();
+    let refused = || browser.run("return refused.toSorted().join()");
+    while refused() != "connect-src,img-src,script-src-elem,style-src-elem" {
+        assert!(start.elapsed().as_secs() < 20, "{}", refused());
+    }
+    assert_eq!(browser.run("return window.ran === undefined"), true);
+}
+
+#[test]
+fn characters_that_hide_or_turn_text_are_made_visible_and_honest_scripts_are_left_alone() {
+    let mut report = empty();
+    let text =
+        "bell\u{7} escape\u{1b}[31m turned \u{202e}live\u{202c} none\u{200b}wide שלום e\u{301} 👩\u{200d}🔬";
+    report["mail"]["messages"] = json!([letter(1, "ali\u{202e}ce", "bob", text)]);
+    let Some((browser, _dir)) = show(report) else { return };
+    let shown = "bell␇ escape␛[31m turned ⟨U+202E⟩live⟨U+202C⟩ none⟨U+200B⟩wide שלום e\u{301} 👩\u{200d}🔬";
+    assert_eq!(browser.text("#reading .text"), shown);
+    assert_eq!(browser.text("#reading h3"), "ali⟨U+202E⟩ce → bob");
+    assert_eq!(browser.run("return document.querySelector('#reading .piece').dir"), "auto");
+    browser.must_be_content();
+}
+
+#[test]
+fn tasks_that_wait_for_each_other_or_for_what_is_not_there_are_drawn() {
+    let mut report = empty();
+    report["tasks"] = json!([
+        task(1, "One", &["3"]),
+        task(2, "Two", &["1"]),
+        task(3, "Three", &["2"]),
+        task(4, "Itself", &["4"]),
+        task(5, "Lost", &["99"]),
+        task(6, "Alone", &[]),
+    ]);
+    let Some((browser, _dir)) = show(report) else { return };
+    let nodes =
+        "return [...document.querySelectorAll('.node .number')].map((node) => node.textContent).toSorted()";
+    assert_eq!(browser.run(nodes), json!(["#1", "#2", "#3", "#4", "#5", "#99"]));
+    let circles = browser.text("#circles");
+    assert_eq!(circles, "Circular dependencies: #2 depends on #1, #4 depends on #4.");
+    assert_eq!(browser.run("return document.querySelectorAll('.edge.back').length"), 2);
+    assert!(browser.text("#graph-note").contains("Not shown: 1 task without dependencies."));
+    browser.focus(".node");
+    assert_eq!(browser.run("return document.querySelectorAll('.edge.lit').length"), 2);
+    browser.must_be_content();
+}
+
+#[test]
+fn a_long_chain_of_tasks_is_drawn() {
+    let mut report = empty();
+    let link = |id: usize| task(id, "link", &[(id - 1).to_string().as_str()]);
+    // They stand in the wrong order: each waits for one that comes after it.
+    let mut tasks: Vec<Value> = (2..=300).map(link).collect();
+    tasks.reverse();
+    report["tasks"] = json!(tasks);
+    let Some((browser, _dir)) = show(report) else { return };
+    let columns = "return new Set([...document.querySelectorAll('.node')].map((node) => node.getAttribute('transform'))).size";
+    assert_eq!(browser.run(columns), 300);
+    browser.must_be_content();
+}
+
+#[test]
+fn a_run_of_which_nothing_is_on_record_is_drawn() {
+    let Some((browser, _dir)) = show(empty()) else { return };
+    assert_eq!(browser.text("h1"), "Session without a team");
+    assert_eq!(browser.text("#findings-list"), "No problems found.");
+    let shown = browser.run("return document.querySelector('main').innerText");
+    for words in [
+        "No turns, messages or tasks were recorded.",
+        "No tasks were recorded.",
+        "No messages were recorded.",
+    ] {
+        assert!(shown.as_str().unwrap().contains(words), "{words}");
+    }
+    assert!(browser.text("#figures").contains("Durationunknown"));
+    assert!(browser.text("#figures").contains("Costunknown"));
+    browser.must_be_content();
+}

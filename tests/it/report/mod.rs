@@ -1,0 +1,11 @@
+//! `report` in all formats, `status`, and how output looks.
+
+pub mod contents;
+pub mod html;
+pub mod html_pointer;
+pub mod html_use;
+pub mod status;
+pub mod terminal_width;
+pub mod times;
+pub mod unsafe_text;
+pub mod wording;

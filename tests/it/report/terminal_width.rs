@@ -1,0 +1,169 @@
+//! What a terminal of so many columns shows.
+
+use anstream::adapter::strip_str;
+use serde_json::json;
+use teamkeep::clock;
+use teamkeep::render::{self, LogView, NarrativeOptions};
+use teamkeep::timeline::{Summary, merge};
+
+use crate::support::client_files::Lead;
+use crate::support::sandbox::{START, Sandbox};
+
+const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+const TWO: &str = "bbbbbbbb-0000-4000-8000-000000000002";
+
+/// A team of eight, and a session that only starts a subagent.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let names = ["alice", "bob", "carol", "dave", "erin", "frank", "grace"];
+    let lead = Lead::of(&sandbox, ONE);
+    lead.roster(1_770_091_200_000, &names);
+    lead.start("startup");
+    lead.tool("u1", "SendMessage", &json!({"to": "bob", "message": "hi"}), json!({"success": true}));
+    lead.erase();
+    lead.end("other");
+    let alone = Lead::of(&sandbox, TWO);
+    alone.start("startup");
+    alone.hook("SubagentStart", json!({"agent_id": "a1", "agent_type": "Explore"}));
+    sandbox.finish();
+    sandbox
+}
+
+fn teams(columns: Option<usize>) -> String {
+    listed(&sandbox(), columns)
+}
+
+fn listed(sandbox: &Sandbox, columns: Option<usize>) -> String {
+    let library = sandbox.library();
+    let opened = library.open_runs(&library.runs.iter().collect::<Vec<_>>()).unwrap();
+    let rows: Vec<Summary> =
+        opened.runs.iter().map(|material| Summary::of(material, &merge(material))).collect();
+    let now = clock::parse(START).unwrap() + chrono::TimeDelta::hours(2);
+    strip_str(&render::teams(&rows, &library.ids(), now, columns)).to_string()
+}
+
+#[test]
+fn a_wide_terminal_shows_a_run_on_a_line() {
+    insta::assert_snapshot!(teams(None), @"
+    TEAM             RUN      CREATED (UTC)    DURATION ENDED BY    TASKS MSGS MEMBERS
+    session-aaaaaaaa 5c96e77a 2026-02-03 04:00 3.0s     session-end     0    1 team-lead, alice, bob, carol, dave, erin, frank, grace
+    (no team)        3865c324 2026-02-03 04:05 1h59m55s running         -    -
+    ");
+}
+
+#[test]
+fn at_80_columns_the_members_stand_below_their_run() {
+    let told = teams(Some(80));
+    assert!(told.lines().all(|line| line.chars().count() <= 80));
+    insta::assert_snapshot!(told, @"
+    TEAM             RUN      CREATED (UTC)    DURATION ENDED BY    TASKS MSGS
+    session-aaaaaaaa 5c96e77a 2026-02-03 04:00 3.0s     session-end     0    1
+      team-lead, alice, bob, carol, dave, erin, frank, grace
+    (no team)        3865c324 2026-02-03 04:05 1h59m55s running         -    -
+    ");
+}
+
+#[test]
+fn at_40_columns_each_run_is_a_paragraph() {
+    let told = teams(Some(40));
+    assert!(told.lines().all(|line| line.chars().count() <= 40));
+    insta::assert_snapshot!(told, @"
+    session-aaaaaaaa 5c96e77a
+      2026-02-03 04:00 UTC, 3.0s
+      session-end, 0 tasks, 1 message
+      team-lead, alice, bob, carol, dave,
+      erin, frank, grace
+    (no team) 3865c324
+      2026-02-03 04:05 UTC, 1h59m55s
+      running
+    ");
+}
+
+#[test]
+fn a_long_name_costs_nobody_the_counts() {
+    let sandbox = Sandbox::new();
+    let lead = Lead::named(&sandbox, ONE, &"parser-".repeat(8));
+    lead.roster(1_770_091_200_000, &["alice"]);
+    lead.start("startup");
+    for columns in [40, 80, 90, 120] {
+        let told = listed(&sandbox, Some(columns));
+        assert!(told.contains("0 tasks, 0 messages") || told.contains("running      0    0"), "{told}");
+        assert!(told.contains("alice"), "{told}");
+    }
+}
+
+#[test]
+fn the_heading_of_a_story_is_broken_where_the_terminal_ends() {
+    let sandbox = sandbox();
+    let library = sandbox.library();
+    let opened = library.open_runs(&[library.find("session-aaaaaaaa").unwrap()]).unwrap();
+    let heading = |columns: usize| {
+        let told = render::story(
+            &opened.runs[0],
+            &merge(&opened.runs[0]),
+            NarrativeOptions { columns: Some(columns), ..NarrativeOptions::default() },
+        );
+        let told = strip_str(&told).to_string();
+        told.lines().take_while(|line| !line.starts_with("  ")).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(heading(80), @"
+    session-aaaaaaaa 5c96e77ac67bdca0
+    2026-02-03 04:05:06 UTC, lasted 3.0s, ended by session-end
+    8 members, 0 tasks, 1 message; team-lead, alice, bob, carol, dave, erin, frank,
+    grace
+    ");
+    insta::assert_snapshot!(heading(40), @"
+    session-aaaaaaaa 5c96e77ac67bdca0
+    2026-02-03 04:05:06 UTC, lasted 3.0s,
+    ended by session-end
+    8 members, 0 tasks,
+    1 message; team-lead, alice, bob, carol,
+    dave, erin, frank, grace
+    ");
+}
+
+#[test]
+fn a_run_without_a_team_is_told_without_zeros() {
+    let told = sandbox().told(&["replay", "latest"]);
+    assert!(told.contains("8 members, 0 tasks, 1 message; team-lead, alice"), "{told}");
+    let sandbox = Sandbox::new();
+    let alone = Lead::of(&sandbox, TWO);
+    alone.start("startup");
+    alone.hook("SubagentStart", json!({"agent_id": "a1", "agent_type": "Explore"}));
+    let told = sandbox.told(&["replay"]);
+    assert_eq!(told.lines().nth(1), Some("2026-02-03 04:05:07 UTC, running"));
+    assert!(told.lines().nth(2).unwrap().ends_with("started a session (startup)"), "{told}");
+    let shown = sandbox.told(&["show"]);
+    assert!(shown.ends_with("\na session without a team; `replay` shows what it did\n"), "{shown}");
+}
+
+#[test]
+fn the_log_shows_what_was_said_at_80_columns_and_at_40() {
+    let sandbox = sandbox();
+    let log = |columns: usize| {
+        let mut view = LogView::default();
+        view.columns = Some(columns);
+        let mut out = Vec::new();
+        for event in sandbox.log().iter().take(3) {
+            view.write(&mut out, &serde_json::from_value(event.clone()).unwrap()).unwrap();
+        }
+        strip_str(&String::from_utf8(out).unwrap()).to_string()
+    };
+    insta::assert_snapshot!(log(80), @r#"
+    2026-02-03 UTC
+    04:05:06.000 SessionStart     team-lead  startup session-aaaaaaaa
+    04:05:07.000 PreToolUse       team-lead  SendMessage → bob "hi" session-aaaaaaaa
+    04:05:08.000 PostToolUse      team-lead  SendMessage → bob "hi" session-aaaaaaaa
+    "#);
+    insta::assert_snapshot!(log(40), @r#"
+    2026-02-03 UTC
+    04:05:06 SessionStart     team-lead
+      startup session-aaaaaaaa
+    04:05:07 PreToolUse       team-lead
+      SendMessage → bob "hi"
+      session-aaaaaaaa
+    04:05:08 PostToolUse      team-lead
+      SendMessage → bob "hi"
+      session-aaaaaaaa
+    "#);
+}

@@ -1,0 +1,7 @@
+//! `restore`: tasks, files, undo.
+
+pub mod files;
+pub mod refused;
+pub mod tasks;
+pub mod traces;
+pub mod undo;

@@ -1,0 +1,152 @@
+//! What a restore of tasks refuses, waits for and takes back: held lists, links, hostile names, full disks, locks.
+
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use super::tasks::{ONE, TWO, erased, names, read, restore, restored, write_task};
+use crate::store::run_sandbox::ended_process;
+use crate::support::client_files::Lead;
+use crate::support::sandbox::{CommandResult, Sandbox, feed};
+
+#[test]
+fn a_list_that_a_client_holds_is_left_alone_unless_forced() {
+    let sandbox = Sandbox::new();
+    erased(&sandbox);
+    let own = std::process::id();
+    let live = |pid: u32| {
+        sandbox.write("sessions/1.json", json!({"pid": pid, "sessionId": TWO, "kind": "interactive"}))
+    };
+    live(own);
+    let result = restore(&sandbox, &[TWO, "--yes"]);
+    assert_eq!(result.code, Some(1));
+    assert!(result.err.contains(&format!("session {TWO} is running (process {own})")), "{}", result.err);
+    assert!(!sandbox.client("tasks").join("session-bbbbbbbb").exists());
+    // After /clear the session goes on with the list of the one before.
+    sandbox.write("tasks/session-bbbbbbbb/.session-list", "other-list");
+    assert_eq!(restore(&sandbox, &["other-list", "--yes"]).code, Some(1));
+    live(ended_process());
+    assert_eq!(restored(&sandbox, &[TWO])["done"], true);
+    let lead = Lead::of(&sandbox, TWO);
+    lead.config(1, &[], json!({"leadProcess": {"pid": own}}));
+    assert_eq!(restore(&sandbox, &[TWO, "--all", "--yes"]).code, Some(1));
+    let forced = restored(&sandbox, &[TWO, "--all", "--force"]);
+    assert_eq!((&forced["done"], forced["held_by"].is_string()), (&json!(true), true));
+    lead.config(1, &[], json!({"leadProcess": {"pid": ended_process()}}));
+    assert_eq!(restored(&sandbox, &[TWO, "--all"])["held_by"], json!(null));
+}
+
+#[test]
+fn names_that_lead_elsewhere_and_links_are_refused() {
+    let sandbox = Sandbox::new();
+    erased(&sandbox);
+    for name in ["../x", "..", "a/b", "", ".lock", "a\nb"] {
+        let result = restore(&sandbox, &[name, "--yes"]);
+        assert_eq!((result.code, result.out.as_str()), (Some(64), ""), "{name:?}");
+    }
+    let away = sandbox.home().join("away");
+    std::fs::create_dir(&away).unwrap();
+    std::fs::create_dir_all(sandbox.client("tasks")).unwrap();
+    symlink(&away, sandbox.client("tasks/linked")).unwrap();
+    sandbox.write("tasks/file", "");
+    for name in ["linked", "file"] {
+        for more in [&["--yes"][..], &["--dry-run"]] {
+            let result = restore(&sandbox, &[&[name], more].concat());
+            assert_eq!(result.code, Some(1), "{result:?}");
+            assert!(result.err.contains(if name == "linked" {
+                "it is a symlink"
+            } else {
+                "it is not a directory"
+            }));
+        }
+    }
+    symlink(sandbox.home().join("precious"), sandbox.client("tasks/file2")).unwrap();
+    std::fs::create_dir(sandbox.client("tasks/marked")).unwrap();
+    symlink(away.join("mark"), sandbox.client("tasks/marked/.highwatermark")).unwrap();
+    assert_eq!(restore(&sandbox, &["marked", "--yes"]).code, Some(1));
+    symlink(away.join("lock"), sandbox.client("tasks/marked/.lock")).unwrap();
+    assert_eq!(restore(&sandbox, &["marked", "--yes"]).code, Some(1));
+    assert_eq!(std::fs::read_dir(&away).unwrap().count(), 0);
+}
+
+#[test]
+fn a_full_disk_leaves_the_list_as_it_was() {
+    let sandbox = Sandbox::new();
+    let lead = Lead::of(&sandbox, ONE);
+    lead.roster(1_000, &["bob"]);
+    lead.start("startup");
+    write_task(&sandbox, &lead.team, "1", json!({}));
+    write_task(&sandbox, &lead.team, "2", json!({"description": "x".repeat(300_000)}));
+    lead.hook("Stop", json!({}));
+    let full = |list: &str| -> CommandResult {
+        let mut shell = Command::new("bash");
+        sandbox.dress(&mut shell);
+        let program = env!("CARGO_BIN_EXE_teamkeep");
+        shell.args([
+            "-c",
+            "ulimit -f 100; exec \"$0\" \"$@\"",
+            program,
+            "restore",
+            &lead.team,
+            "--tasks",
+            list,
+            "--yes",
+        ]);
+        feed(&mut shell, b"")
+    };
+    let result = full("fresh");
+    assert_eq!((result.code, result.out.as_str()), (Some(1), ""), "{result:?}");
+    assert!(
+        result.err.contains("cannot restore task 2") && result.err.contains("nothing was restored"),
+        "{}",
+        result.err
+    );
+    assert_eq!(names(&sandbox, "tasks"), ["session-aaaaaaaa"]);
+    write_task(&sandbox, "known", "1", json!({}));
+    assert_eq!(full("known").code, Some(1));
+    assert_eq!(names(&sandbox, "tasks/known"), [".lock", "1.json"]);
+    assert_eq!(std::fs::read_dir(sandbox.keep("restores")).unwrap().count(), 1, "the lock alone");
+}
+
+#[test]
+fn restores_at_once_put_each_task_there_once() {
+    let sandbox = Sandbox::new();
+    erased(&sandbox);
+    let result: Vec<CommandResult> = std::thread::scope(|scope| {
+        let jobs: Vec<_> = (0..4).map(|_| scope.spawn(|| restore(&sandbox, &["named", "--yes"]))).collect();
+        jobs.into_iter().map(|job| job.join().unwrap()).collect()
+    });
+    assert!(result.iter().all(|result| result.code == Some(0)), "{result:?}");
+    assert_eq!(result.iter().filter(|result| result.err.starts_with("restored 2 tasks")).count(), 1);
+    assert_eq!(names(&sandbox, "tasks/named"), [".highwatermark", ".lock", "2.json", "3.json"]);
+}
+
+#[test]
+fn the_client_s_own_lock_is_waited_for_and_one_that_was_left_is_taken_over() {
+    let sandbox = Sandbox::new();
+    erased(&sandbox);
+    let lock: PathBuf = sandbox.client("tasks/named/.lock.lock");
+    std::fs::create_dir_all(&lock).unwrap();
+    let mut child = sandbox
+        .command(&["restore", "session-aaaaaaaa", "--tasks", "named", "--yes"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // While the client has the lock it makes a task, and the restore must see it.
+    while !sandbox.keep("restores/.lock").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    write_task(&sandbox, "named", "2", json!({"subject": "The client's"}));
+    std::fs::remove_dir(&lock).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert!(read(&sandbox, "tasks/named/2.json").contains("The client's"));
+    assert!(read(&sandbox, "tasks/named/4.json").contains("Task 2"));
+    std::fs::create_dir_all(sandbox.client("tasks/left/.lock.lock")).unwrap();
+    let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1);
+    std::fs::File::open(sandbox.client("tasks/left/.lock.lock")).unwrap().set_modified(old).unwrap();
+    assert_eq!(restored(&sandbox, &["left"])["done"], true);
+    assert!(!sandbox.client("tasks/left/.lock.lock").exists());
+}

@@ -1,0 +1,125 @@
+//! `teamkeep restore --undo`: what is still as it was written goes.
+
+use serde_json::{Value, json};
+
+use super::tasks::{erased, names, read, restored, write_task};
+use crate::support::sandbox::Sandbox;
+
+fn undo(sandbox: &Sandbox, id: &str) -> Value {
+    serde_json::from_str(&sandbox.told(&["restore", "--undo", id, "--json"])).unwrap()
+}
+
+fn id(plan: &Value) -> &str {
+    plan["undo"].as_str().unwrap()
+}
+
+#[test]
+fn an_undo_leaves_nothing_of_a_list_that_was_made_for_it() {
+    let sandbox = Sandbox::new();
+    erased(&sandbox);
+    let plan = restored(&sandbox, &["named"]);
+    let result = sandbox.run(&["restore", "--undo", id(&plan), "--dry-run"]);
+    assert_eq!((result.code, result.err.as_str()), (Some(0), "Dry run: nothing was written.\n"));
+    insta::assert_snapshot!(result.out, @r#"
+    task list named
+    removed 2 tasks: 2, 3
+    next task ID: restored
+    "#);
+    assert_eq!(names(&sandbox, "tasks/named"), [".highwatermark", ".lock", "2.json", "3.json"]);
+    let undone = undo(&sandbox, id(&plan));
+    assert_eq!((&undone["removed"], &undone["highwatermark_restored"]), (&json!(["2", "3"]), &json!(true)));
+    assert!(!sandbox.client("tasks/named").exists());
+    let result = sandbox.run(&["restore", "--undo", id(&plan)]);
+    assert_eq!(result.code, Some(1));
+    assert!(result.err.contains("no restore has the ID"), "{}", result.err);
+    assert_eq!(restored(&sandbox, &["named"])["done"], true, "what was undone can be restored again");
+}
+
+#[test]
+fn an_undo_gives_the_list_back_as_it_was() {
+    let sandbox = Sandbox::new();
+    erased(&sandbox);
+    write_task(&sandbox, "named", "2", json!({"subject": "Another's"}));
+    sandbox.write("tasks/named/.highwatermark", "5\n");
+    let before = read(&sandbox, "tasks/named/2.json");
+    let plan = restored(&sandbox, &["named"]);
+    assert_eq!(names(&sandbox, "tasks/named"), [".highwatermark", ".lock", "2.json", "6.json", "7.json"]);
+    undo(&sandbox, id(&plan));
+    assert_eq!(names(&sandbox, "tasks/named"), [".highwatermark", ".lock", "2.json"]);
+    assert_eq!(
+        (read(&sandbox, "tasks/named/.highwatermark"), read(&sandbox, "tasks/named/2.json")),
+        ("5\n".into(), before)
+    );
+}
+
+#[test]
+fn what_the_client_changed_since_stays() {
+    let sandbox = Sandbox::new();
+    erased(&sandbox);
+    let plan = restored(&sandbox, &["named"]);
+    write_task(&sandbox, "named", "2", json!({"status": "in_progress", "owner": "carol"}));
+    write_task(&sandbox, "named", "9", json!({"blockedBy": ["3"]}));
+    sandbox.write("tasks/named/.highwatermark", 12);
+    let undone = undo(&sandbox, id(&plan));
+    assert_eq!((&undone["removed"], &undone["kept"]), (&json!(["3"]), &json!(["2"])));
+    assert_eq!(undone["highwatermark_restored"], false);
+    assert_eq!(names(&sandbox, "tasks/named"), [".highwatermark", ".lock", "2.json", "9.json"]);
+    assert_eq!(read(&sandbox, "tasks/named/.highwatermark"), "12");
+}
+
+#[test]
+fn a_number_that_another_task_names_is_not_given_again() {
+    let sandbox = Sandbox::new();
+    erased(&sandbox);
+    let plan = restored(&sandbox, &["named"]);
+    write_task(&sandbox, "named", "4", json!({"blockedBy": ["3"]}));
+    let undone = undo(&sandbox, id(&plan));
+    assert_eq!((&undone["removed"], &undone["highwatermark_restored"]), (&json!(["2", "3"]), &json!(false)));
+    assert_eq!(read(&sandbox, "tasks/named/.highwatermark"), "3");
+}
+
+#[test]
+fn an_undo_of_a_list_that_has_gone_and_of_a_hostile_record_harms_nothing() {
+    let sandbox = Sandbox::new();
+    erased(&sandbox);
+    let plan = restored(&sandbox, &["named"]);
+    sandbox.remove_dir("tasks/named");
+    assert_eq!(undo(&sandbox, id(&plan))["gone"], json!(["2", "3"]));
+    for bad in ["../../x", "..", "", "nothing"] {
+        assert_eq!(sandbox.run(&["restore", "--undo", bad]).code, Some(1), "{bad:?}");
+    }
+    let plan = restored(&sandbox, &["named"]);
+    let path = sandbox.keep(&format!("restores/{}.json", id(&plan)));
+    let record = std::fs::read_to_string(&path).unwrap();
+    let precious = sandbox.home().join("precious.json");
+    std::fs::write(&precious, read(&sandbox, "tasks/named/2.json")).unwrap();
+    for (from, to) in
+        [("\"list\":\"named\"", "\"list\":\"../..\""), ("\"id\":\"2\"", "\"id\":\"../../../precious\"")]
+    {
+        assert!(record.contains(from));
+        std::fs::write(&path, record.replace(from, to)).unwrap();
+        assert_eq!(sandbox.run(&["restore", "--undo", id(&plan)]).code, Some(1), "{to}");
+        assert!(precious.exists());
+    }
+    std::fs::write(&path, "torn {").unwrap();
+    assert_eq!(sandbox.run(&["restore", "--undo", id(&plan)]).code, Some(1));
+}
+
+#[test]
+fn a_restore_that_was_killed_is_gone_on_with_and_can_be_undone() {
+    let sandbox = Sandbox::new();
+    erased(&sandbox);
+    let plan = restored(&sandbox, &["named"]);
+    // As if it had been killed after its first file: the second number is another task's now.
+    std::fs::remove_file(sandbox.client("tasks/named/.highwatermark")).unwrap();
+    write_task(&sandbox, "named", "3", json!({"subject": "The client's"}));
+    let again = restored(&sandbox, &["named"]);
+    let put = |field: &str| again["tasks"][0][field].clone();
+    assert_eq!(
+        (again["tasks"].as_array().unwrap().len(), put("was"), put("id")),
+        (1, json!("3"), json!("4"))
+    );
+    assert_eq!(put("blocked_by"), json!(["2"]), "the first is there");
+    let undone = undo(&sandbox, id(&plan));
+    assert_eq!((&undone["removed"], &undone["kept"]), (&json!(["2"]), &json!(["3"])));
+}

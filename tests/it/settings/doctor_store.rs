@@ -1,0 +1,212 @@
+//! `teamkeep doctor` on the policy, the record and the client's team directories.
+
+use std::os::unix::fs::PermissionsExt;
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::settings::doctor::{examined, of, one, well};
+use crate::support::install_home::{Home, result};
+use crate::support::sandbox::feed;
+
+const STORE: &str = ".local/share/teamkeep";
+
+fn mode(home: &Home, path: &str) -> u32 {
+    home.at(path).metadata().unwrap().permissions().mode() & 0o777
+}
+
+fn chmod(home: &Home, path: &str, mode: u32) {
+    std::fs::set_permissions(home.at(path), std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// One event of a session with a team.
+fn record(home: &Home) {
+    let team = "session-1a2b3c4d";
+    std::fs::create_dir_all(home.at(".claude/teams").join(team)).unwrap();
+    let config = json!({"name": team, "createdAt": 1, "leadSessionId": "s1", "leadProcess": {"pid": std::process::id()},
+        "members": [{"name": "team-lead", "agentId": format!("team-lead@{team}"), "tmuxPaneId": "leader"}]});
+    std::fs::write(home.at(".claude/teams").join(team).join("config.json"), config.to_string()).unwrap();
+    let payload = json!({"session_id": "s1", "transcript_path": home.at(".claude/projects/p/s1.jsonl"),
+        "cwd": home.dir.path(), "hook_event_name": "UserPromptSubmit", "prompt": "go"});
+    let result = feed(&mut home.command("hook user-prompt-submit"), payload.to_string().as_bytes());
+    assert_eq!((result.code, result.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_record_that_others_can_read_is_told_and_closed() {
+    let home = well();
+    record(&home);
+    assert!(one(&home, "store-private").starts_with("ok: "));
+    chmod(&home, STORE, 0o755);
+    assert!(one(&home, "store-private").starts_with("warn: other users can list "));
+    chmod(&home, &format!("{STORE}/log"), 0o750);
+    assert_snapshot!(one(&home, "store-private"), @"bad: other users can access the store: ~/.local/share/teamkeep (mode 755), ~/.local/share/teamkeep/log (mode 750) => teamkeep doctor --fix");
+    let value = examined(&home, "doctor --fix --json");
+    assert_eq!(value["fixed"].as_array().unwrap().len(), 2, "{value}");
+    assert_eq!((mode(&home, STORE), mode(&home, &format!("{STORE}/log"))), (0o700, 0o700));
+    assert!(one(&home, "store-private").starts_with("ok: "));
+    let before = home.everything();
+    assert_eq!(home.ok("doctor --fix").err, "nothing to fix\n");
+    assert_eq!(home.everything(), before);
+}
+
+#[test]
+fn a_link_in_the_record_is_not_followed_to_what_is_not_ours() {
+    let home = well();
+    std::fs::write(home.at("mine"), "").unwrap();
+    chmod(&home, "mine", 0o644);
+    std::os::unix::fs::symlink(home.at("mine"), home.at(STORE).join("link")).unwrap();
+    chmod(&home, STORE, 0o755);
+    home.ok("doctor --fix");
+    assert_eq!((mode(&home, "mine"), mode(&home, STORE)), (0o644, 0o700));
+}
+
+#[test]
+fn what_is_on_record_is_told_and_verified() {
+    let home = well();
+    assert_eq!(one(&home, "newest-run"), "unknown: no run recorded yet");
+    record(&home);
+    assert_eq!(one(&home, "last-event"), "ok: last event: 2026-02-03 04:05:06 UTC (just now)");
+    assert!(one(&home, "newest-run").starts_with("ok: the newest run is undamaged: session-1a2b3c4d ("));
+    let objects = home.at(STORE).join("archive/objects");
+    for object in crate::support::sandbox::below(&objects).into_iter().filter(|path| path.is_file()) {
+        std::fs::remove_file(object).unwrap();
+    }
+    let (verdict, what, mend) = of(&home, "newest-run").remove(0);
+    assert_eq!(
+        (verdict.as_str(), what.as_str()),
+        ("bad", "the newest run, session-1a2b3c4d, is damaged in 1 place")
+    );
+    assert!(mend.unwrap().starts_with("teamkeep verify "));
+}
+
+#[test]
+fn a_client_that_was_used_without_an_event_is_told() {
+    let home = well();
+    record(&home);
+    // The transcript is of now, and the clock of the event stands in February.
+    std::fs::create_dir_all(home.at(".claude/projects/p")).unwrap();
+    std::fs::write(home.at(".claude/projects/p/s2.jsonl"), "{}\n").unwrap();
+    let told = one(&home, "last-event");
+    assert!(
+        told.starts_with("warn: last event: 2026-02-03 04:05:06 UTC (just now), but Claude Code was used 20"),
+        "{told}"
+    );
+}
+
+#[test]
+fn our_own_failures_are_told_for_a_day() {
+    let home = well();
+    std::fs::create_dir_all(home.at(STORE).join("diagnostics")).unwrap();
+    let notes =
+        "2026-02-01T04:05:06.789Z [7] long ago\n2026-02-03T03:05:06.789Z [7] the disk is full\nnonsense\n";
+    std::fs::write(home.at(STORE).join("diagnostics/teamkeep.2026-02-03.log"), notes).unwrap();
+    assert_snapshot!(one(&home, "own-failures"), @"warn: 1 hook error in the last 24 hours; newest: the disk is full => see ~/.local/share/teamkeep/diagnostics");
+}
+
+#[test]
+fn a_team_of_a_dead_client_is_told_and_stays() {
+    let home = well();
+    record(&home);
+    assert!(one(&home, "stale-teams").starts_with("ok: "), "its lead is this process");
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    let dead = child.id();
+    child.wait().unwrap();
+    std::fs::create_dir_all(home.at(".claude/teams/parser")).unwrap();
+    std::fs::create_dir_all(home.at(".claude/teams/odd")).unwrap();
+    std::fs::write(home.at(".claude/teams/odd/config.json"), "not json").unwrap();
+    let config = json!({"name": "parser", "leadProcess": {"pid": dead}, "members": []});
+    std::fs::write(home.at(".claude/teams/parser/config.json"), config.to_string()).unwrap();
+    assert_snapshot!(one(&home, "stale-teams"), @"warn: 1 team whose Claude Code process has exited: parser => check with `teamkeep show parser`, then: rm -r ~/.claude/teams/parser");
+    home.ok("doctor --fix");
+    assert!(home.at(".claude/teams/parser/config.json").exists());
+}
+
+#[test]
+fn a_policy_that_makes_no_sense_and_one_that_nobody_trusts_are_told() {
+    let home = well();
+    let config = home.at(".config/teamkeep/teamkeep.toml");
+    std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+    std::fs::write(&config, "[log]\nkep = 1\n").unwrap();
+    assert_snapshot!(one(&home, "policy-files"), @"bad: ~/.config/teamkeep/teamkeep.toml:2:1: unknown key `kep` => teamkeep policy check");
+    std::fs::write(&config, "").unwrap();
+    assert_eq!(one(&home, "policy-files"), "ok: ~/.config/teamkeep/teamkeep.toml is valid");
+    std::fs::write(
+        home.at(".claude/teamkeep.toml"),
+        "[[rule]]\nname = \"r\"\nevents = [\"pre-tool-use\"]\naction = \"block\"\nreason = \"no\"\n",
+    )
+    .unwrap();
+    assert_snapshot!(one(&home, "policy-trust"), @"warn: ~/.claude/teamkeep.toml is not trusted: 1 rule disabled => teamkeep policy trust");
+    home.ok("policy trust --yes");
+    assert!(one(&home, "policy-trust").starts_with("ok: "));
+}
+
+#[test]
+fn without_a_home_the_record_s_place_is_told() {
+    let home = well();
+    std::fs::create_dir(home.at("tmp")).unwrap();
+    let mut command = home.command("doctor");
+    let result = result(home.dir.path(), command.env_remove("HOME").env("TMPDIR", home.at("tmp")));
+    // The settings are found all the same: this directory is the project.
+    assert_eq!(result.code, Some(0));
+    let line = result.out.lines().find(|line| line.contains(" store-writable: ")).unwrap();
+    let user = std::os::unix::fs::MetadataExt::uid(&home.at("tmp").metadata().unwrap());
+    assert_eq!(
+        line,
+        format!("warning: store-writable: HOME is not set; data is stored in ~/tmp/teamkeep-{user}")
+    );
+}
+
+#[test]
+fn a_record_that_cannot_be_written_is_told() {
+    let home = well();
+    std::fs::remove_dir_all(home.at(STORE)).unwrap();
+    std::fs::write(home.at(STORE), "").unwrap();
+    assert!(one(&home, "store-private").starts_with("bad: ~/.local/share/teamkeep is not a directory"));
+    home.run("doctor --fix");
+    assert_eq!(std::fs::read(home.at(STORE)).unwrap(), b"");
+}
+
+#[test]
+fn a_directory_that_is_more_than_a_record_is_not_shut() {
+    let home = well();
+    for path in ["Documents", "log", "bin"] {
+        std::fs::create_dir_all(home.at(path)).unwrap();
+        chmod(&home, path, 0o755);
+    }
+    std::fs::set_permissions(home.dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = home.command("doctor --fix");
+    let result = result(home.dir.path(), command.env("TEAMKEEP_HOME", home.dir.path()));
+    let line = result.out.lines().find(|line| line.contains(" store-private: ")).unwrap();
+    assert_snapshot!(line, @"error: store-private: other users can access the store: ~ (mode 755), ~/log (mode 755)");
+    assert!(
+        result.out.contains("hint: set TEAMKEEP_HOME to a directory that only teamkeep uses"),
+        "{}",
+        result.out
+    );
+    for path in ["Documents", "log", "bin", ""] {
+        assert_eq!(mode(&home, path), 0o755, "{path}");
+    }
+    assert!(!result.err.contains("closed"), "{}", result.err);
+}
+
+#[test]
+fn what_is_in_the_place_of_a_directory_of_the_store_is_told_and_the_other_checks_are_made() {
+    for part in ["log", "archive", "sessions", "policy", "diagnostics"] {
+        let home = well();
+        record(&home);
+        let place = home.at(STORE).join(part);
+        let _ = std::fs::remove_dir_all(&place);
+        std::fs::write(&place, "").unwrap();
+        chmod(&home, &format!("{STORE}/{part}"), 0o600);
+        let shown = format!("~/.local/share/teamkeep/{part}");
+        let told = one(&home, "store-writable");
+        assert!(
+            told.starts_with(&format!(
+                "bad: {shown} is not a directory: nothing can be recorded in it => mv -n "
+            )),
+            "{told}"
+        );
+        assert!(!one(&home, "newest-run").is_empty() && !one(&home, "own-failures").is_empty());
+    }
+}

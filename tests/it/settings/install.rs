@@ -1,0 +1,231 @@
+//! `teamkeep install`, run as a user runs it, in a home of its own.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use insta::assert_snapshot;
+
+use crate::support::install_home::{Home, MINE, result};
+
+#[test]
+fn an_install_says_what_it_did_and_how_to_undo_it() {
+    let home = Home::with(MINE);
+    let result = home.ok("install --yes");
+    assert_eq!(result.out, "");
+    assert_snapshot!(result.err, @"
+    installed 15 hooks in ~/.claude/settings.json
+    each runs ~/bin/teamkeep hook, for Claude Code 2.1.328
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: teamkeep uninstall
+    ");
+    let settings = home.json();
+    assert_eq!(settings["hooks"]["Stop"][0]["hooks"][0]["command"], "say done");
+    let ours = &settings["hooks"]["Stop"][1]["hooks"][0];
+    let program = home.at("bin/teamkeep");
+    let wanted =
+        serde_json::json!({"type": "command", "command": program, "args": ["hook", "stop"], "timeout": 10});
+    assert_eq!(*ours, wanted);
+    assert_eq!(settings["hooks"]["SessionEnd"][0]["hooks"][0]["timeout"], 30);
+    assert_eq!(
+        settings["hooks"]["PreToolUse"][0]["matcher"],
+        "TeamCreate|TeamDelete|SendMessage|Agent|Task|TaskCreate|TaskUpdate|TaskStop"
+    );
+    assert_eq!(settings["hooks"]["FileChanged"][0].get("matcher"), None);
+    let result = home.ok("uninstall");
+    assert_snapshot!(result.err, @"
+    removed 15 hooks from ~/.claude/settings.json; restored its previous content
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
+    ");
+    assert_eq!(home.read(), MINE);
+}
+
+#[test]
+fn the_example_is_what_an_install_writes() {
+    let example = include_str!("../../../hooks/settings.example.json");
+    let home = Home::with("{\n  \"env\": {\n    \"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS\": \"1\"\n  }\n}\n");
+    home.ok("install --command teamkeep");
+    assert_eq!(home.read(), example);
+    let home = Home::new();
+    home.ok("install --command teamkeep");
+    let (_, hooks) = example.split_once("  },\n").unwrap();
+    assert_eq!(home.read(), format!("{{\n{hooks}"));
+}
+
+#[test]
+fn a_second_install_changes_nothing_and_says_so() {
+    let home = Home::with(MINE);
+    home.ok("install");
+    let before = home.everything();
+    let inode = home.settings().metadata().unwrap().ino();
+    assert_snapshot!(home.ok("install").err, @"nothing to do: ~/.claude/settings.json already has all 15 hooks");
+    assert_eq!(home.everything(), before);
+    assert_eq!(home.settings().metadata().unwrap().ino(), inode);
+}
+
+#[test]
+fn a_dry_run_shows_the_change_and_writes_nothing() {
+    let home = Home::with("{\n  \"hooks\": {\"Stop\": []}\n}\n");
+    let before = home.everything();
+    let result = home.ok("install --dry-run --client-version 2.0.1");
+    let shown: Vec<&str> = result.out.lines().take(30).collect();
+    assert_snapshot!(shown.join("\n"), @r#"
+    --- ~/.claude/settings.json
+    +++ ~/.claude/settings.json
+    @@ -1,3 +1,101 @@
+     {
+    -  "hooks": {"Stop": []}
+    +  "hooks": {"Stop": [{
+    +      "hooks": [
+    +        {
+    +          "type": "command",
+    +          "command": "~/bin/teamkeep hook stop",
+    +          "timeout": 10
+    +        }
+    +      ]
+    +    }],
+    +    "SessionStart": [
+    +      {
+    +        "hooks": [
+    +          {
+    +            "type": "command",
+    +            "command": "~/bin/teamkeep hook session-start",
+    +            "timeout": 10
+    +          }
+    +        ]
+    +      }
+    +    ],
+    +    "SessionEnd": [
+    +      {
+    +        "hooks": [
+    +          {
+    +            "type": "command",
+    "#);
+    assert_snapshot!(result.err, @"
+    note: Claude Code 2.0.1 does not support SubagentStart, TeammateIdle, TaskCreated, TaskCompleted, StopFailure, FileChanged
+    hint: run install again after an upgrade of Claude Code
+    note: agent teams need Claude Code 2.1.33 or later
+    ");
+    assert_eq!(home.everything(), before);
+    home.ok("install");
+    let before = home.everything();
+    let result = home.ok("uninstall --dry-run");
+    assert!(result.out.contains("\n+  \"hooks\": {\"Stop\": []}\n"), "{}", result.out);
+    assert!(result.out.contains("\n-            \"command\": \"~/bin/teamkeep\",\n"), "{}", result.out);
+    assert_eq!(home.everything(), before);
+}
+
+#[test]
+fn what_is_kept_is_the_users_alone() {
+    let home = Home::with(MINE);
+    home.ok("install");
+    assert_eq!(home.installs().metadata().unwrap().mode() & 0o777, 0o700);
+    let kept: Vec<PathBuf> =
+        std::fs::read_dir(home.installs()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(kept.len(), 3, "the lock, the record, the backup: {kept:?}");
+    for path in kept {
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
+    }
+    let names: Vec<_> =
+        std::fs::read_dir(home.at(".claude")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["settings.json"], "nothing of ours stands in the client's directory");
+}
+
+#[test]
+fn the_clients_own_directory_is_where_it_says() {
+    let home = Home::new();
+    std::fs::create_dir(home.at("elsewhere")).unwrap();
+    let run =
+        |line| result(home.dir.path(), home.command(line).env("CLAUDE_CONFIG_DIR", home.at("elsewhere")));
+    assert_eq!(run("install").code, Some(0));
+    assert!(home.at("elsewhere/settings.json").exists());
+    assert!(!home.settings().exists());
+}
+
+#[test]
+fn a_shared_file_gets_a_path_of_this_machine_only_with_a_word_of_warning() {
+    let home = Home::new();
+    assert!(home.ok("install --scope project").err.contains("note: this shared file now contains a path"));
+    let result = home.ok("install --scope project --command teamkeep");
+    assert!(!result.err.contains("note: "), "{}", result.err);
+    assert_eq!(home.json()["hooks"]["Stop"][0]["hooks"][0]["command"], "teamkeep");
+}
+
+#[test]
+fn installs_at_the_same_time_are_one_install() {
+    let home = Home::with(MINE);
+    let mut all: Vec<_> = (0..8)
+        .map(|_| home.command("install").stderr(std::process::Stdio::null()).spawn().unwrap())
+        .collect();
+    assert!(all.iter_mut().all(|one| one.wait().unwrap().success()));
+    let together = home.read();
+    home.write(MINE);
+    home.ok("install");
+    assert_eq!(home.read(), together);
+    home.ok("uninstall");
+    assert_eq!(home.read(), MINE);
+}
+
+#[test]
+fn a_command_line_that_makes_no_sense_is_64() {
+    let home = Home::new();
+    for line in
+        ["install --scope project --settings x.json", "install --client-version new", "install --scope all"]
+    {
+        assert_eq!(home.run(line).code, Some(64), "{line}");
+    }
+    let result = home.run("install --command /bin/true");
+    assert_eq!(result.code, Some(64));
+    assert_snapshot!(result.err, @"
+    error: cannot install the command /bin/true: its file name is not teamkeep
+    hint: uninstall identifies hooks by that name; rename the binary, or create a link
+    ");
+    assert!(!home.settings().exists());
+}
+
+#[test]
+fn a_configuration_that_makes_no_sense_keeps_nobody_from_installing_or_leaving() {
+    let home = Home::with(MINE);
+    std::fs::write(home.at("broken.toml"), "[log\n").unwrap();
+    let run = |line| {
+        result(home.dir.path(), home.command(line).env("TEAMKEEP_CONFIG", home.at("broken.toml"))).code
+    };
+    assert_eq!(run("install"), Some(0));
+    assert_eq!(run("uninstall"), Some(0));
+    assert_eq!(run("demo"), Some(0));
+    assert_eq!(home.read(), MINE);
+    assert_eq!(run("teams"), Some(0), "whoever looks at the record gets to it");
+    assert_eq!(run("report --redact"), Some(1), "what goes by the configuration says that it cannot");
+    assert_eq!(run("prune --keep 1"), Some(1));
+}
+
+#[test]
+fn what_cannot_be_run_is_installed_with_a_warning() {
+    let home = Home::with("{}");
+    assert_snapshot!(home.ok("install --command no/such/teamkeep").err, @"
+    installed 15 hooks in ~/.claude/settings.json
+    each runs ~/no/such/teamkeep hook, for Claude Code 2.1.328
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: teamkeep uninstall
+    warning: ~/no/such/teamkeep is not executable; hooks fail until it is
+    ");
+    std::fs::create_dir(home.at("empty")).unwrap();
+    let bare =
+        result(home.dir.path(), home.command("install --command teamkeep").env("PATH", home.at("empty"))).err;
+    assert!(bare.contains("\nwarning: teamkeep is not in PATH; hooks fail until it is\n"), "{bare}");
+    assert!(!home.ok("install --command teamkeep").err.contains("warning"));
+}
+
+#[test]
+fn off_the_search_path_the_program_is_named_by_its_path_quoted() {
+    let home = Home::with("{}");
+    std::fs::create_dir(home.at("my tools")).unwrap();
+    std::fs::rename(home.at("bin/teamkeep"), home.at("my tools/teamkeep")).unwrap();
+    let mut command = std::process::Command::new(home.at("my tools/teamkeep"));
+    command.arg("install").env_clear().env("HOME", home.dir.path()).env("PATH", home.at("bin"));
+    assert_snapshot!(result(home.dir.path(), &mut command).err, @"
+    installed 15 hooks in ~/.claude/settings.json
+    each runs '~/my tools/teamkeep' hook, for Claude Code 2.1.328
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: '~/my tools/teamkeep' uninstall
+    ");
+}

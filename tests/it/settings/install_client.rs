@@ -1,0 +1,161 @@
+//! `teamkeep install` for clients of every age, and for one that does not answer.
+
+use insta::assert_snapshot;
+
+use crate::support::install_home::{Home, MINE, result};
+
+#[test]
+fn an_old_client_gets_the_old_form_and_only_what_it_knows() {
+    let home = Home::with("{}");
+    home.client("2.1.47 (Claude Code)");
+    assert_snapshot!(home.ok("install").err, @"
+    installed 12 hooks in ~/.claude/settings.json
+    each runs ~/bin/teamkeep hook, for Claude Code 2.1.47
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: teamkeep uninstall
+    note: Claude Code 2.1.47 does not support TaskCreated, StopFailure, FileChanged
+    hint: run install again after an upgrade of Claude Code
+    ");
+    let settings = home.json();
+    for late in ["TaskCreated", "StopFailure", "FileChanged"] {
+        assert_eq!(settings["hooks"].get(late), None);
+    }
+    let hook = &settings["hooks"]["TeammateIdle"][0]["hooks"][0];
+    assert_eq!(hook["command"], format!("{} hook teammate-idle", home.at("bin/teamkeep").display()));
+    assert_eq!(hook.get("args"), None);
+    home.client("2.1.328 (Claude Code)");
+    home.ok("install");
+    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 15);
+    assert_eq!(home.read().matches("teammate-idle").count(), 1, "replaced, not doubled");
+    home.ok("uninstall");
+    assert_eq!(home.read(), "{}", "what was there before the first of the two");
+}
+
+#[test]
+fn a_client_before_teams_is_told_so() {
+    let home = Home::with("{}");
+    home.client("2.0.42 (Claude Code)");
+    assert_snapshot!(home.ok("install").err, @"
+    installed 9 hooks in ~/.claude/settings.json
+    each runs ~/bin/teamkeep hook, for Claude Code 2.0.42
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: teamkeep uninstall
+    note: Claude Code 2.0.42 does not support SubagentStart, TeammateIdle, TaskCreated, TaskCompleted, StopFailure, FileChanged
+    hint: run install again after an upgrade of Claude Code
+    note: agent teams need Claude Code 2.1.33 or later
+    ");
+    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 9);
+}
+
+#[test]
+fn without_a_client_the_hooks_are_those_that_every_client_knows() {
+    let home = Home::with("{}");
+    std::fs::remove_file(home.at("bin/claude")).unwrap();
+    assert_snapshot!(home.ok("install").err, @"
+    installed 12 hooks in ~/.claude/settings.json
+    each runs ~/bin/teamkeep hook, for every version of Claude Code with agent teams
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: teamkeep uninstall
+    note: `claude` not found in PATH; installing only the 12 hooks that every version with agent teams supports
+    hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
+    ");
+    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 12);
+    home.client("I am not well");
+    assert_snapshot!(home.ok("install").err, @"
+    nothing to do: ~/.claude/settings.json already has all 12 hooks
+    note: `claude --version` printed no version; installing only the 12 hooks that every version with agent teams supports
+    hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
+    ");
+    home.ok("install --client-version 2.1.200");
+    assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 15);
+}
+
+#[test]
+fn not_knowing_the_client_takes_nothing_away_from_an_install() {
+    let home = Home::with(MINE);
+    home.ok("install");
+    let installed = home.read();
+    let record = || std::fs::read_to_string(home.record()).unwrap();
+    std::fs::remove_file(home.at("bin/claude")).unwrap();
+    assert_snapshot!(home.ok("install").err, @"
+    nothing to do: ~/.claude/settings.json already has all 15 hooks
+    note: `claude` not found in PATH; the installed hooks are unchanged
+    hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
+    ");
+    assert_eq!(home.read(), installed);
+    home.client("I am not well");
+    let moved = "install --command /moved/teamkeep";
+    assert_snapshot!(home.ok(moved).err, @"
+    replaced 15 hooks in ~/.claude/settings.json
+    each runs /moved/teamkeep hook
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: teamkeep uninstall
+    warning: /moved/teamkeep is not executable; hooks fail until it is
+    note: `claude --version` printed no version; the installed hooks are unchanged
+    hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
+    ");
+    assert_eq!(
+        home.read(),
+        installed.replace(home.at("bin").to_str().unwrap(), "/moved"),
+        "15, in exec form"
+    );
+    assert!(record().contains("\"client\":\"2.1.328\""), "{}", record());
+    home.ok("uninstall");
+    assert_eq!(home.read(), MINE);
+}
+
+#[test]
+fn hooks_that_are_replaced_or_removed_are_counted() {
+    let home = Home::with("{}");
+    home.ok("install --client-version 2.1.47");
+    let first = |line: &str| home.ok(line).err.lines().next().unwrap().to_owned();
+    assert_snapshot!(first("install"), @"replaced 12 hooks in ~/.claude/settings.json, added 3: TaskCreated, StopFailure, FileChanged");
+    assert_snapshot!(first("install --client-version 2.1.77"), @"replaced 12 hooks in ~/.claude/settings.json, removed 3: TaskCreated, StopFailure, FileChanged");
+    assert_snapshot!(first("install --client-version 2.0.42"), @"removed 3 hooks from ~/.claude/settings.json: SubagentStart, TeammateIdle, TaskCompleted");
+    assert_snapshot!(first("install --client-version 2.0.42 --command teamkeep"), @"replaced 9 hooks in ~/.claude/settings.json");
+}
+
+#[test]
+fn a_client_that_hangs_is_not_waited_for_long_nor_in_silence() {
+    let home = Home::with("{}");
+    std::fs::remove_file(home.at("bin/claude.says")).unwrap();
+    // A pipe that nobody writes to: the client waits for its own words.
+    assert!(std::process::Command::new("mkfifo").arg(home.at("bin/claude.says")).status().unwrap().success());
+    let result = home.ok("install");
+    assert_snapshot!(result.err, @"
+    waiting for `claude --version`, 10 seconds at most
+    installed 12 hooks in ~/.claude/settings.json
+    each runs ~/bin/teamkeep hook, for every version of Claude Code with agent teams
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: teamkeep uninstall
+    note: `claude --version` did not respond; installing only the 12 hooks that every version with agent teams supports
+    hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
+    ");
+}
+
+#[test]
+fn a_client_of_the_current_directory_is_not_run() {
+    let home = Home::new();
+    std::fs::rename(home.at("bin/claude"), home.at("claude")).unwrap();
+    std::fs::rename(home.at("bin/claude.says"), home.at("claude.says")).unwrap();
+    let bin = home.at("bin");
+    for search in ["", ":BIN", ".:BIN", "BIN:", "BIN:."] {
+        for line in ["install --dry-run", "doctor"] {
+            let mut command = home.command(line);
+            command.env("PATH", search.replace("BIN", bin.to_str().unwrap()));
+            let result = result(home.dir.path(), &mut command);
+            let told = format!("{}{}", result.out, result.err);
+            assert!(told.contains("`claude` not found in PATH"), "{search:?}: {told}");
+        }
+    }
+}
+
+#[test]
+fn a_program_of_the_current_directory_is_passed_over_for_the_next_on_the_search_path() {
+    let home = Home::new();
+    std::os::unix::fs::symlink("/bin/false", home.at("teamkeep")).unwrap();
+    let mut command = home.command("doctor -v");
+    let result = result(home.dir.path(), command.env("PATH", format!(".:{}", home.at("bin").display())));
+    let line = result.out.lines().find(|line| line.contains(" search-path ")).unwrap();
+    assert_eq!(line, "ok      search-path        `teamkeep` is ~/bin/teamkeep");
+}

@@ -1,0 +1,235 @@
+//! `install.sh`, run as a user runs it: in a clone, with a cargo that hands out this program.
+
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use insta::assert_snapshot;
+
+use crate::support::install_home::{MINE, result};
+
+use super::install_sh_sandbox::Clone;
+
+#[test]
+fn an_install_and_its_end_leave_nothing_but_the_record() {
+    let clone = Clone::new();
+    assert_snapshot!(clone.ok(&[]), @"
+    building (a few minutes the first time)
+    installed teamkeep 0.1.0 as ~/.local/bin/teamkeep
+    installed 15 hooks in ~/.claude/settings.json
+    each runs ~/.local/bin/teamkeep hook, for Claude Code 2.1.328
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: teamkeep uninstall
+    to uninstall: ~/clone/install.sh --uninstall
+    ");
+    assert_snapshot!(clone.ok(&["--uninstall"]), @"
+    removed 15 hooks from ~/.claude/settings.json; restored its previous content
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
+    removed ~/.local/bin/teamkeep
+    recorded data is kept in ~/.local/share/teamkeep
+    to delete it: rm -r ~/.local/share/teamkeep
+    ");
+    assert_eq!(clone.home.read(), MINE);
+    assert!(!clone.at(".local/bin").exists(), "it was made, and is empty again");
+    assert_snapshot!(clone.ok(&["--uninstall"]), @"
+    ~/.claude/settings.json has no teamkeep hooks
+    ~/.local/bin/teamkeep does not exist
+    recorded data is kept in ~/.local/share/teamkeep
+    to delete it: rm -r ~/.local/share/teamkeep
+    ");
+}
+
+#[test]
+fn a_directory_that_was_there_before_stays() {
+    let clone = Clone::new();
+    std::fs::create_dir_all(clone.at("tools/bin")).unwrap();
+    clone.ok(&["--prefix", "tools"]);
+    clone.ok(&["--uninstall", "--prefix", "tools"]);
+    assert!(clone.at("tools/bin").exists());
+    clone.ok(&["--prefix", "new/tools"]);
+    std::fs::write(clone.at("new/mine"), "").unwrap();
+    clone.ok(&["--uninstall", "--prefix", "new/tools"]);
+    assert!(!clone.at("new/tools").exists());
+    assert!(clone.at("new/mine").exists());
+}
+
+#[test]
+fn paths_with_blanks_are_quoted_where_they_are_to_be_typed() {
+    let clone = Clone::new();
+    assert_snapshot!(clone.ok(&["--prefix", "my tools"]), @"
+    building (a few minutes the first time)
+    installed teamkeep 0.1.0 as ~/my tools/bin/teamkeep
+    installed 15 hooks in ~/.claude/settings.json
+    each runs '~/my tools/bin/teamkeep' hook, for Claude Code 2.1.328
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
+    to undo: '~/my tools/bin/teamkeep' uninstall
+    ~/my tools/bin is not in PATH; to fix it: export PATH='~/my tools/bin':$PATH
+    to uninstall: ~/clone/install.sh --uninstall --prefix '~/my tools'
+    ");
+    assert_snapshot!(clone.ok(&["--uninstall", "--prefix", "my tools"]), @"
+    removed 15 hooks from ~/.claude/settings.json; restored its previous content
+    backup: ~/.local/share/teamkeep/installs/#-#.bak
+    removed ~/my tools/bin/teamkeep
+    recorded data is kept in ~/.local/share/teamkeep
+    to delete it: rm -r ~/.local/share/teamkeep
+    ");
+    assert!(!clone.at("my tools").exists());
+}
+
+#[test]
+fn hooks_that_call_a_binary_elsewhere_are_taken_out_with_it() {
+    for prefix in ["opt", "it's my tools"] {
+        for version in ["2.1.328", "2.1.47"] {
+            let clone = Clone::new();
+            clone.home.client(version);
+            clone.ok(&["--prefix", prefix]);
+            let result = clone.ok(&["--uninstall"]);
+            if prefix == "opt" && version == "2.1.328" {
+                assert_snapshot!(result, @"
+                the hooks in ~/.claude/settings.json call ~/opt/bin/teamkeep
+                removed 15 hooks from ~/.claude/settings.json; restored its previous content
+                backup: ~/.local/share/teamkeep/installs/#-#.bak
+                ~/.local/bin/teamkeep does not exist
+                kept ~/opt/bin/teamkeep; to remove it: ~/clone/install.sh --uninstall --prefix ~/opt
+                recorded data is kept in ~/.local/share/teamkeep
+                to delete it: rm -r ~/.local/share/teamkeep
+                ");
+            }
+            assert_eq!(clone.home.read(), MINE, "{result}");
+            assert!(clone.at(prefix).join("bin/teamkeep").exists());
+        }
+    }
+}
+
+#[test]
+fn hooks_that_call_nothing_are_named_with_what_to_do() {
+    let clone = Clone::new();
+    clone.ok(&[]);
+    let installed = clone.home.read();
+    std::fs::remove_file(clone.at(".local/bin/teamkeep")).unwrap();
+    assert_snapshot!(clone.fails(&["--uninstall"]), @"
+    error: the hooks in ~/.claude/settings.json call ~/.local/bin/teamkeep, which does not exist
+    hint: to remove them: ~/clone/install.sh --no-hooks && ~/clone/install.sh --uninstall
+    ");
+    assert_eq!(clone.home.read(), installed);
+    clone.ok(&["--no-hooks"]);
+    clone.ok(&["--uninstall"]);
+    assert_eq!(clone.home.read(), MINE, "what was said to do does it");
+}
+
+#[test]
+fn a_binary_that_hooks_call_is_removed_alone_with_a_warning() {
+    let clone = Clone::new();
+    clone.ok(&[]);
+    assert_snapshot!(clone.fails(&["--uninstall", "--no-hooks"]), @"
+    removed ~/.local/bin/teamkeep
+    recorded data is kept in ~/.local/share/teamkeep
+    to delete it: rm -r ~/.local/share/teamkeep
+    error: the hooks in ~/.claude/settings.json call ~/.local/bin/teamkeep, which does not exist
+    hint: to remove them: ~/clone/install.sh --no-hooks && ~/clone/install.sh --uninstall
+    ");
+    assert!(!clone.at(".local/bin/teamkeep").exists());
+    let clone = Clone::new();
+    clone.ok(&["--no-hooks"]);
+    clone.ok(&["--uninstall", "--no-hooks"]);
+}
+
+#[test]
+fn a_binary_that_other_settings_call_stays_until_they_are_clean() {
+    let clone = Clone::new();
+    clone.ok(&[]);
+    let binary = clone.at(".local/bin/teamkeep");
+    let other = |verb: &str| {
+        let mut command = Command::new(&binary);
+        command
+            .args([verb, "--settings", "my.json"])
+            .env_clear()
+            .env("HOME", &clone.dir)
+            .current_dir(&clone.dir);
+        assert_eq!(result(&clone.dir, &mut command).code, Some(0));
+    };
+    other("install");
+    let result = clone.fails(&["--uninstall"]);
+    let end: Vec<&str> = result.lines().skip_while(|line| !line.starts_with("error: ")).collect();
+    assert_snapshot!(end.join("\n"), @"
+    error: the hooks in ~/my.json call ~/.local/bin/teamkeep; ~/.local/bin/teamkeep is kept until they are removed
+    hint: to remove them: ~/.local/bin/teamkeep uninstall --settings ~/my.json
+    hint: to remove only the binary: ~/clone/install.sh --uninstall --no-hooks
+    ");
+    assert!(binary.exists());
+    other("uninstall");
+    clone.ok(&["--uninstall"]);
+    assert!(!binary.exists());
+}
+
+#[test]
+fn settings_that_cannot_be_edited_and_call_nothing_keep_nobody() {
+    for settings in ["{\"hooks\": []}", "{\"hooks\": [], \"model\": \"teamkeep\"}"] {
+        let clone = Clone::new();
+        clone.ok(&["--no-hooks"]);
+        clone.home.write(settings);
+        let result = clone.ok(&["--uninstall"]);
+        assert!(!result.contains("hooks in"), "{result}");
+        assert!(!clone.at(".local/bin/teamkeep").exists());
+        assert_eq!(clone.home.read(), settings);
+    }
+}
+
+#[test]
+fn hooks_written_by_hand_are_found_however_they_name_the_program() {
+    let clone = Clone::new();
+    let write = |command: &str| {
+        let hook = format!("{{\"hooks\":[{{\"command\":\"{command}\"}}]}}");
+        clone.home.write(&format!("{{\"hooks\":{{\"Stop\":[{hook}]}}}}"));
+    };
+    for (command, called) in [
+        ("/no/such/teamkeep hook stop", "/no/such/teamkeep"),
+        ("'/no such/teamkeep' hook", "/no such/teamkeep"),
+        ("\\\"/no such/teamkeep\\\" hook stop", "/no such/teamkeep"),
+        ("$HOME/gone/teamkeep hook stop", "~/gone/teamkeep"),
+        ("~/gone/teamkeep hook stop", "~/gone/teamkeep"),
+        ("teamkeep hook stop", "teamkeep"),
+    ] {
+        write(command);
+        let result = clone.fails(&["--uninstall"]);
+        let line =
+            format!("error: the hooks in ~/.claude/settings.json call {called}, which does not exist\n");
+        assert!(result.starts_with(&line), "{result}");
+    }
+    for other in ["/bin/teamkeeper hook", "echo teamkeep hook", "/bin/teamkeep report", "notify teamkeep"] {
+        write(other);
+        let result = clone.ok(&["--uninstall"]);
+        assert!(result.starts_with("~/.claude/settings.json has no teamkeep hooks\n"), "{other}: {result}");
+    }
+}
+
+#[test]
+fn called_through_links_it_finds_its_place() {
+    let clone = Clone::new();
+    symlink("clone/install.sh", clone.at("relative.sh")).unwrap();
+    std::fs::create_dir(clone.at("far")).unwrap();
+    symlink("../relative.sh", clone.at("far/setup")).unwrap();
+    let result = result(&clone.dir, &mut clone.command("far/setup", &["--no-hooks"]));
+    assert_eq!(result.code, Some(0), "{}", result.err);
+    assert!(result.err.ends_with("to uninstall: ~/clone/install.sh --uninstall\n"), "{}", result.err);
+}
+
+#[test]
+fn a_prefix_that_is_none_is_refused() {
+    let clone = Clone::new();
+    for args in
+        [&["--prefix", "--no-hooks"][..], &["--prefix"], &["--prefix="], &["--prefix=-x"], &["--prefix", ""]]
+    {
+        let result = clone.run(args);
+        assert_eq!(result.code, Some(64), "{args:?}");
+        assert!(result.err.starts_with("error: --prefix needs a directory\n"), "{}", result.err);
+    }
+    assert_eq!(clone.home.read(), MINE);
+}
+
+#[test]
+fn a_directory_in_the_place_of_the_binary_is_left_alone() {
+    let clone = Clone::new();
+    std::fs::create_dir_all(clone.at(".local/bin/teamkeep")).unwrap();
+    assert_snapshot!(clone.fails(&["--uninstall"]), @"error: cannot remove ~/.local/bin/teamkeep: it is a directory");
+    assert!(clone.at(".local/bin/teamkeep").exists());
+}

@@ -1,0 +1,64 @@
+//! `install.sh` in other shells, and with a toolchain that lacks something.
+
+use std::os::unix::fs::PermissionsExt;
+
+use insta::assert_snapshot;
+
+use crate::support::install_home::{MINE, result};
+
+use super::install_sh_sandbox::Clone;
+
+#[test]
+fn what_the_toolchain_has_got_is_told_with_how_to_undo_it() {
+    let clone = Clone::new();
+    let tool = |name: &str, script: &str| {
+        let path = clone.at("bin").join(name);
+        let _ = std::fs::remove_file(&path);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let musl = "m68k-unknown-linux-musl";
+    tool("rustc", "[ \"$1\" = --print ] && echo \"$HOME/sysroot\" || echo 'host: m68k-unknown-linux-gnu'");
+    tool(
+        "rustup",
+        &format!("[ \"$*\" = 'target add {musl}' ] && mkdir -p \"$HOME/sysroot/lib/rustlib/{musl}\""),
+    );
+    let place = format!("target/{musl}/release");
+    tool("cargo", &format!("mkdir -p {place} && ln -sf \"$HOME/bin/teamkeep.built\" {place}/teamkeep"));
+    let result = clone.ok(&["--no-hooks"]);
+    assert_snapshot!(result.lines().last().unwrap(), @"added the target m68k-unknown-linux-musl to the toolchain; to remove it: rustup target remove m68k-unknown-linux-musl");
+    assert!(!clone.ok(&["--no-hooks"]).contains("toolchain"), "it was there already");
+}
+
+#[test]
+fn every_posix_shell_does_the_same() {
+    let mut tried = 0;
+    for shell in ["/bin/sh", "/usr/bin/dash", "/usr/bin/posh", "/usr/bin/mksh", "/usr/bin/ksh"] {
+        if !std::path::Path::new(shell).exists() {
+            continue;
+        }
+        tried += 1;
+        let clone = Clone::new();
+        let run = |args: &[&str]| {
+            let mut command = clone.command("clone/install.sh", args);
+            command.env("INSTALL_SH", shell);
+            let result = result(&clone.dir, &mut command);
+            assert_eq!(result.code, Some(0), "{shell} {args:?}: {}", result.err);
+            result.err
+        };
+        run(&["--prefix", "my tools"]);
+        let result = run(&["--uninstall", "--prefix", "my tools"]);
+        let ends = "\nremoved ~/my tools/bin/teamkeep\n\
+                    recorded data is kept in ~/.local/share/teamkeep\n\
+                    to delete it: rm -r ~/.local/share/teamkeep\n";
+        assert!(
+            result.starts_with(
+                "removed 15 hooks from ~/.claude/settings.json; restored its previous content\n"
+            )
+        );
+        assert!(result.ends_with(ends) && result.lines().count() == 5, "{shell}: {result}");
+        assert_eq!(clone.home.read(), MINE);
+        assert!(!clone.at("my tools").exists());
+    }
+    assert!(tried > 0);
+}

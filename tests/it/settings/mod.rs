@@ -1,0 +1,19 @@
+//! `install`, `uninstall`, `doctor`, `install.sh` and the plugin.
+
+pub mod custom_hooks;
+pub mod doctor;
+pub mod doctor_hooks;
+pub mod doctor_settings;
+pub mod doctor_store;
+pub mod install;
+pub mod install_client;
+pub mod install_odd_files;
+pub mod install_sh;
+pub mod install_sh_pages;
+pub mod install_sh_release;
+pub mod install_sh_sandbox;
+pub mod install_sh_tools;
+pub mod plugin;
+pub mod plugin_twice;
+pub mod text_properties;
+pub mod uninstall;

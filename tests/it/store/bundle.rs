@@ -1,0 +1,250 @@
+//! `teamkeep export` and `import`: what is carried away, and what becomes of it on another machine.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::bundle_sandbox::{SESSION, TEAM, ended, export, file, import, told, unpacked};
+use crate::support::client_files::Lead;
+use crate::support::sandbox::{Sandbox, below, feed};
+
+#[test]
+fn an_export_is_private_the_same_each_time_and_written_over_only_when_asked() {
+    let sandbox = ended("go");
+    let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let first = std::fs::read(&path).unwrap();
+    let result = sandbox.run(&["export", TEAM, "-o", path.to_str().unwrap()]);
+    let taken = format!(
+        "error: cannot write {}: it already exists\nhint: use --force to overwrite, or choose another file\n",
+        path.display()
+    );
+    assert_eq!((result.code, result.err), (Some(1), taken));
+    export(&sandbox, TEAM, "run.tar.gz", &["--force"]);
+    assert_eq!(std::fs::read(&path).unwrap(), first);
+    let piped = sandbox.command(&["export", TEAM, "-o", "-"]).output().unwrap();
+    assert_eq!(piped.stdout, first);
+    let elsewhere = Sandbox::new();
+    let result = feed(&mut elsewhere.command(&["import", "-"]), &piped.stdout);
+    assert_eq!(result.code, Some(0), "{}", result.err);
+    assert_eq!(told(&elsewhere), told(&sandbox));
+    assert_eq!(sandbox.run(&["export", TEAM, "-o", "/"]).code, Some(1));
+    assert_eq!(sandbox.run(&["export", TEAM]).code, Some(64));
+    let left = std::fs::read_dir(sandbox.home()).unwrap().flatten();
+    assert!(left.into_iter().all(|file| !file.file_name().to_string_lossy().ends_with(".tmp")));
+}
+
+#[test]
+fn the_manifest_stands_first_and_holds_every_hash() {
+    let sandbox = ended("go");
+    let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
+    let mut tar = tar::Archive::new(flate2::read::GzDecoder::new(std::fs::File::open(&path).unwrap()));
+    let names: Vec<String> =
+        tar.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().display().to_string()).collect();
+    assert_eq!(
+        names[..5],
+        ["manifest.json", "run.json", "snapshots.jsonl", "events.jsonl", "transcripts.json"]
+    );
+    let entries = unpacked(&path);
+    let manifest: Value = serde_json::from_slice(&entries["manifest.json"]).unwrap();
+    assert_eq!(
+        (&manifest["v"], &manifest["team"], &manifest["redacted"]),
+        (&json!(1), &json!(TEAM), &Value::Null)
+    );
+    for part in manifest["entries"].as_array().unwrap() {
+        let bytes = &entries[part["name"].as_str().unwrap()];
+        assert_eq!(part["hash"], blake3::hash(bytes).to_hex().as_str());
+        assert_eq!(part["size"], bytes.len());
+    }
+}
+
+#[test]
+fn import_and_report_count_the_same_events() {
+    let sandbox = Sandbox::new();
+    sandbox.unconfigure();
+    let lead = Lead::of(&sandbox, SESSION);
+    lead.roster(1_000, &["alice"]);
+    lead.task("1", "in_progress", Some("alice"));
+    lead.start("startup");
+    let input = json!({"to": "alice", "message": {"type": "shutdown_request", "reason": "done"}});
+    let payload = lead.payload("PreToolUse", json!({"tool_name": "SendMessage", "tool_input": input}));
+    assert_eq!(sandbox.feed("pre-tool-use", payload.to_string().as_bytes(), &[]).code, Some(2));
+    lead.erase();
+    lead.end("other");
+    sandbox.finish();
+    let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
+    let other = Sandbox::new();
+    let result = import(&other, &path);
+    let report: Value = serde_json::from_str(&sandbox.told(&["report", TEAM, "--json"])).unwrap();
+    let log = sandbox.log();
+    let verdicts = log.iter().filter(|line| line["event"] == "Verdict").count();
+    let events = report["overview"]["count"]["events"].as_u64().unwrap();
+    assert!(verdicts > 0 && events > 0, "{log:?}");
+    assert!(result.err.contains(&format!(": {events} events, {verdicts} verdicts, ")), "{}", result.err);
+}
+
+#[test]
+fn what_is_on_record_already_is_told_and_what_was_lost_of_it_is_mended() {
+    let sandbox = ended("go");
+    let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
+    let result = import(&sandbox, &path);
+    assert_eq!(result.code, Some(0));
+    assert!(result.err.ends_with(&format!(" ({TEAM}) already exists\n")), "{}", result.err);
+    let objects = below(&sandbox.keep("archive/objects"));
+    let files: Vec<&PathBuf> = objects.iter().filter(|path| path.is_file()).collect();
+    std::fs::write(files[0], "damaged").unwrap();
+    std::fs::remove_file(files[1]).unwrap();
+    assert_eq!(sandbox.run(&["verify"]).code, Some(1));
+    let result = import(&sandbox, &path);
+    assert!(result.err.contains("; repaired 2 missing or damaged objects"), "{}", result.err);
+    assert_eq!(sandbox.run(&["verify"]).code, Some(0));
+}
+
+#[test]
+fn another_record_of_the_same_run_is_refused_and_another_run_of_the_same_name_is_not() {
+    let (one, two) = (ended("go"), ended("go on"));
+    let path = export(&one, TEAM, "run.tar.gz", &[]);
+    let before = told(&two);
+    let result = import(&two, &path);
+    assert_eq!(result.code, Some(1));
+    assert!(result.err.contains("already exists, and the existing one differs"), "{}", result.err);
+    assert!(result.err.contains("hint: nothing was changed"), "{}", result.err);
+    assert_eq!(told(&two), before);
+    let clean = export(&one, TEAM, "clean.tar.gz", &["--redact"]);
+    assert!(import(&one, &clean).err.contains("the existing one is not redacted"));
+
+    let third = Sandbox::new();
+    let lead = Lead::named(&third, "cccccccc-0000-4000-8000-000000000003", TEAM);
+    lead.roster(9_000, &["bob"]);
+    lead.start("startup");
+    let result = import(&third, &path);
+    assert_eq!(result.code, Some(0));
+    assert!(
+        result.err.contains("another run has the team name session-aaaaaaaa: refer to this one by its ID"),
+        "{}",
+        result.err
+    );
+    assert_eq!(third.teams().len(), 2);
+}
+
+#[test]
+fn hooks_and_the_log_are_not_disturbed_by_what_was_imported() {
+    let one = ended("go");
+    let path = export(&one, TEAM, "run.tar.gz", &[]);
+    let two = Sandbox::new();
+    assert_eq!(import(&two, &path).code, Some(0));
+    assert!(
+        !two.keep("log").exists()
+            && !two.keep("archive/open").exists()
+            && !two.keep("archive/closed").exists()
+    );
+    let lead = Lead::of(&two, "dddddddd-0000-4000-8000-000000000004");
+    lead.roster(5_000, &["bob"]);
+    lead.start("startup");
+    let imported = one.told(&["replay", TEAM, "--json"]);
+    assert_eq!(two.told(&["replay", TEAM, "--json"]), imported);
+    assert_eq!(two.log().len(), 1);
+    assert_eq!(
+        two.replay("session-dddddddd").iter().filter(|entry| entry["kind"] == "session-started").count(),
+        1
+    );
+    // It is no run of this machine: nothing of this machine's files is told as its own.
+    two.write(&Lead::of(&two, SESSION).transcript(), "{\"type\":\"user\"}\n");
+    assert_eq!(two.told(&["replay", TEAM, "--json"]), imported);
+}
+
+#[test]
+fn a_session_s_other_runs_leave_their_mark_on_what_is_carried_away() {
+    let here = Sandbox::new();
+    let lead = Lead::of(&here, SESSION);
+    lead.start("startup");
+    lead.hook("UserPromptSubmit", json!({"prompt": "long before the team"}));
+    lead.hook("UserPromptSubmit", json!({"prompt": "make a team"}));
+    lead.roster(1_000, &["alice"]);
+    lead.hook("Stop", json!({}));
+    lead.says("user", json!("first"));
+    lead.erase();
+    lead.end("other");
+    here.finish();
+    lead.roster(1_770_091_520_000, &["bob"]);
+    here.set_clock(20_000);
+    lead.start("resume");
+    lead.says("user", json!("<teammate-message teammate_id=\"bob\">second</teammate-message>"));
+    lead.hook("Stop", json!({}));
+    let runs = here.library().runs;
+    assert_eq!(runs.len(), 2);
+    for run in &runs {
+        let path = export(&here, &run.run, &format!("{}.tar.gz", run.run), &[]);
+        let elsewhere = Sandbox::new();
+        assert_eq!(import(&elsewhere, &path).code, Some(0));
+        let (one, other) =
+            (here.told(&["replay", &run.run, "--json"]), elsewhere.told(&["replay", &run.run, "--json"]));
+        assert_eq!(one, other);
+        let events = String::from_utf8(unpacked(&path)["events.jsonl"].clone()).unwrap();
+        assert!(!events.contains("long before"), "what its story has no use for stays");
+    }
+}
+
+#[test]
+fn what_is_redacted_is_counted_and_not_told() {
+    let secret = "key sk-ant-0123456789abcdef0123 for ada@example.com, PROJ-17";
+    let sandbox = ended(secret);
+    sandbox.configure("[[privacy.pattern]]\nname = \"ticket\"\nregex = \"PROJ-[0-9]+\"\n");
+    let path = file(&sandbox, "clean.tar.gz");
+    let result = sandbox.run(&["export", TEAM, "--redact", "-o", path.to_str().unwrap()]);
+    assert_eq!(result.code, Some(0), "{}", result.err);
+    let counted = result.err.lines().last().unwrap();
+    assert!(counted.starts_with("redacted: api-key ") && counted.contains(", ticket "), "{counted}");
+    for (name, bytes) in unpacked(&path) {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        for found in ["sk-ant", "ada@", "PROJ-17", sandbox.home().to_str().unwrap()] {
+            assert!(!text.contains(found), "{found} in {name}: {text}");
+        }
+    }
+    let elsewhere = Sandbox::new();
+    assert_eq!(import(&elsewhere, &path).code, Some(0));
+    assert_eq!(elsewhere.run(&["verify"]).code, Some(0));
+    let clean = "key [redacted:api-key] for [redacted:email], [redacted:ticket]";
+    let entries = elsewhere.replay(TEAM);
+    assert_eq!(entries.iter().filter(|entry| entry["text"] == clean).count(), 2, "{entries:#?}");
+    let again = export(&elsewhere, TEAM, "again.tar.gz", &[]);
+    assert_eq!(std::fs::read(again).unwrap(), std::fs::read(path).unwrap());
+}
+
+#[test]
+fn what_is_lost_of_a_run_is_told_at_its_export_and_known_after_its_import() {
+    let sandbox = ended("go");
+    let held = sandbox.archive().journal(&sandbox.library().runs[0].run).last();
+    let hash = held[&format!("tasks/{TEAM}/1.json")].object.clone().unwrap();
+    std::fs::remove_file(sandbox.keep(&format!("archive/objects/{}/{}", &hash[..1], &hash[1..]))).unwrap();
+    let path = file(&sandbox, "run.tar.gz");
+    let result = sandbox.run(&["export", TEAM, "-o", path.to_str().unwrap()]);
+    assert_eq!(result.code, Some(0));
+    assert!(result.err.contains("; skipped"), "{}", result.err);
+    let elsewhere = Sandbox::new();
+    let result = import(&elsewhere, &path);
+    assert_eq!(result.code, Some(0));
+    assert!(result.err.contains("1 objects were already missing when it was exported"), "{}", result.err);
+    let found = elsewhere.run(&["verify"]);
+    assert_eq!(found.code, Some(1));
+    assert!(found.out.contains(&format!("object {hash} is missing")), "{}", found.out);
+}
+
+#[test]
+fn a_run_that_is_alive_is_carried_with_the_transcripts_that_it_has_so_far() {
+    let sandbox = Sandbox::new();
+    let lead = Lead::of(&sandbox, SESSION);
+    lead.roster(1_000, &["alice"]);
+    lead.start("startup");
+    lead.says("user", json!("<teammate-message teammate_id=\"alice\">so far</teammate-message>"));
+    lead.hook("Stop", json!({}));
+    let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
+    let elsewhere = Sandbox::new();
+    assert_eq!(import(&elsewhere, &path).code, Some(0));
+    let entries = elsewhere.told(&["replay", TEAM, "--json"]);
+    assert!(entries.contains("so far"));
+    assert_eq!(entries, sandbox.told(&["replay", TEAM, "--json"]));
+    assert!(sandbox.told(&["teams"]).contains("running"));
+    assert!(!elsewhere.told(&["teams"]).contains("running"), "nothing of it runs here");
+}

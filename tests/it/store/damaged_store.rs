@@ -1,0 +1,274 @@
+//! Damage to the record: what is hurt is told, what is whole is used, and recording goes on.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::client_files::{Lead, only};
+use crate::support::sandbox::{Sandbox, below};
+
+const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+const TEAM: &str = "session-aaaaaaaa";
+
+fn team(sandbox: &Sandbox) -> Lead<'_> {
+    let lead = Lead::of(sandbox, SESSION);
+    lead.roster(1_000, &["alice"]);
+    lead.task("1", "pending", None);
+    lead.start("startup");
+    lead.says("user", json!("go"));
+    lead
+}
+
+fn run_of(sandbox: &Sandbox) -> String {
+    sandbox.library().find(TEAM).unwrap().run.clone()
+}
+
+/// What goes on after the damage: a task is completed, and the session ends.
+fn go_on(sandbox: &Sandbox, lead: &Lead<'_>) {
+    lead.task("1", "completed", Some("alice"));
+    lead.hook("Stop", json!({}));
+    lead.erase();
+    lead.end("other");
+    sandbox.finish();
+}
+
+fn is_whole(sandbox: &Sandbox, run: &str) {
+    let teams = sandbox.teams();
+    assert_eq!(
+        (teams.len(), &teams[0]["run"], &teams[0]["ended_by"]),
+        (1, &json!(run), &json!("session-end"))
+    );
+    assert_eq!(teams[0]["members"], json!(["team-lead", "alice"]));
+    let entries = sandbox.replay(TEAM);
+    assert_eq!(
+        only(&entries, "task-created")["at"],
+        "2026-02-03T04:05:06.000Z",
+        "what was before is still told"
+    );
+    assert_eq!(only(&entries, "task-completed")["task"], "1");
+    assert_eq!(only(&entries, "team-created")["at"], "2026-02-03T04:05:06.000Z");
+    assert_eq!(sandbox.show(&[TEAM])["tasks"]["1"]["status"], "completed");
+    let run = sandbox.archive().run(run).unwrap();
+    assert_eq!(
+        (run.sessions.len(), run.finished, sandbox.archive().kept(&run.run).len()),
+        (1, true, 1),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn a_damaged_index_costs_another_look_and_nothing_else() {
+    for damage in ["", "{\"v\":1,\"run\":", "[]", "\0\0\0\0", "{\"v\":1,\"run\":\"../../elsewhere\"}"] {
+        let sandbox = Sandbox::new();
+        let lead = team(&sandbox);
+        let run = run_of(&sandbox);
+        std::fs::write(sandbox.keep(&format!("archive/open/team-{TEAM}.json")), damage).unwrap();
+        go_on(&sandbox, &lead);
+        is_whole(&sandbox, &run);
+        let told = "the index of session-aaaaaaaa was invalid and is rebuilt";
+        assert_eq!(sandbox.diagnostics().matches(told).count(), 1, "{damage}: {}", sandbox.diagnostics());
+    }
+}
+
+#[test]
+fn a_file_that_vanished_behind_a_damaged_index_is_told_as_gone() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    std::fs::write(sandbox.keep(&format!("archive/open/team-{TEAM}.json")), "damaged").unwrap();
+    std::fs::remove_file(sandbox.client(&format!("tasks/{TEAM}/1.json"))).unwrap();
+    lead.hook("Stop", json!({}));
+    assert_eq!(sandbox.show(&[TEAM, "--at", &sandbox.last()])["tasks"], json!({}));
+    assert_eq!(only(&sandbox.replay(TEAM), "task-erased")["task"], "1");
+}
+
+#[test]
+fn a_damaged_run_record_is_told_and_made_again() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    let run = run_of(&sandbox);
+    std::fs::write(sandbox.keep(&format!("archive/runs/{run}/run.json")), "{\"v\":1,").unwrap();
+    let result = sandbox.run(&["list"]);
+    assert_eq!(result.code, Some(1), "it is not an empty list");
+    let path = sandbox.keep(&format!("archive/runs/{run}/run.json"));
+    let why = format!("warning: cannot read {}: EOF while parsing a value", path.display());
+    assert!(result.err.contains(&why), "{}", result.err);
+    assert!(result.err.contains("; check its permissions, and run: teamkeep verify"), "{}", result.err);
+    go_on(&sandbox, &lead);
+    is_whole(&sandbox, &run);
+    assert_eq!(
+        sandbox.archive().run(&run).unwrap().started_at,
+        "2026-02-03T04:05:06.000Z",
+        "as the journal has it"
+    );
+}
+
+#[test]
+fn a_damaged_line_of_the_journal_is_told_and_the_others_stand() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    let journal = sandbox.keep(&format!("archive/runs/{}/snapshots.jsonl", run_of(&sandbox)));
+    let whole = std::fs::read_to_string(&journal).unwrap();
+    std::fs::write(&journal, format!("{whole}\u{0}damaged\n{{\"v\":1,\"at\":\"2026")).unwrap();
+    lead.task("1", "completed", Some("alice"));
+    lead.hook("Stop", json!({}));
+    let result = sandbox.run(&["replay", TEAM, "--json"]);
+    let lines = whole.lines().count();
+    let begin = format!("warning: {}:{}: expected value at line 1", journal.display(), lines + 1);
+    assert!(result.err.starts_with(&begin), "{}", result.err);
+    assert!(result.err.contains("; 2 line(s) of the run's journal are passed over"), "{}", result.err);
+    assert_eq!(result.err.lines().count(), 1);
+    let entries = crate::support::sandbox::lines(&result.out);
+    assert_eq!(
+        (only(&entries, "task-created")["task"].as_str(), only(&entries, "task-completed")["task"].as_str()),
+        (Some("1"), Some("1"))
+    );
+    assert!(std::fs::read_to_string(&journal).unwrap().starts_with(&whole));
+    assert!(
+        sandbox.diagnostics().contains("the last line of snapshots.jsonl of run "),
+        "{}",
+        sandbox.diagnostics()
+    );
+}
+
+#[test]
+fn a_damaged_memory_of_a_session_is_made_again() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    let run = run_of(&sandbox);
+    std::fs::write(sandbox.keep(&format!("sessions/{SESSION}.json")), "{\"team\":3").unwrap();
+    go_on(&sandbox, &lead);
+    is_whole(&sandbox, &run);
+    let log = sandbox.log();
+    assert!(log.iter().all(|event| event["run"] == run.as_str() && event["team"] == TEAM));
+}
+
+fn segment(sandbox: &Sandbox) -> PathBuf {
+    let is_segment = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "jsonl");
+    below(&sandbox.keep("log")).into_iter().find(is_segment).unwrap()
+}
+
+#[test]
+fn a_log_that_was_cut_in_a_line_goes_on_with_the_next() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    lead.hook("Stop", json!({}));
+    let path = segment(&sandbox);
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() - 20]).unwrap();
+    lead.hook("Notification", json!({}));
+    assert!(
+        sandbox.diagnostics().contains("was incomplete: its writer was probably killed"),
+        "{}",
+        sandbox.diagnostics()
+    );
+    let result = sandbox.run(&["log", "--json"]);
+    let events: Vec<Value> = crate::support::sandbox::lines(&result.out);
+    let names: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
+    assert_eq!(names, ["SessionStart", "Notification"]);
+    assert!(result.err.contains(&format!("{}:2: cut off", path.display())), "{}", result.err);
+    assert!(std::fs::read(&path).unwrap().starts_with(&whole[..whole.len() - 20]), "what was there stays");
+}
+
+#[test]
+fn a_damaged_object_is_told_and_the_rest_is_shown() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    lead.task("2", "pending", None);
+    lead.hook("Stop", json!({}));
+    let library = sandbox.library();
+    let held = library.archive.journal(&run_of(&sandbox)).last();
+    let hash = held[&format!("tasks/{TEAM}/1.json")].object.clone().unwrap();
+    let path = sandbox.keep(&format!("archive/objects/{}/{}", &hash[..1], &hash[1..]));
+    std::fs::write(&path, "{}").unwrap();
+    let result = sandbox.run(&["show", TEAM, "--json"]);
+    assert_eq!(result.code, Some(0));
+    assert!(
+        result.err.contains(&format!("{} is damaged: its content has another hash", path.display())),
+        "{}",
+        result.err
+    );
+    let shown: Value = serde_json::from_str(&result.out).unwrap();
+    assert_eq!(shown["tasks"]["2"]["status"], "pending");
+}
+
+#[test]
+fn a_clock_that_goes_backwards_reorders_nothing() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    for (clock, status) in [(60_000, "in_progress"), (-86_400_000, "pending"), (-86_399_000, "completed")] {
+        sandbox.set_clock(clock);
+        lead.task("1", status, Some("alice"));
+        lead.hook("Stop", json!({}));
+    }
+    assert_eq!(sandbox.log().len(), 4);
+    let told = sandbox.diagnostics();
+    assert!(told.contains("the clock went back to 2026-02-02T04:05:06.000Z: the log's segment "), "{told}");
+    let entries = sandbox.replay(TEAM);
+    let states: Vec<&Value> =
+        entries.iter().filter(|entry| entry["task"] == "1").map(|entry| &entry["to_status"]).collect();
+    assert_eq!(states, ["pending", "in_progress", "pending", "completed"]);
+    assert_eq!(sandbox.show(&[TEAM])["tasks"]["1"]["status"], "completed");
+}
+
+#[test]
+fn of_many_problems_five_are_told_and_the_rest_counted() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    for number in 2..12 {
+        lead.task(&number.to_string(), "pending", None);
+        lead.hook("Stop", json!({}));
+    }
+    let objects = below(&sandbox.keep("archive/objects"));
+    objects.iter().filter(|path| path.is_file()).for_each(|path| std::fs::write(path, "{}").unwrap());
+    let result = sandbox.run(&["show", TEAM]);
+    let lines: Vec<&str> = result.err.lines().collect();
+    assert_eq!((result.code, lines.len()), (Some(0), 6), "{}", result.err);
+    assert!(lines[..5].iter().all(|line| line.contains("is damaged: its content has another hash; ")));
+    assert_eq!(lines[5], "warning: 7 more problems with the recorded data; see: teamkeep verify");
+}
+
+#[test]
+fn what_a_journal_lost_is_kept_again_at_the_next_call_and_told_once() {
+    type Damage = fn(&str) -> String;
+    let removed: Damage = |_| String::new();
+    let last_line_lost: Damage = |text| text.trim_end().rsplit_once('\n').unwrap().0.to_owned() + "\n";
+    let cut: Damage = |text| text.get(..text.len() - 20).unwrap().to_owned();
+    for damage in [removed, last_line_lost, cut] {
+        let sandbox = Sandbox::new();
+        let lead = team(&sandbox);
+        lead.task("1", "completed", Some("alice"));
+        lead.hook("Stop", json!({}));
+        let journal = sandbox.keep(&format!("archive/runs/{}/snapshots.jsonl", run_of(&sandbox)));
+        std::fs::write(&journal, damage(&std::fs::read_to_string(&journal).unwrap())).unwrap();
+        let stop = lead.payload("Stop", json!({})).to_string();
+        let result = sandbox.feed("stop", stop.as_bytes(), &[]);
+        assert_eq!(result.code, Some(0));
+        assert!(result.err.contains(" bytes; storing the existing files again"), "{}", result.err);
+        assert_eq!(result.err.lines().count(), 1, "{}", result.err);
+        // What is left of a line that was cut is told whenever the journal is read.
+        let show: Value = serde_json::from_str(&sandbox.run(&["show", "--json", TEAM]).out).unwrap();
+        assert_eq!(show["tasks"]["1"]["status"], "completed");
+        assert!(show["members"].get("alice").is_some(), "{show}");
+        assert_eq!(sandbox.library().runs.len(), 1);
+        let length = journal.metadata().unwrap().len();
+        lead.hook("Stop", json!({}));
+        assert_eq!(journal.metadata().unwrap().len(), length, "there is nothing more to keep");
+    }
+}
+
+#[test]
+fn a_writer_that_was_killed_behind_its_line_is_no_damage() {
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    let index = sandbox.keep(&format!("archive/open/team-{TEAM}.json"));
+    let before = std::fs::read(&index).unwrap();
+    lead.task("1", "completed", Some("alice"));
+    lead.hook("Stop", json!({}));
+    let journal = sandbox.keep(&format!("archive/runs/{}/snapshots.jsonl", run_of(&sandbox)));
+    let length = journal.metadata().unwrap().len();
+    std::fs::write(&index, before).unwrap();
+    lead.hook("Stop", json!({}));
+    lead.hook("Stop", json!({}));
+    assert_eq!(journal.metadata().unwrap().len(), length, "the state is on record already");
+    assert_eq!(only(&sandbox.replay(TEAM), "task-completed")["task"], "1");
+}

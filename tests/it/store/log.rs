@@ -1,0 +1,312 @@
+//! The event log: many processes at once, killed ones, a full disk; and `teamkeep log`.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use teamkeep::clock;
+use teamkeep::config;
+use teamkeep::log::{Log, Range, ReadErrors, Reader};
+
+const AT: &str = "2026-02-03T04:05:06.789Z";
+/// What tells the child to append: the directory, its name, how many lines, how many bytes each.
+const JOB: &str = "TEAMKEEP_TEST_APPEND";
+
+fn limits() -> config::Log {
+    config::Log { segment_size: 4 << 20, lock_patience: Duration::from_secs(300), ..config::Log::default() }
+}
+
+fn record(at: &str, id: &str, event: &str, actor: &str, payload: &str) -> String {
+    format!(
+        r#"{{"v":1,"at":"{at}","id":"{id}","event":"{event}","session":"1353b3db-15db","team":"t1","actor":{{"name":"{actor}","id":"a{actor}","kind":"teammate"}},"run":null,"payload":{payload}}}"#
+    )
+}
+
+fn append(dir: &Path, at: &str, line: &str) {
+    Log::open(dir, &limits()).append(line.as_bytes(), clock::parse(at).unwrap()).unwrap();
+}
+
+/// Not a test by itself: appends when a test has started it as a process of its own, and says a dot for each.
+#[test]
+fn a_child_that_appends() {
+    let Ok(job) = std::env::var(JOB) else { return };
+    let words: Vec<&str> = job.split('|').collect();
+    let [dir, name, count, size] = words[..] else { panic!("{job}") };
+    let (count, size): (u32, usize) = (count.parse().unwrap(), size.parse().unwrap());
+    let log = Log::open(dir, &limits());
+    let payload = format!("\"{}\"", "x".repeat(size));
+    for number in 0..count {
+        let line = record(AT, &format!("{name}-{number}"), "Stop", "bob", &payload);
+        if log.append(line.as_bytes(), clock::parse(AT).unwrap()).is_err() {
+            break;
+        }
+        std::io::stderr().write_all(b".").unwrap();
+    }
+}
+
+fn job(command: &mut Command, dir: &Path, name: &str, count: u32, size: usize) -> std::process::Child {
+    command.env(JOB, format!("{}|{name}|{count}|{size}", dir.display()));
+    command.args(["--exact", "log::a_child_that_appends"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn itself() -> Command {
+    Command::new(std::env::current_exe().unwrap())
+}
+
+/// Waits for the child, and counts the lines that it knew to be written.
+fn dots(mut child: std::process::Child) -> u32 {
+    let mut result = Vec::new();
+    child.stderr.take().unwrap().read_to_end(&mut result).unwrap();
+    child.wait().unwrap();
+    result.iter().filter(|byte| **byte == b'.').count() as u32
+}
+
+/// The numbers of each writer's lines, in the order in which they stand.
+fn numbers(dir: &Path) -> (HashMap<String, Vec<u32>>, ReadErrors) {
+    let mut found: HashMap<String, Vec<u32>> = HashMap::new();
+    let mut reader = Reader::open(dir, Range::default()).unwrap();
+    for line in reader.by_ref() {
+        let (name, number) = line.recorded.id.split_once('-').unwrap();
+        found.entry(name.to_owned()).or_default().push(number.parse().unwrap());
+    }
+    (found, reader.into_problems())
+}
+
+#[test]
+fn eight_processes_append_at_once_and_no_line_is_lost_torn_or_doubled() {
+    let dir = tempfile::tempdir().unwrap();
+    let start = |name: u32| job(&mut itself(), dir.path(), &name.to_string(), 500, 20_000);
+    let children: Vec<_> = (0..8).map(start).collect();
+    assert_eq!(children.into_iter().map(dots).sum::<u32>(), 4_000);
+    let (found, problems) = numbers(dir.path());
+    assert!(problems.is_empty(), "{problems:?}");
+    assert_eq!(found.len(), 8);
+    assert!(found.values().all(|numbers| *numbers == (0..500).collect::<Vec<_>>()));
+    let segments = teamkeep::log::list(dir.path()).unwrap();
+    assert!(segments.iter().all(|segment| segment.size <= 4 << 20 && !segment.name.is_single_line()));
+}
+
+#[test]
+fn a_killed_writer_loses_at_most_its_own_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut result = HashMap::new();
+    for round in 0..20u64 {
+        let pair: Vec<_> = (0..2)
+            .map(|one| {
+                let name = format!("{round}.{one}");
+                (name.clone(), job(&mut itself(), dir.path(), &name, 1_000_000, 300_000))
+            })
+            .collect();
+        std::thread::sleep(Duration::from_millis(5 + 2 * round));
+        for (name, mut child) in pair {
+            child.kill().unwrap();
+            result.insert(name, dots(child));
+        }
+        let after = format!("after-{round}");
+        append(dir.path(), AT, &record(AT, &after, "Stop", "bob", "{}"));
+    }
+    let (mut found, problems) = numbers(dir.path());
+    assert_eq!(found.remove("after").unwrap(), (0..20).collect::<Vec<_>>());
+    assert!(problems.count <= 40, "{problems:?}");
+    for (name, result) in result {
+        let numbers = found.remove(&name).unwrap_or_default();
+        assert_eq!(numbers, (0..numbers.len() as u32).collect::<Vec<_>>(), "{name}");
+        let kept = numbers.len() as u32;
+        assert!(kept == result || kept == result + 1, "{name} said {result}, and {kept} are there");
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_the_log_as_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut shell = Command::new("/bin/sh");
+    shell
+        .args(["-c", "trap '' XFSZ; ulimit -f 100; exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap());
+    let written = dots(job(&mut shell, dir.path(), "full", 1_000, 20_000));
+    assert!((1..1_000).contains(&written), "{written}");
+    append(dir.path(), AT, &record(AT, "after-0", "Stop", "bob", "{}"));
+    let (found, problems) = numbers(dir.path());
+    assert!(problems.is_empty(), "{problems:?}");
+    assert_eq!((found["full"].len() as u32, found["after"].len()), (written, 1));
+}
+
+fn teamkeep(home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_teamkeep"));
+    command.env_clear().env("TEAMKEEP_HOME", home).env("TZ", "UTC");
+    let config = home.join("teamkeep.toml");
+    command.envs(config.exists().then_some(("TEAMKEEP_CONFIG", config)));
+    command.env("TEAMKEEP_NOW", "2026-02-04T05:00:00Z").arg("log");
+    command
+}
+
+fn run(home: &Path, args: &[&str]) -> Output {
+    teamkeep(home).args(args).output().unwrap()
+}
+
+fn out(home: &Path, args: &[&str]) -> String {
+    let output = run(home, args);
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A store with a few events of two days.
+fn store() -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let message = r#"{"tool_name":"SendMessage","tool_input":{"to":"bob","summary":"ready for review"}}"#;
+    let update = r#"{"tool_name":"TaskUpdate", "tool_input":{"taskId":"1","status":"completed"}}"#;
+    for (at, id, event, actor, payload) in [
+        ("2026-02-03T04:00:00.001Z", "1", "SessionStart", "team-lead", r#"{"source":"startup"}"#),
+        ("2026-02-04T04:00:00.002Z", "2", "PreToolUse", "alice", message),
+        ("2026-02-04T04:30:00.003Z", "3", "PostToolUse", "bob", update),
+        ("2026-02-04T04:59:00.004Z", "4", "SubagentStop", "alice", r#"{"odd":1e0400}"#),
+    ] {
+        append(&home.path().join("log"), at, &record(at, id, event, actor, payload));
+    }
+    home
+}
+
+#[test]
+fn the_log_is_told_to_people_oldest_first() {
+    insta::assert_snapshot!(out(store().path(), &[]), @r#"
+    2026-02-03 UTC
+    04:00:00.001 SessionStart     team-lead  startup t1
+    2026-02-04 UTC
+    04:00:00.002 PreToolUse       alice      SendMessage → bob "ready for review" t1
+    04:30:00.003 PostToolUse      bob        TaskUpdate #1 → completed t1
+    04:59:00.004 SubagentStop     alice      t1
+    "#);
+}
+
+#[test]
+fn programs_get_the_lines_as_they_were_recorded() {
+    let home = store();
+    let (at, odd) = ("2026-02-04T04:59:00.004Z", r#"{"odd":1e0400}"#);
+    let last = record(at, "4", "SubagentStop", "alice", odd) + "\n";
+    assert_eq!(out(home.path(), &["--json", "-n", "1"]), last);
+    let all = out(home.path(), &["--json"]);
+    assert!(all.ends_with(&last) && all.lines().count() == 4);
+}
+
+#[test]
+fn filters_narrow_the_log() {
+    let home = store();
+    let ids = |args: &[&str]| {
+        let printed = out(home.path(), &[&["--json"], args].concat());
+        let id = |line: &str| line.split("\"id\":\"").nth(1).unwrap()[..1].to_owned();
+        printed.lines().map(id).collect::<String>()
+    };
+    assert_eq!(ids(&["--team", "t1", "--session", "1353"]), "1234");
+    assert_eq!(ids(&["--session", "353"]), "");
+    assert_eq!(ids(&["--event", "subagent-stop", "--event", "PreToolUse"]), "24");
+    assert_eq!(ids(&["--actor", "alice", "-n", "1"]), "4");
+    assert_eq!(ids(&["--actor", "abob"]), "3");
+    assert_eq!(
+        (ids(&["--actor", "teammate"]), ids(&["--actor", "lead"])),
+        ("1234".to_owned(), String::new())
+    );
+    assert_eq!(ids(&["--since", "30m"]), "34");
+    assert_eq!(ids(&["--until", "2026-02-03T23:00:00-05:00"]), "1");
+}
+
+#[test]
+fn nothing_to_show_is_no_failure() {
+    let home = tempfile::tempdir().unwrap();
+    let result = |home: &Path, args: &[&str]| {
+        let output = run(home, args);
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b""[..]));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for args in [&["--json"][..], &["-n", "3"], &["--event", "Stop"]] {
+        assert!(result(home.path(), args).starts_with("no events of this machine recorded yet; "));
+    }
+    assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "and nothing is made");
+    assert_eq!(result(store().path(), &["--event", "Stop"]), "No events match these filters.\n");
+}
+
+#[test]
+fn a_name_that_nothing_on_record_has_is_told_with_the_nearest() {
+    let home = store();
+    let err = |args: &[&str]| {
+        let output = run(home.path(), args);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    insta::assert_snapshot!(err(&["--event", "subagent-stpo"]), @r#"
+    error: unknown event "subagent-stpo"
+    hint: did you mean "SubagentStop"?
+    "#);
+    insta::assert_snapshot!(err(&["--team", "parser"]), @r#"
+    error: unknown team "parser"
+    hint: known teams: t1
+    "#);
+    insta::assert_snapshot!(err(&["--actor", "alise"]), @r#"
+    error: unknown actor "alise"
+    hint: did you mean "alice"?
+    "#);
+}
+
+#[test]
+fn lines_that_cannot_be_read_are_named_at_the_end() {
+    let home = store();
+    let segment = home.path().join("log/2026-02-03T000000000Z-1a2b3c4d.jsonl");
+    std::fs::write(&segment, "\u{1b}[2Jnonsense\n{}\n").unwrap();
+    let output = run(home.path(), &["--json"]);
+    assert_eq!(output.stdout.iter().filter(|byte| **byte == b'\n').count(), 4);
+    let (result, path) = (String::from_utf8(output.stderr).unwrap(), segment.display());
+    let over = "the line is passed over";
+    let lines =
+        format!("  {path}:1: no JSON object; {over}\n  {path}:2: no record: it has no version; {over}\n");
+    assert_eq!(result, format!("warning: 2 log lines cannot be read:\n{lines}"));
+}
+
+#[test]
+fn wrong_usage_and_a_wrong_configuration_say_what_is_wrong() {
+    let home = store();
+    let output = run(home.path(), &["--since", "tomorrow"]);
+    assert_eq!(output.status.code(), Some(64));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("invalid time"));
+    std::fs::write(home.path().join("teamkeep.toml"), "[log]\nkeep_size = \"1 GiB\"\n").unwrap();
+    let output = run(home.path(), &[]);
+    assert_eq!(output.status.code(), Some(0), "the record can be read with any configuration");
+    let result =
+        String::from_utf8(output.stderr).unwrap().replace(&home.path().display().to_string(), "HOME");
+    insta::assert_snapshot!(result, @r"
+    warning: cannot use the configuration HOME/teamkeep.toml:2:1: unknown key `keep_size`
+    hint: did you mean `keep-size`?
+    hint: the defaults are used; for every problem: teamkeep config check
+    ");
+}
+
+#[test]
+fn a_reader_that_has_had_enough_is_no_failure() {
+    let home = store();
+    let log = home.path().join("log");
+    let payload = format!("\"{}\"", "x".repeat(200_000));
+    (0..5).for_each(|_| append(&log, AT, &record(AT, "9", "Stop", "bob", &payload)));
+    let mut child =
+        teamkeep(home.path()).arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(
+        child.wait_with_output().map(|output| (output.status.code(), output.stderr)).unwrap(),
+        (Some(0), vec![])
+    );
+}
+
+#[test]
+fn following_prints_what_is_there_and_what_comes() {
+    let home = store();
+    let mut child =
+        teamkeep(home.path()).args(["--follow", "-n", "1", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.next().unwrap().contains(r#""id":"4""#));
+    for (at, id) in [("2026-02-04T05:00:00Z", "5"), ("2026-02-05T00:00:00Z", "6")] {
+        append(&home.path().join("log"), at, &record(at, id, "Stop", "bob", "{}"));
+        assert!(lines.next().unwrap().contains(&format!(r#""id":"{id}""#)), "also from a new segment");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

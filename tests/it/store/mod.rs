@@ -1,0 +1,15 @@
+//! The log and the archive: damage, retention, prune, verify, export and import.
+
+pub mod bundle;
+pub mod bundle_refused;
+pub mod bundle_sandbox;
+pub mod bundle_traces;
+pub mod damaged_store;
+pub mod large_contents;
+pub mod log;
+pub mod metadata_only;
+pub mod prune;
+pub mod prune_damage;
+pub mod retention;
+pub mod run_sandbox;
+pub mod verify;

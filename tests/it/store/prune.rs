@@ -1,0 +1,354 @@
+//! `teamkeep prune`: what may go goes, what may not stays, and nothing of what stays is hurt.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::client_files::Lead;
+use crate::support::sandbox::{CommandResult, Sandbox, below};
+
+pub const DAY: i64 = 86_400_000;
+
+/// Ends a run of this session that begins on a day, with a task of its own and one that all have.
+pub fn run(sandbox: &Sandbox, session: u32, day: i64) {
+    sandbox.set_clock(day * DAY);
+    let id = format!("{session:08}-0000-4000-8000-000000000001");
+    let lead = Lead::of(sandbox, &id);
+    lead.roster(1_770_000_000_000 + i64::from(session), &["alice"]);
+    sandbox.write(
+        &format!("tasks/{}/1.json", lead.team),
+        json!({"id": "1", "subject": "All", "status": "pending"}),
+    );
+    lead.start("startup");
+    lead.says("user", json!(format!("go {session}")));
+    lead.task("2", "pending", Some(&format!("a{session}")));
+    lead.hook("Stop", json!({}));
+    lead.erase();
+    sandbox.remove_dir(&format!("tasks/{}", lead.team));
+    lead.end("other");
+    sandbox.finish();
+}
+
+pub fn team(session: u32) -> String {
+    format!("session-{session:08}")
+}
+
+/// Runs that ended on the days 0, 40 and 80; it is day 100.
+pub fn three() -> Sandbox {
+    let sandbox = Sandbox::new();
+    quick(&sandbox);
+    for (session, day) in [(1, 0), (2, 40), (3, 80)] {
+        run(&sandbox, session, day);
+    }
+    sandbox.set_clock(100 * DAY);
+    sandbox
+}
+
+/// No hook is at work: nothing need be waited for.
+pub fn quick(sandbox: &Sandbox) {
+    sandbox.configure("[archive]\nlongest-look = \"10ms\"\n[log]\nkeep = \"1000d\"\n");
+}
+
+pub fn teams(sandbox: &Sandbox) -> Vec<String> {
+    sandbox.library().runs.iter().filter_map(|run| run.team.clone()).collect()
+}
+
+pub fn is_whole(sandbox: &Sandbox) {
+    let result = sandbox.run(&["verify"]);
+    assert_eq!(result.code, Some(0), "{}", result.out);
+}
+
+pub fn prune(sandbox: &Sandbox, args: &[&str]) -> CommandResult {
+    let result = sandbox.run(&[&["prune"], args].concat());
+    // In a pipe a plan alone is no success.
+    let plan = !args.iter().any(|arg| ["--yes", "--dry-run"].contains(arg));
+    assert_eq!(result.code, Some(i32::from(plan)), "{}{}", result.out, result.err);
+    result
+}
+
+pub fn objects(sandbox: &Sandbox) -> usize {
+    below(&sandbox.keep("archive/objects")).iter().filter(|path| path.is_file()).count()
+}
+
+#[test]
+fn a_plan_changes_nothing_and_what_it_says_happens() {
+    let sandbox = three();
+    let before = below(&sandbox.keep(""));
+    let result = prune(&sandbox, &["--older-than", "30d"]);
+    let ids: Vec<String> = sandbox.library().runs.iter().map(|run| run.run.clone()).collect();
+    let lines: Vec<&str> = result.out.lines().collect();
+    assert_eq!(lines[0], format!("delete {} {} (ended 99 days ago)", ids[0], team(1)));
+    assert_eq!(lines[1], format!("delete {} {} (ended 59 days ago)", ids[1], team(2)));
+    assert!(lines[2].starts_with("would delete 2 runs, 6 objects ("), "{}", result.out);
+    assert!(lines[2].contains("), 2 log segments ("), "{}", result.out);
+    assert_eq!(result.err, "Dry run. Re-run with --yes to delete.\n");
+    let asked = prune(&sandbox, &["--older-than", "30d", "--dry-run"]);
+    assert_eq!((asked.out, asked.err), (result.out.clone(), result.err));
+    assert_eq!(below(&sandbox.keep("")), before);
+    assert_eq!(sandbox.run(&["prune", "--dry-run", "--yes"]).code, Some(64));
+
+    let kept = sandbox.replay(&team(3));
+    let result = prune(&sandbox, &["--older-than", "30d", "--yes"]);
+    assert!(result.out.contains("\nremoved 2 runs, 6 objects, 2 log segments ("), "{}", result.out);
+    assert_eq!(teams(&sandbox), [team(3)]);
+    assert_eq!(sandbox.replay(&team(3)), kept, "and what stays is as it was");
+    is_whole(&sandbox);
+    assert_eq!(
+        prune(&sandbox, &["--older-than", "30d", "--yes"]).out,
+        "nothing to delete\nremoved 0 runs, 0 objects, 0 log segments (0 B)\n"
+    );
+    assert!(!sandbox.keep("archive/pruned").exists());
+}
+
+#[test]
+fn as_many_bytes_go_as_the_plan_says() {
+    let sandbox = three();
+    let result: Value =
+        serde_json::from_str(&prune(&sandbox, &["--older-than", "30d", "--yes", "--json"]).out).unwrap();
+    let number = |value: &Value| value.as_u64().unwrap();
+    assert_eq!(
+        number(&result["removed"]["bytes"]),
+        number(&result["bytes"]) + number(&result["log_bytes"]),
+        "{result:#}"
+    );
+    assert!(number(&result["bytes"]) > 0 && number(&result["log_bytes"]) > 0);
+}
+
+#[test]
+fn what_the_gates_remember_of_a_run_goes_with_it() {
+    let sandbox = three();
+    let notebook = |place: usize| sandbox.keep(&format!("policy/{}.json", sandbox.library().runs[place].run));
+    let books = [notebook(0), notebook(2)];
+    std::fs::create_dir_all(sandbox.keep("policy")).unwrap();
+    books.iter().for_each(|book| std::fs::write(book, "{\"v\":1}").unwrap());
+    prune(&sandbox, &["--keep", "1", "--yes"]);
+    assert_eq!(books.map(|book| book.exists()), [false, true]);
+}
+
+#[test]
+fn the_newest_stay_and_what_they_share_with_those_that_go() {
+    let sandbox = three();
+    let all = objects(&sandbox);
+    let shown = sandbox.show(&[&team(3)]);
+    let plan = prune(&sandbox, &["--keep", "1", "--dry-run"]).out;
+    assert!(plan.lines().next().unwrap().ends_with(&format!("{} (not the newest)", team(1))), "{plan}");
+    let plan = prune(&sandbox, &["--keep", "2", "--dry-run"]).out;
+    let first = plan.lines().next().unwrap();
+    assert!(first.starts_with("delete ") && first.ends_with("(not among the 2 newest)"), "{plan}");
+    prune(&sandbox, &["--keep", "1", "--yes"]);
+    assert_eq!(teams(&sandbox), [team(3)]);
+    assert_eq!(sandbox.show(&[&team(3)]), shown);
+    assert_eq!(shown["tasks"]["1"]["subject"], "All");
+    assert_eq!(objects(&sandbox), all - 6, "three of each run are its own, and one is everybody's");
+    is_whole(&sandbox);
+}
+
+#[test]
+fn size_has_the_oldest_go_until_it_fits() {
+    let sandbox = three();
+    let plan: Value = serde_json::from_str(&prune(&sandbox, &["--json", "--dry-run"]).out).unwrap();
+    let all = plan["left"].as_u64().unwrap();
+    let result = prune(&sandbox, &["--max-size", &format!("{} B", all - 1), "--yes", "--json"]);
+    let done: Value = serde_json::from_str(&result.out).unwrap();
+    assert_eq!(
+        (&done["v"], &done["runs"][0]["why"], &done["removed"]["runs"]),
+        (&json!(1), &json!("size"), &json!(1))
+    );
+    assert_eq!(teams(&sandbox), [team(2), team(3)]);
+    is_whole(&sandbox);
+    assert_eq!(sandbox.run(&["prune", "--max-size", "12"]).code, Some(64));
+    assert_eq!(sandbox.run(&["prune", "--older-than", "30"]).code, Some(64));
+}
+
+#[test]
+fn what_is_alive_is_never_removed() {
+    let sandbox = three();
+    let lead = Lead::of(&sandbox, "99999999-0000-4000-8000-000000000001");
+    sandbox.set_clock(-DAY);
+    lead.roster(1, &["alice"]);
+    lead.start("startup");
+    sandbox.set_clock(100 * DAY);
+    let result = prune(&sandbox, &["--keep", "0", "--yes"]);
+    assert!(result.out.contains(" session-99999999 (running)\n"), "{}", result.out);
+    assert_eq!(teams(&sandbox), ["session-99999999"]);
+    is_whole(&sandbox);
+    lead.task("5", "pending", None);
+    lead.hook("Stop", json!({}));
+    assert_eq!(sandbox.show(&["latest"])["tasks"]["5"]["status"], "pending");
+    is_whole(&sandbox);
+}
+
+#[test]
+fn a_run_that_cannot_be_read_whole_stays_with_all_that_it_may_need() {
+    let sandbox = three();
+    let id = sandbox.library().runs[0].run.clone();
+    let held = sandbox.archive().journal(&id).last();
+    let hash = held[&format!("tasks/{}/2.json", team(1))].object.clone().unwrap();
+    let path = sandbox.keep(&format!("archive/objects/{}/{}", &hash[..1], &hash[1..]));
+    std::fs::write(&path, "{}").unwrap();
+    let result = prune(&sandbox, &["--keep", "0", "--yes"]);
+    assert!(
+        result.out.contains(&format!(
+            "keep {id} {} (parts of it cannot be read; run: teamkeep verify {id})\n",
+            team(1)
+        )),
+        "{}",
+        result.out
+    );
+    assert_eq!(teams(&sandbox), [team(1)]);
+    assert!(path.exists());
+
+    // A journal of which a line is lost may have named anything.
+    let journal = sandbox.keep(&format!("archive/runs/{id}/snapshots.jsonl"));
+    std::fs::write(&path, "mended").unwrap();
+    let text = std::fs::read_to_string(&journal).unwrap();
+    std::fs::write(&journal, text.replacen("[2", "[v", 1)).unwrap();
+    run(&sandbox, 4, 101);
+    sandbox.set_clock(200 * DAY);
+    let all = objects(&sandbox);
+    let result = prune(&sandbox, &["--keep", "0", "--yes"]);
+    assert!(result.out.contains("keep all objects (the journal of run "), "{}", result.out);
+    assert_eq!((teams(&sandbox), objects(&sandbox)), (vec![team(1)], all));
+
+    let record = sandbox.keep(&format!("archive/runs/{id}/run.json"));
+    std::fs::write(record, "{").unwrap();
+    let result = prune(&sandbox, &["--keep", "0", "--yes"]);
+    assert!(result.out.contains(&format!("keep {id} (its data cannot be read; run: teamkeep verify {id})")));
+    assert_eq!(objects(&sandbox), all);
+}
+
+#[test]
+fn what_nothing_names_goes_when_it_is_old_and_what_it_is_called() {
+    let sandbox = three();
+    let objects = sandbox.archive().objects;
+    let path = |hash: &str| objects.stored(hash)[0].path.clone();
+    let age = |path: &PathBuf| {
+        let file = std::fs::File::options().append(true).open(path).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH).unwrap();
+    };
+    let put = |text: &str| {
+        let dir = sandbox.keep("archive/objects");
+        let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
+        std::fs::create_dir_all(dir.join(&hash[..1])).unwrap();
+        std::fs::write(dir.join(&hash[..1]).join(&hash[1..]), text).unwrap();
+        path(&hash)
+    };
+    let (young, old, damaged) = (put("young"), put("old"), put("damaged"));
+    std::fs::write(&damaged, "the only copy of something").unwrap();
+    age(&old);
+    age(&damaged);
+    let result = sandbox.run(&["prune", "--yes"]);
+    assert_eq!((young.exists(), old.exists(), damaged.exists()), (true, false, true));
+    let told =
+        format!("warning: {} is damaged: its content has another hash; it was kept\n", damaged.display());
+    assert_eq!((result.code, result.err), (Some(1), told));
+    assert_eq!(teams(&sandbox).len(), 3);
+}
+
+#[test]
+fn what_was_imported_goes_as_all_else_by_the_time_since_it_came() {
+    let sandbox = three();
+    let path = sandbox.home().join("run.tar.gz");
+    assert_eq!(sandbox.run(&["export", &team(1), "-o", path.to_str().unwrap()]).code, Some(0));
+    let elsewhere = Sandbox::new();
+    quick(&elsewhere);
+    elsewhere.set_clock(90 * DAY);
+    assert_eq!(elsewhere.run(&["import", path.to_str().unwrap()]).code, Some(0));
+    elsewhere.set_clock(100 * DAY);
+    prune(&elsewhere, &["--older-than", "30d", "--yes"]);
+    assert_eq!(teams(&elsewhere), [team(1)], "it ended long ago, and came ten days ago");
+    is_whole(&elsewhere);
+    prune(&elsewhere, &["--older-than", "5d", "--yes"]);
+    assert_eq!((teams(&elsewhere), objects(&elsewhere)), (vec![], 0));
+    assert_eq!(elsewhere.run(&["import", path.to_str().unwrap()]).code, Some(0), "and can come back");
+    is_whole(&elsewhere);
+}
+
+#[test]
+fn two_at_once_are_one_after_the_other() {
+    let sandbox = three();
+    let lock = sandbox.keep("archive/locks/.maintenance");
+    std::fs::write(&lock, "").unwrap();
+    let file = std::fs::File::open(&lock).unwrap();
+    file.lock().unwrap();
+    sandbox.configure("[log]\nlock-patience = \"20ms\"\n");
+    let result = sandbox.run(&["prune", "--keep", "0", "--yes"]);
+    assert_eq!(result.code, Some(1));
+    assert_eq!(
+        result.err,
+        "error: cannot change the archive: another import or prune is running\nhint: try again when it has finished\n"
+    );
+    assert_eq!(sandbox.run(&["prune", "--keep", "0", "--dry-run"]).code, Some(0), "a plan needs no right");
+    assert_eq!(teams(&sandbox).len(), 3);
+}
+
+/// Where something is set aside.
+fn aside(sandbox: &Sandbox) -> PathBuf {
+    sandbox.keep("archive/pruned")
+}
+
+#[test]
+fn a_prune_that_is_killed_halfway_leaves_a_whole_record_and_the_next_ends_it() {
+    let sandbox = three();
+    // It waits so long before the last step.
+    sandbox.configure("[archive]\nlongest-look = \"60s\"\n[log]\nkeep = \"1000d\"\n");
+    let kept = sandbox.replay(&team(3));
+    let mut child = sandbox
+        .command(&["prune", "--keep", "1", "--yes"])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    while !aside(&sandbox).join("objects").exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(aside(&sandbox).exists());
+    is_whole(&sandbox);
+    assert_eq!((teams(&sandbox), sandbox.replay(&team(3))), (vec![team(3)], kept.clone()));
+    quick(&sandbox);
+    prune(&sandbox, &["--yes"]);
+    assert!(!aside(&sandbox).exists());
+    is_whole(&sandbox);
+    assert_eq!(sandbox.replay(&team(3)), kept);
+}
+
+#[test]
+fn what_was_set_aside_and_is_named_after_all_comes_back() {
+    let sandbox = three();
+    let id = sandbox.library().runs[2].run.clone();
+    let held = sandbox.archive().journal(&id).last();
+    let hash = held[&format!("tasks/{}/2.json", team(3))].object.clone().unwrap();
+    let path = sandbox.keep(&format!("archive/objects/{}/{}", &hash[..1], &hash[1..]));
+    std::fs::create_dir_all(aside(&sandbox).join("objects")).unwrap();
+    std::fs::rename(&path, aside(&sandbox).join("objects").join(&hash)).unwrap();
+    assert_eq!(sandbox.run(&["verify"]).code, Some(1));
+    prune(&sandbox, &["--yes"]);
+    is_whole(&sandbox);
+}
+
+#[test]
+fn hooks_go_on_while_it_prunes() {
+    let sandbox = three();
+    let lead = Lead::of(&sandbox, "99999999-0000-4000-8000-000000000001");
+    lead.roster(1, &["alice"]);
+    lead.start("startup");
+    std::thread::scope(|scope| {
+        let pruning = scope.spawn(|| {
+            for keep in ["2", "1", "0"] {
+                prune(&sandbox, &["--keep", keep, "--yes"]);
+            }
+        });
+        for number in 0..12 {
+            // The same state as the runs that go had, which must not go with them.
+            let task = json!({"id": "1", "subject": "All", "status": "pending"});
+            let other = json!({"id": "1", "subject": "All", "status": format!("{number}")});
+            sandbox.write(&format!("tasks/{}/1.json", lead.team), if number % 2 == 0 { task } else { other });
+            lead.hook("Stop", json!({}));
+        }
+        pruning.join().unwrap();
+    });
+    is_whole(&sandbox);
+    assert_eq!(teams(&sandbox), ["session-99999999"]);
+}

@@ -1,0 +1,401 @@
+//! The log is kept to its bounds, and every run is reported as before: its events are closed into it first.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::run_sandbox::{Client, led};
+use crate::support::client_files::Lead;
+use crate::support::sandbox::{Sandbox, feed, lines};
+
+const DAY: i64 = 86_400_000;
+/// Nothing is removed.
+const ROOMY: &str = "[log]\nlock-patience = \"5m\"\nsegment-size = \"4 KiB\"\n";
+/// Everything that may go goes.
+const TIGHT: &str = "[log]\nlock-patience = \"5m\"\nsegment-size = \"4 KiB\"\nkeep-size = \"1 B\"\n";
+
+fn session(number: u32) -> String {
+    format!("{number:08}-0000-4000-8000-000000000001")
+}
+
+/// A team that has done a little: messages, tasks, turns. Its session began before it.
+fn act<'a>(sandbox: &'a Sandbox, number: u32) -> Lead<'a> {
+    let lead = Lead::of(sandbox, &session(number));
+    lead.start("startup");
+    lead.hook("UserPromptSubmit", json!({"prompt": format!("go {number}")}));
+    lead.roster(1_770_000_000_000 + i64::from(number), &["alice"]);
+    for turn in 0..6 {
+        let message = json!({"to": "alice", "message": format!("{number} says {turn}"), "summary": "work"});
+        let response = json!({"success": true, "routing": {"sender": "team-lead", "target": "@alice"}});
+        lead.tool(&format!("toolu_{turn}"), "SendMessage", &message, response);
+        lead.task("1", if turn < 4 { "in_progress" } else { "completed" }, Some("alice"));
+        let who = json!({"agent_id": "aalice-1", "agent_type": "alice"});
+        lead.hook("SubagentStart", who.clone());
+        lead.hook("SubagentStop", who);
+        lead.hook("TeammateIdle", json!({"teammate_name": "alice", "team_name": lead.team}));
+    }
+    lead
+}
+
+fn end(sandbox: &Sandbox, lead: &Lead<'_>) {
+    lead.erase();
+    sandbox.remove_dir(&format!("tasks/{}", lead.team));
+    lead.end("other");
+    sandbox.finish();
+}
+
+/// Three runs of three days, and a session without one; it is the day after.
+fn three() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.configure(ROOMY);
+    for number in 1..4 {
+        sandbox.set_clock(i64::from(number) * DAY);
+        let lead = act(&sandbox, number);
+        end(&sandbox, &lead);
+    }
+    Lead::of(&sandbox, &session(9)).hook("UserPromptSubmit", json!({"prompt": "no team"}));
+    sandbox.set_clock(5 * DAY);
+    Lead::of(&sandbox, &session(9)).hook("UserPromptSubmit", json!({"prompt": "no team"}));
+    sandbox
+}
+
+/// What the commands say of every run that is on record.
+fn told(sandbox: &Sandbox) -> Vec<(String, String, String, Value)> {
+    let teams = sandbox.teams();
+    let runs = teams.iter().map(|team| {
+        let run = team["run"].as_str().unwrap();
+        let report = sandbox.told(&["report", run, "--format", "json"]);
+        let bundle = sandbox.keep("../bundle.tgz");
+        sandbox.run(&["export", run, "-o", bundle.to_str().unwrap(), "--force"]);
+        let bundle = blake3::hash(&std::fs::read(bundle).unwrap()).to_string();
+        (report, sandbox.told(&["replay", run, "--json"]), bundle, team.clone())
+    });
+    runs.collect()
+}
+
+fn segments(sandbox: &Sandbox) -> usize {
+    teamkeep::log::list(&sandbox.keep("log")).unwrap().len()
+}
+
+/// The ids of all events that `log` prints: none twice.
+fn ids(sandbox: &Sandbox) -> BTreeSet<String> {
+    let events = lines(&sandbox.told(&["log", "--json"]));
+    let ids: BTreeSet<String> = events.iter().map(|event| event["id"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(ids.len(), events.len(), "each event once");
+    ids
+}
+
+/// The ids of events that belong to a run.
+fn needed(sandbox: &Sandbox) -> BTreeSet<String> {
+    let events = sandbox.log();
+    let own = events.iter().filter(|event| event["session"] != json!(session(9)));
+    own.map(|event| event["id"].as_str().unwrap().to_owned()).collect()
+}
+
+fn parts(sandbox: &Sandbox) -> Vec<PathBuf> {
+    let runs = std::fs::read_dir(sandbox.keep("archive/runs")).unwrap().flatten();
+    runs.flat_map(|run| teamkeep::log::parts_in(&run.path()).into_values()).collect()
+}
+
+/// Keeps the log to its bounds, as the process that a hook starts does.
+fn retain(sandbox: &Sandbox) {
+    let result = sandbox.run(&["finish"]);
+    assert_eq!(result.code, Some(0), "{}", sandbox.diagnostics());
+}
+
+#[test]
+fn every_run_is_told_as_before_when_the_log_has_forgotten_it() {
+    let sandbox = three();
+    let (before, all, own) = (told(&sandbox), ids(&sandbox), needed(&sandbox));
+    let had = segments(&sandbox);
+    assert!(had > 6, "{had}");
+    sandbox.configure(TIGHT);
+    retain(&sandbox);
+    assert_eq!(segments(&sandbox), 1, "the one that is written to");
+    assert_eq!(told(&sandbox), before);
+    let left = ids(&sandbox);
+    assert!(left.is_superset(&own) && left.is_subset(&all), "what belongs to no run may go");
+    assert!(left.len() < all.len());
+    let result = sandbox.run(&["verify"]);
+    assert_eq!(result.code, Some(0), "{}", result.out);
+    retain(&sandbox);
+    assert_eq!((told(&sandbox), ids(&sandbox)), (before, left), "once more changes nothing");
+    let hash = |paths: Vec<PathBuf>| -> Vec<_> {
+        paths.into_iter().map(|path| (std::fs::metadata(&path).unwrap().modified().unwrap(), path)).collect()
+    };
+    let parts_before = hash(parts(&sandbox));
+    retain(&sandbox);
+    assert_eq!(hash(parts(&sandbox)), parts_before, "what is closed is not written again");
+}
+
+#[test]
+fn events_are_in_the_run_when_it_has_ended_though_the_log_is_lost() {
+    let sandbox = Sandbox::new();
+    sandbox.configure(ROOMY);
+    let lead = act(&sandbox, 1);
+    end(&sandbox, &lead);
+    let before = told(&sandbox);
+    std::fs::remove_dir_all(sandbox.keep("log")).unwrap();
+    let after = told(&sandbox);
+    // The last line may come after the run was closed.
+    assert_eq!(after.len(), 1);
+    let events =
+        |told: &str| serde_json::from_str::<Value>(told).unwrap()["overview"]["count"]["events"].clone();
+    assert_eq!(events(&after[0].0), events(&before[0].0));
+    assert_eq!(after, before);
+}
+
+#[test]
+fn a_run_that_has_not_ended_keeps_its_segments_and_that_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox.configure(ROOMY);
+    let lead = act(&sandbox, 1);
+    sandbox.set_clock(200 * DAY);
+    let other = act(&sandbox, 2);
+    end(&sandbox, &other);
+    let (before, all) = (told(&sandbox), ids(&sandbox));
+    sandbox.configure(TIGHT);
+    assert_eq!(sandbox.run(&["finish"]).code, Some(1));
+    assert!(segments(&sandbox) > 3);
+    assert_eq!((told(&sandbox), ids(&sandbox)), (before, all));
+    let noted = sandbox.diagnostics();
+    assert!(noted.contains("more than log.keep-size (1 MiB)") && noted.contains("have not ended"), "{noted}");
+    end(&sandbox, &lead);
+    let before = told(&sandbox);
+    sandbox.set_clock(201 * DAY);
+    Lead::of(&sandbox, &session(9)).hook("Stop", json!({}));
+    retain(&sandbox);
+    assert_eq!(segments(&sandbox), 1);
+    assert_eq!(told(&sandbox), before);
+}
+
+#[test]
+fn a_run_that_is_opened_again_has_all_its_events() {
+    let sandbox = Sandbox::new();
+    sandbox.configure(TIGHT);
+    let client = Client::start();
+    let lead = led(&sandbox, &client);
+    lead.hook("UserPromptSubmit", json!({"prompt": "one ".repeat(2_000)}));
+    lead.end("other");
+    sandbox.finish();
+    sandbox.set_clock(2 * DAY);
+    Lead::of(&sandbox, &session(9)).hook("Stop", json!({}));
+    retain(&sandbox);
+    assert_eq!(segments(&sandbox), 1);
+    lead.hook("UserPromptSubmit", json!({"prompt": "two"}));
+    let prompts = |sandbox: &Sandbox| -> Vec<String> {
+        let entries = sandbox.replay(&lead.team);
+        let own = entries.iter().filter(|entry| entry["kind"] == "prompt");
+        own.map(|entry| entry["text"].as_str().unwrap()[..3].to_owned()).collect()
+    };
+    let events = ids(&sandbox).len();
+    assert_eq!(events, 5);
+    let before = prompts(&sandbox);
+    lead.end("other");
+    sandbox.finish();
+    sandbox.set_clock(4 * DAY);
+    Lead::of(&sandbox, &session(9)).hook("Stop", json!({}));
+    retain(&sandbox);
+    assert_eq!(prompts(&sandbox), before);
+    // The line of the session without a run has gone with its segment.
+    assert_eq!(ids(&sandbox).len(), events + 1);
+}
+
+#[test]
+fn a_session_that_floods_the_log_takes_nothing_from_others() {
+    let sandbox = three();
+    let large = TIGHT.replace("4 KiB", "40 KiB");
+    sandbox.configure(&large.replace("1 B\"", "100 KiB\""));
+    let quiet = Lead::of(&sandbox, &session(8));
+    quiet.hook("UserPromptSubmit", json!({"prompt": "quiet ".repeat(900)}));
+    let before = told(&sandbox);
+    for _ in 0..8 {
+        Lead::of(&sandbox, &session(9)).hook("UserPromptSubmit", json!({"prompt": "x".repeat(30_000)}));
+        quiet.hook("UserPromptSubmit", json!({"prompt": "between"}));
+    }
+    let (all, own) = (ids(&sandbox), needed(&sandbox));
+    retain(&sandbox);
+    assert!(teamkeep::log::size(&sandbox.keep("log")) <= 100 << 10);
+    assert_eq!(told(&sandbox), before);
+    let left = ids(&sandbox);
+    assert!(left.is_superset(&own), "a session without a run loses nothing to another");
+    assert!(left.len() < all.len(), "and that one loses its oldest");
+}
+
+#[test]
+fn what_a_prune_removes_of_the_log_is_closed_into_the_runs_that_stay() {
+    let sandbox = three();
+    sandbox.configure(&format!("{TIGHT}[archive]\nlongest-look = \"10ms\"\n"));
+    let before: Vec<_> = told(&sandbox).split_off(2);
+    let result = sandbox.run(&["prune", "--keep", "1", "--yes"]);
+    assert_eq!(result.code, Some(0), "{}{}", result.out, result.err);
+    assert_eq!(segments(&sandbox), 1);
+    assert_eq!(told(&sandbox), before);
+    let sessions: BTreeSet<String> =
+        sandbox.log().iter().map(|event| event["session"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(sessions, [session(3), session(9)].into(), "a run goes as a whole");
+}
+
+#[test]
+fn whoever_is_stopped_while_events_are_closed_has_lost_nothing() {
+    let sandbox = three();
+    let (before, own) = (told(&sandbox), needed(&sandbox));
+    sandbox.configure(TIGHT);
+    for round in 0..12u64 {
+        let mut finish = sandbox.command(&["finish"]);
+        let mut finish =
+            finish.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_micros(1_500 * round));
+        let _ = finish.kill();
+        finish.wait().unwrap();
+        assert!(ids(&sandbox).is_superset(&own), "round {round}");
+        if round % 4 == 3 {
+            assert_eq!(told(&sandbox), before, "round {round}");
+        }
+    }
+    retain(&sandbox);
+    assert_eq!((segments(&sandbox), told(&sandbox)), (1, before));
+}
+
+#[test]
+fn a_part_that_is_damaged_or_cut_is_made_again_while_its_segment_is_there() {
+    let sandbox = three();
+    let before = told(&sandbox);
+    for path in parts(&sandbox) {
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    }
+    assert_eq!(told(&sandbox), before, "the segments are read");
+    let result = sandbox.run(&["verify"]);
+    assert_eq!(result.code, Some(1), "{}", result.out);
+    sandbox.configure(TIGHT);
+    retain(&sandbox);
+    assert_eq!((segments(&sandbox), told(&sandbox)), (1, before));
+    assert_eq!(sandbox.run(&["verify"]).code, Some(0));
+}
+
+#[test]
+fn a_run_whose_early_events_are_gone_says_so_and_invents_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.configure(ROOMY);
+    let lead = act(&sandbox, 1);
+    end(&sandbox, &lead);
+    let whole = sandbox.told(&["report", "--format", "json"]);
+    assert!(!whole.contains("events-missing") && sandbox.teams()[0].get("events_missing_until").is_none());
+    // As versions did that knew nothing of runs.
+    parts(&sandbox).iter().for_each(|part| std::fs::remove_file(part).unwrap());
+    let log = sandbox.keep("log");
+    let first = teamkeep::log::list(&log).unwrap().swap_remove(0);
+    std::fs::remove_file(first.path(&log)).unwrap();
+    let until = sandbox.log()[0]["at"].clone();
+    assert_eq!(sandbox.teams()[0]["events_missing_until"], until);
+    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--format", "json"])).unwrap();
+    let codes: Vec<&str> =
+        report["findings"].as_array().unwrap().iter().filter_map(|it| it["code"].as_str()).collect();
+    assert!(codes.contains(&"events-missing") && !codes.contains(&"never-reported"), "{codes:?}");
+    for args in [&["replay"][..], &["teams"], &["report"]] {
+        let result = sandbox.told(args);
+        assert!(result.contains("missing"), "{args:?}: {result}");
+    }
+    std::fs::remove_dir_all(&log).unwrap();
+    let ended = sandbox.teams()[0]["ended_at"].clone();
+    assert_eq!(sandbox.teams()[0]["events_missing_until"], ended);
+    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--format", "json"])).unwrap();
+    let delivered = report["mail"]["messages"].as_array().unwrap().iter().map(|one| one["delivered"].clone());
+    assert!(delivered.into_iter().all(|one| one != json!(false)));
+}
+
+#[test]
+fn a_run_that_was_found_before_its_session_began_misses_no_events() {
+    let sandbox = Sandbox::new();
+    sandbox.configure(ROOMY);
+    let lead = act(&sandbox, 1);
+    end(&sandbox, &lead);
+    let path = sandbox.keep(&format!("archive/runs/{}/run.json", sandbox.library().runs[0].run));
+    let mut run: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    // As if a hook call of another session had looked at the team first.
+    run["started_at"] = json!("2026-01-01T00:00:00.000Z");
+    std::fs::write(&path, run.to_string()).unwrap();
+    assert!(sandbox.teams()[0].get("events_missing_until").is_none());
+    assert!(!sandbox.told(&["report", "--format", "json"]).contains("events-missing"));
+}
+
+#[test]
+fn writers_that_are_killed_and_a_log_that_is_kept_small_lose_and_double_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.configure(&TIGHT.replace("4 KiB", "16 KiB").replace("1 B\"", "32 KiB\""));
+    let written: BTreeSet<String> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (1..9u32)
+            .map(|worker| {
+                let sandbox = &sandbox;
+                scope.spawn(move || {
+                    let lead = Lead::of(sandbox, &session(worker));
+                    let hook = |event: &str, fields: Value| {
+                        let payload = lead.payload(event, fields).to_string();
+                        feed(&mut sandbox.command(&["hook", event]), payload.as_bytes())
+                    };
+                    lead.roster(1_770_000_000_000 + i64::from(worker), &["alice"]);
+                    hook("session-start", json!({"source": "startup"}));
+                    let mut written = Vec::new();
+                    for number in 0..30 {
+                        let mark = format!("{worker}-{number}");
+                        let fields = json!({"prompt": mark, "filler": "x".repeat(1_000)});
+                        if number % 5 == 4 {
+                            let payload = lead.payload("UserPromptSubmit", fields).to_string();
+                            let mut command = sandbox.command(&["hook", "user-prompt-submit"]);
+                            let mut child =
+                                command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+                            let mut input = child.stdin.take().unwrap();
+                            let _ = std::io::Write::write_all(&mut input, payload.as_bytes());
+                            drop(input);
+                            std::thread::sleep(Duration::from_micros(u64::from(worker) * 400));
+                            let _ = child.kill();
+                            if child.wait().unwrap().success() {
+                                written.push(mark);
+                            }
+                            continue;
+                        }
+                        assert_eq!(hook("user-prompt-submit", fields).code, Some(0));
+                        written.push(mark);
+                    }
+                    if worker % 2 == 0 {
+                        lead.erase();
+                        hook("session-end", json!({"reason": "other"}));
+                    }
+                    written
+                })
+            })
+            .collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    });
+    sandbox.finish();
+    let prompts = |sandbox: &Sandbox| -> BTreeSet<String> {
+        let result = sandbox.run(&["log", "--json", "--event", "UserPromptSubmit"]);
+        let all: Vec<String> = lines(&result.out)
+            .iter()
+            .map(|event| event["payload"]["prompt"].as_str().unwrap().to_owned())
+            .collect();
+        let once: BTreeSet<String> = all.iter().cloned().collect();
+        assert_eq!(once.len(), all.len(), "none twice");
+        once
+    };
+    assert!(prompts(&sandbox).is_superset(&written));
+    let reports = |sandbox: &Sandbox| -> Vec<Value> {
+        let runs = sandbox.teams();
+        let report = |run: &Value| {
+            let result = sandbox.run(&["report", run["run"].as_str().unwrap(), "--format", "json"]);
+            serde_json::from_str(&result.out).unwrap()
+        };
+        runs.iter().map(report).collect()
+    };
+    let before = reports(&sandbox);
+    assert_eq!(before.len(), 8);
+    sandbox.set_clock(3 * DAY);
+    Lead::of(&sandbox, &session(9)).hook("Stop", json!({}));
+    sandbox.run(&["finish"]);
+    assert!(prompts(&sandbox).is_superset(&written));
+    assert_eq!(reports(&sandbox), before);
+}

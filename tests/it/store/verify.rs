@@ -1,0 +1,246 @@
+//! `teamkeep verify`: whatever is damaged is found, named and said what to do about.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::client_files::Lead;
+use crate::support::sandbox::{CommandResult, Sandbox, below};
+use teamkeep::verify::{Scope, Verifier};
+
+const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+const OTHER: &str = "bbbbbbbb-0000-4000-8000-000000000002";
+const TEAM: &str = "session-aaaaaaaa";
+
+/// A run that has ended, with a transcript.
+fn ended() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let lead = Lead::of(&sandbox, SESSION);
+    lead.roster(1_000, &["alice"]);
+    lead.task("1", "pending", None);
+    lead.start("startup");
+    lead.says("user", json!("go"));
+    lead.task("1", "completed", Some("alice"));
+    lead.hook("Stop", json!({}));
+    lead.erase();
+    lead.end("other");
+    sandbox.finish();
+    sandbox
+}
+
+fn run_of(sandbox: &Sandbox) -> String {
+    sandbox.library().find(TEAM).unwrap().run.clone()
+}
+
+/// What is found, which must be told in both forms with the same exit code.
+fn findings(sandbox: &Sandbox, args: &[&str]) -> (CommandResult, Vec<Value>) {
+    let result = sandbox.run(&[&["verify"], args].concat());
+    let json = sandbox.run(&[&["verify", "--json"], args].concat());
+    let value: Value = serde_json::from_str(&json.out).unwrap();
+    let found = value["findings"].as_array().unwrap().clone();
+    assert_eq!((result.code, json.code), (json.code, Some(i32::from(!found.is_empty()))), "{}", result.out);
+    assert_eq!((value["v"].clone(), value["whole"] == true), (json!(1), found.is_empty()));
+    (result, found)
+}
+
+/// The one thing that is found.
+fn only(sandbox: &Sandbox, args: &[&str]) -> (CommandResult, Value) {
+    let (result, mut found) = findings(sandbox, args);
+    assert_eq!(found.len(), 1, "{}", result.out);
+    (result, found.remove(0))
+}
+
+fn change(path: &Path, change: impl FnOnce(String) -> String) {
+    let text = std::fs::read_to_string(path).unwrap();
+    std::fs::write(path, change(text)).unwrap();
+}
+
+fn segment(sandbox: &Sandbox) -> PathBuf {
+    let is_segment = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "jsonl");
+    below(&sandbox.keep("log")).into_iter().find(is_segment).unwrap()
+}
+
+fn object(sandbox: &Sandbox, path: &str) -> PathBuf {
+    let held = sandbox.archive().journal(&run_of(sandbox)).last();
+    let hash = held[path].object.clone().unwrap();
+    sandbox.keep(&format!("archive/objects/{}/{}", &hash[..1], &hash[1..]))
+}
+
+#[test]
+fn a_whole_record_is_called_whole_and_nothing_is_not_damage() {
+    let sandbox = ended();
+    let result = sandbox.run(&["verify"]);
+    assert_eq!((result.code, result.err.as_str()), (Some(0), ""));
+    assert!(result.out.starts_with("checked 1 run, 4 objects ("), "{}", result.out);
+    assert!(
+        result.out.ends_with("), 3 manifests, 1 transcript, 3 log lines: no damage found\n"),
+        "{}",
+        result.out
+    );
+    assert!(findings(&sandbox, &[TEAM]).1.is_empty());
+    let empty = Sandbox::new();
+    assert_eq!(empty.run(&["verify"]).code, Some(0));
+    assert_eq!(empty.run(&["verify", "nobody"]).code, Some(1));
+}
+
+#[test]
+fn a_damaged_object_is_named_with_what_needs_it() {
+    let sandbox = ended();
+    let path = object(&sandbox, &format!("tasks/{TEAM}/1.json"));
+    std::fs::write(&path, "{}").unwrap();
+    let run = run_of(&sandbox);
+    for args in [&[][..], &[TEAM]] {
+        let (result, found) = only(&sandbox, args);
+        assert_eq!((&found["kind"], &found["path"]), (&json!("damaged-object"), &json!(path)));
+        let since = "2026-02-03T04:05:07.000Z";
+        assert_eq!(found["needed_by"], json!([format!("{run} tasks/{TEAM}/1.json {since}")]));
+        assert!(
+            result.out.contains(&format!("{}: its content has another hash", path.display())),
+            "{}",
+            result.out
+        );
+        assert!(result.out.contains("\n  hint: only these states are lost"), "{}", result.out);
+        assert!(result.out.ends_with(": 1 damaged\n"), "{}", result.out);
+    }
+}
+
+#[test]
+fn a_missing_object_is_told_where_it_is_named() {
+    let sandbox = ended();
+    let path = object(&sandbox, &format!("tasks/{TEAM}/1.json"));
+    std::fs::remove_file(&path).unwrap();
+    let (_, found) = only(&sandbox, &[]);
+    assert_eq!((&found["kind"], &found["line"]), (&json!("missing-object"), &json!(2)));
+    assert!(found["path"].as_str().unwrap().ends_with("snapshots.jsonl"));
+}
+
+#[test]
+fn a_damaged_transcript_is_found() {
+    let sandbox = ended();
+    let packed =
+        below(&sandbox.keep("archive/objects")).into_iter().find(|path| path.extension().is_some()).unwrap();
+    let bytes = std::fs::read(&packed).unwrap();
+    std::fs::write(&packed, &bytes[..bytes.len() - 9]).unwrap();
+    let (_, found) = only(&sandbox, &[]);
+    assert_eq!(found["kind"], "damaged-object");
+    assert!(found["needed_by"][0].as_str().unwrap().ends_with(&format!("{SESSION}.jsonl")), "{found}");
+}
+
+#[test]
+fn a_log_that_was_cut_is_found_at_its_line() {
+    let sandbox = ended();
+    let path = segment(&sandbox);
+    let whole = std::fs::read_to_string(&path).unwrap();
+    // In the middle, and at the end.
+    for (text, line) in
+        [(whole.replacen("\"payload\"", "\"pay\n", 1), 1), (whole[..whole.len() - 9].to_owned(), 3)]
+    {
+        std::fs::write(&path, text).unwrap();
+        let (_, found) = findings(&sandbox, &[]);
+        assert_eq!((&found[0]["kind"], &found[0]["line"]), (&json!("damaged-line"), &json!(line)));
+        assert_eq!(found[0]["path"], json!(path));
+    }
+    let (result, found) = only(&sandbox, &[TEAM]);
+    assert_eq!(found["what"], "cut off; its writer must have been killed");
+    assert!(result.out.contains("hint: this event is lost; all other events are intact"), "{}", result.out);
+}
+
+#[test]
+fn an_event_that_stands_twice_is_found() {
+    let sandbox = ended();
+    change(&segment(&sandbox), |text| format!("{text}{}\n", text.lines().next().unwrap()));
+    let (_, found) = only(&sandbox, &[]);
+    assert_eq!((&found["kind"], &found["line"]), (&json!("repeated-id"), &json!(4)));
+}
+
+#[test]
+fn what_a_newer_program_wrote_is_told_as_such() {
+    let newer = |text: String| match text.strip_prefix("[2,") {
+        Some(rest) => format!("[3,{rest}"),
+        None => text.replacen("\"v\":1", "\"v\":3", 1),
+    };
+    let sandbox = ended();
+    let run = run_of(&sandbox);
+    for path in [
+        segment(&sandbox),
+        sandbox.keep(&format!("archive/runs/{run}/run.json")),
+        sandbox.keep(&format!("archive/runs/{run}/snapshots.jsonl")),
+        sandbox.keep(&format!("archive/closed/team-{TEAM}.json")),
+    ] {
+        let before = std::fs::read_to_string(&path).unwrap();
+        change(&path, newer);
+        let (result, found) = only(&sandbox, &[]);
+        assert_eq!((&found["kind"], &found["path"]), (&json!("newer-version"), &json!(path)));
+        assert!(result.out.contains("format version 3\n"), "{}", result.out);
+        assert!(
+            result.out.contains("hint: written by a newer teamkeep; upgrade to read it"),
+            "{}",
+            result.out
+        );
+        std::fs::write(&path, before).unwrap();
+    }
+}
+
+#[test]
+fn damaged_files_of_ours_are_found() {
+    let sandbox = ended();
+    let run = run_of(&sandbox);
+    let journal = sandbox.keep(&format!("archive/runs/{run}/snapshots.jsonl"));
+    for (path, kind) in [
+        (sandbox.keep(&format!("archive/runs/{run}/run.json")), "damaged-file"),
+        (sandbox.keep(&format!("archive/runs/{run}/transcripts.json")), "damaged-file"),
+        (sandbox.keep(&format!("archive/closed/team-{TEAM}.json")), "damaged-file"),
+        (sandbox.keep(&format!("sessions/{SESSION}.json")), "damaged-file"),
+        (journal.clone(), "damaged-line"),
+    ] {
+        let before = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, "{\"v\":1,").unwrap();
+        let (result, found) = only(&sandbox, &[]);
+        assert_eq!((&found["kind"], &found["path"]), (&json!(kind), &json!(path)), "{}", result.out);
+        std::fs::write(&path, before).unwrap();
+    }
+    change(&journal, |text| text.replace("tasks/", "../"));
+    let (_, found) = findings(&sandbox, &[]);
+    assert!(
+        found[0]["what"].as_str().unwrap().contains("is not a path below Claude Code's directory"),
+        "{found:?}"
+    );
+    std::fs::write(sandbox.keep(&format!("archive/runs/{run}/run.json")), "{").unwrap();
+    assert!(findings(&sandbox, &[&run]).1.len() > 1, "a run that cannot be read is found by its id");
+}
+
+#[test]
+fn the_damage_of_one_run_is_none_of_another() {
+    let sandbox = ended();
+    let other = Lead::of(&sandbox, OTHER);
+    other.roster(2_000, &[]);
+    other.start("startup");
+    std::fs::remove_file(object(&sandbox, &format!("tasks/{TEAM}/1.json"))).unwrap();
+    assert_eq!(findings(&sandbox, &[TEAM]).1.len(), 1);
+    assert!(findings(&sandbox, &["session-bbbbbbbb"]).1.is_empty());
+}
+
+#[test]
+fn a_name_in_a_damaged_file_cannot_drive_the_terminal() {
+    let sandbox = ended();
+    let journal = sandbox.keep(&format!("archive/runs/{}/snapshots.jsonl", run_of(&sandbox)));
+    change(&journal, |text| text.replacen("tasks/", "../\\u001b[31m", 1));
+    let result = sandbox.run(&["verify"]);
+    assert!(result.out.contains("\\u{1b}[31m") && !result.out.contains('\u{1b}'), "{}", result.out);
+}
+
+#[test]
+fn a_run_that_is_pruned_while_it_is_looked_at_is_not_damaged() {
+    let sandbox = ended();
+    let archive = sandbox.archive();
+    let (log, sessions) = (sandbox.keep("log"), sandbox.keep("sessions"));
+    let verifier = Verifier { archive: &archive, log: &log, sessions: &sessions, scope: Scope::All };
+    let mut pruned = None;
+    // In the midst of the look at its contents the run goes, and then they do.
+    let found = verifier.run(&mut |_| {
+        pruned.get_or_insert_with(|| sandbox.run(&["prune", "--keep", "0", "--yes"]));
+    });
+    assert_eq!(pruned.unwrap().code, Some(0));
+    let found = found.unwrap();
+    assert!(found.is_ok() && found.checked.runs == 0, "{found:?}");
+}

@@ -1,0 +1,8 @@
+//! What the tests share: a sandbox for the program, the files of Claude Code, recorded runs, a browser, a terminal.
+
+pub mod browser;
+pub mod client_files;
+pub mod install_home;
+pub mod reenact;
+pub mod sandbox;
+pub mod terminal;

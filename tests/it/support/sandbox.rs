@@ -1,0 +1,299 @@
+//! A scratch home with a client's directory and a store, and the binary run in it as the client would.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use teamkeep::archive::Archive;
+use teamkeep::clock;
+use teamkeep::timeline::RunCatalog;
+use tempfile::TempDir;
+
+/// When the first call of a stage is made.
+pub const START: &str = "2026-02-03T04:05:06.000Z";
+
+pub struct Sandbox {
+    dir: TempDir,
+    /// Milliseconds since [`START`] at the next call: each call takes a second.
+    now: AtomicI64,
+}
+
+/// What a command said.
+#[derive(Debug)]
+pub struct CommandResult {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl From<Output> for CommandResult {
+    fn from(output: Output) -> CommandResult {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        CommandResult { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+/// No gate is asked: what a recorder does is not to depend on what a policy says.
+const RECORDING: &str = r#"
+[policy]
+premature-shutdown = { mode = "off", without-tasks = "off" }
+protect-lead = { mode = "off" }
+idle-with-work = { mode = "off" }
+unfinished-dependencies = { mode = "off" }
+"#;
+
+impl Sandbox {
+    /// A stage on which nothing is judged.
+    pub fn new() -> Sandbox {
+        let sandbox = Sandbox::judging();
+        sandbox.configure("");
+        sandbox
+    }
+
+    /// A stage on which the default policy judges.
+    pub fn judging() -> Sandbox {
+        let sandbox = Sandbox { dir: tempfile::tempdir().unwrap(), now: AtomicI64::new(0) };
+        for dir in ["home/parser", "home/.claude"] {
+            std::fs::create_dir_all(sandbox.dir.path().join(dir)).unwrap();
+        }
+        sandbox
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.dir.path().join("home")
+    }
+
+    /// A path below the client's directory.
+    pub fn client(&self, path: &str) -> PathBuf {
+        self.home().join(".claude").join(path)
+    }
+
+    /// A path below our store.
+    pub fn keep(&self, path: &str) -> PathBuf {
+        self.dir.path().join("keep").join(path)
+    }
+
+    /// The binary in a cleared environment.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_teamkeep"));
+        self.dress(&mut command);
+        command.args(args);
+        command
+    }
+
+    /// Gives a command the stage's directory and environment.
+    pub fn dress(&self, command: &mut Command) {
+        command.env_clear().current_dir(self.home().join("parser"));
+        command
+            .env("HOME", self.home())
+            .env("TEAMKEEP_HOME", self.keep(""))
+            .env("PATH", "/usr/bin:/bin")
+            .env("TZ", "UTC");
+        let config = self.dir.path().join("teamkeep.toml");
+        command.envs(config.exists().then_some(("TEAMKEEP_CONFIG", config)));
+        command.env("TEAMKEEP_NOW", self.time(self.now.load(Ordering::Relaxed)));
+    }
+
+    fn time(&self, millis: i64) -> String {
+        clock::stamp(clock::parse(START).unwrap() + chrono::TimeDelta::milliseconds(millis))
+    }
+
+    /// When the last call was made.
+    pub fn last(&self) -> String {
+        self.time(self.millis() - 1_000)
+    }
+
+    /// The clock of the next call, in milliseconds since [`START`].
+    pub fn millis(&self) -> i64 {
+        self.now.load(Ordering::Relaxed)
+    }
+
+    /// Sets the clock of the next call.
+    pub fn set_clock(&self, millis: i64) {
+        self.now.store(millis, Ordering::Relaxed);
+    }
+
+    /// Sets something beside the policy, which asks no gate.
+    pub fn configure(&self, text: &str) {
+        std::fs::write(self.dir.path().join("teamkeep.toml"), format!("{text}{RECORDING}")).unwrap();
+    }
+
+    /// Sets the configuration to exactly this.
+    pub fn write_config(&self, text: &str) {
+        std::fs::write(self.dir.path().join("teamkeep.toml"), text).unwrap();
+    }
+
+    /// From here on the default policy judges.
+    pub fn unconfigure(&self) {
+        std::fs::remove_file(self.dir.path().join("teamkeep.toml")).unwrap();
+    }
+
+    /// Runs the binary and takes down what it says.
+    pub fn run(&self, args: &[&str]) -> CommandResult {
+        self.command(args).stdin(Stdio::null()).output().unwrap().into()
+    }
+
+    /// One hook call with this on stdin.
+    pub fn feed(&self, event: &str, stdin: &[u8], env: &[(&str, &str)]) -> CommandResult {
+        let mut command = self.command(&["hook", event]);
+        command.envs(env.iter().copied());
+        self.now.fetch_add(1_000, Ordering::Relaxed);
+        feed(&mut command, stdin)
+    }
+
+    /// One hook call as the client makes it. It must succeed without a word but for SessionStart's answer, and but for
+    /// what it notes.
+    pub fn hook(&self, payload: Value, env: &[(&str, &str)]) {
+        let event = kebab(payload["hook_event_name"].as_str().unwrap());
+        let result = self.feed(&event, payload.to_string().as_bytes(), env);
+        assert_eq!(result.out.is_empty(), event != "session-start", "{}", result.out);
+        if result.err.is_empty() {
+            assert_eq!(result.code, Some(0), "{payload}");
+            return;
+        }
+        let line = result.err.strip_prefix("teamkeep: ").and_then(|line| line.strip_suffix('\n')).unwrap();
+        let first = line.split("; ").next().unwrap();
+        let warned =
+            || self.log().iter().any(|event| event["warning"].as_str().is_some_and(|it| it.contains(first)));
+        assert!(self.diagnostics().contains(first) || warned(), "told and nowhere noted: {result:?}");
+        assert!(matches!(result.code, Some(0 | 1)) && !line.contains('\n'), "{result:?}");
+    }
+
+    /// Puts one of the client's files in place, as the client does: whole.
+    pub fn write(&self, path: &str, text: impl ToString) {
+        let path = self.client(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text.to_string()).unwrap();
+    }
+
+    pub fn remove_dir(&self, path: &str) {
+        std::fs::remove_dir_all(self.client(path)).unwrap();
+    }
+
+    pub fn archive(&self) -> Archive {
+        Archive::new(self.keep("archive"), 32 << 20, Duration::from_secs(60))
+    }
+
+    pub fn library(&self) -> RunCatalog {
+        RunCatalog::open(self.archive(), self.keep("log"))
+    }
+
+    /// What a reading command prints, which must be without complaint.
+    pub fn told(&self, args: &[&str]) -> String {
+        let result = self.run(args);
+        assert_eq!((result.code, result.err.as_str()), (Some(0), ""), "{args:?}");
+        result.out
+    }
+
+    pub fn replay(&self, run: &str) -> Vec<Value> {
+        lines(&self.told(&["replay", run, "--json"]))
+    }
+
+    pub fn show(&self, args: &[&str]) -> Value {
+        serde_json::from_str(&self.told(&[&["show", "--json"], args].concat())).unwrap()
+    }
+
+    pub fn teams(&self) -> Vec<Value> {
+        serde_json::from_str(&self.told(&["teams", "--all", "--json"])).unwrap()
+    }
+
+    /// The recorded events.
+    pub fn log(&self) -> Vec<Value> {
+        let result = self.run(&["log", "--json"]);
+        lines(&result.out)
+    }
+
+    /// What we noted of our own failures.
+    pub fn diagnostics(&self) -> String {
+        let files = std::fs::read_dir(self.keep("diagnostics")).into_iter().flatten().flatten();
+        files.map(|file| std::fs::read_to_string(file.path()).unwrap()).collect()
+    }
+
+    /// Waits until the detached process has archived the transcripts of every run that ended, and is gone.
+    pub fn finish(&self) {
+        let start = Instant::now();
+        while self.is_unfinished() || is_finishing(self.dir.path()) {
+            assert!(start.elapsed() < Duration::from_secs(60), "{}", self.diagnostics());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Whether the detached process still has something to archive.
+    pub fn is_unfinished(&self) -> bool {
+        let marks = std::fs::read_dir(self.keep("archive/unfinished"));
+        marks.is_ok_and(|mut marks| marks.next().is_some())
+    }
+}
+
+impl Drop for Sandbox {
+    /// The store must not go while a detached process still writes to it.
+    fn drop(&mut self) {
+        let start = Instant::now();
+        while self.is_unfinished() && start.elapsed() < Duration::from_secs(15) && !std::thread::panicking() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// Whether a detached process still tidies up in this directory: it does so after its marks are gone. Where there is no
+/// `/proc`, nobody can say.
+fn is_finishing(dir: &Path) -> bool {
+    let of = |process: &Path, name: &str| std::fs::read(process.join(name)).unwrap_or_default();
+    let has = |bytes: &[u8], word: &[u8]| bytes.windows(word.len()).any(|window| window == word);
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut finishing = processes.filter(|process| has(&of(process, "cmdline"), b"teamkeep\0finish\0"));
+    finishing.any(|process| has(&of(&process, "environ"), dir.as_os_str().as_encoded_bytes()))
+}
+
+/// Runs a command with this on stdin.
+pub fn feed(command: &mut Command, stdin: &[u8]) -> CommandResult {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    // A process that ended early has had enough.
+    let _ = child.stdin.take().unwrap().write_all(stdin);
+    child.wait_with_output().unwrap().into()
+}
+
+/// `SubagentStop` as `subagent-stop`.
+pub fn kebab(name: &str) -> String {
+    let mut kebab = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !kebab.is_empty() {
+            kebab.push('-');
+        }
+        kebab.push(c.to_ascii_lowercase());
+    }
+    kebab
+}
+
+/// JSON, one value a line: read as the program reads it, for a record may hold a number that no float holds.
+pub fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| teamkeep::json::parse_lossy(line.as_bytes()).unwrap()).collect()
+}
+
+/// Every file and directory below a path.
+pub fn below(path: &Path) -> Vec<PathBuf> {
+    let (mut all, mut dirs) = (Vec::new(), vec![path.to_path_buf()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(&dir).unwrap() {
+            let entry = entry.unwrap();
+            if entry.file_type().unwrap().is_dir() {
+                dirs.push(entry.path());
+            }
+            all.push(entry.path());
+        }
+    }
+    all
+}
+
+/// A text without how much is on record: paths are in it, and where the tests run is anybody's.
+pub fn sizeless(text: &str) -> String {
+    let lines = text.lines().map(|line| match line.rsplit_once(" events, ") {
+        Some((before, size)) if size.ends_with(" KB") => format!("{before} events, # KB"),
+        _ => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,61 @@
+//! A terminal for commands that draw on one.
+
+use std::fs::File;
+use std::io::Read;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+
+use super::sandbox::{CommandResult, Sandbox};
+
+/// Longer than any machine needs.
+const LONG: Duration = Duration::from_secs(60);
+
+pub const OPEN: &str = "\u{1b}[?1049h\u{1b}[?25l";
+pub const CLOSE: &str = "\u{1b}[?25h\u{1b}[?1049l";
+
+/// A terminal, and what runs in it.
+pub struct Terminal {
+    pub master: File,
+    pub child: Child,
+    pub told: String,
+}
+
+impl Terminal {
+    pub fn run(sandbox: &Sandbox, args: &[&str], env: &[(&str, &str)]) -> Terminal {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let size = Winsize { ws_row: 24, ws_col: 60, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&master, size).unwrap();
+        let path = ptsname(&master, Vec::new()).unwrap();
+        let open = || File::options().read(true).write(true).open(path.to_str().unwrap()).unwrap();
+        let mut command = sandbox.command(args);
+        command.env("TERM", "xterm").envs(env.iter().copied());
+        let child = command.stdin(open()).stdout(open()).stderr(Stdio::piped()).spawn().unwrap();
+        Terminal { master: File::from(master), child, told: String::new() }
+    }
+
+    /// Reads until this was written.
+    pub fn until(&mut self, part: &str) {
+        let (start, mut bytes) = (Instant::now(), [0; 4096]);
+        while !self.told.contains(part) {
+            assert!(start.elapsed() < LONG, "no {part:?} in {:?}", self.told);
+            // A terminal that nobody has open any more gives an error.
+            let count = self.master.read(&mut bytes).unwrap_or(0);
+            assert!(count > 0 || self.told.contains(part), "no {part:?} in {:?}", self.told);
+            self.told.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        }
+    }
+
+    /// Whether a key comes at once and unseen.
+    pub fn takes_keys(&self) -> bool {
+        !tcgetattr(&self.master).unwrap().local_modes.intersects(LocalModes::ICANON | LocalModes::ECHO)
+    }
+
+    pub fn end(self) -> CommandResult {
+        self.child.wait_with_output().unwrap().into()
+    }
+}
