@@ -48,7 +48,7 @@ fn a_child_that_appends() {
 
 fn job(command: &mut Command, dir: &Path, name: &str, count: u32, size: usize) -> std::process::Child {
     command.env(JOB, format!("{}|{name}|{count}|{size}", dir.display()));
-    command.args(["--exact", "log::a_child_that_appends"]);
+    command.args(["--exact", "store::log::a_child_that_appends"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
