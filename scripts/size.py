@@ -190,13 +190,13 @@ def main():
             print(f"  bool parameter: {path} {name}")
         for group in found:
             print("  cycle: " + " ".join(group))
-        rooms = {}
+        modules_by_name = {}
         for path in files:
-            room = path.parts[path.parts.index("src") + 1].removesuffix(".rs")
-            count, total = rooms.get(room, (0, 0))
-            rooms[room] = (count + 1, total + lines[path])
-        for room, (count, total) in sorted(rooms.items(), key=lambda item: -item[1][1]):
-            print(f"  {total:>6} lines in {count:>3} files: {room}")
+            module = path.parts[path.parts.index("src") + 1].removesuffix(".rs")
+            count, total = modules_by_name.get(module, (0, 0))
+            modules_by_name[module] = (count + 1, total + lines[path])
+        for module, (count, total) in sorted(modules_by_name.items(), key=lambda item: -item[1][1]):
+            print(f"  {total:>6} lines in {count:>3} files: {module}")
 
 
 main()

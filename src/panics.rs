@@ -1,9 +1,14 @@
 //! A panic prints one line and ends the process with a code that blocks no tool call.
 
+use std::sync::atomic::{AtomicI32, Ordering};
+
 /// The exit code of a hook call. Claude Code continues as if there were no hook.
 pub const IN_A_HOOK: i32 = 1;
 /// The exit code of a command.
 pub const IN_A_COMMAND: i32 = 70;
+
+/// The exit code of a panic.
+static EXIT_CODE: AtomicI32 = AtomicI32::new(IN_A_COMMAND);
 
 /// Sets the panic hook: print the message on one line and end the process with this code.
 #[allow(
@@ -11,7 +16,8 @@ pub const IN_A_COMMAND: i32 = 70;
     reason = "a panic cannot return, and its own exit codes mean something else to Claude Code"
 )]
 pub fn end_with(code: i32) {
-    std::panic::set_hook(Box::new(move |panic| {
+    EXIT_CODE.store(code, Ordering::Relaxed);
+    std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, |place| format!(" at {place}"));
         let message = panic.payload();
         let message = message
@@ -21,6 +27,14 @@ pub fn end_with(code: i32) {
         crate::ui::terminal::close();
         let message = message.unwrap_or("no message");
         crate::ui::Ui::default().eprint_line(&format!("error: bug in teamkeep{place}: {message}"));
-        std::process::exit(code);
+        std::process::exit(EXIT_CODE.load(Ordering::Relaxed));
     }));
+}
+
+/// Runs a function in which a panic ends the process with another code.
+pub fn with_code<T>(code: i32, run: impl FnOnce() -> T) -> T {
+    let before = EXIT_CODE.swap(code, Ordering::Relaxed);
+    let result = run();
+    EXIT_CODE.store(before, Ordering::Relaxed);
+    result
 }

@@ -1,8 +1,7 @@
 //! Whether a TeamDelete may run: files that are not archived before it are lost.
 
-use super::capture::CapturedTeams;
-use super::outcome::Outcome;
-use super::pipeline::{Attribution, HookContext, Recorder};
+use super::Recorder;
+use super::attribute::Attributed;
 use crate::archive::{CaptureScope, Limit, Loss};
 use crate::attribution::BlockedDeletes;
 use crate::config::OnFailure;
@@ -13,21 +12,16 @@ use crate::response::Answer;
 /// Maximum length of a quoted cause, in characters.
 const MAX_CHARS: usize = 300;
 
-impl Recorder {
+impl Attributed<'_> {
     /// Blocks a TeamDelete if something could not be archived. If the store itself fails, it stays blocked: the loss could
     /// not even be recorded. If the store works but cannot archive some files, they block it `max-blocks` times, because it
     /// may be impossible to change them; the count starts again when fewer of them are left.
-    pub(super) fn block_unarchived_delete(
-        &self,
-        step: &HookContext,
-        found: &CapturedTeams,
-        voice: &mut Attribution,
-        outcome: &mut Outcome,
-    ) -> Option<Answer> {
-        if !step.deletes {
+    pub fn block_unarchived_delete(&mut self) -> Option<Answer> {
+        let (call, found) = (&self.call, &self.found);
+        if !call.deletes {
             return None;
         }
-        let team = voice.resolved.team.as_ref();
+        let team = self.by.resolved.team.as_ref();
         // Problems of another team do not block, if it is known which team is deleted.
         let meant = |subject: &CaptureScope| team.is_none() || subject.team() == team;
         let problems = found.problems.iter().filter(|(subject, _)| meant(subject));
@@ -42,33 +36,35 @@ impl Recorder {
         problems.extend(losses().map(|loss| loss.what.as_str()));
         limits.extend(losses().map(|loss| loss.limit));
         if problems.is_empty() {
-            voice.memory.refused = None;
+            self.by.state.refused = None;
             return None;
         }
         let why = problems.join("; ");
-        if self.config.archive.on_failure == OnFailure::Warn {
+        if call.recorder.config.archive.on_failure == OnFailure::Warn {
             let what = "TeamDelete is allowed although the team could not be archived";
             return Some(Answer::failed(format!("teamkeep: {what}: {why}")));
         }
         if store_works {
             let files = losses().map(|loss: &Loss| loss.files).sum();
-            let before = step.before.refused.filter(|before| before.files <= files);
+            let before = call.before.refused.filter(|before| before.files <= files);
             let times = before.map_or(0, |before| before.times);
-            if times >= self.config.policy.max_blocks {
+            if times >= call.recorder.config.policy.max_blocks {
                 let lost = format!(
                     "TeamDelete is allowed after {times} blocks although not everything was archived: {why}"
                 );
                 let answer = Answer::failed(format!("teamkeep: {lost}"));
-                outcome.lost_with_team = Some(lost);
+                self.outcome.lost_with_team = Some(lost);
                 return Some(answer);
             }
-            voice.memory.refused = Some(BlockedDeletes { times: times + 1, files });
+            self.by.state.refused = Some(BlockedDeletes { times: times + 1, files });
         }
         let team = team.map_or_else(|| "the team".to_owned(), |team| format!("team {:?}", team.as_str()));
-        Some(self.delete_refusal(&team, &limits, &why))
+        Some(call.recorder.delete_refusal(&team, &limits, &why))
     }
+}
 
-    /// `limits` has the limit behind each problem.
+impl Recorder {
+    /// The response that blocks. `limits` has the limit behind each problem.
     fn delete_refusal(&self, team: &str, limits: &[Option<Limit>], why: &str) -> Answer {
         let (store, config) = (self.paths.store.display(), self.paths.config.display());
         // One remedy helps only if the same limit is behind every problem.

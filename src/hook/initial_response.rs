@@ -1,39 +1,54 @@
 //! Responses to Claude Code other than verdicts.
 
+use super::Recorder;
+use super::attribute::Attributed;
+use super::trust_notice::is_unapplied;
 use crate::config::Code;
-use crate::event::SafeName;
-use crate::payload::{Kind, Payload};
+use crate::payload::Kind;
 use crate::policy::escaped;
 use crate::response::Answer;
 use crate::settings::installed::Installed;
 
-use super::pipeline::{HookContext, Recorder};
-use super::trust_notice::is_unapplied;
-
 /// Maximum length of a quoted text, in characters.
 const MAX_CHARS: usize = 300;
 
-impl Recorder {
-    /// At SessionStart, requests FileChanged events, which report changes between two hook calls, and returns messages
-    /// to the user.
-    pub(super) fn watch_paths(&self, step: &HookContext, payload: &Payload) -> Option<Answer> {
-        let asks = step.kind == Kind::SessionStart && self.config.hook.watch && step.client.is_absolute();
-        let path = |dir: &&str| step.client.join(dir).into_os_string().into_string().ok();
-        let paths = || ["teams", "tasks"].iter().filter_map(path).collect::<Vec<_>>();
-        let paths = if asks { paths() } else { Vec::new() };
-        let wrong = if step.kind == Kind::SessionStart { self.config_error_notice() } else { None };
-        // A compacted session continues, and the request is still active.
-        let begins = step.kind == Kind::SessionStart && payload.text("source") != Some("compact");
-        let told: Vec<String> = if begins {
-            [self.untrusted_notice(), self.uncovered_rules_notice()].into_iter().flatten().collect()
-        } else {
-            Vec::new()
-        };
-        let told = (!told.is_empty()).then(|| told.join("\n"));
-        (asks || wrong.is_some() || told.is_some())
-            .then(|| Answer::begin(&paths, wrong.as_deref(), told.as_deref()))
+impl Attributed<'_> {
+    /// Prepares the response that does not depend on the policy.
+    pub fn prepare_response(&mut self) {
+        if let Some(malformed) = &self.call.payload.malformed {
+            let what = "the payload on stdin is not a JSON object";
+            let message = format!("teamkeep: {what} ({}); its text was recorded", malformed.0);
+            self.outcome.answer = Answer::failed(message);
+            return;
+        }
+        let blocked = self.block_unarchived_delete();
+        self.outcome.answer = blocked.or_else(|| self.start_session()).unwrap_or_default();
     }
 
+    /// At SessionStart, requests FileChanged events, which report changes between two hook calls, and returns messages
+    /// to the user.
+    fn start_session(&self) -> Option<Answer> {
+        let (call, recorder) = (&self.call, self.call.recorder);
+        if call.kind != Kind::SessionStart {
+            return None;
+        }
+        let watches = recorder.config.hook.watch && call.client.is_absolute();
+        let path = |dir: &&str| call.client.join(dir).into_os_string().into_string().ok();
+        let watched: Vec<String> = ["teams", "tasks"].iter().filter(|_| watches).filter_map(path).collect();
+        let broken = recorder.config_error_notice();
+        // A compacted session continues, and the request is still active.
+        let notices = match call.starts_session() {
+            true => [recorder.untrusted_notice(), recorder.uncovered_rules_notice()],
+            false => [None, None],
+        };
+        let notices: Vec<String> = notices.into_iter().flatten().collect();
+        let notices = (!notices.is_empty()).then(|| notices.join("\n"));
+        (watches || broken.is_some() || notices.is_some())
+            .then(|| Answer::begin(&watched, broken.as_deref(), notices.as_deref()))
+    }
+}
+
+impl Recorder {
     /// The message about commands of a project that are not trusted. Only the user gets it, because only the user may
     /// trust them.
     fn untrusted_notice(&self) -> Option<String> {
@@ -101,56 +116,4 @@ fn shell_quoted(path: &str) -> String {
         true => path.to_owned(),
         false => format!("'{}'", escaped(path, MAX_CHARS).replace('\'', "'\\''")),
     }
-}
-
-/// The warning about odd values in a payload, which is recorded nevertheless.
-pub fn payload_warnings(payload: &Payload, asked: Option<&str>) -> Option<String> {
-    let mut warnings = Vec::new();
-    if let (Some(asked), Some(told)) = (asked, payload.event_name())
-        && asked != told
-        && asked != kebab(told)
-    {
-        warnings.push(format!("called as {asked}, but the payload names {told}"));
-    }
-    type Parse = fn(&str) -> Option<SafeName>;
-    for (key, safe) in [("session_id", SafeName::stem as Parse), ("team_name", SafeName::new)] {
-        if payload.field(key).is_some_and(|value| !value.is_string()) {
-            warnings.push(format!("{key} is not a string"));
-        }
-        if let Some(name) = payload.text(key).filter(|name| safe(name).is_none()) {
-            warnings.push(format!("{key} {name:?} is not a valid name"));
-        }
-    }
-    (!warnings.is_empty()).then(|| warnings.join("; "))
-}
-
-/// The warning about missing fields and unknown events, which are recorded and allowed nevertheless.
-pub fn payload_gaps(payload: &Payload, kind: Kind, asked: Option<&str>) -> Option<String> {
-    if payload.malformed.is_some() {
-        return None;
-    }
-    let mut gaps = Vec::new();
-    match payload.event_name().or(asked).filter(|name| !name.is_empty()) {
-        Some(name) if kind == Kind::Unknown => {
-            gaps.push(format!("unknown event {}", escaped(name, MAX_CHARS)));
-        }
-        Some(_) => {}
-        None => gaps.push("the payload names no event".to_owned()),
-    }
-    if payload.field("session_id").is_none() {
-        gaps.push("the payload has no session_id".to_owned());
-    }
-    (!gaps.is_empty()).then(|| format!("{}; recorded without changes", gaps.join(" and ")))
-}
-
-/// The subcommand's spelling of an event, also for unknown ones: `SubagentStop` becomes `subagent-stop`.
-fn kebab(name: &str) -> String {
-    let mut kebab = String::with_capacity(name.len() + 4);
-    for c in name.chars() {
-        if c.is_ascii_uppercase() && !kebab.is_empty() {
-            kebab.push('-');
-        }
-        kebab.push(c.to_ascii_lowercase());
-    }
-    kebab
 }

@@ -1,46 +1,142 @@
-//! Evaluates the policy after the event is recorded, so that no policy can lose an event.
+//! The fifth stage: the policy's verdicts. They come after the event is recorded, so that no policy can lose an event.
 
 use std::time::Duration;
 
 use super::BackgroundMode;
-use super::capture::CapturedTeams;
-use super::outcome::Outcome;
-use super::pipeline::{Attribution, HookContext, Recorder};
-use crate::archive::Archive;
-use crate::attribution;
+use super::append::Recorded;
+use super::attribute::Attributed;
+use crate::attribution::{self, RecentCall};
 use crate::clock;
 use crate::config::OnError;
 use crate::enforcement::{Evaluation, PolicyRequest};
-use crate::event::{Event, SafeName};
 use crate::panics;
 use crate::payload::{Kind, MessageKind, Payload};
 use crate::policy::failure::is_held;
-use crate::policy::{Decision, Judged, Rules, Sent, Verdict};
+use crate::policy::{Decision, Judged as JudgedEvent, Rules, Sent, Verdict};
+use crate::process::signal_deferral;
+use crate::response::BLOCK_EXIT_CODE;
 
 /// Time limit for all rules of a call. One more match may follow.
 const RULES_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Exit code of a response that already blocks the action.
-const BLOCK_EXIT_CODE: u8 = 2;
+/// A hook call whose response is complete.
+pub struct Judged<'a>(pub Attributed<'a>);
 
-impl Attribution {
-    /// Builds the event in the form that a recorded verdict has. `at` is its time.
-    pub(super) fn event<'a>(&'a self, step: &'a HookContext, payload: &'a Payload, at: &'a str) -> Event<'a> {
-        Event {
-            v: 1,
-            at,
-            id: step.id.as_str(),
-            event: step.kind.name(),
-            session: payload.session(),
-            team: self.resolved.team.as_ref().map(SafeName::as_str),
-            actor: &self.actor,
-            run: self.run.as_deref(),
-            task_list: step.list.as_ref().map(SafeName::as_str),
-            warning: None,
-            malformed: None,
-            verdict: None,
-            payload: &payload.raw,
+impl<'a> Recorded<'a> {
+    /// Judges the event, records the verdicts, and completes the response.
+    pub fn judge(self) -> Judged<'a> {
+        let Recorded { mut call, is_recorded } = self;
+        // If Claude Code has exited, no one reads the response.
+        if !signal_deferral::termination_requested() {
+            let evaluation = call.evaluate();
+            if is_recorded && call.outcome.answer.exit != BLOCK_EXIT_CODE {
+                call.remember_announcement(&evaluation);
+            }
+            call.notify_trust_change();
         }
+        Judged(call)
+    }
+}
+
+impl Attributed<'_> {
+    /// Judges the event, records the verdicts, and writes the response. Verdicts from an earlier announcement of the same
+    /// tool call are repeated and not recorded again.
+    fn evaluate(&mut self) -> Evaluation {
+        let (call, recorder) = (&self.call, self.call.recorder);
+        let (kind, payload) = (call.kind, &call.payload);
+        let mut evaluation = Evaluation::default();
+        let in_team = self.by.resolved.member && self.by.run.is_some();
+        let by_rule = Rules::of(&recorder.config.rule).are_asked(kind);
+        let is_blocked = self.outcome.answer.exit == BLOCK_EXIT_CODE;
+        let unusable = recorder.unusable(kind, in_team || by_rule);
+        let failure = self.found.problems.first().filter(|_| self.outcome.answer.exit != 0);
+        // A malformed payload cannot be judged. An event that could not be recorded is judged nevertheless.
+        if let Some(malformed) = &payload.malformed {
+            evaluation.failed = Some(format!("the payload cannot be parsed: {}", malformed.0));
+        } else if is_blocked || unusable.as_ref().is_some_and(|verdict| verdict.decision == Decision::Block) {
+        } else if in_team || by_rule {
+            evaluation = self.ask_gates();
+        } else if let Some(unseen) = self.found.unseen_team().filter(|_| proves_a_team(kind, payload)) {
+            evaluation.failed = Some(unseen);
+        } else if let Some((_, problem)) = failure {
+            // Without stored team files, it is unknown whether the policy concerns the call.
+            evaluation.failed = Some(problem.clone());
+        }
+        let failed = evaluation.failed.take().map(|why| {
+            self.outcome.notes.push(format!("cannot evaluate the policy: {why}"));
+            recorder.failed(kind, &why)
+        });
+        // For a malformed payload, the event already has the reason.
+        let is_shown = |verdict: &Verdict| {
+            (payload.malformed.is_none() && kind.is_judged()) || verdict.decision == Decision::Block
+        };
+        for verdict in unusable.into_iter().chain(failed.filter(is_shown)) {
+            evaluation.add(verdict);
+        }
+        if !is_blocked {
+            self.record_verdicts(&evaluation);
+        }
+        evaluation
+    }
+
+    /// Evaluates the gates and the rules for the event.
+    fn ask_gates(&self) -> Evaluation {
+        let (call, recorder, by) = (&self.call, self.call.recorder, &self.by);
+        let team = by.resolved.team.as_ref();
+        let own = self.found.problems.iter().filter(|(subject, _)| subject.team() == team);
+        let problems: Vec<&str> = own.map(|(_, problem)| problem.as_str()).collect();
+        let at = clock::stamp(call.at);
+        let request = PolicyRequest {
+            archive: &call.archive,
+            dir: &recorder.paths.policy(),
+            patience: recorder.config.log.lock_patience,
+            project: recorder.env.project.as_deref(),
+            now: call.at,
+            policy: &recorder.config.policy,
+            rules: &Rules::of(&recorder.config.rule).within(RULES_TIMEOUT),
+            event: JudgedEvent {
+                id: call.id.as_str(),
+                at: &at,
+                kind: call.kind,
+                session: call.payload.session(),
+                actor: &by.actor,
+                payload: &call.payload,
+            },
+            run: by.run.as_deref(),
+            team: team.map(|team| team.as_str()),
+            index: team.and_then(|team| self.found.teams.get(team)),
+            left: team.and_then(|team| self.found.left.get(team)).copied().unwrap_or_default(),
+            problems: &problems,
+            settled: call.again.as_ref().map(|_| call.settled.as_slice()),
+            transcript: attribution::transcript(&call.payload, &call.client),
+            client: recorder.is_metadata_only().then_some(call.client.as_path()),
+        };
+        // A panic in a gate is handled like any other failure of the policy.
+        let blocks_on_panic = is_held(call.kind)
+            && recorder.config.policy.on_error == OnError::Block
+            && recorder.finish == BackgroundMode::Detached;
+        match blocks_on_panic {
+            true => panics::with_code(BLOCK_EXIT_CODE.into(), || request.judge()),
+            false => request.judge(),
+        }
+    }
+
+    /// Stores a tool call that was not blocked and may be announced again, with its verdicts.
+    fn remember_announcement(&mut self, evaluation: &Evaluation) {
+        let call = &self.call;
+        let earlier = call.again.clone();
+        let announcement = earlier.or_else(|| RecentCall::of(&call.payload, call.kind, call.id.as_str()));
+        let Some(mut announcement) = announcement else { return };
+        let verdicts = evaluation.verdicts.iter().filter(|verdict| self.is_new(verdict));
+        // Reasons are stored in the log only.
+        let verdicts = verdicts.map(|verdict| Verdict { reason: String::new(), ..verdict.clone() });
+        announcement.verdicts.extend(verdicts.filter_map(|verdict| serde_json::to_value(verdict).ok()));
+        self.by.state.announced.note(announcement);
+    }
+
+    /// Whether a verdict was not recorded at an earlier announcement of the same tool call.
+    pub fn is_new(&self, verdict: &Verdict) -> bool {
+        !self.call.settled.iter().any(|settled| settled.is_same(verdict))
     }
 }
 
@@ -48,105 +144,4 @@ impl Attribution {
 fn proves_a_team(kind: Kind, payload: &Payload) -> bool {
     let sent = || Sent::of(payload).is_some_and(|sent| sent.message.kind != MessageKind::Plain);
     kind == Kind::PreToolUse && (payload.tool() == Some("TeamDelete") || sent())
-}
-
-impl Recorder {
-    /// Judges the event, records the verdicts, and writes the response. Verdicts from an earlier announcement of the same
-    /// tool call are repeated and not recorded again.
-    pub(super) fn judge(
-        &self,
-        step: &HookContext,
-        payload: &Payload,
-        archive: &Archive,
-        found: &CapturedTeams,
-        voice: &Attribution,
-        outcome: &mut Outcome,
-    ) -> Evaluation {
-        let at = clock::stamp(step.at);
-        let event = voice.event(step, payload, &at);
-        let mut judgement = Evaluation::default();
-        let in_team = voice.resolved.member && voice.run.is_some();
-        let by_rule = Rules::of(&self.config.rule).are_asked(step.kind);
-        let held = outcome.answer.exit == BLOCK_EXIT_CODE;
-        let unusable = self.unusable(step, in_team || by_rule);
-        let nothing = found.problems.first().filter(|_| outcome.answer.exit != 0);
-        // A malformed payload cannot be judged. An event that could not be recorded is judged nevertheless.
-        if let Some(malformed) = &payload.malformed {
-            judgement.failed = Some(format!("the payload cannot be parsed: {}", malformed.0));
-        } else if held || unusable.as_ref().is_some_and(|verdict| verdict.decision == Decision::Block) {
-        } else if in_team || by_rule {
-            judgement = self.ask(step, payload, archive, found, voice, &event);
-        } else if let Some(unseen) = found.unseen_team().filter(|_| proves_a_team(step.kind, payload)) {
-            judgement.failed = Some(unseen);
-        } else if let Some((_, problem)) = nothing {
-            // Without stored team files, it is unknown whether the policy concerns the call.
-            judgement.failed = Some(problem.clone());
-        }
-        let failed = judgement.failed.take().map(|why| {
-            outcome.notes.push(format!("cannot evaluate the policy: {why}"));
-            self.failed(step.kind, &why)
-        });
-        // For a malformed payload, the event already has the reason.
-        let said = |verdict: &Verdict| {
-            (payload.malformed.is_none() && step.kind.is_judged()) || verdict.decision == Decision::Block
-        };
-        for verdict in unusable.into_iter().chain(failed.filter(said)) {
-            judgement.add(verdict);
-        }
-        if !held {
-            self.tell(step, &judgement, &event, outcome);
-        }
-        judgement
-    }
-
-    /// Evaluates the gates and the rules for the event.
-    fn ask(
-        &self,
-        step: &HookContext,
-        payload: &Payload,
-        archive: &Archive,
-        found: &CapturedTeams,
-        voice: &Attribution,
-        event: &Event<'_>,
-    ) -> Evaluation {
-        let team = voice.resolved.team.as_ref();
-        let own = found.problems.iter().filter(|(subject, _)| subject.team() == team);
-        let problems: Vec<&str> = own.map(|(_, problem)| problem.as_str()).collect();
-        let call = PolicyRequest {
-            archive,
-            dir: &self.paths.policy(),
-            patience: self.config.log.lock_patience,
-            project: self.env.project.as_deref(),
-            now: step.at,
-            policy: &self.config.policy,
-            rules: &Rules::of(&self.config.rule).within(RULES_TIMEOUT),
-            event: Judged {
-                id: step.id.as_str(),
-                at: event.at,
-                kind: step.kind,
-                session: payload.session(),
-                actor: &voice.actor,
-                payload,
-            },
-            run: event.run,
-            team: event.team,
-            index: team.and_then(|team| found.teams.get(team)),
-            left: team.and_then(|team| found.left.get(team)).copied().unwrap_or_default(),
-            problems: &problems,
-            settled: step.again.as_ref().map(|_| step.settled.as_slice()),
-            transcript: attribution::transcript(payload, &step.client),
-            client: self.is_metadata_only().then_some(step.client.as_path()),
-        };
-        // A panic in a gate is handled like any other failure of the policy.
-        let closed = is_held(step.kind) && self.config.policy.on_error == OnError::Block;
-        let closed = closed && self.finish == BackgroundMode::Detached;
-        if closed {
-            panics::end_with(2);
-        }
-        let judgement = call.judge();
-        if closed {
-            panics::end_with(panics::IN_A_HOOK);
-        }
-        judgement
-    }
 }

@@ -1,21 +1,27 @@
-//! Records one hook call: from the payload to the event and the snapshots.
+//! Records one hook call, as a chain of stages. Each stage owns what the stages before it found.
+//!
+//! [`Parsed`](parse) → [`Captured`](capture) → [`Attributed`](attribute) → [`Recorded`](append) → [`Judged`](judge) →
+//! [`Outcome`]. After the response, [`finish()`] and [`prune`] run in a process of their own.
 
+mod append;
 mod apply_retention;
+mod attribute;
 mod background;
 mod capture;
 mod deletion;
-mod finalize;
+mod finish;
 mod initial_response;
 mod judge;
-mod lists;
 mod outcome;
-mod pipeline;
+mod parse;
 mod record_verdicts;
+mod recorder;
 mod run_lifecycle;
+mod task_lists;
 mod trust_notice;
-mod update_session;
+mod warnings;
 
 pub use apply_retention::prune;
 pub use background::{BackgroundMode, finish};
 pub use outcome::Outcome;
-pub use pipeline::Recorder;
+pub use recorder::Recorder;

@@ -3,8 +3,9 @@
 use serde_json::json;
 use serde_json::value::to_raw_value;
 
-use super::outcome::Outcome;
-use super::pipeline::{HookContext, Recorder};
+use super::Recorder;
+use super::attribute::Attributed;
+use crate::clock;
 use crate::enforcement::{self, Evaluation, FoundOverrides, OverrideFile, Overrides};
 use crate::error::{Error, Result};
 use crate::event::{Actor, Event, Id, OVERRIDE};
@@ -18,56 +19,54 @@ use crate::response::Answer;
 /// Maximum length of a quoted cause, in characters.
 const MAX_CHARS: usize = 300;
 
-impl Recorder {
-    /// Records each verdict and responds with the decisive one.
-    pub(super) fn tell(
-        &self,
-        step: &HookContext,
-        judgement: &Evaluation,
-        event: &Event<'_>,
-        outcome: &mut Outcome,
-    ) {
-        let log = Log::open(self.paths.log(), &self.config.log);
-        if let Some(found) = &judgement.found {
-            let recorded = self.record_found(step, found, event, &log);
-            outcome.note("record an override that was found", recorded);
+impl Attributed<'_> {
+    /// Records each new verdict and responds with the decisive one.
+    pub fn record_verdicts(&mut self, evaluation: &Evaluation) {
+        let kind = self.call.kind;
+        let log = self.call.recorder.log();
+        if let Some(found) = &evaluation.found {
+            let recorded = self.record_found(found, &log);
+            self.outcome.note("record an override that was found", recorded);
         }
-        let is_new = |verdict: &&Verdict| !step.settled.iter().any(|settled| settled.is_same(verdict));
-        for verdict in judgement.verdicts.iter().filter(is_new) {
-            let reduced = self.is_metadata_only().then(|| Verdict {
-                reason: metadata_only::digest_placeholder(verdict.reason.as_bytes()),
-                ..verdict.clone()
-            });
-            let verdict = reduced.as_ref().unwrap_or(verdict);
-            let line = enforcement::line(verdict, &Id::new(step.at), event).map_err(Error::from_json);
-            let appended = line.and_then(|line| log.append(&line, step.at));
-            outcome.note("record the verdict", appended);
+        for verdict in &evaluation.verdicts {
+            if self.is_new(verdict) {
+                self.record_verdict(verdict, &log);
+            }
         }
-        let Some(verdict) = judgement.decisive() else { return };
+        let Some(verdict) = evaluation.decisive() else { return };
         if verdict.decision == Decision::Block {
-            outcome.answer = Answer::block(step.kind, &verdict.reason);
+            self.outcome.answer = Answer::block(kind, &verdict.reason);
             return;
         }
         // An action allowed after blocks, and each warning, is reported once for each state of the tasks.
-        let told = judgement.verdicts.iter().filter(|verdict| !verdict.repeated && !verdict.paused);
-        let words = |verdict: &Verdict| self.words(step.kind, event.actor, verdict);
-        let mut words: Vec<String> = told.filter_map(words).collect();
-        if !words.is_empty() {
+        let shown = evaluation.verdicts.iter().filter(|verdict| !verdict.repeated && !verdict.paused);
+        let mut notices: Vec<String> =
+            shown.filter_map(|verdict| notice(kind, &self.by.actor, verdict)).collect();
+        if !notices.is_empty() {
             // An error of the recorder is reported as well.
-            words.extend(Some(outcome.answer.stderr.clone()).filter(|failure| !failure.is_empty()));
-            let answer = std::mem::take(&mut outcome.answer);
-            outcome.answer = answer.and_warn(step.kind, &words.join("\n"));
+            let answer = std::mem::take(&mut self.outcome.answer);
+            notices.extend(Some(answer.stderr.clone()).filter(|failure| !failure.is_empty()));
+            self.outcome.answer = answer.and_warn(kind, &notices.join("\n"));
         }
     }
 
+    /// Appends one verdict to the log.
+    pub fn record_verdict(&mut self, verdict: &Verdict, log: &Log) {
+        let call = &self.call;
+        let reduced = call.recorder.is_metadata_only().then(|| Verdict {
+            reason: metadata_only::digest_placeholder(verdict.reason.as_bytes()),
+            ..verdict.clone()
+        });
+        let at = clock::stamp(call.at);
+        let event = call.event(&self.by, &at);
+        let line = enforcement::line(reduced.as_ref().unwrap_or(verdict), &Id::new(call.at), &event);
+        let appended = line.map_err(Error::from_json).and_then(|line| log.append(&line, call.at));
+        self.outcome.note("record the verdict", appended);
+    }
+
     /// Records overrides that no command recorded, in the same form.
-    fn record_found(
-        &self,
-        step: &HookContext,
-        found: &FoundOverrides,
-        event: &Event<'_>,
-        log: &Log,
-    ) -> Result<()> {
+    fn record_found(&self, found: &FoundOverrides, log: &Log) -> Result<()> {
+        let (call, recorder) = (&self.call, self.call.recorder);
         let Overrides { pauses, shutdowns, .. } = &found.overrides;
         let pauses = pauses.iter().map(|pause| {
             json!({"override": "pause", "gate": pause.gate, "team": pause.team, "until": pause.until, "found": true})
@@ -75,53 +74,55 @@ impl Recorder {
         let shutdowns = shutdowns.iter().map(|name| {
             json!({"override": "allow-shutdown", "gate": PREMATURE_SHUTDOWN, "team": null, "name": name, "found": true})
         });
+        let at = clock::stamp(call.at);
+        let event = call.event(&self.by, &at);
         for payload in pauses.chain(shutdowns) {
             let payload = to_raw_value(&payload).map_err(Error::from_json)?;
-            let (id, actor) = (Id::new(step.at), Actor { name: Some("user".to_owned()), ..Actor::unknown() });
-            let event =
-                Event { id: id.as_str(), event: OVERRIDE, actor: &actor, payload: &payload, ..*event };
-            log.append(&event.line().map_err(Error::from_json)?, step.at)?;
+            let (id, actor) = (Id::new(call.at), Actor { name: Some("user".to_owned()), ..Actor::unknown() });
+            let event = Event { id: id.as_str(), event: OVERRIDE, actor: &actor, payload: &payload, ..event };
+            log.append(&event.line().map_err(Error::from_json)?, call.at)?;
         }
-        let file = OverrideFile::new(&self.paths.policy(), self.config.log.lock_patience);
+        let file = OverrideFile::new(&recorder.paths.policy(), recorder.config.log.lock_patience);
         file.is_recorded(found).map_err(|error| Error::caused("cannot mark the overrides as recorded", error))
     }
+}
 
-    /// The message for a verdict that allows the action; `None` if it needs none.
-    fn words(&self, kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
-        match verdict.decision {
-            Decision::Warn => Some(verdict.reason.clone()),
-            Decision::Allow if verdict.escalated => {
-                // An idle event is reported to the user, other events to the agent.
-                let what = match kind {
-                    Kind::TeammateIdle => Reason::default().name(actor.shown()).then(" to go idle").finish(),
-                    _ => "this action".to_owned(),
-                };
-                let times = match verdict.blocks.unwrap_or_default() {
-                    0 => {
-                        return Some(format!(
-                            "teamkeep allowed {what}: it cannot count further blocks ({}: {})",
-                            verdict.source(),
-                            without_prefix(&verdict.reason)
-                        ));
-                    }
-                    1 => "once".to_owned(),
-                    times => format!("{times} times"),
-                };
-                let (source, reason) = (verdict.source(), without_prefix(&verdict.reason));
-                Some(format!("teamkeep allowed {what} after blocking it {times} ({source}: {reason})"))
-            }
-            _ => None,
+/// The message for a verdict that allows the action; `None` if it needs none.
+fn notice(kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
+    match verdict.decision {
+        Decision::Warn => Some(verdict.reason.clone()),
+        Decision::Allow if verdict.escalated => {
+            // An idle event is reported to the user, other events to the agent.
+            let what = match kind {
+                Kind::TeammateIdle => Reason::default().name(actor.shown()).then(" to go idle").finish(),
+                _ => "this action".to_owned(),
+            };
+            let times = match verdict.blocks.unwrap_or_default() {
+                0 => {
+                    return Some(format!(
+                        "teamkeep allowed {what}: it cannot count further blocks ({}: {})",
+                        verdict.source(),
+                        without_prefix(&verdict.reason)
+                    ));
+                }
+                1 => "once".to_owned(),
+                times => format!("{times} times"),
+            };
+            let (source, reason) = (verdict.source(), without_prefix(&verdict.reason));
+            Some(format!("teamkeep allowed {what} after blocking it {times} ({source}: {reason})"))
         }
+        _ => None,
     }
+}
 
+impl Recorder {
     /// The verdict when a policy file cannot be used. With `on-error = "block"` the defaults do not replace it: an
     /// event that `concerns` the policy is blocked regardless of the gates. Otherwise the verdict is only recorded,
     /// because the diagnostics have the problem already.
-    pub(super) fn unusable(&self, step: &HookContext, concerns: bool) -> Option<Verdict> {
-        let error = self.problems.iter().find(|problem| problem.is_error() && step.kind.is_judged())?;
+    pub(super) fn unusable(&self, kind: Kind, concerns: bool) -> Option<Verdict> {
+        let error = self.problems.iter().find(|problem| problem.is_error() && kind.is_judged())?;
         let place = escaped(&error.place(), MAX_CHARS);
-        let verdict =
-            |reason| failure::verdict(self.config.policy.on_error, step.kind, failure::UNUSABLE, reason);
+        let verdict = |reason| failure::verdict(self.config.policy.on_error, kind, failure::UNUSABLE, reason);
         let held = verdict(format!(
             "teamkeep cannot use the policy file {place}, and on-error = \"block\" blocks this action until the file is \
              fixed. Report this to the user; `teamkeep policy check` shows the errors."

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::attribute::Attributed;
 use crate::archive::{Archive, CaptureScope, EndedBy, Index};
 use crate::attribution::CallContext;
 use crate::clock::{self, Time};
@@ -14,82 +15,116 @@ use crate::log::{self, Parts, Range};
 use crate::payload::Kind;
 use crate::process;
 
-/// Closes the runs that have ended according to this call. Returns whether there were any. `log` is the event log's
-/// directory.
-///
-/// # Errors
-/// When the archive cannot be written.
-pub fn close(
-    evidence: &CallContext<'_>,
-    archive: &Archive,
-    log: &Path,
-    own: Option<&CaptureScope>,
-    leads: bool,
-    vanished: &[CaptureScope],
-    at: Time,
-) -> io::Result<bool> {
-    let mut closed = false;
-    let mut end_at =
-        |subject: &CaptureScope, by: EndedBy, reason: Option<&str>, at: Time| -> io::Result<()> {
-            closed |= archive.close_run(subject, by, reason, at)?;
+impl Attributed<'_> {
+    /// Whether the session is a team's lead, or has no team.
+    pub fn is_lead(&self) -> bool {
+        self.by.resolved.name.is_none()
+    }
+
+    /// Closes the runs that have ended according to this call. Returns whether there were any.
+    ///
+    /// # Errors
+    /// When the archive cannot be written.
+    pub fn close_runs(&self) -> io::Result<bool> {
+        let (call, archive, own) = (&self.call, &self.call.archive, self.by.own.as_ref());
+        let context = call.context();
+        let mut closed = false;
+        if call.kind == Kind::SessionStart {
+            let log = call.recorder.paths.log();
+            for subject in archive.open_subjects().iter().filter(|subject| own != Some(*subject)) {
+                let is_over =
+                    |index: &Index| is_crashed(&context, index) || is_left_behind(&context, archive, index);
+                if let Some(index) = archive.index(subject).filter(is_over) {
+                    let at = last_activity(archive, &log, &index).unwrap_or(call.at);
+                    closed |= archive.close_run(subject, EndedBy::Crashed, None, at)?;
+                }
+            }
+        }
+        let mut end = |subject: &CaptureScope, by: EndedBy, reason: Option<&str>| -> io::Result<()> {
+            closed |= archive.close_run(subject, by, reason, call.at)?;
             Ok(())
         };
-    if evidence.kind == Kind::SessionStart {
-        for subject in archive.open_subjects().iter().filter(|subject| own != Some(*subject)) {
-            let is_over =
-                |index: &Index| is_crashed(evidence, index) || is_left_behind(evidence, archive, index);
-            if let Some(index) = archive.index(subject).filter(is_over) {
-                let at = last_activity(archive, log, &index).unwrap_or(at);
-                end_at(subject, EndedBy::Crashed, None, at)?;
+        // The payload may be wrong: a team whose directory exists was not deleted.
+        let is_there = |team: &SafeName| call.client.join("teams").join(team).exists();
+        if let Some(team) = deleted_team(&context).filter(|team| !is_there(team)) {
+            end(&CaptureScope::Team(team), EndedBy::TeamDelete, None)?;
+        }
+        let ends_session = self.is_lead() && call.kind == Kind::SessionEnd;
+        if let Some(own) = own.filter(|_| ends_session) {
+            let reason = call.payload.text("reason");
+            let continues = matches!(reason, Some("clear" | "resume"))
+                && archive.index(own).is_some_and(|index| index.present);
+            if !continues {
+                end(own, EndedBy::SessionEnd, reason)?;
+                // A lead that could not delete a team may have created another one (2.1.47): both end with its session.
+                let led = |subject: &CaptureScope| {
+                    archive.index(subject).is_some_and(|index| index.is_led_by(call.payload.session()))
+                };
+                for other in archive.open_subjects().iter().filter(|other| *other != own && led(other)) {
+                    end(other, EndedBy::SessionEnd, reason)?;
+                }
             }
         }
-    }
-    let mut end = |subject: &CaptureScope, by: EndedBy, reason: Option<&str>| end_at(subject, by, reason, at);
-    // The payload may be wrong: a team whose directory exists was not deleted.
-    let deleted = deleted_team(evidence).filter(|team| !evidence.client.join("teams").join(team).exists());
-    if let Some(team) = deleted {
-        end(&CaptureScope::Team(team), EndedBy::TeamDelete, None)?;
-    }
-    if let Some(own) = own.filter(|_| leads && evidence.kind == Kind::SessionEnd) {
-        let reason = evidence.payload.text("reason");
-        let goes_on = matches!(reason, Some("clear" | "resume"))
-            && archive.index(own).is_some_and(|index| index.present);
-        if !goes_on {
-            end(own, EndedBy::SessionEnd, reason)?;
-            // A lead that could not delete a team may have created another one (2.1.47): both end with its session.
-            let led = |subject: &CaptureScope| {
-                archive.index(subject).is_some_and(|index| index.is_led_by(evidence.payload.session()))
-            };
-            for other in archive.open_subjects().iter().filter(|other| *other != own && led(other)) {
-                end(other, EndedBy::SessionEnd, reason)?;
+        for subject in &self.found.vanished {
+            if !(ends_session && own == Some(subject)) {
+                end(subject, EndedBy::Disappeared, None)?;
             }
         }
+        Ok(closed)
     }
-    for subject in vanished {
-        end(subject, EndedBy::Disappeared, None)?;
+
+    /// Reopens a run that was closed too early: its lead acts, and its directory exists. A call that began before the end
+    /// and finished after it does not reopen the run.
+    ///
+    /// # Errors
+    /// When the archive cannot be written.
+    pub fn reopen(&self) -> io::Result<()> {
+        let call = &self.call;
+        let acts = matches!(
+            call.kind,
+            Kind::SessionStart
+                | Kind::UserPromptSubmit
+                | Kind::PreToolUse
+                | Kind::PostToolUse
+                | Kind::SubagentStart
+        );
+        let own = self.by.own.as_ref().filter(|_| acts && deleted_team(&call.context()).is_none());
+        let Some(own) = own else { return Ok(()) };
+        let known = own.team().and_then(|team| self.found.teams.get(team)).map(Cow::Borrowed);
+        let index = known.or_else(|| call.archive.index(own).map(Cow::Owned));
+        if index.is_some_and(|index| index.ended && (index.is_there() || own.team().is_none())) {
+            let at = clock::stamp(call.at);
+            call.archive.update_run(own, |_, run| {
+                let later = run.ended_at.as_ref().is_some_and(|ended| *ended < at);
+                if later {
+                    run.reopen();
+                }
+                later
+            })?;
+        }
+        Ok(())
     }
-    Ok(closed)
 }
 
 /// The team that a TeamDelete just removed.
-fn deleted_team(evidence: &CallContext<'_>) -> Option<SafeName> {
-    if evidence.kind != Kind::PostToolUse || evidence.payload.tool() != Some("TeamDelete") {
+fn deleted_team(context: &CallContext<'_>) -> Option<SafeName> {
+    if context.kind != Kind::PostToolUse || context.payload.tool() != Some("TeamDelete") {
         return None;
     }
-    let response = evidence.payload.tool_response();
+    let response = context.payload.tool_response();
     if response.get("success").and_then(Value::as_bool) == Some(false) {
         return None;
     }
-    let name = response.get("team_name").and_then(Value::as_str).or(evidence.memory.team.as_deref())?;
-    evidence.directory(name)
+    let name = response.get("team_name").and_then(Value::as_str).or(context.memory.team.as_deref())?;
+    context.directory(name)
 }
 
 /// Whether a resumed session has left this run behind. SessionStart of 2.1.328 comes before the session creates its
 /// team again, so the existing files belong to a killed process of Claude Code. Only the lead's process in them may
 /// have been rewritten.
-pub fn is_left_behind(evidence: &CallContext<'_>, archive: &Archive, index: &Index) -> bool {
-    let resumes = evidence.kind == Kind::SessionStart && evidence.payload.text("source") == Some("resume");
-    if !resumes || !index.is_led_by(evidence.payload.session()) {
+pub fn is_left_behind(context: &CallContext<'_>, archive: &Archive, index: &Index) -> bool {
+    let resumes = context.kind == Kind::SessionStart && context.payload.text("source") == Some("resume");
+    if !resumes || !index.is_led_by(context.payload.session()) {
         return false;
     }
     if index.ended {
@@ -98,22 +133,22 @@ pub fn is_left_behind(evidence: &CallContext<'_>, archive: &Archive, index: &Ind
     }
     let run = archive.run(&index.run);
     // Before 2.1.178 a team has a name of its own, and the resumed session continues with it.
-    let own = evidence.own_team();
+    let own = context.own_team();
     if run.as_ref().and_then(|run| run.team.as_deref()) != own.as_ref().map(SafeName::as_str) {
         return false;
     }
     let led = run.and_then(|run| run.client_pid).or(index.lead_pid);
-    let (Some(pid), Some(own)) = (led, evidence.client_pid) else { return false };
+    let (Some(pid), Some(own)) = (led, context.client_pid) else { return false };
     let start = index.lead_start.as_deref().filter(|_| index.lead_pid == Some(pid));
     pid != own && process::is_gone(pid, index.lead_space.as_deref(), start)
 }
 
-/// Whether the lead's process has ended. Age is not evidence, and a session that calls a hook is running.
-fn is_crashed(evidence: &CallContext<'_>, index: &Index) -> bool {
+/// Whether the lead's process has ended. Age is not context, and a session that calls a hook is running.
+fn is_crashed(context: &CallContext<'_>, index: &Index) -> bool {
     let Some(pid) = index.lead_pid else { return false };
     let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
-    let calls = (evidence.client_pid == Some(pid) && !process::is_different_process(pid, space, start))
-        || index.is_led_by(evidence.payload.session());
+    let calls = (context.client_pid == Some(pid) && !process::is_different_process(pid, space, start))
+        || index.is_led_by(context.payload.session());
     !calls && process::is_gone(pid, space, start)
 }
 
@@ -125,40 +160,4 @@ fn last_activity(archive: &Archive, log: &Path, index: &Index) -> Option<Time> {
     let last = log::last(log, &Parts::default(), Range { since, until: None }, 1, of_run).ok();
     let event = last.and_then(|mut last| last.lines.pop_back()).map(|line| line.recorded.at);
     clock::parse(&event.unwrap_or_else(|| index.at.clone()))
-}
-
-/// Reopens a run that was closed too early: its lead acts, and its directory exists. A call that began before the end
-/// and finished after it does not reopen the run. `seen` is the current state of the session's team.
-///
-/// # Errors
-/// When the archive cannot be written.
-pub fn reopen(
-    evidence: &CallContext<'_>,
-    archive: &Archive,
-    own: Option<&CaptureScope>,
-    seen: Option<&Index>,
-    at: Time,
-) -> io::Result<()> {
-    let acts = matches!(
-        evidence.kind,
-        Kind::SessionStart
-            | Kind::UserPromptSubmit
-            | Kind::PreToolUse
-            | Kind::PostToolUse
-            | Kind::SubagentStart
-    );
-    let Some(own) = own.filter(|_| acts && deleted_team(evidence).is_none()) else { return Ok(()) };
-    let alone = own.team().is_none();
-    let index = seen.map_or_else(|| archive.index(own).map(Cow::Owned), |index| Some(Cow::Borrowed(index)));
-    if index.is_some_and(|index| index.ended && (index.is_there() || alone)) {
-        let at = clock::stamp(at);
-        archive.update_run(own, |_, run| {
-            let later = run.ended_at.as_ref().is_some_and(|ended| *ended < at);
-            if later {
-                run.reopen();
-            }
-            later
-        })?;
-    }
-    Ok(())
 }

@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 
 use crate::payload::Kind;
 
+/// The exit code that blocks the action.
+pub const BLOCK_EXIT_CODE: u8 = 2;
+
 /// The response of a hook call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
@@ -38,7 +41,7 @@ impl Answer {
 
     /// Blocks the action with a reason for the model. At an event that cannot be blocked, allows it.
     pub fn block(kind: Kind, reason: impl Into<String>) -> Answer {
-        let exit = if BLOCKABLE.contains(&kind) { 2 } else { 0 };
+        let exit = if BLOCKABLE.contains(&kind) { BLOCK_EXIT_CODE } else { 0 };
         Answer { exit, stderr: reason.into(), ..Answer::default() }
     }
 

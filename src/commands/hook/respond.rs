@@ -7,11 +7,8 @@ use crate::context::oddities;
 use crate::diagnostics;
 use crate::error::Error;
 use crate::hook::{Outcome, Recorder};
-use crate::response::Answer;
+use crate::response::{Answer, BLOCK_EXIT_CODE};
 use crate::ui::Ui;
-
-/// The exit code that blocks the action.
-const BLOCK_EXIT_CODE: u8 = 2;
 
 /// Writes the problems of a call, which took this long, to the diagnostics.
 pub(super) fn note(recorder: &Recorder, outcome: &mut Outcome, event: Option<&str>, took: Duration) {

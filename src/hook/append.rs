@@ -1,0 +1,96 @@
+//! The fourth stage: the event in the log. It comes before the policy, so that no policy can lose an event.
+
+use std::time::Instant;
+
+use super::attribute::Attributed;
+use super::warnings::{payload_gaps, payload_warnings};
+use crate::clock;
+use crate::config;
+use crate::error::Error;
+use crate::event::Event;
+use crate::log::Log;
+use crate::metadata_only;
+use crate::payload::{Input, Kind};
+use crate::response::Answer;
+
+/// A hook call whose event was appended to the log, if possible.
+pub struct Recorded<'a> {
+    pub call: Attributed<'a>,
+    /// Whether the event is in the log.
+    pub is_recorded: bool,
+}
+
+impl<'a> Attributed<'a> {
+    /// Appends the event to the log.
+    pub fn append(mut self) -> Recorded<'a> {
+        // The first announcement of a call was recorded and has all the data of this one.
+        let is_recorded = self.call.again.is_some() || self.append_event();
+        Recorded { call: self, is_recorded }
+    }
+
+    fn append_event(&mut self) -> bool {
+        let (call, recorder, outcome) = (&self.call, self.call.recorder, &mut self.outcome);
+        let payload = &call.payload;
+        let warning = payload_warnings(payload, call.asked);
+        outcome.warnings.extend(warning.clone());
+        let warning =
+            [warning, outcome.lost_with_team.clone()].into_iter().flatten().reduce(|a, b| a + "; " + &b);
+        let is_malformed = payload.malformed.is_some();
+        let reduced = recorder.is_metadata_only().then(|| metadata_only::payload(&payload.raw, is_malformed));
+        let unnamed = match call.kind {
+            Kind::Unknown => call.asked.unwrap_or("Unknown"),
+            kind => kind.name(),
+        };
+        let at = clock::stamp(call.at);
+        let event = Event {
+            event: payload.event_name().unwrap_or(unnamed),
+            warning: warning.as_deref(),
+            malformed: payload.malformed.as_ref().map(|why| why.0.as_str()),
+            payload: reduced.as_deref().unwrap_or(&payload.raw),
+            ..call.event(&self.by, &at)
+        };
+        let limits = config::Log { lock_patience: call.archive.patience(), ..recorder.config.log.clone() };
+        let log = Log::open(recorder.paths.log(), &limits).durable(call.deletes);
+        let start = Instant::now();
+        match event.line().map_err(Error::from_json).and_then(|line| log.append(&line, call.at)) {
+            Ok(appended) => {
+                if appended.segment.is_single_line() {
+                    call.archive.charge_lock_wait(start);
+                }
+                outcome.notes.extend(appended.note);
+                outcome.usual.extend(appended.usual);
+                true
+            }
+            Err(error) => {
+                outcome.notes.push(error.to_string());
+                if outcome.answer.exit == 0 {
+                    outcome.answer = Answer::failed(format!("teamkeep: cannot record the event: {error}"));
+                }
+                false
+            }
+        }
+    }
+
+    /// Collects what went wrong so far, for the diagnostics.
+    pub fn note_problems(&mut self, input: &Input) {
+        let (call, found, outcome) = (&self.call, &self.found, &mut self.outcome);
+        let payload = &call.payload;
+        outcome.lost = !(found.problems.is_empty() && found.losses.is_empty());
+        outcome.notes.extend(found.problems.iter().map(|(_, problem)| problem.clone()));
+        outcome.notes.extend(found.losses.iter().map(|(_, loss)| loss.what.clone()));
+        outcome.notes.extend(found.notes.iter().cloned());
+        outcome.usual.extend(found.usual.iter().cloned());
+        if payload.cut {
+            let cut = "the payload is too deep or too large to be parsed completely; its text was recorded";
+            outcome.notes.push(cut.to_owned());
+        }
+        if let Some(problem) = input.problem.as_ref().filter(|_| payload.malformed.is_none()) {
+            outcome.notes.push(format!("{problem}; the payload was complete nevertheless"));
+        }
+        outcome.warnings.extend(payload_gaps(payload, call.kind, call.asked));
+        // Report permanent conditions only at these events.
+        let reports = matches!(call.kind, Kind::SessionStart | Kind::SessionEnd)
+            || matches!(payload.tool(), Some("TeamCreate" | "TeamDelete"));
+        outcome.notes.extend(found.unseen.iter().filter(|_| reports).map(|unseen| unseen.what.clone()));
+    }
+}

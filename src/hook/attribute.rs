@@ -1,0 +1,148 @@
+//! The third stage: who acts, in which team and run.
+
+use super::capture::{Captured, CapturedTeams};
+use super::outcome::Outcome;
+use super::parse::Parsed;
+use super::run_lifecycle::is_left_behind;
+use crate::archive::{CaptureScope, SessionRecord, SessionRole};
+use crate::attribution::{self, CallContext, ResolvedTeam, SessionState};
+use crate::event::{Actor, ActorKind};
+use crate::payload::{Input, Kind, Spawn};
+use crate::process;
+
+/// The actor of a call and its run.
+pub struct Attribution {
+    pub resolved: ResolvedTeam,
+    pub actor: Actor,
+    /// The session's state after this call.
+    pub state: SessionState,
+    /// The session's team or subagent run. The session may also see files of other teams.
+    pub own: Option<CaptureScope>,
+    pub run: Option<String>,
+}
+
+/// A hook call whose actor and run are known, with its response so far.
+pub struct Attributed<'a> {
+    pub call: Parsed<'a>,
+    pub found: CapturedTeams,
+    pub by: Attribution,
+    pub outcome: Outcome,
+}
+
+impl<'a> Captured<'a> {
+    /// Identifies the actor and the run, captures the task list that the session names, and prepares the response.
+    pub fn attribute(self, input: &Input) -> Attributed<'a> {
+        let by = self.attribution();
+        let Captured { call, found } = self;
+        let mut attributed = Attributed { call, found, by, outcome: Outcome::default() };
+        attributed.capture_named_list();
+        attributed.note_missing_list();
+        attributed.prepare_response();
+        attributed.note_problems(input);
+        attributed
+    }
+
+    fn attribution(&self) -> Attribution {
+        let (call, found) = (&self.call, &self.found);
+        let context = call.context();
+        let resolved = attribution::team(&context, &found.teams);
+        let index = resolved.team.as_ref().and_then(|team| found.teams.get(team));
+        let left_behind = index.is_some_and(|index| is_left_behind(&context, &call.archive, index));
+        let actor = attribution::actor(&context, index, resolved.name.as_deref());
+        let mut state = updated_state(&context, &resolved, &actor);
+        let is_teamless = resolved.team.is_none() && !attribution::is_undecided(&context, &found.teams);
+        state.teamless = found.since.filter(|_| is_teamless).or(state.teamless);
+        let mut own = resolved.team.clone().filter(|_| resolved.member).map(CaptureScope::Team);
+        let mut run = index.map(|index| index.run.clone());
+        if left_behind {
+            // The next run of the team becomes the session's.
+            (own, run) = (None, None);
+        } else if resolved.team.is_none() {
+            (own, run) = self.capture_solo(actor.kind).unzip();
+        }
+        Attribution { resolved, actor, state, own, run }
+    }
+
+    /// Captures a session that has no team but starts subagents. Its task list becomes a run.
+    fn capture_solo(&self, actor: ActorKind) -> Option<(CaptureScope, String)> {
+        let call = &self.call;
+        let subject = CaptureScope::Session(call.session.clone()?);
+        let starts =
+            actor == ActorKind::Subagent && matches!(call.kind, Kind::SubagentStart | Kind::SubagentStop);
+        if call.context().looks_like_split_pane() || !(starts || call.archive.knows(&subject)) {
+            return None;
+        }
+        let request = call.capture_request();
+        let index = match call.archive.index(&subject) {
+            Some(_) => call.archive.capture(&subject, &call.client, &request).index?,
+            None => call.archive.begin(&subject, &request).ok()?,
+        };
+        Some((subject, index.run))
+    }
+}
+
+impl Attributed<'_> {
+    /// Records that the session takes part in its run.
+    pub fn join_run(&mut self, own: &CaptureScope) {
+        let context = self.call.context();
+        let Some(session) = context.session() else { return };
+        let name = self.by.resolved.name.clone();
+        let part = SessionRecord {
+            id: session.to_string(),
+            role: if name.is_none() { SessionRole::Lead } else { SessionRole::Pane },
+            name,
+            transcript: context.transcript().map(|path| path.display().to_string()),
+        };
+        let updated = self.call.archive.update_run(own, |index, run| {
+            let leads = part.role == SessionRole::Lead;
+            let mut changed = run.join(part);
+            // After `/clear` the lead has a new session, whose tasks are in another list beside the team's (2.1.328).
+            let first = run.lead_session.as_deref().filter(|_| leads && run.team.is_some());
+            if first.is_some_and(|first| first != session.as_str()) {
+                changed |= index.learn_session(session.as_str());
+            }
+            if run.team.is_none() && run.lead_session.is_none() {
+                run.lead_session = Some(session.to_string());
+                changed = true;
+            }
+            if let Some(pid) = context.client_pid.filter(|pid| leads && run.client_pid != Some(*pid)) {
+                run.client_pid = Some(pid);
+                changed = true;
+            }
+            // Only files of 2.1.178 and later name the lead's process. A resumed session has a new one.
+            let leads_on = leads && run.lead_session.as_deref() == Some(session.as_str());
+            if let Some(pid) = context.client_pid.filter(|pid| leads_on && index.lead_pid != Some(*pid)) {
+                index.learn_process(pid, process::start_of(pid));
+                changed = true;
+            }
+            changed
+        });
+        self.outcome.note("note the session in its run", updated);
+    }
+}
+
+/// The session's state after this call.
+fn updated_state(context: &CallContext<'_>, resolved: &ResolvedTeam, actor: &Actor) -> SessionState {
+    let mut state = context.memory.clone();
+    if resolved.member {
+        state.team = resolved.team.as_ref().map(ToString::to_string).or(state.team);
+        state.name = resolved.name.clone().or(state.name);
+    }
+    if let Some(spawn) = Spawn::of(context.payload) {
+        state.company = true;
+        // `name@team` is the member's id, not the agent id in hook payloads.
+        if let Some(id) = spawn.agent_id.filter(|id| !id.contains('@')) {
+            state.agents.note(&id, &spawn.name);
+        }
+    }
+    if let (ActorKind::Teammate, Some(name), Some(id)) = (actor.kind, &actor.name, &actor.id)
+        && state.agents.get(id).is_none()
+    {
+        state.agents.note(id, name);
+    }
+    state.company |= context.payload.agent_id().is_some() || context.kind == Kind::TeammateIdle;
+    if state.company && state.version.is_none() {
+        state.version = attribution::version(context);
+    }
+    state
+}
