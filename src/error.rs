@@ -17,18 +17,21 @@ pub const EXIT_CODES: &[(u8, &str)] = &[
     (70, "Internal error: a bug in teamkeep"),
 ];
 
-/// A failure. Displayed as `what: cause`; [`crate::ui::Ui::report`] prints each hint on its own line.
-#[derive(Debug, Clone, thiserror::Error)]
+/// A failure. Displayed as `context: source`; [`crate::ui::Ui::report`] prints each hint on its own line.
+#[derive(Debug)]
 pub struct Error {
-    /// The failed action and its object, in lower case.
-    pub what: String,
+    /// The failed action and its object, in lower case; `None` if the source names them.
+    context: Option<String>,
     /// Why it failed, when another error is the cause.
-    pub cause: Option<String>,
+    source: Option<Cause>,
     /// Commands or settings that help.
     pub hints: Vec<String>,
     /// The kind of failure, which decides the exit code.
     pub kind: Kind,
 }
+
+/// The error that caused another one: any error, or a text.
+pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// The kinds of failure that callers distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,12 +47,18 @@ pub enum Kind {
 impl Error {
     /// A failure without a cause.
     pub fn new(what: impl Into<String>) -> Error {
-        Error { what: what.into(), cause: None, hints: Vec::new(), kind: Kind::Failure }
+        Error { context: Some(what.into()), source: None, hints: Vec::new(), kind: Kind::Failure }
     }
 
     /// A failure and the error that caused it.
-    pub fn caused(what: impl Into<String>, cause: impl fmt::Display) -> Error {
-        Error { cause: Some(cause.to_string()), ..Error::new(what) }
+    pub fn caused(what: impl Into<String>, cause: impl Into<Cause>) -> Error {
+        Error { source: Some(cause.into()), ..Error::new(what) }
+    }
+
+    /// The failed action of which this error is the cause. Kind and hints stay.
+    pub fn within(mut self, what: impl Into<String>) -> Error {
+        let (hints, kind) = (std::mem::take(&mut self.hints), self.kind);
+        Error { hints, kind, ..Error::caused(what, self) }
     }
 
     /// Nothing with that name is recorded.
@@ -89,21 +98,40 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.what)?;
-        match &self.cause {
-            Some(cause) => write!(out, ": {cause}"),
-            None => Ok(()),
+        match (&self.context, &self.source) {
+            (Some(what), Some(source)) => write!(out, "{what}: {source}"),
+            (Some(what), None) => out.write_str(what),
+            (None, Some(source)) => source.fmt(out),
+            (None, None) => Ok(()),
         }
     }
 }
 
-/// The message of an `fs_err` error already names the operation and the path.
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
+
+/// The message of an I/O error already names the operation and the path.
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Error {
-        let what = error.to_string();
-        match std::error::Error::source(&error).or(error.get_ref().and_then(|inner| inner.source())) {
-            Some(cause) if !what.contains(&cause.to_string()) => Error::caused(what, cause),
-            _ => Error::new(what),
-        }
+        Error { context: None, ..Error::caused("", error) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::error::Error as _;
+
+    #[test]
+    fn an_error_keeps_its_kind_its_hints_and_its_sources() {
+        let cause = std::io::Error::new(std::io::ErrorKind::NotFound, "cannot open x: no such file");
+        let error = Error::from(cause).hint("create it").of_usage().within("cannot import x");
+        assert_eq!(error.to_string(), "cannot import x: cannot open x: no such file");
+        assert_eq!((error.kind, error.hints.as_slice()), (Kind::Usage, ["create it".to_owned()].as_slice()));
+        let inner = error.source().and_then(|inner| inner.source()).and_then(|inner| inner.downcast_ref());
+        assert_eq!(inner.map(std::io::Error::kind), Some(std::io::ErrorKind::NotFound));
     }
 }

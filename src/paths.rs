@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::env::Env;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::fs;
 
 /// Names of the entries directly below the store.
@@ -96,7 +96,7 @@ impl Paths {
         Err(self.refuse(why))
     }
 
-    fn refuse(&self, why: impl std::fmt::Display) -> Error {
+    fn refuse(&self, why: impl Into<Cause>) -> Error {
         let what = format!("cannot use {} as the store (HOME is not set)", self.store.display());
         Error::caused(what, why).hint("set HOME or TEAMKEEP_HOME")
     }

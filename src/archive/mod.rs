@@ -31,7 +31,7 @@ pub use contents::Contents;
 pub use file_tree::{FileState, FileTree, Journal, apply};
 pub use index::{CapturedFile, Index, RosterEntry};
 pub use maintenance::{ExclusiveArchive, Staging};
-pub use object::{Durability, Objects, VerifyingReader};
+pub use object::{Durability, ObjectError, Objects, VerifyingReader};
 pub use object_info::ObjectInfo;
 pub use run::{EndedBy, Imported, RunRecord, SessionRecord, SessionRole};
 pub use snapshot::{Change, Snapshot};

@@ -101,13 +101,13 @@ impl Objects {
         let bytes = match fs::read_regular(&path, MAX_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => match unpack(&path.with_extension("gz"))
             {
-                Err(missing) => return self.get_packed(hash, missing),
+                Err(missing) => return self.get_packed(hash, missing.into()),
                 bytes => bytes?,
             },
             other => other?.0,
         };
         if self::hash(&bytes) != hash {
-            return self.get_packed(hash, damaged(&path));
+            return self.get_packed(hash, ObjectError::OtherHash(path).into());
         }
         Ok(bytes)
     }
@@ -152,7 +152,7 @@ impl Objects {
         let from: Box<dyn Read> = match fs::open_regular(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 match unpacker(&path.with_extension("gz")) {
-                    Err(missing) => Box::new(io::Cursor::new(self.get_packed(hash, missing)?)),
+                    Err(missing) => Box::new(io::Cursor::new(self.get_packed(hash, missing.into())?)),
                     gzip => Box::new(gzip?),
                 }
             }
@@ -166,7 +166,7 @@ impl Objects {
     }
 
     /// Opens one of the files of a content.
-    pub(super) fn reading(&self, stored: &ObjectInfo) -> Result<VerifyingReader> {
+    pub(super) fn reading(&self, stored: &ObjectInfo) -> io::Result<VerifyingReader> {
         let (path, hash) = (stored.path.clone(), stored.hash.clone());
         let from: Box<dyn Read> = match stored.packed {
             true => Box::new(unpacker(&path)?),
@@ -196,6 +196,26 @@ fn contents_equal(path: &Path, bytes: &[u8]) -> bool {
     fs::read_regular(path, bytes.len() as u64).is_ok_and(|(there, _)| there == bytes)
 }
 
+/// Why a stored content cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ObjectError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// Its content has another hash than its name.
+    #[error("{} is damaged: its content has another hash", .0.display())]
+    OtherHash(PathBuf),
+}
+
+impl From<ObjectError> for Error {
+    fn from(error: ObjectError) -> Error {
+        match error {
+            ObjectError::Io(error) => error.into(),
+            ObjectError::OtherHash(_) => Error::new(error.to_string()),
+        }
+    }
+}
+
 /// A content being read.
 pub struct VerifyingReader {
     from: Box<dyn Read>,
@@ -217,17 +237,13 @@ impl VerifyingReader {
     ///
     /// # Errors
     /// When it cannot be read or is damaged.
-    pub fn verify(mut self) -> Result<()> {
+    pub fn verify(mut self) -> std::result::Result<(), ObjectError> {
         io::copy(&mut self, &mut io::sink()).map_err(|error| fs::with_path(error, "read", &self.path))?;
         if self.hasher.finalize().to_hex().as_str() != self.hash {
-            return Err(damaged(&self.path));
+            return Err(ObjectError::OtherHash(self.path));
         }
         Ok(())
     }
-}
-
-fn damaged(path: &Path) -> Error {
-    Error::new(format!("{} is damaged: its content has another hash", path.display()))
 }
 
 /// The hash of a content.
@@ -242,13 +258,13 @@ pub(super) fn is_hash(text: &str) -> bool {
 /// Maximum size of an object, in bytes.
 pub(super) const MAX_BYTES: u64 = 2 << 30;
 
-fn unpack(path: &Path) -> Result<Vec<u8>> {
+fn unpack(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     unpacker(path)?.read_to_end(&mut bytes).map_err(|error| fs::with_path(error, "unpack", path))?;
     Ok(bytes)
 }
 
-fn unpacker(path: &Path) -> Result<impl Read + use<>> {
+fn unpacker(path: &Path) -> io::Result<impl Read + use<>> {
     let file = fs::open_regular(path)?;
     Ok(flate2::read::GzDecoder::new(io::BufReader::new(file)).take(MAX_BYTES))
 }

@@ -4,10 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::file_tree::journals;
-use super::object::Objects;
+use super::object::{ObjectError, Objects};
 use super::pack::packed;
 use super::store::{Archive, CaptureScope};
-use crate::error::Result;
 use crate::fs;
 
 /// An object's file on disk.
@@ -64,7 +63,7 @@ impl Objects {
     ///
     /// # Errors
     /// When it cannot be read, or has another hash.
-    pub fn check(&self, stored: &ObjectInfo) -> Result<()> {
+    pub fn check(&self, stored: &ObjectInfo) -> Result<(), ObjectError> {
         self.reading(stored)?.verify()
     }
 }

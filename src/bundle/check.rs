@@ -31,7 +31,7 @@ pub(super) fn check(manifest: Manifest, staging: Staging) -> Result<UnpackedBund
     })?;
     let (mut events, mut verdicts) = (0, 0);
     each_line(&path(EVENTS), EVENTS, |raw| {
-        let Some(line) = log::parse(raw)? else { return Ok(()) };
+        let Some(line) = log::parse(raw).map_err(|error| error.to_string())? else { return Ok(()) };
         match line.recorded.verdict {
             Some(_) => verdicts += 1,
             None => events += 1,

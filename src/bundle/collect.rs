@@ -139,7 +139,8 @@ impl BundleBuilder<'_> {
             None => self.spool.add(object(hash), |out| -> Result<u64> {
                 let mut reading = objects.open(hash)?;
                 let size = io::copy(&mut reading, out)?;
-                reading.verify().map(|()| size)
+                reading.verify()?;
+                Ok(size)
             }),
             Some(cleaner) => objects.get(hash).and_then(|bytes| self.put(hash, &cleaner.content(&bytes))),
         };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::archive::Objects;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 
 /// The format version.
 const VERSION: u64 = 1;
@@ -75,8 +75,8 @@ impl Manifest {
     /// # Errors
     /// It is invalid, a newer version wrote it, or it has an unknown name.
     pub fn parse(bytes: &[u8], largest: u64) -> Result<Manifest> {
-        let no = |why: &dyn std::fmt::Display| Error::caused("its manifest is invalid", why);
-        let value: Value = serde_json::from_slice(bytes).map_err(|error| no(&error))?;
+        let no = |why: Cause| Error::caused("its manifest is invalid", why);
+        let value: Value = serde_json::from_slice(bytes).map_err(|error| no(error.into()))?;
         match value.get("v").and_then(Value::as_u64) {
             Some(VERSION) => {}
             Some(newer) if newer > VERSION => {
@@ -85,12 +85,12 @@ impl Manifest {
                 ))
                 .hint("upgrade teamkeep: a newer version wrote the file"));
             }
-            _ => return Err(no(&"it has no version")),
+            _ => return Err(no("it has no version".into())),
         }
-        let manifest: Manifest = serde_json::from_value(value).map_err(|error| no(&error))?;
+        let manifest: Manifest = serde_json::from_value(value).map_err(|error| no(error.into()))?;
         let is_run = manifest.run.len() == 16 && manifest.run.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_run {
-            return Err(no(&format!("{:?} is not a valid run ID", manifest.run)));
+            return Err(no(format!("{:?} is not a valid run ID", manifest.run).into()));
         }
         let mut names = BTreeSet::new();
         let mut size = 0u64;
@@ -100,7 +100,7 @@ impl Manifest {
                 return Err(Error::new(format!("it has two entries named {:?}", part.name)));
             }
             if !Objects::is_hash(&part.hash) || hash_of(&part.name).is_some_and(|hash| hash != part.hash) {
-                return Err(no(&format!("{:?} is not the hash of {}", part.hash, part.name)));
+                return Err(no(format!("{:?} is not the hash of {}", part.hash, part.name).into()));
             }
             size = size.saturating_add(part.size);
         }
@@ -109,7 +109,7 @@ impl Manifest {
             return Err(Error::new(format!("{lacks} is missing")));
         }
         if let Some(bad) = manifest.missing.iter().find(|hash| !Objects::is_hash(hash)) {
-            return Err(no(&format!("{bad:?} is not a valid object hash")));
+            return Err(no(format!("{bad:?} is not a valid object hash").into()));
         }
         if size > largest {
             return Err(too_large(size, largest));

@@ -55,11 +55,7 @@ fn open(path: &Path) -> io::Result<(Box<dyn Read>, u64)> {
 /// When the file is not a valid export, a different recording of the same run exists, or a file cannot be written.
 /// Nothing is imported then.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let cannot = |error: Error| Error {
-        cause: Some(error.to_string()),
-        what: format!("cannot import {}", args.file.display()),
-        ..error
-    };
+    let cannot = |error: Error| error.within(format!("cannot import {}", args.file.display()));
     if args.file.as_os_str() == "-" && io::stdin().is_terminal() {
         return Err(Error::usage("cannot read an export from a terminal").hint("name a file, or use a pipe"));
     }

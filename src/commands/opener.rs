@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 
 /// The programs that open a file: the first one that is installed is used.
 const OPENERS: &[&str] = if cfg!(target_os = "macos") { &["open"] } else { &["xdg-open", "wslview"] };
@@ -14,13 +14,12 @@ const OPENERS: &[&str] = if cfg!(target_os = "macos") { &["open"] } else { &["xd
 /// # Errors
 /// When the file cannot be written.
 pub fn temporary(page: &[u8]) -> Result<PathBuf> {
-    let cannot = |error: &dyn std::fmt::Display| {
-        Error::caused("cannot write a temporary file", error).hint("choose a file: -o FILE")
-    };
+    let cannot =
+        |error: Cause| Error::caused("cannot write a temporary file", error).hint("choose a file: -o FILE");
     let file = tempfile::Builder::new().prefix("teamkeep-report-").suffix(".html").tempfile();
-    let mut file = file.map_err(|error| cannot(&error))?;
-    file.write_all(page).map_err(|error| cannot(&error))?;
-    let (_, path) = file.keep().map_err(|error| cannot(&error))?;
+    let mut file = file.map_err(|error| cannot(error.into()))?;
+    file.write_all(page).map_err(|error| cannot(error.into()))?;
+    let (_, path) = file.keep().map_err(|error| cannot(error.into()))?;
     Ok(path)
 }
 

@@ -37,7 +37,7 @@ impl BoundedRegex {
         while size <= MAX_COMPILED_BYTES {
             match RegexBuilder::new(expression).size_limit(size).build() {
                 Ok(regex) => return Ok(BoundedRegex { regex, size }),
-                Err(error) if error.to_string().contains("size limit") => size *= 2,
+                Err(error) if is_too_large(&error) => size *= 2,
                 Err(error) => return Err(RegexTooCostly::Malformed(error.to_string())),
             }
         }
@@ -53,6 +53,12 @@ impl BoundedRegex {
     pub fn is_match(&self, text: &str) -> Option<bool> {
         (text.len() <= self.max_input_len()).then(|| self.regex.is_match(text))
     }
+}
+
+/// Whether a program exceeds its size limit. The library has no kinds of errors, so this compares with the error of a
+/// program that certainly does.
+fn is_too_large(error: &regex_lite::Error) -> bool {
+    RegexBuilder::new("").size_limit(0).build().is_err_and(|too_large| too_large == *error)
 }
 
 #[cfg(test)]

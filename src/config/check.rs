@@ -71,7 +71,7 @@ pub(super) fn checked(source: &Source, care: Validation) -> Checked {
     let mut broken = false;
     for error in &errors {
         let at = error.span().map_or(source.text.len(), |span| span.start);
-        let duplicate = error.message().starts_with("duplicate key");
+        let duplicate = is_duplicate_key(error);
         broken |= !duplicate;
         // A second error on the same line is a consequence of the first.
         if lines.insert(source.line(at)) {
@@ -95,6 +95,12 @@ pub(super) fn checked(source: &Source, care: Validation) -> Checked {
     let Walk { entries, mut problems, .. } = walk;
     problems.sort_by_key(|problem| problem.at);
     Checked { entries, problems }
+}
+
+/// Whether a key occurs twice. The library has no kinds of errors, so this compares with the error of such a text.
+fn is_duplicate_key(error: &toml::de::Error) -> bool {
+    let (_, errors) = DeTable::parse_recoverable("key=1\nkey=2");
+    errors.first().is_some_and(|duplicate| duplicate.message() == error.message())
 }
 
 /// Whether a value was intended as `"allow"`.

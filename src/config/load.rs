@@ -46,7 +46,7 @@ pub(super) fn first(problems: &[Problem]) -> Option<Error> {
         Some(_) => format!("cannot use the configuration {}", first.place()),
         None => "cannot read the configuration".to_owned(),
     };
-    let mut error = Error::caused(what, &first.message);
+    let mut error = Error::caused(what, first.message.clone());
     error.hints.extend(first.hint.clone());
     match errors.count() {
         0 => Some(error),

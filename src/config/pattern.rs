@@ -44,12 +44,13 @@ pub fn check_glob(glob: &str) -> Result<(), String> {
     if glob.chars().nth(MAX_PATTERN_CHARS).is_some() {
         return Err(format!("it is longer than {MAX_PATTERN_CHARS} characters"));
     }
-    match Pattern::new(glob) {
-        Ok(_) => Ok(()),
-        Err(error) if error.msg.contains("recursive") => {
-            Err("use `*` instead of `**`; it also matches slashes".to_owned())
-        }
-        Err(error) => Err(format!("{} at character {}", error.msg, error.pos + 1)),
+    if Pattern::new(glob).is_ok() {
+        return Ok(());
+    }
+    // Without wildcards, only a range can be invalid.
+    match Pattern::new(&glob.replace('*', "x")) {
+        Ok(_) => Err("use `*` instead of `**`; it also matches slashes".to_owned()),
+        Err(range) => Err(format!("{} at character {}", range.msg, range.pos + 1)),
     }
 }
 

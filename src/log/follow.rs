@@ -73,8 +73,8 @@ impl Follower {
             match parse(raw) {
                 Ok(Some(line)) if self.range.holds(&line.recorded.at) => each(line)?,
                 Ok(_) => {}
-                Err(why) => {
-                    let line = Some(lines.position.lines);
+                Err(error) => {
+                    let (line, why) = (Some(lines.position.lines), error.to_string());
                     self.problems.add(ReadError { path: path.clone(), line, why });
                 }
             }

@@ -29,7 +29,7 @@ pub use parts::{Parts, part_name, parts_in};
 pub use range::Range;
 pub use read_errors::{ReadError, ReadErrors};
 pub use read_file::read_lines;
-pub use reader::{Line, Parsed, Reader, parse};
+pub use reader::{Line, LineError, Parsed, Reader, parse};
 pub use segments::{Segment, SegmentName, list, size};
 pub use tail::tail;
 pub use writer::{Appended, Log};

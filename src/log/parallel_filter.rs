@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::lines::Raw;
-use super::reader::{VERSION, growing, parse};
+use super::reader::{Parsed, VERSION, growing, parse};
 use super::{Line, Parts, Range, ReadErrors, Reader, Segment};
 
 /// The first fields of a line, without its payload.
@@ -88,7 +88,7 @@ pub fn sift<T: Send>(
 }
 
 /// Parses a wanted line; a line without readable first fields is parsed completely to find its problem.
-fn open(raw: Raw, wants: &impl Fn(&LineHeader<'_>) -> bool) -> Result<Option<Line>, String> {
+fn open(raw: Raw, wants: &impl Fn(&LineHeader<'_>) -> bool) -> Parsed {
     let glance = raw.bytes.as_deref().and_then(|bytes| serde_json::from_slice::<LineHeader<'_>>(bytes).ok());
     match glance {
         Some(glance) if glance.v == VERSION && !wants(&glance) => Ok(None),

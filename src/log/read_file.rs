@@ -29,7 +29,7 @@ pub fn read_lines(path: &Path, mut each: impl FnMut(Line) -> io::Result<()>) -> 
                     continue;
                 }
                 Ok(None) => continue,
-                Err(why) => why,
+                Err(error) => error.to_string(),
             },
             Err(error) => {
                 let why = format!("cannot read {}: {error}", path.display());

@@ -138,7 +138,7 @@ impl Reader {
             Ok(Some(line)) if self.range.holds(&line.recorded.at) => Ok(line),
             Ok(_) => Err(None),
             Err(_) if being_written => Err(None),
-            Err(why) => Err(problem(Some(open.from.number()), why)),
+            Err(why) => Err(problem(Some(open.from.number()), why.to_string())),
         })
     }
 
@@ -168,8 +168,34 @@ impl Iterator for Reader {
     }
 }
 
-/// The result of a line: `None` if it is blank or not wanted; the reason if it is invalid.
-pub type Parsed = Result<Option<Line>, String>;
+/// The result of a line: `None` if it is blank or not wanted.
+pub type Parsed = Result<Option<Line>, LineError>;
+
+/// Why a line of the log is invalid.
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    /// It has too many bytes.
+    #[error("too long for a line of the log")]
+    TooLong,
+    /// It is not UTF-8.
+    #[error("no UTF-8: {0}")]
+    Encoding(#[source] std::str::Utf8Error),
+    /// It does not start like a JSON object.
+    #[error("no JSON object")]
+    NotAnObject,
+    /// Its end is missing.
+    #[error("cut off; its writer must have been killed")]
+    CutOff(#[source] serde_json::Error),
+    /// It is not valid JSON, or not an event.
+    #[error("no record: {0}")]
+    NotAnEvent(#[source] serde_json::Error),
+    /// It has no format version.
+    #[error("no record: it has no version")]
+    NoVersion,
+    /// It has a later format version.
+    #[error("format version {0}: a newer teamkeep wrote it, and is needed to read it")]
+    NewerVersion(u8),
+}
 
 impl Reader {
     /// The next line, read in this way.
@@ -210,23 +236,23 @@ pub(super) fn growing(segments: &[Segment]) -> Option<&SegmentName> {
 /// # Errors
 /// The reason why it is invalid.
 pub fn parse(raw: Raw) -> Parsed {
-    let bytes = raw.bytes.ok_or("too long for a line of the log")?;
-    let text = String::from_utf8(bytes).map_err(|error| format!("no UTF-8: {}", error.utf8_error()))?;
+    let bytes = raw.bytes.ok_or(LineError::TooLong)?;
+    let text = String::from_utf8(bytes).map_err(|error| LineError::Encoding(error.utf8_error()))?;
     let trimmed = text.trim_ascii();
     if trimmed.is_empty() {
         return Ok(None);
     }
     if !trimmed.starts_with('{') {
-        return Err("no JSON object".to_owned());
+        return Err(LineError::NotAnObject);
     }
     let recorded: Recorded = serde_json::from_str(trimmed).map_err(|error| match error.is_eof() {
-        true => "cut off; its writer must have been killed".to_owned(),
-        false => format!("no record: {error}"),
+        true => LineError::CutOff(error),
+        false => LineError::NotAnEvent(error),
     })?;
     match recorded.v {
         VERSION => Ok(Some(Line { recorded, text })),
-        0 => Err("no record: it has no version".to_owned()),
-        newer => Err(format!("format version {newer}: a newer teamkeep wrote it, and is needed to read it")),
+        0 => Err(LineError::NoVersion),
+        newer => Err(LineError::NewerVersion(newer)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use regex::Regex;
 
 use crate::config::Privacy;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 
 /// One rule.
 #[derive(Debug)]
@@ -116,7 +116,7 @@ pub(super) fn rules(privacy: &Privacy, homes: &[String]) -> Result<Vec<Rule>> {
     let mut rules = Vec::new();
     for own in &privacy.pattern {
         let engine = regex_lite::Regex::new(&own.regex).map(Engine::Own);
-        let engine = engine.map_err(|error| unusable(&own.name, &error.to_string()))?;
+        let engine = engine.map_err(|error| unusable(&own.name, error))?;
         rules.push(with(&own.name, engine, anything));
     }
     for name in &privacy.redact {
@@ -183,10 +183,10 @@ fn with(name: &str, engine: Engine, means: fn(&Found<'_>) -> bool) -> Rule {
 }
 
 fn compiled(name: &str, pattern: &str) -> Result<Regex> {
-    Regex::new(pattern).map_err(|error| unusable(name, &error.to_string()))
+    Regex::new(pattern).map_err(|error| unusable(name, error))
 }
 
-fn unusable(name: &str, why: &str) -> Error {
+fn unusable(name: &str, why: impl Into<Cause>) -> Error {
     Error::caused(format!("cannot use the pattern {name:?} of the configuration"), why)
         .hint("check `privacy.pattern`: teamkeep policy check")
 }

@@ -87,7 +87,7 @@ impl RunCatalog {
     /// Why the runs cannot be listed, if so: an empty list would mean that nothing was recorded.
     pub fn listing_error(&self) -> Option<Error> {
         let why = self.unlisted.as_ref()?;
-        Some(Error::caused("cannot list the recorded runs", why).hint("teamkeep doctor"))
+        Some(Error::caused("cannot list the recorded runs", why.clone()).hint("teamkeep doctor"))
     }
 
     /// Finds a run by `latest`, a team name (its last run), a session ID (its last run), or a unique prefix of a run ID or

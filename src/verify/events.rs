@@ -10,7 +10,7 @@ use super::verifier::{Verifier, Way};
 use crate::clock;
 use crate::error::Result;
 use crate::event::Recorded;
-use crate::log::{self, Lines, Position, Range, Raw};
+use crate::log::{self, LineError, Lines, Position, Range, Raw};
 
 /// How long to wait for the end of the last line, which may be being written.
 const AT_WORK: Duration = Duration::from_millis(100);
@@ -47,11 +47,10 @@ fn lines(path: &Path, run: Option<&str>, ids: &mut SeenIds, way: &mut Way, done:
             Ok(Some(line)) => {
                 flaw(&line.recorded, ids).map(|(kind, what)| Finding::new(kind, path, what, LOST))
             }
-            Err(why) if why.starts_with("format version") => {
-                let what = why.split(':').next().unwrap_or_default().to_owned();
-                Some(Finding::new(Kind::NewerVersion, path, what, UPGRADE))
+            Err(LineError::NewerVersion(newer)) => {
+                Some(Finding::new(Kind::NewerVersion, path, format!("format version {newer}"), UPGRADE))
             }
-            Err(why) => Some(Finding::new(Kind::DamagedLine, path, why, LOST)),
+            Err(error) => Some(Finding::new(Kind::DamagedLine, path, error.to_string(), LOST)),
         };
         way.findings.checked.events += 1;
         if let Some(finding) = finding {

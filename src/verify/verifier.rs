@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::finding::{Finding, Findings, Kind};
 use super::{derived_files, events, runs};
-use crate::archive::{Archive, ObjectInfo, Objects};
+use crate::archive::{Archive, ObjectError, ObjectInfo, Objects};
 use crate::error::Result;
 use crate::log;
 
@@ -144,9 +144,9 @@ impl Way {
         let found = match objects.check(stored) {
             Ok(()) => Found::Whole,
             Err(error) => {
-                let what = match error.to_string() {
-                    what if what.contains("another hash") => "its content has another hash".to_owned(),
-                    what => what,
+                let what = match error {
+                    ObjectError::OtherHash(_) => "its content has another hash".to_owned(),
+                    ObjectError::Io(error) => error.to_string(),
                 };
                 let finding = Finding::new(Kind::DamagedObject, &stored.path, what, LOST);
                 Found::Damaged(self.findings.add(finding))

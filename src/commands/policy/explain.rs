@@ -100,7 +100,7 @@ fn of_payload(context: &Context, args: &Args) -> Result<String> {
     }
     let payload = payload::parse(&input);
     if let Some(malformed) = &payload.malformed {
-        let error = Error::caused("stdin is not a hook payload", &malformed.0);
+        let error = Error::caused("stdin is not a hook payload", malformed.0.clone());
         return Err(error.hint(HINT));
     }
     if payload.event_name().is_none() {

@@ -135,7 +135,7 @@ impl RestoreContext<'_> {
         match &plan.held_by {
             Some(holder) if !self.force => {
                 let what = format!("cannot restore into task list {}", self.list.name);
-                Err(Error::caused(what, holder)
+                Err(Error::caused(what, holder.clone())
                     .hint("end that session first, or pass --force to add the tasks while it runs"))
             }
             _ => Ok(()),
