@@ -31,6 +31,7 @@ pub mod hook;
 pub mod json;
 pub mod log;
 pub mod metadata_only;
+pub mod model;
 pub mod panics;
 pub mod paths;
 pub mod payload;

@@ -6,6 +6,7 @@ use super::CallContext;
 use super::split_pane::head;
 use crate::archive::Index;
 use crate::event::{Actor, ActorKind, LEAD};
+use crate::model::Tool;
 use crate::payload::{Kind, Message, MessageKind};
 
 /// Identifies the actor of a call. `team` is the indexed team, `name` the session's own agent name in it.
@@ -79,7 +80,7 @@ fn by_transcript_text(evidence: &CallContext<'_>, team: Option<&Index>) -> Optio
     if let Some(name) = payload.text("teammate_name").filter(|name| !name.is_empty()) {
         return Some(named(name));
     }
-    if payload.tool() != Some("SendMessage") {
+    if payload.tool() != Some(Tool::SendMessage) {
         return None;
     }
     let sender = payload.tool_response().pointer("/routing/sender").and_then(Value::as_str);

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::SessionState;
 use crate::event::SafeName;
+use crate::model::Tool;
 use crate::payload::{Kind, Payload, Spawn};
 use crate::team;
 
@@ -60,7 +61,7 @@ impl CallContext<'_> {
         let created = || {
             let response = self.payload.tool_response();
             let name = response.get("team_name").and_then(Value::as_str)?;
-            (self.payload.tool() == Some("TeamCreate")).then(|| self.directory(name)).flatten()
+            (self.payload.tool() == Some(Tool::TeamCreate)).then(|| self.directory(name)).flatten()
         };
         created().or_else(|| self.directory(&Spawn::of(self.payload)?.team?))
     }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::model::Tool;
 use crate::payload::{Kind, Payload};
 
 /// Maximum number of calls to keep. The second comes right after the first, or not at all.
@@ -40,11 +41,11 @@ pub struct RecentCall {
 impl RecentCall {
     /// Creates the announcement of an event, if its tool call may be announced again.
     pub fn of(payload: &Payload, kind: Kind, event: &str) -> Option<RecentCall> {
-        let (tool, input) = (payload.tool()?, payload.tool_input().as_object()?);
-        let again = match tool {
+        let (tool, input) = (payload.tool_name()?, payload.tool_input().as_object()?);
+        let again = match Tool::named(tool) {
             // The second input has this key, and so has the only input of 2.1.47 and of hooks in other settings files.
-            "SendMessage" => !input.contains_key("recipient"),
-            "Agent" | "Task" => true,
+            Tool::SendMessage => !input.contains_key("recipient"),
+            Tool::Agent => true,
             _ => false,
         };
         if kind != Kind::PreToolUse || !again || payload.cut || payload.malformed.is_some() {
@@ -67,7 +68,7 @@ impl RecentCall {
             shared.peek().is_some() && shared.all(|(one, other)| one == other)
         };
         payload.tool_use_id() == Some(&self.call)
-            && payload.tool() == Some(&self.tool)
+            && payload.tool_name() == Some(&self.tool)
             && same(marks(payload))
     }
 }

@@ -154,6 +154,7 @@ impl<'a> SnapshotCursor<'a> {
 mod tests {
     use super::*;
     use crate::archive::Change;
+    use crate::model::TaskStatus;
 
     #[test]
     fn an_event_sees_its_own_look_even_when_it_is_written_behind_a_later_one_s() {
@@ -181,8 +182,8 @@ mod tests {
             past.team.tasks.get("1").and_then(|task| task.status.clone())
         };
         assert_eq!(status("0", "0"), None);
-        assert_eq!(status("a", "1").as_deref(), Some("in_progress"));
-        assert_eq!(status("b", "2").as_deref(), Some("in_progress"), "time goes forward alone");
+        assert_eq!(status("a", "1"), Some(TaskStatus::InProgress));
+        assert_eq!(status("b", "2"), Some(TaskStatus::InProgress), "time goes forward alone");
         assert_eq!(status("c", "3"), None);
     }
 }

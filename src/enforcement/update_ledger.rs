@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::model::Tool;
 use crate::payload::{Kind, MessageKind};
 use crate::policy::gates::PREMATURE_SHUTDOWN;
 use crate::policy::{Decision, Finding, Judged, Sent, TeamState, Verdict};
@@ -40,8 +41,8 @@ pub fn update_ledger(
 pub fn needs_team_state(event: &Judged<'_>) -> bool {
     let payload = event.payload;
     match (event.kind, payload.tool()) {
-        (Kind::PreToolUse, Some("TaskUpdate" | "TaskStop" | "TeamDelete" | "Agent" | "Task")) => true,
-        (Kind::PreToolUse, Some("SendMessage")) => {
+        (Kind::PreToolUse, Some(Tool::TaskUpdate | Tool::TaskStop | Tool::TeamDelete | Tool::Agent)) => true,
+        (Kind::PreToolUse, Some(Tool::SendMessage)) => {
             Sent::of(payload).is_some_and(|sent| sent.message.kind != MessageKind::Plain)
         }
         (kind, _) => kind != Kind::PreToolUse && kind.is_judged(),

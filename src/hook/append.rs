@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::log::Log;
 use crate::metadata_only;
+use crate::model::Tool;
 use crate::payload::{Input, Kind};
 use crate::response::Answer;
 
@@ -90,7 +91,7 @@ impl<'a> Attributed<'a> {
         outcome.warnings.extend(payload_gaps(payload, call.kind, call.asked));
         // Report permanent conditions only at these events.
         let reports = matches!(call.kind, Kind::SessionStart | Kind::SessionEnd)
-            || matches!(payload.tool(), Some("TeamCreate" | "TeamDelete"));
+            || matches!(payload.tool(), Some(Tool::TeamCreate | Tool::TeamDelete));
         outcome.notes.extend(found.unseen.iter().filter(|_| reports).map(|unseen| unseen.what.clone()));
     }
 }

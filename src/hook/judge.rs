@@ -9,6 +9,7 @@ use crate::attribution::{self, RecentCall};
 use crate::clock;
 use crate::config::OnError;
 use crate::enforcement::{Evaluation, PolicyRequest};
+use crate::model::Tool;
 use crate::panics;
 use crate::payload::{Kind, MessageKind, Payload};
 use crate::policy::failure::is_held;
@@ -143,5 +144,5 @@ impl Attributed<'_> {
 /// Whether only a member of a team makes such a call.
 fn proves_a_team(kind: Kind, payload: &Payload) -> bool {
     let sent = || Sent::of(payload).is_some_and(|sent| sent.message.kind != MessageKind::Plain);
-    kind == Kind::PreToolUse && (payload.tool() == Some("TeamDelete") || sent())
+    kind == Kind::PreToolUse && (payload.tool() == Some(Tool::TeamDelete) || sent())
 }

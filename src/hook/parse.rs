@@ -9,6 +9,7 @@ use crate::archive::{Archive, CaptureRequest};
 use crate::attribution::{CallContext, RecentCall, SessionState};
 use crate::clock::Time;
 use crate::event::{Event, Id, SafeName};
+use crate::model::Tool;
 use crate::payload::{Input, Kind, Payload, parse};
 use crate::policy::Verdict;
 use crate::team::mailbox;
@@ -50,7 +51,7 @@ impl<'a> Parsed<'a> {
         let at = recorder.clock.now();
         let session = payload.session().and_then(SafeName::stem);
         let kind = payload.event_name().or(asked).map_or(Kind::Unknown, Kind::named);
-        let deletes = kind == Kind::PreToolUse && payload.tool() == Some("TeamDelete");
+        let deletes = kind == Kind::PreToolUse && payload.tool() == Some(Tool::TeamDelete);
         let limit = recorder.config.archive.longest_look;
         let limit = limit.saturating_mul(if deletes { BEFORE_DELETE } else { 1 });
         let sessions = recorder.paths.sessions();

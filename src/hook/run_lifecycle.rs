@@ -12,6 +12,7 @@ use crate::attribution::CallContext;
 use crate::clock::{self, Time};
 use crate::event::SafeName;
 use crate::log::{self, Parts, Range};
+use crate::model::Tool;
 use crate::payload::Kind;
 use crate::process;
 
@@ -108,7 +109,7 @@ impl Attributed<'_> {
 
 /// The team that a TeamDelete just removed.
 fn deleted_team(context: &CallContext<'_>) -> Option<SafeName> {
-    if context.kind != Kind::PostToolUse || context.payload.tool() != Some("TeamDelete") {
+    if context.kind != Kind::PostToolUse || context.payload.tool() != Some(Tool::TeamDelete) {
         return None;
     }
     let response = context.payload.tool_response();

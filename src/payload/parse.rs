@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{Input, Kind};
 use crate::json;
+use crate::model::Tool;
 
 /// A payload. All getters are tolerant: they return `None` for a field that is missing or has another type.
 #[derive(Debug)]
@@ -145,8 +146,13 @@ impl Payload {
     }
 
     /// The tool's name, on tool events.
-    pub fn tool(&self) -> Option<&str> {
+    pub fn tool_name(&self) -> Option<&str> {
         self.text("tool_name")
+    }
+
+    /// The tool, on tool events.
+    pub fn tool(&self) -> Option<Tool> {
+        self.tool_name().map(Tool::named)
     }
 
     /// The tool's input, on tool events.

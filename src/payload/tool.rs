@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{Kind, Payload};
+use crate::model::{TaskStatus, Tool};
 
 /// The kind of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,13 +111,13 @@ pub struct TaskUpdate {
     /// The task's id.
     pub task: String,
     /// The requested status.
-    pub status: Option<String>,
+    pub status: Option<TaskStatus>,
     /// The requested owner; empty to unassign the task.
     pub owner: Option<String>,
     /// The requested subject.
     pub subject: Option<String>,
     /// Old and new status, if the response reports the change (PostToolUse).
-    pub change: Option<(String, String)>,
+    pub change: Option<(TaskStatus, TaskStatus)>,
     /// Whether the update succeeded; `None` before it ran.
     pub success: Option<bool>,
 }
@@ -129,15 +130,16 @@ impl TaskUpdate {
             Value::Number(number) => Some(number.to_string()),
             _ => None,
         };
+        let status = |value: &Value, key: &str| Some(TaskStatus::from(text(value, key)?.as_str()));
         let change = response.get("statusChange");
         Some(TaskUpdate {
             task: ["taskId", "task_id"]
                 .into_iter()
                 .find_map(|key| text(input, key).filter(|task| !task.is_empty()))?,
-            status: text(input, "status"),
+            status: status(input, "status"),
             owner: text(input, "owner"),
             subject: text(input, "subject"),
-            change: change.and_then(|change| Some((text(change, "from")?, text(change, "to")?))),
+            change: change.and_then(|change| Some((status(change, "from")?, status(change, "to")?))),
             success: response.get("success").and_then(Value::as_bool),
         })
     }
@@ -147,12 +149,12 @@ impl TaskUpdate {
 pub fn shown_task(kind: Kind, payload: &Payload) -> Option<String> {
     match (kind, payload.tool()) {
         (Kind::TaskCreated, _) => payload.text("task_id").map(str::to_owned),
-        (Kind::PostToolUse, Some("TaskCreate")) => {
+        (Kind::PostToolUse, Some(Tool::TaskCreate)) => {
             payload.tool_response().pointer("/task/id").and_then(Value::as_str).map(str::to_owned)
         }
-        (Kind::PostToolUse, Some("TaskUpdate")) => {
+        (Kind::PostToolUse, Some(Tool::TaskUpdate)) => {
             let update = TaskUpdate::of(payload.tool_input(), payload.tool_response())?;
-            let exists = update.success == Some(true) && update.status.as_deref() != Some("deleted");
+            let exists = update.success == Some(true) && update.status != Some(TaskStatus::Deleted);
             exists.then_some(update.task)
         }
         _ => None,
@@ -179,9 +181,7 @@ impl Spawn {
         let text = |key: &str| {
             response.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
         };
-        if !matches!(payload.tool(), Some("Agent" | "Task"))
-            || text("status").as_deref() != Some("teammate_spawned")
-        {
+        if payload.tool() != Some(Tool::Agent) || text("status").as_deref() != Some("teammate_spawned") {
             return None;
         }
         Some(Spawn {

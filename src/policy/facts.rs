@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Ledger;
 use crate::event::Actor;
+use crate::model::TaskStatus;
 use crate::payload::{Kind, Payload};
 use crate::team::{Task, mailbox};
 
@@ -132,7 +133,8 @@ impl TeamState {
         let mut hasher = blake3::Hasher::new();
         for task in self.tasks.values() {
             let blocked = task.blocked_by().join(",");
-            let line = format!("{}\0{:?}\0{:?}\0{blocked}\n", task.id, task.status, task.owner);
+            let status = task.status.as_ref().map(TaskStatus::as_str);
+            let line = format!("{}\0{status:?}\0{:?}\0{blocked}\n", task.id, task.owner);
             hasher.update(line.as_bytes());
         }
         if self.tasks.is_empty() {

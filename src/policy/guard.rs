@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::attempt::{Attempt, Origin, Refusals};
 use super::ledger::{fits, mark};
 use super::{Decision, Finding, TeamState, Verdict};
+use crate::model::TaskStatus;
 
 /// Maximum number of counts.
 const MAX_COUNTS: usize = 512;
@@ -101,7 +102,7 @@ fn max_blocks_for(gate: &str, max_blocks: u32) -> u32 {
 impl Guard {
     /// Forgets the blocks if a task is completed that never was before.
     pub fn note_progress(&mut self, team: &TeamState) {
-        let done = || team.tasks.values().filter(|task| task.status.as_deref() == Some("completed"));
+        let done = || team.tasks.values().filter(|task| task.status == Some(TaskStatus::Completed));
         let new: Vec<String> =
             done().map(|task| &task.id).filter(|id| !self.completed.contains(*id)).cloned().collect();
         if new.is_empty() {

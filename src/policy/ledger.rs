@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{Judged, Sent};
+use crate::model::Tool;
 use crate::payload::{Kind, MessageKind};
 use crate::team::{reached, spelled, without_reference};
 use crate::unicode::{fold, is_invisible};
@@ -215,7 +216,7 @@ fn note(places: &mut BTreeMap<String, u64>, name: &str, order: u64) {
 
 /// The recipient of a shutdown request.
 fn asked_to_stop(event: &Judged<'_>) -> Option<String> {
-    if event.kind != Kind::PreToolUse || event.payload.tool() != Some("SendMessage") {
+    if event.kind != Kind::PreToolUse || event.payload.tool() != Some(Tool::SendMessage) {
         return None;
     }
     let message = Sent::of(event.payload)?.message;

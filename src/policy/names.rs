@@ -7,6 +7,7 @@ use std::ops::Deref;
 
 use super::{Facts, TeamState};
 use crate::event::LEAD;
+use crate::model::TaskStatus;
 use crate::team::{Task, mailbox};
 use crate::unicode::fold;
 
@@ -97,10 +98,10 @@ impl<'a> Names<'a> {
     }
 
     /// The tasks of a member in a status, in the order of their ids, however the owner is written.
-    pub fn owned(&self, name: &str, status: &str) -> Vec<&'a Task> {
+    pub fn owned(&self, name: &str, status: &TaskStatus) -> Vec<&'a Task> {
         let all = self.by_owner().get(&*fold(name)).map(Vec::as_slice).unwrap_or_default();
         let own = all.iter().filter(|(owner, _)| self.is_meant(owner, name)).map(|(_, task)| *task);
-        own.filter(|task| task.status.as_deref() == Some(status)).collect()
+        own.filter(|task| task.status.as_ref() == Some(status)).collect()
     }
 
     /// Whether a word refers to this member: it is the name, or folds to the same and is not another name in the

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::ledger::{PendingToolCall, fits, mark};
 use super::{Judged, Ledger, MemberActivity, Sent, TeamState};
 use crate::event::{ActorKind, LEAD};
+use crate::model::{TaskStatus, Tool};
 use crate::payload::{Kind, MessageKind, Spawn, TaskUpdate};
 
 /// Maximum number of former members.
@@ -89,21 +90,21 @@ impl Ledger {
             self.names_agents |= event.payload.agent_id().is_some();
         }
         let Some(id) = event.payload.tool_use_id().filter(|id| fits(id)) else { return };
-        if !matches!(event.payload.tool(), Some("SendMessage" | "TaskUpdate" | "Agent" | "Task")) {
+        if !matches!(event.payload.tool(), Some(Tool::SendMessage | Tool::TaskUpdate | Tool::Agent)) {
             return;
         }
         self.make_room();
         let by = whose(event).map(str::to_owned);
-        let spawns = matches!(event.payload.tool(), Some("Agent" | "Task"))
+        let spawns = (event.payload.tool() == Some(Tool::Agent))
             .then(|| event.payload.tool_input().get("name").and_then(Value::as_str))
             .flatten()
             .filter(|name| !name.is_empty() && fits(name))
             .map(|name| (name.to_owned(), event.at.to_owned()));
         let began = PendingToolCall { order: self.next(), by, spawns, frees: Vec::new() };
         self.begun.insert(id.to_owned(), began);
-        if event.payload.tool() == Some("TaskUpdate")
+        if event.payload.tool() == Some(Tool::TaskUpdate)
             && let Some(update) = TaskUpdate::of(event.payload.tool_input(), &Value::Null)
-            && update.status.as_deref() == Some("completed")
+            && update.status == Some(TaskStatus::Completed)
             && fits(&update.task)
         {
             self.completing.insert(id.to_owned(), update.task);
@@ -120,24 +121,24 @@ impl Ledger {
         let began = self.begun.remove(id);
         let at = began.map_or_else(|| self.next(), |began| began.order);
         match event.payload.tool() {
-            Some("SendMessage") => {
+            Some(Tool::SendMessage) => {
                 if let Some(sent) = Sent::of(event.payload) {
                     self.message(event, &sent, at);
                 }
             }
-            Some("TaskCreate") => self.tasked = true,
-            Some("TaskUpdate") => {
+            Some(Tool::TaskCreate) => self.tasked = true,
+            Some(Tool::TaskUpdate) => {
                 if let Some(update) = TaskUpdate::of(input, response) {
                     self.update(event, &update, at);
                 }
             }
-            Some("TeamDelete") => *self = Ledger { order: self.order, ..Ledger::default() },
-            Some("TaskStop") => {
+            Some(Tool::TeamDelete) => *self = Ledger { order: self.order, ..Ledger::default() },
+            Some(Tool::TaskStop) => {
                 for name in stopped(input).map(|word| self.named(word).to_owned()).collect::<Vec<_>>() {
                     self.leaves(&name);
                 }
             }
-            Some("Agent" | "Task") => {
+            Some(Tool::Agent) => {
                 if let Some(spawn) = Spawn::of(event.payload).filter(|spawn| fits(&spawn.name)) {
                     self.spawned(event, &spawn, at);
                 }

@@ -1,6 +1,7 @@
 //! Reasons that a model reads: short, and safe against instructions hidden in a task's subject.
 
 use crate::config::Mode;
+use crate::model::TaskStatus;
 use crate::team::Task;
 use crate::unicode::is_invisible;
 
@@ -95,7 +96,8 @@ impl Reason {
             if let Some(subject) = &task.subject {
                 self = self.then(" ").quote(subject);
             }
-            self = self.then(" (").name(task.status.as_deref().unwrap_or("unknown")).then(", ");
+            self =
+                self.then(" (").name(task.status.as_ref().map_or("unknown", TaskStatus::as_str)).then(", ");
             self = match &task.owner {
                 Some(owner) => self.then("owner ").name(owner),
                 None => self.then("no owner"),

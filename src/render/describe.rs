@@ -4,6 +4,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::format::{count, decision, first_line, one_line, size, strip_tags};
 use super::system_message::notice;
+use crate::model::TaskStatus;
 use crate::policy::{Decision, without_prefix};
 use crate::timeline::{Entry, Kind};
 
@@ -125,19 +126,22 @@ fn refused(entry: &Entry, to: &str) -> String {
 
 /// The words for a task's change.
 fn found(entry: &Entry, task: &str, summary: &str) -> String {
-    let what = format!("already had {task}, {}", entry.to_status.as_deref().unwrap_or("unknown"));
+    let what =
+        format!("already had {task}, {}", entry.to_status.as_ref().map_or("unknown", TaskStatus::as_str));
     if summary.is_empty() { what } else { format!("{what}: {}", first_line(summary)) }
 }
 
 fn changed(entry: &Entry, task: &str, summary: &str) -> String {
     let owner = entry.owner.as_ref().and_then(Option::as_deref);
-    let what = match (entry.from_status.as_deref(), entry.to_status.as_deref(), owner) {
+    let what = match (&entry.from_status, &entry.to_status, owner) {
         (Some(_), _, _) if entry.renamed => format!("renamed {task}"),
         (from, to, Some(owner)) if from == to && owner == entry.actor => format!("took {task}"),
         (from, to, Some(owner)) if from == to => format!("assigned {task} to {owner}"),
         (from, to, None) if from == to => format!("unassigned {task}"),
-        (_, Some("in_progress"), _) => format!("started {task}"),
-        (Some("in_progress"), Some("pending"), None) => format!("returned {task} to pending, unassigned"),
+        (_, Some(TaskStatus::InProgress), _) => format!("started {task}"),
+        (Some(TaskStatus::InProgress), Some(TaskStatus::Pending), None) => {
+            format!("returned {task} to pending, unassigned")
+        }
         (_, Some(to), _) => format!("set {task} to {to}"),
         (_, None, _) => format!("changed {task}"),
     };

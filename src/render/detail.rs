@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::clock;
 use crate::event::Recorded;
+use crate::model::Tool;
 use crate::payload::{Kind, Message, MessageKind, Payload, TaskUpdate};
 use crate::policy::{RecordedVerdict, without_prefix};
 
@@ -50,15 +51,15 @@ pub fn detail(recorded: &Recorded) -> String {
 
 fn tool(payload: &Payload) -> String {
     let (input, response) = (payload.tool_input(), payload.tool_response());
-    let name = payload.tool().unwrap_or("?");
-    let said = match name {
-        "SendMessage" => Message::of(input, response).map(|message| sent(&message)),
-        "TaskUpdate" => TaskUpdate::of(input, response).map(|update| updated(&update)),
-        "TaskCreate" => {
+    let name = payload.tool_name().unwrap_or("?");
+    let said = match Tool::named(name) {
+        Tool::SendMessage => Message::of(input, response).map(|message| sent(&message)),
+        Tool::TaskUpdate => TaskUpdate::of(input, response).map(|update| updated(&update)),
+        Tool::TaskCreate => {
             let id = response.get("task").and_then(|task| text(task, "id")).map(|id| format!("#{id}"));
             Some(joined([id.as_deref(), Some(&quoted(text(input, "subject")))]))
         }
-        "Agent" | "Task" => {
+        Tool::Agent => {
             let name = text(input, "name").or_else(|| text(input, "subagent_type"));
             Some(joined([name, Some(&quoted(text(input, "description")))]))
         }

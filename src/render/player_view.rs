@@ -5,6 +5,7 @@ use anstyle::{AnsiColor, Style};
 use super::format::{elapsed, name_style, span};
 use super::styled_line::StyledLine;
 use crate::clock::{self, Time};
+use crate::model::TaskStatus;
 use crate::timeline::{Activity, LiveState};
 
 /// The content of the screen at a moment.
@@ -115,7 +116,8 @@ impl Page<'_> {
             let lasts = elapsed(&seat.since, &clock::stamp(self.view.now)).unwrap_or_default();
             let lasts = lasts.split_once('.').map_or(lasts.clone(), |(whole, _)| format!("{whole}s"));
             let tasks = board.tasks.iter().filter(|(_, card)| {
-                card.status == "in_progress" && card.owner.as_deref() == Some(seat.name.as_str())
+                card.status == Some(TaskStatus::InProgress)
+                    && card.owner.as_deref() == Some(seat.name.as_str())
             });
             let at: Vec<String> = tasks.map(|((_, id), card)| format!("{id} {}", card.subject)).collect();
             let at = if at.is_empty() { String::new() } else { format!("task {}", at.join(", ")) };
@@ -132,26 +134,26 @@ impl Page<'_> {
 
     fn tasks(&self, room: usize) -> Vec<String> {
         let tasks = &self.view.board.tasks;
-        let done = tasks.values().filter(|card| card.status == "completed").count();
-        let kept = chosen(tasks.iter(), room, |(_, card)| match card.status.as_str() {
-            "in_progress" => 0,
-            "pending" => 1,
-            "completed" => 3,
-            "deleted" | "erased" => 4,
+        let done = tasks.values().filter(|card| card.status == Some(TaskStatus::Completed)).count();
+        let kept = chosen(tasks.iter(), room, |(_, card)| match &card.status {
+            Some(TaskStatus::InProgress) => 0,
+            Some(TaskStatus::Pending) => 1,
+            Some(TaskStatus::Completed) => 3,
+            None | Some(TaskStatus::Deleted) => 4,
             _ => 2,
         });
         let mut lines = vec![self.title("Tasks", &counted(done, tasks.len(), "done", kept.len()))];
         for ((_, id), card) in kept {
-            let style = match card.status.as_str() {
-                "completed" => AnsiColor::Green.on_default(),
-                "in_progress" => AnsiColor::Blue.on_default(),
-                "deleted" | "erased" => AnsiColor::Red.on_default(),
+            let style = match &card.status {
+                Some(TaskStatus::Completed) => AnsiColor::Green.on_default(),
+                Some(TaskStatus::InProgress) => AnsiColor::Blue.on_default(),
+                None | Some(TaskStatus::Deleted) => AnsiColor::Red.on_default(),
                 _ => Style::new(),
             };
             let owner = card.owner.as_deref().unwrap_or("-");
             lines.push(self.line(&[
                 (Style::new(), &format!("  {id}"), 4),
-                (style, &card.status, 11),
+                (style, card.word(), 11),
                 (name_style(owner), owner, 8),
                 (Style::new(), &card.subject, 0),
             ]));

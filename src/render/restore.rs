@@ -19,13 +19,13 @@ pub fn restored_tasks(plan: &Plan, columns: Option<usize>) -> String {
     page.line(&[(PLAIN, "into task list", 0), (BOLD, &plan.list, 0), (DIM, &plan.directory, 0)]);
     page.text(PLAIN, "");
     let width = |of: fn(&TaskWrite) -> &str| plan.tasks.iter().map(|put| of(put).width()).max().unwrap_or(0);
-    let (ids, statuses) = (width(|put| &put.id), width(|put| &put.status));
+    let (ids, statuses) = (width(|put| &put.id), width(|put| put.status.as_str()));
     for put in &plan.tasks {
         let subject = first_line(&put.subject);
         page.line(&[
             (GREEN, "+", 0),
             (BOLD, &put.id, ids),
-            (PLAIN, &put.status, statuses),
+            (PLAIN, put.status.as_str(), statuses),
             (PLAIN, &subject, 0),
             (DIM, &past(put), 0),
         ]);
@@ -60,8 +60,8 @@ fn past(put: &TaskWrite) -> String {
     if put.was != put.id {
         was.push(put.was.clone());
     }
-    match put.was_status.as_deref() {
-        Some(status) if status != put.status => was.push(status.to_owned()),
+    match &put.was_status {
+        Some(status) if *status != put.status => was.push(status.to_string()),
         _ => {}
     }
     if put.was_owner != put.owner {

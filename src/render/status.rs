@@ -6,6 +6,7 @@ use super::format::{count, elapsed, name_style, wrap};
 use super::styled_line::StyledLine;
 use crate::clock::{self, Time};
 use crate::enforcement::Pause;
+use crate::model::TaskStatus;
 use crate::status::{Member, Status, StatusLine, StoreStats, TeamStatus};
 use crate::timeline::Activity;
 use crate::ui;
@@ -164,16 +165,17 @@ impl Page {
             lines.push(self.member(team, member, width));
         }
         if !team.tasks.is_empty() {
-            let done = team.tasks.iter().filter(|task| task.status == "completed").count();
+            let done = team.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
             let done = format!("({done} of {} done)", team.tasks.len());
             lines.push(self.line(&[(plain, "  Tasks", 0), (dim, &done, 0)]));
         }
-        for task in team.tasks.iter().filter(|task| task.status != "completed") {
+        for task in team.tasks.iter().filter(|task| task.status != TaskStatus::Completed) {
             let owner = task.owner.as_deref().unwrap_or("-");
-            let style = if task.status == "in_progress" { AnsiColor::Blue.on_default() } else { plain };
+            let style =
+                if task.status == TaskStatus::InProgress { AnsiColor::Blue.on_default() } else { plain };
             lines.push(self.line(&[
                 (plain, &format!("    {}", task.id), 6),
-                (style, &task.status, 11),
+                (style, task.status.as_str(), 11),
                 (name_style(owner), owner, 8),
                 (plain, &task.subject, 0),
             ]));

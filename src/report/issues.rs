@@ -5,6 +5,7 @@ use super::input::ReportInput;
 use super::messages::MessageStats;
 use super::tasks::{Change, TaskHistory};
 use super::turns::Turn;
+use crate::model::TaskStatus;
 use crate::policy::{Decision, without_prefix};
 use crate::timeline::Kind;
 
@@ -16,7 +17,7 @@ pub fn stopped_at_work(case: &ReportInput<'_>, tasks: &[TaskHistory]) -> Vec<Fin
         let holds = |task: &&TaskHistory| {
             let last = task.changes.iter().rfind(|change| change.at < entry.at);
             last.is_some_and(|last| {
-                last.owner.as_ref() == Some(who) && last.to.as_deref() == Some("in_progress")
+                last.owner.as_ref() == Some(who) && last.to == Some(TaskStatus::InProgress)
             })
         };
         for task in tasks.iter().filter(holds) {
@@ -32,7 +33,7 @@ pub fn stopped_at_work(case: &ReportInput<'_>, tasks: &[TaskHistory]) -> Vec<Fin
 pub fn tasks(case: &ReportInput<'_>, tasks: &[TaskHistory]) -> Vec<Finding> {
     let mut found = Vec::new();
     let returned = |change: &&Change| {
-        change.by == "client" && change.to.as_deref() == Some("pending") && change.owner_from.is_some()
+        change.by == "client" && change.to == Some(TaskStatus::Pending) && change.owner_from.is_some()
     };
     for task in tasks {
         for change in task.changes.iter().filter(returned) {

@@ -7,6 +7,7 @@ use super::messages::MessageStats;
 use super::tasks::TaskHistory;
 use super::turns::Turn;
 use crate::json;
+use crate::model::TaskStatus;
 use crate::timeline::Kind;
 
 /// The key figures of a run.
@@ -122,7 +123,7 @@ pub fn overview(
             automatic: spoken(true),
             refused: mail.messages.iter().filter(|one| one.refused.is_some()).count(),
             tasks: tasks.len(),
-            completed: tasks.iter().filter(|task| task.status == "completed").count(),
+            completed: tasks.iter().filter(|task| task.status == TaskStatus::Completed).count(),
             turns: turns.len(),
             events: material.events.iter().filter(|event| event.ruling.is_none()).count(),
             snapshots: material.journal.snapshots.len(),

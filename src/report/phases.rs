@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::input::ReportInput;
+use crate::model::Tool;
 use crate::payload::Kind as Event;
 use crate::timeline::{Entry, Kind};
 
@@ -59,8 +60,8 @@ pub fn phases(case: &ReportInput<'_>) -> Vec<Phase> {
         case.entries.iter().filter_map(|entry| Some((sign(case, entry)?, entry.at.clone()))).collect();
     for event in &case.material.events {
         let phase = match (event.kind, event.payload.tool()) {
-            (Event::PreToolUse | Event::PostToolUse, Some("TeamCreate")) => PhaseName::Setup,
-            (Event::PreToolUse | Event::PostToolUse, Some("TeamDelete")) => PhaseName::Cleanup,
+            (Event::PreToolUse | Event::PostToolUse, Some(Tool::TeamCreate)) => PhaseName::Setup,
+            (Event::PreToolUse | Event::PostToolUse, Some(Tool::TeamDelete)) => PhaseName::Cleanup,
             _ => continue,
         };
         signs.push((phase, event.at.clone()));

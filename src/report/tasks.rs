@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::input::{ReportInput, millis};
 use super::intervals::Spans;
+use crate::model::TaskStatus;
 use crate::timeline::Entry;
 
 /// A task from its creation to its end.
@@ -19,7 +20,7 @@ pub struct TaskHistory {
     /// Its description, if a file has it.
     pub description: Option<String>,
     /// Its last status; `deleted` if an agent deleted it.
-    pub status: String,
+    pub status: TaskStatus,
     /// Its last owner.
     pub owner: Option<String>,
     /// When it was removed, if it was.
@@ -40,9 +41,9 @@ pub struct Change {
     /// `task-created`, `task-found`, `task-changed`, `task-completed`, `task-deleted` or `task-erased`.
     pub kind: String,
     /// The status before; `None` for a new task.
-    pub from: Option<String>,
+    pub from: Option<TaskStatus>,
     /// The status after; `None` for a removed task.
-    pub to: Option<String>,
+    pub to: Option<TaskStatus>,
     /// The owner before.
     pub owner_from: Option<String>,
     /// The owner after.
@@ -98,7 +99,7 @@ fn life(case: &ReportInput<'_>, id: &str, told: &[&Entry]) -> TaskHistory {
         id: id.to_owned(),
         subject: changes.iter().rev().find_map(|change| change.subject.clone()),
         description: description.map(str::to_owned),
-        status: if deleted { "deleted".to_owned() } else { status.unwrap_or_else(|| "unknown".to_owned()) },
+        status: if deleted { TaskStatus::Deleted } else { status.unwrap_or_else(TaskStatus::unknown) },
         owner: last.and_then(|last| last.owner.clone()),
         removed_at: last.filter(|last| last.to.is_none() || deleted).map(|last| last.at.clone()),
         blocked_by: blocked_by.into_iter().map(|(_, id)| id).collect(),
@@ -120,7 +121,7 @@ fn ids(list: Option<&Value>) -> Vec<String> {
 impl TaskHistory {
     /// Whether it was unfinished when last seen.
     pub fn is_unfinished(&self) -> bool {
-        !matches!(self.status.as_str(), "completed" | "deleted")
+        !self.status.is_done()
     }
 
     /// The spans in which the task was unfinished.
@@ -134,9 +135,7 @@ impl TaskHistory {
     }
 
     fn spans(&self, end: i64, is_part: impl Fn(&Change) -> bool) -> Spans {
-        let is_open = |change: &Change| {
-            change.to.as_deref().is_some_and(|status| status != "completed" && status != "deleted")
-        };
+        let is_open = |change: &Change| change.to.as_ref().is_some_and(|status| !status.is_done());
         let until = self.changes.iter().skip(1).map(|change| millis(&change.at)).chain([end]);
         let part = self.changes.iter().zip(until).filter(|(change, _)| is_open(change) && is_part(change));
         Spans::of(part.map(|(change, until)| (millis(&change.at), until)))

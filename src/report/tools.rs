@@ -45,7 +45,8 @@ pub fn tools(case: &ReportInput<'_>) -> Tools {
     }
     let mut known: HashSet<&str> = voices.uses.keys().map(String::as_str).collect();
     for event in &case.material.events {
-        let (Event::PreToolUse | Event::PostToolUse, Some(tool)) = (event.kind, event.payload.tool()) else {
+        let (Event::PreToolUse | Event::PostToolUse, Some(tool)) = (event.kind, event.payload.tool_name())
+        else {
             continue;
         };
         // A call without an id is counted at its PreToolUse.

@@ -10,6 +10,7 @@ use super::source::{RestorableTask, Source};
 use super::task::{self, Terms};
 use super::task_list::TaskList;
 use crate::error::{Error, Result};
+use crate::model::TaskStatus;
 
 /// The user's options.
 #[derive(Debug, Clone, Copy, Default)]
@@ -65,9 +66,9 @@ pub struct TaskWrite {
     /// Its subject.
     pub subject: String,
     /// Its status in the list.
-    pub status: String,
+    pub status: TaskStatus,
     /// Its status in the run.
-    pub was_status: Option<String>,
+    pub was_status: Option<TaskStatus>,
     /// Its owner in the list.
     pub owner: Option<String>,
     /// Its owner in the run.
@@ -182,23 +183,24 @@ fn order(past: &RestorableTask) -> (Option<&str>, u64, &str) {
 
 fn put(past: &RestorableTask, id: u64, links: &Links<'_>, options: Options) -> Result<TaskWrite> {
     let was_status = past.task.status.clone();
-    let status = match was_status.as_deref() {
-        Some("in_progress") if !options.keep_owners => "pending",
-        Some(status) if task::is_status(status) => status,
-        _ => "pending",
+    let status = match &was_status {
+        Some(TaskStatus::InProgress) if options.keep_owners => TaskStatus::InProgress,
+        Some(TaskStatus::Completed) => TaskStatus::Completed,
+        _ => TaskStatus::Pending,
     };
     // A completed task keeps its owner. For others, the owner would be a claim on the remaining work.
-    let owner = past.task.owner.clone().filter(|_| options.keep_owners || status == "completed");
+    let owner = past.task.owner.clone().filter(|_| options.keep_owners || status == TaskStatus::Completed);
     let mut dropped = Vec::new();
     let blocks = links.remap_links(past, "blocks", &mut dropped);
     let blocked_by = links.remap_links(past, "blockedBy", &mut dropped);
-    let terms = Terms { id, status, owner: owner.as_deref(), blocks: &blocks, blocked_by: &blocked_by };
+    let terms =
+        Terms { id, status: &status, owner: owner.as_deref(), blocks: &blocks, blocked_by: &blocked_by };
     let text = task::text(&past.task, &terms).map_err(Error::from_json)?;
     Ok(TaskWrite {
         id: id.to_string(),
         was: past.key.clone(),
         subject: past.task.subject.clone().unwrap_or_default(),
-        status: status.to_owned(),
+        status,
         was_status,
         owner,
         was_owner: past.task.owner.clone(),
@@ -214,7 +216,7 @@ fn notes(tasks: &[TaskWrite], board: &TaskList) -> Vec<String> {
     let mut notes = Vec::new();
     let mut there = board.tasks.values().flatten();
     if !tasks.is_empty()
-        && tasks.iter().all(|task| task.status == "completed")
+        && tasks.iter().all(|task| task.status == TaskStatus::Completed)
         && there.all(|task| task.is_done())
     {
         notes.push("Claude Code deletes the tasks of a list when all of them are completed".to_owned());

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use crate::archive::Archive;
+use crate::model::Tool;
 use crate::team::Task;
 use crate::timeline::{Kind, RunData, state};
 
@@ -105,7 +106,7 @@ impl Source {
 
 /// The state that tool calls show of a task without a file.
 fn told(material: &RunData, task: &Task) -> Value {
-    let calls = material.events.iter().filter(|event| event.payload.tool() == Some("TaskCreate"));
+    let calls = material.events.iter().filter(|event| event.payload.tool() == Some(Tool::TaskCreate));
     let made = calls
         .filter(|event| {
             let id = event.payload.tool_response().pointer("/task/id");

@@ -2,24 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::model::TaskStatus;
 use crate::team::Task;
-
-/// The statuses of Claude Code.
-const STATUSES: [&str; 3] = ["pending", "in_progress", "completed"];
 
 /// The values to write.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Terms<'a> {
     pub id: u64,
-    pub status: &'a str,
+    pub status: &'a TaskStatus,
     pub owner: Option<&'a str>,
     pub blocks: &'a [String],
     pub blocked_by: &'a [String],
-}
-
-/// Whether Claude Code has this status.
-pub(super) fn is_status(status: &str) -> bool {
-    STATUSES.contains(&status)
 }
 
 /// The file's content, with unknown keys, in Claude Code's format: indented by two spaces, without a final line break.
@@ -59,7 +52,8 @@ mod tests {
         let raw = json!({"id": 7, "subject": "Über \u{1f4a5}", "activeForm": null, "owner": "bob",
             "status": "doing", "blocks": "x", "metadata": 3, "more": [1]});
         let blocked_by = ["4".to_owned()];
-        let terms = Terms { id: 9, status: "pending", owner: None, blocks: &[], blocked_by: &blocked_by };
+        let terms =
+            Terms { id: 9, status: &TaskStatus::Pending, owner: None, blocks: &[], blocked_by: &blocked_by };
         let text = String::from_utf8(
             text(&Task::parse("7.json", raw.to_string().as_bytes()).unwrap(), &terms).unwrap(),
         )

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::StatusPaths;
 use crate::archive::Index;
 use crate::enforcement::team_state;
+use crate::model::TaskStatus;
 use crate::policy::{Decision, Ledger, TeamState};
 use crate::timeline::{Activity, Kind, LiveState, RunCatalog, RunData, TaskState, Timeline};
 
@@ -61,8 +62,8 @@ pub struct Member {
 pub struct Item {
     /// Its id.
     pub id: String,
-    /// `pending`, `in_progress` or `completed`.
-    pub status: String,
+    /// Its status.
+    pub status: TaskStatus,
     /// The owner.
     pub owner: Option<String>,
     /// The subject.
@@ -85,7 +86,7 @@ impl TeamStatus {
         let tasks: Vec<Item> = board
             .tasks
             .iter()
-            .filter(|(_, card)| is_there(card))
+            .filter(|(_, card)| !card.is_gone())
             .map(|((_, id), card)| item(id, card))
             .collect();
         let members = board.roster.iter().map(|seat| Member {
@@ -144,14 +145,10 @@ pub(super) fn unread(state: &TeamState) -> BTreeMap<String, usize> {
         .collect()
 }
 
-fn is_there(card: &TaskState) -> bool {
-    !matches!(card.status.as_str(), "deleted" | "erased")
-}
-
 fn item(id: &str, card: &TaskState) -> Item {
     Item {
         id: id.to_owned(),
-        status: card.status.clone(),
+        status: card.status.clone().unwrap_or_else(TaskStatus::unknown),
         owner: card.owner.clone(),
         subject: card.subject.clone(),
     }
@@ -159,5 +156,7 @@ fn item(id: &str, card: &TaskState) -> Item {
 
 /// An agent's tasks in progress.
 fn at<'a>(tasks: &'a [Item], name: &'a str) -> impl Iterator<Item = &'a Item> {
-    tasks.iter().filter(move |task| task.status == "in_progress" && task.owner.as_deref() == Some(name))
+    tasks
+        .iter()
+        .filter(move |task| task.status == TaskStatus::InProgress && task.owner.as_deref() == Some(name))
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::text;
 use crate::json;
+use crate::model::TaskStatus;
 
 /// One state of a task.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,8 +13,8 @@ pub struct Task {
     pub id: String,
     /// The subject.
     pub subject: Option<String>,
-    /// `pending`, `in_progress`, `completed` or `deleted`.
-    pub status: Option<String>,
+    /// The status.
+    pub status: Option<TaskStatus>,
     /// The owner; `None` if unassigned.
     pub owner: Option<String>,
     /// Whether it is marked as internal, so that TaskList does not show it: a teammate's tracker (2.1.47), or a task that a
@@ -40,7 +41,7 @@ impl Task {
         Some(Task {
             id,
             subject: text(&raw, &["subject", "title"]),
-            status: text(&raw, &["status"]),
+            status: text(&raw, &["status"]).map(|word| word.as_str().into()),
             owner: text(&raw, &["owner"]),
             internal,
             raw,
@@ -62,7 +63,7 @@ impl Task {
 
     /// Whether the task is completed or deleted.
     pub fn is_done(&self) -> bool {
-        matches!(self.status.as_deref(), Some("completed" | "deleted"))
+        self.status.as_ref().is_some_and(TaskStatus::is_done)
     }
 }
 

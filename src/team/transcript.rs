@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::text;
 use super::tokens::Spent;
 use crate::json;
+use crate::model::Tool;
 
 /// One line of a transcript, without irrelevant fields.
 #[derive(Debug, Clone, PartialEq)]
@@ -129,7 +130,7 @@ impl Said {
                 let used = text(block, &["id"]).zip(text(block, &["name"]));
                 let used = used.map(|(id, tool)| {
                     // The input of other tools may be as large as a file.
-                    let input = block.get("input").filter(|_| tool == "SendMessage");
+                    let input = block.get("input").filter(|_| Tool::named(&tool) == Tool::SendMessage);
                     Said::Used { id, input: input.cloned().unwrap_or(Value::Null), tool }
                 });
                 used.into_iter().collect()

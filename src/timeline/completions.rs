@@ -7,6 +7,7 @@ use super::entry::Entry;
 use super::events::LoadedEvent;
 use super::merge::Timeline;
 use super::run_data::RunData;
+use crate::model::TaskStatus;
 use crate::payload::Kind;
 
 /// The ids of the TaskCompleted events whose task was provably not completed: the agent has made another hook call since,
@@ -23,7 +24,7 @@ pub fn not_completed(material: &RunData, timeline: &Timeline) -> HashSet<String>
         let is_before_next = |entry: &&Entry| next.is_none_or(|next| entry.at < next.at);
         let changes = timeline.entries.iter().filter(|entry| entry.task.as_ref() == Some(&task));
         let changes: Vec<&Entry> = changes.filter(is_before_next).collect();
-        let is_done = |entry: &&&Entry| entry.to_status.as_deref() == Some("completed");
+        let is_done = |entry: &&&Entry| entry.to_status == Some(TaskStatus::Completed);
         let became_done = changes.iter().filter(|entry| entry.at >= event.at).any(|entry| is_done(&entry));
         let is_open = changes.last().is_some_and(|last| last.to_status.is_some() && !is_done(&last));
         if is_open && !became_done && event.who().is_some() && later.iter().any(is_over) {

@@ -2,6 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::model::TaskStatus;
 use crate::policy::Decision;
 
 /// The kind of an entry. Kinds are only added, never renamed.
@@ -132,10 +133,10 @@ pub struct Entry {
     pub text: Option<String>,
     /// The task's status before.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub from_status: Option<String>,
+    pub from_status: Option<TaskStatus>,
     /// The task's status after.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub to_status: Option<String>,
+    pub to_status: Option<TaskStatus>,
     /// The task's owner after; `null` in the JSON of an unassigned task.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "inner")]
     pub owner: Option<Option<String>>,

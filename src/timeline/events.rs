@@ -11,6 +11,7 @@ use super::transcripts::lead;
 use crate::archive::{Archive, Claims, RunRecord};
 use crate::event::{Actor, ActorKind, Recorded};
 use crate::log::{self, LineHeader, Parts, Range, ReadErrors};
+use crate::model::Tool;
 use crate::payload::{Kind, Payload};
 use crate::policy::RecordedVerdict;
 
@@ -69,12 +70,8 @@ fn tells(glance: &LineHeader<'_>) -> bool {
     // Anything but a normal tool call is parsed.
     let Some(Call { tool_name: Some(tool), tool_use_id: Some(id) }) = call else { return true };
     let sum = id.bytes().fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
-    TIMELINE_TOOLS.contains(&tool.as_ref()) || sum % MAX_TIES == 0
+    Tool::named(&tool).is_of_teams() || sum % MAX_TIES == 0
 }
-
-/// The tools whose calls are in the timeline.
-const TIMELINE_TOOLS: [&str; 7] =
-    ["SendMessage", "TaskUpdate", "TaskCreate", "TeamCreate", "TeamDelete", "Agent", "Task"];
 
 /// Fields that every payload has and that are already known.
 const COMMON_TOOLS: [&str; 8] = [
@@ -225,8 +222,7 @@ fn forget_earlier_life(events: &mut Vec<LoadedEvent>, started_at: &str) {
     });
     let mut place = 0;
     events.retain(|event| {
-        let launches =
-            event.kind == Kind::PostToolUse && matches!(event.payload.tool(), Some("Agent" | "Task"));
+        let launches = event.kind == Kind::PostToolUse && event.payload.tool() == Some(Tool::Agent);
         let kept = !earlier(event) || launches || event.kind == Kind::SessionStart || Some(place) == prompt;
         place += 1;
         kept
@@ -249,7 +245,9 @@ mod tests {
         };
         let opened = (0..10_000).filter(|id| call("Bash", *id)).count();
         assert!((10..100).contains(&opened), "{opened}");
-        assert!((0..300).all(|id| TIMELINE_TOOLS.iter().all(|tool| call(tool, id))));
+        assert!((0..300).all(|id| {
+            ["SendMessage", "TaskUpdate", "TeamDelete", "Agent", "Task"].iter().all(|tool| call(tool, id))
+        }));
         assert!(call("Send\\u004dessage", 1), "however it is spelled");
         let nested = r#"{"tool_input":{"tool_name":"Bash"},"tool_name":"SendMessage","tool_use_id":"a"}"#;
         assert!(is_opened("PostToolUse", nested));

@@ -11,6 +11,7 @@ use super::transcripts::lead;
 use crate::archive::{EndedBy, SessionRole};
 use crate::event::{ActorKind, LEAD};
 use crate::json;
+use crate::model::Tool;
 use crate::payload::Kind as Event;
 
 /// Starts and ends of sessions.
@@ -75,7 +76,7 @@ pub fn team(material: &RunData) -> Vec<Entry> {
 
 /// The agent that removed the team: the caller of TeamDelete, else Claude Code.
 fn eraser(material: &RunData, at: &str) -> String {
-    let calls = material.tool_calls("TeamDelete");
+    let calls = material.tool_calls(Tool::TeamDelete);
     let call = calls.iter().find(|call| call.first().is_some_and(|first| first.at.as_str() <= at));
     let used = call.and_then(|call| material.voices.uses.get(call.id?));
     let by = call.and_then(|call| call.who()).or(used.map(|used| used.by.as_str()));
@@ -159,9 +160,10 @@ fn is_session_s(kind: Event) -> bool {
 
 /// The task of each plain subagent, by agent id.
 fn errands(material: &RunData) -> HashMap<&str, &str> {
-    let launched = material.events.iter().filter(|event| {
-        event.kind == Event::PostToolUse && matches!(event.payload.tool(), Some("Agent" | "Task"))
-    });
+    let launched = material
+        .events
+        .iter()
+        .filter(|event| event.kind == Event::PostToolUse && event.payload.tool() == Some(Tool::Agent));
     let errands = launched.filter_map(|event| {
         let id = event.payload.tool_response().get("agentId")?.as_str()?;
         Some((id, event.payload.tool_input().get("description")?.as_str()?))

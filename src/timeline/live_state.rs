@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::entry::{Entry, Kind};
+use crate::model::TaskStatus;
 
 /// The state of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,12 +47,24 @@ pub struct MemberState {
 /// The state of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskState {
-    /// `pending`, `in_progress` or `completed`; `deleted` or `erased` if its file is gone.
-    pub status: String,
+    /// The status; `None` if Claude Code erased its file.
+    pub status: Option<TaskStatus>,
     /// The owner.
     pub owner: Option<String>,
     /// The subject.
     pub subject: String,
+}
+
+impl TaskState {
+    /// The status in one word.
+    pub fn word(&self) -> &str {
+        self.status.as_ref().map_or("erased", TaskStatus::as_str)
+    }
+
+    /// Whether its file is gone.
+    pub fn is_gone(&self) -> bool {
+        matches!(self.status, None | Some(TaskStatus::Deleted))
+    }
 }
 
 /// The agents and tasks at a point of the timeline.
@@ -93,10 +106,10 @@ impl LiveState {
     fn task(&mut self, id: &str, entry: &Entry) {
         let card = self.tasks.entry((id.parse().unwrap_or(u64::MAX), id.to_owned())).or_default();
         match entry.kind {
-            Kind::TaskDeleted => "deleted".clone_into(&mut card.status),
-            Kind::TaskErased => "erased".clone_into(&mut card.status),
+            Kind::TaskDeleted => card.status = Some(TaskStatus::Deleted),
+            Kind::TaskErased => card.status = None,
             _ => {
-                card.status = entry.to_status.clone().unwrap_or_default();
+                card.status.clone_from(&entry.to_status);
                 card.owner = entry.owner.clone().flatten();
             }
         }
@@ -159,12 +172,12 @@ mod tests {
         board.apply(&thing("4", Kind::Message, "team-lead"));
         assert_eq!(doing(&board), ["team-lead works 4", "alice works 3"]);
         let mut task = thing("5", Kind::TaskCreated, "team-lead");
-        (task.task, task.to_status) = (Some("2".to_owned()), Some("pending".to_owned()));
+        (task.task, task.to_status) = (Some("2".to_owned()), Some(TaskStatus::Pending));
         board.apply(&task);
         board.apply(&Entry { task: Some("10".to_owned()), summary: Some("Ten".to_owned()), ..task.clone() });
         board.apply(&Entry { kind: Kind::TaskErased, ..task });
         let cards: Vec<(&str, &str)> =
-            board.tasks.iter().map(|((_, id), card)| (id.as_str(), card.status.as_str())).collect();
+            board.tasks.iter().map(|((_, id), card)| (id.as_str(), card.word())).collect();
         assert_eq!(cards, [("2", "erased"), ("10", "pending")]);
         board.apply(&thing("6", Kind::TurnEnded, "alice"));
         board.apply(&thing("7", Kind::Idle, "alice"));

@@ -8,6 +8,7 @@ use super::events::parts;
 use crate::archive::{Archive, Claims, RunRecord};
 use crate::event::{ActorKind, Recorded};
 use crate::log::{self, Line, Range, ReadErrors, Reader};
+use crate::model::Tool;
 use crate::payload::{Kind, Payload};
 
 /// Visits the log lines of one run, without those from before the run that its timeline does not need. One line is in
@@ -53,7 +54,7 @@ pub fn lines_of(
         let kind = Kind::named(&line.recorded.event);
         let launches = || {
             let payload = Payload::fields_of(&line.recorded.payload);
-            kind == Kind::PostToolUse && matches!(payload.tool(), Some("Agent" | "Task"))
+            kind == Kind::PostToolUse && payload.tool() == Some(Tool::Agent)
         };
         let is_prompt = || prompt.as_ref().is_some_and(|(_, id)| *id == line.recorded.id);
         if !earlier(&line) || kind == Kind::SessionStart || is_prompt() || launches() {

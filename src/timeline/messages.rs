@@ -15,6 +15,7 @@ use super::transcript::ToolUse;
 use super::transcript_owner::agents;
 use super::transcripts::lead;
 use crate::event::ActorKind;
+use crate::model::Tool;
 use crate::payload::Message;
 use crate::policy::Decision;
 use crate::team::{Notice, reached, without_reference};
@@ -86,7 +87,7 @@ fn sent(material: &RunData, when: &ClockMap, names: &HashMap<String, String>) ->
     let held_back = held_back(material);
     let mut drafts = Vec::new();
     let mut hooked = HashSet::new();
-    for call in material.tool_calls("SendMessage") {
+    for call in material.tool_calls(Tool::SendMessage) {
         let Some(first) = call.first() else { continue };
         let told = call.after.unwrap_or(first);
         let Some(message) = Message::of(told.payload.tool_input(), told.payload.tool_response()) else {
@@ -119,7 +120,7 @@ fn sent(material: &RunData, when: &ClockMap, names: &HashMap<String, String>) ->
         drafts.push(draft);
     }
     for (id, used) in uses {
-        if used.tool != "SendMessage" || hooked.contains(id.as_str()) {
+        if Tool::named(&used.tool) != Tool::SendMessage || hooked.contains(id.as_str()) {
             continue;
         }
         if let Some(message) = Message::of(&used.input, &Value::Null) {

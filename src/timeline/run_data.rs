@@ -10,6 +10,7 @@ use super::{Entry, History, LoadedEvent, TaskIds, clock_correction};
 use crate::archive::{Archive, Journal, RunRecord};
 use crate::clock::{self, Time};
 use crate::event::SafeName;
+use crate::model::Tool;
 use crate::payload::{Kind, Spawn};
 use crate::process;
 
@@ -137,7 +138,7 @@ impl RunData {
     }
 
     /// PreToolUse and PostToolUse of one tool, paired by tool_use_id, by the time of the first.
-    pub(super) fn tool_calls(&self, tool: &str) -> Vec<Call<'_>> {
+    pub(super) fn tool_calls(&self, tool: Tool) -> Vec<Call<'_>> {
         let mut calls: Vec<Call<'_>> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
         for event in &self.events {

@@ -122,7 +122,7 @@ impl State {
             let task = self.tasks.entry(id.clone()).or_insert_with(|| Value::Object(Map::new()));
             if let (Value::Object(task), Some(status)) = (task, entry.to_status) {
                 task.insert("id".to_owned(), Value::String(id));
-                task.insert("status".to_owned(), Value::String(status));
+                task.insert("status".to_owned(), Value::String(status.to_string()));
                 task.insert("owner".to_owned(), entry.owner.flatten().map_or(Value::Null, Value::String));
                 if let Some(subject) = entry.summary {
                     task.insert("subject".to_owned(), Value::String(subject));

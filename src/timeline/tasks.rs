@@ -6,6 +6,7 @@ use super::entry::{Entry, Kind, Source};
 use super::run_data::{Call, RunData};
 use super::transcript::Outcome;
 use crate::clock;
+use crate::model::{TaskStatus, Tool};
 use crate::payload::{Kind as Event, TaskUpdate};
 
 /// One change of a task.
@@ -13,7 +14,7 @@ use crate::payload::{Kind as Event, TaskUpdate};
 struct Change {
     at: String,
     /// The status after; `None` if the file was gone.
-    status: Option<String>,
+    status: Option<TaskStatus>,
     owner: Option<String>,
     subject: Option<String>,
     actor: Option<String>,
@@ -59,7 +60,7 @@ fn from_files(material: &RunData) -> BTreeMap<String, Vec<Change>> {
         let last = life.last();
         let (status, owner, subject) = match task {
             Some(task) => (
-                Some(task.status.clone().unwrap_or_else(|| "unknown".to_owned())),
+                Some(task.status.clone().unwrap_or_else(TaskStatus::unknown)),
                 task.owner.clone(),
                 task.subject.clone(),
             ),
@@ -88,7 +89,7 @@ fn from_creation(material: &RunData, lives: &mut BTreeMap<String, Vec<Change>>) 
     for event in &material.events {
         let (id, subject) = match event.kind {
             Event::TaskCreated => (event.payload.text("task_id"), event.payload.text("task_subject")),
-            Event::PostToolUse if event.payload.tool() == Some("TaskCreate") => {
+            Event::PostToolUse if event.payload.tool() == Some(Tool::TaskCreate) => {
                 let task = event.payload.tool_response().get("task");
                 let text = |key| task.and_then(|task| task.get(key)).and_then(serde_json::Value::as_str);
                 (text("id"), text("subject"))
@@ -117,7 +118,7 @@ fn from_creation(material: &RunData, lives: &mut BTreeMap<String, Vec<Change>>) 
             }
             None => life.push(Change {
                 at: event.at.clone(),
-                status: Some("pending".to_owned()),
+                status: Some(TaskStatus::Pending),
                 owner: None,
                 subject: subject.map(str::to_owned),
                 actor: by,
@@ -139,7 +140,7 @@ fn updates(material: &RunData) -> Vec<Update<'_>> {
         let task = material.history.ids.of_event(told.task_list.as_deref(), &update.task);
         (update.success != Some(false)).then_some((task, update, by))
     };
-    let calls = material.tool_calls("TaskUpdate").into_iter();
+    let calls = material.tool_calls(Tool::TaskUpdate).into_iter();
     let found = calls.filter_map(|call| {
         let (task, update, by) = read(call)?;
         let from = &call.first()?.at;
@@ -156,7 +157,7 @@ const TIME_SLACK_MS: i64 = 250;
 /// snapshot shows.
 fn apply_tool_call(life: &mut Vec<Change>, update: &Update<'_>) {
     let status = update.update.change.as_ref().map(|(_, to)| to).or(update.update.status.as_ref());
-    let deletes = status.is_some_and(|status| status == "deleted");
+    let deletes = status == Some(&TaskStatus::Deleted);
     let owner = update.update.owner.as_ref();
     let subject = update.update.subject.as_ref();
     // A change shows the call if it has what the call asked for.
@@ -229,13 +230,13 @@ fn to_entries(id: &str, changes: &[Change], material: &RunData) -> Vec<Entry> {
             && change.actor.is_none()
             && change.sources == [Source::Snapshot]
             && change.at == material.run.started_at;
-        let kind = match (&was, change.status.as_deref()) {
+        let kind = match (&was, &change.status) {
             (None, Some(_)) if is_found => Kind::TaskFound,
             (None, Some(_)) => Kind::TaskCreated,
             (_, None) if change.deleted => Kind::TaskDeleted,
             (_, None) => Kind::TaskErased,
-            (Some(_), Some("deleted")) => Kind::TaskDeleted,
-            (Some(was), Some("completed")) if was != "completed" => Kind::TaskCompleted,
+            (Some(_), Some(TaskStatus::Deleted)) => Kind::TaskDeleted,
+            (Some(was), Some(TaskStatus::Completed)) if *was != TaskStatus::Completed => Kind::TaskCompleted,
             _ => Kind::TaskChanged,
         };
         if !same && !erased_with_team {
@@ -260,7 +261,7 @@ fn to_entries(id: &str, changes: &[Change], material: &RunData) -> Vec<Entry> {
 fn actor(change: &Change, before: Option<&Change>, kind: Kind) -> String {
     let returned = || {
         let owned = before.is_some_and(|before| before.owner.is_some());
-        owned && change.owner.is_none() && change.status.as_deref() == Some("pending")
+        owned && change.owner.is_none() && change.status == Some(TaskStatus::Pending)
     };
     match &change.actor {
         Some(actor) => actor.clone(),

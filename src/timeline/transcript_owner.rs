@@ -10,6 +10,7 @@ use super::transcripts::lead;
 use crate::archive::{RunRecord, SessionRole};
 use crate::event::ActorKind;
 use crate::json;
+use crate::model::Tool;
 use crate::payload::{Kind, Message};
 use crate::team::{Delivered, Notice, Record, Said};
 
@@ -99,7 +100,7 @@ pub(super) fn agents(events: &[LoadedEvent]) -> HashMap<&str, &str> {
 
 /// The agent that answers a shutdown request: only the one that was asked can.
 fn answerer(tool: &str, input: &Value) -> Option<String> {
-    let message = Message::of(input, &json!(null)).filter(|_| tool == "SendMessage")?;
+    let message = Message::of(input, &json!(null)).filter(|_| Tool::named(tool) == Tool::SendMessage)?;
     let answers = matches!(message.kind, crate::payload::MessageKind::ShutdownResponse { .. });
     message.asked().filter(|_| answers).map(str::to_owned)
 }

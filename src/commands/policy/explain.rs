@@ -250,7 +250,7 @@ fn introduce(event: &str, payload: &Payload, scene: &ExplainInput, source: &Sour
     let mut say = |what: &str, text: String| {
         let _ = writeln!(told, "{what:<10} {}", escape(&text));
     };
-    let tool = payload.tool().map(|tool| format!(" {tool}")).unwrap_or_default();
+    let tool = payload.tool_name().map(|tool| format!(" {tool}")).unwrap_or_default();
     say("event", format!("{event}{tool}"));
     say("team", scene.team.clone());
     say("actor", format!("{}, {} ({})", scene.actor.shown(), scene.actor.kind.word(), scene.actor_by));

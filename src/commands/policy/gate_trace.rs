@@ -1,6 +1,7 @@
 //! Evaluates the gates one by one: which have a finding, and why the others have none.
 
 use crate::config::{Mode, Policy, Rule};
+use crate::model::Tool;
 use crate::payload::Kind;
 use crate::policy::{Facts, Finding, Rules, judge};
 
@@ -10,7 +11,7 @@ struct Gate {
     mode: fn(&mut Policy) -> &mut Mode,
     event: Kind,
     /// The tools that it applies to; empty for all, and for events without a tool.
-    tools: &'static [&'static str],
+    tools: &'static [Tool],
 }
 
 const GATES: &[Gate] = &[
@@ -18,13 +19,13 @@ const GATES: &[Gate] = &[
         name: "premature-shutdown",
         mode: |policy| &mut policy.premature_shutdown.mode,
         event: Kind::PreToolUse,
-        tools: &["SendMessage", "TaskStop", "TeamDelete"],
+        tools: &[Tool::SendMessage, Tool::TaskStop, Tool::TeamDelete],
     },
     Gate {
         name: "protect-lead",
         mode: |policy| &mut policy.protect_lead.mode,
         event: Kind::PreToolUse,
-        tools: &["SendMessage"],
+        tools: &[Tool::SendMessage],
     },
     Gate {
         name: "idle-with-work",
@@ -36,7 +37,7 @@ const GATES: &[Gate] = &[
         name: "unfinished-dependencies",
         mode: |policy| &mut policy.unfinished_dependencies.mode,
         event: Kind::PreToolUse,
-        tools: &["TaskUpdate"],
+        tools: &[Tool::TaskUpdate],
     },
     Gate {
         name: "report-before-idle",
@@ -48,7 +49,7 @@ const GATES: &[Gate] = &[
         name: "team-size",
         mode: |policy| &mut policy.team_size.mode,
         event: Kind::PreToolUse,
-        tools: &["Agent", "Task"],
+        tools: &[Tool::Agent],
     },
     Gate {
         name: "lead-stops-early",
@@ -74,14 +75,14 @@ pub fn trace_gates(policy: &Policy, rules: &[Rule], facts: &Facts<'_>) -> Vec<(S
     let mut asked: Vec<(String, Answer)> = Vec::new();
     for gate in GATES {
         let mode = *(gate.mode)(&mut policy.clone());
-        let tool = event.payload.tool().unwrap_or_default();
+        let tool = event.payload.tool();
         let mut alone = silent.clone();
         *(gate.mode)(&mut alone) = mode;
         let why = if mode == Mode::Off {
             Some("off")
         } else if event.kind != gate.event {
             Some("not this event")
-        } else if !gate.tools.is_empty() && !gate.tools.contains(&tool) {
+        } else if !gate.tools.is_empty() && !tool.is_some_and(|tool| gate.tools.contains(&tool)) {
             Some("not this tool")
         } else {
             None

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::finding;
 use super::idle_teammate::{goes_idle, idler};
 use crate::config::{IdleWithWork, Mode, Policy};
+use crate::model::TaskStatus;
 use crate::policy::{Case, Finding, Part, TeamState};
 use crate::team::Task;
 
@@ -19,7 +20,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     }
     let named: Vec<&Task> = case
         .names
-        .owned(name, "in_progress")
+        .owned(name, &TaskStatus::InProgress)
         .into_iter()
         .filter(|task| !is_held_up(settings, team, task))
         .collect();
@@ -61,12 +62,12 @@ pub fn needs(_: &Policy, case: &Case<'_>, part: &Part) -> Option<String> {
 /// is blocked or marked as waiting.
 fn waits(settings: &IdleWithWork, case: &Case<'_>, name: &str) -> bool {
     let team = case.team;
-    let all_held_up = |status| {
+    let all_held_up = |status: &TaskStatus| {
         let tasks = case.names.owned(name, status);
         (!tasks.is_empty()).then(|| tasks.iter().all(|task| is_held_up(settings, team, task)))
     };
     team.ledger.of(name).awaits_answer()
-        || all_held_up("in_progress").or_else(|| all_held_up("pending")).unwrap_or(false)
+        || all_held_up(&TaskStatus::InProgress).or_else(|| all_held_up(&TaskStatus::Pending)).unwrap_or(false)
 }
 
 /// Whether a task is blocked by another or marked as waiting.
@@ -81,7 +82,7 @@ pub fn says_that_it_waits(settings: &IdleWithWork, task: &Task) -> bool {
 }
 
 fn is_free<'a>(case: &Case<'a>, task: &'a Task) -> bool {
-    task.status.as_deref() == Some("pending")
+    task.status == Some(TaskStatus::Pending)
         && case.names.owner(task).is_none()
         && case.team.blockers(task).next().is_none()
 }

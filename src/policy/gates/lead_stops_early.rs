@@ -7,6 +7,7 @@ use super::is_working::AtWork;
 use super::{actor, finding};
 use crate::config::Policy;
 use crate::event::{ActorKind, LEAD};
+use crate::model::TaskStatus;
 use crate::payload::Kind;
 use crate::policy::{Case, Finding, Part, Reason};
 use crate::team::Task;
@@ -19,7 +20,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     if case.event.kind != Kind::Stop || case.event.actor.kind != ActorKind::Lead {
         return None;
     }
-    let is_open = |task: &&Task| task.status.as_deref() == Some("in_progress");
+    let is_open = |task: &&Task| task.status == Some(TaskStatus::InProgress);
     let open = || case.team.tasks.values().filter(is_open);
     // A message starts the lead's next turn.
     if case.team.waiting(LEAD) > 0 || open().next().is_none() {

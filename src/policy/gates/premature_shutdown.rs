@@ -3,6 +3,7 @@
 use super::shutdown_request::{ShutdownAct, act, asked_to_stop, is_to_all};
 use super::{PREMATURE_SHUTDOWN, actor, finding};
 use crate::config::{Mode, Policy, PrematureShutdown};
+use crate::model::TaskStatus;
 use crate::policy::{Case, Decision, Finding, Part, PendingToolCall, Reason};
 use crate::team::Task;
 
@@ -158,9 +159,9 @@ fn unfinished<'a>(
     if is_free(settings, case, act, name) {
         return None;
     }
-    let mut tasks = case.names.owned(name, "in_progress");
+    let mut tasks = case.names.owned(name, &TaskStatus::InProgress);
     if settings.pending {
-        tasks.extend(case.names.owned(name, "pending"));
+        tasks.extend(case.names.owned(name, &TaskStatus::Pending));
     }
     if !tasks.is_empty() {
         return Some((settings.mode, OpenTask::Tasks(tasks)));

@@ -3,6 +3,7 @@
 use super::{actor, finding};
 use crate::config::Policy;
 use crate::event::{ActorKind, LEAD};
+use crate::model::Tool;
 use crate::payload::{Kind, Message, MessageKind};
 use crate::policy::{Case, Finding, Reason, Sent};
 use crate::unicode::fold;
@@ -11,7 +12,7 @@ const GATE: &str = "protect-lead";
 
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let payload = case.event.payload;
-    if case.event.kind != Kind::PreToolUse || payload.tool() != Some("SendMessage") {
+    if case.event.kind != Kind::PreToolUse || payload.tool() != Some(Tool::SendMessage) {
         return None;
     }
     let message = Sent::of(payload)?.message;

@@ -70,7 +70,7 @@ impl<'a> CompiledRule<'a> {
         let actor = event.actor.name.as_deref().unwrap_or_default();
         let team = team.name.as_deref().unwrap_or_default();
         let tools: Vec<&str> = rule.tools.iter().map(String::as_str).collect();
-        let tool = event.payload.tool().filter(|_| !tools.is_empty());
+        let tool = event.payload.tool_name().filter(|_| !tools.is_empty());
         if !tools.is_empty() && tool.is_none() {
             return RuleOutcome::Nothing;
         }

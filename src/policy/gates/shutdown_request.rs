@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::event::{ActorKind, LEAD};
+use crate::model::Tool;
 use crate::payload::{Kind, Message, MessageKind};
 use crate::policy::observe::stopped;
 use crate::policy::{Case, Facts, Sent, TeammateRef};
@@ -30,9 +31,9 @@ pub fn act<'a>(case: &Case<'a>) -> Option<(ShutdownAct<'a>, Vec<&'a str>)> {
         return None;
     }
     let (act, whom) = match payload.tool()? {
-        "TeamDelete" => (ShutdownAct::Delete, workers(case)),
-        "TaskStop" => stop(case, stopped(payload.tool_input()).next()?),
-        "SendMessage" => {
+        Tool::TeamDelete => (ShutdownAct::Delete, workers(case)),
+        Tool::TaskStop => stop(case, stopped(payload.tool_input()).next()?),
+        Tool::SendMessage => {
             let sent = Sent::of(payload)?;
             match (&sent.message.kind, sent.message.to.as_deref()) {
                 (MessageKind::ShutdownRequest, Some("*")) => {
@@ -76,7 +77,7 @@ fn agree<'a>(case: &Case<'a>, sent: &Sent) -> Option<(ShutdownAct<'a>, Vec<&'a s
 /// The recipient of a shutdown request, as written in the payload; `None` for a request to everyone.
 pub fn asked_to_stop(facts: &Facts<'_>) -> Option<String> {
     let payload = facts.event.payload;
-    if facts.event.kind != Kind::PreToolUse || payload.tool() != Some("SendMessage") {
+    if facts.event.kind != Kind::PreToolUse || payload.tool() != Some(Tool::SendMessage) {
         return None;
     }
     let message = Sent::of(payload)?.message;

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{actor, finding};
 use crate::clock;
 use crate::config::Policy;
+use crate::model::Tool;
 use crate::payload::Kind;
 use crate::policy::{Case, Facts, Finding, Part, Reason, pattern};
 
@@ -21,7 +22,7 @@ const MAX_LISTED: usize = 10;
 
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let (settings, payload) = (&policy.team_size, case.event.payload);
-    if case.event.kind != Kind::PreToolUse || !matches!(payload.tool(), Some("Agent" | "Task")) {
+    if case.event.kind != Kind::PreToolUse || payload.tool() != Some(Tool::Agent) {
         return None;
     }
     let text =
@@ -62,7 +63,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
 /// Who spawns a teammate, if there is a limit and the roster is in this part.
 pub fn needs(policy: &Policy, case: &Case<'_>, part: &Part) -> Option<String> {
     let payload = case.event.payload;
-    let spawns = case.event.kind == Kind::PreToolUse && matches!(payload.tool(), Some("Agent" | "Task"));
+    let spawns = case.event.kind == Kind::PreToolUse && payload.tool() == Some(Tool::Agent);
     let is_named =
         payload.tool_input().get("name").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
     let counts = spawns && is_named && policy.team_size.most > 0 && part.has_roster();

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{actor, finding};
 use crate::config::Policy;
+use crate::model::{TaskStatus, Tool};
 use crate::payload::{Kind, TaskUpdate};
 use crate::policy::{Case, Finding, Part, Reason};
 use crate::team::Task;
@@ -15,13 +16,13 @@ pub const GATE: &str = "unfinished-dependencies";
 
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let (payload, team, mode) = (case.event.payload, case.team, policy.unfinished_dependencies.mode);
-    if case.event.kind != Kind::PreToolUse || payload.tool() != Some("TaskUpdate") {
+    if case.event.kind != Kind::PreToolUse || payload.tool() != Some(Tool::TaskUpdate) {
         return None;
     }
     let update = TaskUpdate::of(payload.tool_input(), &Value::Null)?;
-    let (code, doing) = match update.status.as_deref()? {
-        "in_progress" => ("start-before-dependencies", "starting "),
-        "completed" => ("completion-before-dependencies", "completing "),
+    let (code, doing) = match update.status.as_ref()? {
+        TaskStatus::InProgress => ("start-before-dependencies", "starting "),
+        TaskStatus::Completed => ("completion-before-dependencies", "completing "),
         _ => return None,
     };
     let task = team.tasks.get(&update.task)?;
@@ -53,15 +54,17 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
 /// Who starts or completes a task, if the task or one that it waits for may be in this part.
 pub fn needs(_: &Policy, case: &Case<'_>, part: &Part) -> Option<String> {
     let payload = case.event.payload;
-    if case.event.kind != Kind::PreToolUse || payload.tool() != Some("TaskUpdate") {
+    if case.event.kind != Kind::PreToolUse || payload.tool() != Some(Tool::TaskUpdate) {
         return None;
     }
     let update = TaskUpdate::of(payload.tool_input(), &Value::Null)?;
-    let status = update.status.as_deref().filter(|status| matches!(*status, "in_progress" | "completed"))?;
+    if !matches!(update.status, Some(TaskStatus::InProgress | TaskStatus::Completed)) {
+        return None;
+    }
     let added = payload.tool_input().get("addBlockedBy").and_then(Value::as_array);
     let added = added.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
     let task = case.team.tasks.get(&update.task);
-    if task.is_some_and(|task| task.status.as_deref() == Some(status)) {
+    if task.is_some_and(|task| task.status == update.status) {
         return None;
     }
     let waits_for = task.into_iter().flat_map(Task::blocked_by).chain(added);

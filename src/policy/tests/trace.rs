@@ -100,7 +100,7 @@ fn speaker(payload: &Payload, team: &TeamState, pane: Option<&str>, names_agents
             _ => Actor { name: role.map(str::to_owned), id: Some(id.to_owned()), kind },
         };
     }
-    let sent = (payload.tool() == Some("SendMessage"))
+    let sent = (payload.tool() == Some(crate::model::Tool::SendMessage))
         .then(|| Message::of(payload.tool_input(), payload.tool_response()));
     let routed = payload.tool_response().pointer("/routing/sender").and_then(Value::as_str);
     let answered = sent

@@ -2,6 +2,7 @@
 
 use super::page::{Block, Graph, Table};
 use super::sections::{UNKNOWN, duration, when};
+use crate::model::TaskStatus;
 use crate::render::format::{actor, count, first_line, thousands};
 use crate::report::{Change, TaskHistory, TokenUsage, Tools, Work};
 
@@ -13,7 +14,8 @@ pub fn tasks(tasks: &[TaskHistory], start: &str) -> Vec<Block> {
     let mut board = Table::of(&["task#", "status", "owner", "depends on", "subject"]);
     let mut lives = Table::of(&["task#", "when#", "by", "change"]);
     for task in tasks {
-        let gone = if task.removed_at.is_some() && task.status != "deleted" { ", erased" } else { "" };
+        let gone =
+            if task.removed_at.is_some() && task.status != TaskStatus::Deleted { ", erased" } else { "" };
         board.row([
             task.id.clone(),
             format!("{}{gone}", task.status),
@@ -59,10 +61,10 @@ fn dependencies(tasks: &[TaskHistory]) -> Graph {
 
 /// The result of a change.
 fn became(change: &Change) -> String {
-    let from = change.from.as_deref().unwrap_or("(none)");
+    let from = change.from.as_ref().map_or("(none)", TaskStatus::as_str);
     let to = match change.kind.as_str() {
         "task-deleted" => "(deleted)",
-        _ => change.to.as_deref().unwrap_or("(erased)"),
+        _ => change.to.as_ref().map_or("(erased)", TaskStatus::as_str),
     };
     let status = if from == to { from.to_owned() } else { format!("{from} → {to}") };
     let name = |owner: &Option<String>| owner.clone().unwrap_or_else(|| "none".to_owned());

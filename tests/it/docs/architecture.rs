@@ -16,8 +16,9 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("process", &[]),
     ("unicode", &[]),
     ("metadata_only", &["json"]),
-    ("payload", &["json"]),
-    ("team", &["json", "unicode"]),
+    ("model", &[]),
+    ("payload", &["json", "model"]),
+    ("team", &["json", "model", "unicode"]),
     ("ui", &["error", "unicode"]),
     ("panics", &["ui"]),
     ("paths", &["env", "error", "fs"]),
@@ -30,16 +31,20 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("log", &["clock", "config", "error", "event", "fs"]),
     ("archive", &["clock", "error", "event", "fs", "json", "metadata_only", "team"]),
     ("retention", &["archive", "clock", "config", "error", "fs", "log"]),
-    ("policy", &["clock", "config", "event", "payload", "team", "unicode"]),
+    ("policy", &["model", "clock", "config", "event", "payload", "team", "unicode"]),
     (
         "enforcement",
-        &["archive", "clock", "config", "event", "fs", "json", "payload", "policy", "team", "ui", "unicode"],
+        &[
+            "model", "archive", "clock", "config", "event", "fs", "json", "payload", "policy", "team", "ui",
+            "unicode",
+        ],
     ),
-    ("attribution", &["archive", "clock", "event", "fs", "json", "payload", "process", "team"]),
+    ("attribution", &["model", "archive", "clock", "event", "fs", "json", "payload", "process", "team"]),
     ("response", &["payload"]),
     (
         "hook",
         &[
+            "model",
             "archive",
             "clock",
             "config",
@@ -65,8 +70,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "timeline",
         &[
-            "archive", "clock", "error", "event", "fs", "json", "log", "suggest", "payload", "policy",
-            "process", "team", "unicode",
+            "model", "archive", "clock", "error", "event", "fs", "json", "log", "suggest", "payload",
+            "policy", "process", "team", "unicode",
         ],
     ),
     ("verify", &["archive", "clock", "error", "event", "fs", "log"]),
@@ -75,6 +80,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "report",
         &[
+            "model",
             "clock",
             "config",
             "event",
@@ -87,9 +93,12 @@ const ROOMS: &[(&str, &[&str])] = &[
             "metadata_only",
         ],
     ),
-    ("status", &["archive", "clock", "enforcement", "event", "fs", "log", "policy", "timeline"]),
+    ("status", &["model", "archive", "clock", "enforcement", "event", "fs", "log", "policy", "timeline"]),
     ("backtest", &["archive", "clock", "config", "enforcement", "event", "log", "payload", "policy", "team"]),
-    ("restore", &["archive", "clock", "error", "event", "fs", "json", "process", "team", "timeline"]),
+    (
+        "restore",
+        &["model", "archive", "clock", "error", "event", "fs", "json", "process", "team", "timeline"],
+    ),
     (
         "doctor",
         &[
@@ -100,6 +109,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "render",
         &[
+            "model",
             "backtest",
             "clock",
             "config",
@@ -122,6 +132,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "commands",
         &[
+            "model",
             "archive",
             "backtest",
             "bundle",
