@@ -10,8 +10,8 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathComplete
 use clap_complete::env::{EnvCompleter, Shells};
 
 use super::read_context;
+use crate::config::Gate;
 use crate::context::Context;
-use crate::enforcement::GATES;
 use crate::error::{Error, Result};
 use crate::event::{ActorKind, OVERRIDE};
 use crate::payload::KNOWN;
@@ -172,7 +172,7 @@ fn actors() -> Vec<String> {
 }
 
 fn gates() -> Vec<String> {
-    GATES.iter().map(|gate| (*gate).to_owned()).collect()
+    Gate::ALL.map(|gate| gate.name().to_owned()).to_vec()
 }
 
 fn kinds() -> Vec<String> {

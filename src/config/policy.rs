@@ -40,19 +40,27 @@ pub struct Policy {
     /// Stopping a teammate that has not finished.
     pub premature_shutdown: PrematureShutdown,
     /// Stopping the lead.
-    pub protect_lead: ProtectLead,
+    pub protect_lead: OnlyMode,
     /// Going idle with work left.
     pub idle_with_work: IdleWithWork,
     /// Completing a task whose checks fail.
     pub completion_check: CompletionCheck,
     /// Starting or completing a task that depends on an unfinished one.
-    pub unfinished_dependencies: UnfinishedDependencies,
+    pub unfinished_dependencies: OnlyMode,
     /// Going idle without a message since the last instruction.
-    pub report_before_idle: ReportBeforeIdle,
+    pub report_before_idle: OnlyMode,
     /// Number, agent types and models of teammates.
     pub team_size: TeamSize,
     /// The lead ends its turn while no agent works on a task in progress.
-    pub lead_stops_early: LeadStopsEarly,
+    pub lead_stops_early: OnlyMode,
+}
+
+/// A gate without other settings, such as `[policy.protect-lead]`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OnlyMode {
+    /// The mode.
+    pub mode: Mode,
 }
 
 /// `[policy.premature-shutdown]`
@@ -69,14 +77,6 @@ pub struct PrematureShutdown {
     pub exempt: Vec<String>,
     /// The mode in a team without tasks.
     pub without_tasks: Mode,
-}
-
-/// `[policy.protect-lead]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct ProtectLead {
-    /// The mode.
-    pub mode: Mode,
 }
 
 /// `[policy.idle-with-work]`
@@ -127,22 +127,6 @@ fn two_minutes() -> Duration {
     Duration::from_secs(120)
 }
 
-/// `[policy.unfinished-dependencies]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct UnfinishedDependencies {
-    /// The mode.
-    pub mode: Mode,
-}
-
-/// `[policy.report-before-idle]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct ReportBeforeIdle {
-    /// The mode.
-    pub mode: Mode,
-}
-
 /// `[policy.team-size]`
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -155,14 +139,6 @@ pub struct TeamSize {
     pub agent_types: Vec<String>,
     /// Globs for the allowed models; an empty list allows all.
     pub models: Vec<String>,
-}
-
-/// `[policy.lead-stops-early]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct LeadStopsEarly {
-    /// The mode.
-    pub mode: Mode,
 }
 
 /// One `[[rule]]` of the user.
@@ -215,13 +191,13 @@ impl Default for Policy {
             on_error: OnError::Allow,
             max_blocks: 3,
             premature_shutdown: PrematureShutdown::default(),
-            protect_lead: ProtectLead::default(),
+            protect_lead: OnlyMode { mode: Mode::Block },
             idle_with_work: IdleWithWork::default(),
             completion_check: CompletionCheck::default(),
-            unfinished_dependencies: UnfinishedDependencies::default(),
-            report_before_idle: ReportBeforeIdle::default(),
+            unfinished_dependencies: OnlyMode { mode: Mode::Warn },
+            report_before_idle: OnlyMode { mode: Mode::Off },
             team_size: TeamSize::default(),
-            lead_stops_early: LeadStopsEarly::default(),
+            lead_stops_early: OnlyMode { mode: Mode::Off },
         }
     }
 }
@@ -238,12 +214,6 @@ impl Default for PrematureShutdown {
     }
 }
 
-impl Default for ProtectLead {
-    fn default() -> ProtectLead {
-        ProtectLead { mode: Mode::Block }
-    }
-}
-
 impl Default for IdleWithWork {
     fn default() -> IdleWithWork {
         IdleWithWork { mode: Mode::Warn, waiting_key: "waiting".to_owned() }
@@ -256,26 +226,8 @@ impl Default for CompletionCheck {
     }
 }
 
-impl Default for UnfinishedDependencies {
-    fn default() -> UnfinishedDependencies {
-        UnfinishedDependencies { mode: Mode::Warn }
-    }
-}
-
-impl Default for ReportBeforeIdle {
-    fn default() -> ReportBeforeIdle {
-        ReportBeforeIdle { mode: Mode::Off }
-    }
-}
-
 impl Default for TeamSize {
     fn default() -> TeamSize {
         TeamSize { mode: Mode::Off, most: 0, agent_types: Vec::new(), models: Vec::new() }
-    }
-}
-
-impl Default for LeadStopsEarly {
-    fn default() -> LeadStopsEarly {
-        LeadStopsEarly { mode: Mode::Off }
     }
 }

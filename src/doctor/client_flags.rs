@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
-use crate::config::{Mode, Policy, PrematureShutdown};
+use crate::config::{Gate, Mode, Policy, PrematureShutdown};
 use crate::settings::layer::SettingsLayer;
 use crate::settings::version::{FIRST_WITH_TEAMS, Version};
 
@@ -85,23 +85,17 @@ pub fn tasks(facts: &Facts<'_>) -> Finding {
     }
     what.push_str(weaker(&facts.policy.config.policy.premature_shutdown));
     // A check of the user's that never runs is a problem.
-    let checks = dead.contains(&"completion-check");
+    let checks = dead.contains(&Gate::CompletionCheck);
     let finding = if checks { Finding::bad(code, what) } else { Finding::warn(code, what) };
     finding.with_fix(set(facts, TASKS))
 }
 
 /// The enabled gates that need tasks.
-fn asked(policy: &Policy) -> Vec<&'static str> {
-    let gates = [
-        (
-            "completion-check",
-            policy.completion_check.mode != Mode::Off && !policy.completion_check.check.is_empty(),
-        ),
-        ("unfinished-dependencies", policy.unfinished_dependencies.mode != Mode::Off),
-        ("idle-with-work", policy.idle_with_work.mode != Mode::Off),
-        ("lead-stops-early", policy.lead_stops_early.mode != Mode::Off),
-    ];
-    gates.into_iter().filter(|(_, asked)| *asked).map(|(name, _)| name).collect()
+fn asked(policy: &Policy) -> Vec<Gate> {
+    let has_checks =
+        |gate: &Gate| *gate != Gate::CompletionCheck || !policy.completion_check.check.is_empty();
+    let asked = |gate: &Gate| gate.needs_tasks() && gate.mode(policy) != Mode::Off && has_checks(gate);
+    Gate::ALL.into_iter().filter(asked).collect()
 }
 
 /// How the shutdown gate works without tasks: by missing reports.
@@ -116,10 +110,10 @@ fn weaker(gate: &PrematureShutdown) -> &'static str {
     }
 }
 
-fn are(names: &[&str]) -> String {
-    match names {
-        [one] => format!("{one} is"),
-        more => format!("{} are", more.join(" and ")),
+fn are(gates: &[Gate]) -> String {
+    match gates {
+        [gate] => format!("{} is", gate.name()),
+        gates => format!("{} are", gates.iter().map(|gate| gate.name()).collect::<Vec<_>>().join(" and ")),
     }
 }
 

@@ -14,7 +14,7 @@ mod verdict_line;
 pub use evaluation::{Evaluation, evaluate};
 pub use gate_state::{GateState, GateStateStore};
 pub use merge_state::{merge_session_state, solo_run};
-pub use overrides::{FoundOverrides, GATES, LONGEST_PAUSE, OverrideFile, Overrides, Pause};
+pub use overrides::{FoundOverrides, LONGEST_PAUSE, OverrideFile, Overrides, Pause};
 pub use request::PolicyRequest;
 pub use team_state::{SnapshotPart, SnapshotReader, TeamFile, team_state, unreadable};
 pub use update_ledger::{needs_team_state, update_ledger};

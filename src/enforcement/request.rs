@@ -15,11 +15,11 @@ use super::team_state::SnapshotReader;
 use super::update_ledger::{needs_team_state, update_ledger};
 use crate::archive::{Archive, Index};
 use crate::clock::Time;
-use crate::config::{Mode, Policy};
+use crate::config::{Gate, Mode, Policy};
 use crate::event::SafeName;
 use crate::payload::Kind;
 use crate::policy::failure::decision;
-use crate::policy::gates::{COMPLETION_CHECK, PREMATURE_SHUTDOWN, completion_check};
+use crate::policy::gates::completion_check;
 use crate::policy::{
     Attempt, Decision, Facts, Finding, Judged, Ledger, Origin, Part, Rules, TeamState, Unreadable, Verdict,
     judge,
@@ -215,7 +215,7 @@ impl PolicyRequest<'_> {
             return Ok(None);
         }
         let overrides = OverrideFile::new(self.dir, self.patience).read();
-        if overrides.is_paused(COMPLETION_CHECK, self.team, self.now) {
+        if overrides.is_paused(Gate::CompletionCheck, self.team, self.now) {
             return Ok(None);
         }
         let (open, gate_state) = self.open(store, key);
@@ -261,7 +261,7 @@ impl PolicyRequest<'_> {
                 return true;
             }
             // A warning does not use up an allowance.
-            let premature = finding.gate == PREMATURE_SHUTDOWN && finding.decision == Decision::Block;
+            let premature = finding.gate == Gate::PrematureShutdown && finding.decision == Decision::Block;
             let word = premature.then(|| overrides.allowed_shutdown(&finding.about, members)).flatten();
             let word = word.filter(|word| take_one(word));
             taken.extend(word);

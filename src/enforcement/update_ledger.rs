@@ -1,10 +1,10 @@
 //! Adds an event to the ledger. A hook call and a backtest do it in the same way.
 
+use crate::config::Gate;
 use std::collections::BTreeSet;
 
 use crate::model::Tool;
 use crate::payload::{Kind, MessageKind};
-use crate::policy::gates::PREMATURE_SHUTDOWN;
 use crate::policy::{Decision, Finding, Judged, Sent, TeamState, Verdict};
 
 /// Adds the event to the ledger, unless it is a blocked tool call, which never ran.
@@ -21,11 +21,11 @@ pub fn update_ledger(
     team.observe(event, held_back);
     // An allowed request permits the approval; one with only a warning does not. A request that only a backtest would
     // have blocked was sent nevertheless.
-    let of_gate = || verdicts.iter().filter(|verdict| verdict.gate == PREMATURE_SHUTDOWN);
+    let of_gate = || verdicts.iter().filter(|verdict| verdict.gate == Gate::PrematureShutdown.name());
     let went_out = of_gate().any(|verdict| verdict.decision == Decision::Block);
     let is_free = |finding: &&Finding| {
         let mut free = of_gate().filter(|verdict| verdict.escalated || verdict.paused);
-        finding.gate == PREMATURE_SHUTDOWN
+        finding.gate == Gate::PrematureShutdown
             && (went_out
                 || free.any(|verdict| verdict.code == finding.code && verdict.reason == finding.reason))
     };

@@ -1,5 +1,6 @@
 //! Records verdicts and turns them into a response. Applies `on-error` when the policy fails.
 
+use crate::config::Gate;
 use serde_json::json;
 use serde_json::value::to_raw_value;
 
@@ -12,7 +13,6 @@ use crate::event::{Actor, Event, Id, OVERRIDE};
 use crate::log::Log;
 use crate::metadata_only;
 use crate::payload::Kind;
-use crate::policy::gates::PREMATURE_SHUTDOWN;
 use crate::policy::{Decision, Reason, Verdict, escaped, failure, without_prefix};
 use crate::response::Answer;
 
@@ -72,7 +72,7 @@ impl Attributed<'_> {
             json!({"override": "pause", "gate": pause.gate, "team": pause.team, "until": pause.until, "found": true})
         });
         let shutdowns = shutdowns.iter().map(|name| {
-            json!({"override": "allow-shutdown", "gate": PREMATURE_SHUTDOWN, "team": null, "name": name, "found": true})
+            json!({"override": "allow-shutdown", "gate": Gate::PrematureShutdown.name(), "team": null, "name": name, "found": true})
         });
         let at = clock::stamp(call.at);
         let event = call.event(&self.by, &at);

@@ -59,7 +59,7 @@ pub fn settle(
 ) -> Verdict {
     let mut verdict = Verdict {
         decision: finding.decision,
-        gate: finding.gate.to_owned(),
+        gate: finding.gate.name().to_owned(),
         code: finding.code.to_owned(),
         reason: finding.reason.clone(),
         rule: finding.rule.clone(),
@@ -82,7 +82,7 @@ pub fn settle(
             verdict.repeated = was_shown(&mut guard.warned, &subject, &format!("{state}\0{}", &what[..8]));
         }
         Decision::Block => {
-            let most = max_blocks_for(finding.gate, max_blocks);
+            let most = finding.gate.max_blocks(max_blocks);
             if let Outcome::LetThrough(blocks) = guard.refuse(&subject, state, most, attempt) {
                 verdict.decision = Decision::Allow;
                 verdict.escalated = true;
@@ -91,12 +91,6 @@ pub fn settle(
         }
     }
     verdict
-}
-
-/// Maximum number of blocks of a gate in one state.
-fn max_blocks_for(gate: &str, max_blocks: u32) -> u32 {
-    // Blocking the same idle again only costs tokens: messages are delivered only at idle.
-    if gate == "idle-with-work" { max_blocks.min(1) } else { max_blocks }
 }
 
 impl Guard {
@@ -176,8 +170,8 @@ fn guard_owner(key: &str) -> (&str, Option<&str>) {
 fn guard_key(finding: &Finding) -> String {
     let plain = |text: &str| text.replace('\0', "");
     let gate = match &finding.rule {
-        Some(rule) => format!("{}:{}", finding.gate, plain(rule)),
-        None => finding.gate.to_owned(),
+        Some(rule) => format!("{}:{}", finding.gate.name(), plain(rule)),
+        None => finding.gate.name().to_owned(),
     };
     let counted = finding.counted.as_ref().filter(|_| finding.decision == Decision::Block);
     let about = plain(counted.unwrap_or(&finding.about));

@@ -12,8 +12,8 @@ pub fn judge(policy: &Policy, rules: &Rules<'_>, facts: &Facts<'_>) -> Vec<Findi
         return found;
     }
     let case = Case::of(facts);
-    let on = gates::ALL.iter().filter(|(mode, _)| mode(policy) != Mode::Off);
-    let mut found: Vec<Finding> = on.filter_map(|(_, gate)| gate(policy, &case)).collect();
+    let on = gates::ALL.iter().filter(|(gate, _)| gate.mode(policy) != Mode::Off);
+    let mut found: Vec<Finding> = on.filter_map(|(_, judge)| judge(policy, &case)).collect();
     if policy.premature_shutdown.mode != Mode::Off {
         found.extend(gates::premature_shutdown::others(policy, &case));
     }

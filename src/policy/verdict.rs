@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Mode;
+use crate::config::{Gate, Mode};
 
 /// Whether Claude Code may continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -29,8 +29,8 @@ impl From<Mode> for Decision {
 /// The finding of one gate, before the loop guard and overrides apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The gate's name in the configuration (`premature-shutdown`); `rule` for a rule.
-    pub gate: &'static str,
+    /// The gate.
+    pub gate: Gate,
     /// A stable code (`shutdown-of-busy-teammate`).
     pub code: &'static str,
     /// The gate's decision.
@@ -52,7 +52,7 @@ pub struct Finding {
 impl Finding {
     /// Whether a verdict is about this finding, whatever its reason.
     pub fn is_of(&self, verdict: &Verdict) -> bool {
-        (self.gate, self.code) == (&verdict.gate, &verdict.code) && self.rule == verdict.rule
+        (self.gate.name(), self.code) == (&verdict.gate, &verdict.code) && self.rule == verdict.rule
     }
 }
 

@@ -1,5 +1,6 @@
 //! `teamkeep policy allow`: allows a single exception.
 
+use crate::config::Gate;
 use std::process::ExitCode;
 
 use serde_json::json;
@@ -80,7 +81,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     record(
         context,
         None,
-        json!({"override": "allow-shutdown", "gate": "premature-shutdown", "team": null, "name": name}),
+        json!({"override": "allow-shutdown", "gate": Gate::PrematureShutdown.name(), "team": null, "name": name}),
     )?;
     file.change(context.clock.now(), |overrides| {
         // A repeated command allows one shutdown, not several.

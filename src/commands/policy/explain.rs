@@ -14,7 +14,7 @@ use crate::attribution::{self, CallContext, SessionState};
 use crate::backtest::{self, SnapshotCursor};
 use crate::clock;
 use crate::commands::read_context;
-use crate::config::Mode;
+use crate::config::{Gate, Mode};
 use crate::context::Context;
 use crate::enforcement::{
     GateState, GateStateStore, OverrideFile, Overrides, evaluate, merge_session_state, solo_run, team_state,
@@ -303,7 +303,7 @@ fn decide(context: &Context, source: &Source, scene: &ExplainInput, event: Judge
         &scene.attempt,
         |finding| {
             let allowed = || overrides.allowed_shutdown(&finding.about, &scene.state.members).is_some();
-            (finding.gate == "premature-shutdown" && allowed())
+            (finding.gate == Gate::PrematureShutdown && allowed())
                 || overrides.is_paused(finding.gate, team, now)
         },
     );

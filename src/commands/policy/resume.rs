@@ -1,5 +1,6 @@
 //! `teamkeep policy resume`: ends pauses early.
 
+use crate::config::Gate;
 use std::process::ExitCode;
 
 use serde_json::json;
@@ -29,8 +30,8 @@ const EXAMPLES: &str = "Examples:
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     args.scope.check()?;
     let scope = &args.scope;
-    let of_shutdowns =
-        scope.team.is_none() && scope.gate.as_deref().is_none_or(|gate| gate == "premature-shutdown");
+    let of_shutdowns = scope.team.is_none()
+        && scope.gate.as_deref().is_none_or(|gate| gate == Gate::PrematureShutdown.name());
     let file = scope::file(context)?;
     let now = context.clock.now();
     let before = file.read();

@@ -1,8 +1,9 @@
 //! The scope of an override, and the file with all overrides.
 
 use crate::clock;
+use crate::config::Gate;
 use crate::context::Context;
-use crate::enforcement::{GATES, OverrideFile, Pause};
+use crate::enforcement::{OverrideFile, Pause};
 use crate::error::Result;
 use crate::event::SafeName;
 use crate::suggest::unknown;
@@ -24,8 +25,8 @@ impl Scope {
     /// # Errors
     /// There is no such gate.
     pub fn check(&self) -> Result<()> {
-        let wrong = self.gate.as_deref().filter(|gate| !GATES.contains(gate));
-        wrong.map_or(Ok(()), |gate| Err(unknown("gate", gate, GATES).of_usage()))
+        let wrong = self.gate.as_deref().filter(|gate| Gate::named(gate).is_none());
+        wrong.map_or(Ok(()), |gate| Err(unknown("gate", gate, &Gate::ALL.map(Gate::name)).of_usage()))
     }
 
     /// Whether a pause is only for this gate and this team.

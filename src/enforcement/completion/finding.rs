@@ -1,7 +1,7 @@
 //! Combines the checks of one completion into one finding.
 
 use super::{CheckOutcome, CheckResult, shell, span};
-use crate::config::{Mode, OnError};
+use crate::config::{Gate, Mode, OnError};
 use crate::policy::{Decision, Finding, Reason, escaped};
 use crate::ui;
 
@@ -39,7 +39,7 @@ pub fn finding(
         CheckOutcome::Failed { .. } | CheckOutcome::Passed => "check-failed",
     };
     Some(Finding {
-        gate: "completion-check",
+        gate: Gate::CompletionCheck,
         code,
         decision: *decision,
         about: task.about.to_owned(),
@@ -147,7 +147,7 @@ mod tests {
         let found = found(&[failed(&["running 2 tests", "test b ... FAILED"])], Mode::Block);
         assert_eq!(
             (found.gate, found.code, found.decision),
-            ("completion-check", "check-failed", Decision::Block)
+            (Gate::CompletionCheck, "check-failed", Decision::Block)
         );
         assert_eq!(found.about, "bob");
         assert_snapshot!(found.reason, @r#"Blocked: the check `cargo test` for task 3 failed with exit code 101. Fix the reported problem, then complete the task again. Last output: "running 2 tests | test b ... FAILED""#);

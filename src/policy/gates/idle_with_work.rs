@@ -4,13 +4,10 @@ use serde_json::Value;
 
 use super::finding;
 use super::idle_teammate::{goes_idle, idler};
-use crate::config::{IdleWithWork, Mode, Policy};
+use crate::config::{Gate, IdleWithWork, Mode, Policy};
 use crate::model::TaskStatus;
 use crate::policy::{Case, Finding, Part, TeamState};
 use crate::team::Task;
-
-/// The gate that a teammate with open work meets when it goes idle.
-pub const GATE: &str = "idle-with-work";
 
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let (settings, team) = (&policy.idle_with_work, case.team);
@@ -36,7 +33,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
                 "A message starts its next turn. A teammate that is waiting can add \"{key}\" to the task's metadata."
             ),
         });
-        return Some(finding(GATE, "idle-with-task-in-progress", settings.mode, name, reason));
+        return Some(finding(Gate::IdleWithWork, "idle-with-task-in-progress", settings.mode, name, reason));
     }
     let free: Vec<&Task> = team.tasks.values().filter(|task| is_free(case, task)).collect();
     if free.is_empty() {
@@ -50,7 +47,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
         }
         _ => "The lead can assign it with TaskUpdate.",
     });
-    Some(finding(GATE, "idle-with-free-task", settings.mode, name, reason))
+    Some(finding(Gate::IdleWithWork, "idle-with-free-task", settings.mode, name, reason))
 }
 
 /// The teammate that goes idle, if tasks or its inbox may be in this part.

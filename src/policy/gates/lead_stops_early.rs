@@ -5,15 +5,12 @@ use std::collections::{HashMap, HashSet};
 use super::idle_with_work::says_that_it_waits;
 use super::is_working::AtWork;
 use super::{actor, finding};
-use crate::config::Policy;
+use crate::config::{Gate, Policy};
 use crate::event::{ActorKind, LEAD};
 use crate::model::TaskStatus;
 use crate::payload::Kind;
 use crate::policy::{Case, Finding, Part, Reason};
 use crate::team::Task;
-
-/// The gate that the lead meets at the end of its turn.
-pub const GATE: &str = "lead-stops-early";
 
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let mode = policy.lead_stops_early.mode;
@@ -36,7 +33,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
         .tasks(&open)
         .then(".")
         .instead("Send its owner a message, or complete or reassign it with TaskUpdate.");
-    Some(finding(GATE, "lead-stops-with-open-work", mode, actor(case), reason))
+    Some(finding(Gate::LeadStopsEarly, "lead-stops-with-open-work", mode, actor(case), reason))
 }
 
 /// The lead, at the end of its turn: the gate reads every part.

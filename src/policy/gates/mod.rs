@@ -16,30 +16,25 @@ mod unfinished_dependencies;
 pub mod unreadable;
 
 use super::{Case, Facts, Finding, Reason};
-use crate::config::{Mode, Policy};
+use crate::config::{Gate, Mode, Policy};
 use crate::event::{ActorKind, LEAD};
 
-/// The gate for shutdowns.
-pub const PREMATURE_SHUTDOWN: &str = "premature-shutdown";
-/// The gate that runs commands.
-pub const COMPLETION_CHECK: &str = "completion-check";
-
-/// A gate: its mode, and its finding for the facts.
-type Gate = (fn(&Policy) -> Mode, fn(&Policy, &Case<'_>) -> Option<Finding>);
+/// The finding of a gate for the facts.
+type Judge = fn(&Policy, &Case<'_>) -> Option<Finding>;
 
 /// The gates in order of evaluation.
-pub(super) const ALL: &[Gate] = &[
-    (|policy| policy.premature_shutdown.mode, premature_shutdown::judge),
-    (|policy| policy.protect_lead.mode, protect_lead::judge),
-    (|policy| policy.idle_with_work.mode, idle_with_work::judge),
-    (|policy| policy.unfinished_dependencies.mode, unfinished_dependencies::judge),
-    (|policy| policy.report_before_idle.mode, report_before_idle::judge),
-    (|policy| policy.team_size.mode, team_size::judge),
-    (|policy| policy.lead_stops_early.mode, lead_stops_early::judge),
+pub(super) const ALL: &[(Gate, Judge)] = &[
+    (Gate::PrematureShutdown, premature_shutdown::judge),
+    (Gate::ProtectLead, protect_lead::judge),
+    (Gate::IdleWithWork, idle_with_work::judge),
+    (Gate::UnfinishedDependencies, unfinished_dependencies::judge),
+    (Gate::ReportBeforeIdle, report_before_idle::judge),
+    (Gate::TeamSize, team_size::judge),
+    (Gate::LeadStopsEarly, lead_stops_early::judge),
 ];
 
 /// A finding of a gate (not of a rule).
-fn finding(gate: &'static str, code: &'static str, mode: Mode, about: &str, reason: Reason) -> Finding {
+fn finding(gate: Gate, code: &'static str, mode: Mode, about: &str, reason: Reason) -> Finding {
     let (about, reason) = (about.to_owned(), reason.finish());
     Finding {
         gate,

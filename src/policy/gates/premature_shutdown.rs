@@ -1,8 +1,8 @@
 //! Stopping a teammate that has not finished.
 
 use super::shutdown_request::{ShutdownAct, act, asked_to_stop, is_to_all};
-use super::{PREMATURE_SHUTDOWN, actor, finding};
-use crate::config::{Mode, Policy, PrematureShutdown};
+use super::{actor, finding};
+use crate::config::{Gate, Mode, Policy, PrematureShutdown};
 use crate::model::TaskStatus;
 use crate::policy::{Case, Decision, Finding, Part, PendingToolCall, Reason};
 use crate::team::Task;
@@ -59,7 +59,7 @@ fn unseen(case: &Case<'_>, act: &ShutdownAct<'_>, whom: &[&str]) -> Option<Findi
         .name(task)
         .then(" is not in a task list that hooks know.")
         .instead("Check TaskList for open work first.");
-    Some(finding(PREMATURE_SHUTDOWN, "task-list-unknown", Mode::Warn, name, reason))
+    Some(finding(Gate::PrematureShutdown, "task-list-unknown", Mode::Warn, name, reason))
 }
 
 /// Whom the event stops, if the gate cannot judge that without this part.
@@ -100,7 +100,7 @@ fn objection(
         (ShutdownAct::Delete, _) => "deletion-of-busy-team",
     };
     let about = if matches!(act, ShutdownAct::Delete) { actor(case) } else { name };
-    finding(PREMATURE_SHUTDOWN, code, mode, about, reason(act, mode, name, open))
+    finding(Gate::PrematureShutdown, code, mode, about, reason(act, mode, name, open))
 }
 
 /// The finding if one of several members is stopped and it is unknown which: it is blocked only if certainly one of
@@ -137,7 +137,7 @@ fn absent(case: &Case<'_>) -> Option<Finding> {
         [] => reason.then(" It has no teammates."),
         _ => reason.then(" Its teammates are ").names(there).then("."),
     };
-    Some(finding(PREMATURE_SHUTDOWN, "shutdown-of-absent-teammate", Mode::Warn, &word, reason))
+    Some(finding(Gate::PrematureShutdown, "shutdown-of-absent-teammate", Mode::Warn, &word, reason))
 }
 
 /// Whether a teammate may stop whatever it works on.

@@ -1,14 +1,12 @@
 //! Stopping the lead ends the whole team.
 
 use super::{actor, finding};
-use crate::config::Policy;
+use crate::config::{Gate, Policy};
 use crate::event::{ActorKind, LEAD};
 use crate::model::Tool;
 use crate::payload::{Kind, Message, MessageKind};
 use crate::policy::{Case, Finding, Reason, Sent};
 use crate::unicode::fold;
-
-const GATE: &str = "protect-lead";
 
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let payload = case.event.payload;
@@ -34,7 +32,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
         ),
         _ => return None,
     };
-    Some(finding(GATE, code, policy.protect_lead.mode, actor(case), reason))
+    Some(finding(Gate::ProtectLead, code, policy.protect_lead.mode, actor(case), reason))
 }
 
 fn asks_lead(case: &Case<'_>, message: &Message) -> bool {

@@ -2,11 +2,8 @@
 
 use super::finding;
 use super::idle_teammate::{goes_idle, idler};
-use crate::config::{Mode, Policy};
+use crate::config::{Gate, Mode, Policy};
 use crate::policy::{Case, Finding, Part};
-
-/// The gate that a teammate without a report meets when it goes idle.
-pub const GATE: &str = "report-before-idle";
 
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let mode = policy.report_before_idle.mode;
@@ -19,7 +16,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
         Mode::Block => "Send team-lead a message with your results and the remaining work.",
         _ => "The lead can ask it for a report with SendMessage.",
     });
-    Some(finding(GATE, "idle-without-report", mode, name, reason))
+    Some(finding(Gate::ReportBeforeIdle, "idle-without-report", mode, name, reason))
 }
 
 /// The teammate that goes idle, if its inbox may be in this part.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::actor;
 use crate::config::pattern::is_plain;
-use crate::config::{Mode, Rule};
+use crate::config::{Gate, Mode, Rule};
 use crate::payload::{Kind, Payload};
 use crate::policy::pattern::{self, Pattern, Undecidable};
 use crate::policy::{Decision, Facts, Finding, Reason};
@@ -123,7 +123,7 @@ pub(super) fn finding(
     reason: Reason,
 ) -> Finding {
     Finding {
-        gate: "rule",
+        gate: Gate::Rule,
         code,
         decision,
         about: actor(facts).to_owned(),

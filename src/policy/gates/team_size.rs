@@ -6,13 +6,10 @@ use serde_json::Value;
 
 use super::{actor, finding};
 use crate::clock;
-use crate::config::Policy;
+use crate::config::{Gate, Policy};
 use crate::model::Tool;
 use crate::payload::Kind;
 use crate::policy::{Case, Facts, Finding, Part, Reason, pattern};
-
-/// The gate that a spawn meets.
-pub const GATE: &str = "team-size";
 
 /// Seconds for which a started spawn counts. A failed or denied one never returns.
 const SPAWN_SECONDS: i64 = 30;
@@ -28,7 +25,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let text =
         |key: &str| payload.tool_input().get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let name = text("name")?;
-    let object = |code, reason| Some(finding(GATE, code, settings.mode, actor(case), reason));
+    let object = |code, reason| Some(finding(Gate::TeamSize, code, settings.mode, actor(case), reason));
     let reason = Reason::of(settings.mode).then("spawning ").name(name);
     let there = case.names.teammates();
     let coming = spawning(case).filter(|other| *other != name && !there.contains(other)).count();

@@ -5,14 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{actor, finding};
-use crate::config::Policy;
+use crate::config::{Gate, Policy};
 use crate::model::{TaskStatus, Tool};
 use crate::payload::{Kind, TaskUpdate};
 use crate::policy::{Case, Finding, Part, Reason};
 use crate::team::Task;
-
-/// The gate that a task with unfinished dependencies meets.
-pub const GATE: &str = "unfinished-dependencies";
 
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let (payload, team, mode) = (case.event.payload, case.team, policy.unfinished_dependencies.mode);
@@ -48,7 +45,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
         .tasks(&blockers)
         .then(".")
         .instead("Wait for it or help with it. If the dependency no longer applies, remove it first.");
-    Some(finding(GATE, code, mode, whose.unwrap_or_else(|| actor(case)), reason))
+    Some(finding(Gate::UnfinishedDependencies, code, mode, whose.unwrap_or_else(|| actor(case)), reason))
 }
 
 /// Who starts or completes a task, if the task or one that it waits for may be in this part.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::scene::{Scene, after, ask, before, idle, lead, mate};
 use super::trace::play;
-use crate::config::{Mode, Policy};
+use crate::config::{Gate, Mode, Policy};
 
 /// Stop of the lead, with this list of background tasks.
 fn stop(tasks: Value) -> Value {
@@ -192,7 +192,7 @@ fn the_lead_of_a_recorded_run_is_told_where_nobody_works() {
     for name in ["v47-inprocess", "v177-inprocess", "v328-inprocess", "v328-panes", "v328-gc", "v328-notasks"]
     {
         for found in play(name, &policy, |_| {}) {
-            for finding in found.findings.iter().filter(|finding| finding.gate == "lead-stops-early") {
+            for finding in found.findings.iter().filter(|finding| finding.gate == Gate::LeadStopsEarly) {
                 assert!(finding.reason.contains("task 2 "), "{}", finding.reason);
                 told += &format!("{name} {}\n", found.step);
             }

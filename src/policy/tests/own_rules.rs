@@ -43,7 +43,7 @@ fn a_rule_says_what_it_is_and_where_it_stands() {
     let mut scene = Scene::with(&[]);
     scene.rules.push(rule("no-tools", Mode::Block));
     let found = &scene.judge(&mate("bob"), &bash("ls"))[0];
-    assert_eq!((found.gate, found.code, found.about.as_str()), ("rule", "rule", "bob"));
+    assert_eq!((found.gate.name(), found.code, found.about.as_str()), ("rule", "rule", "bob"));
     assert_eq!((found.rule.as_deref(), found.place.as_deref()), (Some("no-tools"), Some("teamkeep.toml:7")));
     assert_eq!(found.reason, "Blocked: Do not, says no-tools.");
     scene.rules[0].reason.clear();
@@ -135,8 +135,10 @@ fn the_strictest_comes_first_then_the_order_of_gates_and_file() {
         vec![rule("a", Mode::Warn), rule("b", Mode::Block), rule("c", Mode::Off), rule("d", Mode::Block)];
     let fields = before("TaskUpdate", json!({"taskId": "2", "status": "completed"}));
     let found = scene.judge(&mate("bob"), &fields);
-    let order: Vec<_> =
-        found.iter().map(|found| (found.decision, found.rule.as_deref().unwrap_or(found.gate))).collect();
+    let order: Vec<_> = found
+        .iter()
+        .map(|found| (found.decision, found.rule.as_deref().unwrap_or(found.gate.name())))
+        .collect();
     assert_eq!(
         order,
         [

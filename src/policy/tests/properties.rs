@@ -6,10 +6,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::scene::{approve, ask, payload};
-use crate::config::{Mode, Policy, Rule};
+use crate::config::{Gate, Mode, Policy, Rule};
 use crate::event::{Actor, ActorKind};
 use crate::payload::Kind;
-use crate::policy::gates::PREMATURE_SHUTDOWN;
 use crate::policy::{Attempt, Decision, Facts, Guard, Judged, Rules, TeamState, judge, settle};
 use crate::team::Task;
 
@@ -151,11 +150,11 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             prop_assert!(!finding.reason.chars().any(char::is_control), "{:?}", finding.reason);
             prop_assert!(finding.decision != Decision::Allow);
             let verdict = settle(finding, &state, &mut guard, most, &Attempt::single(), false);
-            if verdict.gate == PREMATURE_SHUTDOWN && verdict.decision != Decision::Block {
+            if verdict.gate == Gate::PrematureShutdown.name() && verdict.decision != Decision::Block {
                 team.ledger.approve_shutdown(&event, |_| true);
             }
             prop_assert!(verdict.decision <= finding.decision);
-            let (gate, rule) = (finding.gate.to_owned(), finding.rule.clone());
+            let (gate, rule) = (finding.gate.name().to_owned(), finding.rule.clone());
             let whose = finding.counted.as_ref().unwrap_or(&finding.about);
             let count = counts.entry((gate, rule, whose.clone(), state.clone())).or_default();
             if verdict.decision == Decision::Block {
@@ -167,7 +166,8 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             let is_lasting = asks_to_last && event.kind == Kind::PreToolUse;
             prop_assert_eq!(finding.lasting, is_lasting);
             prop_assert!(!is_lasting || verdict.decision == finding.decision, "{:?}", verdict);
-            let whole = counts.iter().filter(|(key, _)| (key.0.as_str(), &key.2) == (finding.gate, whose));
+            let whole =
+                counts.iter().filter(|(key, _)| (key.0.as_str(), &key.2) == (finding.gate.name(), whose));
             prop_assert!(whole.map(|(_, count)| *count).sum::<u32>() <= 3 * most, "{finding:?}");
             if blocked {
                 break;

@@ -1,9 +1,10 @@
 //! From finding to verdict.
 
+use crate::config::Gate;
 use crate::policy::{Attempt, Decision, Finding, Guard, TeamState, Verdict, settle};
 use crate::team::Task;
 
-fn finding(gate: &'static str, about: &str, decision: Decision) -> Finding {
+fn finding(gate: Gate, about: &str, decision: Decision) -> Finding {
     let (about, reason) = (about.to_owned(), "no".to_owned());
     Finding {
         gate,
@@ -19,7 +20,14 @@ fn finding(gate: &'static str, about: &str, decision: Decision) -> Finding {
 }
 
 fn block(guard: &mut Guard, about: &str, state: &str) -> Verdict {
-    settle(&finding("premature-shutdown", about, Decision::Block), state, guard, 3, &Attempt::single(), false)
+    settle(
+        &finding(Gate::PrematureShutdown, about, Decision::Block),
+        state,
+        guard,
+        3,
+        &Attempt::single(),
+        false,
+    )
 }
 
 #[test]
@@ -39,7 +47,7 @@ fn another_state_actor_or_rule_counts_for_itself() {
     assert_eq!(block(&mut guard, "alice", "s1").decision, Decision::Block);
     assert_eq!(block(&mut guard, "bob", "s2").decision, Decision::Block);
     for rule in ["a", "b"] {
-        let rule = Finding { rule: Some(rule.to_owned()), ..finding("rule", "bob", Decision::Block) };
+        let rule = Finding { rule: Some(rule.to_owned()), ..finding(Gate::Rule, "bob", Decision::Block) };
         let blocks = (0..9).filter(|_| {
             settle(&rule, "s", &mut guard, 2, &Attempt::single(), false).decision == Decision::Block
         });
@@ -56,8 +64,8 @@ fn blocked<'a>(finding: &Finding, guard: &mut Guard, states: impl IntoIterator<I
 #[test]
 fn states_that_alternate_or_are_always_new_end_in_letting_through() {
     let turns = ["0-a", "0-b"].into_iter().cycle();
-    let report = finding("report-before-idle", "bob", Decision::Block);
-    let idle = finding("idle-with-work", "bob", Decision::Block);
+    let report = finding(Gate::ReportBeforeIdle, "bob", Decision::Block);
+    let idle = finding(Gate::IdleWithWork, "bob", Decision::Block);
     assert_eq!(blocked(&report, &mut Guard::default(), turns.clone().take(50)), 4);
     assert_eq!(blocked(&idle, &mut Guard::default(), turns.take(50)), 2);
     let new: Vec<String> = (0..50).map(|number| format!("0-{number}")).collect();
@@ -68,7 +76,7 @@ fn states_that_alternate_or_are_always_new_end_in_letting_through() {
 
 #[test]
 fn only_a_task_that_was_never_completed_before_begins_the_count_anew() {
-    let (mut guard, finding) = (Guard::default(), finding("idle-with-work", "bob", Decision::Block));
+    let (mut guard, finding) = (Guard::default(), finding(Gate::IdleWithWork, "bob", Decision::Block));
     let all = ["a", "b", "c", "d", "e"];
     guard.note_progress(&with(&[("1", "completed"), ("2", "pending")]));
     assert_eq!(blocked(&finding, &mut guard, all), 3);
@@ -113,7 +121,7 @@ fn any_number_of_rules_has_one_ceiling_for_each_actor() {
     let rules: Vec<Finding> = (0..520)
         .map(|number| Finding {
             rule: Some(format!("r:{number}")),
-            ..finding("rule", "bob", Decision::Block)
+            ..finding(Gate::Rule, "bob", Decision::Block)
         })
         .collect();
     let mut stop = |state: &str| {
@@ -137,7 +145,7 @@ fn a_full_book_lets_through() {
 #[test]
 fn what_lasts_is_blocked_however_often_it_is_tried_and_a_human_can_pause_it() {
     let mut guard = Guard::default();
-    let rule = Finding { lasting: true, ..finding("rule", "bob", Decision::Block) };
+    let rule = Finding { lasting: true, ..finding(Gate::Rule, "bob", Decision::Block) };
     let mut decide = |paused| settle(&rule, "s", &mut guard, 1, &Attempt::single(), paused).decision;
     assert!((0..9).all(|_| decide(false) == Decision::Block));
     assert_eq!(decide(true), Decision::Allow);
@@ -146,7 +154,7 @@ fn what_lasts_is_blocked_however_often_it_is_tried_and_a_human_can_pause_it() {
 #[test]
 fn an_idle_is_blocked_once_in_a_state() {
     let mut guard = Guard::default();
-    let idle = finding("idle-with-work", "bob", Decision::Block);
+    let idle = finding(Gate::IdleWithWork, "bob", Decision::Block);
     let mut decide = |state| settle(&idle, state, &mut guard, 3, &Attempt::single(), false).decision;
     assert_eq!(
         [decide("s1"), decide("s1"), decide("s2")],
@@ -158,7 +166,14 @@ fn an_idle_is_blocked_once_in_a_state() {
 fn what_a_human_lets_through_is_recorded_and_not_counted() {
     let mut guard = Guard::default();
     for decision in [Decision::Block, Decision::Warn] {
-        let verdict = settle(&finding("g", "bob", decision), "s", &mut guard, 3, &Attempt::single(), true);
+        let verdict = settle(
+            &finding(Gate::ProtectLead, "bob", decision),
+            "s",
+            &mut guard,
+            3,
+            &Attempt::single(),
+            true,
+        );
         assert_eq!((verdict.decision, verdict.paused, verdict.escalated), (Decision::Allow, true, false));
     }
     assert_eq!(guard, Guard::default());
@@ -168,7 +183,8 @@ fn what_a_human_lets_through_is_recorded_and_not_counted() {
 fn a_warning_is_told_once_in_a_state() {
     let mut guard = Guard::default();
     let mut warn = |reason: &str, state: &str| {
-        let finding = Finding { reason: reason.to_owned(), ..finding("g", "bob", Decision::Warn) };
+        let finding =
+            Finding { reason: reason.to_owned(), ..finding(Gate::ProtectLead, "bob", Decision::Warn) };
         let verdict = settle(&finding, state, &mut guard, 3, &Attempt::single(), false);
         assert_eq!(verdict.decision, Decision::Warn);
         verdict.repeated
@@ -186,8 +202,15 @@ fn a_warning_is_told_once_in_a_state() {
 fn what_was_told_in_a_state_is_not_told_again_when_that_comes_back() {
     let mut guard = Guard::default();
     let mut told = |about: &str, state: &str| {
-        !settle(&finding("g", about, Decision::Warn), state, &mut guard, 3, &Attempt::single(), false)
-            .repeated
+        !settle(
+            &finding(Gate::ProtectLead, about, Decision::Warn),
+            state,
+            &mut guard,
+            3,
+            &Attempt::single(),
+            false,
+        )
+        .repeated
     };
     let alternating = ["a", "b"].into_iter().cycle().take(8);
     assert_eq!(alternating.filter(|state| told("bob", state)).count(), 2);
@@ -206,7 +229,7 @@ fn what_was_told_in_a_state_is_not_told_again_when_that_comes_back() {
 #[test]
 fn with_no_blocks_allowed_nothing_blocks() {
     let verdict = settle(
-        &finding("g", "bob", Decision::Block),
+        &finding(Gate::ProtectLead, "bob", Decision::Block),
         "s",
         &mut Guard::default(),
         0,

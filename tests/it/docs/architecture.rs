@@ -22,7 +22,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("ui", &["error", "unicode"]),
     ("panics", &["ui"]),
     ("paths", &["env", "error", "fs"]),
-    ("config", &["clock", "error", "fs", "paths", "payload", "suggest"]),
+    ("config", &["model", "clock", "error", "fs", "paths", "payload", "suggest"]),
     ("redact", &["config", "error"]),
     ("diagnostics", &["clock", "fs", "ui"]),
     ("context", &["clock", "config", "env", "error", "paths", "ui"]),

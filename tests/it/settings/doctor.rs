@@ -204,7 +204,7 @@ fn switches_are_read_where_the_client_reads_them() {
     let home = Home::with("{}");
     assert!(one(&home, "agent-teams").starts_with("warn: agent teams are off: "));
     assert_snapshot!(
-        one(&home, "task-tools"), @r#"warn: the task tools are off by default on current models since Claude Code 2.1.233; unfinished-dependencies and idle-with-work are inactive; premature-shutdown only warns, based on missing reports (`without-tasks` is "warn") => set "CLAUDE_CODE_ENABLE_TODO_TOOLS": "1" under "env" in ~/.claude/settings.json"#);
+        one(&home, "task-tools"), @r#"warn: the task tools are off by default on current models since Claude Code 2.1.233; idle-with-work and unfinished-dependencies are inactive; premature-shutdown only warns, based on missing reports (`without-tasks` is "warn") => set "CLAUDE_CODE_ENABLE_TODO_TOOLS": "1" under "env" in ~/.claude/settings.json"#);
     std::fs::create_dir_all(home.at(".config/teamkeep")).unwrap();
     for (gate, end) in [
         ("without-tasks = \"block\"", "; premature-shutdown blocks based on missing reports"),
