@@ -8,6 +8,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::keys::{Key, Place, names};
+use super::parse_value::Issue;
 use super::problem::{Code, Problem};
 use super::source::Source;
 use super::{parse_value, rules};
@@ -76,7 +77,7 @@ pub(super) fn checked(source: &Source, care: Validation) -> Checked {
         // A second error on the same line is a consequence of the first.
         if lines.insert(source.line(at)) {
             let code = if duplicate { Code::DuplicateKey } else { Code::Syntax };
-            walk.report(code, at, error.message().replace('\n', ", "));
+            walk.report(Issue::new(code, at, error.message().replace('\n', ", ")));
         }
     }
     let told = walk.problems.len();
@@ -87,7 +88,7 @@ pub(super) fn checked(source: &Source, care: Validation) -> Checked {
         let entries = walk.entries.iter_mut().filter(|entry| entry.path == ON_ERROR);
         entries.for_each(|entry| entry.value = "block".into());
     }
-    rules::check(&mut walk);
+    rules::check(&walk.entries).into_iter().for_each(|issue| walk.report(issue));
     if broken {
         // After a syntax error the rest is a guess: used to look for `on-error`, not to report problems.
         walk.problems.truncate(told);
@@ -118,24 +119,20 @@ fn holds_back(text: &str) -> bool {
 }
 
 /// A check in progress.
-pub(super) struct Walk<'a> {
-    pub source: &'a Source,
+struct Walk<'a> {
+    source: &'a Source,
     care: Validation,
-    pub entries: Vec<Entry>,
+    entries: Vec<Entry>,
     problems: Vec<Problem>,
 }
 
 impl Walk<'_> {
-    /// Adds a problem at a byte offset.
-    pub fn report(&mut self, code: Code, at: usize, message: impl Into<String>) {
-        self.complain_with(code, at, message, None);
-    }
-
-    /// Adds a problem with a hint.
-    pub fn complain_with(&mut self, code: Code, at: usize, message: impl Into<String>, hint: Option<String>) {
+    /// Adds a problem.
+    fn report(&mut self, issue: Issue) {
         if self.problems.len() < MAX_PROBLEMS {
+            let Issue { code, at, message, hint } = issue;
             let (path, at) = (self.source.path.clone(), Some(self.source.position(at)));
-            self.problems.push(Problem { code, path, at, message: message.into(), hint });
+            self.problems.push(Problem { code, path, at, message, hint });
         }
     }
 
@@ -178,7 +175,7 @@ impl Walk<'_> {
                         if matches!(needed, Some(Place::Value(Key { default: None, .. })))
                             && !values.contains_key(name)
                         {
-                            self.report(Code::MissingKey, at, format!("missing key `{name}`"));
+                            self.report(Issue::new(Code::MissingKey, at, format!("missing key `{name}`")));
                         }
                     }
                 }
@@ -188,16 +185,16 @@ impl Walk<'_> {
     }
 
     fn value(&mut self, key: &'static Key, path: String, value: &Spanned<DeValue<'_>>) {
-        let mut flaws = Vec::new();
-        if let Some(read) = parse_value::read(key.kind, value, self.care, &mut flaws) {
+        let mut issues = Vec::new();
+        if let Some(read) = parse_value::read(key.kind, value, self.care, &mut issues) {
             self.entries.push(Entry { path: path.clone(), key, value: read, at: value.span().start });
         }
-        if path == ON_ERROR && !flaws.is_empty() && !means_allow(value) {
+        if path == ON_ERROR && !issues.is_empty() && !means_allow(value) {
             let at = value.span().start;
             self.entries.push(Entry { path: path.clone(), key, value: "block".into(), at });
         }
-        for flaw in flaws {
-            self.complain_with(flaw.code, flaw.at, format!("`{path}`: {}", flaw.message), flaw.hint);
+        for issue in issues {
+            self.report(Issue { message: format!("`{path}`: {}", issue.message), ..issue });
         }
     }
 
@@ -213,7 +210,8 @@ impl Walk<'_> {
 
     fn wrong(&mut self, at: usize, path: &str, expected: &str, found: &DeValue<'_>) {
         let found = parse_value::type_of(found);
-        self.report(Code::WrongType, at, format!("`{path}`: expected {expected}, found {found}"));
+        let message = format!("`{path}`: expected {expected}, found {found}");
+        self.report(Issue::new(Code::WrongType, at, message));
     }
 
     fn unknown(&mut self, name: &Spanned<Cow<'_, str>>, table: &str) {
@@ -226,7 +224,7 @@ impl Walk<'_> {
         };
         let shown: String = written.chars().take(64).collect();
         let message = format!("unknown key `{shown}`");
-        self.complain_with(Code::UnknownKey, name.span().start, message, Some(hint));
+        self.report(Issue::new(Code::UnknownKey, name.span().start, message).hint(hint));
     }
 }
 

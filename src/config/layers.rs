@@ -8,7 +8,8 @@ use super::check::{Entry, ON_ERROR, Validation, checked};
 use super::problem::{Code, Problem};
 use super::settings::{Layer, Origin, Settings, build, setting};
 use super::source::{self, Read, Source};
-use super::{Config, keys, load, project, project_overrides};
+use super::trust::Trust;
+use super::{Config, Rule, keys, load, project, project_overrides};
 use crate::error::Error;
 use crate::paths::Paths;
 
@@ -182,4 +183,28 @@ impl Effective {
         problems.sort_by_key(|problem| problem.at.unwrap_or((usize::MAX, 0)));
         self.problems.extend(problems);
     }
+}
+
+/// The rules of all sessions.
+#[derive(Debug, Clone, Default)]
+pub struct Everywhere {
+    /// The user's, then those of the projects; a rule may be there more than once.
+    pub rules: Vec<Rule>,
+    /// Whether a file could not be used, so that rules may be missing.
+    pub is_partial: bool,
+}
+
+/// Reads the user's file, and each project's file that is trusted with its current content.
+pub fn everywhere(files: &Files) -> Everywhere {
+    let user = load(&Files { project: None, ..files.clone() });
+    let mut all = Everywhere { is_partial: user.is_broken(), rules: user.config.rule };
+    let trust = Trust::load(&files.trust);
+    all.is_partial |= trust.is_err();
+    for (file, _) in trust.iter().flat_map(Trust::files) {
+        let effective = load(&Files { project: Some(file.to_path_buf()), ..files.clone() });
+        all.is_partial |= effective.problems.iter().any(|problem| problem.code == Code::Unreadable);
+        // This adds the user's rules again. They need the same hooks, so that does no harm.
+        all.rules.extend(effective.config.rule);
+    }
+    all
 }

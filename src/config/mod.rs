@@ -5,8 +5,6 @@
 mod bounded_regex;
 pub mod cache;
 pub mod check;
-mod events;
-mod everywhere;
 mod excerpt;
 mod gate;
 pub mod keys;
@@ -28,10 +26,9 @@ pub mod trust;
 mod units;
 
 pub use bounded_regex::{BoundedRegex, RegexTooCostly};
-pub use everywhere::{Everywhere, everywhere};
 pub use excerpt::{Excerpt, Excerpts};
 pub use gate::Gate;
-pub use layers::{Effective, Files, PROJECT_FILE, Project, TrustState};
+pub use layers::{Effective, Everywhere, Files, PROJECT_FILE, Project, TrustState, everywhere};
 pub use literal_prefix::required_literal;
 pub use load::TEMPLATE;
 pub use model::{Archive, Config, Hook, Log, OnFailure, Pattern, Price, Privacy, RecordMode, Report};

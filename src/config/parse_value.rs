@@ -8,7 +8,8 @@ use super::bounded_regex::{BoundedRegex, RegexTooCostly};
 use super::check::Validation;
 use super::keys::Kind;
 use super::problem::Code;
-use super::{events, pattern, units};
+use super::{pattern, units};
+use crate::payload::{self, JUDGED, KNOWN};
 use crate::suggest::nearest;
 
 /// A string in quotes, shortened.
@@ -19,31 +20,39 @@ pub fn quoted(text: &str) -> String {
     }
 }
 
-/// A problem of a value.
-pub struct ParseIssue {
+/// A problem of a value or a table.
+pub struct Issue {
     pub code: Code,
+    /// Its byte offset.
     pub at: usize,
     pub message: String,
     pub hint: Option<String>,
 }
 
-type ParseIssues = Vec<ParseIssue>;
+impl Issue {
+    /// A problem at a byte offset.
+    pub fn new(code: Code, at: usize, message: impl Into<String>) -> Issue {
+        Issue { code, at, message: message.into(), hint: None }
+    }
+
+    /// The same with a hint.
+    pub fn hint(self, hint: impl Into<String>) -> Issue {
+        Issue { hint: Some(hint.into()), ..self }
+    }
+}
+
+type Issues = Vec<Issue>;
 
 /// Reads a value of this type; with an error it cannot be used.
-pub fn read(
-    kind: Kind,
-    value: &Spanned<DeValue<'_>>,
-    care: Validation,
-    flaws: &mut ParseIssues,
-) -> Option<Json> {
-    let before = flaws.len();
+pub fn read(kind: Kind, value: &Spanned<DeValue<'_>>, care: Validation, issues: &mut Issues) -> Option<Json> {
+    let before = issues.len();
     let at = value.span().start;
     let read = match (kind, value.get_ref()) {
         (Kind::Switch, DeValue::Boolean(on)) => json!(on),
-        (Kind::Count, DeValue::Integer(number)) => json!(count(number, at, flaws)?),
-        (Kind::Price, DeValue::Integer(_) | DeValue::Float(_)) => json!(price(value.get_ref(), at, flaws)?),
+        (Kind::Count, DeValue::Integer(number)) => json!(count(number, at, issues)?),
+        (Kind::Price, DeValue::Integer(_) | DeValue::Float(_)) => json!(price(value.get_ref(), at, issues)?),
         (Kind::Names | Kind::Globs | Kind::Events | Kind::Picks(_), DeValue::Array(list)) => {
-            list.iter().for_each(|item| item_of(kind, item, flaws));
+            list.iter().for_each(|item| item_of(kind, item, issues));
             Json::Array(list.iter().map(|item| json!(item.get_ref().as_str().unwrap_or_default())).collect())
         }
         (Kind::Patterns, DeValue::Table(table)) => {
@@ -51,26 +60,21 @@ pub fn read(
             for (pointer, wanted) in table {
                 if let Err(why) = pattern::check_pointer(pointer.get_ref()) {
                     let message = format!("{}: {why}", quoted(pointer.get_ref()));
-                    flaws.push(ParseIssue {
-                        code: Code::BadPointer,
-                        at: pointer.span().start,
-                        message,
-                        hint: None,
-                    });
+                    issues.push(Issue::new(Code::BadPointer, pointer.span().start, message));
                 }
-                if let Some(text) = text(wanted, "a glob or a regular expression", flaws) {
-                    is_pattern(text, wanted.span().start, care, flaws);
+                if let Some(text) = text(wanted, "a glob or a regular expression", issues) {
+                    is_pattern(text, wanted.span().start, care, issues);
                     read.insert(pointer.get_ref().to_string(), json!(text));
                 }
             }
             Json::Object(read)
         }
         (Kind::Times, DeValue::Integer(number)) => {
-            let count = count(number, at, flaws)?;
+            let count = count(number, at, issues)?;
             if count == 0 {
                 let message = "invalid number 0; expected at least 1".to_owned();
-                let hint = Some("to turn a gate off, set its mode to \"off\"".to_owned());
-                flaws.push(ParseIssue { code: Code::BadValue, at, message, hint });
+                let hint = "to turn a gate off, set its mode to \"off\"";
+                issues.push(Issue::new(Code::BadValue, at, message).hint(hint));
             }
             json!(count)
         }
@@ -86,16 +90,16 @@ pub fn read(
             | Kind::Picks(_),
             other,
         ) => {
-            wrong(at, expected(kind), other, flaws);
+            wrong(at, expected(kind), other, issues);
             return None;
         }
         (_, _) => {
-            let text = text(value, expected(kind), flaws)?;
-            is_of(kind, text, at, flaws);
+            let text = text(value, expected(kind), issues)?;
+            is_of(kind, text, at, issues);
             json!(text)
         }
     };
-    let errors = flaws[before..].iter().any(|flaw| flaw.code.severity() == super::problem::Severity::Error);
+    let errors = issues[before..].iter().any(|flaw| flaw.code.severity() == super::problem::Severity::Error);
     (!errors).then_some(read)
 }
 
@@ -129,15 +133,15 @@ pub fn type_of(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-fn wrong(at: usize, expected: &str, found: &DeValue<'_>, flaws: &mut ParseIssues) {
+fn wrong(at: usize, expected: &str, found: &DeValue<'_>, issues: &mut Issues) {
     let message = format!("expected {expected}, found {}", type_of(found));
-    flaws.push(ParseIssue { code: Code::WrongType, at, message, hint: None });
+    issues.push(Issue::new(Code::WrongType, at, message));
 }
 
-fn text<'a>(value: &'a Spanned<DeValue<'_>>, expected: &str, flaws: &mut ParseIssues) -> Option<&'a str> {
+fn text<'a>(value: &'a Spanned<DeValue<'_>>, expected: &str, issues: &mut Issues) -> Option<&'a str> {
     let text = value.get_ref().as_str();
     if text.is_none() {
-        wrong(value.span().start, expected, value.get_ref(), flaws);
+        wrong(value.span().start, expected, value.get_ref(), issues);
     }
     text
 }
@@ -145,7 +149,7 @@ fn text<'a>(value: &'a Spanned<DeValue<'_>>, expected: &str, flaws: &mut ParseIs
 /// Maximum price. A larger one is not the price of a million tokens.
 const DEAREST: f64 = 1e6;
 
-fn price(value: &DeValue<'_>, at: usize, flaws: &mut ParseIssues) -> Option<f64> {
+fn price(value: &DeValue<'_>, at: usize, issues: &mut Issues) -> Option<f64> {
     let text = match value {
         DeValue::Integer(number) => number.as_str(),
         DeValue::Float(number) => number.as_str(),
@@ -154,94 +158,98 @@ fn price(value: &DeValue<'_>, at: usize, flaws: &mut ParseIssues) -> Option<f64>
     let price = text.parse().ok().filter(|price| (0.0..=DEAREST).contains(price));
     if price.is_none() {
         let message = format!("invalid price {text}; expected 0 to {DEAREST}");
-        flaws.push(ParseIssue { code: Code::BadNumber, at, message, hint: None });
+        issues.push(Issue::new(Code::BadNumber, at, message));
     }
     price
 }
 
-fn count(number: &DeInteger<'_>, at: usize, flaws: &mut ParseIssues) -> Option<u32> {
+fn count(number: &DeInteger<'_>, at: usize, issues: &mut Issues) -> Option<u32> {
     let count = u32::from_str_radix(number.as_str(), number.radix()).ok();
     if count.is_none() {
         let message = format!("invalid number {number}; expected 0 to {}", u32::MAX);
-        flaws.push(ParseIssue { code: Code::BadNumber, at, message, hint: None });
+        issues.push(Issue::new(Code::BadNumber, at, message));
     }
     count
 }
 
-fn item_of(kind: Kind, item: &Spanned<DeValue<'_>>, flaws: &mut ParseIssues) {
-    let Some(text) = text(item, "a string", flaws) else { return };
+fn item_of(kind: Kind, item: &Spanned<DeValue<'_>>, issues: &mut Issues) {
+    let Some(text) = text(item, "a string", issues) else { return };
     let at = item.span().start;
     match kind {
-        Kind::Globs => is_of(Kind::Glob, text, at, flaws),
-        Kind::Events => events::check(text, at, flaws),
-        Kind::Picks(words) => is_of(Kind::Words(words), text, at, flaws),
+        Kind::Globs => is_of(Kind::Glob, text, at, issues),
+        Kind::Events => is_of(kind, text, at, issues),
+        Kind::Picks(words) => is_of(Kind::Words(words), text, at, issues),
         _ => {}
     }
 }
 
 /// Reports why a string is not valid for a type.
-fn is_of(kind: Kind, text: &str, at: usize, flaws: &mut ParseIssues) {
-    let mut flaw = |code, message: String, hint| flaws.push(ParseIssue { code, at, message, hint });
-    match kind {
-        Kind::Size if units::parse_size(text).is_none() => {
-            flaw(
-                Code::BadSize,
-                format!("invalid size {}; expected a value such as \"16 MiB\" or \"512 KiB\"", quoted(text)),
-                None,
-            );
-        }
-        Kind::Duration if units::parse_duration(text).is_none() => {
-            let message =
-                format!("invalid duration {}; expected a value such as \"90d\" or \"1m30s\"", quoted(text));
-            flaw(Code::BadDuration, message, None);
-        }
+fn is_of(kind: Kind, text: &str, at: usize, issues: &mut Issues) {
+    let named = quoted(text);
+    let (code, message) = match kind {
+        Kind::Size if units::parse_size(text).is_none() => (
+            Code::BadSize,
+            format!("invalid size {named}; expected a value such as \"16 MiB\" or \"512 KiB\""),
+        ),
+        Kind::Duration if units::parse_duration(text).is_none() => (
+            Code::BadDuration,
+            format!("invalid duration {named}; expected a value such as \"90d\" or \"1m30s\""),
+        ),
         Kind::Words(words) if !words.contains(&text) => {
+            let listed: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+            let message = format!("invalid value {named}; expected one of {}", listed.join(", "));
             let hint = nearest(text, words, 1).map(|close| format!("did you mean \"{close}\"?"));
-            let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-            flaw(
-                Code::BadValue,
-                format!("invalid value {}; expected one of {}", quoted(text), words.join(", ")),
-                hint,
-            );
+            issues.push(Issue { hint, ..Issue::new(Code::BadValue, at, message) });
+            return;
         }
         Kind::Regex => match program(text, at) {
-            Err(found) => flaws.push(found),
+            Err(issue) => return issues.push(issue),
             // It would match between any two characters.
             Ok(program) if program.is_match("") == Some(true) => {
-                flaw(Code::BadRegex, format!("{} matches the empty string", quoted(text)), None);
+                (Code::BadRegex, format!("{named} matches the empty string"))
             }
-            Ok(_) => {}
+            Ok(_) => return,
         },
-        Kind::Glob => {
-            if let Err(why) = pattern::check_glob(text) {
-                flaw(Code::BadGlob, format!("invalid glob {}: {why}", quoted(text)), None);
-            }
+        Kind::Glob => match pattern::check_glob(text) {
+            Err(why) => (Code::BadGlob, format!("invalid glob {named}: {why}")),
+            Ok(()) => return,
+        },
+        Kind::Events if payload::Kind::named(text) == payload::Kind::Unknown => {
+            let known: Vec<&str> = KNOWN.iter().flat_map(|row| [row.1, row.2]).collect();
+            let judged: Vec<&str> = JUDGED.iter().map(|kind| kind.name()).collect();
+            let hint = match nearest(text, &known, 1) {
+                Some(close) => format!("did you mean \"{close}\"?"),
+                None => format!("the events that can be blocked are {}", judged.join(", ")),
+            };
+            issues.push(Issue::new(Code::UnknownEvent, at, format!("unknown event {named}")).hint(hint));
+            return;
         }
-        _ => {}
-    }
+        _ => return,
+    };
+    issues.push(Issue::new(code, at, message));
 }
 
-fn is_pattern(text: &str, at: usize, care: Validation, flaws: &mut ParseIssues) {
+fn is_pattern(text: &str, at: usize, care: Validation, issues: &mut Issues) {
     match pattern::regex_of(text) {
         Some(_) if care == Validation::Swift => {}
-        Some(expression) => flaws.extend(program(expression, at).err()),
-        None => is_of(Kind::Glob, text, at, flaws),
+        Some(expression) => issues.extend(program(expression, at).err()),
+        None => is_of(Kind::Glob, text, at, issues),
     }
 }
 
 /// Compiles a regular expression, or reports why it is invalid.
-fn program(expression: &str, at: usize) -> Result<BoundedRegex, ParseIssue> {
-    BoundedRegex::of(expression).map_err(|unfit| {
-        let (code, why, hint) = match unfit {
+fn program(expression: &str, at: usize) -> Result<BoundedRegex, Issue> {
+    BoundedRegex::of(expression).map_err(|error| {
+        let named = quoted(expression);
+        match error {
             RegexTooCostly::Malformed(why) => {
-                (Code::BadRegex, format!("is not a valid regular expression: {why}"), None)
+                Issue::new(Code::BadRegex, at, format!("{named} is not a valid regular expression: {why}"))
             }
-            RegexTooCostly::TooLarge => (
-                Code::LargeRegex,
-                "is too large: the compiled regular expression exceeds 64 KiB".to_owned(),
-                Some("reduce repetitions: `x{500}` counts as 500 times `x`".to_owned()),
-            ),
-        };
-        ParseIssue { code, at, message: format!("{} {why}", quoted(expression)), hint }
+            RegexTooCostly::TooLarge => {
+                let message = format!("{named} is too large: the compiled regular expression exceeds 64 KiB");
+                Issue::new(Code::LargeRegex, at, message)
+                    .hint("reduce repetitions: `x{500}` counts as 500 times `x`")
+            }
+        }
     })
 }

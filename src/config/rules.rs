@@ -1,10 +1,12 @@
-//! Problems of a rule or a check as a whole.
+//! Problems of a rule, a check or a pattern as a whole.
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::check::{Entry, Walk};
+use serde_json::Value as Json;
+
+use super::check::Entry;
 use super::keys::REDACTABLE;
-use super::parse_value::quoted;
+use super::parse_value::{Issue, quoted};
 use super::problem::Code;
 use super::units::parse_duration;
 use crate::payload::{JUDGED, Kind};
@@ -46,130 +48,168 @@ fn other_case(word: &str) -> Option<&'static str> {
     TOOLS.iter().copied().find(|tool| *tool != word && tool.eq_ignore_ascii_case(word))
 }
 
-/// Checks each rule and check of the file.
-pub(super) fn check(walk: &mut Walk<'_>) {
+/// The keys of one table of a list.
+struct Item<'a>(Vec<&'a Entry>);
+
+impl<'a> Item<'a> {
+    fn get(&self, name: &str) -> Option<&'a Entry> {
+        self.0.iter().copied().find(|entry| entry.path.ends_with(&format!("].{name}")))
+    }
+
+    /// The entry, if its value is this one.
+    fn is(&self, name: &str, value: impl Into<Json>) -> Option<&'a Entry> {
+        let value = value.into();
+        self.get(name).filter(|entry| entry.value == value)
+    }
+
+    /// The entry, if it is a text without characters.
+    fn blank(&self, name: &str) -> Option<&'a Entry> {
+        self.get(name).filter(|entry| is_blank(entry))
+    }
+
+    fn list(&self, name: &str) -> impl Iterator<Item = &'a str> {
+        let list = self.get(name).and_then(|entry| entry.value.as_array());
+        list.into_iter().flatten().filter_map(Json::as_str)
+    }
+}
+
+/// Checks each rule, check and pattern of the file.
+pub(super) fn check(entries: &[Entry]) -> Vec<Issue> {
     let mut found = Vec::new();
     let mut names = HashSet::new();
-    for (_, rule) in items(&walk.entries, "rule[") {
-        let entry =
-            |name: &str| rule.iter().find(|entry| entry.path.ends_with(&format!("].{name}"))).copied();
-        let blank = |entry: Option<&Entry>| entry.and_then(|entry| entry.value.as_str()).is_none_or(is_blank);
-        if let Some(name) = entry("name") {
-            if blank(Some(name)) {
-                found.push((Code::BadValue, name.at, "the rule's name is blank".to_owned(), None));
-            } else if !names.insert(name.value.to_string()) {
-                let message =
-                    format!("duplicate rule name {}", quoted(name.value.as_str().unwrap_or_default()));
-                found.push((Code::DuplicateRule, name.at, message, None));
-            }
-        }
-        if let Some(action) = entry("action").filter(|action| action.value == "block")
-            && blank(entry("reason"))
-        {
-            let message = "a rule that blocks needs a `reason` for the model".to_owned();
-            let hint = "add `reason = \"what is blocked, and what to do instead\"`".to_owned();
-            found.push((Code::MissingReason, action.at, message, Some(hint)));
-        }
-        let events = entry("events").and_then(|events| events.value.as_array());
-        let kind = |event: &serde_json::Value| event.as_str().map_or(Kind::Unknown, Kind::named);
-        let tool = |event: &serde_json::Value| kind(event) == Kind::PreToolUse;
-        let has_tool = |event: &serde_json::Value| kind(event).has_tool();
-        let known = events.into_iter().flatten().map(kind).filter(|kind| *kind != Kind::Unknown);
-        let unblocked: Vec<&str> = known.filter(|kind| !kind.is_judged()).map(Kind::name).collect();
-        if let Some(action) =
-            entry("action").filter(|action| action.value == "block" && !unblocked.is_empty())
-        {
-            let message = format!("the rule only warns at {}, which cannot be blocked", unblocked.join(", "));
-            let judged: Vec<&str> = JUDGED.iter().map(|kind| kind.name()).collect();
-            let hint = format!("the events that can be blocked are {}", judged.join(", "));
-            found.push((Code::OnlyWarns, action.at, message, Some(hint)));
-        }
-        if let Some(tools) = entry("tools").filter(|tools| tools.value != serde_json::json!([]))
-            && events.is_some_and(|events| !events.is_empty() && !events.iter().any(has_tool))
-        {
-            let message = "the rule names tools, but none of its events has a tool".to_owned();
-            let hint = "add PreToolUse, or another tool event".to_owned();
-            found.push((Code::NeverMatches, tools.at, message, Some(hint)));
-        }
-        let named = entry("tools").and_then(|tools| Some((tools.at, tools.value.as_array()?)));
-        if let Some((at, tools)) = named {
-            for (word, tool) in
-                tools.iter().filter_map(|word| Some((word.as_str()?, other_case(word.as_str()?)?)))
-            {
-                let message = format!("there is no tool {}: names of tools are case-sensitive", quoted(word));
-                found.push((Code::NeverMatches, at, message, Some(format!("did you mean \"{tool}\"?"))));
-            }
-        }
-        let warns = entry("action").is_some_and(|action| action.value == "warn");
-        let elsewhere = events.is_some_and(|events| !events.is_empty() && !events.iter().any(tool));
-        if let Some(lasting) =
-            entry("lasting").filter(|lasting| lasting.value == true && (warns || elsewhere))
-        {
-            let why = if warns { "the rule blocks nothing" } else { "none of its events has a tool" };
-            let hint = "`lasting` applies only to a block at PreToolUse".to_owned();
-            found.push((
-                Code::UselessKey,
-                lasting.at,
-                format!("`lasting` has no effect here: {why}"),
-                Some(hint),
-            ));
-        }
+    for rule in items(entries, "rule[") {
+        found.extend(name_of_rule(&rule, &mut names));
+        found.extend(missing_reason(&rule));
+        found.extend(unblockable_event(&rule));
+        found.extend(tools_without_event(&rule));
+        found.extend(tools_in_other_case(&rule));
+        found.extend(useless_lasting(&rule));
     }
-    for (_, check) in items(&walk.entries, "policy.completion-check.check[") {
-        let run = check.iter().find(|entry| entry.path.ends_with("].run"));
-        if let Some(run) = run.filter(|run| run.value.as_str().is_none_or(is_blank)) {
-            found.push((Code::BadValue, run.at, "the command is blank".to_owned(), None));
-        }
+    for check in items(entries, "policy.completion-check.check[") {
+        found
+            .extend(check.blank("run").map(|run| Issue::new(Code::BadValue, run.at, "the command is blank")));
+        found.extend(zero_timeout(&check));
     }
-    for (_, check) in items(&walk.entries, "policy.completion-check.check[") {
-        let timeout = check.iter().find(|entry| entry.path.ends_with("].timeout"));
-        let time = timeout.and_then(|timeout| parse_duration(timeout.value.as_str()?));
-        if let Some(timeout) = timeout.filter(|_| time.is_some_and(|time| time.is_zero())) {
-            let message = "with a timeout of zero the check never passes".to_owned();
-            let hint = "to turn the gate off, set its mode to \"off\"".to_owned();
-            found.push((Code::BadDuration, timeout.at, message, Some(hint)));
-        }
+    let waiting = entries.iter().find(|entry| entry.path == "policy.idle-with-work.waiting-key");
+    let waiting = waiting.filter(|key| is_blank(key));
+    found.extend(waiting.map(|key| Issue::new(Code::BadValue, key.at, "the key is blank")));
+    let mut names = HashSet::new();
+    for pattern in items(entries, "privacy.pattern[") {
+        found.extend(name_of_pattern(&pattern, &mut names));
     }
-    let waiting = walk.entries.iter().find(|entry| entry.path == "policy.idle-with-work.waiting-key");
-    if let Some(key) = waiting.filter(|key| key.value.as_str().is_none_or(is_blank)) {
-        found.push((Code::BadValue, key.at, "the key is blank".to_owned(), None));
-    }
-    names.clear();
-    for (_, pattern) in items(&walk.entries, "privacy.pattern[") {
-        let Some(name) = pattern.iter().find(|entry| entry.path.ends_with("].name")) else { continue };
-        let written = name.value.as_str().unwrap_or_default();
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        if written.is_empty() || !written.chars().all(plain) || REDACTABLE.contains(&written) {
-            let message = format!("invalid pattern name {}", quoted(written));
-            let hint =
-                format!("use letters, digits, `-`, `_` and `.`, and none of {}", REDACTABLE.join(", "));
-            found.push((Code::BadValue, name.at, message, Some(hint)));
-        } else if !names.insert(name.value.to_string()) {
-            found.push((
-                Code::BadValue,
-                name.at,
-                format!("duplicate pattern name {}", quoted(written)),
-                None,
-            ));
-        }
-    }
-    for (code, at, message, hint) in found {
-        walk.complain_with(code, at, message, hint);
-    }
+    found
 }
 
-fn is_blank(text: &str) -> bool {
-    text.trim().is_empty()
+fn name_of_rule<'a>(rule: &Item<'a>, names: &mut HashSet<&'a str>) -> Option<Issue> {
+    let name = rule.get("name")?;
+    let text = name.value.as_str().unwrap_or_default();
+    if is_blank(name) {
+        return Some(Issue::new(Code::BadValue, name.at, "the rule's name is blank"));
+    }
+    let duplicate =
+        || Issue::new(Code::DuplicateRule, name.at, format!("duplicate rule name {}", quoted(text)));
+    (!names.insert(text)).then(duplicate)
 }
 
-/// The entries of each item of a list, by index.
-fn items<'a>(entries: &'a [Entry], list: &str) -> BTreeMap<usize, Vec<&'a Entry>> {
+fn missing_reason(rule: &Item<'_>) -> Option<Issue> {
+    let action = rule.is("action", "block")?;
+    let is_missing = rule.get("reason").is_none_or(is_blank);
+    let issue = || {
+        Issue::new(Code::MissingReason, action.at, "a rule that blocks needs a `reason` for the model")
+            .hint("add `reason = \"what is blocked, and what to do instead\"`")
+    };
+    is_missing.then(issue)
+}
+
+fn unblockable_event(rule: &Item<'_>) -> Option<Issue> {
+    let action = rule.is("action", "block")?;
+    let kinds = rule.list("events").map(Kind::named);
+    let kinds = kinds.filter(|kind| *kind != Kind::Unknown && !kind.is_judged());
+    let unblockable: Vec<&str> = kinds.map(Kind::name).collect();
+    let judged: Vec<&str> = JUDGED.iter().map(|kind| kind.name()).collect();
+    let issue = || {
+        let events = unblockable.join(", ");
+        Issue::new(
+            Code::OnlyWarns,
+            action.at,
+            format!("the rule only warns at {events}, which cannot be blocked"),
+        )
+        .hint(format!("the events that can be blocked are {}", judged.join(", ")))
+    };
+    (!unblockable.is_empty()).then(issue)
+}
+
+fn tools_without_event(rule: &Item<'_>) -> Option<Issue> {
+    let tools = rule.get("tools").filter(|_| rule.list("tools").next().is_some())?;
+    let mut events = rule.list("events").peekable();
+    events.peek()?;
+    let never = events.all(|event| !Kind::named(event).has_tool());
+    never.then(|| {
+        Issue::new(Code::NeverMatches, tools.at, "the rule names tools, but none of its events has a tool")
+            .hint("add PreToolUse, or another tool event")
+    })
+}
+
+fn tools_in_other_case(rule: &Item<'_>) -> Vec<Issue> {
+    let Some(tools) = rule.get("tools") else { return Vec::new() };
+    let misspelled = rule.list("tools").filter_map(|word| Some((word, other_case(word)?)));
+    let issue = |(word, tool): (&str, &str)| {
+        let message = format!("there is no tool {}: names of tools are case-sensitive", quoted(word));
+        Issue::new(Code::NeverMatches, tools.at, message).hint(format!("did you mean \"{tool}\"?"))
+    };
+    misspelled.map(issue).collect()
+}
+
+fn useless_lasting(rule: &Item<'_>) -> Option<Issue> {
+    let lasting = rule.is("lasting", true)?;
+    let mut events = rule.list("events").peekable();
+    let has_events = events.peek().is_some();
+    let why = match () {
+        () if rule.is("action", "warn").is_some() => "the rule blocks nothing",
+        () if has_events && events.all(|event| Kind::named(event) != Kind::PreToolUse) => {
+            "none of its events has a tool"
+        }
+        () => return None,
+    };
+    let issue = Issue::new(Code::UselessKey, lasting.at, format!("`lasting` has no effect here: {why}"));
+    Some(issue.hint("`lasting` applies only to a block at PreToolUse"))
+}
+
+fn zero_timeout(check: &Item<'_>) -> Option<Issue> {
+    let timeout = check.get("timeout")?;
+    let time = parse_duration(timeout.value.as_str()?)?;
+    time.is_zero().then(|| {
+        Issue::new(Code::BadDuration, timeout.at, "with a timeout of zero the check never passes")
+            .hint("to turn the gate off, set its mode to \"off\"")
+    })
+}
+
+fn name_of_pattern<'a>(pattern: &Item<'a>, names: &mut HashSet<&'a str>) -> Option<Issue> {
+    let name = pattern.get("name")?;
+    let text = name.value.as_str().unwrap_or_default();
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.is_empty() || !text.chars().all(plain) || REDACTABLE.contains(&text) {
+        let hint = format!("use letters, digits, `-`, `_` and `.`, and none of {}", REDACTABLE.join(", "));
+        let message = format!("invalid pattern name {}", quoted(text));
+        return Some(Issue::new(Code::BadValue, name.at, message).hint(hint));
+    }
+    let duplicate =
+        || Issue::new(Code::BadValue, name.at, format!("duplicate pattern name {}", quoted(text)));
+    (!names.insert(text)).then(duplicate)
+}
+
+fn is_blank(entry: &Entry) -> bool {
+    entry.value.as_str().is_none_or(|text| text.trim().is_empty())
+}
+
+/// The tables of a list, in the order of the file.
+fn items<'a>(entries: &'a [Entry], list: &str) -> impl Iterator<Item = Item<'a>> {
     let mut items: BTreeMap<usize, Vec<&Entry>> = BTreeMap::new();
     for entry in entries {
-        let place = entry.path.strip_prefix(list).and_then(|rest| rest.split(']').next());
-        if let Some(place) = place.and_then(|place| place.parse().ok()) {
-            items.entry(place).or_default().push(entry);
+        let index = entry.path.strip_prefix(list).and_then(|rest| rest.split(']').next());
+        if let Some(index) = index.and_then(|index| index.parse().ok()) {
+            items.entry(index).or_default().push(entry);
         }
     }
-    items
+    items.into_values().map(Item)
 }
