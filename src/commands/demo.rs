@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::policy::Decision;
 use crate::render::{self, NarrativeOptions};
 use crate::settings::command::{quoted, shell_invocation};
-use crate::timeline::{RunCatalog, Summary, merge};
+use crate::timeline::{Entry, RunCatalog, Summary, merge};
 
 /// Arguments of `teamkeep demo`.
 #[derive(Debug, clap::Args)]
@@ -70,8 +70,12 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             timeline,
             NarrativeOptions { columns, ..NarrativeOptions::default() },
         ));
-        let reason = timeline.entries.iter().find(|entry| entry.decision == Some(Decision::Block));
-        if let Some(reason) = reason.and_then(|entry| entry.text.as_deref()) {
+        let reason = timeline
+            .entries
+            .iter()
+            .filter_map(Entry::verdict)
+            .find(|verdict| verdict.decision == Decision::Block);
+        if let Some(reason) = reason.map(|verdict| verdict.reason.as_str()) {
             text.push_str("\nThe lead reads this instead of stopping bob:\n");
             text.push_str(&render::wrap(reason.trim_end(), columns));
         }

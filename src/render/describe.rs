@@ -6,71 +6,90 @@ use super::format::{count, decision, first_line, one_line, size, strip_tags};
 use super::system_message::notice;
 use crate::model::TaskStatus;
 use crate::policy::{Decision, without_prefix};
-use crate::timeline::{Entry, Kind};
+use crate::timeline::{
+    Entry, EntryKind, MessageEntry, MessageEvent, TaskEntry, TaskEvent, TurnEvent, VerdictEntry,
+};
 
 /// The words and their style. `idle` means that the agent went idle right after this end of a turn.
 pub fn phrase(entry: &Entry, idle: bool) -> (Style, String) {
+    phrase_with(entry, entry.text().unwrap_or_default(), idle)
+}
+
+/// The same with another text.
+pub fn phrase_with(entry: &Entry, text: &str, idle: bool) -> (Style, String) {
     let plain = Style::new();
     let dim = plain.dimmed();
-    let text = entry.text.as_deref().unwrap_or_default();
-    let summary = entry.summary.as_deref().unwrap_or_default();
-    let with = |words: &str, more: &str| {
-        if more.is_empty() { words.to_owned() } else { format!("{words}: {}", first_line(more)) }
-    };
-    let to = entry.to.as_deref().unwrap_or("unknown");
-    let task = format!("task {}", entry.task.as_deref().unwrap_or("?"));
-    match entry.kind {
-        Kind::SessionStarted => {
-            (dim, format!("started a session ({})", if summary.is_empty() { "unknown" } else { summary }))
-        }
-        Kind::SessionEnded => {
-            (dim, format!("ended the session ({})", if summary.is_empty() { "unknown" } else { summary }))
-        }
-        Kind::TeamCreated => (plain.bold(), with("created the team", summary)),
-        Kind::TeamErased => (plain.bold(), erased(summary)),
-        Kind::MemberJoined => {
-            (plain.bold(), with("joined the team", if summary.is_empty() { text } else { summary }))
-        }
-        Kind::MemberLeft => (plain.bold(), "left the team".to_owned()),
-        Kind::TaskCreated => (plain, with(&format!("created {task}"), summary)),
-        Kind::TaskFound => (dim, found(entry, &task, summary)),
-        Kind::TaskChanged => (AnsiColor::Blue.on_default(), changed(entry, &task, summary)),
-        Kind::TaskCompleted => (AnsiColor::Green.on_default(), with(&format!("completed {task}"), summary)),
-        Kind::TaskDeleted => (AnsiColor::Red.on_default(), with(&format!("deleted {task}"), summary)),
-        Kind::TaskErased => (AnsiColor::Red.on_default(), with(&format!("erased {task}"), summary)),
-        Kind::TurnStarted => (dim, with("started a turn", if summary.is_empty() { text } else { summary })),
-        Kind::TurnEnded if idle => (dim, with("ended the turn, went idle", text)),
-        Kind::TurnEnded => (dim, with("ended the turn", text)),
-        Kind::Idle => (dim, "went idle".to_owned()),
-        Kind::Message => match notice(text, &entry.actor, to).filter(|_| entry.automatic) {
-            Some(notice) => (dim, notice),
-            None => (plain, told(entry, to, text)),
+    let summary = entry.summary().unwrap_or_default();
+    let cause = if summary.is_empty() { "unknown" } else { summary };
+    let brief = if summary.is_empty() { text } else { summary };
+    match &entry.kind {
+        EntryKind::SessionStarted(_) => (dim, format!("started a session ({cause})")),
+        EntryKind::SessionEnded(_) => (dim, format!("ended the session ({cause})")),
+        EntryKind::TeamCreated { .. } => (plain.bold(), with("created the team", summary)),
+        EntryKind::TeamErased { .. } => (plain.bold(), erased(summary)),
+        EntryKind::MemberJoined(_) => (plain.bold(), with("joined the team", brief)),
+        EntryKind::MemberLeft => (plain.bold(), "left the team".to_owned()),
+        EntryKind::Task(task) => task_phrase(task, &entry.actor),
+        EntryKind::Turn(turn) => match turn.event {
+            TurnEvent::Started => (dim, with("started a turn", brief)),
+            TurnEvent::Ended if idle => (dim, with("ended the turn, went idle", text)),
+            TurnEvent::Ended => (dim, with("ended the turn", text)),
+            TurnEvent::Idle => (dim, "went idle".to_owned()),
         },
-        Kind::MessageRefused => (AnsiColor::Red.on_default(), refused(entry, to)),
-        Kind::ShutdownRequested => {
-            (AnsiColor::Yellow.on_default(), with(&format!("asked {to} to shut down"), text))
-        }
-        Kind::ShutdownApproved => (AnsiColor::Yellow.on_default(), with("approved the shutdown", text)),
-        Kind::ShutdownRejected => (AnsiColor::Yellow.on_default(), with("rejected the shutdown", text)),
-        Kind::Verdict => ruled(entry, summary, text),
+        EntryKind::Message(message) => message_phrase(message, &entry.actor, text),
+        EntryKind::Verdict(verdict) => verdict_phrase(verdict, text),
     }
 }
 
-/// The words for a verdict.
-fn ruled(entry: &Entry, gate: &str, reason: &str) -> (Style, String) {
-    let what = match (entry.decision, entry.blocks) {
-        (Some(Decision::Block), _) => "was blocked".to_owned(),
-        (Some(Decision::Warn), _) => "was warned".to_owned(),
+fn with(words: &str, more: &str) -> String {
+    if more.is_empty() { words.to_owned() } else { format!("{words}: {}", first_line(more)) }
+}
+
+fn task_phrase(change: &TaskEntry, actor: &str) -> (Style, String) {
+    let task = format!("task {}", change.id);
+    let subject = change.subject.as_deref().unwrap_or_default();
+    let (style, what) = match change.event {
+        TaskEvent::Created => (Style::new(), format!("created {task}")),
+        TaskEvent::Found => {
+            let status = change.to.as_ref().map_or("unknown", TaskStatus::as_str);
+            (Style::new().dimmed(), format!("already had {task}, {status}"))
+        }
+        TaskEvent::Changed => (AnsiColor::Blue.on_default(), changed(change, actor, &task)),
+        TaskEvent::Completed => (AnsiColor::Green.on_default(), format!("completed {task}")),
+        TaskEvent::Deleted => (AnsiColor::Red.on_default(), format!("deleted {task}")),
+        TaskEvent::Erased => (AnsiColor::Red.on_default(), format!("erased {task}")),
+    };
+    (style, with(&what, subject))
+}
+
+fn message_phrase(message: &MessageEntry, actor: &str, text: &str) -> (Style, String) {
+    let to = message.to.as_deref().unwrap_or("unknown");
+    let yellow = AnsiColor::Yellow.on_default();
+    match message.event {
+        MessageEvent::Sent => match notice(text, actor, to).filter(|_| message.automatic) {
+            Some(notice) => (Style::new().dimmed(), notice),
+            None => (Style::new(), sent(message, to, text)),
+        },
+        MessageEvent::Refused => (AnsiColor::Red.on_default(), refused(message, to, text)),
+        MessageEvent::ShutdownRequested => (yellow, with(&format!("asked {to} to shut down"), text)),
+        MessageEvent::ShutdownApproved => (yellow, with("approved the shutdown", text)),
+        MessageEvent::ShutdownRejected => (yellow, with("rejected the shutdown", text)),
+    }
+}
+
+fn verdict_phrase(verdict: &VerdictEntry, reason: &str) -> (Style, String) {
+    let what = match (verdict.decision, verdict.blocks) {
+        (Decision::Block, _) => "was blocked".to_owned(),
+        (Decision::Warn, _) => "was warned".to_owned(),
         (_, Some(blocks)) => format!("was allowed after {}", count(blocks, "block")),
-        _ if entry.paused => "was allowed by the user".to_owned(),
+        _ if verdict.paused => "was allowed by the user".to_owned(),
         _ => "was allowed".to_owned(),
     };
-    let style = entry.decision.map_or_else(Style::new, decision);
     let why = match reason {
         "" => String::new(),
         reason => format!(": {}", one_line(without_prefix(reason))),
     };
-    (style, format!("{what}{why} ({gate})"))
+    (decision(verdict.decision), format!("{what}{why} ({})", verdict.gate))
 }
 
 fn erased(reason: &str) -> String {
@@ -78,64 +97,53 @@ fn erased(reason: &str) -> String {
     format!("erased the team's directory{reason}")
 }
 
-fn told(entry: &Entry, to: &str, text: &str) -> String {
+fn sent(message: &MessageEntry, to: &str, text: &str) -> String {
     let to = if to == "*" { "everyone" } else { to };
-    let doubt = if entry.unconfirmed { " (not confirmed)" } else { "" };
+    let doubt = if message.unconfirmed { " (not confirmed)" } else { "" };
     let long = if text.len() > 200 { format!(" ({})", size(text.len())) } else { String::new() };
-    let about_plan = match (entry.message.as_deref(), entry.approve) {
-        (Some("plan_approval_request"), _) => Some(format!("asked {to} to approve a plan")),
-        (Some("plan_approval_response"), Some(true)) => Some(format!("approved the plan of {to}")),
-        (Some("plan_approval_response"), Some(false)) => Some(format!("rejected the plan of {to}")),
+    let about_plan = match (message.word.as_str(), message.approve) {
+        ("plan_approval_request", _) => Some(format!("asked {to} to approve a plan")),
+        ("plan_approval_response", Some(true)) => Some(format!("approved the plan of {to}")),
+        ("plan_approval_response", Some(false)) => Some(format!("rejected the plan of {to}")),
         _ => None,
     };
     if let Some(what) = about_plan {
         let said = if text.is_empty() { String::new() } else { format!(": {}", first_line(text)) };
         return format!("{what}{said}{long}{doubt}");
     }
-    let word = match entry.message.as_deref() {
-        Some("message" | "broadcast") | None => String::new(),
-        Some(word) => format!(" ({word})"),
+    let word = match message.word.as_str() {
+        "message" | "broadcast" => String::new(),
+        word => format!(" ({word})"),
     };
-    let said = match entry.summary.as_deref().filter(|_| word.is_empty()) {
+    let said = match message.summary.as_deref().filter(|_| word.is_empty()) {
         Some(summary) => summary.to_owned(),
         None => first_line(text),
     };
     let said = if said.is_empty() { said } else { format!(": {said}") };
-    let name = entry.signed_as.as_ref().map(|name| format!(" as {name}")).unwrap_or_default();
+    let name = message.signed_as.as_ref().map(|name| format!(" as {name}")).unwrap_or_default();
     format!("messaged {to}{name}{word}{said}{long}{doubt}")
 }
 
-fn refused(entry: &Entry, to: &str) -> String {
-    let what = match entry.message.as_deref() {
-        Some("shutdown_response") => "answer the shutdown request".to_owned(),
-        Some("shutdown_request") => format!("ask {to} to shut down"),
-        _ => format!(
-            "message {to}: {}",
-            entry.summary.clone().unwrap_or_else(|| first_line(entry.text.as_deref().unwrap_or_default()))
-        ),
+fn refused(message: &MessageEntry, to: &str, text: &str) -> String {
+    let what = match message.word.as_str() {
+        "shutdown_response" => "answer the shutdown request".to_owned(),
+        "shutdown_request" => format!("ask {to} to shut down"),
+        _ => format!("message {to}: {}", message.summary.clone().unwrap_or_else(|| first_line(text))),
     };
-    if entry.of.is_some() {
+    if message.judged.is_some() {
         // The verdict follows, with its reason.
         return format!("tried to {what}");
     }
-    match strip_tags(entry.refusal.as_deref().unwrap_or_default()) {
+    match strip_tags(message.refusal.as_deref().unwrap_or_default()) {
         "" => format!("could not {what}"),
         why => format!("could not {what}: {}", first_line(without_prefix(why))),
     }
 }
 
-/// The words for a task's change.
-fn found(entry: &Entry, task: &str, summary: &str) -> String {
-    let what =
-        format!("already had {task}, {}", entry.to_status.as_ref().map_or("unknown", TaskStatus::as_str));
-    if summary.is_empty() { what } else { format!("{what}: {}", first_line(summary)) }
-}
-
-fn changed(entry: &Entry, task: &str, summary: &str) -> String {
-    let owner = entry.owner.as_ref().and_then(Option::as_deref);
-    let what = match (&entry.from_status, &entry.to_status, owner) {
-        (Some(_), _, _) if entry.renamed => format!("renamed {task}"),
-        (from, to, Some(owner)) if from == to && owner == entry.actor => format!("took {task}"),
+fn changed(change: &TaskEntry, actor: &str, task: &str) -> String {
+    match (&change.from, &change.to, change.owner.as_deref()) {
+        (Some(_), _, _) if change.is_renamed => format!("renamed {task}"),
+        (from, to, Some(owner)) if from == to && owner == actor => format!("took {task}"),
         (from, to, Some(owner)) if from == to => format!("assigned {task} to {owner}"),
         (from, to, None) if from == to => format!("unassigned {task}"),
         (_, Some(TaskStatus::InProgress), _) => format!("started {task}"),
@@ -144,6 +152,5 @@ fn changed(entry: &Entry, task: &str, summary: &str) -> String {
         }
         (_, Some(to), _) => format!("set {task} to {to}"),
         (_, None, _) => format!("changed {task}"),
-    };
-    if summary.is_empty() { what } else { format!("{what}: {}", first_line(summary)) }
+    }
 }

@@ -43,13 +43,15 @@ struct Drawing<'a> {
 impl Drawing<'_> {
     fn draw(&mut self, entry: &Entry, idle: bool) {
         let actor = self.number(&entry.actor);
-        match entry.kind {
+        match entry.kind() {
             Kind::MemberJoined => self.here.push(entry.actor.clone()),
             Kind::MemberLeft => self.here.retain(|name| *name != entry.actor),
             _ => {}
         }
-        let (arrow, marks) = match entry.kind {
-            Kind::Message if entry.unconfirmed => ("-->>", "(not confirmed) "),
+        let (arrow, marks) = match entry.kind() {
+            Kind::Message if entry.message().is_some_and(|message| message.unconfirmed) => {
+                ("-->>", "(not confirmed) ")
+            }
             Kind::Message => ("->>", ""),
             Kind::ShutdownRequested => ("->>", "shutdown request: "),
             Kind::ShutdownApproved => ("-->>", "shutdown approved "),
@@ -57,10 +59,10 @@ impl Drawing<'_> {
             Kind::MessageRefused => ("-x", "not sent: "),
             _ => return self.note(entry, actor, idle),
         };
-        let said = entry.summary.as_deref().or(entry.text.as_deref()).unwrap_or_default();
-        let said = match entry.kind {
+        let said = entry.summary().or(entry.text()).unwrap_or_default();
+        let said = match entry.kind() {
             // Claude Code's automatic messages are JSON; they are shown in words.
-            Kind::Message if entry.automatic => phrase(entry, false).1,
+            Kind::Message if entry.is_automatic() => phrase(entry, false).1,
             _ => format!("{marks}{}", first_line(said)),
         };
         for to in self.recipients(entry) {
@@ -71,7 +73,7 @@ impl Drawing<'_> {
 
     /// An entry that is not a message is a note over its actor. A block is highlighted.
     fn note(&mut self, entry: &Entry, actor: usize, idle: bool) {
-        let blocked = entry.kind == Kind::Verdict && entry.decision == Some(Decision::Block);
+        let blocked = entry.verdict().is_some_and(|verdict| verdict.decision == Decision::Block);
         let time = elapsed(&self.material.run.started_at, &entry.at).unwrap_or_default();
         let said = format!("{time} {}", phrase(entry, idle).1);
         if blocked {
@@ -90,7 +92,7 @@ impl Drawing<'_> {
     }
 
     fn recipients(&self, entry: &Entry) -> Vec<String> {
-        let to = entry.to.as_deref().unwrap_or("unknown");
+        let to = entry.message().and_then(|message| message.to.as_deref()).unwrap_or("unknown");
         let others: Vec<String> = self.here.iter().filter(|name| **name != entry.actor).cloned().collect();
         match to {
             "*" if !others.is_empty() => others,

@@ -135,7 +135,7 @@ impl Page<'_> {
     }
 
     fn removed(&self, removal: &Entry) -> String {
-        let how = if removal.kind == Kind::TaskDeleted { "deleted" } else { "erased" };
+        let how = if removal.kind() == Kind::TaskDeleted { "deleted" } else { "erased" };
         let by = if removal.actor == "client" { "Claude Code" } else { &removal.actor };
         format!("{how} by {by} {}", self.since(&removal.at))
     }

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use anstyle::Style;
 
-use super::describe::phrase;
+use super::describe::{phrase, phrase_with};
 use super::format::{actor, elapsed, name_style, span};
 use super::narrative::NarrativeOptions;
 use super::styled_line::StyledLine;
 use crate::event::LEAD;
-use crate::timeline::{Entry, Kind};
+use crate::timeline::{Entry, EntryKind, Kind, TurnEvent};
 
 /// The entries that are shown.
 pub fn visible<'a>(
@@ -22,7 +22,7 @@ pub fn visible<'a>(
 impl NarrativeOptions {
     /// Whether the entry is shown.
     pub fn tells(&self, entry: &Entry) -> bool {
-        self.all || matters(entry) || (self.asked && !entry.automatic)
+        self.all || matters(entry) || (self.asked && !entry.is_automatic())
     }
 }
 
@@ -68,14 +68,14 @@ impl Lines {
 
     /// Writes one entry. `idle` means that the agent went idle right after this end of a turn.
     pub fn write(&self, entry: &Entry, idle: bool, out: &mut Vec<u8>) {
-        let below = entry.text.as_deref().filter(|_| self.telling.full && is_speech(entry));
+        let below = entry.text().filter(|_| self.telling.full && is_speech(entry));
         let time = elapsed(&self.started_at, &entry.at).unwrap_or_default();
         let longest = self.longest;
         let mut cells = StyledLine::default();
         cells.add(Style::new().dimmed(), &format!("{time:>longest$}"), longest);
         cells.add(name_style(&entry.actor), actor(&entry.actor), self.widest);
         let (style, words) = match below {
-            Some(_) => phrase(&Entry { text: None, ..entry.clone() }, idle),
+            Some(_) => phrase_with(entry, "", idle),
             None => phrase(entry, idle),
         };
         cells.add(style, &words, 0);
@@ -100,36 +100,30 @@ pub fn pause(millis: i64) -> String {
 /// Whether an entry matters to a reader: not that the lead is in its own team, nor Claude Code's notices of what is
 /// shown anyway.
 fn matters(entry: &Entry) -> bool {
-    match entry.kind {
-        Kind::MemberJoined | Kind::MemberLeft => entry.actor != LEAD,
-        Kind::TurnStarted => entry.text.is_some() || entry.by_subagent,
-        Kind::Verdict => !entry.repeated,
-        _ => !entry.automatic,
+    match &entry.kind {
+        EntryKind::MemberJoined(_) | EntryKind::MemberLeft => entry.actor != LEAD,
+        EntryKind::Turn(turn) if turn.event == TurnEvent::Started => turn.text.is_some() || turn.by_subagent,
+        EntryKind::Verdict(verdict) => !verdict.repeated,
+        _ => !entry.is_automatic(),
     }
 }
 
 /// Whether it has a text of an agent or a person.
 fn is_speech(entry: &Entry) -> bool {
-    let kinds = [
-        Kind::MemberJoined,
-        Kind::TurnStarted,
-        Kind::TurnEnded,
-        Kind::Message,
-        Kind::MessageRefused,
-        Kind::ShutdownRequested,
-        Kind::ShutdownApproved,
-        Kind::ShutdownRejected,
-        Kind::Verdict,
-    ];
-    kinds.contains(&entry.kind) && !entry.automatic
+    match &entry.kind {
+        EntryKind::MemberJoined(_) | EntryKind::Verdict(_) => true,
+        EntryKind::Turn(turn) => turn.event != TurnEvent::Idle,
+        EntryKind::Message(message) => !message.automatic,
+        _ => false,
+    }
 }
 
 /// The indexes of idle entries that follow the end of a turn, and of these ends: each pair is one line.
 pub fn idles(shown: &[&Entry]) -> (HashSet<usize>, HashSet<usize>) {
     let next = |place: usize| {
         let actor = &shown[place].actor;
-        (place + 1..shown.len()).find(|next| shown[*next].actor == *actor && !shown[*next].automatic)
+        (place + 1..shown.len()).find(|next| shown[*next].actor == *actor && !shown[*next].is_automatic())
     };
-    let ends = (0..shown.len()).filter(|place| shown[*place].kind == Kind::TurnEnded);
-    ends.filter_map(|end| Some((next(end).filter(|idle| shown[*idle].kind == Kind::Idle)?, end))).unzip()
+    let ends = (0..shown.len()).filter(|place| shown[*place].kind() == Kind::TurnEnded);
+    ends.filter_map(|end| Some((next(end).filter(|idle| shown[*idle].kind() == Kind::Idle)?, end))).unzip()
 }

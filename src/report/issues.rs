@@ -7,12 +7,12 @@ use super::tasks::{Change, TaskHistory};
 use super::turns::Turn;
 use crate::model::TaskStatus;
 use crate::policy::{Decision, without_prefix};
-use crate::timeline::Kind;
+use crate::timeline::{Entry, Kind};
 
 /// Teammates that approved their shutdown with a task in progress.
 pub fn stopped_at_work(case: &ReportInput<'_>, tasks: &[TaskHistory]) -> Vec<Finding> {
     let mut found = Vec::new();
-    for entry in case.entries.iter().filter(|entry| entry.kind == Kind::ShutdownApproved) {
+    for entry in case.entries.iter().filter(|entry| entry.kind() == Kind::ShutdownApproved) {
         let who = &entry.actor;
         let holds = |task: &&TaskHistory| {
             let last = task.changes.iter().rfind(|change| change.at < entry.at);
@@ -69,9 +69,9 @@ fn called(task: &TaskHistory) -> String {
 /// Messages that did not arrive, and teammates that sent none.
 pub fn mail(case: &ReportInput<'_>, mail: &MessageStats) -> Vec<Finding> {
     let mut found = Vec::new();
-    let blocks = case.entries.iter().filter(|entry| entry.decision == Some(Decision::Block));
-    let reasons: Vec<&str> =
-        blocks.filter_map(|entry| Some(without_prefix(entry.text.as_deref()?))).collect();
+    let verdicts = case.entries.iter().filter_map(Entry::verdict);
+    let blocks = verdicts.filter(|verdict| verdict.decision == Decision::Block);
+    let reasons: Vec<&str> = blocks.map(|verdict| without_prefix(&verdict.reason)).collect();
     for letter in mail.messages.iter().filter(|letter| !letter.automatic) {
         let to = if letter.to == "*" { "everyone" } else { &letter.to };
         let what = format!("{} from {} to {to}", letter.kind, letter.from);
@@ -119,9 +119,9 @@ pub fn ping_pong(case: &ReportInput<'_>, turns: &[Turn]) -> Vec<Finding> {
 
 /// Blocks, warnings and actions that the loop guard allowed.
 pub fn verdicts(case: &ReportInput<'_>) -> Vec<Finding> {
-    let told = case.entries.iter().filter(|entry| entry.kind == Kind::Verdict && !entry.repeated);
-    let finding = |entry: &crate::timeline::Entry| {
-        let (code, done) = match (entry.decision?, entry.blocks) {
+    let finding = |entry: &Entry| {
+        let verdict = entry.verdict().filter(|verdict| !verdict.repeated)?;
+        let (code, done) = match (verdict.decision, verdict.blocks) {
             (Decision::Block, _) => (Code::Blocked, "blocked".to_owned()),
             (_, Some(1)) => (Code::Escalated, "allowed by the loop guard after 1 block".to_owned()),
             (_, Some(blocks)) => {
@@ -130,13 +130,11 @@ pub fn verdicts(case: &ReportInput<'_>) -> Vec<Finding> {
             (Decision::Warn, _) => (Code::Warned, "warned".to_owned()),
             _ => return None,
         };
-        let gate = entry.summary.as_deref().unwrap_or("unknown");
-        let reason = entry.text.as_deref().unwrap_or_default();
-        let finding =
-            Finding::new(code, format!("{} was {done}: {} ({gate})", entry.actor, without_prefix(reason)));
-        Some(finding.at(&entry.at).of(&entry.actor))
+        let reason = without_prefix(&verdict.reason);
+        let what = format!("{} was {done}: {reason} ({})", entry.actor, verdict.gate);
+        Some(Finding::new(code, what).at(&entry.at).of(&entry.actor))
     };
-    told.filter_map(finding).collect()
+    case.entries.iter().filter_map(finding).collect()
 }
 
 /// Gaps in the recorded data.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::input::ReportInput;
 use crate::metadata_only;
 use crate::policy;
-use crate::timeline::{Entry, Kind};
+use crate::timeline::Entry;
 
 /// The messages of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,37 +99,28 @@ pub fn mail(case: &ReportInput<'_>) -> MessageStats {
 }
 
 fn letter(case: &ReportInput<'_>, entry: &Entry) -> Option<MessageRow> {
-    let kinds = [
-        Kind::Message,
-        Kind::MessageRefused,
-        Kind::ShutdownRequested,
-        Kind::ShutdownApproved,
-        Kind::ShutdownRejected,
-    ];
-    if !kinds.contains(&entry.kind) {
-        return None;
-    }
-    let to = entry.to.clone().unwrap_or_else(|| "unknown".to_owned());
-    let text = entry.text.clone().unwrap_or_default();
+    let message = entry.message()?;
+    let to = message.to.clone().unwrap_or_else(|| "unknown".to_owned());
+    let text = message.text.clone();
     let delivered = match to.as_str() {
-        _ if entry.refusal.is_some() => Some(false),
-        "*" => case.is_heard_by_any().then_some(!entry.heard_by.is_empty()),
-        to => case.is_heard(bare(to)).then(|| entry.heard_by.iter().any(|name| name == bare(to))),
+        _ if message.refusal.is_some() => Some(false),
+        "*" => case.is_heard_by_any().then_some(!message.heard_by.is_empty()),
+        to => case.is_heard(bare(to)).then(|| message.heard_by.iter().any(|name| name == bare(to))),
     };
     // In a running team a message can still be read.
-    let over = case.is_over() || entry.refusal.is_some();
+    let over = case.is_over() || message.refusal.is_some();
     let delivered = delivered.filter(|delivered| *delivered || over);
     // The missing events may have had the members and the deliveries.
     let missing = case.material.missing_until.as_ref().is_some_and(|until| entry.at <= *until);
-    let delivered = delivered.filter(|delivered| *delivered || entry.refusal.is_some() || !missing);
+    let delivered = delivered.filter(|delivered| *delivered || message.refusal.is_some() || !missing);
     Some(MessageRow {
         at: entry.at.clone(),
         from: entry.actor.clone(),
-        kind: entry.message.clone().unwrap_or_else(|| "message".to_owned()),
+        kind: message.word.clone(),
         chars: metadata_only::byte_len(&text).unwrap_or_else(|| text.chars().count()),
-        summary: entry.summary.clone(),
-        automatic: entry.automatic,
-        refused: entry.refusal.clone(),
+        summary: message.summary.clone(),
+        automatic: message.automatic,
+        refused: message.refusal.clone(),
         to,
         text,
         delivered,

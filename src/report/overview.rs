@@ -147,13 +147,13 @@ fn person(case: &ReportInput<'_>, name: &str) -> Person {
     let members = history.members();
     let told = |key: &str| members.get(name)?.raw.get(key)?.as_str().map(str::to_owned);
     let own = || case.entries.iter().filter(|entry| entry.actor == name);
-    let joined = own().find(|entry| entry.kind == Kind::MemberJoined);
-    let last = own().rfind(|entry| matches!(entry.kind, Kind::MemberJoined | Kind::MemberLeft));
+    let joined = own().find(|entry| entry.kind() == Kind::MemberJoined);
+    let last = own().rfind(|entry| matches!(entry.kind(), Kind::MemberJoined | Kind::MemberLeft));
     Person {
         name: name.to_owned(),
         agent_type: told("agentType"),
         model: told("model"),
         joined_at: joined.map(|entry| entry.at.clone()),
-        left_at: last.filter(|entry| entry.kind == Kind::MemberLeft).map(|entry| entry.at.clone()),
+        left_at: last.filter(|entry| entry.kind() == Kind::MemberLeft).map(|entry| entry.at.clone()),
     }
 }

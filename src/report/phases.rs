@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::input::ReportInput;
 use crate::model::Tool;
 use crate::payload::Kind as Event;
-use crate::timeline::{Entry, Kind};
+use crate::timeline::{Entry, Kind, TaskEntry};
 
 /// One phase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,16 +82,14 @@ pub fn phases(case: &ReportInput<'_>) -> Vec<Phase> {
 
 /// The phase of which an entry is a sign.
 fn sign(case: &ReportInput<'_>, entry: &Entry) -> Option<PhaseName> {
-    let given = || entry.owner.as_ref().is_some_and(Option::is_some) && entry.from_status == entry.to_status;
     let by_lead = entry.actor == case.lead;
-    match entry.kind {
+    let assigns = |task: &TaskEntry| task.owner.is_some() && (by_lead || task.from == task.to);
+    match entry.kind() {
         Kind::SessionStarted | Kind::TeamCreated => Some(PhaseName::Setup),
         Kind::TaskCreated => Some(PhaseName::Define),
-        Kind::TaskChanged if given() || (by_lead && entry.owner.as_ref().is_some_and(Option::is_some)) => {
-            Some(PhaseName::Assign)
-        }
+        Kind::TaskChanged if entry.task().is_some_and(assigns) => Some(PhaseName::Assign),
         Kind::MemberJoined if !by_lead => Some(PhaseName::Spawn),
-        Kind::Message if !entry.automatic => Some(PhaseName::Monitor),
+        Kind::Message if !entry.is_automatic() => Some(PhaseName::Monitor),
         Kind::ShutdownRequested | Kind::ShutdownApproved | Kind::ShutdownRejected => {
             Some(PhaseName::Shutdown)
         }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::input::{ReportInput, millis};
 use super::intervals::Spans;
 use crate::model::TaskStatus;
-use crate::timeline::Entry;
+use crate::timeline::{Entry, TaskEntry};
 
 /// A task from its creation to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,34 +54,35 @@ pub struct Change {
 
 /// The history of each task, by id.
 pub fn lives(case: &ReportInput<'_>) -> Vec<TaskHistory> {
-    let mut lives: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
-    for entry in case.entries.iter().filter(|entry| entry.kind.is_task()) {
-        if let Some(id) = &entry.task {
-            lives.entry(id).or_default().push(entry);
+    let mut lives: BTreeMap<&str, Vec<(&Entry, &TaskEntry)>> = BTreeMap::new();
+    for entry in case.entries {
+        if let Some(task) = entry.task() {
+            lives.entry(&task.id).or_default().push((entry, task));
         }
     }
-    let mut lives: Vec<TaskHistory> = lives.into_iter().map(|(id, told)| life(case, id, &told)).collect();
+    let mut lives: Vec<TaskHistory> =
+        lives.into_iter().map(|(id, entries)| life(case, id, &entries)).collect();
     lives.sort_by_key(|life| (life.id.parse::<u64>().unwrap_or(u64::MAX), life.id.clone()));
     lives
 }
 
-fn life(case: &ReportInput<'_>, id: &str, told: &[&Entry]) -> TaskHistory {
+fn life(case: &ReportInput<'_>, id: &str, entries: &[(&Entry, &TaskEntry)]) -> TaskHistory {
     let mut changes: Vec<Change> = Vec::new();
-    for entry in told {
+    for (entry, task) in entries {
         let before = changes.last();
-        let owner = match &entry.owner {
-            Some(owner) if entry.to_status.is_some() => owner.clone(),
-            _ => before.and_then(|before| before.owner.clone()),
+        let owner = match task.to {
+            Some(_) => task.owner.clone(),
+            None => before.and_then(|before| before.owner.clone()),
         };
         changes.push(Change {
             at: entry.at.clone(),
             by: entry.actor.clone(),
-            kind: entry.kind.word(),
-            from: entry.from_status.clone(),
-            to: entry.to_status.clone(),
+            kind: entry.kind().word(),
+            from: task.from.clone(),
+            to: task.to.clone(),
             owner_from: before.and_then(|before| before.owner.clone()),
             owner,
-            subject: entry.summary.clone(),
+            subject: task.subject.clone(),
         });
     }
     let last = changes.last();

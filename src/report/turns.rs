@@ -26,7 +26,7 @@ pub struct Turn {
 
 /// A sign of an agent's activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum TurnEvent {
+enum Sign {
     /// A turn starts.
     Begin,
     /// An idle notice arrives.
@@ -52,39 +52,36 @@ pub fn turns(case: &ReportInput<'_>) -> Vec<Turn> {
 }
 
 /// The time, the sign, and the agent's id.
-type Given = (String, TurnEvent, Option<String>);
+type Given = (String, Sign, Option<String>);
 
 fn signs(case: &ReportInput<'_>) -> BTreeMap<Who, Vec<Given>> {
     let mut signs: BTreeMap<Who, Vec<Given>> = BTreeMap::new();
     for entry in case.entries {
-        let sign = match entry.kind {
-            Kind::TurnStarted => TurnEvent::Begin,
-            Kind::TurnEnded => TurnEvent::End,
-            Kind::MemberLeft => TurnEvent::Gone,
+        let sign = match entry.kind() {
+            Kind::TurnStarted => Sign::Begin,
+            Kind::TurnEnded => Sign::End,
+            Kind::MemberLeft => Sign::Gone,
             _ => continue,
         };
-        let id = entry.agent.clone();
-        let who = (entry.actor.clone(), id.clone().filter(|_| entry.by_subagent));
+        let id = entry.agent().cloned();
+        let by_subagent = entry.turn().is_some_and(|turn| turn.by_subagent);
+        let who = (entry.actor.clone(), id.clone().filter(|_| by_subagent));
         signs.entry(who).or_default().push((entry.at.clone(), sign, id));
     }
-    let mut add = |name: &str, at: Option<String>, sign: TurnEvent| {
+    let mut add = |name: &str, at: Option<String>, sign: Sign| {
         if let (Some(at), Some(given)) = (at, signs.get_mut(&(name.to_owned(), None))) {
             given.push((at, sign, None));
         }
     };
     for heard in &case.material.voices.delivered {
         let idle = Notice::read(&heard.message.text).is_some_and(|notice| notice.kind == "idle_notification");
-        add(
-            &heard.recipient,
-            case.ours(heard.at.as_ref()),
-            if idle { TurnEvent::Idler } else { TurnEvent::Act },
-        );
+        add(&heard.recipient, case.ours(heard.at.as_ref()), if idle { Sign::Idler } else { Sign::Act });
     }
     for used in case.material.voices.uses.values() {
-        add(&used.by, case.ours(used.at.as_ref()), TurnEvent::Act);
+        add(&used.by, case.ours(used.at.as_ref()), Sign::Act);
     }
     for event in case.material.events.iter().filter(|event| event.kind == Event::PreToolUse) {
-        add(event.who().unwrap_or_default(), Some(event.at.clone()), TurnEvent::Act);
+        add(event.who().unwrap_or_default(), Some(event.at.clone()), Sign::Act);
     }
     signs.values_mut().for_each(|given| given.sort());
     signs
@@ -124,19 +121,19 @@ fn of_one(agent: String, signs: Vec<Given>) -> Vec<Turn> {
     let mut turns = Vec::new();
     let mut open: Option<OpenTurn> = None;
     for (at, sign, id) in signs {
-        if sign == TurnEvent::End {
+        if sign == Sign::End {
             let open = open.take().unwrap_or_default();
             turns.push(OpenTurn { instance: id.or(open.instance.clone()), ..open }.close(&agent, Some(at)));
             continue;
         }
-        if sign == TurnEvent::Gone {
+        if sign == Sign::Gone {
             // The end may still be reported; before about 2.1.100 it never is.
             if let Some(open) = &mut open {
                 open.gone = true;
             }
             continue;
         }
-        if sign == TurnEvent::Begin
+        if sign == Sign::Begin
             && let Some(gone) = open.take_if(|open| open.gone && open.begun.is_some())
         {
             turns.push(gone.leave(&agent));
@@ -144,12 +141,12 @@ fn of_one(agent: String, signs: Vec<Given>) -> Vec<Turn> {
         let now = open.get_or_insert_default();
         now.last = Some(at.clone());
         match sign {
-            TurnEvent::Begin => {
+            Sign::Begin => {
                 // Messages that arrived before the start of this turn were read in it.
                 now.begun.get_or_insert(at);
                 now.instance = now.instance.take().or(id);
             }
-            TurnEvent::Idler => {
+            Sign::Idler => {
                 now.heard.get_or_insert_with(|| at.clone());
                 if now.begun.is_none() {
                     now.idlers.get_or_insert(true);

@@ -95,7 +95,7 @@ fn here(case: &ReportInput<'_>, name: &str, end: i64) -> Spans {
     let mut spans = Vec::new();
     let mut since = None;
     for entry in case.entries.iter().filter(|entry| entry.actor == name) {
-        match entry.kind {
+        match entry.kind() {
             Kind::MemberJoined => since = since.or(Some(millis(&entry.at))),
             Kind::MemberLeft => spans.extend(since.take().map(|since| (since, millis(&entry.at)))),
             _ => {}

@@ -67,7 +67,7 @@ impl Source {
             }
             for (key, removal) in last.gone.removals {
                 if let Some(past) = source.tasks.get_mut(&key) {
-                    past.deleted = removal.kind == Kind::TaskDeleted;
+                    past.deleted = removal.kind() == Kind::TaskDeleted;
                 }
             }
         }

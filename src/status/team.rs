@@ -9,7 +9,7 @@ use crate::archive::Index;
 use crate::enforcement::team_state;
 use crate::model::TaskStatus;
 use crate::policy::{Decision, Ledger, TeamState};
-use crate::timeline::{Activity, Kind, LiveState, RunCatalog, RunData, TaskState, Timeline};
+use crate::timeline::{Activity, Entry, LiveState, RunCatalog, RunData, TaskState, Timeline};
 
 /// A running team.
 #[derive(Debug, Serialize)]
@@ -98,9 +98,8 @@ impl TeamStatus {
         let members = members.collect();
         let index = run.subject().and_then(|subject| library.archive.index(&subject));
         let index = index.filter(|index| index.run == run.run);
-        let verdicts = || timeline.entries.iter().filter(|entry| entry.kind == Kind::Verdict);
-        let decided =
-            |decision| verdicts().filter(|entry| entry.decision == Some(decision) && !entry.repeated).count();
+        let verdicts = || timeline.entries.iter().filter_map(Entry::verdict);
+        let decided = |decision| verdicts().filter(move |verdict| verdict.decision == decision);
         let files = files(library, run.team.as_deref(), index.as_ref(), surroundings);
         TeamStatus {
             run: run.run.clone(),
@@ -113,9 +112,9 @@ impl TeamStatus {
             unread: unread(&files),
             missing_tasks: files.missing,
             unreadable: files.unreadable.iter().map(|one| format!("{}: {}", one.path, one.why)).collect(),
-            blocks: verdicts().filter(|entry| entry.decision == Some(Decision::Block)).count(),
-            escalations: verdicts().filter(|entry| entry.blocks.is_some()).count(),
-            warnings: decided(Decision::Warn),
+            blocks: decided(Decision::Block).count(),
+            escalations: verdicts().filter(|verdict| verdict.blocks.is_some()).count(),
+            warnings: decided(Decision::Warn).filter(|verdict| !verdict.repeated).count(),
         }
     }
 

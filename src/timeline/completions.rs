@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::entry::Entry;
+use super::entry::TaskEntry;
 use super::events::LoadedEvent;
 use super::merge::Timeline;
 use super::run_data::RunData;
@@ -21,12 +21,13 @@ pub fn not_completed(material: &RunData, timeline: &Timeline) -> HashSet<String>
             later.kind != Kind::TaskCompleted && later.ruling.is_none() && later.who() == event.who()
         };
         let next = later.iter().find(|later| completed_task(material, later).as_ref() == Some(&task));
-        let is_before_next = |entry: &&Entry| next.is_none_or(|next| entry.at < next.at);
-        let changes = timeline.entries.iter().filter(|entry| entry.task.as_ref() == Some(&task));
-        let changes: Vec<&Entry> = changes.filter(is_before_next).collect();
-        let is_done = |entry: &&&Entry| entry.to_status == Some(TaskStatus::Completed);
-        let became_done = changes.iter().filter(|entry| entry.at >= event.at).any(|entry| is_done(&entry));
-        let is_open = changes.last().is_some_and(|last| last.to_status.is_some() && !is_done(&last));
+        let changes = timeline.entries.iter().filter_map(|entry| Some((&entry.at, entry.task()?)));
+        let changes: Vec<(&String, &TaskEntry)> = changes
+            .filter(|(at, change)| change.id == task && next.is_none_or(|next| **at < next.at))
+            .collect();
+        let is_done = |change: &TaskEntry| change.to == Some(TaskStatus::Completed);
+        let became_done = changes.iter().any(|(at, change)| **at >= event.at && is_done(change));
+        let is_open = changes.last().is_some_and(|(_, last)| last.to.is_some() && !is_done(last));
         if is_open && !became_done && event.who().is_some() && later.iter().any(is_over) {
             found.insert(event.id.clone());
         }

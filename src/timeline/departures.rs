@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::entry::{Entry, Kind};
+use super::entry::{Entry, EntryKind, TaskEvent};
 use super::run_data::RunData;
 use super::{lifecycle, tasks};
 
@@ -26,14 +26,14 @@ impl Departures {
         let mut gone = Departures::default();
         for entry in sorted(lifecycle::team(material)) {
             match entry.kind {
-                Kind::MemberLeft => gone.members.insert(entry.actor, entry.at),
-                Kind::MemberJoined => gone.members.remove(&entry.actor),
+                EntryKind::MemberLeft => gone.members.insert(entry.actor, entry.at),
+                EntryKind::MemberJoined(_) => gone.members.remove(&entry.actor),
                 _ => None,
             };
         }
         for entry in sorted(tasks::tasks(material)) {
-            let Some(id) = entry.task.clone() else { continue };
-            if matches!(entry.kind, Kind::TaskDeleted | Kind::TaskErased) {
+            let Some((id, event)) = entry.task().map(|task| (task.id.clone(), task.event)) else { continue };
+            if matches!(event, TaskEvent::Deleted | TaskEvent::Erased) {
                 gone.tasks.insert(id.clone(), entry.at.clone());
                 gone.removals.insert(id, entry);
             } else {

@@ -1,97 +1,10 @@
 //! One entry of the timeline.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
+use super::kind::Kind;
 use crate::model::TaskStatus;
 use crate::policy::Decision;
-
-/// The kind of an entry. Kinds are only added, never renamed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// A session started, or was resumed or cleared.
-    SessionStarted,
-    /// The team's directory appeared.
-    TeamCreated,
-    /// An agent joined the team.
-    MemberJoined,
-    /// A task was created.
-    TaskCreated,
-    /// A task existed when the run began.
-    TaskFound,
-    /// A task's status, owner or subject changed.
-    TaskChanged,
-    /// A task's status became `completed`.
-    TaskCompleted,
-    /// An agent deleted a task.
-    TaskDeleted,
-    /// Claude Code removed a task's file.
-    TaskErased,
-    /// An agent's turn started.
-    TurnStarted,
-    /// An agent sent a message to another.
-    Message,
-    /// A message was blocked by a hook or rejected by Claude Code.
-    MessageRefused,
-    /// An agent was asked to shut down.
-    ShutdownRequested,
-    /// An agent approved its shutdown.
-    ShutdownApproved,
-    /// An agent rejected its shutdown.
-    ShutdownRejected,
-    /// An agent's turn ended.
-    TurnEnded,
-    /// A teammate went idle.
-    Idle,
-    /// An agent left the team.
-    MemberLeft,
-    /// A session ended.
-    SessionEnded,
-    /// The team's directory disappeared.
-    TeamErased,
-    /// The policy blocked, warned or allowed by exception.
-    Verdict,
-}
-
-impl Kind {
-    /// All kinds.
-    pub const ALL: &[Kind] = &[
-        Kind::SessionStarted,
-        Kind::TeamCreated,
-        Kind::MemberJoined,
-        Kind::TaskCreated,
-        Kind::TaskFound,
-        Kind::TaskChanged,
-        Kind::TaskCompleted,
-        Kind::TaskDeleted,
-        Kind::TaskErased,
-        Kind::TurnStarted,
-        Kind::Message,
-        Kind::MessageRefused,
-        Kind::ShutdownRequested,
-        Kind::ShutdownApproved,
-        Kind::ShutdownRejected,
-        Kind::TurnEnded,
-        Kind::Idle,
-        Kind::MemberLeft,
-        Kind::SessionEnded,
-        Kind::TeamErased,
-        Kind::Verdict,
-    ];
-
-    /// Whether it is about the state of a task.
-    pub fn is_task(self) -> bool {
-        matches!(
-            self,
-            Kind::TaskCreated
-                | Kind::TaskFound
-                | Kind::TaskChanged
-                | Kind::TaskCompleted
-                | Kind::TaskDeleted
-                | Kind::TaskErased
-        )
-    }
-}
 
 /// The source of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -108,130 +21,329 @@ pub enum Source {
 }
 
 /// One entry.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// The time, RFC 3339.
     pub at: String,
-    /// The kind.
-    pub kind: Kind,
     /// The actor: a name, `client` for Claude Code itself, `unknown` if unknown.
     pub actor: String,
-    /// The teammate that Claude Code names as the sender of a subagent's message (2.1.177).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub signed_as: Option<String>,
-    /// The recipient; `*` for everyone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<String>,
-    /// The task's id.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task: Option<String>,
-    /// A summary, a subject or a reason on one line.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub summary: Option<String>,
-    /// The full text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-    /// The task's status before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from_status: Option<TaskStatus>,
-    /// The task's status after.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub to_status: Option<TaskStatus>,
-    /// The task's owner after; `null` in the JSON of an unassigned task.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "inner")]
-    pub owner: Option<Option<String>>,
-    /// Whether only the task's subject changed.
-    #[serde(skip)]
-    pub renamed: bool,
-    /// Claude Code's word for a message's kind (`message`, `idle_notification`, …).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-    /// Whether Claude Code sent it automatically.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub automatic: bool,
-    /// Whether only its start was seen, by a hook.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub unconfirmed: bool,
-    /// Why it was blocked or rejected.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub refusal: Option<String>,
-    /// The id of the shutdown request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub request: Option<String>,
-    /// Whether the answer to a plan approves it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub approve: Option<bool>,
-    /// The id of the agent or session.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
-    /// Whether a plain subagent did it.
-    #[serde(skip)]
-    pub by_subagent: bool,
-    /// The agents in whose transcripts it was delivered.
-    #[serde(skip)]
-    pub heard_by: Vec<String>,
-    /// The policy's decision.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub decision: Option<Decision>,
-    /// For a verdict and for a message that the policy blocked: the id of the judged event.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub of: Option<String>,
-    /// Number of earlier blocks, if the loop guard allowed it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub blocks: Option<usize>,
-    /// Whether a pause or an allowance allowed it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub paused: bool,
-    /// Whether the same warning was already shown.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub repeated: bool,
     /// The sources.
     pub sources: Vec<Source>,
+    /// What happened.
+    pub kind: EntryKind,
 }
 
-impl Entry {
-    /// An entry with only the required fields.
-    pub fn new(at: impl Into<String>, kind: Kind, actor: impl Into<String>, source: Source) -> Entry {
-        Entry {
-            at: at.into(),
-            kind,
-            actor: actor.into(),
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EntryKind {
+    /// A session started, or was resumed or cleared.
+    SessionStarted(SessionEntry),
+    /// A session ended.
+    SessionEnded(SessionEntry),
+    /// The team's directory appeared.
+    TeamCreated {
+        /// The team's name.
+        name: Option<String>,
+    },
+    /// The team's directory disappeared.
+    TeamErased {
+        /// How the run ended.
+        ended_by: Option<String>,
+    },
+    /// An agent joined the team.
+    MemberJoined(JoinEntry),
+    /// An agent left the team.
+    MemberLeft,
+    /// A task appeared, changed or disappeared.
+    Task(TaskEntry),
+    /// A turn started or ended, or an agent went idle.
+    Turn(TurnEntry),
+    /// An agent sent a message, or tried to.
+    Message(MessageEntry),
+    /// The policy blocked, warned or allowed by exception.
+    Verdict(VerdictEntry),
+}
+
+/// The start or the end of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionEntry {
+    /// Claude Code's word for the cause; `crashed` for an end that no hook reported.
+    pub cause: Option<String>,
+    /// The session's id.
+    pub session: Option<String>,
+}
+
+/// A new member.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct JoinEntry {
+    /// The description of its spawn.
+    pub description: Option<String>,
+    /// Its prompt.
+    pub prompt: Option<String>,
+    /// Its agent id.
+    pub agent: Option<String>,
+}
+
+/// What happened to a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TaskEvent {
+    /// It was created.
+    Created,
+    /// It existed when the run began.
+    Found,
+    /// Its status, owner or subject changed.
+    Changed,
+    /// Its status became `completed`.
+    Completed,
+    /// An agent deleted it.
+    Deleted,
+    /// Claude Code removed its file.
+    Erased,
+}
+
+/// One change of a task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskEntry {
+    /// What happened.
+    pub event: TaskEvent,
+    /// The task's id.
+    pub id: String,
+    /// The subject after.
+    pub subject: Option<String>,
+    /// The status before; `None` for a new task.
+    pub from: Option<TaskStatus>,
+    /// The status after; `None` for a removed task.
+    pub to: Option<TaskStatus>,
+    /// The owner after.
+    pub owner: Option<String>,
+    /// Whether only the subject changed.
+    pub is_renamed: bool,
+}
+
+/// What happened to a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TurnEvent {
+    /// It started.
+    Started,
+    /// It ended.
+    Ended,
+    /// The agent went idle after it.
+    Idle,
+}
+
+/// The start or the end of a turn, or the idle time after it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnEntry {
+    /// What happened.
+    pub event: TurnEvent,
+    /// The task of a plain subagent.
+    pub description: Option<String>,
+    /// The prompt that started it, or the last message of the model.
+    pub text: Option<String>,
+    /// The id of the agent or session.
+    pub agent: Option<String>,
+    /// Whether the agent is a plain subagent.
+    pub by_subagent: bool,
+}
+
+/// What a message does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MessageEvent {
+    /// It informs its recipient.
+    Sent,
+    /// It was blocked by a hook or rejected by Claude Code.
+    Refused,
+    /// It asks an agent to shut down.
+    ShutdownRequested,
+    /// It approves a shutdown.
+    ShutdownApproved,
+    /// It rejects a shutdown.
+    ShutdownRejected,
+}
+
+/// A message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MessageEntry {
+    /// What it does.
+    pub event: MessageEvent,
+    /// Claude Code's word for its kind (`message`, `idle_notification`, …).
+    pub word: String,
+    /// The teammate that Claude Code names as the sender of a subagent's message (2.1.177).
+    pub signed_as: Option<String>,
+    /// The recipient; `*` for everyone.
+    pub to: Option<String>,
+    /// The task that it is about.
+    pub task: Option<String>,
+    /// The summary.
+    pub summary: Option<String>,
+    /// The text.
+    pub text: String,
+    /// Whether Claude Code sent it automatically.
+    pub automatic: bool,
+    /// Whether only its start was seen, by a hook.
+    pub unconfirmed: bool,
+    /// Why it was blocked or rejected.
+    pub refusal: Option<String>,
+    /// The id of the shutdown request.
+    pub request: Option<String>,
+    /// Whether the answer to a plan approves it.
+    pub approve: Option<bool>,
+    /// The agents in whose transcripts it was delivered.
+    pub heard_by: Vec<String>,
+    /// If the policy blocked it: the id of the judged event.
+    pub judged: Option<String>,
+}
+
+impl MessageEntry {
+    /// A message with only the required fields.
+    pub fn new(event: MessageEvent, word: String, text: String) -> MessageEntry {
+        MessageEntry {
+            event,
+            word,
             signed_as: None,
             to: None,
             task: None,
             summary: None,
-            text: None,
-            from_status: None,
-            to_status: None,
-            owner: None,
-            renamed: false,
-            message: None,
+            text,
             automatic: false,
             unconfirmed: false,
             refusal: None,
             request: None,
             approve: None,
-            agent: None,
-            by_subagent: false,
             heard_by: Vec::new(),
-            decision: None,
-            of: None,
-            blocks: None,
-            paused: false,
-            repeated: false,
-            sources: vec![source],
-        }
-    }
-
-    /// Adds a source.
-    pub fn seen_in(&mut self, source: Source) {
-        if !self.sources.contains(&source) {
-            self.sources.push(source);
-            self.sources.sort();
+            judged: None,
         }
     }
 }
 
-fn inner<S: Serializer>(owner: &Option<Option<String>>, out: S) -> Result<S::Ok, S::Error> {
-    owner.clone().flatten().serialize(out)
+/// A verdict of the policy.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VerdictEntry {
+    /// The decision.
+    pub decision: Decision,
+    /// The gate or the rule.
+    pub gate: String,
+    /// The reason.
+    pub reason: String,
+    /// The id of the agent.
+    pub agent: Option<String>,
+    /// The id of the judged event.
+    pub judged: String,
+    /// Number of earlier blocks, if the loop guard allowed it.
+    pub blocks: Option<usize>,
+    /// Whether a pause or an allowance allowed it.
+    pub paused: bool,
+    /// Whether the same warning was already shown.
+    pub repeated: bool,
+}
+
+impl Entry {
+    /// An entry from one source.
+    pub fn new(at: impl Into<String>, actor: impl Into<String>, source: Source, kind: EntryKind) -> Entry {
+        Entry { at: at.into(), actor: actor.into(), sources: vec![source], kind }
+    }
+
+    /// The kind, as users name it.
+    pub fn kind(&self) -> Kind {
+        match &self.kind {
+            EntryKind::SessionStarted(_) => Kind::SessionStarted,
+            EntryKind::SessionEnded(_) => Kind::SessionEnded,
+            EntryKind::TeamCreated { .. } => Kind::TeamCreated,
+            EntryKind::TeamErased { .. } => Kind::TeamErased,
+            EntryKind::MemberJoined(_) => Kind::MemberJoined,
+            EntryKind::MemberLeft => Kind::MemberLeft,
+            EntryKind::Task(task) => match task.event {
+                TaskEvent::Created => Kind::TaskCreated,
+                TaskEvent::Found => Kind::TaskFound,
+                TaskEvent::Changed => Kind::TaskChanged,
+                TaskEvent::Completed => Kind::TaskCompleted,
+                TaskEvent::Deleted => Kind::TaskDeleted,
+                TaskEvent::Erased => Kind::TaskErased,
+            },
+            EntryKind::Turn(turn) => match turn.event {
+                TurnEvent::Started => Kind::TurnStarted,
+                TurnEvent::Ended => Kind::TurnEnded,
+                TurnEvent::Idle => Kind::Idle,
+            },
+            EntryKind::Message(message) => match message.event {
+                MessageEvent::Sent => Kind::Message,
+                MessageEvent::Refused => Kind::MessageRefused,
+                MessageEvent::ShutdownRequested => Kind::ShutdownRequested,
+                MessageEvent::ShutdownApproved => Kind::ShutdownApproved,
+                MessageEvent::ShutdownRejected => Kind::ShutdownRejected,
+            },
+            EntryKind::Verdict(_) => Kind::Verdict,
+        }
+    }
+
+    /// The change of a task.
+    pub fn task(&self) -> Option<&TaskEntry> {
+        if let EntryKind::Task(task) = &self.kind { Some(task) } else { None }
+    }
+
+    /// The start or the end of a turn.
+    pub fn turn(&self) -> Option<&TurnEntry> {
+        if let EntryKind::Turn(turn) = &self.kind { Some(turn) } else { None }
+    }
+
+    /// The message.
+    pub fn message(&self) -> Option<&MessageEntry> {
+        if let EntryKind::Message(message) = &self.kind { Some(message) } else { None }
+    }
+
+    /// The verdict.
+    pub fn verdict(&self) -> Option<&VerdictEntry> {
+        if let EntryKind::Verdict(verdict) = &self.kind { Some(verdict) } else { None }
+    }
+
+    /// Whether Claude Code did it automatically.
+    pub fn is_automatic(&self) -> bool {
+        self.message().is_some_and(|message| message.automatic)
+    }
+
+    /// The id of the agent or session.
+    pub fn agent(&self) -> Option<&String> {
+        match &self.kind {
+            EntryKind::SessionStarted(session) | EntryKind::SessionEnded(session) => session.session.as_ref(),
+            EntryKind::MemberJoined(joined) => joined.agent.as_ref(),
+            EntryKind::Turn(turn) => turn.agent.as_ref(),
+            EntryKind::Verdict(verdict) => verdict.agent.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// A summary, a subject or a cause on one line.
+    pub fn summary(&self) -> Option<&str> {
+        match &self.kind {
+            EntryKind::SessionStarted(session) | EntryKind::SessionEnded(session) => session.cause.as_deref(),
+            EntryKind::TeamCreated { name: word } | EntryKind::TeamErased { ended_by: word } => {
+                word.as_deref()
+            }
+            EntryKind::MemberJoined(joined) => joined.description.as_deref(),
+            EntryKind::MemberLeft => None,
+            EntryKind::Task(task) => task.subject.as_deref(),
+            EntryKind::Turn(turn) => turn.description.as_deref(),
+            EntryKind::Message(message) => message.summary.as_deref(),
+            EntryKind::Verdict(verdict) => Some(&verdict.gate),
+        }
+    }
+
+    /// The full text.
+    pub fn text(&self) -> Option<&str> {
+        match &self.kind {
+            EntryKind::MemberJoined(joined) => joined.prompt.as_deref(),
+            EntryKind::Turn(turn) => turn.text.as_deref(),
+            EntryKind::Message(message) => Some(&message.text),
+            EntryKind::Verdict(verdict) => Some(&verdict.reason),
+            _ => None,
+        }
+    }
+}
+
+/// Adds a source to a sorted list.
+pub(super) fn add_source(sources: &mut Vec<Source>, source: Source) {
+    if !sources.contains(&source) {
+        sources.push(source);
+        sources.sort();
+    }
 }

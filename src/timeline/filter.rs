@@ -1,11 +1,11 @@
 //! Selects a part of a timeline.
 
-use super::entry::{Entry, Kind};
+use super::entry::{Entry, EntryKind};
+use super::kind::Kind;
 use super::run_data::RunData;
 use crate::clock::{self, Time};
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::event::LEAD;
-use crate::json;
 use crate::suggest::unknown;
 
 /// A part of a timeline, by time, actors and kinds.
@@ -49,7 +49,7 @@ impl Filter {
     pub fn contains(&self, entry: &Entry, material: &RunData) -> bool {
         self.from.as_deref().is_none_or(|from| from <= entry.at.as_str())
             && self.to.as_deref().is_none_or(|to| entry.at.as_str() <= to)
-            && (self.kinds.is_empty() || self.kinds.contains(&entry.kind))
+            && (self.kinds.is_empty() || self.kinds.contains(&entry.kind()))
             && (self.actors.is_empty()
                 || self.actors.iter().any(|actor| {
                     is_by(entry, actor, material) || (self.involving && involves(entry, actor, material))
@@ -88,11 +88,11 @@ const ROLES: [&str; 3] = ["lead", "teammate", "subagent"];
 fn is_by(entry: &Entry, actor: &str, material: &RunData) -> bool {
     let is_lead = || entry.actor == LEAD || entry.actor == "lead";
     entry.actor == actor
-        || entry.agent.as_deref() == Some(actor)
+        || entry.agent().is_some_and(|agent| agent == actor)
         || match actor {
             "lead" => is_lead(),
             "teammate" => material.is_member(&entry.actor) && !is_lead(),
-            "subagent" => entry.by_subagent,
+            "subagent" => entry.turn().is_some_and(|turn| turn.by_subagent),
             _ => false,
         }
 }
@@ -100,12 +100,16 @@ fn is_by(entry: &Entry, actor: &str, material: &RunData) -> bool {
 /// Whether an entry by another agent concerns this one: a message to it, a task that it owns, or a verdict about it.
 fn involves(entry: &Entry, actor: &str, material: &RunData) -> bool {
     let is_all = || material.is_member(actor) && entry.actor != actor;
-    let to = entry.to.as_deref();
-    to == Some(actor)
-        || (to == Some("*") && is_all())
-        || to.and_then(|to| to.split_once('@')).is_some_and(|(name, _)| name == actor)
-        || entry.owner.as_ref().and_then(Option::as_deref) == Some(actor)
-        || (entry.kind == Kind::Verdict && mentions(entry.text.as_deref().unwrap_or_default(), actor))
+    match &entry.kind {
+        EntryKind::Message(message) => message.to.as_deref().is_some_and(|to| {
+            to == actor
+                || (to == "*" && is_all())
+                || to.split_once('@').is_some_and(|(name, _)| name == actor)
+        }),
+        EntryKind::Task(task) => task.owner.as_deref() == Some(actor),
+        EntryKind::Verdict(verdict) => mentions(&verdict.reason, actor),
+        _ => false,
+    }
 }
 
 /// Whether a reason names an agent, as a word of its own.
@@ -114,40 +118,4 @@ fn mentions(reason: &str, actor: &str) -> bool {
     reason
         .match_indices(actor)
         .any(|(at, _)| !reason[..at].ends_with(is_part) && !reason[at + actor.len()..].starts_with(is_part))
-}
-
-impl Kind {
-    /// The kind's word: `task-changed`.
-    pub fn word(self) -> String {
-        json::serde_name(&self)
-    }
-
-    /// Parses a kind from the command line.
-    ///
-    /// # Errors
-    /// There is none of that name.
-    pub fn parse(text: &str) -> Result<Kind> {
-        let plain = text.to_lowercase().replace('_', "-");
-        if let Some(kind) = Kind::ALL.iter().find(|kind| kind.word() == plain) {
-            return Ok(*kind);
-        }
-        let words: Vec<String> = Kind::ALL.iter().map(|kind| kind.word()).collect();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        Err(unknown("kind", text, &words).of_usage())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_kind_is_read_as_it_is_written_and_a_slip_is_told() {
-        for kind in Kind::ALL {
-            assert_eq!(Kind::parse(&kind.word()).unwrap(), *kind);
-        }
-        assert_eq!(Kind::parse("Task_Changed").unwrap(), Kind::TaskChanged);
-        assert_eq!(Kind::parse("mesage").unwrap_err().hints, ["did you mean \"message\"?"]);
-        assert!(Kind::parse("moon").unwrap_err().hints[0].starts_with("known kinds: session-started, "));
-    }
 }

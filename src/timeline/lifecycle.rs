@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::entry::{Entry, Kind, Source};
+use super::entry::{Entry, EntryKind, JoinEntry, SessionEntry, Source, TurnEntry, TurnEvent, add_source};
 use super::events::LoadedEvent;
 use super::run_data::{RunData, spawns};
 use super::transcripts::lead;
@@ -16,27 +16,28 @@ use crate::payload::Kind as Event;
 
 /// Starts and ends of sessions.
 pub fn sessions(material: &RunData) -> Vec<Entry> {
-    let mut told = Vec::new();
+    let mut entries = Vec::new();
     for event in &material.events {
-        let (kind, key) = match event.kind {
-            Event::SessionStart => (Kind::SessionStarted, "source"),
-            Event::SessionEnd => (Kind::SessionEnded, "reason"),
+        let part = |key| SessionEntry {
+            cause: event.payload.text(key).map(str::to_owned),
+            session: event.session.clone(),
+        };
+        let kind = match event.kind {
+            Event::SessionStart => EntryKind::SessionStarted(part("source")),
+            Event::SessionEnd => EntryKind::SessionEnded(part("reason")),
             _ => continue,
         };
-        let mut entry = Entry::new(&event.at, kind, session_name(material, event), Source::Hook);
-        entry.summary = event.payload.text(key).map(str::to_owned);
-        entry.agent.clone_from(&event.session);
-        told.push(entry);
+        entries.push(Entry::new(&event.at, session_name(material, event), Source::Hook, kind));
     }
     if material.run.ended_by == Some(EndedBy::Crashed)
         && let Some(at) = &material.run.ended_at
     {
-        let mut entry = Entry::new(at, Kind::SessionEnded, lead(&material.run), Source::Snapshot);
-        entry.summary = Some("crashed".to_owned());
-        entry.agent.clone_from(&material.run.lead_session);
-        told.push(entry);
+        let end =
+            SessionEntry { cause: Some("crashed".to_owned()), session: material.run.lead_session.clone() };
+        let kind = EntryKind::SessionEnded(end);
+        entries.push(Entry::new(at, lead(&material.run), Source::Snapshot, kind));
     }
-    told
+    entries
 }
 
 /// The agent of a session.
@@ -53,25 +54,23 @@ fn session_name(material: &RunData, event: &LoadedEvent) -> String {
 
 /// The team's directory, and members that joined and left.
 pub fn team(material: &RunData) -> Vec<Entry> {
-    let mut told = Vec::new();
+    let mut entries = Vec::new();
     let history = &material.history;
     let mut created = false;
     for (at, there) in &history.presence {
         if *there && !created {
             created = true;
             let by = if material.run.lead_session.is_some() { LEAD } else { "unknown" };
-            let mut entry = Entry::new(at, Kind::TeamCreated, by, Source::Snapshot);
-            entry.summary = material.run.name().map(str::to_owned);
-            told.push(entry);
+            let kind = EntryKind::TeamCreated { name: material.run.name().map(str::to_owned) };
+            entries.push(Entry::new(at, by, Source::Snapshot, kind));
         } else if !there {
-            let mut entry = Entry::new(at, Kind::TeamErased, "client", Source::Snapshot);
-            entry.actor = eraser(material, at);
-            entry.summary = material.run.ended_by.map(|by| json::serde_name(&by));
-            told.push(entry);
+            let kind =
+                EntryKind::TeamErased { ended_by: material.run.ended_by.map(|by| json::serde_name(&by)) };
+            entries.push(Entry::new(at, eraser(material, at), Source::Snapshot, kind));
         }
     }
-    told.extend(members(material));
-    told
+    entries.extend(members(material));
+    entries
 }
 
 /// The agent that removed the team: the caller of TeamDelete, else Claude Code.
@@ -85,72 +84,79 @@ fn eraser(material: &RunData, at: &str) -> String {
 
 /// Members that joined and left: from the rosters, and from spawns that no roster shows.
 fn members(material: &RunData) -> Vec<Entry> {
-    let mut told: Vec<Entry> = Vec::new();
+    let mut entries: Vec<Entry> = Vec::new();
     let mut here: Vec<&str> = Vec::new();
     for (at, roster) in &material.history.rosters {
         for member in roster.members.iter().filter(|member| !here.contains(&member.name.as_str())) {
-            let mut entry = Entry::new(at, Kind::MemberJoined, &member.name, Source::Snapshot);
-            entry.text.clone_from(&member.prompt);
-            entry.agent.clone_from(&member.agent_id);
-            told.push(entry);
+            let joined = JoinEntry {
+                description: None,
+                prompt: member.prompt.clone(),
+                agent: member.agent_id.clone(),
+            };
+            entries.push(Entry::new(at, &member.name, Source::Snapshot, EntryKind::MemberJoined(joined)));
         }
         let there: Vec<&str> = roster.members.iter().map(|member| member.name.as_str()).collect();
         for name in here.iter().filter(|name| !there.contains(name)) {
-            told.push(Entry::new(at, Kind::MemberLeft, *name, Source::Snapshot));
+            entries.push(Entry::new(at, *name, Source::Snapshot, EntryKind::MemberLeft));
         }
         here = there;
     }
     for (event, spawn) in spawns(&material.events) {
-        let joined =
-            told.iter_mut().filter(|entry| entry.kind == Kind::MemberJoined && entry.actor == spawn.name);
         let input = event.payload.tool_input();
         let text = |key: &str| input.get(key).and_then(Value::as_str).map(str::to_owned);
-        let entry = match joined.min_by_key(|entry| entry.sources.contains(&Source::Hook)) {
-            Some(entry) if !entry.sources.contains(&Source::Hook) => entry,
-            _ => {
-                told.push(Entry::new(&event.at, Kind::MemberJoined, &spawn.name, Source::Hook));
-                let Some(entry) = told.last_mut() else { continue };
-                entry
+        // The first roster entry that no spawn explains yet.
+        let joined = entries.iter_mut().find_map(|Entry { actor, sources, kind, .. }| match kind {
+            EntryKind::MemberJoined(joined) if *actor == spawn.name && !sources.contains(&Source::Hook) => {
+                Some((sources, joined))
             }
-        };
-        entry.seen_in(Source::Hook);
-        entry.summary = text("description").or(entry.summary.take());
-        entry.text = entry.text.take().or_else(|| text("prompt"));
+            _ => None,
+        });
+        if let Some((sources, joined)) = joined {
+            add_source(sources, Source::Hook);
+            joined.description = text("description").or(joined.description.take());
+            joined.prompt = joined.prompt.take().or_else(|| text("prompt"));
+        } else {
+            let joined = JoinEntry { description: text("description"), prompt: text("prompt"), agent: None };
+            let kind = EntryKind::MemberJoined(joined);
+            entries.push(Entry::new(&event.at, &spawn.name, Source::Hook, kind));
+        }
     }
-    told
+    entries
 }
 
 /// Turns of the lead, teammates and subagents, and the idle times between them. Claude Code's internal agents have no
 /// turns.
 pub fn turns(material: &RunData) -> Vec<Entry> {
-    let mut told = Vec::new();
-    let errands = errands(material);
+    let mut entries = Vec::new();
+    let launches = launches(material);
     for event in &material.events {
-        let (kind, text) = match event.kind {
-            Event::SubagentStart => (Kind::TurnStarted, None),
-            Event::UserPromptSubmit => (Kind::TurnStarted, event.payload.text("prompt")),
+        let (turn, text) = match event.kind {
+            Event::SubagentStart => (TurnEvent::Started, None),
+            Event::UserPromptSubmit => (TurnEvent::Started, event.payload.text("prompt")),
             Event::SubagentStop | Event::Stop | Event::StopFailure => {
-                (Kind::TurnEnded, event.payload.text("last_assistant_message"))
+                (TurnEvent::Ended, event.payload.text("last_assistant_message"))
             }
-            Event::TeammateIdle => (Kind::Idle, None),
+            Event::TeammateIdle => (TurnEvent::Idle, None),
             _ => continue,
         };
         if event.actor.kind == ActorKind::Helper {
             continue;
         }
-        let mut entry = Entry::new(&event.at, kind, event.shown(&material.run), Source::Hook);
-        entry.text = text.map(str::to_owned);
         // A session's own turns are identified by the session.
         let session = || event.session.clone().filter(|_| is_session_s(event.kind));
-        entry.agent = event.actor.id.clone().or_else(session);
-        entry.by_subagent = event.actor.kind == ActorKind::Subagent;
-        if kind == Kind::TurnStarted && entry.by_subagent {
-            let errand = event.actor.id.as_deref().and_then(|id| errands.get(id));
-            entry.summary = errand.map(|errand| (*errand).to_owned());
-        }
-        told.push(entry);
+        let by_subagent = event.actor.kind == ActorKind::Subagent;
+        let launched = event.actor.id.as_deref().and_then(|id| launches.get(id));
+        let launched = launched.filter(|_| turn == TurnEvent::Started && by_subagent);
+        let kind = EntryKind::Turn(TurnEntry {
+            event: turn,
+            description: launched.map(|description| (*description).to_owned()),
+            text: text.map(str::to_owned),
+            agent: event.actor.id.clone().or_else(session),
+            by_subagent,
+        });
+        entries.push(Entry::new(&event.at, event.shown(&material.run), Source::Hook, kind));
     }
-    told
+    entries
 }
 
 /// Whether only a session's own agent has such an event: the lead, or a teammate in a pane.
@@ -158,15 +164,15 @@ fn is_session_s(kind: Event) -> bool {
     matches!(kind, Event::UserPromptSubmit | Event::Stop | Event::StopFailure)
 }
 
-/// The task of each plain subagent, by agent id.
-fn errands(material: &RunData) -> HashMap<&str, &str> {
+/// The description of each plain subagent, by agent id.
+fn launches(material: &RunData) -> HashMap<&str, &str> {
     let launched = material
         .events
         .iter()
         .filter(|event| event.kind == Event::PostToolUse && event.payload.tool() == Some(Tool::Agent));
-    let errands = launched.filter_map(|event| {
+    let described = launched.filter_map(|event| {
         let id = event.payload.tool_response().get("agentId")?.as_str()?;
         Some((id, event.payload.tool_input().get("description")?.as_str()?))
     });
-    errands.collect()
+    described.collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::entry::{Entry, Kind};
+use super::entry::{Entry, EntryKind, MessageEvent, TaskEntry, TaskEvent, TurnEvent};
 use crate::model::TaskStatus;
 
 /// The state of an agent.
@@ -79,41 +79,48 @@ pub struct LiveState {
 impl LiveState {
     /// Applies one entry. Returns whether the display may change.
     pub fn apply(&mut self, entry: &Entry) -> bool {
-        if let (true, Some(id)) = (entry.kind.is_task(), &entry.task) {
-            self.task(id, entry);
-        }
-        let doing = match entry.kind {
-            Kind::SessionStarted | Kind::MemberJoined => Activity::Here,
-            Kind::TurnStarted => Activity::Works,
-            Kind::TurnEnded if entry.by_subagent => Activity::Gone,
-            Kind::TurnEnded | Kind::Idle => Activity::Idles,
-            Kind::ShutdownApproved => Activity::Stops,
-            Kind::MemberLeft | Kind::SessionEnded => Activity::Gone,
-            Kind::TeamErased => {
+        let doing = match &entry.kind {
+            EntryKind::SessionStarted(_) | EntryKind::MemberJoined(_) => Activity::Here,
+            EntryKind::Turn(turn) => match turn.event {
+                TurnEvent::Started => Activity::Works,
+                TurnEvent::Ended if turn.by_subagent => Activity::Gone,
+                TurnEvent::Ended | TurnEvent::Idle => Activity::Idles,
+            },
+            EntryKind::Message(message) if message.event == MessageEvent::ShutdownApproved => Activity::Stops,
+            EntryKind::MemberLeft | EntryKind::SessionEnded(_) => Activity::Gone,
+            EntryKind::TeamErased { .. } => {
                 for seat in self.roster.iter_mut().filter(|seat| seat.doing != Activity::Gone) {
                     (seat.doing, seat.since) = (Activity::Gone, entry.at.clone());
                 }
                 return true;
             }
+            EntryKind::Task(change) => {
+                self.task(change);
+                if matches!(change.event, TaskEvent::Found | TaskEvent::Erased) || !self.rests(&entry.actor) {
+                    return true;
+                }
+                Activity::Works
+            }
             // The start of a turn is not always recorded, so any action of an agent counts as working.
-            _ if is_deed(entry) && self.rests(&entry.actor) => Activity::Works,
-            _ => return entry.kind.is_task(),
+            EntryKind::Message(message) if !message.automatic && self.rests(&entry.actor) => Activity::Works,
+            EntryKind::TeamCreated { .. } | EntryKind::Message(_) | EntryKind::Verdict(_) => return false,
         };
         self.seat(&entry.actor, doing, &entry.at);
         true
     }
 
-    fn task(&mut self, id: &str, entry: &Entry) {
-        let card = self.tasks.entry((id.parse().unwrap_or(u64::MAX), id.to_owned())).or_default();
-        match entry.kind {
-            Kind::TaskDeleted => card.status = Some(TaskStatus::Deleted),
-            Kind::TaskErased => card.status = None,
+    fn task(&mut self, change: &TaskEntry) {
+        let key = (change.id.parse().unwrap_or(u64::MAX), change.id.clone());
+        let card = self.tasks.entry(key).or_default();
+        match change.event {
+            TaskEvent::Deleted => card.status = Some(TaskStatus::Deleted),
+            TaskEvent::Erased => card.status = None,
             _ => {
-                card.status.clone_from(&entry.to_status);
-                card.owner = entry.owner.clone().flatten();
+                card.status.clone_from(&change.to);
+                card.owner.clone_from(&change.owner);
             }
         }
-        if let Some(subject) = &entry.summary {
+        if let Some(subject) = &change.subject {
             card.subject.clone_from(subject);
         }
     }
@@ -145,45 +152,67 @@ impl LiveState {
     }
 }
 
-/// Whether an agent does this during a turn.
-fn is_deed(entry: &Entry) -> bool {
-    let kinds = [Kind::TaskCreated, Kind::TaskChanged, Kind::TaskCompleted, Kind::TaskDeleted];
-    let told = [Kind::Message, Kind::MessageRefused, Kind::ShutdownRequested, Kind::ShutdownRejected];
-    !entry.automatic && (kinds.contains(&entry.kind) || told.contains(&entry.kind))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::entry::Source;
+    use super::super::entry::{MessageEntry, SessionEntry, Source, TurnEntry, VerdictEntry};
     use super::*;
+    use crate::policy::Decision;
 
     #[test]
     fn a_board_follows_the_story() {
         let mut board = LiveState::default();
-        let thing = |at: &str, kind: Kind, actor: &str| Entry::new(at, kind, actor, Source::Hook);
+        let entry = |at: &str, kind: EntryKind, actor: &str| Entry::new(at, actor, Source::Hook, kind);
+        let turn = |event| {
+            EntryKind::Turn(TurnEntry {
+                event,
+                description: None,
+                text: None,
+                agent: None,
+                by_subagent: false,
+            })
+        };
+        let message = |automatic| {
+            let message = MessageEntry::new(MessageEvent::Sent, "message".to_owned(), String::new());
+            EntryKind::Message(MessageEntry { automatic, ..message })
+        };
+        let started = EntryKind::SessionStarted(SessionEntry { cause: None, session: None });
         let doing = |board: &LiveState| -> Vec<String> {
             let seats = board.roster.iter();
             seats.map(|seat| format!("{} {} {}", seat.name, seat.doing.word(), seat.since)).collect()
         };
-        board.apply(&thing("1", Kind::SessionStarted, "team-lead"));
-        board.apply(&thing("2", Kind::MemberJoined, "alice"));
-        board.apply(&thing("3", Kind::TurnStarted, "alice"));
-        assert!(!board.apply(&Entry { automatic: true, ..thing("4", Kind::Message, "client") }));
-        board.apply(&thing("4", Kind::Message, "team-lead"));
+        board.apply(&entry("1", started, "team-lead"));
+        board.apply(&entry("2", EntryKind::MemberJoined(Default::default()), "alice"));
+        board.apply(&entry("3", turn(TurnEvent::Started), "alice"));
+        assert!(!board.apply(&entry("4", message(true), "client")));
+        board.apply(&entry("4", message(false), "team-lead"));
         assert_eq!(doing(&board), ["team-lead works 4", "alice works 3"]);
-        let mut task = thing("5", Kind::TaskCreated, "team-lead");
-        (task.task, task.to_status) = (Some("2".to_owned()), Some(TaskStatus::Pending));
-        board.apply(&task);
-        board.apply(&Entry { task: Some("10".to_owned()), summary: Some("Ten".to_owned()), ..task.clone() });
-        board.apply(&Entry { kind: Kind::TaskErased, ..task });
+        let mut task = |event, id: &str| {
+            let (from, to, id) = (None, Some(TaskStatus::Pending), id.to_owned());
+            let change = TaskEntry { event, id, subject: None, from, to, owner: None, is_renamed: false };
+            board.apply(&entry("5", EntryKind::Task(change), "team-lead"));
+        };
+        task(TaskEvent::Created, "2");
+        task(TaskEvent::Created, "10");
+        task(TaskEvent::Erased, "2");
         let cards: Vec<(&str, &str)> =
             board.tasks.iter().map(|((_, id), card)| (id.as_str(), card.word())).collect();
         assert_eq!(cards, [("2", "erased"), ("10", "pending")]);
-        board.apply(&thing("6", Kind::TurnEnded, "alice"));
-        board.apply(&thing("7", Kind::Idle, "alice"));
-        assert!(!board.apply(&thing("7", Kind::Verdict, "alice")), "who is judged need not work");
-        board.apply(&thing("8", Kind::TeamErased, "client"));
-        board.apply(&thing("9", Kind::TurnEnded, "alice"));
+        board.apply(&entry("6", turn(TurnEvent::Ended), "alice"));
+        board.apply(&entry("7", turn(TurnEvent::Idle), "alice"));
+        let verdict = VerdictEntry {
+            decision: Decision::Warn,
+            gate: "g".to_owned(),
+            reason: String::new(),
+            agent: None,
+            judged: "e".to_owned(),
+            blocks: None,
+            paused: false,
+            repeated: false,
+        };
+        let verdict = entry("7", EntryKind::Verdict(verdict), "alice");
+        assert!(!board.apply(&verdict), "who is judged need not work");
+        board.apply(&entry("8", EntryKind::TeamErased { ended_by: None }, "client"));
+        board.apply(&entry("9", turn(TurnEvent::Ended), "alice"));
         assert_eq!(doing(&board), ["team-lead gone 8", "alice gone 8"]);
     }
 }

@@ -22,8 +22,8 @@ pub fn merge(material: &RunData) -> Timeline {
     entries.extend(tasks::tasks(material));
     entries.extend(messages::messages(material, &when));
     entries.extend(lifecycle::turns(material));
-    entries.extend(verdicts::rulings(material));
+    entries.extend(verdicts::verdicts(material));
     // Entries of one moment are ordered by kind: a team is created before an agent joins it.
-    entries.sort_by(|a, b| (&a.at, a.kind).cmp(&(&b.at, b.kind)));
+    entries.sort_by(|a, b| (&a.at, a.kind()).cmp(&(&b.at, b.kind())));
     Timeline { entries, when }
 }

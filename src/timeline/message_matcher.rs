@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::entry::{Entry, Kind, Source};
-use super::message_candidate::{Copy, MessageCandidate, kind_of};
+use super::entry::{Entry, MessageEvent, Source};
+use super::message_candidate::{Copy, MessageCandidate, event_of};
 use super::nested_quotes::Quotes;
 use crate::team::Notice;
 
@@ -15,9 +15,9 @@ enum Key {
     /// The text, trimmed.
     Text { has_id: bool, text: String },
     /// A shutdown request or its answer, by request id.
-    Request { has_id: bool, kind: Kind, request: String },
+    Request { has_id: bool, event: MessageEvent, request: String },
     /// The same by reason.
-    Reason { has_id: bool, kind: Kind, has_request: bool, text: Option<String> },
+    Reason { has_id: bool, event: MessageEvent, has_request: bool, text: Option<String> },
 }
 
 /// Messages that share a key, by time.
@@ -49,7 +49,7 @@ impl MessageMatcher {
         self.held.extend(draft.held.map(|_| place));
         self.all.push(draft);
         // A rejected message was never sent.
-        if self.all[place].entry.kind != Kind::MessageRefused {
+        if self.all[place].message.event != MessageEvent::Refused {
             self.know(place);
         }
     }
@@ -60,7 +60,7 @@ impl MessageMatcher {
             let places = &mut self.lists.entry(key).or_default().places;
             places.insert(places.partition_point(|other| *other < place), place);
         }
-        self.quotes.add(place, draft.entry.text.as_deref().unwrap_or_default());
+        self.quotes.add(place, &draft.message.text);
     }
 
     /// Assigns a copy to the first message that it matches. Returns whether there is one.
@@ -91,9 +91,11 @@ impl MessageMatcher {
     /// Whether a shutdown request or its answer already has such a copy in the same place. There is one for each
     /// request id, however often Claude Code delivers it.
     pub fn has_heard(&self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
-        let asked = notice.and_then(|notice| Some((kind_of(&notice.kind)?, notice.request.clone()?)));
-        let Some((kind, request)) = asked.filter(|(kind, _)| *kind != Kind::Message) else { return false };
-        let keys = [false, true].map(|has_id| Key::Request { has_id, kind, request: request.clone() });
+        let asked = notice.and_then(|notice| Some((event_of(&notice.kind)?, notice.request.clone()?)));
+        let Some((event, request)) = asked.filter(|(event, _)| *event != MessageEvent::Sent) else {
+            return false;
+        };
+        let keys = [false, true].map(|has_id| Key::Request { has_id, event, request: request.clone() });
         let places = keys.iter().filter_map(|key| self.lists.get(key)).flat_map(|list| &list.places);
         places.map(|place| &self.all[*place]).any(|draft| draft.is_found_beside(copy))
     }
@@ -103,8 +105,8 @@ impl MessageMatcher {
     pub fn take_deferred(&mut self, copy: &Copy<'_>, notice: Option<&Notice>) -> bool {
         let is_one = |place: &usize| {
             let draft = &self.all[*place];
-            draft.held.is_some_and(|kind| {
-                draft.says(copy) || notice.is_some_and(|notice| draft.is_reported_as(kind, copy, notice))
+            draft.held.is_some_and(|event| {
+                draft.says(copy) || notice.is_some_and(|notice| draft.is_reported_as(event, copy, notice))
             })
         };
         let Some(place) = self.held.iter().copied().find(is_one) else { return false };
@@ -156,13 +158,13 @@ impl MessageMatcher {
 
 /// The keys of a request or its answer.
 fn notice_keys(notice: &Notice, copy: &Copy<'_>) -> Vec<Key> {
-    let Some(kind) = kind_of(&notice.kind) else { return Vec::new() };
+    let Some(event) = event_of(&notice.kind) else { return Vec::new() };
     let mut keys = Vec::new();
     for has_id in [false, true].into_iter().filter(|has_id| !has_id || copy.id.is_none()) {
-        let reason = |has_request| Key::Reason { has_id, kind, has_request, text: notice.text.clone() };
+        let reason = |has_request| Key::Reason { has_id, event, has_request, text: notice.text.clone() };
         keys.push(reason(false));
         keys.push(match &notice.request {
-            Some(request) => Key::Request { has_id, kind, request: request.clone() },
+            Some(request) => Key::Request { has_id, event, request: request.clone() },
             None => reason(true),
         });
     }
@@ -171,14 +173,13 @@ fn notice_keys(notice: &Notice, copy: &Copy<'_>) -> Vec<Key> {
 
 /// The keys that copies of a message can have.
 fn keys(draft: &MessageCandidate) -> Vec<Key> {
-    let (has_id, kind, text) = (draft.id.is_some(), draft.entry.kind, draft.entry.text.clone());
-    let trimmed = text.as_deref().unwrap_or_default().trim().to_owned();
-    let mut keys = vec![Key::Text { has_id, text: trimmed }];
+    let (has_id, event, text) = (draft.id.is_some(), draft.message.event, &draft.message.text);
+    let mut keys = vec![Key::Text { has_id, text: text.trim().to_owned() }];
     keys.extend(draft.id.clone().map(Key::Id));
-    let request = draft.entry.request.clone();
-    if kind != Kind::Message || request.is_some() {
-        keys.push(Key::Reason { has_id, kind, has_request: request.is_some(), text });
-        keys.extend(request.map(|request| Key::Request { has_id, kind, request }));
+    let request = draft.message.request.clone();
+    if event != MessageEvent::Sent || request.is_some() {
+        keys.push(Key::Reason { has_id, event, has_request: request.is_some(), text: Some(text.clone()) });
+        keys.extend(request.map(|request| Key::Request { has_id, event, request }));
     }
     keys
 }

@@ -98,11 +98,11 @@ fn sent(material: &RunData, when: &ClockMap, names: &HashMap<String, String>) ->
         let from = call.who().map(str::to_owned).or_else(|| used.and_then(user));
         let mut draft = MessageCandidate::from_tool_call(first.at.clone(), from, message, Source::Hook);
         draft.id = told.payload.tool_response().get("msg_id").and_then(Value::as_str).map(str::to_owned);
-        draft.entry.unconfirmed = call.after.is_none();
-        draft.entry.signed_as = call.after.and_then(|after| signature(after, material));
+        draft.message.unconfirmed = call.after.is_none();
+        draft.message.signed_as = call.after.and_then(|after| signature(after, material));
         if let Some(used) = used {
-            draft.entry.seen_in(Source::Transcript);
-            draft.entry.unconfirmed &= used.result.is_none();
+            draft.add_source(Source::Transcript);
+            draft.message.unconfirmed &= used.result.is_none();
         }
         let response = told.payload.tool_response();
         let failed = response.get("success").and_then(Value::as_bool) == Some(false);
@@ -110,9 +110,9 @@ fn sent(material: &RunData, when: &ClockMap, names: &HashMap<String, String>) ->
         let refusal =
             if call.after.is_none() { used.and_then(ToolUse::failure) } else { failed.then(answer) };
         // The policy's own reason is better than Claude Code's message about a hook.
-        let ruled = call.before.filter(|_| draft.entry.unconfirmed || refusal.is_some());
+        let ruled = call.before.filter(|_| draft.message.unconfirmed || refusal.is_some());
         let ruled = ruled.and_then(|before| Some((before, *held_back.get(before.id.as_str())?)));
-        draft.entry.of = ruled.map(|(before, _)| before.id.clone());
+        draft.message.judged = ruled.map(|(before, _)| before.id.clone());
         match (ruled, refusal) {
             (Some((_, reason)), None) => draft.defer(reason),
             _ => draft.refuse(ruled.map(|(_, reason)| reason).or(refusal)),
@@ -126,7 +126,7 @@ fn sent(material: &RunData, when: &ClockMap, names: &HashMap<String, String>) ->
         if let Some(message) = Message::of(&used.input, &Value::Null) {
             let at = used.at.as_deref().and_then(|time| when.to_local(time)).unwrap_or_else(|| when.end());
             let mut draft = MessageCandidate::from_tool_call(at, user(used), message, Source::Transcript);
-            draft.entry.unconfirmed = used.result.is_none();
+            draft.message.unconfirmed = used.result.is_none();
             draft.refuse(used.failure());
             drafts.push(draft);
         }
@@ -134,16 +134,16 @@ fn sent(material: &RunData, when: &ClockMap, names: &HashMap<String, String>) ->
     let lead = lead(&material.run);
     let members = || material.members.iter().map(String::as_str).chain([lead]);
     for draft in &mut drafts {
-        if let Some(to) = &mut draft.entry.to {
+        if let Some(to) = &mut draft.message.to {
             let name = named(names, to);
             // A name with a team (`bob@team`) is not changed.
             let member = reached(without_reference(name), members).filter(|_| !name.contains(['*', '@']));
             *to = member.unwrap_or(name).to_owned();
         }
         // 2.1.47 answers a request without a recipient: it is the agent that asked.
-        draft.entry.to.get_or_insert_with(|| lead.to_owned());
+        draft.message.to.get_or_insert_with(|| lead.to_owned());
     }
-    drafts.sort_by(|a, b| a.entry.at.cmp(&b.entry.at));
+    drafts.sort_by(|a, b| a.at.cmp(&b.at));
     drafts
 }
 

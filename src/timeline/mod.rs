@@ -6,11 +6,13 @@ mod completions;
 mod departures;
 mod diff;
 mod entry;
+mod entry_json;
 mod events;
 mod filter;
 mod fingerprint;
 mod history;
 mod ids;
+mod kind;
 mod lifecycle;
 mod live_state;
 mod log_lines;
@@ -35,12 +37,16 @@ pub use clock_map::ClockMap;
 pub use completions::not_completed;
 pub use departures::Departures;
 pub use diff::{Diff, Things, diff};
-pub use entry::{Entry, Kind, Source};
+pub use entry::{
+    Entry, EntryKind, JoinEntry, MessageEntry, MessageEvent, SessionEntry, Source, TaskEntry, TaskEvent,
+    TurnEntry, TurnEvent, VerdictEntry,
+};
 pub use events::{DetailLevel, LoadedEvent, by_run};
 pub use filter::Filter;
 pub use fingerprint::Fingerprint;
 pub use history::{History, Sighting};
 pub use ids::TaskIds;
+pub use kind::Kind;
 pub use live_state::{Activity, LiveState, MemberState, TaskState};
 pub use merge::{Timeline, merge};
 pub use new_entries::NewEntries;

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use super::entry::{Entry, Kind};
+use super::entry::{Entry, EntryKind, MessageEntry};
 
 /// How long an entry is held until it is complete.
 const SETTLE_TIME: Duration = Duration::from_millis(800);
@@ -50,7 +50,8 @@ impl NewEntries {
             let entry = &entries[place];
             let key = (keys[place], entry.at.clone());
             let since = self.waiting.get(&key).copied().unwrap_or(now);
-            let patience = if entry.unconfirmed { CONFIRM_TIMEOUT } else { SETTLE_TIME };
+            let started = entry.message().is_some_and(|message| message.unconfirmed);
+            let patience = if started { CONFIRM_TIMEOUT } else { SETTLE_TIME };
             if all || now.saturating_sub(since) >= patience {
                 self.told.entry(key.0).or_default().push(key.1);
                 due.push(place);
@@ -78,7 +79,7 @@ impl NewEntries {
         }
         // The rest was printed with another time, or is no longer in the timeline.
         for (place, entry) in entries.iter().enumerate() {
-            if known[place] || !may_move(entry.kind) {
+            if known[place] || !may_move(entry) {
                 continue;
             }
             let Some(at) = left.get_mut(&keys[place]).and_then(Vec::pop) else { continue };
@@ -94,43 +95,48 @@ impl NewEntries {
 
     /// The identity of an entry. The actor may be learned late if there is a second source.
     fn key(&self, entry: &Entry) -> u64 {
-        let named_late = may_move(entry.kind) && entry.kind != Kind::MemberJoined;
-        let actor = (!named_late).then_some(&entry.actor);
+        let kind = entry.kind();
         // A prompt, a summary and a reason can come from the second source as well.
-        let has_text = entry.kind != Kind::MemberJoined;
-        let text = entry.text.as_deref().filter(|_| has_text).map(str::trim);
-        let state = (&entry.from_status, &entry.to_status, &entry.owner);
-        self.hasher.hash_one((entry.kind, actor, &entry.to, &entry.task, text, state, &entry.of))
+        match &entry.kind {
+            EntryKind::Message(message) => {
+                let MessageEntry { to, task, text, judged, .. } = message;
+                self.hasher.hash_one((kind, to, task, text.trim(), judged))
+            }
+            EntryKind::Task(task) => {
+                self.hasher.hash_one((kind, &task.id, &task.from, &task.to, &task.owner))
+            }
+            EntryKind::MemberJoined(_) => self.hasher.hash_one((kind, &entry.actor)),
+            EntryKind::Verdict(verdict) => {
+                self.hasher.hash_one((kind, &entry.actor, verdict.reason.trim(), &verdict.judged))
+            }
+            _ => self.hasher.hash_one((kind, &entry.actor, entry.text().map(str::trim))),
+        }
     }
 }
 
 /// Whether such an entry has several sources, each with its own time.
-fn may_move(kind: Kind) -> bool {
-    let told = [
-        Kind::MemberJoined,
-        Kind::Message,
-        Kind::MessageRefused,
-        Kind::ShutdownRequested,
-        Kind::ShutdownApproved,
-        Kind::ShutdownRejected,
-    ];
-    kind.is_task() || told.contains(&kind)
+fn may_move(entry: &Entry) -> bool {
+    matches!(entry.kind, EntryKind::Task(_) | EntryKind::MemberJoined(_) | EntryKind::Message(_))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::entry::Source;
+    use super::super::entry::{MessageEvent, Source};
     use super::*;
 
     fn message(at: &str, text: &str) -> Entry {
-        let mut entry = Entry::new(at, Kind::Message, "alice", Source::Hook);
-        entry.text = Some(text.to_owned());
-        entry
+        changed(at, text, |_| {})
+    }
+
+    fn changed(at: &str, text: &str, change: impl Fn(&mut MessageEntry)) -> Entry {
+        let mut message = MessageEntry::new(MessageEvent::Sent, "message".to_owned(), text.to_owned());
+        change(&mut message);
+        Entry::new(at, "alice", Source::Hook, EntryKind::Message(message))
     }
 
     fn told(fresh: &mut NewEntries, entries: &[Entry], seconds: u64) -> Vec<String> {
         let due = fresh.take(entries, Duration::from_secs(seconds), false);
-        due.into_iter().map(|place| entries[place].text.clone().unwrap_or_default()).collect()
+        due.into_iter().map(|place| entries[place].text().unwrap_or_default().to_owned()).collect()
     }
 
     #[test]
@@ -167,12 +173,12 @@ mod tests {
     fn a_message_that_began_is_waited_for_and_a_refusal_is_news() {
         let mut fresh = NewEntries::default();
         told(&mut fresh, &[], 0);
-        let began = Entry { unconfirmed: true, ..message("1", "a") };
+        let began = changed("1", "a", |message| message.unconfirmed = true);
         assert!(told(&mut fresh, std::slice::from_ref(&began), 1).is_empty());
         assert!(told(&mut fresh, std::slice::from_ref(&began), 9).is_empty());
         assert_eq!(told(&mut fresh, std::slice::from_ref(&began), 11), ["a"]);
         assert!(told(&mut fresh, &[message("1", "a")], 12).is_empty(), "that it went out is no news");
-        let refused = Entry { kind: Kind::MessageRefused, ..message("1", "a") };
+        let refused = changed("1", "a", |message| message.event = MessageEvent::Refused);
         told(&mut fresh, std::slice::from_ref(&refused), 13);
         assert_eq!(told(&mut fresh, &[refused], 14), ["a"]);
     }
@@ -181,7 +187,7 @@ mod tests {
     fn when_the_run_is_over_nothing_waits() {
         let mut fresh = NewEntries::default();
         told(&mut fresh, &[], 0);
-        let began = Entry { unconfirmed: true, ..message("1", "a") };
+        let began = changed("1", "a", |message| message.unconfirmed = true);
         assert_eq!(fresh.take(&[began], Duration::ZERO, true), [0]);
     }
 }

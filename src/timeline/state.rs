@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::departures::Departures;
+use super::entry::EntryKind;
 use super::history::{HistoryFile, owner_of};
 use super::run_data::{RunData, spawns};
 use crate::archive::{Archive, FileTree};
@@ -118,13 +119,16 @@ impl State {
     fn told_only(&mut self, material: &RunData) {
         let known: HashSet<String> = self.tasks.keys().cloned().collect();
         for entry in super::tasks::tasks(material) {
-            let Some(id) = entry.task.filter(|id| !known.contains(id)) else { continue };
-            let task = self.tasks.entry(id.clone()).or_insert_with(|| Value::Object(Map::new()));
-            if let (Value::Object(task), Some(status)) = (task, entry.to_status) {
-                task.insert("id".to_owned(), Value::String(id));
+            let EntryKind::Task(change) = entry.kind else { continue };
+            if known.contains(&change.id) {
+                continue;
+            }
+            let task = self.tasks.entry(change.id.clone()).or_insert_with(|| Value::Object(Map::new()));
+            if let (Value::Object(task), Some(status)) = (task, change.to) {
+                task.insert("id".to_owned(), Value::String(change.id));
                 task.insert("status".to_owned(), Value::String(status.to_string()));
-                task.insert("owner".to_owned(), entry.owner.flatten().map_or(Value::Null, Value::String));
-                if let Some(subject) = entry.summary {
+                task.insert("owner".to_owned(), change.owner.map_or(Value::Null, Value::String));
+                if let Some(subject) = change.subject {
                     task.insert("subject".to_owned(), Value::String(subject));
                 }
             }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Entry, Kind};
+use super::entry::{Entry, MessageEvent};
 use super::merge::Timeline;
 use super::run_data::RunData;
 use crate::archive::EndedBy;
@@ -49,12 +49,8 @@ impl Summary {
     /// Computes it.
     pub fn of(material: &RunData, timeline: &Timeline) -> Summary {
         let run = &material.run;
-        let mut tasks: Vec<&String> = timeline
-            .entries
-            .iter()
-            .filter(|entry| entry.kind.is_task())
-            .filter_map(|entry| entry.task.as_ref())
-            .collect();
+        let mut tasks: Vec<&String> =
+            timeline.entries.iter().filter_map(|entry| Some(&entry.task()?.id)).collect();
         tasks.sort();
         tasks.dedup();
         Summary {
@@ -86,6 +82,5 @@ fn project(material: &RunData) -> Option<String> {
 
 /// Whether an agent sent this to another one.
 fn is_message(entry: &Entry) -> bool {
-    let kinds = [Kind::Message, Kind::ShutdownRequested, Kind::ShutdownApproved, Kind::ShutdownRejected];
-    kinds.contains(&entry.kind) && !entry.automatic
+    entry.message().is_some_and(|message| message.event != MessageEvent::Refused && !message.automatic)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::entry::{Entry, Kind, Source};
+use super::entry::{Entry, EntryKind, Source, TaskEntry, TaskEvent};
 use super::run_data::{Call, RunData};
 use super::transcript::Outcome;
 use crate::clock;
@@ -215,7 +215,7 @@ fn apply_tool_call(life: &mut Vec<Change>, update: &Update<'_>) {
 
 /// The entries of one task.
 fn to_entries(id: &str, changes: &[Change], material: &RunData) -> Vec<Entry> {
-    let mut told = Vec::new();
+    let mut entries = Vec::new();
     let mut before: Option<&Change> = None;
     for change in changes {
         let was = before.and_then(|before| before.status.clone());
@@ -230,42 +230,43 @@ fn to_entries(id: &str, changes: &[Change], material: &RunData) -> Vec<Entry> {
             && change.actor.is_none()
             && change.sources == [Source::Snapshot]
             && change.at == material.run.started_at;
-        let kind = match (&was, &change.status) {
-            (None, Some(_)) if is_found => Kind::TaskFound,
-            (None, Some(_)) => Kind::TaskCreated,
-            (_, None) if change.deleted => Kind::TaskDeleted,
-            (_, None) => Kind::TaskErased,
-            (Some(_), Some(TaskStatus::Deleted)) => Kind::TaskDeleted,
-            (Some(was), Some(TaskStatus::Completed)) if *was != TaskStatus::Completed => Kind::TaskCompleted,
-            _ => Kind::TaskChanged,
+        let event = match (&was, &change.status) {
+            (None, Some(_)) if is_found => TaskEvent::Found,
+            (None, Some(_)) => TaskEvent::Created,
+            (_, None) if change.deleted => TaskEvent::Deleted,
+            (_, None) => TaskEvent::Erased,
+            (Some(_), Some(TaskStatus::Deleted)) => TaskEvent::Deleted,
+            (Some(was), Some(TaskStatus::Completed)) if *was != TaskStatus::Completed => TaskEvent::Completed,
+            _ => TaskEvent::Changed,
         };
         if !same && !erased_with_team {
-            let by = if is_found { "client".to_owned() } else { actor(change, before, kind) };
-            let mut entry = Entry::new(&change.at, kind, by, Source::Snapshot);
-            entry.task = Some(id.to_owned());
-            entry.summary.clone_from(&change.subject);
-            entry.from_status = was;
-            entry.to_status.clone_from(&change.status);
-            entry.owner = Some(change.owner.clone());
-            entry.renamed =
-                before.is_some_and(|before| before.status == change.status && before.owner == change.owner);
-            entry.sources.clone_from(&change.sources);
-            told.push(entry);
+            let by = if is_found { "client".to_owned() } else { actor(change, before, event) };
+            let kind = EntryKind::Task(TaskEntry {
+                event,
+                id: id.to_owned(),
+                subject: change.subject.clone(),
+                from: was,
+                to: change.status.clone(),
+                owner: change.owner.clone(),
+                is_renamed: before
+                    .is_some_and(|before| before.status == change.status && before.owner == change.owner),
+            });
+            entries.push(Entry { at: change.at.clone(), actor: by, sources: change.sources.clone(), kind });
         }
         before = Some(change);
     }
-    told
+    entries
 }
 
 /// The author: from the tool calls, else Claude Code where only it does this.
-fn actor(change: &Change, before: Option<&Change>, kind: Kind) -> String {
+fn actor(change: &Change, before: Option<&Change>, event: TaskEvent) -> String {
     let returned = || {
         let owned = before.is_some_and(|before| before.owner.is_some());
         owned && change.owner.is_none() && change.status == Some(TaskStatus::Pending)
     };
     match &change.actor {
         Some(actor) => actor.clone(),
-        None if kind == Kind::TaskErased || returned() => "client".to_owned(),
+        None if event == TaskEvent::Erased || returned() => "client".to_owned(),
         None => "unknown".to_owned(),
     }
 }

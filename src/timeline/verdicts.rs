@@ -2,41 +2,43 @@
 
 use std::collections::HashMap;
 
-use super::entry::{Entry, Kind, Source};
+use super::entry::{Entry, EntryKind, Source, VerdictEntry};
 use super::events::LoadedEvent;
 use super::run_data::RunData;
 use crate::policy::{Decision, Verdict};
 
 /// Returns each verdict.
-pub fn rulings(material: &RunData) -> Vec<Entry> {
-    let spoken: Vec<(&LoadedEvent, &Verdict, &str)> = material
+pub fn verdicts(material: &RunData) -> Vec<Entry> {
+    let recorded: Vec<(&LoadedEvent, &Verdict, &str)> = material
         .events
         .iter()
         .filter_map(|event| event.ruling.as_ref().map(|ruling| (event, &ruling.verdict, ruling.of.as_str())))
         .collect();
-    let user = users(material);
-    let tell = |(place, (event, verdict, of)): (usize, &(&LoadedEvent, &Verdict, &str))| {
-        let by = user.get(of).copied().filter(|_| event.who().is_none());
+    let callers = callers(material);
+    let to_entry = |(place, (event, verdict, of)): (usize, &(&LoadedEvent, &Verdict, &str))| {
+        let by = callers.get(of).copied().filter(|_| event.who().is_none());
         let actor = by.unwrap_or_else(|| event.shown(&material.run));
-        let mut entry = Entry::new(&event.at, Kind::Verdict, actor, Source::Hook);
-        entry.summary = Some(verdict.source());
-        entry.text = Some(verdict.reason.clone());
-        entry.agent.clone_from(&event.actor.id);
-        entry.decision = Some(verdict.decision);
-        entry.of = Some((*of).to_owned());
-        entry.paused = verdict.paused;
-        entry.repeated = verdict.repeated;
-        entry.blocks = verdict.escalated.then(|| match verdict.blocks {
+        let blocks = || match verdict.blocks {
             Some(blocks) => blocks as usize,
-            None => blocks(&spoken[..place], event, verdict),
-        });
-        entry
+            None => count_blocks(&recorded[..place], event, verdict),
+        };
+        let entry = VerdictEntry {
+            decision: verdict.decision,
+            gate: verdict.source(),
+            reason: verdict.reason.clone(),
+            agent: event.actor.id.clone(),
+            judged: (*of).to_owned(),
+            blocks: verdict.escalated.then(blocks),
+            paused: verdict.paused,
+            repeated: verdict.repeated,
+        };
+        Entry::new(&event.at, actor, Source::Hook, EntryKind::Verdict(entry))
     };
-    spoken.iter().enumerate().map(tell).collect()
+    recorded.iter().enumerate().map(to_entry).collect()
 }
 
 /// The caller of a tool by event id: before 2.1.69 only the transcripts show it.
-fn users(material: &RunData) -> HashMap<&str, &str> {
+fn callers(material: &RunData) -> HashMap<&str, &str> {
     let uses = &material.voices.uses;
     let used = material
         .events
@@ -47,9 +49,9 @@ fn users(material: &RunData) -> HashMap<&str, &str> {
 
 /// How often the same was blocked before it was allowed, for verdicts of older versions, which do not have the count.
 /// Verdicts that a pause allowed in between do not count and do not reset the count.
-fn blocks(before: &[(&LoadedEvent, &Verdict, &str)], event: &LoadedEvent, verdict: &Verdict) -> usize {
-    let same = before.iter().rev().filter(|(told, earlier, _)| {
-        told.actor.name == event.actor.name && earlier.gate == verdict.gate && earlier.rule == verdict.rule
+fn count_blocks(before: &[(&LoadedEvent, &Verdict, &str)], event: &LoadedEvent, verdict: &Verdict) -> usize {
+    let same = before.iter().rev().filter(|(other, earlier, _)| {
+        other.actor.name == event.actor.name && earlier.gate == verdict.gate && earlier.rule == verdict.rule
     });
     let counted = same.filter(|(_, earlier, _)| earlier.escalated || earlier.decision == Decision::Block);
     let same = counted.skip_while(|(_, earlier, _)| earlier.escalated);

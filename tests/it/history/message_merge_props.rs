@@ -9,7 +9,7 @@ use teamkeep::env::Env;
 use teamkeep::hook::{BackgroundMode, Recorder};
 use teamkeep::paths::Paths;
 use teamkeep::payload::Input;
-use teamkeep::timeline::{RunCatalog, merge};
+use teamkeep::timeline::{Kind, RunCatalog, merge};
 
 use crate::hook::properties::{pinned, time};
 
@@ -188,9 +188,12 @@ fn play(messages: &[Sent]) -> Vec<(String, String, String, bool)> {
     let opened = library.open_runs(&[library.find(TEAM).unwrap()]).unwrap();
     let timeline = merge(&opened.runs[0]);
     assert!(timeline.entries.is_sorted_by_key(|entry| entry.at.clone()));
-    let entries =
-        timeline.entries.into_iter().filter(|entry| entry.kind == teamkeep::timeline::Kind::Message);
-    entries.map(|entry| (entry.actor, entry.to.unwrap(), entry.text.unwrap(), entry.unconfirmed)).collect()
+    let entries = timeline.entries.into_iter().filter(|entry| entry.kind() == Kind::Message);
+    let parts = entries.map(|entry| {
+        let message = entry.message().unwrap().clone();
+        (entry.actor, message.to.unwrap(), message.text, message.unconfirmed)
+    });
+    parts.collect()
 }
 
 proptest! {
