@@ -4,6 +4,8 @@ use crate::error::Error;
 
 /// An error lists at most this many known words.
 const MAX_LISTED: usize = 40;
+/// The compared start of a word, in characters.
+const MAX_CHARS: usize = 64;
 
 /// The error for a word that is not one of the known ones. Its hint has the most similar one, or all of them.
 pub fn unknown(what: &str, word: &str, known: &[&str]) -> Error {
@@ -17,27 +19,14 @@ pub fn unknown(what: &str, word: &str, known: &[&str]) -> Error {
     }
 }
 
-/// The most similar known word. It differs in at most `slips` characters, or in a third of its own.
-pub fn nearest<'a>(word: &str, known: &[&'a str], slips: usize) -> Option<&'a str> {
-    let plain = |word: &str| word.to_lowercase().replace('_', "-");
+/// The most similar known word. It differs in at most `max_distance` characters, or in a third of its own. Two swapped neighbors
+/// count as one difference.
+pub fn nearest<'a>(word: &str, known: &[&'a str], max_distance: usize) -> Option<&'a str> {
+    let plain =
+        |word: &str| word.to_lowercase().replace('_', "-").chars().take(MAX_CHARS).collect::<String>();
     let word = plain(word);
-    let near = known.iter().map(|known| (distance(&word, &plain(known)), *known)).min()?;
-    (near.0 <= slips.max(near.1.chars().count() / 3)).then_some(near.1)
-}
-
-/// The number of characters to add, drop or change between two words.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (down, c) in one.chars().take(64).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], down + 1);
-        for (across, o) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(c != *o);
-            diagonal = row[across + 1];
-            row[across + 1] = changed.min(diagonal + 1).min(row[across] + 1);
-        }
-    }
-    row[other.len()]
+    let near = known.iter().map(|known| (strsim::osa_distance(&word, &plain(known)), *known)).min()?;
+    (near.0 <= max_distance.max(near.1.chars().count() / 3)).then_some(near.1)
 }
 
 #[cfg(test)]
@@ -57,6 +46,7 @@ mod tests {
     fn a_slip_is_seen_through_and_a_guess_is_not_made() {
         assert_eq!(nearest("keep_size", &["keep", "keep-size"], 1), Some("keep-size"));
         assert_eq!(nearest("PreToolUs", &["PreToolUse", "PostToolUse"], 1), Some("PreToolUse"));
+        assert_eq!(nearest("moed", &["mode", "run"], 1), Some("mode"), "swapped neighbors");
         assert_eq!(nearest("colour", &["mode", "run"], 1), None);
         assert_eq!(nearest("x", &["on"], 1), None);
         assert_eq!(nearest("x", &[], 1), None);

@@ -12,7 +12,7 @@ use anstyle::{AnsiColor, Style};
 pub use progress::Progress;
 
 use crate::error::Error;
-use crate::unicode::{is_invisible, is_joiner};
+use crate::unicode::is_unsafe_on_terminal;
 use json::Escaped;
 use pager::Paged;
 
@@ -168,7 +168,7 @@ pub fn quiet(result: io::Result<()>) -> io::Result<()> {
 /// Makes untrusted text safe for a terminal. Control characters, line breaks, direction overrides and zero-width
 /// characters become visible escapes. Joiners are kept, because emoji use them.
 pub fn escape(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(unsafe_to_show) {
+    if !text.chars().any(is_unsafe_on_terminal) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 8);
@@ -177,15 +177,11 @@ pub fn escape(text: &str) -> Cow<'_, str> {
             '\n' => safe.push_str("\\n"),
             '\r' => safe.push_str("\\r"),
             '\t' => safe.push_str("\\t"),
-            c if unsafe_to_show(c) => safe.push_str(&format!("\\u{{{:x}}}", c as u32)),
+            c if is_unsafe_on_terminal(c) => safe.push_str(&format!("\\u{{{:x}}}", c as u32)),
             c => safe.push(c),
         }
     }
     Cow::Owned(safe)
-}
-
-fn unsafe_to_show(c: char) -> bool {
-    c.is_control() || (is_invisible(c) && !is_joiner(c))
 }
 
 #[cfg(test)]

@@ -43,8 +43,18 @@ pub fn is_invisible(c: char) -> bool {
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Whether a character must be escaped in text from outside: it can control a terminal, or hides from a reader.
+pub fn is_unsafe(c: char) -> bool {
+    c.is_control() || is_invisible(c)
+}
+
+/// The same for a terminal, where emoji and some scripts need their joiners. A model reads them as hidden text.
+pub fn is_unsafe_on_terminal(c: char) -> bool {
+    is_unsafe(c) && !is_joiner(c)
+}
+
 /// Whether it is an invisible character that emoji and some scripts need: joiners and variation selectors.
-pub fn is_joiner(c: char) -> bool {
+fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{fe00}'..='\u{fe0f}'
         | '\u{e0100}'..='\u{e01ef}')
 }

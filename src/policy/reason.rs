@@ -3,7 +3,7 @@
 use crate::config::Mode;
 use crate::model::TaskStatus;
 use crate::team::Task;
-use crate::unicode::is_invisible;
+use crate::unicode::is_unsafe;
 
 /// Maximum length of a reason, in characters.
 const MAX_CHARS: usize = 600;
@@ -139,7 +139,7 @@ pub fn escaped(text: &str, longest: usize) -> String {
             '<' => "‹".into(),
             '>' => "›".into(),
             '"' | '\\' | '\n' | '\r' | '\t' => c.escape_default().collect(),
-            _ if c.is_control() || is_invisible(c) => c.escape_unicode().collect(),
+            _ if is_unsafe(c) => c.escape_unicode().collect(),
             _ => c.into(),
         };
         length += piece.chars().count();

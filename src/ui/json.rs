@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::unsafe_to_show;
+use crate::unicode::is_unsafe_on_terminal;
 
 /// A writer of JSON. Characters that [`super::escape`] would escape are written as JSON escapes; every other byte is written
 /// unchanged. Such characters occur only in strings, so the JSON stays valid.
@@ -59,7 +59,7 @@ impl<W: Write> Write for Escaped<W> {
 
 /// JSON's own white space is not escaped.
 fn is_escaped(c: char) -> bool {
-    unsafe_to_show(c) && !matches!(c, '\n' | '\r' | '\t')
+    is_unsafe_on_terminal(c) && !matches!(c, '\n' | '\r' | '\t')
 }
 
 fn is_plain(byte: &u8) -> bool {
@@ -107,7 +107,7 @@ mod tests {
             let value = Value::from(text);
             let out = written(value.to_string().as_bytes(), step);
             prop_assert_eq!(serde_json::from_slice::<Value>(&out).unwrap(), value);
-            prop_assert!(!String::from_utf8(out).unwrap().contains(unsafe_to_show));
+            prop_assert!(!String::from_utf8(out).unwrap().contains(is_unsafe_on_terminal));
         }
     }
 }
