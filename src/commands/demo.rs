@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::demo;
 use crate::error::Result;
 use crate::policy::Decision;
-use crate::render::{self, NarrativeOptions};
+use crate::render::{self, Document, TimelineOptions};
 use crate::settings::command::{quoted, shell_invocation};
 use crate::timeline::{Entry, RunCatalog, Summary, merge};
 
@@ -50,34 +50,32 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         Some(_) => format!("$ TEAMKEEP_HOME={store} {program} {command}"),
         None => format!("teamkeep {command}:"),
     };
-    let mut text = render::wrap(
-        &format!(
-            "This is a run of Claude Code 2.1.330 with teamkeep's default policy ({} hook calls). Claude Code has \
+    let paragraphs = |text: &str| {
+        let mut document = Document::default();
+        text.lines().for_each(|line| document.paragraph(line));
+        document.to_terminal(columns)
+    };
+    let mut text = paragraphs(&format!(
+        "This is a run of Claude Code 2.1.330 with teamkeep's default policy ({} hook calls). Claude Code has \
              since deleted the team's files; teamkeep kept them.\n",
-            played.lines.len()
-        ),
-        columns,
-    );
+        played.lines.len()
+    ));
     let timelines: Vec<_> = opened.runs.iter().map(|material| (material, merge(material))).collect();
     let rows: Vec<Summary> =
         timelines.iter().map(|(material, timeline)| Summary::of(material, timeline)).collect();
     text.push_str(&format!("\n{}\n", call("list")));
-    text.push_str(&render::teams(&rows, &library.ids(), now, columns));
+    text.push_str(&render::teams(&rows, &library.ids(), now, columns).to_terminal(columns));
     for (material, timeline) in &timelines {
         text.push_str(&format!("\n{}\n", call("replay latest")));
-        text.push_str(&render::story(
-            material,
-            timeline,
-            NarrativeOptions { columns, ..NarrativeOptions::default() },
-        ));
-        let reason = timeline
-            .entries
-            .iter()
-            .filter_map(Entry::verdict)
-            .find(|verdict| verdict.decision == Decision::Block);
-        if let Some(reason) = reason.map(|verdict| verdict.reason.as_str()) {
+        let (entries, mut lines) = (timeline.entries.iter().collect::<Vec<_>>(), Vec::new());
+        let options = TimelineOptions { columns, ..TimelineOptions::default() };
+        render::timeline(material, timeline, &entries, options, &mut lines)?;
+        text.push_str(&String::from_utf8_lossy(&lines));
+        let mut verdicts = timeline.entries.iter().filter_map(Entry::verdict);
+        let block = verdicts.find(|verdict| verdict.decision == Decision::Block);
+        if let Some(reason) = block.map(|verdict| verdict.reason.as_str()) {
             text.push_str("\nThe lead reads this instead of stopping bob:\n");
-            text.push_str(&render::wrap(reason.trim_end(), columns));
+            text.push_str(&paragraphs(reason.trim_end()));
         }
     }
     let try_it = match &args.keep {
@@ -88,7 +86,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         "The policy blocked the shutdown of bob, who then finished the task.\n{try_it}\n\
          To record your own teams: {program} install\n"
     );
-    text.push_str(&format!("\n{}", render::wrap(&end, columns)));
+    text.push_str(&format!("\n{}", paragraphs(&end)));
     read_context::page(context, &text)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -77,10 +77,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             fix: (!args.fix && !steps.is_empty()).then(|| format!("{doctor} --fix")),
             verbose: format!("{doctor} --verbose"),
         };
-        read_context::print(
-            context,
-            &render::health(&health, args.verbose, &commands, context.ui.columns()),
-        )?;
+        read_context::print_document(context, &render::health(&health, args.verbose, &commands))?;
     }
     Ok(if health.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

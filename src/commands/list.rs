@@ -83,7 +83,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         let is_new = library.runs.is_empty();
         library.empty().hints.iter().filter(|_| is_new).for_each(|hint| context.ui.hint(hint));
     } else {
-        read_context::print(context, &render::teams(&rows, &library.ids(), now, context.ui.columns()))?;
+        read_context::print_document(
+            context,
+            &render::teams(&rows, &library.ids(), now, context.ui.columns()),
+        )?;
     }
     read_context::warn(context, &library, &opened);
     Ok(ExitCode::SUCCESS)

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::prune::{
     Bounds, Inventory, Plan, PruneContext, Pruned, Reason, RunState, apply, plan_verified, survey,
 };
-use crate::render;
+use crate::render::{self, count, size as bytes};
 use crate::ui::escape;
 
 /// Arguments of `teamkeep prune`.
@@ -117,14 +117,6 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     Ok(if problems.is_empty() && !forgot { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn count(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
-}
-
-fn bytes(bytes: u64) -> String {
-    render::size(usize::try_from(bytes).unwrap_or(usize::MAX))
-}
-
 /// The plan, for people.
 fn text(survey: &Inventory, plan: &Plan, bounds: &Bounds, yes: bool) -> String {
     let mut text = String::new();
@@ -137,7 +129,7 @@ fn text(survey: &Inventory, plan: &Plan, bounds: &Bounds, yes: bool) -> String {
         let why = match going.reason {
             Reason::Age(age) => match usize::try_from(age.num_days()).unwrap_or(0) {
                 0 => format!("ended {} ago", render::span(age.num_milliseconds())),
-                days => format!("ended {} ago", render::count(days, "day")),
+                days => format!("ended {} ago", count(days, "day")),
             },
             Reason::Count => match bounds.keep.unwrap_or_default() {
                 0 => "--keep 0 keeps no ended run".to_owned(),

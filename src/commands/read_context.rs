@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::log::ReadErrors;
 use crate::redact::Redactor;
+use crate::render::Document;
 use crate::timeline::{OpenedRun, RunCatalog};
 use crate::ui;
 
@@ -55,6 +56,22 @@ pub fn redactor(context: &Context, run: &RunRecord) -> Result<Redactor> {
 /// When stdout cannot be written.
 pub fn print(context: &Context, text: &str) -> Result<()> {
     write(context.ui.out(), text)
+}
+
+/// Writes a document to stdout.
+///
+/// # Errors
+/// As [`print`].
+pub fn print_document(context: &Context, document: &Document) -> Result<()> {
+    print(context, &document.to_terminal(context.ui.columns()))
+}
+
+/// Writes a document to stdout, through a pager when it is longer than the screen.
+///
+/// # Errors
+/// As [`page`].
+pub fn page_document(context: &Context, document: &Document) -> Result<()> {
+    page(context, &document.to_terminal(context.ui.columns()))
 }
 
 /// Writes text to stdout, through a pager when it is longer than the screen.

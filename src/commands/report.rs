@@ -7,7 +7,7 @@ use super::{opener, output, read_context};
 use crate::archive::RunRecord;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::render::{self, Listing};
+use crate::render;
 use crate::report::Report;
 use crate::timeline::merge;
 
@@ -94,11 +94,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     for material in &opened.runs {
         let report = Report::of(material, &merge(material), &context.config.report.price);
         let report = if args.redact { redacted(context, &material.run, &report)? } else { report };
-        let listing = Listing { all: args.all };
         let columns = context.ui.columns().filter(|_| args.output.is_none());
         let text = match format {
-            Format::Text => render::report(&report, listing, columns),
-            Format::Markdown => render::report_markdown(&report, listing),
+            Format::Text => render::report(&report, args.all).to_terminal(columns),
+            Format::Markdown => render::report(&report, args.all).to_markdown(),
             Format::Json => serde_json::to_string_pretty(&report).map_err(Error::from_json)? + "\n",
             Format::Html => render::page(&report),
         };

@@ -60,7 +60,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         if args.json {
             read_context::print_json(context, &state)?;
         } else {
-            read_context::page(context, &render::state(material, &state, context.ui.columns()))?;
+            read_context::page_document(context, &render::state(material, &state))?;
         }
     }
     read_context::warn(context, &library, &opened);
@@ -92,5 +92,5 @@ fn compare(
     if args.json {
         return read_context::print_json(context, &diff);
     }
-    read_context::page(context, &render::diff(material, &diff, context.ui.columns()))
+    read_context::page_document(context, &render::diff(material, &diff))
 }

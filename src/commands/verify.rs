@@ -62,7 +62,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         });
         read_context::print_json(context, &whole)?;
     } else {
-        read_context::print(context, &render::findings(&findings))?;
+        read_context::print_document(context, &render::findings(&findings))?;
     }
     Ok(if findings.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

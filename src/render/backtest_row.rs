@@ -1,10 +1,10 @@
 //! Text output of a backtest, one line per verdict.
 
-use anstyle::Style;
 use serde::Serialize;
 
+use super::document::Document;
 use super::format::{count, decision, elapsed, first_line, name_style};
-use super::styled_line::StyledLine;
+use super::line::{DIM, Line, Span, bold, dim, plain, styled};
 use crate::backtest::{Counts, Difference, Found, Record};
 use crate::event::Recorded;
 use crate::policy::Verdict;
@@ -95,59 +95,47 @@ fn same<'a>(found: &'a Found, verdict: &Verdict) -> Option<&'a Verdict> {
 }
 
 /// Formats them, with the time since the run's first event. Repeated warnings are only counted.
-pub fn objections(record: &Record, objections: &[BacktestRow<'_>], columns: Option<usize>) -> String {
-    let mut out = Vec::new();
-    let mut head = StyledLine::default();
-    head.add(Style::new().bold(), record.name(), 0);
-    head.add(Style::new().dimmed(), &record.run, 0);
-    let _ = head.write(&mut out, columns);
+pub fn backtest_rows(record: &Record, rows: &[BacktestRow<'_>]) -> Document {
+    let mut document = Document::default();
+    document.line([bold(record.name()), dim(&record.run)]);
     let start = record.events.first().map(|event| event.at.as_str()).unwrap_or_default();
     let is_shown =
-        |one: &&BacktestRow<'_>| one.against.is_some() || one.verdict.is_none_or(|verdict| !verdict.repeated);
-    let shown: Vec<&BacktestRow<'_>> = objections.iter().filter(is_shown).collect();
-    let widest = shown.iter().map(|one| one.actor.chars().count()).max().unwrap_or(0).clamp(4, 20);
-    for one in &shown {
-        let mut cells = StyledLine::default();
-        cells.add(Style::new().dimmed(), &format!("{:>8}", elapsed(start, one.at).unwrap_or_default()), 8);
-        cells.add(Style::new(), one.event, 13);
-        cells.add(name_style(one.actor), one.actor, widest);
-        one.say(&mut cells);
-        cells.add(Style::new().dimmed(), one.of, 0);
-        let _ = cells.write(&mut out, columns);
+        |row: &&BacktestRow<'_>| row.against.is_some() || row.verdict.is_none_or(|verdict| !verdict.repeated);
+    let shown: Vec<&BacktestRow<'_>> = rows.iter().filter(is_shown).collect();
+    let width = shown.iter().map(|row| row.actor.chars().count()).max().unwrap_or(0).clamp(4, 20);
+    for row in &shown {
+        let mut line = Line::from([
+            dim(elapsed(start, row.at).unwrap_or_default()).right(8),
+            plain(row.event).width(13),
+            styled(name_style(row.actor), row.actor).width(width),
+        ]);
+        row.spans().into_iter().chain([dim(row.of)]).for_each(|span| line.push(span));
+        document.line(line);
     }
-    let repeated = objections.len() - shown.len();
+    let repeated = rows.len() - shown.len();
     if repeated > 0 {
-        let mut cells = StyledLine::default();
-        let told = format!("{:>8} {} repeated, suppressed", "", count(repeated, "warning"));
-        cells.add(Style::new().dimmed(), &told, 0);
-        let _ = cells.write(&mut out, columns);
+        document.line([dim(format!("{:>8} {} repeated, suppressed", "", count(repeated, "warning")))]);
     }
-    String::from_utf8_lossy(&out).into_owned()
+    document
 }
 
 impl BacktestRow<'_> {
-    fn say(&self, cells: &mut StyledLine) {
+    /// The verdicts and the reason.
+    fn spans(&self) -> Vec<Span> {
         if let Some(gate) = self.not_judged.filter(|_| self.against.is_none()) {
-            cells.add(Style::new().dimmed(), &format!("{gate} not judged: its commands are not run"), 0);
-            return;
+            return vec![dim(format!("{gate} not judged: its commands are not run"))];
         }
-        match self.against {
-            Some(other) => {
-                let words = |verdict: Option<&Verdict>, unknown: bool| match unknown {
-                    true => format!("{}, {CHECK} not judged", brief(verdict)),
-                    false => brief(verdict),
-                };
-                cells.add(style(self.verdict), &words(self.verdict, self.unknown.0), 0);
-                cells.add(Style::new().dimmed(), "against", 0);
-                cells.add(style(other), &words(other, self.unknown.1), 0);
-            }
-            None => cells.add(style(self.verdict), &brief(self.verdict), 0),
-        }
-        let told = self.verdict.or(self.against.flatten());
-        cells.add(Style::new(), &told.map(|verdict| first_line(&verdict.reason)).unwrap_or_default(), 0);
-        if self.recorded.is_some() {
-            cells.add(Style::new().dimmed(), &format!("(was: {})", brief(self.recorded)), 0);
-        }
+        let verdict = |verdict: Option<&Verdict>, unknown: bool| {
+            let more = if unknown { format!(", {CHECK} not judged") } else { String::new() };
+            let style = verdict.map_or(DIM, |verdict| decision(verdict.decision));
+            styled(style, brief(verdict) + &more)
+        };
+        let this = verdict(self.verdict, self.against.is_some() && self.unknown.0);
+        let other = self.against.map(|other| [dim("against"), verdict(other, self.unknown.1)]);
+        let reason = self.verdict.or(self.against.flatten()).map(|one| first_line(&one.reason));
+        let recorded = self.recorded.map(|verdict| dim(format!("(was: {})", brief(Some(verdict)))));
+        let rest = [plain(reason.unwrap_or_default())].into_iter().chain(recorded);
+        [this].into_iter().chain(other.into_iter().flatten()).chain(rest).collect()
     }
 }
 
@@ -156,12 +144,8 @@ fn brief(verdict: Option<&Verdict>) -> String {
     verdict.map_or_else(|| "nothing".to_owned(), |one| format!("{} {}", one.source(), one.word()))
 }
 
-fn style(verdict: Option<&Verdict>) -> Style {
-    verdict.map_or_else(|| Style::new().dimmed(), |verdict| decision(verdict.decision))
-}
-
 /// The counts on one line; `name` is the run.
-pub fn counts(counts: &Counts, name: Option<&str>) -> String {
+pub fn counts(counts: &Counts, name: Option<&str>) -> Document {
     let mut parts = vec![format!("{} blocked, {} warned", counts.blocked, counts.warned)];
     if counts.escalated > 0 {
         parts.push(format!("{} allowed after blocks", counts.escalated));
@@ -169,6 +153,8 @@ pub fn counts(counts: &Counts, name: Option<&str>) -> String {
     if counts.not_judged > 0 {
         parts.push(format!("{} not judged", counts.not_judged));
     }
-    let name = name.map(|name| format!("{}: ", crate::ui::escape(name))).unwrap_or_default();
-    format!("{name}{}: {}\n", count(counts.events, "event"), parts.join(", "))
+    let name = name.map(|name| format!("{name}: ")).unwrap_or_default();
+    let mut document = Document::default();
+    document.code([plain(format!("{name}{}: {}", count(counts.events, "event"), parts.join(", ")))]);
+    document
 }

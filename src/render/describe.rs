@@ -1,9 +1,10 @@
 //! An entry in words that follow the actor's name.
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 
-use super::format::{count, decision, first_line, one_line, size, strip_tags};
-use super::system_message::notice;
+use super::format::{count, decision, first_line, one_line};
+use super::line::{BLUE, DIM, GREEN, RED, YELLOW};
+use super::message::{notice, refused, sent};
 use crate::model::TaskStatus;
 use crate::policy::{Decision, without_prefix};
 use crate::timeline::{
@@ -18,23 +19,25 @@ pub fn phrase(entry: &Entry, idle: bool) -> (Style, String) {
 /// The same with another text.
 pub fn phrase_with(entry: &Entry, text: &str, idle: bool) -> (Style, String) {
     let plain = Style::new();
-    let dim = plain.dimmed();
     let summary = entry.summary().unwrap_or_default();
     let cause = if summary.is_empty() { "unknown" } else { summary };
     let brief = if summary.is_empty() { text } else { summary };
     match &entry.kind {
-        EntryKind::SessionStarted(_) => (dim, format!("started a session ({cause})")),
-        EntryKind::SessionEnded(_) => (dim, format!("ended the session ({cause})")),
+        EntryKind::SessionStarted(_) => (DIM, format!("started a session ({cause})")),
+        EntryKind::SessionEnded(_) => (DIM, format!("ended the session ({cause})")),
         EntryKind::TeamCreated { .. } => (plain.bold(), with("created the team", summary)),
-        EntryKind::TeamErased { .. } => (plain.bold(), erased(summary)),
+        EntryKind::TeamErased { .. } if summary.is_empty() => {
+            (plain.bold(), "erased the team's directory".to_owned())
+        }
+        EntryKind::TeamErased { .. } => (plain.bold(), format!("erased the team's directory ({summary})")),
         EntryKind::MemberJoined(_) => (plain.bold(), with("joined the team", brief)),
         EntryKind::MemberLeft => (plain.bold(), "left the team".to_owned()),
         EntryKind::Task(task) => task_phrase(task, &entry.actor),
         EntryKind::Turn(turn) => match turn.event {
-            TurnEvent::Started => (dim, with("started a turn", brief)),
-            TurnEvent::Ended if idle => (dim, with("ended the turn, went idle", text)),
-            TurnEvent::Ended => (dim, with("ended the turn", text)),
-            TurnEvent::Idle => (dim, "went idle".to_owned()),
+            TurnEvent::Started => (DIM, with("started a turn", brief)),
+            TurnEvent::Ended if idle => (DIM, with("ended the turn, went idle", text)),
+            TurnEvent::Ended => (DIM, with("ended the turn", text)),
+            TurnEvent::Idle => (DIM, "went idle".to_owned()),
         },
         EntryKind::Message(message) => message_phrase(message, &entry.actor, text),
         EntryKind::Verdict(verdict) => verdict_phrase(verdict, text),
@@ -52,28 +55,27 @@ fn task_phrase(change: &TaskEntry, actor: &str) -> (Style, String) {
         TaskEvent::Created => (Style::new(), format!("created {task}")),
         TaskEvent::Found => {
             let status = change.to.as_ref().map_or("unknown", TaskStatus::as_str);
-            (Style::new().dimmed(), format!("already had {task}, {status}"))
+            (DIM, format!("already had {task}, {status}"))
         }
-        TaskEvent::Changed => (AnsiColor::Blue.on_default(), changed(change, actor, &task)),
-        TaskEvent::Completed => (AnsiColor::Green.on_default(), format!("completed {task}")),
-        TaskEvent::Deleted => (AnsiColor::Red.on_default(), format!("deleted {task}")),
-        TaskEvent::Erased => (AnsiColor::Red.on_default(), format!("erased {task}")),
+        TaskEvent::Changed => (BLUE, changed(change, actor, &task)),
+        TaskEvent::Completed => (GREEN, format!("completed {task}")),
+        TaskEvent::Deleted => (RED, format!("deleted {task}")),
+        TaskEvent::Erased => (RED, format!("erased {task}")),
     };
     (style, with(&what, subject))
 }
 
 fn message_phrase(message: &MessageEntry, actor: &str, text: &str) -> (Style, String) {
     let to = message.to.as_deref().unwrap_or("unknown");
-    let yellow = AnsiColor::Yellow.on_default();
     match message.event {
         MessageEvent::Sent => match notice(text, actor, to).filter(|_| message.automatic) {
-            Some(notice) => (Style::new().dimmed(), notice),
+            Some(notice) => (DIM, notice),
             None => (Style::new(), sent(message, to, text)),
         },
-        MessageEvent::Refused => (AnsiColor::Red.on_default(), refused(message, to, text)),
-        MessageEvent::ShutdownRequested => (yellow, with(&format!("asked {to} to shut down"), text)),
-        MessageEvent::ShutdownApproved => (yellow, with("approved the shutdown", text)),
-        MessageEvent::ShutdownRejected => (yellow, with("rejected the shutdown", text)),
+        MessageEvent::Refused => (RED, refused(message, to, text)),
+        MessageEvent::ShutdownRequested => (YELLOW, with(&format!("asked {to} to shut down"), text)),
+        MessageEvent::ShutdownApproved => (YELLOW, with("approved the shutdown", text)),
+        MessageEvent::ShutdownRejected => (YELLOW, with("rejected the shutdown", text)),
     }
 }
 
@@ -90,54 +92,6 @@ fn verdict_phrase(verdict: &VerdictEntry, reason: &str) -> (Style, String) {
         reason => format!(": {}", one_line(without_prefix(reason))),
     };
     (decision(verdict.decision), format!("{what}{why} ({})", verdict.gate))
-}
-
-fn erased(reason: &str) -> String {
-    let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-    format!("erased the team's directory{reason}")
-}
-
-fn sent(message: &MessageEntry, to: &str, text: &str) -> String {
-    let to = if to == "*" { "everyone" } else { to };
-    let doubt = if message.unconfirmed { " (not confirmed)" } else { "" };
-    let long = if text.len() > 200 { format!(" ({})", size(text.len())) } else { String::new() };
-    let about_plan = match (message.word.as_str(), message.approve) {
-        ("plan_approval_request", _) => Some(format!("asked {to} to approve a plan")),
-        ("plan_approval_response", Some(true)) => Some(format!("approved the plan of {to}")),
-        ("plan_approval_response", Some(false)) => Some(format!("rejected the plan of {to}")),
-        _ => None,
-    };
-    if let Some(what) = about_plan {
-        let said = if text.is_empty() { String::new() } else { format!(": {}", first_line(text)) };
-        return format!("{what}{said}{long}{doubt}");
-    }
-    let word = match message.word.as_str() {
-        "message" | "broadcast" => String::new(),
-        word => format!(" ({word})"),
-    };
-    let said = match message.summary.as_deref().filter(|_| word.is_empty()) {
-        Some(summary) => summary.to_owned(),
-        None => first_line(text),
-    };
-    let said = if said.is_empty() { said } else { format!(": {said}") };
-    let name = message.signed_as.as_ref().map(|name| format!(" as {name}")).unwrap_or_default();
-    format!("messaged {to}{name}{word}{said}{long}{doubt}")
-}
-
-fn refused(message: &MessageEntry, to: &str, text: &str) -> String {
-    let what = match message.word.as_str() {
-        "shutdown_response" => "answer the shutdown request".to_owned(),
-        "shutdown_request" => format!("ask {to} to shut down"),
-        _ => format!("message {to}: {}", message.summary.clone().unwrap_or_else(|| first_line(text))),
-    };
-    if message.judged.is_some() {
-        // The verdict follows, with its reason.
-        return format!("tried to {what}");
-    }
-    match strip_tags(message.refusal.as_deref().unwrap_or_default()) {
-        "" => format!("could not {what}"),
-        why => format!("could not {what}: {}", first_line(without_prefix(why))),
-    }
 }
 
 fn changed(change: &TaskEntry, actor: &str, task: &str) -> String {

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::format::text;
 use crate::clock;
 use crate::event::Recorded;
 use crate::model::Tool;
@@ -107,10 +108,6 @@ fn overridden(payload: &Payload) -> String {
     let found =
         (payload.field("found").and_then(Value::as_bool) == Some(true)).then_some("(found in the file)");
     joined([payload.text("override"), Some(gate), payload.text("name"), until.as_deref(), untyped, found])
-}
-
-fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
-    value.get(key).and_then(Value::as_str)
 }
 
 /// The text in quotes; empty for none.

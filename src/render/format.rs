@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Style};
-use unicode_width::UnicodeWidthStr;
+use serde_json::Value;
 
+use super::line::{BLUE, DIM, GREEN, RED, YELLOW};
 use crate::clock::{self, Time};
 use crate::event::LEAD;
 use crate::json;
@@ -33,23 +34,40 @@ pub fn elapsed(start: &str, at: &str) -> Option<String> {
     Some(span((clock::parse(at)? - clock::parse(start)?).num_milliseconds()))
 }
 
+/// The time since `start` with its sign: `+1m05s`, `-5.6s`.
+pub fn since(start: &str, at: &str) -> Option<String> {
+    let span = elapsed(start, at)?;
+    Some(if span.starts_with('-') { span } else { format!("+{span}") })
+}
+
+/// The same in whole seconds: tenths would flicker on a screen that is refreshed.
+pub fn whole_seconds(span: &str) -> String {
+    span.split_once('.').map_or(span.to_owned(), |(whole, _)| format!("{whole}s"))
+}
+
+/// A moment and the time since the start of the run: `2026-02-03 04:05:06 UTC (+1m05s)`.
+pub fn moment_since(start: &str, at: &str) -> String {
+    format!("{} ({})", clock::moment_of(at), since(start, at).unwrap_or_else(|| "+".to_owned()))
+}
+
 /// A size: `812 B`, `17.1 KB`, `2.0 MB`.
-pub fn size(bytes: usize) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{:.1} KB", bytes as f64 / 1e3),
-        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+pub fn size(bytes: impl TryInto<u64>) -> String {
+    match bytes.try_into().unwrap_or(u64::MAX) {
+        bytes @ 0..1_000 => format!("{bytes} B"),
+        bytes @ 1_000..1_000_000 => format!("{:.1} KB", bytes as f64 / 1e3),
+        bytes => format!("{:.1} MB", bytes as f64 / 1e6),
     }
 }
 
 /// `1 task`, `2 tasks`, `1,024 tasks`.
-pub fn count(number: usize, thing: &str) -> String {
-    format!("{} {thing}{}", thousands(number as u64), if number == 1 { "" } else { "s" })
+pub fn count(number: impl TryInto<u64>, thing: &str) -> String {
+    let number = thousands(number);
+    format!("{number} {thing}{}", if number == "1" { "" } else { "s" })
 }
 
 /// A number with thousands separators: `1,234,567`.
-pub fn thousands(number: u64) -> String {
-    let digits = number.to_string();
+pub fn thousands(number: impl TryInto<u64>) -> String {
+    let digits = number.try_into().unwrap_or(u64::MAX).to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
         if place > 0 && (digits.len() - place).is_multiple_of(3) {
@@ -102,40 +120,6 @@ pub fn short_id<'a>(id: &'a str, ids: &[&str]) -> &'a str {
     (8..id.len()).filter_map(|end| id.get(..end)).find(|head| others(head) == 0).unwrap_or(id)
 }
 
-/// A list with commas, wrapped at the width of the terminal with this indent.
-pub fn wrap_list(items: &[String], indent: usize, columns: Option<usize>) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for (place, item) in items.iter().enumerate() {
-        let item = format!("{item}{}", if place + 1 < items.len() { "," } else { "" });
-        match lines.last_mut() {
-            Some(line) if columns.is_none_or(|columns| line.width() + 1 + item.width() <= columns) => {
-                line.push(' ');
-                line.push_str(&item);
-            }
-            _ => lines.push(format!("{:indent$}{item}", "")),
-        }
-    }
-    lines
-}
-
-/// Text wrapped at the width of the terminal.
-pub fn wrap(text: &str, columns: Option<usize>) -> String {
-    let mut wrapped = String::new();
-    for line in text.lines() {
-        let mut width = 0;
-        for word in line.split(' ') {
-            let fits = columns.is_none_or(|columns| width + 1 + word.width() <= columns);
-            if width > 0 {
-                wrapped.push(if fits { ' ' } else { '\n' });
-            }
-            width = if width > 0 && fits { width + 1 + word.width() } else { word.width() };
-            wrapped.push_str(word);
-        }
-        wrapped.push('\n');
-    }
-    wrapped
-}
-
 /// A text on one line, in full.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -150,12 +134,37 @@ pub fn first_line(text: &str) -> String {
     line.chars().take(99).chain(['…']).collect()
 }
 
+/// A text in a JSON object; `None` for an empty one.
+pub fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.get(key)?.as_str().filter(|text| !text.is_empty())
+}
+
+/// The color of a task's status.
+pub fn task_style(status: &str) -> Style {
+    match status {
+        "completed" => GREEN,
+        "in_progress" => BLUE,
+        "deleted" | "erased" => RED,
+        _ => Style::new(),
+    }
+}
+
+/// The color of what an agent is doing: a word of `Activity`.
+pub fn activity_style(word: &str) -> Style {
+    match word {
+        "works" => GREEN,
+        "stops" => YELLOW,
+        "gone" => DIM,
+        _ => Style::new(),
+    }
+}
+
 /// The color of a decision.
 pub fn decision(decision: Decision) -> Style {
     match decision {
-        Decision::Block => AnsiColor::Red.on_default(),
-        Decision::Warn => AnsiColor::Yellow.on_default(),
-        Decision::Allow => Style::new().dimmed(),
+        Decision::Block => RED,
+        Decision::Warn => YELLOW,
+        Decision::Allow => DIM,
     }
 }
 
@@ -164,8 +173,8 @@ pub fn name_style(name: &str) -> Style {
     const COLORS: [AnsiColor; 5] =
         [AnsiColor::Green, AnsiColor::Cyan, AnsiColor::Magenta, AnsiColor::Blue, AnsiColor::BrightGreen];
     match name {
-        LEAD | "lead" => AnsiColor::Yellow.on_default(),
-        "client" | "unknown" => Style::new().dimmed(),
+        LEAD | "lead" => YELLOW,
+        "client" | "unknown" => DIM,
         _ => {
             let sum: usize = name.bytes().map(usize::from).sum();
             COLORS.get(sum % COLORS.len()).map_or_else(Style::new, |colour| colour.on_default())
@@ -189,11 +198,6 @@ mod tests {
         assert_eq!([999, 20_896, 1_234_567].map(thousands), ["999", "20,896", "1,234,567"]);
         assert_eq!((short_id("0123456789abcdef", &["0123456789abcdef"])), "01234567");
         assert_eq!(short_id("0123456789abcdef", &["0123456789abcdef", "0123456789ffffff"]), "0123456789a");
-        let names = ["alice", "bob", "carol"].map(str::to_owned);
-        assert_eq!(wrap_list(&names, 2, Some(13)), ["  alice, bob,", "  carol"]);
-        assert_eq!(wrap("one two three\n\nfour", Some(7)), "one two\nthree\n\nfour\n");
-        assert_eq!(wrap("one two three", Some(3)), "one\ntwo\nthree\n");
-        assert_eq!(wrap("one two three", None), "one two three\n");
         assert_eq!(first_line("\n  one \ntwo"), "one");
         assert_eq!(first_line(&"x".repeat(200)).chars().count(), 100);
     }

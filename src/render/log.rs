@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 use chrono::{FixedOffset, NaiveDate};
 
-use super::styled_line::StyledLine;
-use super::{detail, format};
+use super::detail::detail;
+use super::format::decision;
+use super::line::{BLUE, CYAN, DIM, GREEN, Line, YELLOW, bold, dim, plain, styled};
 use crate::clock;
 use crate::event::{ActorKind, Recorded};
 use crate::policy::RecordedVerdict;
@@ -32,55 +33,52 @@ impl LogView {
     /// # Errors
     /// Writing fails.
     pub fn write(&mut self, out: &mut impl Write, recorded: &Recorded) -> io::Result<()> {
-        let dim = Style::new().dimmed();
         let at = clock::parse(&recorded.at);
         let local = at.map(clock::local);
         if let Some((at, local)) = at.zip(local)
             && let day = (local.date_naive(), *local.offset())
             && self.day.replace(day) != Some(day)
         {
-            let mut cells = StyledLine::default();
-            cells.add(Style::new().bold(), &format!("{} {}", day.0, clock::offset(at)), 0);
-            cells.write(out, self.columns)?;
+            Line::from([bold(format!("{} {}", day.0, clock::offset(at)))]).write(out, self.columns)?;
         }
         let narrow = self.columns.is_some_and(|columns| columns < NARROW);
-        let format = if narrow { "%H:%M:%S" } else { "%H:%M:%S%.3f" };
+        let (format, width) = if narrow { ("%H:%M:%S", 8) } else { ("%H:%M:%S%.3f", 12) };
         let time = local.map_or_else(|| recorded.at.clone(), |at| at.format(format).to_string());
-        let mut cells = StyledLine::default();
-        cells.add(dim, &time, if narrow { 8 } else { 12 });
-        cells.add(AnsiColor::Cyan.on_default(), &recorded.event, 16);
-        cells.add(actor_style(recorded.actor.kind), recorded.actor.shown(), 10);
+        let mut line = Line::from([
+            dim(time).width(width),
+            styled(CYAN, &recorded.event).width(16),
+            styled(actor_style(recorded.actor.kind), recorded.actor.shown()).width(10),
+        ]);
         let mut detail = detail(recorded);
         if self.not_completed.contains(&recorded.id) {
             detail.push_str(" (not completed)");
         }
         if narrow {
-            cells.write(out, self.columns)?;
-            cells = StyledLine::default();
+            line.write(out, self.columns)?;
             if detail.is_empty() {
                 return Ok(());
             }
-            cells.add(Style::new(), "", 1);
+            line = Line::from([plain("").width(1)]);
         }
-        cells.add(detail_style(recorded), &detail, 0);
+        line.push(styled(detail_style(recorded), detail));
         // If there is not enough room, the team is cut before the content.
-        cells.add(dim, recorded.team.as_deref().unwrap_or_default(), 0);
-        cells.write(out, self.columns)
+        line.push(dim(recorded.team.as_deref().unwrap_or_default()));
+        line.write(out, self.columns)
     }
 }
 
 /// A verdict has the color of its decision.
 fn detail_style(recorded: &Recorded) -> Style {
-    let ruling = recorded.verdict.as_deref().and_then(RecordedVerdict::read);
-    ruling.map_or_else(Style::new, |ruling| format::decision(ruling.verdict.decision))
+    let verdict = recorded.verdict.as_deref().and_then(RecordedVerdict::read);
+    verdict.map_or_else(Style::new, |verdict| decision(verdict.verdict.decision))
 }
 
 fn actor_style(kind: ActorKind) -> Style {
     match kind {
-        ActorKind::Lead => AnsiColor::Yellow.on_default(),
-        ActorKind::Teammate => AnsiColor::Green.on_default(),
-        ActorKind::Subagent | ActorKind::Helper => AnsiColor::Blue.on_default(),
-        ActorKind::Unknown => Style::new().dimmed(),
+        ActorKind::Lead => YELLOW,
+        ActorKind::Teammate => GREEN,
+        ActorKind::Subagent | ActorKind::Helper => BLUE,
+        ActorKind::Unknown => DIM,
     }
 }
 

@@ -4,21 +4,20 @@ use std::fmt::Write;
 
 use super::describe::phrase;
 use super::format::{actor, elapsed, first_line};
-use super::narrative::NarrativeOptions;
-use super::timeline_lines::{idles, visible};
+use super::timeline::{TimelineOptions, idles};
 use crate::policy::Decision;
 use crate::timeline::{Entry, Kind, RunData};
 use crate::ui;
 
 /// Maximum length in characters of a diagram that Mermaid draws without `maxTextSize`.
-pub const MERMAID_TAKES: usize = 50_000;
+pub const MAX_MERMAID_CHARS: usize = 50_000;
 
 /// Maximum length of a text on an arrow, in characters.
 const MAX_CHARS: usize = 60;
 
 /// Draws it: participants in order of appearance, messages as arrows, everything else as notes.
-pub fn mermaid(material: &RunData, part: &[&Entry], telling: NarrativeOptions) -> String {
-    let shown = visible(part.iter().copied(), telling);
+pub fn mermaid(material: &RunData, part: &[&Entry], options: TimelineOptions) -> String {
+    let shown: Vec<&Entry> = part.iter().copied().filter(|entry| options.shows(entry)).collect();
     let mut drawing = Drawing { material, names: Vec::new(), here: Vec::new(), body: String::new() };
     let (idles, idlers) = idles(&shown);
     for (place, entry) in shown.iter().enumerate().filter(|(place, _)| !idles.contains(place)) {
@@ -125,7 +124,7 @@ fn safe(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for word in text.trim().split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
         let bare = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()).to_ascii_lowercase();
-        let is_keyword = KEYWORDS.contains(&bare.as_str());
+        let is_keyword = KEYWORDS.split(' ').any(|keyword| keyword == bare);
         for (place, c) in word.chars().enumerate() {
             let harmless = c.is_alphanumeric() || " .,_/()'!?=*@…".contains(c);
             // A dash between letters is not an arrow.
@@ -141,37 +140,8 @@ fn safe(text: &str) -> String {
 }
 
 /// Keywords of diagrams.
-const KEYWORDS: [&str; 29] = [
-    "end",
-    "participant",
-    "actor",
-    "create",
-    "destroy",
-    "box",
-    "loop",
-    "rect",
-    "opt",
-    "alt",
-    "else",
-    "par",
-    "and",
-    "critical",
-    "option",
-    "break",
-    "note",
-    "activate",
-    "deactivate",
-    "autonumber",
-    "title",
-    "links",
-    "link",
-    "properties",
-    "details",
-    "as",
-    "style",
-    "wrap",
-    "nowrap",
-];
+const KEYWORDS: &str = "end participant actor create destroy box loop rect opt alt else par and critical option break note \
+    activate deactivate autonumber title links link properties details as style wrap nowrap";
 
 #[cfg(test)]
 mod tests {

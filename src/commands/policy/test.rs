@@ -150,18 +150,16 @@ impl Report {
                 let _ = writeln!(self.out, "{line}");
             }
         } else if !objections.is_empty() {
-            self.out.push_str(&render::objections(record, &objections, self.columns));
+            self.out.push_str(&render::backtest_rows(record, &objections).to_terminal(self.columns));
         }
         Ok(())
     }
 
     fn summary(&mut self, policy: &str, against: Option<&str>) {
-        match against {
-            None => self.out.push_str(&render::counts(&self.counts, None)),
-            Some(against) => {
-                self.out.push_str(&render::counts(&self.counts, Some(policy)));
-                self.out.push_str(&render::counts(&self.other, Some(against)));
-            }
+        let mut document = render::counts(&self.counts, against.map(|_| policy));
+        if against.is_some() {
+            document.append(render::counts(&self.other, against));
         }
+        self.out.push_str(&document.to_terminal(None));
     }
 }

@@ -8,7 +8,7 @@ use super::{Args, Format, filter_args};
 use crate::commands::read_context;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::render::{self, Lines, NarrativeOptions};
+use crate::render::{self, EntryLines, TimelineOptions};
 use crate::timeline::{
     Entry, Filter, Fingerprint, NewEntries, OpenedRun, RunCatalog, RunData, Timeline, merge,
 };
@@ -119,8 +119,8 @@ struct FollowPrinter<'a> {
     context: &'a Context,
     out: Box<dyn Write>,
     json: bool,
-    telling: NarrativeOptions,
-    lines: Option<Lines>,
+    telling: TimelineOptions,
+    lines: Option<EntryLines>,
     told_to_wait: bool,
 }
 
@@ -142,13 +142,13 @@ impl<'a> FollowPrinter<'a> {
         self.telling.columns = self.context.ui.columns();
         let mut text = Vec::new();
         let lines = self.lines.get_or_insert_with(|| {
-            text = render::head(material, timeline, self.telling.columns).into_bytes();
-            Lines::ahead(&material.run.started_at, material.members.iter(), self.telling)
+            text = render::heading(material, timeline).to_terminal(self.telling.columns).into_bytes();
+            EntryLines::ahead(&material.run.started_at, &material.members, self.telling)
         });
         lines.set_columns(self.telling.columns);
-        due.iter()
-            .filter(|entry| self.telling.tells(entry))
-            .for_each(|entry| lines.write(entry, false, &mut text));
+        for entry in due.iter().filter(|entry| self.telling.shows(entry)) {
+            lines.write(entry, false, &mut text)?;
+        }
         self.out.write_all(&text)?;
         self.out.flush()
     }

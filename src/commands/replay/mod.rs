@@ -13,7 +13,7 @@ use self::speed::Speed;
 use super::read_context;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::render::{self, NarrativeOptions};
+use crate::render::{self, TimelineOptions};
 use crate::timeline::{Entry, Filter, RunData, merge};
 use crate::ui;
 
@@ -69,9 +69,9 @@ impl Args {
         if self.json { Format::Json } else { self.format }
     }
 
-    fn telling(&self, context: &Context) -> NarrativeOptions {
+    fn telling(&self, context: &Context) -> TimelineOptions {
         let asked = !self.part.kind.is_empty();
-        NarrativeOptions { all: self.all, asked, full: self.full, columns: context.ui.columns() }
+        TimelineOptions { all: self.all, asked, full: self.full, columns: context.ui.columns() }
     }
 }
 
@@ -110,17 +110,20 @@ fn tell(context: &Context, args: &Args, material: &RunData, filter: &Filter) -> 
     let telling = args.telling(context);
     match args.format() {
         Format::Text => {
-            read_context::page(context, &render::excerpt(material, &timeline, &part, telling))?;
+            let mut out = BufWriter::new(context.paged());
+            ui::quiet(
+                render::timeline(material, &timeline, &part, telling, &mut out).and_then(|()| out.flush()),
+            )?;
         }
         Format::Json => print_json(context, &part)?,
         Format::Mermaid => {
             let diagram = render::mermaid(material, &part, telling);
-            if diagram.len() > render::MERMAID_TAKES {
+            if diagram.len() > render::MAX_MERMAID_CHARS {
                 context.ui.eprint_line(&format!(
                     "the diagram has {} characters, and Mermaid takes {} unless its maxTextSize is set: --from, --to, \
                      --actor and --kind make it smaller",
                     diagram.len(),
-                    render::MERMAID_TAKES
+                    render::MAX_MERMAID_CHARS
                 ));
             }
             read_context::print(context, &diagram)?;

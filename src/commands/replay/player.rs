@@ -11,7 +11,7 @@ use super::{Args, Format};
 use crate::clock::Time;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::render::{self, View};
+use crate::render::{self, PlayerView};
 use crate::timeline::{Filter, LiveState, RunData, Timeline};
 use crate::ui;
 use crate::ui::terminal::{InputEvent, Screen};
@@ -55,7 +55,7 @@ pub fn play(
 /// Prints each entry at its time.
 fn lines(score: &Playlist<'_>, speed: Speed, json: bool, out: &mut dyn Write) -> io::Result<()> {
     if !json {
-        let head = render::head(score.material, score.timeline, score.telling.columns);
+        let head = render::heading(score.material, score.timeline).to_terminal(score.telling.columns);
         out.write_all(head.as_bytes())?;
         out.flush()?;
     }
@@ -77,7 +77,7 @@ fn lines(score: &Playlist<'_>, speed: Speed, json: bool, out: &mut dyn Write) ->
             continue;
         }
         if shortened {
-            writeln!(out, "{}", render::pause(gap))?;
+            render::pause(gap).write(out, None)?;
         }
         out.write_all(&score.line(place, score.telling.columns))?;
     }
@@ -243,7 +243,7 @@ impl Player<'_> {
         let lines = self.story.iter().skip(self.story.len().saturating_sub(rows));
         let told = lines.map(|line| match line {
             Line::Thing(place) => self.score.line(*place, width),
-            Line::Pause(millis) => format!("{}\n", render::pause(*millis)).into_bytes(),
+            Line::Pause(millis) => render::pause(*millis).cut(columns).into_bytes(),
         });
         let text = told.map(|line| String::from_utf8_lossy(&line).into_owned()).collect::<String>();
         let story: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -252,7 +252,7 @@ impl Player<'_> {
         let pace = if self.paused { format!("{}, paused", self.speed.word()) } else { self.speed.word() };
         let material = self.score.material;
         let keys = self.screen.is_typed() && !is_last;
-        let view = View {
+        let view = PlayerView {
             team: material.run.name().unwrap_or("(no team)"),
             started_at: &material.run.started_at,
             now: self.now,
@@ -260,8 +260,8 @@ impl Player<'_> {
             pace: &pace,
             keys: if keys { "space pauses, q ends" } else { "" },
             board: &self.board,
-            story: &story,
+            lines: &story,
         };
-        render::screen(&view, columns, rows.saturating_sub(usize::from(is_last)))
+        render::player_screen(&view, columns, rows.saturating_sub(usize::from(is_last)))
     }
 }

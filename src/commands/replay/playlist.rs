@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::clock::{self, Time};
-use crate::render::{self, Lines, NarrativeOptions};
+use crate::render::{self, EntryLines, TimelineOptions};
 use crate::timeline::{Entry, Filter, RunData, Timeline};
 
 /// The entries to play, and which of them are printed.
@@ -15,12 +15,12 @@ pub struct Playlist<'a> {
     /// The part to play.
     pub filter: &'a Filter,
     /// The output options.
-    pub telling: NarrativeOptions,
+    pub telling: TimelineOptions,
     /// The indexes of the printed entries.
     pub told: HashSet<usize>,
     /// The ends of turns that are followed by an idle.
     idlers: HashSet<usize>,
-    lines: Lines,
+    lines: EntryLines,
 }
 
 impl<'a> Playlist<'a> {
@@ -29,15 +29,15 @@ impl<'a> Playlist<'a> {
         material: &'a RunData,
         timeline: &'a Timeline,
         filter: &'a Filter,
-        telling: NarrativeOptions,
+        telling: TimelineOptions,
         json: bool,
     ) -> Playlist<'a> {
         // JSON output has every entry separately.
-        let is_told = |entry: &Entry| filter.contains(entry, material) && (json || telling.tells(entry));
+        let is_told = |entry: &Entry| filter.contains(entry, material) && (json || telling.shows(entry));
         let entries = timeline.entries.iter().enumerate();
         let (places, shown): (Vec<usize>, Vec<&Entry>) = entries.filter(|(_, entry)| is_told(entry)).unzip();
         let (idles, idlers) = if json { Default::default() } else { render::idles(&shown) };
-        let lines = Lines::of(&material.run.started_at, &shown, telling);
+        let lines = EntryLines::of(&material.run.started_at, &shown, telling);
         let place = |at: usize| places.get(at).copied();
         let told = (0..places.len()).filter(|at| !idles.contains(at)).filter_map(place).collect();
         let idlers = idlers.into_iter().filter_map(place).collect();
@@ -55,7 +55,7 @@ impl<'a> Playlist<'a> {
         let (mut lines, mut out) = (self.lines.clone(), Vec::new());
         lines.set_columns(columns);
         if let Some(entry) = self.timeline.entries.get(place) {
-            lines.write(entry, self.idlers.contains(&place), &mut out);
+            let _ = lines.write(entry, self.idlers.contains(&place), &mut out);
         }
         out
     }

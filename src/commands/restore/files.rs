@@ -35,7 +35,7 @@ pub fn run(
     if args.json {
         read_context::print_json(context, &plan)?;
     } else {
-        read_context::print(context, &render::restored_files(&plan, context.ui.columns()))?;
+        read_context::print_document(context, &render::restored_files(&plan))?;
     }
     for lost in &lost {
         context.ui.warn(lost);

@@ -63,7 +63,7 @@ pub fn run(
     if args.json {
         read_context::print_json(context, &plan)?;
     } else {
-        read_context::print(context, &render::restored_tasks(&plan, context.ui.columns()))?;
+        read_context::print_document(context, &render::restored_tasks(&plan))?;
     }
     let code = restore.conclude(&plan, args);
     read_context::warn(context, library, opened);

@@ -37,7 +37,7 @@ pub fn run(context: &Context, args: &Args, id: &str) -> Result<ExitCode> {
     if args.json {
         read_context::print_json(context, &undone)?;
     } else {
-        read_context::print(context, &render::undone(&undone, context.ui.columns()))?;
+        read_context::print_document(context, &render::undone(&undone))?;
     }
     if args.dry_run {
         context.ui.eprint_line("Dry run: nothing was written.");

@@ -56,7 +56,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if args.json {
         read_context::print_json(context, &status)?;
     } else {
-        read_context::print(context, &render::status(&status, context.clock.now(), context.ui.columns()))?;
+        read_context::print_document(context, &render::status(&status, context.clock.now()))?;
     }
     read_context::warn(context, &library, &opened);
     Ok(ExitCode::SUCCESS)

@@ -54,7 +54,7 @@ pub fn watch(context: &Context) -> Result<ExitCode> {
     drop(screen);
     // The last screen stays above the prompt.
     let mut out = context.ui.out();
-    let last = render::status(&known.status, context.clock.now(), context.ui.columns());
+    let last = render::status(&known.status, context.clock.now()).to_terminal(context.ui.columns());
     ui::quiet(out.write_all(last.as_bytes()).and_then(|()| out.flush()))?;
     Ok(end)
 }

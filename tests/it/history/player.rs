@@ -3,7 +3,7 @@
 use anstream::adapter::strip_str;
 use serde_json::json;
 use teamkeep::clock;
-use teamkeep::render::{self, View};
+use teamkeep::render::{self, PlayerView};
 use teamkeep::timeline::{LiveState, merge};
 
 use crate::support::client_files::Lead;
@@ -69,7 +69,7 @@ fn shown(sandbox: &Sandbox, columns: usize, rows: usize) -> String {
         board.apply(entry);
     });
     let story: Vec<String> = (1..100).map(|number| format!("line {number}")).collect();
-    let view = View {
+    let view = PlayerView {
         team: "session-aaaaaaaa",
         started_at: &material.run.started_at,
         now: clock::parse("2026-02-03T05:05:10Z").unwrap(),
@@ -77,9 +77,9 @@ fn shown(sandbox: &Sandbox, columns: usize, rows: usize) -> String {
         pace: "10x",
         keys: "space pauses, q ends",
         board: &board,
-        story: &story,
+        lines: &story,
     };
-    let lines = render::screen(&view, columns, rows);
+    let lines = render::player_screen(&view, columns, rows);
     assert!(lines.len() <= rows, "{lines:?}");
     lines.iter().map(|line| strip_str(line).to_string() + "\n").collect()
 }

@@ -1,7 +1,59 @@
-//! Claude Code's automatic messages in words. Their text is JSON.
+//! Messages in words.
 
-use super::format::first_line;
+use serde_json::Value;
+
+use super::format::{first_line, size, strip_tags, text};
+use crate::policy::without_prefix;
 use crate::team::Notice;
+use crate::timeline::MessageEntry;
+
+/// A sent message, as words that follow the sender's name.
+pub fn sent(message: &MessageEntry, to: &str, text: &str) -> String {
+    let to = if to == "*" { "everyone" } else { to };
+    let doubt = if message.unconfirmed { " (not confirmed)" } else { "" };
+    let long = if text.len() > 200 { format!(" ({})", size(text.len())) } else { String::new() };
+    let colon = |text: String| if text.is_empty() { text } else { format!(": {text}") };
+    let about_plan = match (message.word.as_str(), message.approve) {
+        ("plan_approval_request", _) => Some(format!("asked {to} to approve a plan")),
+        ("plan_approval_response", Some(true)) => Some(format!("approved the plan of {to}")),
+        ("plan_approval_response", Some(false)) => Some(format!("rejected the plan of {to}")),
+        _ => None,
+    };
+    if let Some(what) = about_plan {
+        return format!("{what}{}{long}{doubt}", colon(first_line(text)));
+    }
+    let name = message.signed_as.as_ref().map(|name| format!(" as {name}")).unwrap_or_default();
+    let (kind, summary) = match message.word.as_str() {
+        "message" | "broadcast" => (String::new(), message.summary.clone()),
+        kind => (format!(" ({kind})"), None),
+    };
+    let summary = colon(summary.unwrap_or_else(|| first_line(text)));
+    format!("messaged {to}{name}{kind}{summary}{long}{doubt}")
+}
+
+/// A message that was not sent.
+pub fn refused(message: &MessageEntry, to: &str, text: &str) -> String {
+    let what = match message.word.as_str() {
+        "shutdown_response" => "answer the shutdown request".to_owned(),
+        "shutdown_request" => format!("ask {to} to shut down"),
+        _ => format!("message {to}: {}", message.summary.clone().unwrap_or_else(|| first_line(text))),
+    };
+    if message.judged.is_some() {
+        // The verdict follows, with its reason.
+        return format!("tried to {what}");
+    }
+    match strip_tags(message.refusal.as_deref().unwrap_or_default()) {
+        "" => format!("could not {what}"),
+        why => format!("could not {what}: {}", first_line(without_prefix(why))),
+    }
+}
+
+/// A message in an inbox, in a few words.
+pub fn message_text(message: &Value, inbox: &str) -> String {
+    let whole = text(message, "text").unwrap_or_default();
+    let from = text(message, "from").unwrap_or("unknown");
+    notice(whole, from, inbox).unwrap_or_else(|| first_line(text(message, "summary").unwrap_or(whole)))
+}
 
 /// The description of an automatic message; `to` is its recipient.
 pub fn notice(text: &str, from: &str, to: &str) -> Option<String> {

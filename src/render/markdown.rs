@@ -1,55 +1,62 @@
-//! A report as Markdown for GitHub.
+//! A document as Markdown for GitHub.
 
 use std::fmt::Write;
 
-use super::page::{Block, Graph, Table};
+use super::document::{Block, Document, Graph, Table};
+use super::line::{Line, Span};
 use crate::ui;
 
-/// Formats the report.
-pub fn markdown(blocks: &[Block]) -> String {
-    let mut out = String::new();
-    for (place, block) in blocks.iter().enumerate() {
-        let _ = match block {
-            Block::Heading(title) if place == 0 => writeln!(out, "# {}\n", escape(title)),
-            Block::Heading(title) => writeln!(out, "## {}\n", escape(title)),
-            Block::Line(words) => writeln!(out, "{}\n", escape(words)),
-            Block::Graph(graph) => {
-                self::graph(graph, &mut out);
-                Ok(())
+impl Document {
+    /// Formats it as Markdown.
+    pub fn to_markdown(&self) -> String {
+        let mut out = String::new();
+        for (place, block) in self.blocks.iter().enumerate() {
+            match block {
+                Block::Heading(title) => {
+                    out.push_str(if place == 0 { "# " } else { "## " });
+                    out.push_str(&escape(title.text()));
+                }
+                Block::Remarked(line, remark) => out.push_str(&escape(&format!("{} {remark}", line.text()))),
+                Block::Line(line) => out.push_str(&escape(&line.text())),
+                Block::Code(line) => out.push_str(&format!("    {}", line.text())),
+                Block::List(list) => out.push_str(&escape(&list.items.join(", "))),
+                Block::Table(table) => self::table(&table.pruned(), &mut out),
+                Block::Graph(graph) => self::graph(graph, &mut out),
             }
-            Block::Table(rows) => {
-                table(&rows.pruned(), &mut out);
-                Ok(())
-            }
-        };
+            out.push_str("\n\n");
+        }
+        format!("{}\n", out.trim_end())
     }
-    let end = out.trim_end().len();
-    out.truncate(end);
-    out.push('\n');
-    out
+}
+
+impl Line {
+    /// Its text without styles.
+    fn text(&self) -> String {
+        self.spans.iter().map(Span::text).collect::<String>().trim_end().to_owned()
+    }
 }
 
 fn table(table: &Table, out: &mut String) {
     let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
-    let titles = table.head.iter().map(|(title, _)| escape(title)).collect();
-    let rule = table.head.iter().map(|(_, number)| if *number { "---:" } else { "---" }.to_owned()).collect();
-    let _ = writeln!(out, "{}\n{}", line(titles), line(rule));
-    for row in &table.rows {
-        let _ = writeln!(out, "{}", line(row.iter().map(|cell| escape(cell)).collect()));
-    }
-    out.push('\n');
+    let escaped = |row: &Vec<Span>| line(row.iter().map(|cell| escape(cell.text())).collect());
+    let titles = table.columns.iter().map(|column| escape(column.title.text())).collect();
+    let rule = table.columns.iter().map(|column| if column.is_number { "---:" } else { "---" }.to_owned());
+    let rows = table.rows.iter().map(escaped);
+    out.push_str(
+        &[line(titles), line(rule.collect())].into_iter().chain(rows).collect::<Vec<_>>().join("\n"),
+    );
 }
 
 /// A Mermaid graph. Node names are generated; other text is quoted.
 fn graph(graph: &Graph, out: &mut String) {
-    let _ = writeln!(out, "```mermaid\ngraph LR");
+    out.push_str("```mermaid\ngraph LR\n");
     for (place, (name, about)) in graph.nodes.iter().enumerate() {
         let _ = writeln!(out, "    n{place}[\"{}\"]", label(&format!("{name}: {about}")));
     }
     for (from, to) in &graph.edges {
         let _ = writeln!(out, "    n{from} --> n{to}");
     }
-    let _ = writeln!(out, "```\n");
+    out.push_str("```");
 }
 
 /// Text in a Mermaid label: letters, digits and spaces are unchanged, everything else is a character reference.
@@ -58,9 +65,7 @@ fn label(text: &str) -> String {
     for c in ui::escape(text).chars() {
         match c {
             c if c.is_alphanumeric() || matches!(c, ' ' | '.' | ',' | ':' | '-') => safe.push(c),
-            c => {
-                let _ = write!(safe, "#{};", c as u32);
-            }
+            c => safe.push_str(&format!("#{};", c as u32)),
         }
     }
     safe

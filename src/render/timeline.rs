@@ -1,0 +1,192 @@
+//! A timeline as text: the heading of the run, and one line per entry: who did what, with the time since the start.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+
+use anstyle::Style;
+
+use super::describe::{phrase, phrase_with};
+use super::document::Document;
+use super::format::{actor, count, elapsed, end_label, events_missing, name_style, span};
+use super::line::{DIM, Line, bold, dim, plain, styled};
+use crate::clock;
+use crate::event::LEAD;
+use crate::timeline::{Entry, EntryKind, Kind, RunData, Summary, Timeline, TurnEvent};
+
+/// Options of the output.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct TimelineOptions {
+    /// Whether automatic messages and implied entries are shown.
+    pub all: bool,
+    /// Whether kinds were named explicitly, so that implied entries are shown.
+    pub asked: bool,
+    /// Whether messages and ends of turns are shown in full.
+    pub full: bool,
+    /// The width of the terminal; `None` for unlimited.
+    pub columns: Option<usize>,
+}
+
+impl TimelineOptions {
+    /// Whether the entry is shown.
+    pub fn shows(&self, entry: &Entry) -> bool {
+        self.all || matters(entry) || (self.asked && !entry.is_automatic())
+    }
+}
+
+/// Writes a part of the timeline below the heading of the whole run.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn timeline(
+    material: &RunData,
+    timeline: &Timeline,
+    part: &[&Entry],
+    options: TimelineOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    out.write_all(heading(material, timeline).to_terminal(options.columns).as_bytes())?;
+    let shown: Vec<&Entry> = part.iter().copied().filter(|entry| options.shows(entry)).collect();
+    let lines = EntryLines::of(&material.run.started_at, &shown, options);
+    let (idles, idlers) = idles(&shown);
+    for (place, entry) in shown.iter().enumerate().filter(|(place, _)| !idles.contains(place)) {
+        lines.write(entry, idlers.contains(&place), out)?;
+    }
+    Ok(())
+}
+
+/// The lines above a timeline: the run, its times, its members and tasks.
+pub fn heading(material: &RunData, timeline: &Timeline) -> Document {
+    let summary = Summary::of(material, timeline);
+    let mut document = Document::default();
+    document.line([bold(summary.team.as_deref().unwrap_or("(no team)")), dim(&summary.run)]);
+    let began = clock::parse(&summary.started_at).map(clock::moment);
+    let last = summary.ended_at.as_deref().or(summary.gone.as_deref());
+    let lasted = last.and_then(|last| elapsed(&summary.started_at, last));
+    let by = if summary.ended_by.is_some() { "ended by " } else { "" };
+    let times = began.into_iter().chain(lasted.map(|span| format!("lasted {span}")));
+    document.list(times.chain([format!("{by}{}", end_label(&summary))]).collect(), 0, Style::new());
+    let counts = [(summary.members.len(), "member"), (summary.tasks, "task"), (summary.messages, "message")];
+    let counts = counts.iter().filter(|(number, _)| summary.team.is_some() || *number > 0);
+    let mut counts: Vec<String> = counts.map(|(number, thing)| count(*number, thing)).collect();
+    if let (Some(last), Some((first, others))) = (counts.last_mut(), summary.members.split_first()) {
+        *last = format!("{last}; {first}");
+        counts.extend_from_slice(others);
+    }
+    document.list(counts, 0, DIM);
+    if let Some(until) = &summary.events_missing_until {
+        document.list(vec![events_missing(&summary.started_at, until)], 0, Style::new());
+    }
+    document
+}
+
+/// How a run ended, on one line.
+pub fn ending(material: &RunData, timeline: &Timeline) -> String {
+    let summary = Summary::of(material, timeline);
+    let last = summary.ended_at.as_deref().or(summary.gone.as_deref());
+    let when = last.and_then(|last| elapsed(&summary.started_at, last));
+    let when = when.map(|when| format!(" (+{when})")).unwrap_or_default();
+    match summary.ended_by {
+        Some(_) => format!("the run has ended: {}{when}", end_label(&summary)),
+        None => format!("Claude Code is gone, and no end was recorded; last event{when}"),
+    }
+}
+
+/// Formats entries as lines with aligned columns.
+#[derive(Debug, Clone)]
+pub struct EntryLines {
+    started_at: String,
+    options: TimelineOptions,
+    /// Width of the longest name, limited.
+    name_width: usize,
+    /// Width of the longest time.
+    time_width: usize,
+}
+
+impl EntryLines {
+    /// Lines for these entries of a run that started at this time.
+    pub fn of(started_at: &str, shown: &[&Entry], options: TimelineOptions) -> EntryLines {
+        let names = shown.iter().map(|entry| actor(&entry.actor).chars().count());
+        // Times increase, so the last is the longest; times before the run are at the start.
+        let ends = shown.iter().take(64).chain(shown.last());
+        let times = ends.filter_map(|entry| elapsed(started_at, &entry.at)).map(|time| time.len());
+        let (name_width, time_width) =
+            (names.max().unwrap_or(0).clamp(4, 20), times.max().unwrap_or(0).max(8));
+        EntryLines { started_at: started_at.to_owned(), options, name_width, time_width }
+    }
+
+    /// Lines for entries that are not known yet, with these names.
+    pub fn ahead(started_at: &str, names: &[String], options: TimelineOptions) -> EntryLines {
+        let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        EntryLines {
+            started_at: started_at.to_owned(),
+            options,
+            name_width: widest.clamp(9, 20),
+            time_width: 8,
+        }
+    }
+
+    /// Sets the width of the terminal.
+    pub fn set_columns(&mut self, columns: Option<usize>) {
+        self.options.columns = columns;
+    }
+
+    /// Writes one entry. `idle` means that the agent went idle right after this end of a turn.
+    ///
+    /// # Errors
+    /// When `out` cannot be written.
+    pub fn write(&self, entry: &Entry, idle: bool, out: &mut impl Write) -> io::Result<()> {
+        let below = entry.text().filter(|_| self.options.full && is_speech(entry));
+        let (style, words) = match below {
+            Some(_) => phrase_with(entry, "", idle),
+            None => phrase(entry, idle),
+        };
+        let line = Line::from([
+            dim(elapsed(&self.started_at, &entry.at).unwrap_or_default()).right(self.time_width),
+            styled(name_style(&entry.actor), actor(&entry.actor)).width(self.name_width),
+            styled(style, words),
+        ]);
+        line.write(out, self.options.columns)?;
+        for text in below.unwrap_or_default().trim_end().lines().map(str::trim_end) {
+            let text = if text.is_empty() { String::new() } else { format!("{:10}{text}", "") };
+            // The full text is not shortened.
+            Line::from([plain(text)]).write(out, None)?;
+        }
+        Ok(())
+    }
+}
+
+/// The text in place of a shortened pause.
+pub fn pause(millis: i64) -> Line {
+    Line::from([dim(format!("          … {} passed", span(millis)))])
+}
+
+/// Whether an entry matters to a reader: not that the lead is in its own team, nor Claude Code's notices of what is
+/// shown anyway.
+fn matters(entry: &Entry) -> bool {
+    match &entry.kind {
+        EntryKind::MemberJoined(_) | EntryKind::MemberLeft => entry.actor != LEAD,
+        EntryKind::Turn(turn) if turn.event == TurnEvent::Started => turn.text.is_some() || turn.by_subagent,
+        EntryKind::Verdict(verdict) => !verdict.repeated,
+        _ => !entry.is_automatic(),
+    }
+}
+
+/// Whether it has a text of an agent or a person.
+fn is_speech(entry: &Entry) -> bool {
+    match &entry.kind {
+        EntryKind::MemberJoined(_) | EntryKind::Verdict(_) => true,
+        EntryKind::Turn(turn) => turn.event != TurnEvent::Idle,
+        EntryKind::Message(message) => !message.automatic,
+        _ => false,
+    }
+}
+
+/// The indexes of idle entries that follow the end of a turn, and of these ends: each pair is one line.
+pub fn idles(shown: &[&Entry]) -> (HashSet<usize>, HashSet<usize>) {
+    let next = |place: usize| {
+        let actor = &shown[place].actor;
+        (place + 1..shown.len()).find(|next| shown[*next].actor == *actor && !shown[*next].is_automatic())
+    };
+    let ends = (0..shown.len()).filter(|place| shown[*place].kind() == Kind::TurnEnded);
+    ends.filter_map(|end| Some((next(end).filter(|idle| shown[*idle].kind() == Kind::Idle)?, end))).unzip()
+}
