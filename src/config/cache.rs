@@ -7,10 +7,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::check::{ON_ERROR, Validation};
+use super::check::Validation;
 use super::layers::{self, Cares, Effective, Files};
-use super::problem::{Code, Problem};
-use super::settings::Layer;
 use super::source;
 use super::{Config, OnError, project, settings};
 use crate::fs;
@@ -37,46 +35,32 @@ struct CacheEntry<'a> {
     config: Json,
 }
 
-/// [`layers::load`] with this cache. The result has no settings and origins. If the user's file cannot be read, its
-/// last `on-error` applies; a missing file has none.
-pub fn load(files: &Files, cache: &Path) -> Effective {
-    let mut effective = load_user(&Files { project: None, ..files.clone() }, cache);
+/// [`layers::load`] for a hook call: an unchanged, valid file of the user is not checked again. The result then has no
+/// settings and origins.
+pub fn load(files: &Files) -> Effective {
+    let effective = load_user(&Files { project: None, ..files.clone() });
     let own = files.project.as_deref();
     if own.is_none_or(source::is_absent) {
-        effective.problems.extend(own.and_then(|file| project::missing_projects(file, &files.trust)));
-    } else {
-        let known = if effective.problems.is_empty() { Validation::Swift } else { Validation::Whole };
-        effective = layers::load_with(files, Cares { user: known, project: Validation::Swift });
+        let gone = own.and_then(|file| project::missing_projects(file, &files.trust));
+        return Effective { problems: effective.problems.into_iter().chain(gone).collect(), ..effective };
     }
-    let unread = |problem: &Problem| {
-        let codes = [Code::Unreadable, Code::TooLarge, Code::NotUtf8, Code::Syntax];
-        problem.path == files.user && codes.contains(&problem.code)
-    };
-    if effective.problems.iter().any(unread)
-        && effective.origin(ON_ERROR).layer != Layer::User
-        && cached_on_error(&files.user, cache)
-    {
-        effective.config.policy.on_error = OnError::Block;
-    }
-    effective
+    let known = if effective.problems.is_empty() { Validation::Swift } else { Validation::Whole };
+    layers::load_with(files, Cares { user: known, project: Validation::Swift })
 }
 
-/// Whether the last valid content of the user's file had `on-error = "block"`.
-pub fn cached_on_error(user: &Path, cache: &Path) -> bool {
-    let read = || -> Option<bool> {
-        let known: Json = serde_json::from_slice(&fs::read_regular(cache, 4 << 20).ok()?.0).ok()?;
-        let (_, path) = known.get("hash")?.as_str()?.split_once(' ')?;
-        let says = known.pointer("/config/policy/on-error")?.as_str()?;
-        Some(path == user.display().to_string() && says == "block")
-    };
-    read().unwrap_or(false)
+/// The `on-error` of the last valid content of the user's file.
+pub fn last_on_error(user: &Path, cache: &Path) -> Option<OnError> {
+    let known: Json = serde_json::from_slice(&fs::read_regular(cache, 4 << 20).ok()?.0).ok()?;
+    let (_, path) = known.get("hash")?.as_str()?.split_once(' ')?;
+    let on_error = known.pointer("/config/policy/on-error").filter(|_| path == user.display().to_string())?;
+    OnError::deserialize(on_error).ok()
 }
 
 /// Loads the user's file only.
-fn load_user(files: &Files, cache: &Path) -> Effective {
+fn load_user(files: &Files) -> Effective {
     let Some(hash) = source::hash(&files.user) else { return layers::load(files) };
     let hash = format!("{} {}", hash.to_hex(), files.user.display());
-    if let Some(config) = recall(cache, &hash) {
+    if let Some(config) = recall(&files.cache, &hash) {
         return Effective { config, has_user: true, ..Effective::default() };
     }
     let effective = layers::load(files);
@@ -84,12 +68,12 @@ fn load_user(files: &Files, cache: &Path) -> Effective {
     {
         return effective;
     }
-    let says = effective.config.policy.on_error == OnError::Block;
+    let on_error = effective.config.policy.on_error;
     match effective.problems.is_empty() {
-        true => keep(cache, &hash, &effective),
+        true => keep(&files.cache, &hash, &effective),
         // A file with warnings is checked each time. The cache then only keeps its `on-error`.
-        false if cached_on_error(&files.user, cache) != says => {
-            keep(cache, &format!("- {}", files.user.display()), &effective);
+        false if last_on_error(&files.user, &files.cache).unwrap_or(OnError::Allow) != on_error => {
+            keep(&files.cache, &format!("- {}", files.user.display()), &effective);
         }
         false => {}
     }
@@ -125,8 +109,9 @@ mod tests {
 
     fn files(dir: &Path) -> (Files, PathBuf) {
         let project = Some(dir.join("project.toml"));
-        let files = Files { user: dir.join("teamkeep.toml"), project, trust: dir.join("trust.json") };
-        (files, dir.join("policy/cache.json"))
+        let cache = dir.join("policy/cache.json");
+        let files = Files { user: dir.join("teamkeep.toml"), project, trust: dir.join("trust.json"), cache };
+        (files.clone(), files.cache)
     }
 
     #[test]
@@ -134,11 +119,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (files, cache) = files(dir.path());
         std::fs::write(&files.user, RULES).unwrap();
-        let first = load(&files, &cache);
+        let first = load(&files);
         assert!(recall(&cache, "another").is_none());
         let hash = format!("{} {}", blake3::hash(RULES.as_bytes()).to_hex(), files.user.display());
         assert_eq!(recall(&cache, &hash).unwrap(), first.config);
-        assert_eq!(load(&files, &cache).config, layers::load(&files).config);
+        assert_eq!(load(&files).config, layers::load(&files).config);
         assert!(first.config.rule[0].place.ends_with("teamkeep.toml:6"), "{}", first.config.rule[0].place);
     }
 
@@ -147,17 +132,17 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (files, cache) = files(dir.path());
         std::fs::write(&files.user, RULES).unwrap();
-        load(&files, &cache);
+        load(&files);
         std::fs::write(&files.user, RULES.replace("= 5", "= 6")).unwrap();
-        assert_eq!(load(&files, &cache).config.policy.max_blocks, 6);
+        assert_eq!(load(&files).config.policy.max_blocks, 6);
         std::fs::write(files.project.as_deref().unwrap(), "[polity]\n").unwrap();
-        assert!(load(&files, &cache).is_broken());
+        assert!(load(&files).is_broken());
         std::fs::remove_file(files.project.as_deref().unwrap()).unwrap();
         std::fs::write(&cache, "{half").unwrap();
-        assert_eq!(load(&files, &cache).config.policy.max_blocks, 6);
+        assert_eq!(load(&files).config.policy.max_blocks, 6);
         std::fs::write(&files.user, "[polity]\n").unwrap();
         for _ in 0..2 {
-            assert!(load(&files, &cache).is_broken(), "told each time");
+            assert!(load(&files).is_broken(), "told each time");
         }
     }
     const PROJECT: &str = "[[rule]]\nname = \"theirs\"\naction = \"block\"\nreason = \"no\"\nmatch = { \"/tool_input/command\" = \"/(/\" }\n";
@@ -172,7 +157,7 @@ mod tests {
             effective.problems.iter().map(|problem| problem.code.name()).collect()
         };
         for _ in 0..2 {
-            let effective = load(&files, &cache);
+            let effective = load(&files);
             assert_eq!(codes(&effective), ["untrusted"]);
             assert_eq!((effective.config.rule.len(), effective.config.policy.max_blocks), (1, 5));
             let hash = format!("{} {}", blake3::hash(RULES.as_bytes()).to_hex(), files.user.display());
@@ -185,27 +170,27 @@ mod tests {
         );
         let large = "# \n".repeat(22_000);
         std::fs::write(files.project.as_deref().unwrap(), large).unwrap();
-        assert_eq!(codes(&load(&files, &cache)), ["too-large"]);
+        assert_eq!(codes(&load(&files)), ["too-large"]);
         assert_eq!(codes(&layers::load(&files)), ["too-large"]);
     }
 
     #[test]
     fn a_project_s_file_that_cannot_be_looked_at_is_not_taken_for_none() {
         let dir = tempfile::tempdir().unwrap();
-        let (mut files, cache) = files(dir.path());
+        let (mut files, _) = files(dir.path());
         std::fs::write(&files.user, RULES).unwrap();
         std::os::unix::fs::symlink("loop", dir.path().join("loop")).unwrap();
         files.project = Some(dir.path().join("loop/teamkeep.toml"));
         for _ in 0..2 {
-            assert!(load(&files, &cache).is_broken());
+            assert!(load(&files).is_broken());
         }
         files.project = Some(files.user.join("teamkeep.toml"));
-        assert!(!load(&files, &cache).is_broken(), "below a file there is none");
+        assert!(!load(&files).is_broken(), "below a file there is none");
     }
     #[test]
     fn a_link_to_nothing_is_not_taken_for_none() {
         let dir = tempfile::tempdir().unwrap();
-        let (mut files, cache) = files(dir.path());
+        let (mut files, _) = files(dir.path());
         let link = |name: &str| std::os::unix::fs::symlink("nowhere", dir.path().join(name)).unwrap();
         for name in ["project.toml", ".claude"] {
             link(name);
@@ -214,14 +199,14 @@ mod tests {
             files.project = Some(dir.path().join(project));
             for user in ["", RULES] {
                 std::fs::write(&files.user, user).unwrap();
-                let problem = &load(&files, &cache).problems[0];
+                let problem = &load(&files).problems[0];
                 assert_eq!((problem.code.name(), problem.is_error()), ("unreadable", true), "{project}");
             }
         }
         files.project = None;
         std::fs::remove_file(&files.user).unwrap();
         link("teamkeep.toml");
-        let problem = &load(&files, &cache).problems[0];
+        let problem = &load(&files).problems[0];
         assert!(problem.message.ends_with("teamkeep.toml is a broken link"), "{}", problem.message);
         assert!(layers::load(&files).is_broken() && Config::load(&files.user).1.is_some());
     }

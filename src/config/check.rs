@@ -17,10 +17,6 @@ use crate::suggest::nearest;
 /// Maximum number of reported problems in one file.
 const MAX_PROBLEMS: usize = 100;
 
-/// The key for failures of the policy. It is also read from a file with errors. If the error is in this very key, the
-/// author did not want the default.
-pub(super) const ON_ERROR: &str = "policy.on-error";
-
 /// How thorough the check is. Compiling regular expressions costs more than all the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Validation {
@@ -82,15 +78,9 @@ pub(super) fn checked(source: &Source, care: Validation) -> Checked {
     }
     let told = walk.problems.len();
     walk.table(table.get_ref(), "", "");
-    // Of two values the blocking one counts.
-    let mut twice = errors.iter().filter_map(|error| source.text.get(error.span()?.start..));
-    if twice.any(holds_back) {
-        let entries = walk.entries.iter_mut().filter(|entry| entry.path == ON_ERROR);
-        entries.for_each(|entry| entry.value = "block".into());
-    }
     rules::check(&walk.entries).into_iter().for_each(|issue| walk.report(issue));
     if broken {
-        // After a syntax error the rest is a guess: used to look for `on-error`, not to report problems.
+        // After a syntax error the rest is a guess.
         walk.problems.truncate(told);
     }
     let Walk { entries, mut problems, .. } = walk;
@@ -102,20 +92,6 @@ pub(super) fn checked(source: &Source, care: Validation) -> Checked {
 fn is_duplicate_key(error: &toml::de::Error) -> bool {
     let (_, errors) = DeTable::parse_recoverable("key=1\nkey=2");
     errors.first().is_some_and(|duplicate| duplicate.message() == error.message())
-}
-
-/// Whether a value was intended as `"allow"`.
-fn means_allow(value: &Spanned<DeValue<'_>>) -> bool {
-    let near = value.get_ref().as_str().and_then(|text| nearest(text, &["allow", "block"], 1));
-    near == Some("allow")
-}
-
-/// Whether a text starts with `on-error = ` and any value but `"allow"`.
-fn holds_back(text: &str) -> bool {
-    let Some((key, value)) = text.split_once('=') else { return false };
-    let value = value.lines().next().unwrap_or_default().split('#').next().unwrap_or_default();
-    let plain = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
-    plain(key) == "on-error" && plain(value) != "allow"
 }
 
 /// A check in progress.
@@ -153,12 +129,7 @@ impl Walk<'_> {
                 (Some(Place::Table), other) => self.wrong(at, &path, &format!("a table, `[{path}]`"), other),
                 (Some(Place::List), DeValue::Array(list)) => self.list(list, &key, &path),
                 (Some(Place::List), other) => self.wrong(at, &path, &format!("tables, `[[{path}]]`"), other),
-                (None, _) => {
-                    self.unknown(name, table);
-                    if table == "policy" && name.get_ref().to_lowercase().replace('_', "-") == "on-error" {
-                        self.misspelled_on_error(value);
-                    }
-                }
+                (None, _) => self.unknown(name, table),
             }
         }
     }
@@ -189,22 +160,8 @@ impl Walk<'_> {
         if let Some(read) = parse_value::read(key.kind, value, self.care, &mut issues) {
             self.entries.push(Entry { path: path.clone(), key, value: read, at: value.span().start });
         }
-        if path == ON_ERROR && !issues.is_empty() && !means_allow(value) {
-            let at = value.span().start;
-            self.entries.push(Entry { path: path.clone(), key, value: "block".into(), at });
-        }
         for issue in issues {
             self.report(Issue { message: format!("`{path}`: {}", issue.message), ..issue });
-        }
-    }
-
-    /// A misspelled `on-error`.
-    fn misspelled_on_error(&mut self, value: &Spanned<DeValue<'_>>) {
-        if let Some(Place::Value(key)) = Place::at(ON_ERROR)
-            && !means_allow(value)
-        {
-            let at = value.span().start;
-            self.entries.push(Entry { path: ON_ERROR.to_owned(), key, value: "block".into(), at });
         }
     }
 

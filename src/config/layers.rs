@@ -4,22 +4,25 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::check::{Entry, ON_ERROR, Validation, checked};
+use super::check::{Checked, Entry, Validation, checked};
 use super::problem::{Code, Problem};
-use super::settings::{Layer, Origin, Settings, build, setting};
+use super::settings::{Layer, Origin, Setting, Settings, build, setting};
 use super::source::{self, Read, Source};
 use super::trust::Trust;
-use super::{Config, Rule, keys, load, project, project_overrides};
+use super::{Config, OnError, Rule, cache, keys, load, project, project_overrides};
 use crate::error::Error;
 use crate::paths::Paths;
 
 pub use super::project::{Project, TrustState};
 
+/// The response to failures of the policy. It is "block" if a broken file sets it, or set it when it was last valid.
+const ON_ERROR: &str = "policy.on-error";
+
 /// The path of a project's file, relative to the project.
 pub const PROJECT_FILE: &str = ".claude/teamkeep.toml";
 
 /// The files that can exist.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Files {
     /// The user's file.
     pub user: PathBuf,
@@ -27,6 +30,8 @@ pub struct Files {
     pub project: Option<PathBuf>,
     /// The list of trusted files.
     pub trust: PathBuf,
+    /// The cache of the user's file.
+    pub cache: PathBuf,
 }
 
 /// The configuration in force.
@@ -52,6 +57,7 @@ impl Files {
             user: paths.config.clone(),
             project: project.map(|project| project.join(PROJECT_FILE)),
             trust: paths.trust(),
+            cache: paths.policy().join(".understood"),
         }
     }
 }
@@ -88,14 +94,16 @@ pub(super) struct Cares {
 /// [`load`] with this thoroughness.
 pub(super) fn load_with(files: &Files, care: Cares) -> Effective {
     let mut effective = Effective::default();
-    let user = read(&files.user, source::MAX_BYTES, Layer::User, &mut effective);
+    let user = read(&files.user, source::MAX_BYTES, &mut effective);
     if let Some(user) = &user {
         effective.has_user = true;
         effective.take_user(&user.source, care.user);
     }
+    if effective.is_broken() && cache::last_on_error(&files.user, &files.cache) == Some(OnError::Block) {
+        effective.block_on_error(Origin::last(&files.user));
+    }
     let project = files.project.as_deref().filter(|path| !is_same(user.as_ref(), path));
-    let project =
-        project.and_then(|path| read(path, source::LARGEST_PROJECT, Layer::Project, &mut effective));
+    let project = project.and_then(|path| read(path, source::LARGEST_PROJECT, &mut effective));
     if let Some(project) = project {
         effective.take_project(&project, &files.trust, care.project);
     }
@@ -113,14 +121,9 @@ pub(super) fn load_with(files: &Files, care: Cares) -> Effective {
     effective
 }
 
-/// Reads a file. `on-error` is also read from one that is not valid UTF-8 or too large.
-fn read(path: &Path, largest: u64, layer: Layer, effective: &mut Effective) -> Option<Read> {
+/// Reads a file, or notes why it cannot be read.
+fn read(path: &Path, largest: u64, effective: &mut Effective) -> Option<Read> {
     source::read(path, largest).unwrap_or_else(|problem| {
-        if matches!(problem.code, Code::NotUtf8 | Code::TooLarge)
-            && let Some(source) = source::recover_on_error(path, largest)
-        {
-            effective.take_on_error(&checked(&source, Validation::Swift).entries, &source, layer);
-        }
         effective.problems.push(problem);
         None
     })
@@ -139,37 +142,32 @@ impl Effective {
             let all = checked.entries.iter();
             self.settings.extend(all.map(|entry| (entry.path.clone(), setting(entry, source, Layer::User))));
         } else {
-            self.take_on_error(&checked.entries, source, Layer::User);
+            self.take_on_error(&checked, source, Layer::User);
         }
         self.problems.extend(checked.problems);
     }
 
-    /// Applies `on-error` from a file with errors.
-    fn take_on_error(&mut self, entries: &[Entry], source: &Source, layer: Layer) {
-        for entry in entries.iter().filter(|entry| entry.path == ON_ERROR) {
-            match layer {
-                // Other problems are not reported, because the file has an error.
-                Layer::Project => project_overrides::apply_project_overrides(
-                    &mut self.settings,
-                    entry,
-                    source,
-                    &mut Vec::new(),
-                ),
-                _ => drop(self.settings.insert(entry.path.clone(), setting(entry, source, layer))),
-            }
+    /// Applies `on-error = "block"` of a file with errors.
+    fn take_on_error(&mut self, checked: &Checked, source: &Source, layer: Layer) {
+        let blocks = |entry: &&Entry| entry.path == ON_ERROR && entry.value == "block";
+        if let Some(entry) = checked.entries.iter().find(blocks) {
+            self.block_on_error(setting(entry, source, layer).origin);
         }
+    }
+
+    fn block_on_error(&mut self, origin: Origin) {
+        self.settings.insert(ON_ERROR.to_owned(), Setting { value: "block".into(), origin });
     }
 
     fn take_project(&mut self, read: &Read, trust: &Path, care: Validation) {
         let source = &read.source;
         let checked = checked(source, care);
-        let sound = checked.is_sound();
-        let mut problems = checked.problems;
-        if !sound {
-            self.take_on_error(&checked.entries, source, Layer::Project);
-            self.problems.extend(problems);
+        if !checked.is_sound() {
+            self.take_on_error(&checked, source, Layer::Project);
+            self.problems.extend(checked.problems);
             return;
         }
+        let mut problems = checked.problems;
         let (items, values): (Vec<_>, Vec<_>) =
             checked.entries.into_iter().partition(|entry| entry.key.project == keys::Project::Added);
         for entry in &values {

@@ -17,7 +17,7 @@ impl Config {
     /// Reads the file; a missing one means the defaults and costs one failed open. An unreadable or invalid file also
     /// means the defaults, with an error that has the position.
     pub fn load(path: &Path) -> (Config, Option<Error>) {
-        let files = Files { user: path.to_path_buf(), project: None, trust: Default::default() };
+        let files = Files { user: path.to_path_buf(), ..Files::default() };
         let effective = layers::load(&files);
         (effective.config, first(&effective.problems))
     }

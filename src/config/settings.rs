@@ -1,7 +1,7 @@
 //! The values of all layers in one map, and the configuration built from them.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -37,11 +37,17 @@ impl Origin {
     /// The origin of a default.
     pub const DEFAULT: Origin = Origin { layer: Layer::Default, file: None, line: None };
 
+    /// The origin of a value that the user's file had when it was last valid.
+    pub fn last(file: &Path) -> Origin {
+        Origin { layer: Layer::User, file: Some(file.to_path_buf()), line: None }
+    }
+
     /// `path:line`, or `default`.
     pub fn place(&self) -> String {
         match (&self.file, self.line) {
             (Some(file), Some(line)) => format!("{}:{line}", file.display()),
-            _ => "default".to_owned(),
+            (Some(file), None) => format!("{} (last valid content)", file.display()),
+            (None, _) => "default".to_owned(),
         }
     }
 }

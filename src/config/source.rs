@@ -107,12 +107,6 @@ pub fn read(path: &Path, largest: u64) -> Result<Option<Read>, Problem> {
     }
 }
 
-/// The start of a file that is not valid UTF-8 or too large, with replacement characters.
-pub fn recover_on_error(path: &Path, largest: u64) -> Option<Source> {
-    let bytes = fs::read_prefix(path, largest).ok()?;
-    Some(Source::new(path, &String::from_utf8_lossy(&bytes)))
-}
-
 /// Whether nothing exists at a path. A path that cannot be accessed and a broken link count as existing.
 pub fn is_absent(path: &Path) -> bool {
     let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];

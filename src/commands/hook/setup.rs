@@ -24,14 +24,15 @@ pub(super) fn recorder() -> (Recorder, Option<Error>) {
     }
     let misnamed = misnamed_config(&env);
     let mut files = Files::find(&paths, env.project_dir().as_deref());
-    let memo = paths.policy().join(".understood");
     if misnamed.is_some() {
         // No other file replaces the one that the variable names.
         files.user = PathBuf::new();
     }
-    let effective = cache::load(&files, &memo);
+    let effective = cache::load(&files);
     let mut config = effective.config;
-    if misnamed.as_ref().is_some_and(|problem| cache::cached_on_error(&problem.path, &memo)) {
+    if misnamed.as_ref().and_then(|problem| cache::last_on_error(&problem.path, &files.cache))
+        == Some(OnError::Block)
+    {
         config.policy.on_error = OnError::Block;
     }
     let problems = misnamed.into_iter().chain(effective.problems).collect();

@@ -84,7 +84,7 @@ fn load(context: &Context, name: String, file: Option<&Path>, project: Option<Pa
     if file.is_none() {
         context.check_config_path()?;
     }
-    let effective = layers::load(&Files { user, project, trust: context.paths.trust() });
+    let effective = layers::load(&Files { user, project, ..context.policy_files() });
     if let Some(error) = effective.error() {
         return Err(error);
     }

@@ -24,6 +24,7 @@ impl Place {
             user: at("user.toml"),
             project: Some(at("project/.claude/teamkeep.toml")),
             trust: at("keep/trust.json"),
+            cache: at("keep/policy/.understood"),
         };
         let place = Place { dir, files };
         if !user.is_empty() {
