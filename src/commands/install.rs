@@ -11,13 +11,13 @@ use crate::error::Result;
 use crate::settings::change::{Change, hooks};
 use crate::settings::client::{self, ClientVersion};
 use crate::settings::command::{HookProgram, quoted};
+use crate::settings::document;
 use crate::settings::entries;
-use crate::settings::error::SettingsError;
+use crate::settings::error::read_strict;
 use crate::settings::file::SettingsFile;
 use crate::settings::install_record::{Record, Records};
 use crate::settings::installed_hooks;
 use crate::settings::plan;
-use crate::settings::read;
 use crate::settings::version::{FIRST_WITH_TEAMS, Version};
 
 /// Arguments of `teamkeep install`.
@@ -84,7 +84,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         format!("installing only the {} hooks that every version with agent teams supports", wanted.len())
     };
     let after = plan::with_hooks(file.bytes(), &wanted).map_err(|cause| edit_error(&file, cause))?;
-    let flaw = SettingsError::of(&after);
+    let flaw = read_strict(&after).err();
     let changes = after != file.bytes();
     if !changes {
         // If Claude Code ignores the file, the warning is printed below.
@@ -230,7 +230,7 @@ fn advise(
             }
         }
     }
-    if read::no_hook_runs(after) {
+    if document::no_hook_runs(after) {
         say(&format!("warning: no hook runs while `disableAllHooks` is true in {}", file.path.display()));
     }
     Ok(())

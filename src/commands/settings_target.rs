@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::settings::command::{quoted, shell_invocation};
 use crate::settings::diff;
-use crate::settings::error::SettingsError;
+use crate::settings::error::read_strict;
 use crate::settings::file::SettingsFile;
 use crate::settings::installed_hooks;
 use crate::settings::scope::{self, Scope};
@@ -109,7 +109,7 @@ pub fn warn_custom_hooks(context: &Context, file: &SettingsFile, content: &[u8],
 pub fn edit_error(file: &SettingsFile, cause: String) -> Error {
     let error = Error::caused(format!("cannot edit {}", file.path.display()), cause)
         .hint("nothing was changed; fix the file, or choose another one: --settings PATH");
-    match SettingsError::of(file.bytes()) {
+    match read_strict(file.bytes()).err() {
         Some(flaw) => error.hint(flaw.edit(&file.path)),
         None => error,
     }

@@ -1,13 +1,13 @@
-//! A settings text, parsed with all positions.
+//! A settings text: JSON with comments, as a tree that keeps every byte.
 
 use std::collections::HashSet;
-use std::ops::Range;
+use std::fmt::Write;
 
-use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
-use jsonc_parser::common::Ranged;
-use jsonc_parser::errors::ParseError;
-use jsonc_parser::tokens::{Token, TokenAndRange};
-use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions};
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstArray, CstNode, CstObject, CstRootNode};
+use serde_json::Value;
+
+use crate::settings::error::SettingsError;
 
 /// JSON with comments and trailing commas only.
 const OPTIONS: ParseOptions = ParseOptions {
@@ -23,184 +23,126 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// A settings text and its structure.
-pub struct Document<'a> {
-    /// The text.
-    pub text: &'a str,
+/// The byte order mark that some editors write.
+const BOM: &str = "\u{feff}";
+
+/// A parsed settings text, whose `hooks`, if any, have the structure that Claude Code reads.
+pub struct Document {
+    /// The whole text.
+    pub root: CstRootNode,
     /// The settings.
-    pub root: Object<'a>,
-    tokens: Vec<TokenAndRange<'a>>,
+    pub settings: CstObject,
+    /// The object with the hooks.
+    pub hooks: Option<CstObject>,
+    /// The matcher groups of each event.
+    pub events: Vec<(String, CstArray)>,
 }
 
-/// The inside of an object or array.
-#[derive(Debug)]
-pub struct Container {
-    /// The byte after the opening bracket.
-    pub open: usize,
-    /// The closing bracket.
-    pub close: usize,
-    /// Its properties or elements.
-    pub items: Vec<Range<usize>>,
+/// A difference between a text and strict JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extension {
+    /// The line.
+    pub line: usize,
+    /// Its kind.
+    pub what: &'static str,
 }
 
-impl<'a> Document<'a> {
-    /// Parses a text whose `hooks`, if any, have the structure that Claude Code reads.
+impl Document {
+    /// Parses a text.
     ///
     /// # Errors
     /// The reason why it cannot be edited.
-    pub fn parse(text: &'a str) -> Result<Document<'a>, String> {
-        let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
-        let parsed = jsonc_parser::parse_to_ast(text, &collect, &OPTIONS).map_err(|error| {
-            let (line, what) = said(&error);
-            format!("line {line}: {what}")
+    pub fn parse(text: &str) -> Result<Document, SettingsError> {
+        let root = CstRootNode::parse(text, &OPTIONS).map_err(|error| {
+            let what = error.kind().to_string();
+            let mut letters = what.chars();
+            let first = letters.next().map(|first| first.to_ascii_lowercase());
+            SettingsError::at(error.line_display(), first.into_iter().chain(letters).collect::<String>())
         })?;
-        let Some(Value::Object(root)) = parsed.value else {
-            return Err("it is not a JSON object".to_owned());
-        };
-        let document = Document { text, root, tokens: parsed.tokens.unwrap_or_default() };
-        document.check()?;
+        let settings = root.object_value().ok_or_else(|| SettingsError::new("it is not a JSON object"))?;
+        let mut document = Document { root, settings, hooks: None, events: Vec::new() };
+        let properties = document.settings.properties();
+        let mut hooks = properties.iter().filter(|property| property.decoded_name().as_deref() == Some("hooks"));
+        let Some(property) = hooks.next() else { return Ok(document) };
+        if hooks.next().is_some() {
+            return Err(SettingsError::new("it has the key `hooks` twice"));
+        }
+        let hooks =
+            property.object_value().ok_or_else(|| SettingsError::new("its `hooks` is not an object"))?;
+        let mut seen = HashSet::new();
+        for event in hooks.properties() {
+            let name = event.decoded_name().unwrap_or_default();
+            let groups = event
+                .array_value()
+                .ok_or_else(|| SettingsError::new(format!("its `hooks.{name}` is not an array")))?;
+            if !seen.insert(name.clone()) {
+                return Err(SettingsError::new(format!("its `hooks` has the key `{name}` twice")));
+            }
+            document.events.push((name, groups));
+        }
+        document.hooks = Some(hooks);
         Ok(document)
     }
 
-    fn check(&self) -> Result<(), String> {
-        if named(&self.root, "hooks").count() > 1 {
-            return Err("it has the key `hooks` twice".to_owned());
-        }
-        let Some(property) = named(&self.root, "hooks").next() else {
-            return Ok(());
-        };
-        let Value::Object(hooks) = &property.value else {
-            return Err("its `hooks` is not an object".to_owned());
-        };
-        let mut seen = HashSet::new();
-        for event in &hooks.properties {
-            let name = event.name.as_str();
-            if !matches!(event.value, Value::Array(_)) {
-                return Err(format!("its `hooks.{name}` is not an array"));
-            }
-            if !seen.insert(name) {
-                return Err(format!("its `hooks` has the key `{name}` twice"));
-            }
-        }
-        Ok(())
-    }
-
-    /// The first part of the text that is not strict JSON: its byte offset and its kind.
-    pub fn first_jsonc_extension(&self) -> Option<(usize, &'static str)> {
-        self.loose_parts().next().map(|(place, what)| (place.start, what))
-    }
-
-    /// The parts that JSON with comments allows and strict JSON does not: range and kind.
-    fn loose_parts(&self) -> impl Iterator<Item = (Range<usize>, &'static str)> {
-        let is_comment =
-            |token: &TokenAndRange<'_>| matches!(token.token, Token::CommentLine(_) | Token::CommentBlock(_));
-        self.tokens.iter().enumerate().filter_map(move |(at, token)| {
-            let place = token.range.start..token.range.end;
-            if is_comment(token) {
-                return Some((place, "a comment"));
-            }
-            let next = || self.tokens.iter().skip(at + 1).find(|token| !is_comment(token));
-            let ends =
-                |token: &TokenAndRange<'_>| matches!(token.token, Token::CloseBrace | Token::CloseBracket);
-            (matches!(token.token, Token::Comma) && next().is_some_and(ends))
-                .then_some((place, "a trailing comma"))
-        })
-    }
-
-    /// The line and the reason if the text is invalid even as JSON with comments.
-    pub fn json_error(&self) -> Option<(usize, String)> {
-        let mut strict = self.text.as_bytes().to_vec();
-        for place in self.loose_parts().map(|(place, _)| place) {
-            for byte in strict.get_mut(place).into_iter().flatten().filter(|byte| **byte != b'\n') {
-                *byte = b' ';
-            }
-        }
-        let error = serde_json::from_slice::<serde::de::IgnoredAny>(&strict).err()?;
-        let what = error.to_string();
-        let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
-        Some((error.line(), what.to_owned()))
-    }
-
-    /// The object with the hooks.
-    pub fn hooks(&self) -> Option<&Object<'a>> {
-        named(&self.root, "hooks").find_map(|property| property.value.as_object())
-    }
-
     /// The settings as plain data.
-    pub fn data(&self) -> serde_json::Value {
-        Value::Object(self.root.clone()).into()
+    pub fn data(&self) -> Value {
+        self.settings.to_serde_value().unwrap_or_default()
     }
 
-    /// The comments between the items of a container.
-    pub fn comments(&self, inside: &Container) -> Vec<Range<usize>> {
-        self.loose(inside, |token| matches!(token, Token::CommentLine(_) | Token::CommentBlock(_)))
-    }
-
-    /// The commas of a container.
-    pub fn commas(&self, inside: &Container) -> Vec<Range<usize>> {
-        self.loose(inside, |token| matches!(token, Token::Comma))
-    }
-
-    /// The end of the last token before this offset, including comments.
-    pub fn end_before(&self, place: usize) -> usize {
-        let next = self.tokens.partition_point(|token| token.range.start < place);
-        next.checked_sub(1).and_then(|last| self.tokens.get(last)).map_or(0, |token| token.range.end)
-    }
-
-    /// The tokens of a kind that belong to a container itself, not to one of its items.
-    fn loose(&self, inside: &Container, kind: fn(&Token<'a>) -> bool) -> Vec<Range<usize>> {
-        let first = self.tokens.partition_point(|token| token.range.start < inside.open);
-        let mut items = inside.items.iter().peekable();
-        let within = self.tokens.iter().skip(first).take_while(|token| token.range.start < inside.close);
-        within
-            .filter(|token| {
-                while items.next_if(|item| item.end <= token.range.start).is_some() {}
-                let outside = items.peek().is_none_or(|item| token.range.start < item.start);
-                outside && kind(&token.token)
-            })
-            .map(|token| token.range.start..token.range.end)
-            .collect()
+    /// The first part that is not strict JSON, if any.
+    ///
+    /// # Errors
+    /// The text is invalid even without its comments and trailing commas.
+    pub fn first_extension(&self) -> Result<Option<Extension>, SettingsError> {
+        let (mut strict, mut first) = (String::new(), None);
+        write_strict(&CstNode::from(self.root.clone()), &mut strict, &mut first);
+        match serde_json::from_str::<serde::de::IgnoredAny>(&strict) {
+            Ok(_) => Ok(first),
+            Err(error) => {
+                let what = error.to_string();
+                let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
+                Err(SettingsError::at(error.line(), what))
+            }
+        }
     }
 }
 
-impl Container {
-    /// The inside of an object.
-    pub fn of_object(object: &Object) -> Container {
-        Container::new(object, object.properties.iter().map(span).collect())
-    }
-
-    /// The inside of an array.
-    pub fn of_array(array: &Array) -> Container {
-        Container::new(array, array.elements.iter().map(span).collect())
-    }
-
-    fn new(whole: &impl Ranged, items: Vec<Range<usize>>) -> Container {
-        let span = span(whole);
-        Container { open: span.start + 1, close: span.end.saturating_sub(1), items }
-    }
+/// Writes a node as strict JSON, with blanks for comments and trailing commas, and notes the first of these.
+fn write_strict(node: &CstNode, out: &mut String, first: &mut Option<Extension>) {
+    let is_item = |node: CstNode| !node.is_trivia() && !node.is_token();
+    let what = match node {
+        CstNode::Container(container) => {
+            return container.children().iter().for_each(|child| write_strict(child, out, first));
+        }
+        node if node.is_comment() => "a comment",
+        node if node.is_comma() && !node.next_siblings().any(is_item) => "a trailing comma",
+        leaf => {
+            let _ = write!(out, "{leaf}");
+            return;
+        }
+    };
+    first.get_or_insert_with(|| Extension { line: out.matches('\n').count() + 1, what });
+    out.extend(node.to_string().chars().map(|c| if c == '\n' { c } else { ' ' }));
 }
 
-/// The line and the reason if a text is invalid even as JSON with comments.
-pub fn jsonc_error(text: &str) -> Option<(usize, String)> {
-    let nothing = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
-    jsonc_parser::parse_to_ast(text, &nothing, &OPTIONS).err().map(|error| said(&error))
+/// A content as text, without its byte order mark; the mark comes first.
+///
+/// # Errors
+/// It is not valid UTF-8.
+pub fn text_of(content: &[u8]) -> Result<(&'static str, &str), String> {
+    let text = std::str::from_utf8(content).map_err(|error| format!("it is not UTF-8 ({error})"))?;
+    Ok(text.strip_prefix(BOM).map_or(("", text), |text| (BOM, text)))
 }
 
-/// The line of an error, and its message.
-fn said(error: &ParseError) -> (usize, String) {
-    let what = error.kind().to_string();
-    let mut letters = what.chars();
-    let first = letters.next().map(|first| first.to_ascii_lowercase());
-    (error.line_display(), first.into_iter().chain(letters).collect())
+/// The settings of a content; comments and trailing commas are allowed. `None` if it cannot be read.
+pub fn lenient_data(content: &[u8]) -> Option<Value> {
+    let (_, text) = text_of(content).ok()?;
+    Document::parse(text).ok().map(|document| document.data())
 }
 
-fn named<'o, 'a>(object: &'o Object<'a>, name: &str) -> impl Iterator<Item = &'o ObjectProp<'a>> {
-    object.properties.iter().filter(move |property| property.name.as_str() == name)
-}
-
-fn span(node: &impl Ranged) -> Range<usize> {
-    let range = node.range();
-    range.start..range.end
+/// Whether these settings disable all hooks.
+pub fn no_hook_runs(content: &[u8]) -> bool {
+    lenient_data(content).is_some_and(|settings| settings.get("disableAllHooks") == Some(&Value::Bool(true)))
 }
 
 #[cfg(test)]
@@ -208,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_client_could_not_read_is_refused_with_the_reason() {
+    fn text_that_claude_code_cannot_read_is_refused_with_the_reason() {
         for (text, why) in [
             ("[]", "it is not a JSON object"),
             ("// nothing", "it is not a JSON object"),
@@ -217,7 +159,7 @@ mod tests {
             ("{\"hooks\": {}, \"ho\\u006fks\": {}}", "it has the key `hooks` twice"),
             ("{\"hooks\": {\"Stop\": [], \"Stop\": []}}", "its `hooks` has the key `Stop` twice"),
         ] {
-            assert_eq!(Document::parse(text).err().unwrap(), why);
+            assert_eq!(Document::parse(text).err().unwrap().cause(), why);
         }
         for broken in
             ["{", "{\"a\": 1,, }", "{'a': 1}", "{a: 1}", "{\"a\": 1 \"b\": 2}", "{} {}", "{\"a\": 0x1}"]
@@ -227,29 +169,17 @@ mod tests {
     }
 
     #[test]
-    fn commas_and_comments_are_those_of_the_container_itself() {
-        let text = "{\"a\": [1, /* in */ 2] /* x */ , // y\n \"b\": 2, }";
-        let document = Document::parse(text).unwrap();
-        let inside = Container::of_object(&document.root);
-        let texts =
-            |ranges: Vec<Range<usize>>| ranges.into_iter().map(|range| &text[range]).collect::<Vec<_>>();
-        assert_eq!(texts(document.comments(&inside)), ["/* x */", "// y"]);
-        assert_eq!(document.commas(&inside).len(), 2);
-        assert_eq!(&text[document.end_before(inside.items[1].start)..inside.items[1].start], "\n ");
+    fn text_that_is_invalid_even_without_comments_and_trailing_commas_is_an_error() {
+        let error = |text| Document::parse(text).unwrap().first_extension().err().map(|error| error.cause());
+        assert_eq!(error("// ü\n{\"a\": \"// none\", /* b\n */ \"c\": [1, /* d */],\n} // end"), None);
+        let control = "line 2: control character (\\u0000-\\u001F) found while parsing a string".to_owned();
+        assert_eq!(error("{ // one\n\"a\": \"\0\"}").as_ref(), Some(&control));
+        assert_eq!(error("{\"a\": 1,\n\"b\tc\": 2}"), Some(control));
+        assert_eq!(error("\u{b}{}"), Some("line 1: expected value".to_owned()));
     }
 
     #[test]
-    fn what_is_no_json_without_its_comments_and_trailing_commas_is_unsound() {
-        let unsound = |text| Document::parse(text).unwrap().json_error();
-        assert_eq!(unsound("// ü\n{\"a\": \"// none\", /* b\n */ \"c\": [1, /* d */],\n} // end"), None);
-        let control = "control character (\\u0000-\\u001F) found while parsing a string".to_owned();
-        assert_eq!(unsound("{ // one\n\"a\": \"\0\"}"), Some((2, control.clone())));
-        assert_eq!(unsound("{\"a\": 1,\n\"b\tc\": 2}"), Some((2, control)));
-        assert_eq!(unsound("\u{b}{}"), Some((1, "expected value".to_owned())));
-    }
-
-    #[test]
-    fn deep_nesting_is_an_error_and_no_crash() {
+    fn deep_nesting_is_an_error_and_not_a_crash() {
         assert!(Document::parse(&"{\"a\":".repeat(100_000)).is_err());
         assert!(Document::parse(&"[".repeat(100_000)).is_err());
     }

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::path::Path;
 
-use super::command::quoted;
-use super::document::{Document, jsonc_error};
-use super::read::text_of;
+use serde_json::Value;
 
-/// A flaw that makes Claude Code ignore a whole settings file.
+use super::command::quoted;
+use super::document::{Document, text_of};
+
+/// An error in a settings file. Claude Code ignores the whole file then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsError {
     /// The line, if known.
@@ -16,40 +17,41 @@ pub struct SettingsError {
     pub what: String,
 }
 
+/// Reads a content as Claude Code does: strict JSON. An empty file has no settings.
+///
+/// # Errors
+/// The first error in the content.
+pub fn read_strict(content: &[u8]) -> Result<Value, SettingsError> {
+    let (_, text) = text_of(content).map_err(|what| {
+        let valid = std::str::from_utf8(content).err().map_or(0, |error| error.valid_up_to());
+        SettingsError::at(content.iter().take(valid).filter(|byte| **byte == b'\n').count() + 1, what)
+    })?;
+    let document = Document::parse(if text.trim().is_empty() { "{}" } else { text })?;
+    match document.first_extension()? {
+        Some(extension) => {
+            Err(SettingsError::at(extension.line, format!("{} is not valid JSON", extension.what)))
+        }
+        None => Ok(document.data()),
+    }
+}
+
 impl SettingsError {
-    /// The first flaw of a content, if any.
-    pub fn of(content: &[u8]) -> Option<SettingsError> {
-        let text = match text_of(content) {
-            Ok((_, text)) => text,
-            Err(what) => {
-                let valid = std::str::from_utf8(content).err().map_or(0, |error| error.valid_up_to());
-                return Some(SettingsError::at(Some(line_of(content, valid)), &what));
-            }
-        };
-        if text.trim().is_empty() {
-            return None;
-        }
-        if let Some((line, what)) = jsonc_error(text) {
-            return Some(SettingsError::at(Some(line), &what));
-        }
-        let document = match Document::parse(text) {
-            Ok(document) => document,
-            Err(what) => return Some(SettingsError::at(None, &what)),
-        };
-        if let Some((line, what)) = document.json_error() {
-            return Some(SettingsError::at(Some(line), &what));
-        }
-        document.first_jsonc_extension().map(|(at, what)| SettingsError {
-            line: Some(line_of(text.as_bytes(), at)),
-            what: format!("{what} is not valid JSON; Claude Code ignores the whole file"),
-        })
+    /// An error without a line.
+    pub fn new(what: impl Into<String>) -> SettingsError {
+        SettingsError { line: None, what: what.into() }
     }
 
-    fn at(line: Option<usize>, what: &str) -> SettingsError {
-        SettingsError { line, what: format!("{what}; Claude Code ignores the whole file") }
+    /// An error at a line.
+    pub fn at(line: usize, what: impl Into<String>) -> SettingsError {
+        SettingsError { line: Some(line), what: what.into() }
     }
 
-    /// The command that opens the file at the flaw.
+    /// The line and the problem, without its effect.
+    pub fn cause(&self) -> String {
+        self.line.map_or(String::new(), |line| format!("line {line}: ")) + &self.what
+    }
+
+    /// The command that opens the file at the error.
     pub fn edit(&self, path: &Path) -> String {
         let line = self.line.map_or(String::new(), |line| format!("+{line} "));
         format!("${{EDITOR:-vi}} {line}{}", quoted(&path.to_string_lossy()))
@@ -58,30 +60,22 @@ impl SettingsError {
 
 impl fmt::Display for SettingsError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(line) = self.line {
-            write!(out, "line {line}: ")?;
-        }
-        out.write_str(&self.what)
+        write!(out, "{}; Claude Code ignores the whole file", self.cause())
     }
-}
-
-/// The line of a byte offset, from 1.
-fn line_of(content: &[u8], at: usize) -> usize {
-    content.iter().take(at).filter(|byte| **byte == b'\n').count() + 1
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told(content: &[u8]) -> Option<String> {
-        SettingsError::of(content).map(|flaw| flaw.to_string())
+    fn error(content: &[u8]) -> Option<String> {
+        read_strict(content).err().map(|error| error.to_string())
     }
 
     #[test]
-    fn the_first_flaw_is_told_with_its_line() {
+    fn the_first_error_is_shown_with_its_line() {
         for fine in [&b"{}"[..], b"", b"\n \n", b"\xef\xbb\xbf{\"a\": [1, {}]}\r\n"] {
-            assert_eq!(told(fine), None);
+            assert_eq!(error(fine), None);
         }
         for (content, what) in [
             (
@@ -111,14 +105,14 @@ mod tests {
             ),
             (b"{\"hooks\": []}", "its `hooks` is not an object; Claude Code ignores the whole file"),
         ] {
-            assert_eq!(told(content).as_deref(), Some(what));
+            assert_eq!(error(content).as_deref(), Some(what));
         }
     }
 
     #[test]
     fn the_file_is_opened_at_the_line() {
-        let flaw = |line| SettingsError { line, what: String::new() };
-        assert_eq!(flaw(Some(7)).edit(Path::new("/a b")), "${EDITOR:-vi} +7 '/a b'");
-        assert_eq!(flaw(None).edit(Path::new("/a")), "${EDITOR:-vi} /a");
+        let error = |line| SettingsError { line, what: String::new() };
+        assert_eq!(error(Some(7)).edit(Path::new("/a b")), "${EDITOR:-vi} +7 '/a b'");
+        assert_eq!(error(None).edit(Path::new("/a")), "${EDITOR:-vi} /a");
     }
 }

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use crate::settings::entries::Entry;
 use crate::settings::hook_command;
-use crate::settings::read::{data, text_of};
+use crate::settings::document::lenient_data;
 
 /// teamkeep's entries in a file, each with one command; none if it cannot be read.
 pub fn found(content: &[u8]) -> Vec<Entry> {
-    text_of(content).and_then(|(_, text)| data(text)).map_or_else(|_| Vec::new(), |settings| ours(&settings))
+    lenient_data(content).map_or_else(Vec::new, |settings| ours(&settings))
 }
 
 /// The number of teamkeep's entries in a file; 0 if it cannot be read.
@@ -31,7 +31,7 @@ pub fn custom_calls(content: &[u8]) -> Vec<Entry> {
     let pick = |settings: Value| {
         pick(&settings, |hook| hook_command::of(hook).is_some() && !hook_command::is_ours(hook))
     };
-    text_of(content).and_then(|(_, text)| data(text)).map_or_else(|_| Vec::new(), pick)
+    lenient_data(content).map_or_else(Vec::new, pick)
 }
 
 fn pick(settings: &Value, meant: impl Fn(&Value) -> bool) -> Vec<Entry> {

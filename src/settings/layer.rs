@@ -8,11 +8,10 @@ use crate::env::Env;
 use crate::paths::Paths;
 use crate::settings::command::is_same;
 use crate::settings::entries::Entry;
-use crate::settings::error::SettingsError;
+use crate::settings::error::{SettingsError, read_strict};
 use crate::settings::file::SettingsFile;
 use crate::settings::hook_command;
 use crate::settings::installed_hooks;
-use crate::settings::read::{data, text_of};
 use crate::settings::scope::{Scope, settings_of};
 
 /// The directory of managed settings.
@@ -144,12 +143,9 @@ impl SettingsLayer {
 impl State {
     /// The state for a content.
     pub fn of(content: &[u8]) -> State {
-        if let Some(flaw) = SettingsError::of(content) {
-            return State::Skipped(flaw);
-        }
-        match text_of(content).and_then(|(_, text)| data(if text.trim().is_empty() { "{}" } else { text })) {
+        match read_strict(content) {
             Ok(value) => State::Read(value),
-            Err(what) => State::Skipped(SettingsError { line: None, what }),
+            Err(error) => State::Skipped(error),
         }
     }
 }

@@ -2,13 +2,11 @@
 
 use serde_json::Value;
 
-use crate::settings::document::Document;
+use crate::settings::document::{Document, text_of};
+use crate::settings::edit;
 use crate::settings::entries::Entry;
 use crate::settings::hook_command;
 use crate::settings::installed_hooks::ours;
-use crate::settings::read::{data, text_of};
-use crate::settings::splice::{Splice, apply};
-use crate::settings::{insert, remove};
 
 /// The content with exactly these entries of teamkeep, each once; unchanged if that is already so.
 ///
@@ -17,18 +15,14 @@ use crate::settings::{insert, remove};
 pub fn with_hooks(content: &[u8], wanted: &[Entry]) -> Result<Vec<u8>, String> {
     let (bom, text) = text_of(content)?;
     let text = if text.trim().is_empty() { "{}\n" } else { text };
-    let before = Document::parse(text)?;
-    if let Some((line, what)) = before.json_error() {
-        return Err(format!("line {line}: {what}"));
-    }
+    let before = parse(text)?;
+    before.first_extension().map_err(|error| error.cause())?;
     let before = before.data();
     if has_exactly(&ours(&before), wanted) {
         return Ok(content.to_vec());
     }
-    let clean = strip(text)?;
-    let splices = insert::insert(&Document::parse(&clean)?, wanted);
-    let after = apply(&clean, splices);
-    let now = data(&after)?;
+    let after = edit::insert(&parse(&strip(text)?)?, wanted);
+    let now = parse(&after)?.data();
     if !has_exactly(&ours(&now), wanted) || others(now) != others(before) {
         return Err("the change would have altered other settings".to_owned());
     }
@@ -49,18 +43,19 @@ pub fn without_hooks(content: &[u8]) -> Result<Vec<u8>, String> {
 
 /// Removes teamkeep's entries, with the blanks around them if the settings stay intact.
 fn strip(text: &str) -> Result<String, String> {
-    let document = Document::parse(text)?;
-    let expected = others(document.data());
-    let intact =
-        |after: &String| data(after).is_ok_and(|now| ours(&now).is_empty() && others(now) == expected);
-    let attempt = |tidy| -> Option<String> {
-        let splices: Vec<Splice> = remove::remove(&document, tidy);
-        let after = if splices.is_empty() { text.to_owned() } else { apply(text, splices) };
-        Some(after).filter(intact)
+    let expected = others(parse(text)?.data());
+    let attempt = |tidy| {
+        let after = edit::remove(&parse(text).ok()?, tidy);
+        let now = parse(&after).ok()?.data();
+        (ours(&now).is_empty() && others(now) == expected).then_some(after)
     };
     attempt(true)
         .or_else(|| attempt(false))
         .ok_or_else(|| "removing the hooks would alter other settings".to_owned())
+}
+
+fn parse(text: &str) -> Result<Document, String> {
+    Document::parse(text).map_err(|error| error.cause())
 }
 
 fn has_exactly(found: &[Entry], wanted: &[Entry]) -> bool {

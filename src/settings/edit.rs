@@ -1,0 +1,338 @@
+//! Inserts teamkeep's entries into a settings text, and removes them.
+//!
+//! The tree comes from jsonc-parser. Its own `append` and `remove` also change line breaks, blanks and comments of the
+//! neighbors, so that an uninstall could not restore the file. Here an object or array is edited as the list of its
+//! parts, and its new text takes its place in the tree.
+//!
+//! Each insertion is formatted so that its removal restores the previous text: a new object or array has its first item
+//! on its own line; in an existing empty one, the first item directly follows the bracket.
+
+use std::iter;
+
+use jsonc_parser::cst::{CstArray, CstContainerNode, CstInputValue, CstNode};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::settings::document::Document;
+use crate::settings::entries::Entry;
+use crate::settings::hook_command;
+
+/// The text with these entries at the end.
+pub fn insert(document: &Document, entries: &[Entry]) -> String {
+    let layout = Layout::of(document);
+    let groups = by_event(entries);
+    match &document.hooks {
+        None => {
+            let events: Map<String, Value> =
+                groups.into_iter().map(|(event, groups)| (event.to_owned(), Value::Array(groups))).collect();
+            let settings = Container::of(document.settings.clone());
+            let indent = layout.item_indent(&settings);
+            let hooks = property("hooks", &layout.render(&Value::Object(events), &indent));
+            settings.append(vec![hooks], &layout, &indent);
+        }
+        Some(hooks) => {
+            // The indentation is computed before the text changes.
+            let indent = layout.item_indent(&Container::of(hooks.clone()));
+            let mut missing = Vec::new();
+            let mut edits = Vec::new();
+            for (event, groups) in groups {
+                match document.events.iter().find(|(name, _)| name == event) {
+                    Some((_, array)) => {
+                        let array = Container::of(array.clone());
+                        let indent = layout.item_indent(&array);
+                        let groups = groups.iter().map(|group| layout.render(group, &indent)).collect();
+                        edits.push((array, groups, indent));
+                    }
+                    None => missing.push(property(event, &layout.render(&Value::Array(groups), &indent))),
+                }
+            }
+            for (array, groups, indent) in edits {
+                array.append(groups, &layout, &indent);
+            }
+            Container::of(hooks.clone()).append(missing, &layout, &indent);
+        }
+    }
+    document.root.to_string()
+}
+
+/// The text without every command of teamkeep, the groups that contain nothing else, and the events and the `hooks`
+/// object that contain nothing else and were created by teamkeep. With `tidy` the blanks before them are removed, too.
+pub fn remove(document: &Document, tidy: bool) -> String {
+    if let Some(hooks) = &document.hooks {
+        let gone: Vec<bool> = document.events.iter().map(|(_, groups)| clear_event(groups, tidy)).collect();
+        if Container::of(hooks.clone()).remove_or_report(&gone, tidy) {
+            let settings = Container::of(document.settings.clone());
+            let properties = document.settings.properties();
+            let gone = properties.iter().map(|one| one.decoded_name().as_deref() == Some("hooks")).collect();
+            settings.remove_hooks(gone, tidy);
+        }
+    }
+    document.root.to_string()
+}
+
+/// Removes teamkeep's commands from an event. Returns whether the whole event is to be removed.
+fn clear_event(groups: &CstArray, tidy: bool) -> bool {
+    let gone: Vec<bool> = groups.elements().iter().map(|group| clear_group(group, tidy)).collect();
+    Container::of(groups.clone()).remove_or_report(&gone, tidy)
+}
+
+/// Removes teamkeep's commands from a group. Returns whether the whole group is to be removed.
+fn clear_group(group: &CstNode, tidy: bool) -> bool {
+    let Some(commands) = group.as_object().and_then(|group| group.array_value("hooks")) else { return false };
+    let is_ours = |command: &CstNode| command.to_serde_value().is_some_and(|hook| hook_command::is_ours(&hook));
+    let ours: Vec<bool> = commands.elements().iter().map(is_ours).collect();
+    if !ours.contains(&false) {
+        return !ours.is_empty();
+    }
+    Container::of(commands).remove(&ours, tidy);
+    false
+}
+
+fn property(name: &str, value: &str) -> String {
+    format!("{}: {value}", Value::from(name))
+}
+
+/// The groups of each event, in the order of the events.
+fn by_event(entries: &[Entry]) -> Vec<(&str, Vec<Value>)> {
+    let mut events: Vec<(&str, Vec<Value>)> = Vec::new();
+    for entry in entries {
+        match events.iter_mut().find(|(event, _)| *event == entry.event) {
+            Some((_, groups)) => groups.push(entry.group.clone()),
+            None => events.push((&entry.event, vec![entry.group.clone()])),
+        }
+    }
+    events
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PartKind {
+    Bracket,
+    Item,
+    Comma,
+    Comment,
+    Blank,
+}
+
+/// One part of an object or array, from its opening to its closing bracket.
+struct Part {
+    kind: PartKind,
+    text: String,
+}
+
+/// An object or array to edit.
+struct Container {
+    node: CstNode,
+    parts: Vec<Part>,
+}
+
+impl Container {
+    fn of(node: impl Into<CstNode>) -> Container {
+        let node = node.into();
+        let part = |child: CstNode| {
+            let kind = match &child {
+                child if child.is_comma() => PartKind::Comma,
+                child if child.is_comment() => PartKind::Comment,
+                child if child.is_trivia() => PartKind::Blank,
+                child if child.is_token() => PartKind::Bracket,
+                _ => PartKind::Item,
+            };
+            Part { kind, text: child.to_string() }
+        };
+        let parts = node.children().into_iter().map(part).collect();
+        Container { node, parts }
+    }
+
+    /// The indexes of the parts of a kind.
+    fn all(&self, kind: PartKind) -> impl DoubleEndedIterator<Item = usize> {
+        let parts = self.parts.iter().enumerate();
+        parts.filter(move |(_, part)| part.kind == kind).map(|(index, _)| index)
+    }
+
+    /// Puts the edited text into the tree, as a number, because the text of a number is never changed.
+    fn write(self) {
+        let text = CstInputValue::Number(self.parts.into_iter().map(|part| part.text).collect());
+        match self.node {
+            CstNode::Container(CstContainerNode::Object(object)) => object.replace_with(text),
+            CstNode::Container(CstContainerNode::Array(array)) => array.replace_with(text),
+            _ => None,
+        };
+    }
+
+    /// Adds items after the last one and its comments, and keeps a trailing comma.
+    fn append(mut self, items: Vec<String>, layout: &Layout, indent: &str) {
+        if items.is_empty() {
+            return;
+        }
+        let between = format!("{}{indent}", layout.newline);
+        let mut text = items.join(&format!(",{between}"));
+        let last_item = self.all(PartKind::Item).next_back();
+        let comment = self.all(PartKind::Comment).next_back();
+        let comma = self.all(PartKind::Comma).next_back().filter(|comma| Some(*comma) > last_item);
+        let is_bare = self.parts.len() == 2;
+        let anchor = last_item.max(comment).max(comma);
+        if anchor.is_some() {
+            text.insert_str(0, &between);
+        } else if is_bare && self.node.parent().is_some_and(|parent| parent.is_root()) {
+            // The common `{}` is formatted as a person would.
+            text = format!("{between}{text}{}{}", layout.newline, indent_of_line(&self.node));
+        }
+        if comma.is_some() {
+            text.push(',');
+        }
+        self.parts.insert(anchor.unwrap_or(0) + 1, Part { kind: PartKind::Item, text });
+        if let Some(last) = last_item.filter(|_| comma.is_none()) {
+            self.parts.insert(last + 1, Part { kind: PartKind::Comma, text: ",".to_owned() });
+        }
+        self.write();
+    }
+
+    /// Removes these items, each with one comma.
+    fn remove(mut self, gone: &[bool], tidy: bool) {
+        if !gone.contains(&true) {
+            return;
+        }
+        let commas: Vec<usize> = self.all(PartKind::Comma).collect();
+        let is_trailing = commas.len() == gone.len();
+        let last_kept = gone.iter().rposition(|gone| !gone);
+        let mut deleted = Vec::new();
+        for (index, at) in self.all(PartKind::Item).enumerate().filter(|(index, _)| gone[*index]) {
+            let is_blank = |before: &usize| tidy && self.parts[*before].kind == PartKind::Blank;
+            deleted.extend((0..at).rev().take_while(is_blank));
+            deleted.push(at);
+            let is_followed = is_trailing || last_kept.is_some_and(|kept| kept > index);
+            let comma = if is_followed { Some(index) } else { index.checked_sub(1) };
+            deleted.extend(comma.and_then(|comma| commas.get(comma)));
+        }
+        deleted.into_iter().for_each(|at| self.parts[at].text.clear());
+        self.write();
+    }
+
+    /// Removes these items. If the container is then empty and was created by teamkeep, it is unchanged and to be removed
+    /// itself: then this returns true.
+    fn remove_or_report(self, gone: &[bool], tidy: bool) -> bool {
+        if !gone.is_empty() && !gone.contains(&false) && self.is_created() {
+            return true;
+        }
+        self.remove(gone, tidy);
+        false
+    }
+
+    /// Removes the `hooks` object from the settings, and restores `{}` if nothing is left.
+    fn remove_hooks(mut self, gone: Vec<bool>, tidy: bool) {
+        if tidy && !gone.contains(&false) && self.has_no_comment() && self.starts_with_line_break() {
+            self.parts.retain(|part| part.kind == PartKind::Bracket);
+            return self.write();
+        }
+        self.remove(&gone, tidy);
+    }
+
+    /// Whether teamkeep created this container: in a container that existed, the first inserted item directly follows
+    /// the bracket. A container with a comment stays.
+    fn is_created(&self) -> bool {
+        let first = self.all(PartKind::Item).next();
+        let is_on_one_line = first.is_some_and(|first| !has_line_break(&self.parts[first]));
+        self.has_no_comment() && (self.starts_with_line_break() || is_on_one_line)
+    }
+
+    fn has_no_comment(&self) -> bool {
+        self.all(PartKind::Comment).next().is_none()
+    }
+
+    fn starts_with_line_break(&self) -> bool {
+        self.parts.iter().take_while(|part| part.kind != PartKind::Item).any(has_line_break)
+    }
+
+    /// The indentation of an item, if it is the first on its line.
+    fn own_line(&self, item: usize) -> Option<&str> {
+        let part = |back: usize| self.parts.get(item.checked_sub(back)?).map(|part| part.text.as_str());
+        let indent = part(1).filter(|before| before.bytes().all(|byte| byte == b' ' || byte == b'\t'));
+        let newline = if indent.is_some() { part(2) } else { part(1) };
+        newline.filter(|newline| newline.ends_with('\n')).map(|_| indent.unwrap_or_default())
+    }
+}
+
+fn has_line_break(part: &Part) -> bool {
+    part.text.contains(['\n', '\r'])
+}
+
+/// The formatting of a file, so that insertions match it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Layout {
+    newline: &'static str,
+    /// One step of indentation.
+    unit: String,
+}
+
+impl Layout {
+    /// Detects it in the file; two spaces by default.
+    fn of(document: &Document) -> Layout {
+        let text = document.root.to_string();
+        let crlf = text.find('\n').is_some_and(|at| text[..at].ends_with('\r'));
+        let settings = Container::of(document.settings.clone());
+        let outer = indent_of_line(&settings.node);
+        let unit = settings
+            .all(PartKind::Item)
+            .filter_map(|item| settings.own_line(item)?.strip_prefix(outer.as_str()))
+            .find(|unit| !unit.is_empty())
+            .unwrap_or("  ");
+        Layout { newline: if crlf { "\r\n" } else { "\n" }, unit: unit.to_owned() }
+    }
+
+    /// The indentation of a container's items.
+    fn item_indent(&self, container: &Container) -> String {
+        let existing = container.all(PartKind::Item).rev().find_map(|item| container.own_line(item));
+        existing.map_or_else(|| indent_of_line(&container.node) + &self.unit, str::to_owned)
+    }
+
+    /// Formats a value on several lines, all but the first indented by `base`.
+    fn render(&self, value: &Value, base: &str) -> String {
+        let mut bytes = Vec::new();
+        let formatter = serde_json::ser::PrettyFormatter::with_indent(self.unit.as_bytes());
+        let _ = value.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, formatter));
+        String::from_utf8_lossy(&bytes).replace('\n', &format!("{}{base}", self.newline))
+    }
+}
+
+/// The indentation of the line on which a node starts.
+fn indent_of_line(node: &CstNode) -> String {
+    let nodes = iter::once(node.clone()).chain(node.ancestors().map(CstNode::from));
+    let mut before: Vec<String> = Vec::new();
+    for sibling in nodes.flat_map(|node| node.previous_siblings().collect::<Vec<_>>()) {
+        before.push(sibling.to_string());
+        if before.last().is_some_and(|text| text.contains('\n')) {
+            break;
+        }
+    }
+    let text: String = before.into_iter().rev().collect();
+    let line = text.rsplit('\n').next().unwrap_or_default();
+    line.chars().take_while(|c| matches!(c, ' ' | '\t')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(text: &str) -> Layout {
+        Layout::of(&Document::parse(text).unwrap())
+    }
+
+    #[test]
+    fn the_layout_is_learned_from_the_file() {
+        assert_eq!(layout("{\r\n\t\"a\": 1\r\n}"), Layout { newline: "\r\n", unit: "\t".to_owned() });
+        assert_eq!(layout("{\n    \"a\": 1\n}").unit, "    ");
+        assert_eq!(layout("  {\n     \"a\": 1\n  }").unit, "   ");
+        for silent in ["{}", "{\"a\": 1}", "{\n\"a\": 1\n}"] {
+            assert_eq!(layout(silent), Layout { newline: "\n", unit: "  ".to_owned() });
+        }
+    }
+
+    #[test]
+    fn commas_and_comments_are_those_of_the_container_itself() {
+        let text = "{\"a\": [1, /* in */ 2] /* x */ , // y\n \"b\": 2, }";
+        let settings = Container::of(Document::parse(text).unwrap().settings);
+        let comments: Vec<&str> =
+            settings.all(PartKind::Comment).map(|at| settings.parts[at].text.as_str()).collect();
+        assert_eq!(comments, ["/* x */", "// y"]);
+        assert_eq!(settings.all(PartKind::Comma).count(), 2);
+    }
+}
