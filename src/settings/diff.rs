@@ -2,100 +2,36 @@
 
 use std::fmt::Write;
 
+use similar::{ChangeTag, TextDiff};
+
 use crate::ui::escape;
 
 /// Lines shown around a change.
-const AROUND: usize = 3;
-/// Above this many pairs of lines the middle is shown as replaced.
-const MOST_PAIRS: usize = 4_000_000;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Line<'t> {
-    Same(&'t str),
-    Gone(&'t str),
-    New(&'t str),
-}
+const CONTEXT_LINES: usize = 3;
 
 /// The changes in the format of `diff -u`, without its two header lines.
 pub fn unified(before: &str, after: &str) -> String {
-    let lines = compare(&before.lines().collect::<Vec<_>>(), &after.lines().collect::<Vec<_>>());
-    let shown: Vec<bool> = (0..lines.len())
-        .map(|at| {
-            let near = at.saturating_sub(AROUND)..(at + AROUND + 1).min(lines.len());
-            lines[near].iter().any(|line| !matches!(line, Line::Same(_)))
-        })
-        .collect();
-    let (mut out, mut old, mut new, mut at) = (String::new(), 1, 1, 0);
-    while at < lines.len() {
-        let end = (at..lines.len()).find(|next| shown[*next] != shown[at]).unwrap_or(lines.len());
-        let hunk = &lines[at..end];
-        let olds = hunk.iter().filter(|line| !matches!(line, Line::New(_))).count();
-        let news = hunk.iter().filter(|line| !matches!(line, Line::Gone(_))).count();
-        if shown[at] {
-            let first = |line: usize, count: usize| if count == 0 { line - 1 } else { line };
-            let _ = writeln!(out, "@@ -{},{olds} +{},{news} @@", first(old, olds), first(new, news));
-            hunk.iter().for_each(|line| put(&mut out, *line));
+    let diff = TextDiff::from_lines(before, after);
+    let mut out = String::new();
+    for hunk in diff.grouped_ops(CONTEXT_LINES) {
+        let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { continue };
+        let old = first.old_range().start..last.old_range().end;
+        let new = first.new_range().start..last.new_range().end;
+        // An empty side names the line before it.
+        let line = |range: &std::ops::Range<usize>| range.start + usize::from(!range.is_empty());
+        let _ = writeln!(out, "@@ -{},{} +{},{} @@", line(&old), old.len(), line(&new), new.len());
+        for change in hunk.iter().flat_map(|op| diff.iter_changes(op)) {
+            let sign = match change.tag() {
+                ChangeTag::Equal => ' ',
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+            };
+            let text = change.value().trim_end_matches(['\r', '\n']);
+            let safe: Vec<_> = text.split('\t').map(escape).collect();
+            let _ = writeln!(out, "{sign}{}", safe.join("\t"));
         }
-        (old, new, at) = (old + olds, new + news, end);
     }
     out
-}
-
-fn put(out: &mut String, line: Line) {
-    let (sign, text) = match line {
-        Line::Same(text) => (' ', text),
-        Line::Gone(text) => ('-', text),
-        Line::New(text) => ('+', text),
-    };
-    let safe: Vec<_> = text.split('\t').map(escape).collect();
-    let _ = writeln!(out, "{sign}{}", safe.join("\t"));
-}
-
-/// All lines of both texts, by a longest common subsequence of what differs between their common start and end.
-fn compare<'t>(before: &[&'t str], after: &[&'t str]) -> Vec<Line<'t>> {
-    let head = before.iter().zip(after).take_while(|(a, b)| a == b).count();
-    let (old, new) = (&before[head..], &after[head..]);
-    let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
-    let (old, ending) = old.split_at(old.len() - tail);
-    let new = &new[..new.len() - tail];
-    let mut lines: Vec<Line> = before[..head].iter().map(|line| Line::Same(line)).collect();
-    lines.extend(middle(old, new));
-    lines.extend(ending.iter().map(|line| Line::Same(line)));
-    lines
-}
-
-fn middle<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<Line<'t>> {
-    let width = new.len() + 1;
-    let known = old.len().saturating_mul(new.len()) <= MOST_PAIRS;
-    // longest[i * width + j]: how much old[i..] and new[j..] have in common
-    let mut longest = vec![0u32; if known { (old.len() + 1) * width } else { 0 }];
-    if known {
-        for i in (0..old.len()).rev() {
-            for j in (0..new.len()).rev() {
-                longest[i * width + j] = if old[i] == new[j] {
-                    longest[(i + 1) * width + j + 1] + 1
-                } else {
-                    longest[(i + 1) * width + j].max(longest[i * width + j + 1])
-                };
-            }
-        }
-    }
-    let (mut lines, mut i, mut j) = (Vec::new(), 0, 0);
-    while known && i < old.len() && j < new.len() {
-        if old[i] == new[j] {
-            lines.push(Line::Same(old[i]));
-            (i, j) = (i + 1, j + 1);
-        } else if longest[(i + 1) * width + j] >= longest[i * width + j + 1] {
-            lines.push(Line::Gone(old[i]));
-            i += 1;
-        } else {
-            lines.push(Line::New(new[j]));
-            j += 1;
-        }
-    }
-    lines.extend(old[i..].iter().map(|line| Line::Gone(line)));
-    lines.extend(new[j..].iter().map(|line| Line::New(line)));
-    lines
 }
 
 #[cfg(test)]

@@ -62,7 +62,8 @@ impl Document {
         let settings = root.object_value().ok_or_else(|| SettingsError::new("it is not a JSON object"))?;
         let mut document = Document { root, settings, hooks: None, events: Vec::new() };
         let properties = document.settings.properties();
-        let mut hooks = properties.iter().filter(|property| property.decoded_name().as_deref() == Some("hooks"));
+        let mut hooks =
+            properties.iter().filter(|property| property.decoded_name().as_deref() == Some("hooks"));
         let Some(property) = hooks.next() else { return Ok(document) };
         if hooks.next().is_some() {
             return Err(SettingsError::new("it has the key `hooks` twice"));

@@ -79,7 +79,8 @@ fn clear_event(groups: &CstArray, tidy: bool) -> bool {
 /// Removes teamkeep's commands from a group. Returns whether the whole group is to be removed.
 fn clear_group(group: &CstNode, tidy: bool) -> bool {
     let Some(commands) = group.as_object().and_then(|group| group.array_value("hooks")) else { return false };
-    let is_ours = |command: &CstNode| command.to_serde_value().is_some_and(|hook| hook_command::is_ours(&hook));
+    let is_ours =
+        |command: &CstNode| command.to_serde_value().is_some_and(|hook| hook_command::is_ours(&hook));
     let ours: Vec<bool> = commands.elements().iter().map(is_ours).collect();
     if !ours.contains(&false) {
         return !ours.is_empty();

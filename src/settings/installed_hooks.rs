@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use crate::settings::document::lenient_data;
 use crate::settings::entries::Entry;
 use crate::settings::hook_command;
-use crate::settings::document::lenient_data;
 
 /// teamkeep's entries in a file, each with one command; none if it cannot be read.
 pub fn found(content: &[u8]) -> Vec<Entry> {
