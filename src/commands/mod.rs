@@ -12,7 +12,6 @@ pub mod install;
 pub mod list;
 pub mod log;
 mod needs;
-mod opener;
 mod output;
 pub mod policy;
 mod problems;

@@ -1,6 +1,6 @@
 //! Shared by the commands that read the store.
 
-use std::io::Write;
+use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 
@@ -66,6 +66,19 @@ pub fn print_document(context: &Context, document: &Document) -> Result<()> {
     print(context, &document.to_terminal(context.ui.columns()))
 }
 
+/// Writes a value as JSON, or as a document.
+///
+/// # Errors
+/// As [`print`].
+pub fn print_value(
+    context: &Context,
+    is_json: bool,
+    value: &impl Serialize,
+    document: impl FnOnce() -> Document,
+) -> Result<()> {
+    if is_json { print_json(context, value) } else { print_document(context, &document()) }
+}
+
 /// Writes a document to stdout, through a pager when it is longer than the screen.
 ///
 /// # Errors
@@ -79,9 +92,16 @@ pub fn page_document(context: &Context, document: &Document) -> Result<()> {
 /// # Errors
 /// When stdout cannot be written. A closed pipe and a closed pager count as success.
 pub fn page(context: &Context, text: &str) -> Result<()> {
-    let mut out = context.paged();
-    let written = out.write_all(text.as_bytes());
-    ui::quiet(written.and_then(|()| out.flush()))
+    page_with(context, |out| out.write_all(text.as_bytes()))
+}
+
+/// The same for text that is written in parts.
+///
+/// # Errors
+/// As [`page`].
+pub fn page_with(context: &Context, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut out = BufWriter::new(context.paged());
+    ui::quiet(write(&mut out).and_then(|()| out.flush()))
         .map_err(|error| Error::caused("cannot write to stdout", error))
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::{opener, output, read_context};
+use super::{output, read_context};
 use crate::archive::RunRecord;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -108,14 +108,14 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
                 output::save(path, plain.as_bytes(), args.force)?;
             }
             Some(path) => output::save(path, text.as_bytes(), args.force)?,
-            None if args.open => opener::open(&opener::temporary(text.as_bytes())?)?,
+            None if args.open => output::open(&output::temporary(text.as_bytes())?)?,
             None if format == Format::Json => read_context::print_lines(context, &text)?,
             None if format == Format::Html => context.ui.raw(text.as_bytes())?,
             None => read_context::page(context, &text)?,
         }
     }
     if let Some(path) = args.output.as_ref().filter(|_| args.open) {
-        opener::open(path)?;
+        output::open(path)?;
     }
     read_context::warn(context, &library, &opened);
     Ok(ExitCode::SUCCESS)

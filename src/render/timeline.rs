@@ -42,7 +42,7 @@ pub fn timeline(
     timeline: &Timeline,
     part: &[&Entry],
     options: TimelineOptions,
-    out: &mut impl Write,
+    out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
     out.write_all(heading(material, timeline).to_terminal(options.columns).as_bytes())?;
     let shown: Vec<&Entry> = part.iter().copied().filter(|entry| options.shows(entry)).collect();
@@ -125,16 +125,16 @@ impl EntryLines {
         }
     }
 
-    /// Sets the width of the terminal.
-    pub fn set_columns(&mut self, columns: Option<usize>) {
-        self.options.columns = columns;
+    /// Changes the options; the columns of the lines stay.
+    pub fn set_options(&mut self, options: TimelineOptions) {
+        self.options = options;
     }
 
     /// Writes one entry. `idle` means that the agent went idle right after this end of a turn.
     ///
     /// # Errors
     /// When `out` cannot be written.
-    pub fn write(&self, entry: &Entry, idle: bool, out: &mut impl Write) -> io::Result<()> {
+    pub fn write(&self, entry: &Entry, idle: bool, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         let below = entry.text().filter(|_| self.options.full && is_speech(entry));
         let (style, words) = match below {
             Some(_) => phrase_with(entry, "", idle),

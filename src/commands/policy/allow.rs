@@ -5,8 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::capture_case::record;
-use super::scope;
+use super::scope::{self, record};
 use crate::commands::read_context;
 use crate::context::Context;
 use crate::enforcement::team_state;

@@ -1,14 +1,11 @@
-//! `teamkeep policy`: one file per subcommand. Some of them share [`scope`] and [`record`].
+//! `teamkeep policy`: one file per subcommand. Some of them share [`scope`].
 
 mod allow;
-mod capture_case;
 mod event;
 mod explain;
 mod gate_trace;
 mod pause;
-mod pauses;
 mod policy_source;
-mod resume;
 mod scope;
 mod test;
 mod test_cases;
@@ -48,13 +45,13 @@ enum Command {
     /// Explain what the policy decides for a recorded event, or for a payload on stdin
     Explain(explain::Args),
     /// Temporarily disable one gate, or all of them
-    Pause(pause::Args),
+    Pause(pause::PauseArgs),
     /// End pauses and remove allowances
-    Resume(resume::Args),
+    Resume(pause::ResumeArgs),
     /// Allow one action once
     Allow(allow::Args),
     /// List active pauses and allowances
-    Pauses(pauses::Args),
+    Pauses(pause::ListArgs),
 }
 
 /// Runs it.
@@ -68,9 +65,9 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         Command::Trust(args) => trust::run(context, args),
         Command::Test(args) => test::run(context, args),
         Command::Explain(args) => explain::run(context, args),
-        Command::Pause(args) => pause::run(context, args),
-        Command::Resume(args) => resume::run(context, args),
+        Command::Pause(args) => pause::pause(context, args),
+        Command::Resume(args) => pause::resume(context, args),
         Command::Allow(args) => allow::run(context, args),
-        Command::Pauses(args) => pauses::run(context, args),
+        Command::Pauses(args) => pause::list(context, args),
     }
 }

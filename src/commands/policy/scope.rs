@@ -1,11 +1,14 @@
-//! The scope of an override, and the file with all overrides.
+//! The scope of an override, its record in the log, and the file with all overrides.
+
+use serde_json::{Value, value::RawValue};
 
 use crate::clock;
 use crate::config::Gate;
 use crate::context::Context;
 use crate::enforcement::{OverrideFile, Pause};
-use crate::error::Result;
-use crate::event::SafeName;
+use crate::error::{Error, Result};
+use crate::event::{Actor, Event, Id, OVERRIDE, SafeName};
+use crate::log::Log;
 use crate::suggest::unknown;
 
 /// A gate and a team; `None` for all.
@@ -50,7 +53,7 @@ pub fn shown(gate: Option<&str>, team: Option<&str>) -> String {
 }
 
 /// `every gate until 2026-02-03 04:05:06 UTC`.
-pub fn told(pause: &Pause) -> String {
+pub fn pause_text(pause: &Pause) -> String {
     format!(
         "{} until {}",
         shown(pause.gate.as_deref(), pause.team.as_deref()),
@@ -76,4 +79,42 @@ pub fn file(context: &Context) -> Result<OverrideFile> {
         context.ui.warn(format!("pauses and allowances ignored: {error}"));
     }
     Ok(file)
+}
+
+/// Appends the event. The author is unknown: the actor is `user`, of unknown kind, and `terminal` is whether stdin is a
+/// terminal.
+///
+/// # Errors
+/// When it cannot be recorded. The override must not become active then.
+pub fn record(context: &Context, team: Option<&str>, mut payload: Value) -> Result<()> {
+    if let Some(payload) = payload.as_object_mut() {
+        payload.insert("terminal".to_owned(), Value::Bool(context.ui.is_typed()));
+    }
+    let payload = RawValue::from_string(payload.to_string()).map_err(Error::from_json)?;
+    let now = context.clock.now();
+    let id = Id::new(now);
+    let event = Event {
+        v: 1,
+        at: &clock::stamp(now),
+        id: id.as_str(),
+        event: OVERRIDE,
+        session: None,
+        team,
+        actor: &Actor { name: Some("user".to_owned()), ..Actor::unknown() },
+        run: None,
+        task_list: None,
+        warning: None,
+        malformed: None,
+        verdict: None,
+        payload: &payload,
+    };
+    let line = event.line().map_err(Error::from_json)?;
+    let log = Log::open(context.paths.log(), &context.config.log);
+    let appended = log
+        .append(&line, now)
+        .map_err(|error| Error::caused("cannot record the override, so nothing was changed", error))?;
+    if let Some(note) = appended.note.or(appended.usual) {
+        context.ui.warn(note);
+    }
+    Ok(())
 }

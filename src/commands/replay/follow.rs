@@ -29,17 +29,17 @@ const LINGER_TIME: Duration = Duration::from_secs(5);
 /// The store cannot be read, or stdout cannot be written.
 pub fn follow(context: &Context, args: &Args, run: &str, filter: &Filter) -> Result<ExitCode> {
     let began = Instant::now();
-    let mut teller = FollowPrinter::new(context, args);
+    let mut printer = FollowPrinter::new(context, args);
     let mut fresh = NewEntries::default();
-    let mut known: Option<FollowState> = None;
+    let mut state: Option<FollowState> = None;
     let mut ended: Option<Instant> = None;
     loop {
         let is_first = fresh.is_new();
-        let now = match known.take() {
-            Some(known) if known.is_fresh() => known,
+        let now = match state.take() {
+            Some(state) if state.is_fresh() => state,
             before => FollowState::read(context, run, before)?,
         };
-        let FollowState { library, opened, timeline, cost, changed, .. } = &*known.insert(now);
+        let FollowState { library, opened, timeline, cost, changed, .. } = &*state.insert(now);
         let Some(material) = opened.runs.first() else { return Ok(ExitCode::SUCCESS) };
         if is_first && !filter.is_empty() {
             hint(context, filter, material, timeline);
@@ -53,7 +53,7 @@ pub fn follow(context: &Context, args: &Args, run: &str, filter: &Filter) -> Res
         let due = fresh.take(&timeline.entries, began.elapsed(), is_last);
         let due = due.into_iter().map(|place| &timeline.entries[place]);
         let due: Vec<&Entry> = due.filter(|entry| filter.contains(entry, material)).collect();
-        if let Err(error) = teller.tell(material, timeline, &due) {
+        if let Err(error) = printer.print(material, timeline, &due) {
             return ui::quiet(Err(error)).map(|()| ExitCode::SUCCESS).map_err(Error::from);
         }
         if is_last {
@@ -61,7 +61,7 @@ pub fn follow(context: &Context, args: &Args, run: &str, filter: &Filter) -> Res
             read_context::warn(context, library, opened);
             return Ok(ExitCode::SUCCESS);
         }
-        teller.wait();
+        printer.announce_wait();
         std::thread::sleep(POLL_INTERVAL.max(*cost * RESTS));
     }
 }
@@ -71,7 +71,7 @@ struct FollowState {
     library: RunCatalog,
     opened: OpenedRun,
     timeline: Timeline,
-    pulse: Fingerprint,
+    fingerprint: Fingerprint,
     read: Instant,
     /// When it last changed.
     changed: Instant,
@@ -84,15 +84,16 @@ impl FollowState {
         let library = read_context::library(context)?;
         let record = library.find(run)?;
         // Before reading, so that data that arrives meanwhile is a change.
-        let pulse = library.fingerprint(record);
+        let fingerprint = library.fingerprint(record);
         let opened = library.open_stories(&[record])?;
         let timeline = opened.runs.first().map(merge).unwrap_or_default();
-        let changed = before.filter(|before| before.pulse == pulse).map_or(start, |before| before.changed);
+        let changed =
+            before.filter(|before| before.fingerprint == fingerprint).map_or(start, |before| before.changed);
         Ok(FollowState {
             library,
             opened,
             timeline,
-            pulse,
+            fingerprint,
             read: Instant::now(),
             changed,
             cost: start.elapsed(),
@@ -101,8 +102,8 @@ impl FollowState {
 
     /// Whether nothing can have changed.
     fn is_fresh(&self) -> bool {
-        let pulse = self.opened.runs.first().map(|material| self.library.fingerprint(&material.run));
-        self.read.elapsed() < CHECK_INTERVAL && pulse.as_ref() == Some(&self.pulse)
+        let fingerprint = self.opened.runs.first().map(|material| self.library.fingerprint(&material.run));
+        self.read.elapsed() < CHECK_INTERVAL && fingerprint.as_ref() == Some(&self.fingerprint)
     }
 }
 
@@ -119,19 +120,26 @@ struct FollowPrinter<'a> {
     context: &'a Context,
     out: Box<dyn Write>,
     json: bool,
-    telling: TimelineOptions,
+    options: TimelineOptions,
     lines: Option<EntryLines>,
-    told_to_wait: bool,
+    is_wait_announced: bool,
 }
 
 impl<'a> FollowPrinter<'a> {
     fn new(context: &'a Context, args: &Args) -> FollowPrinter<'a> {
         let json = args.format() == Format::Json;
         let out: Box<dyn Write> = if json { Box::new(context.ui.json()) } else { Box::new(context.ui.out()) };
-        FollowPrinter { context, out, json, telling: args.telling(context), lines: None, told_to_wait: false }
+        FollowPrinter {
+            context,
+            out,
+            json,
+            options: args.options(context),
+            lines: None,
+            is_wait_announced: false,
+        }
     }
 
-    fn tell(&mut self, material: &RunData, timeline: &Timeline, due: &[&Entry]) -> io::Result<()> {
+    fn print(&mut self, material: &RunData, timeline: &Timeline, due: &[&Entry]) -> io::Result<()> {
         if self.json {
             for entry in due {
                 serde_json::to_writer(&mut self.out, entry)?;
@@ -139,14 +147,14 @@ impl<'a> FollowPrinter<'a> {
             }
             return self.out.flush();
         }
-        self.telling.columns = self.context.ui.columns();
+        self.options.columns = self.context.ui.columns();
         let mut text = Vec::new();
         let lines = self.lines.get_or_insert_with(|| {
-            text = render::heading(material, timeline).to_terminal(self.telling.columns).into_bytes();
-            EntryLines::ahead(&material.run.started_at, &material.members, self.telling)
+            text = render::heading(material, timeline).to_terminal(self.options.columns).into_bytes();
+            EntryLines::ahead(&material.run.started_at, &material.members, self.options)
         });
-        lines.set_columns(self.telling.columns);
-        for entry in due.iter().filter(|entry| self.telling.shows(entry)) {
+        lines.set_options(self.options);
+        for entry in due.iter().filter(|entry| self.options.shows(entry)) {
             lines.write(entry, false, &mut text)?;
         }
         self.out.write_all(&text)?;
@@ -154,8 +162,8 @@ impl<'a> FollowPrinter<'a> {
     }
 
     /// Prints a notice, once, that the command waits for more.
-    fn wait(&mut self) {
-        if !std::mem::replace(&mut self.told_to_wait, true) && self.context.ui.is_terminal() {
+    fn announce_wait(&mut self) {
+        if !std::mem::replace(&mut self.is_wait_announced, true) && self.context.ui.is_terminal() {
             self.context.ui.eprint_line("waiting for more events (Ctrl-C to stop)");
         }
     }

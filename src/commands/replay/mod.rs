@@ -3,13 +3,11 @@
 mod filter_args;
 mod follow;
 mod player;
-mod playlist;
-mod speed;
 
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
-use self::speed::Speed;
+use self::player::{Playlist, Speed};
 use super::read_context;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -69,7 +67,7 @@ impl Args {
         if self.json { Format::Json } else { self.format }
     }
 
-    fn telling(&self, context: &Context) -> TimelineOptions {
+    fn options(&self, context: &Context) -> TimelineOptions {
         let asked = !self.part.kind.is_empty();
         TimelineOptions { all: self.all, asked, full: self.full, columns: context.ui.columns() }
     }
@@ -105,19 +103,18 @@ fn tell(context: &Context, args: &Args, material: &RunData, filter: &Filter) -> 
     let part: Vec<&Entry> =
         timeline.entries.iter().filter(|entry| filter.contains(entry, material)).collect();
     if let Some(speed) = args.speed.filter(|_| !part.is_empty()) {
-        return player::play(context, args, speed, material, &timeline, filter);
+        let options = args.options(context);
+        return Playlist::new(args, speed, (material, &timeline), filter, options).play(context);
     }
-    let telling = args.telling(context);
+    let options = args.options(context);
     match args.format() {
         Format::Text => {
-            let mut out = BufWriter::new(context.paged());
-            ui::quiet(
-                render::timeline(material, &timeline, &part, telling, &mut out).and_then(|()| out.flush()),
-            )?;
+            let write = |out: &mut dyn Write| render::timeline(material, &timeline, &part, options, out);
+            read_context::page_with(context, write)?;
         }
         Format::Json => print_json(context, &part)?,
         Format::Mermaid => {
-            let diagram = render::mermaid(material, &part, telling);
+            let diagram = render::mermaid(material, &part, options);
             if diagram.len() > render::MAX_MERMAID_CHARS {
                 context.ui.eprint_line(&format!(
                     "the diagram has {} characters, and Mermaid takes {} unless its maxTextSize is set: --from, --to, \

@@ -32,11 +32,7 @@ pub fn run(
         lost = restore::write(archive, &plan, &directory, args.force)?;
         plan.done = true;
     }
-    if args.json {
-        read_context::print_json(context, &plan)?;
-    } else {
-        read_context::print_document(context, &render::restored_files(&plan))?;
-    }
+    read_context::print_value(context, args.json, &plan, || render::restored_files(&plan))?;
     for lost in &lost {
         context.ui.warn(lost);
     }

@@ -60,11 +60,7 @@ pub fn run(
         plan = restore.write()?;
     }
     drop(lock);
-    if args.json {
-        read_context::print_json(context, &plan)?;
-    } else {
-        read_context::print_document(context, &render::restored_tasks(&plan))?;
-    }
+    read_context::print_value(context, args.json, &plan, || render::restored_tasks(&plan))?;
     let code = restore.conclude(&plan, args);
     read_context::warn(context, library, opened);
     Ok(code)

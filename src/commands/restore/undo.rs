@@ -34,11 +34,7 @@ pub fn run(context: &Context, args: &Args, id: &str) -> Result<ExitCode> {
         }
         records.forget(id)?;
     }
-    if args.json {
-        read_context::print_json(context, &undone)?;
-    } else {
-        read_context::print_document(context, &render::undone(&undone))?;
-    }
+    read_context::print_value(context, args.json, &undone, || render::undone(&undone))?;
     if args.dry_run {
         context.ui.eprint_line("Dry run: nothing was written.");
     }

@@ -1,20 +1,28 @@
 //! `teamkeep status`: the status of running teams.
 
-mod line;
 mod watch;
 
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
+use std::time::Duration;
+
+use serde::Deserialize;
 
 use super::read_context;
-use crate::archive::RunRecord;
+use crate::archive::{Archive, RunRecord};
 use crate::context::Context;
 use crate::enforcement::OverrideFile;
 use crate::error::Result;
+use crate::payload;
 use crate::render;
-use crate::status::{Status, StatusPaths, alive};
+use crate::status::{Status, StatusLine, StatusPaths, Wanted, alive};
 use crate::timeline::{OpenedRun, RunCatalog};
+use crate::ui::Ui;
 
-pub use line::line;
+/// Maximum size of Claude Code's input in bytes.
+const MAX_BYTES: usize = 1 << 20;
+/// Time limit for Claude Code's input. It is written at once, but a pipe may stay open without a writer.
+const TIMEOUT: Duration = Duration::from_millis(30);
 
 /// Arguments of `teamkeep status`.
 #[derive(Debug, clap::Args)]
@@ -52,18 +60,14 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         return watch::watch(context);
     }
     let library = read_context::library(context)?;
-    let (opened, status) = look(context, &library)?;
-    if args.json {
-        read_context::print_json(context, &status)?;
-    } else {
-        read_context::print_document(context, &render::status(&status, context.clock.now()))?;
-    }
+    let (opened, status) = read_status(context, &library)?;
+    read_context::print_value(context, args.json, &status, || render::status(&status, context.clock.now()))?;
     read_context::warn(context, &library, &opened);
     Ok(ExitCode::SUCCESS)
 }
 
 /// Reads the current status.
-fn look(context: &Context, library: &RunCatalog) -> Result<(OpenedRun, Status)> {
+fn read_status(context: &Context, library: &RunCatalog) -> Result<(OpenedRun, Status)> {
     let runs: Vec<&RunRecord> = alive(library);
     let opened = library.open_stories(&runs)?;
     let (log, policy) = (context.paths.log(), context.paths.policy());
@@ -71,4 +75,43 @@ fn look(context: &Context, library: &RunCatalog) -> Result<(OpenedRun, Status)> 
     let overrides = OverrideFile::new(&policy, context.config.log.lock_patience).read();
     let status = Status::of(library, &opened, &surroundings, overrides, context.clock.now());
     Ok((opened, status))
+}
+
+/// The used part of Claude Code's input.
+#[derive(Deserialize)]
+struct StatusInput {
+    session_id: Option<String>,
+}
+
+/// Prints one line for Claude Code's status line. It is fast and never fails: failures result in a line, too.
+pub fn line() -> ExitCode {
+    let ui = Ui::default();
+    let text = match Context::lenient(ui) {
+        Ok((context, _)) => render::brief(find_team(&context).as_ref()),
+        Err(_) => "teamkeep: status unknown, run `teamkeep status`".to_owned(),
+    };
+    // Claude Code may have closed the pipe.
+    let _ = ui.raw(format!("{text}\n").as_bytes());
+    ExitCode::SUCCESS
+}
+
+fn find_team(context: &Context) -> Option<StatusLine> {
+    let session = session_of_stdin();
+    let wanted = session.as_deref().map_or(Wanted::Latest, Wanted::Session);
+    let paths = &context.paths;
+    let archive = Archive::new(paths.archive(), context.config.archive.largest_file, Duration::ZERO);
+    let (log, policy) = (paths.log(), paths.policy());
+    let surroundings = StatusPaths { client: paths.client.as_deref(), log: &log, policy: &policy };
+    let overrides = OverrideFile::new(&policy, Duration::ZERO).read();
+    StatusLine::find(&archive, wanted, &surroundings, &overrides, context.clock.now())
+}
+
+/// The session that Claude Code names on stdin.
+fn session_of_stdin() -> Option<String> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        return None;
+    }
+    let input = payload::read(stdin, MAX_BYTES, TIMEOUT);
+    serde_json::from_slice::<StatusInput>(&input.bytes).ok()?.session_id
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use super::look;
+use super::read_status;
 use crate::commands::read_context;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -35,32 +35,32 @@ pub fn watch(context: &Context) -> Result<ExitCode> {
             Error::usage("--watch needs a terminal").hint("omit --watch to print once, or use --json")
         );
     }
-    let mut known = Known::read(context)?;
+    let mut status = LiveStatus::read(context)?;
     let mut screen = Screen::open()?;
     let end = loop {
         let (columns, rows) = screen.size();
         let keys = if screen.is_typed() { KEYS } else { "" };
-        screen.draw(&render::status_screen(&known.status, context.clock.now(), keys, columns, rows))?;
+        screen.draw(&render::status_screen(&status.status, context.clock.now(), keys, columns, rows))?;
         match screen.wait(FRAME)? {
             InputEvent::Key(b'q' | 3 | 4) => break ExitCode::SUCCESS,
             InputEvent::End(INTERRUPT) => break ExitCode::SUCCESS,
             InputEvent::End(signal) => break ExitCode::from(u8::try_from(128 + signal).unwrap_or(1)),
             InputEvent::Key(_) | InputEvent::Change | InputEvent::Nothing => {}
         }
-        if known.is_due(context) {
-            known = Known::read(context)?;
+        if status.is_due(context) {
+            status = LiveStatus::read(context)?;
         }
     };
     drop(screen);
     // The last screen stays above the prompt.
     let mut out = context.ui.out();
-    let last = render::status(&known.status, context.clock.now()).to_terminal(context.ui.columns());
+    let last = render::status(&status.status, context.clock.now()).to_terminal(context.ui.columns());
     ui::quiet(out.write_all(last.as_bytes()).and_then(|()| out.flush()))?;
     Ok(end)
 }
 
 /// The status at the last read.
-struct Known {
+struct LiveStatus {
     status: Status,
     /// The log segments at that time.
     segments: Vec<Segment>,
@@ -68,14 +68,14 @@ struct Known {
     cost: Duration,
 }
 
-impl Known {
-    fn read(context: &Context) -> Result<Known> {
+impl LiveStatus {
+    fn read(context: &Context) -> Result<LiveStatus> {
         let start = Instant::now();
         // Listed before the read: events that arrive during the read count as a change.
         let segments = log::list(&context.paths.log()).unwrap_or_default();
         let library = read_context::library(context)?;
-        let (_, status) = look(context, &library)?;
-        Ok(Known { status, segments, read: Instant::now(), cost: start.elapsed() })
+        let (_, status) = read_status(context, &library)?;
+        Ok(LiveStatus { status, segments, read: Instant::now(), cost: start.elapsed() })
     }
 
     fn is_due(&self, context: &Context) -> bool {

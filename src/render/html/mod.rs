@@ -4,10 +4,9 @@
 //! and the script inserts it only as text. The page's content security policy allows this style and this script, by
 //! their hashes, and no connection.
 
-mod embed;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::clock;
@@ -47,7 +46,7 @@ pub fn page(report: &Report) -> String {
         hash(SCRIPT),
         hash(STYLE)
     );
-    let data = embed::json(report);
+    let data = json(report);
     // The page shows times in the zone of its reader, unless UTC is asked for.
     let zone = if clock::is_utc() { "utc" } else { "local" };
     let parts = [
@@ -57,10 +56,58 @@ pub fn page(report: &Report) -> String {
         ("script", SCRIPT),
         ("zone", zone),
     ];
-    embed::fill(FRAME, &parts)
+    fill(FRAME, &parts)
 }
 
 /// A source as a content security policy names it.
 fn hash(source: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(source)))
+}
+
+/// A value as JSON for a `<script>` element: no character in it is special in HTML or ends a line of JavaScript. These
+/// characters occur only in strings, where an escape is equivalent.
+fn json(value: &impl Serialize) -> String {
+    const SPECIAL: [char; 5] = ['<', '>', '&', '\u{2028}', '\u{2029}'];
+    // The page reports a failure.
+    let plain = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
+    let mut safe = String::with_capacity(plain.len() + plain.len() / 16);
+    for part in plain.split_inclusive(SPECIAL) {
+        let text = part.trim_end_matches(SPECIAL);
+        safe.push_str(text);
+        safe.extend(part[text.len()..].chars().map(|c| format!("\\u{:04x}", u32::from(c))));
+    }
+    safe
+}
+
+/// Replaces each `{{name}}` by its part. Inserted parts are not searched again.
+fn fill(frame: &str, parts: &[(&str, &str)]) -> String {
+    let mut pieces = frame.split("{{");
+    let mut page = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (name, rest) = piece.split_once("}}").unwrap_or(("", piece));
+        page.push_str(parts.iter().find(|(known, _)| *known == name).map_or("", |(_, part)| part));
+        page.push_str(rest);
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn no_character_of_the_data_means_anything_to_html_and_the_data_stay_the_same() {
+        let text = "</script><!-- <script> &lt; \u{2028}\u{2029} é \u{202e} \\u003c";
+        let safe = json(&text);
+        assert!(!safe.contains(['<', '>', '&', '\u{2028}', '\u{2029}']), "{safe}");
+        assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), text);
+    }
+
+    #[test]
+    fn a_part_that_looks_like_a_place_is_left_as_it_is() {
+        let page = fill("a {{one}} b {{two}} c", &[("one", "{{two}}"), ("two", "2")]);
+        assert_eq!(page, "a {{two}} b 2 c");
+    }
 }
