@@ -6,7 +6,7 @@
 //!
 //! After a run has ended, [`retention`] copies its events into the archive, so that the log can drop them.
 //!
-//! Commands: [`timeline`] merges all recorded data of a run, [`report`] summarizes it and [`render`] formats it.
+//! Commands: [`timeline`] merges all recorded data of a run, [`report`] summarizes it and [`view`] formats it.
 //! [`backtest`] evaluates a policy on recorded runs, [`status`] shows running teams, and [`restore`] restores files and
 //! tasks. [`settings`] edits Claude Code's settings, and [`doctor`] checks the installation.
 
@@ -39,7 +39,6 @@ pub mod policy;
 pub mod process;
 pub mod prune;
 pub mod redact;
-pub mod render;
 pub mod report;
 pub mod response;
 pub mod restore;
@@ -52,6 +51,7 @@ pub mod timeline;
 pub mod ui;
 pub mod unicode;
 pub mod verify;
+pub mod view;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -19,7 +19,7 @@ mod browser;
 use std::time::Instant;
 
 use browser::Browser;
-use teamkeep::render::page;
+use teamkeep::view::page;
 
 /// Runs each action and returns the milliseconds until the frame after it.
 const ACTS: &str = "

@@ -11,9 +11,9 @@ use crate::context::Context;
 use crate::demo;
 use crate::error::Result;
 use crate::policy::Decision;
-use crate::render::{self, Document, TimelineOptions};
 use crate::settings::command::{quoted, shell_invocation};
 use crate::timeline::{Entry, RunCatalog, Summary, merge};
+use crate::view::{self, Document, TimelineOptions};
 
 /// Arguments of `teamkeep demo`.
 #[derive(Debug, clap::Args)]
@@ -64,12 +64,12 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let rows: Vec<Summary> =
         timelines.iter().map(|(material, timeline)| Summary::of(material, timeline)).collect();
     text.push_str(&format!("\n{}\n", call("list")));
-    text.push_str(&render::teams(&rows, &library.ids(), now, columns).to_terminal(columns));
+    text.push_str(&view::teams(&rows, &library.ids(), now, columns).to_terminal(columns));
     for (material, timeline) in &timelines {
         text.push_str(&format!("\n{}\n", call("replay latest")));
         let (entries, mut lines) = (timeline.entries.iter().collect::<Vec<_>>(), Vec::new());
         let options = TimelineOptions { columns, ..TimelineOptions::default() };
-        render::timeline(material, timeline, &entries, options, &mut lines)?;
+        view::timeline(material, timeline, &entries, options, &mut lines)?;
         text.push_str(&String::from_utf8_lossy(&lines));
         let mut verdicts = timeline.entries.iter().filter_map(Entry::verdict);
         let block = verdicts.find(|verdict| verdict.decision == Decision::Block);

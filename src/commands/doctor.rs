@@ -9,8 +9,8 @@ use crate::context::{Context, misnamed_config};
 use crate::doctor::fix::{self, FixStep};
 use crate::doctor::{Facts, Health, Verdict, run_checks};
 use crate::error::Result;
-use crate::render;
 use crate::settings::client::{self, VersionProbe};
+use crate::view;
 
 /// Arguments of `teamkeep doctor`.
 #[derive(Debug, clap::Args)]
@@ -73,11 +73,11 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         read_context::print_json(context, &whole)?;
     } else {
         let doctor = format!("{} doctor", facts.call);
-        let commands = render::Commands {
+        let commands = view::Commands {
             fix: (!args.fix && !steps.is_empty()).then(|| format!("{doctor} --fix")),
             verbose: format!("{doctor} --verbose"),
         };
-        read_context::print_document(context, &render::health(&health, args.verbose, &commands))?;
+        read_context::print_document(context, &view::health(&health, args.verbose, &commands))?;
     }
     Ok(if health.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -8,7 +8,7 @@ use super::{output, read_context};
 use crate::bundle::{Bundle, RedactingWriter, gather};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::render;
+use crate::view;
 
 /// Arguments of `teamkeep export`.
 #[derive(Debug, clap::Args)]
@@ -92,7 +92,7 @@ fn tell(context: &Context, args: &Args, gathered: &Bundle) {
     };
     context.ui.eprint_line(&format!("exported run {} ({what}){to}", manifest.run));
     if let Some(counts) = manifest.redacted.as_ref().filter(|_| args.redact) {
-        context.ui.eprint_line(&render::redaction_summary(counts));
+        context.ui.eprint_line(&view::redaction_summary(counts));
     }
 }
 

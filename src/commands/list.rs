@@ -9,8 +9,8 @@ use crate::archive::RunRecord;
 use crate::clock::{self, Time};
 use crate::context::Context;
 use crate::error::Result;
-use crate::render;
 use crate::timeline::{RunCatalog, Summary, merge, summary_cache};
+use crate::view;
 
 /// Arguments of `teamkeep list`.
 #[derive(Debug, clap::Args)]
@@ -85,7 +85,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     } else {
         read_context::print_document(
             context,
-            &render::teams(&rows, &library.ids(), now, context.ui.columns()),
+            &view::teams(&rows, &library.ids(), now, context.ui.columns()),
         )?;
     }
     read_context::warn(context, &library, &opened);

@@ -2,11 +2,11 @@
 
 use crate::config::Problem;
 use crate::context::Context;
-use crate::render;
+use crate::view;
 
 /// The problems as text, each with its line and a hint.
 pub fn text(context: &Context, problems: &[Problem]) -> String {
-    render::problems(problems, context.ui.columns())
+    view::problems(problems, context.ui.columns())
 }
 
 /// Prints problems to stderr.

@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::prune::{
     Bounds, Inventory, Plan, PruneContext, Pruned, Reason, RunState, apply, plan_verified, survey,
 };
-use crate::render::{self, count, size as bytes};
 use crate::ui::escape;
+use crate::view::{self, count, size as bytes};
 
 /// Arguments of `teamkeep prune`.
 #[derive(Debug, clap::Args)]
@@ -128,7 +128,7 @@ fn text(survey: &Inventory, plan: &Plan, bounds: &Bounds, yes: bool) -> String {
     for going in &plan.runs {
         let why = match going.reason {
             Reason::Age(age) => match usize::try_from(age.num_days()).unwrap_or(0) {
-                0 => format!("ended {} ago", render::span(age.num_milliseconds())),
+                0 => format!("ended {} ago", view::span(age.num_milliseconds())),
                 days => format!("ended {} ago", count(days, "day")),
             },
             Reason::Count => match bounds.keep.unwrap_or_default() {

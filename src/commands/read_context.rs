@@ -11,9 +11,9 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::log::ReadErrors;
 use crate::redact::Redactor;
-use crate::render::Document;
 use crate::timeline::{OpenedRun, RunCatalog};
 use crate::ui;
+use crate::view::Document;
 
 /// Lists the recorded runs.
 ///

@@ -7,9 +7,9 @@ use super::{output, read_context};
 use crate::archive::RunRecord;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::render;
 use crate::report::Report;
 use crate::timeline::merge;
+use crate::view;
 
 /// Arguments of `teamkeep report`.
 #[derive(Debug, clap::Args)]
@@ -96,10 +96,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         let report = if args.redact { redacted(context, &material.run, &report)? } else { report };
         let columns = context.ui.columns().filter(|_| args.output.is_none());
         let text = match format {
-            Format::Text => render::report(&report, args.all).to_terminal(columns),
-            Format::Markdown => render::report(&report, args.all).to_markdown(),
+            Format::Text => view::report(&report, args.all).to_terminal(columns),
+            Format::Markdown => view::report(&report, args.all).to_markdown(),
             Format::Json => serde_json::to_string_pretty(&report).map_err(Error::from_json)? + "\n",
-            Format::Html => render::page(&report),
+            Format::Html => view::page(&report),
         };
         match &args.output {
             // Colours are for the terminal.

@@ -7,8 +7,8 @@ use super::time_arg::{parse_time, warn_outside_run};
 use crate::clock;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::render;
 use crate::timeline::{RunCatalog, RunData, diff, state};
+use crate::view;
 
 /// Arguments of `teamkeep show`.
 #[derive(Debug, clap::Args)]
@@ -60,7 +60,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         if args.json {
             read_context::print_json(context, &state)?;
         } else {
-            read_context::page_document(context, &render::state(material, &state))?;
+            read_context::page_document(context, &view::state(material, &state))?;
         }
     }
     read_context::warn(context, &library, &opened);
@@ -92,5 +92,5 @@ fn compare(
     if args.json {
         return read_context::print_json(context, &diff);
     }
-    read_context::page_document(context, &render::diff(material, &diff))
+    read_context::page_document(context, &view::diff(material, &diff))
 }

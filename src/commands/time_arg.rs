@@ -4,7 +4,7 @@ use crate::archive::RunRecord;
 use crate::clock::{self, Time, When};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::render;
+use crate::view;
 
 /// The forms of a time, for an invalid one.
 const FORMS: &str = "expected 2026-11-20 04:40 (local), 2026-11-20T04:40:00Z, 2026-11-20, today, yesterday, now, an age (10m, 2h, 1w), \
@@ -46,7 +46,7 @@ pub fn warn_outside_run(context: &Context, run: &RunRecord, moments: &[(&str, &s
         context.ui.eprint_line(&format!("the run starts at {}", clock::moment_of(&run.started_at)));
     }
     if let Some((_, ended)) = late {
-        let since = render::elapsed(&run.started_at, ended).unwrap_or_default();
+        let since = view::elapsed(&run.started_at, ended).unwrap_or_default();
         context.ui.eprint_line(&format!("the run had ended at {} (+{since})", clock::moment_of(ended)));
     }
     let given = early.or(late.map(|(moment, _)| moment)).map(|(given, _)| *given);

@@ -7,8 +7,8 @@ use serde_json::json;
 use super::read_context;
 use crate::context::Context;
 use crate::error::Result;
-use crate::render;
 use crate::verify::{Scope, Verifier};
+use crate::view;
 
 /// Arguments of `teamkeep verify`.
 #[derive(Debug, clap::Args)]
@@ -62,7 +62,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         });
         read_context::print_json(context, &whole)?;
     } else {
-        read_context::print_document(context, &render::findings(&findings))?;
+        read_context::print_document(context, &view::findings(&findings))?;
     }
     Ok(if findings.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

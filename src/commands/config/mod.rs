@@ -33,7 +33,9 @@ enum Command {
     )]
     Show(show::Args),
     /// Print the paths of the configuration files
-    #[command(after_help = "Examples:\n  teamkeep config path\n  teamkeep config path && teamkeep config check")]
+    #[command(
+        after_help = "Examples:\n  teamkeep config path\n  teamkeep config path && teamkeep config check"
+    )]
     Path,
     /// Create a configuration file with all keys, their defaults and comments
     Init(init::Args),

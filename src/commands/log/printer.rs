@@ -8,9 +8,9 @@ use crate::archive::RunRecord;
 use crate::context::Context;
 use crate::log::Line;
 use crate::payload::Kind;
-use crate::render::LogView;
 use crate::timeline::{RunCatalog, merge, not_completed};
 use crate::ui::Ui;
+use crate::view::LogView;
 
 /// Whether a task was completed is known from the timeline of a run. At most so many are built.
 const MAX_MARKED: usize = 20;

@@ -25,9 +25,9 @@ use crate::event::{Actor, SafeName};
 use crate::payload::{self, Kind, Payload};
 use crate::policy::gates::completion_check;
 use crate::policy::{Attempt, Decision, Facts, Guard, Judged, Rules, TeamState, Verdict, judge};
-use crate::render::count;
 use crate::response::Answer;
 use crate::ui::escape;
+use crate::view::count;
 
 /// Arguments of `teamkeep policy explain`.
 #[derive(Debug, clap::Args)]

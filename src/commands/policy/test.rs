@@ -11,7 +11,7 @@ use crate::backtest::{self, Counts, Expectation, Found, Record, Tested};
 use crate::commands::read_context;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::render::{self, BacktestRow};
+use crate::view::{self, BacktestRow};
 
 /// Arguments of `teamkeep policy test`.
 #[derive(Debug, clap::Args)]
@@ -150,15 +150,15 @@ impl Report {
                 let _ = writeln!(self.out, "{line}");
             }
         } else if !objections.is_empty() {
-            self.out.push_str(&render::backtest_rows(record, &objections).to_terminal(self.columns));
+            self.out.push_str(&view::backtest_rows(record, &objections).to_terminal(self.columns));
         }
         Ok(())
     }
 
     fn summary(&mut self, policy: &str, against: Option<&str>) {
-        let mut document = render::counts(&self.counts, against.map(|_| policy));
+        let mut document = view::counts(&self.counts, against.map(|_| policy));
         if against.is_some() {
-            document.append(render::counts(&self.other, against));
+            document.append(view::counts(&self.other, against));
         }
         self.out.push_str(&document.to_terminal(None));
     }

@@ -8,11 +8,11 @@ use super::{Args, Format, filter_args};
 use crate::commands::read_context;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::render::{self, EntryLines, TimelineOptions};
 use crate::timeline::{
     Entry, Filter, Fingerprint, NewEntries, OpenedRun, RunCatalog, RunData, Timeline, merge,
 };
 use crate::ui;
+use crate::view::{self, EntryLines, TimelineOptions};
 
 /// Interval of checks for changes.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -57,7 +57,7 @@ pub fn follow(context: &Context, args: &Args, run: &str, filter: &Filter) -> Res
             return ui::quiet(Err(error)).map(|()| ExitCode::SUCCESS).map_err(Error::from);
         }
         if is_last {
-            context.ui.eprint_line(&render::ending(material, timeline));
+            context.ui.eprint_line(&view::ending(material, timeline));
             read_context::warn(context, library, opened);
             return Ok(ExitCode::SUCCESS);
         }
@@ -150,7 +150,7 @@ impl<'a> FollowPrinter<'a> {
         self.options.columns = self.context.ui.columns();
         let mut text = Vec::new();
         let lines = self.lines.get_or_insert_with(|| {
-            text = render::heading(material, timeline).to_terminal(self.options.columns).into_bytes();
+            text = view::heading(material, timeline).to_terminal(self.options.columns).into_bytes();
             EntryLines::ahead(&material.run.started_at, &material.members, self.options)
         });
         lines.set_options(self.options);

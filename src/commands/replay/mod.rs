@@ -11,9 +11,9 @@ use self::player::{Playlist, Speed};
 use super::read_context;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::render::{self, TimelineOptions};
 use crate::timeline::{Entry, Filter, RunData, merge};
 use crate::ui;
+use crate::view::{self, TimelineOptions};
 
 /// Arguments of `teamkeep replay`.
 #[derive(Debug, clap::Args)]
@@ -109,18 +109,18 @@ fn tell(context: &Context, args: &Args, material: &RunData, filter: &Filter) -> 
     let options = args.options(context);
     match args.format() {
         Format::Text => {
-            let write = |out: &mut dyn Write| render::timeline(material, &timeline, &part, options, out);
+            let write = |out: &mut dyn Write| view::timeline(material, &timeline, &part, options, out);
             read_context::page_with(context, write)?;
         }
         Format::Json => print_json(context, &part)?,
         Format::Mermaid => {
-            let diagram = render::mermaid(material, &part, options);
-            if diagram.len() > render::MAX_MERMAID_CHARS {
+            let diagram = view::mermaid(material, &part, options);
+            if diagram.len() > view::MAX_MERMAID_CHARS {
                 context.ui.eprint_line(&format!(
                     "the diagram has {} characters, and Mermaid takes {} unless its maxTextSize is set: --from, --to, \
                      --actor and --kind make it smaller",
                     diagram.len(),
-                    render::MAX_MERMAID_CHARS
+                    view::MAX_MERMAID_CHARS
                 ));
             }
             read_context::print(context, &diagram)?;

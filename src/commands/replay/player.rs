@@ -9,10 +9,10 @@ use super::{Args, Format};
 use crate::clock::{self, Time};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::render::{self, EntryLines, PlayerView, TimelineOptions};
 use crate::timeline::{Entry, Filter, LiveState, RunData, Timeline};
 use crate::ui;
 use crate::ui::terminal::{InputEvent, Screen};
+use crate::view::{self, EntryLines, PlayerView, TimelineOptions};
 
 /// Interval between two frames.
 const FRAME: Duration = Duration::from_millis(50);
@@ -84,7 +84,7 @@ impl<'a> Playlist<'a> {
         let is_shown = |entry: &Entry| filter.contains(entry, material) && (is_json || options.shows(entry));
         let entries = timeline.entries.iter().enumerate();
         let (places, shown): (Vec<usize>, Vec<&Entry>) = entries.filter(|(_, entry)| is_shown(entry)).unzip();
-        let (idles, idlers) = if is_json { Default::default() } else { render::idles(&shown) };
+        let (idles, idlers) = if is_json { Default::default() } else { view::idles(&shown) };
         let printed = places.iter().enumerate().filter(|(at, _)| !idles.contains(at));
         Playlist {
             material,
@@ -129,7 +129,7 @@ impl<'a> Playlist<'a> {
     /// Prints each entry at its time.
     fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         if !self.is_json {
-            let heading = render::heading(self.material, self.timeline).to_terminal(self.options.columns);
+            let heading = view::heading(self.material, self.timeline).to_terminal(self.options.columns);
             out.write_all(heading.as_bytes())?;
             out.flush()?;
         }
@@ -150,7 +150,7 @@ impl<'a> Playlist<'a> {
                 continue;
             }
             if is_shortened {
-                render::pause(gap).write(out, None)?;
+                view::pause(gap).write(out, None)?;
             }
             self.lines.write(entry, self.idlers.contains(&place), out)?;
         }
@@ -323,7 +323,7 @@ impl Player<'_> {
                 Line::Entry(place) => {
                     lines.write(&list.timeline.entries[*place], list.idlers.contains(place), &mut text)
                 }
-                Line::Pause(millis) => render::pause(*millis).write(&mut text, None),
+                Line::Pause(millis) => view::pause(*millis).write(&mut text, None),
             };
         }
         let text = String::from_utf8_lossy(&text);
@@ -340,7 +340,7 @@ impl Player<'_> {
             board: &self.board,
             lines: &text.lines().map(str::to_owned).collect::<Vec<_>>(),
         };
-        render::player_screen(&view, columns, rows.saturating_sub(usize::from(is_last)))
+        view::player_screen(&view, columns, rows.saturating_sub(usize::from(is_last)))
     }
 }
 

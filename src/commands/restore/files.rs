@@ -7,9 +7,9 @@ use super::{Args, meant};
 use crate::commands::read_context;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::render;
 use crate::restore::{self, FilePlan};
 use crate::timeline::{OpenedRun, RunCatalog};
+use crate::view;
 
 /// Writes a run's files.
 ///
@@ -32,7 +32,7 @@ pub fn run(
         lost = restore::write(archive, &plan, &directory, args.force)?;
         plan.done = true;
     }
-    read_context::print_value(context, args.json, &plan, || render::restored_files(&plan))?;
+    read_context::print_value(context, args.json, &plan, || view::restored_files(&plan))?;
     for lost in &lost {
         context.ui.warn(lost);
     }

@@ -11,13 +11,13 @@ use crate::commands::read_context;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::event::SafeName;
-use crate::render;
 use crate::restore::{
     self, ClientLock, DirHandle, List, Options, Plan, Source, TaskList, UndoLog, UndoRecord,
 };
 use crate::settings::command::shell_invocation;
 use crate::team::mailbox;
 use crate::timeline::{OpenedRun, RunCatalog};
+use crate::view;
 
 /// Prints the plan, and writes with `--yes`.
 ///
@@ -60,7 +60,7 @@ pub fn run(
         plan = restore.write()?;
     }
     drop(lock);
-    read_context::print_value(context, args.json, &plan, || render::restored_tasks(&plan))?;
+    read_context::print_value(context, args.json, &plan, || view::restored_tasks(&plan))?;
     let code = restore.conclude(&plan, args);
     read_context::warn(context, library, opened);
     Ok(code)
@@ -232,7 +232,7 @@ impl RestoreContext<'_> {
             return ExitCode::SUCCESS;
         }
         if let Some(undo) = &plan.undo {
-            let count = render::count(plan.tasks.len(), "task");
+            let count = view::count(plan.tasks.len(), "task");
             ui.eprint_line(&format!("restored {count} into task list {}", plan.list));
             ui.eprint_line(&format!("to undo: {program} restore --undo {undo}"));
             if plan.held_by.is_none() {

@@ -7,8 +7,8 @@ use super::Args;
 use crate::commands::read_context;
 use crate::context::Context;
 use crate::error::Result;
-use crate::render;
 use crate::restore::{self, DirHandle, List, TaskList, UndoLog, Undone};
+use crate::view;
 
 /// Undoes a task restore.
 ///
@@ -34,7 +34,7 @@ pub fn run(context: &Context, args: &Args, id: &str) -> Result<ExitCode> {
         }
         records.forget(id)?;
     }
-    read_context::print_value(context, args.json, &undone, || render::undone(&undone))?;
+    read_context::print_value(context, args.json, &undone, || view::undone(&undone))?;
     if args.dry_run {
         context.ui.eprint_line("Dry run: nothing was written.");
     }

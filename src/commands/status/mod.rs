@@ -14,10 +14,10 @@ use crate::context::Context;
 use crate::enforcement::OverrideFile;
 use crate::error::Result;
 use crate::payload;
-use crate::render;
 use crate::status::{Status, StatusLine, StatusPaths, Wanted, alive};
 use crate::timeline::{OpenedRun, RunCatalog};
 use crate::ui::Ui;
+use crate::view;
 
 /// Maximum size of Claude Code's input in bytes.
 const MAX_BYTES: usize = 1 << 20;
@@ -61,7 +61,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     }
     let library = read_context::library(context)?;
     let (opened, status) = read_status(context, &library)?;
-    read_context::print_value(context, args.json, &status, || render::status(&status, context.clock.now()))?;
+    read_context::print_value(context, args.json, &status, || view::status(&status, context.clock.now()))?;
     read_context::warn(context, &library, &opened);
     Ok(ExitCode::SUCCESS)
 }
@@ -87,7 +87,7 @@ struct StatusInput {
 pub fn line() -> ExitCode {
     let ui = Ui::default();
     let text = match Context::lenient(ui) {
-        Ok((context, _)) => render::brief(find_team(&context).as_ref()),
+        Ok((context, _)) => view::brief(find_team(&context).as_ref()),
         Err(_) => "teamkeep: status unknown, run `teamkeep status`".to_owned(),
     };
     // Claude Code may have closed the pipe.

@@ -9,10 +9,10 @@ use crate::commands::read_context;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::log::{self, Segment};
-use crate::render;
 use crate::status::Status;
 use crate::ui;
 use crate::ui::terminal::{InputEvent, Screen};
+use crate::view;
 
 /// The interval for checking the log and updating the clocks.
 const FRAME: Duration = Duration::from_millis(250);
@@ -40,7 +40,7 @@ pub fn watch(context: &Context) -> Result<ExitCode> {
     let end = loop {
         let (columns, rows) = screen.size();
         let keys = if screen.is_typed() { KEYS } else { "" };
-        screen.draw(&render::status_screen(&status.status, context.clock.now(), keys, columns, rows))?;
+        screen.draw(&view::status_screen(&status.status, context.clock.now(), keys, columns, rows))?;
         match screen.wait(FRAME)? {
             InputEvent::Key(b'q' | 3 | 4) => break ExitCode::SUCCESS,
             InputEvent::End(INTERRUPT) => break ExitCode::SUCCESS,
@@ -54,7 +54,7 @@ pub fn watch(context: &Context) -> Result<ExitCode> {
     drop(screen);
     // The last screen stays above the prompt.
     let mut out = context.ui.out();
-    let last = render::status(&status.status, context.clock.now()).to_terminal(context.ui.columns());
+    let last = view::status(&status.status, context.clock.now()).to_terminal(context.ui.columns());
     ui::quiet(out.write_all(last.as_bytes()).and_then(|()| out.flush()))?;
     Ok(end)
 }

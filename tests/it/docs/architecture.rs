@@ -107,7 +107,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "render",
+        "view",
         &[
             "model",
             "backtest",
@@ -157,7 +157,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "prune",
             "hook",
             "redact",
-            "render",
+            "view",
             "report",
             "response",
             "restore",

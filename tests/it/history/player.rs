@@ -3,8 +3,8 @@
 use anstream::adapter::strip_str;
 use serde_json::json;
 use teamkeep::clock;
-use teamkeep::render::{self, PlayerView};
 use teamkeep::timeline::{LiveState, merge};
+use teamkeep::view::{self, PlayerView};
 
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{Sandbox, lines};
@@ -79,7 +79,7 @@ fn shown(sandbox: &Sandbox, columns: usize, rows: usize) -> String {
         board: &board,
         lines: &story,
     };
-    let lines = render::player_screen(&view, columns, rows);
+    let lines = view::player_screen(&view, columns, rows);
     assert!(lines.len() <= rows, "{lines:?}");
     lines.iter().map(|line| strip_str(line).to_string() + "\n").collect()
 }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use teamkeep::render::page;
 use teamkeep::report::Report;
+use teamkeep::view::page;
 use tempfile::TempDir;
 
 use crate::history::traces::{ALL, play};
@@ -82,7 +82,7 @@ pub fn column(browser: &Browser, name: &str) -> Value {
 }
 
 fn sources() -> Vec<(PathBuf, String)> {
-    let room = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/render/html");
+    let room = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/view/html");
     let files = crate::support::sandbox::below(&room).into_iter().filter(|path| path.is_file());
     files.map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect()
 }

@@ -3,8 +3,8 @@
 use anstream::adapter::strip_str;
 use serde_json::json;
 use teamkeep::clock;
-use teamkeep::render::{self, LogView};
 use teamkeep::timeline::{Summary, merge};
+use teamkeep::view::{self, LogView};
 
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{START, Sandbox};
@@ -39,7 +39,7 @@ fn listed(sandbox: &Sandbox, columns: Option<usize>) -> String {
     let rows: Vec<Summary> =
         opened.runs.iter().map(|material| Summary::of(material, &merge(material))).collect();
     let now = clock::parse(START).unwrap() + chrono::TimeDelta::hours(2);
-    strip_str(&render::teams(&rows, &library.ids(), now, columns).to_terminal(columns)).to_string()
+    strip_str(&view::teams(&rows, &library.ids(), now, columns).to_terminal(columns)).to_string()
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn the_heading_of_a_story_is_broken_where_the_terminal_ends() {
     let library = sandbox.library();
     let opened = library.open_runs(&[library.find("session-aaaaaaaa").unwrap()]).unwrap();
     let heading = |columns: usize| {
-        let told = render::heading(&opened.runs[0], &merge(&opened.runs[0])).to_terminal(Some(columns));
+        let told = view::heading(&opened.runs[0], &merge(&opened.runs[0])).to_terminal(Some(columns));
         let told = strip_str(&told).to_string();
         told.lines().take_while(|line| !line.starts_with("  ")).collect::<Vec<_>>().join("\n")
     };

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use anstream::adapter::strip_str;
 use serde_json::{Value, json};
-use teamkeep::render;
 use teamkeep::restore::{Options, Source, TaskList};
+use teamkeep::view;
 use unicode_width::UnicodeWidthStr;
 
 use crate::support::client_files::Lead;
@@ -293,7 +293,7 @@ fn a_narrow_terminal_gets_whole_lines_and_no_text_drives_it() {
     let source = Source::of(&library.archive, &opened.runs[0], None);
     let plan =
         teamkeep::restore::plan(&source, &TaskList::default(), &BTreeMap::new(), Options::default()).unwrap();
-    let shown = strip_str(&render::restored_tasks(&plan).to_terminal(Some(40))).to_string();
+    let shown = strip_str(&view::restored_tasks(&plan).to_terminal(Some(40))).to_string();
     insta::assert_snapshot!(shown, @r#"
     (no team)
     last recorded state

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{UNKNOWN, duration, number, when};
 use crate::model::TaskStatus;
-use crate::render::document::{Document, Graph, Table};
-use crate::render::format::{actor, count, first_line, thousands};
 use crate::report::{Change, TaskHistory, TokenUsage, Tools, Work};
+use crate::view::document::{Document, Graph, Table};
+use crate::view::format::{actor, count, first_line, thousands};
 
 /// Each task with all its changes.
 pub fn tasks(tasks: &[TaskHistory], start: &str) -> Document {

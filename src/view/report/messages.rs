@@ -1,9 +1,9 @@
 //! The messages of a report, and their sums.
 
 use super::when;
-use crate::render::document::{Document, Table};
-use crate::render::format::{actor, first_line, strip_tags, thousands};
 use crate::report::{MessageRow, MessageStats};
+use crate::view::document::{Document, Table};
+use crate::view::format::{actor, first_line, strip_tags, thousands};
 
 /// The messages, and the sums by sender and recipient. `all` also lists automatic ones.
 pub fn messages(messages: &MessageStats, start: &str, all: bool) -> Document {
