@@ -103,21 +103,21 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 }
 
 /// The opened run and the time to restore; warns when the time is outside of the run.
-fn meant<'a>(
+fn target<'a>(
     context: &Context,
     library: &'a RunCatalog,
     opened: &'a OpenedRun,
     args: &Args,
 ) -> Result<(&'a crate::archive::Archive, &'a crate::timeline::RunData, Option<String>)> {
-    let material = opened.runs.first().ok_or_else(|| library.empty())?;
+    let data = opened.runs.first().ok_or_else(|| library.empty())?;
     let at = args
         .at
         .as_deref()
-        .map(|text| parse_time(text, &material.run, context.clock.now()))
+        .map(|text| parse_time(text, &data.run, context.clock.now()))
         .transpose()?
         .map(clock::stamp);
     if let (Some(given), Some(at)) = (&args.at, &at) {
-        warn_outside_run(context, &material.run, &[(given, at)]);
+        warn_outside_run(context, &data.run, &[(given, at)]);
     }
-    Ok((&library.archive, material, at))
+    Ok((&library.archive, data, at))
 }

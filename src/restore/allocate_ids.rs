@@ -12,16 +12,16 @@ const RESERVED_IDS: u64 = 999_999_999;
 ///
 /// # Errors
 /// No numbers are left.
-pub(super) fn allocate_ids(wanted: &[&RestorableTask], board: &TaskList, own: bool) -> Result<Vec<u64>> {
+pub(super) fn allocate_ids(wanted: &[&RestorableTask], list_now: &TaskList, own: bool) -> Result<Vec<u64>> {
     let mut given: Vec<Option<u64>> = Vec::new();
-    for past in wanted {
-        let id = number(&past.task.id).filter(|id| {
-            let was_its = own && past.list().is_none();
-            !board.has(*id) && (was_its || *id > board.mark()) && !given.contains(&Some(*id))
+    for recorded in wanted {
+        let id = number(&recorded.task.id).filter(|id| {
+            let was_its = own && recorded.list().is_none();
+            !list_now.has(*id) && (was_its || *id > list_now.mark()) && !given.contains(&Some(*id))
         });
         given.push(id);
     }
-    let mut next = given.iter().flatten().copied().fold(board.read_highwatermark(), u64::max);
+    let mut next = given.iter().flatten().copied().fold(list_now.read_highwatermark(), u64::max);
     if next > MAX_TASK_ID - given.len() as u64 {
         return Err(Error::new(format!("the list has used the ID {next}, and there is no higher one"))
             .hint("choose another list"));
@@ -45,17 +45,17 @@ mod tests {
     use super::*;
     use crate::team::Task;
 
-    fn past(key: &str) -> RestorableTask {
+    fn recorded(key: &str) -> RestorableTask {
         let id = key.rsplit('/').next().unwrap();
         let task = Task::parse(&format!("{id}.json"), b"{}").unwrap();
-        RestorableTask { key: key.to_owned(), task, deleted: false, told_only: false }
+        RestorableTask { key: key.to_owned(), task, deleted: false, from_tools_only: false }
     }
 
     fn given(keys: &[&str], taken: &[u64], mark: u64, own: bool) -> Vec<u64> {
-        let pasts: Vec<RestorableTask> = keys.iter().map(|key| past(key)).collect();
+        let recorded_tasks: Vec<RestorableTask> = keys.iter().map(|key| recorded(key)).collect();
         let tasks = taken.iter().map(|id| (id.to_string(), None)).collect();
-        let board = TaskList { tasks, highwatermark: Some(mark.to_string().into_bytes()) };
-        allocate_ids(&pasts.iter().collect::<Vec<_>>(), &board, own).unwrap()
+        let list_now = TaskList { tasks, highwatermark: Some(mark.to_string().into_bytes()) };
+        allocate_ids(&recorded_tasks.iter().collect::<Vec<_>>(), &list_now, own).unwrap()
     }
 
     #[test]
@@ -70,8 +70,9 @@ mod tests {
 
     #[test]
     fn a_list_that_has_given_every_number_is_told() {
-        let board = TaskList { highwatermark: Some(b"99999999999999999999".to_vec()), ..TaskList::default() };
-        let error = allocate_ids(&[&past("1")], &board, true).unwrap_err();
+        let list_now =
+            TaskList { highwatermark: Some(b"99999999999999999999".to_vec()), ..TaskList::default() };
+        let error = allocate_ids(&[&recorded("1")], &list_now, true).unwrap_err();
         assert!(error.to_string().contains("there is no higher one"));
     }
 }

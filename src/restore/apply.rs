@@ -14,10 +14,9 @@ use crate::error::{Error, Result};
 /// # Errors
 /// Writing fails or the lock is lost; the list is then as before.
 pub fn apply(
-    folder: &DirHandle,
-    guard: &mut ClientLock<'_>,
+    lock: &mut ClientLock<'_>,
     plan: &Plan,
-    board: &TaskList,
+    list_now: &TaskList,
     mut record: UndoRecord,
     records: &UndoLog,
 ) -> Result<UndoRecord> {
@@ -27,18 +26,18 @@ pub fn apply(
         .map(|put| Written { id: put.id.clone(), was: put.was.clone(), hash: hash(&put.text) })
         .collect();
     record.highwatermark_before =
-        board.highwatermark.as_deref().map(|mark| String::from_utf8_lossy(mark).into_owned());
-    record.highwatermark_after = if plan.highwatermark_after > board.mark() {
+        list_now.highwatermark.as_deref().map(|mark| String::from_utf8_lossy(mark).into_owned());
+    record.highwatermark_after = if plan.highwatermark_after > list_now.mark() {
         plan.highwatermark_after.to_string()
     } else {
         record.highwatermark_before.clone().unwrap_or_default()
     };
     records.write(&record)?;
-    let mut written = 0;
-    let done = put_all(folder, guard, plan, &record, &mut written);
+    let (dir, mut written) = (lock.dir(), 0);
+    let done = write_tasks(lock, plan, &record, &mut written);
     if let Err(error) = done {
-        let left = record.tasks.iter().take(written).filter(|task| !take_back(folder, task)).count();
-        if left > 0 || give_mark_back(folder, &record).is_err() {
+        let left = record.tasks.iter().take(written).filter(|task| !remove_written(dir, task)).count();
+        if left > 0 || reset_highwatermark(dir, &record).is_err() {
             let hint =
                 format!("{left} file(s) could not be removed; run: teamkeep restore --undo {}", record.id);
             return Err(error.hint(hint));
@@ -49,60 +48,59 @@ pub fn apply(
     Ok(record)
 }
 
-fn put_all(
-    folder: &DirHandle,
-    guard: &mut ClientLock<'_>,
+fn write_tasks(
+    lock: &mut ClientLock<'_>,
     plan: &Plan,
     record: &UndoRecord,
     written: &mut usize,
 ) -> Result<()> {
-    guard.renew()?;
+    let dir = lock.dir();
+    lock.renew()?;
     // Claude Code raises the mark without the list's lock when it removes a task. A higher value stays.
-    if !is_marked(folder, record)? {
-        folder.replace(MARK, record.highwatermark_after.as_bytes())?;
+    if !reserves_ids(dir, record)? {
+        dir.replace(MARK, record.highwatermark_after.as_bytes())?;
     }
     for put in &plan.tasks {
-        if guard.share()? && !is_marked(folder, record)? {
+        if lock.share()? && !reserves_ids(dir, record)? {
             return Err(Error::new("cannot continue: another process emptied the list"));
         }
-        folder
-            .create(&file(&put.id), &put.text)
+        dir.create(&task_file_name(&put.id), &put.text)
             .map_err(|error| Error::caused(format!("cannot restore task {}", put.was), error))?;
         *written += 1;
     }
-    guard.renew()
+    lock.renew()
 }
 
 /// Whether the list's `.highwatermark` reserves the numbers of a restore.
-fn is_marked(folder: &DirHandle, record: &UndoRecord) -> Result<bool> {
-    let now = folder.read(MARK, MAX_BYTES)?;
+fn reserves_ids(dir: &DirHandle, record: &UndoRecord) -> Result<bool> {
+    let now = dir.read(MARK, MAX_BYTES)?;
     Ok(now.is_some_and(|now| number(&now) >= number(record.highwatermark_after.as_bytes())))
 }
 
 /// Resets `.highwatermark` to its value before a restore, unless it was changed since.
-pub(super) fn give_mark_back(folder: &DirHandle, record: &UndoRecord) -> Result<bool> {
+pub(super) fn reset_highwatermark(dir: &DirHandle, record: &UndoRecord) -> Result<bool> {
     let before = record.highwatermark_before.as_deref();
-    let ours = folder.read(MARK, MAX_BYTES)?.as_deref() == Some(record.highwatermark_after.as_bytes());
+    let ours = dir.read(MARK, MAX_BYTES)?.as_deref() == Some(record.highwatermark_after.as_bytes());
     if ours && before != Some(record.highwatermark_after.as_str()) {
         match before {
-            Some(before) => folder.replace(MARK, before.as_bytes())?,
-            None => folder.remove(MARK)?,
+            Some(before) => dir.replace(MARK, before.as_bytes())?,
+            None => dir.remove(MARK)?,
         }
     }
     Ok(ours)
 }
 
 /// Removes a file with unchanged content. Returns whether it is gone.
-fn take_back(folder: &DirHandle, task: &Written) -> bool {
-    let name = file(&task.id);
-    match folder.read(&name, MAX_BYTES) {
+fn remove_written(dir: &DirHandle, task: &Written) -> bool {
+    let name = task_file_name(&task.id);
+    match dir.read(&name, MAX_BYTES) {
         Ok(None) => true,
-        Ok(Some(bytes)) => hash(&bytes) == task.hash && folder.remove(&name).is_ok(),
+        Ok(Some(bytes)) => hash(&bytes) == task.hash && dir.remove(&name).is_ok(),
         Err(_) => false,
     }
 }
 
 /// The file name of a task.
-pub(super) fn file(id: &str) -> String {
+pub(super) fn task_file_name(id: &str) -> String {
     format!("{id}.json")
 }

@@ -27,7 +27,7 @@ const GAP_BETWEEN_HOLDS: Duration = Duration::from_millis(150);
 /// The lock on a list, released when dropped.
 #[derive(Debug)]
 pub struct ClientLock<'a> {
-    folder: &'a DirHandle,
+    dir: &'a DirHandle,
     name: String,
     inode: u64,
     /// Held open, so that no other directory gets its inode number.
@@ -41,47 +41,52 @@ impl<'a> ClientLock<'a> {
     ///
     /// # Errors
     /// `.lock` is not a file, or Claude Code does not release the lock.
-    pub fn list(folder: &'a DirHandle) -> Result<ClientLock<'a>> {
-        folder.touch(FILE)?;
-        if !folder.look(FILE)?.as_ref().is_some_and(is_file) {
-            let what = format!("cannot lock the list {}", folder.path.display());
+    pub fn list(dir: &'a DirHandle) -> Result<ClientLock<'a>> {
+        dir.touch(FILE)?;
+        if !dir.metadata(FILE)?.as_ref().is_some_and(is_file) {
+            let what = format!("cannot lock the list {}", dir.path.display());
             return Err(Error::caused(what, format!("its {FILE} is not a regular file")));
         }
-        ClientLock::take(folder, LOCK)
+        ClientLock::acquire(dir, LOCK)
+    }
+
+    /// The directory that is locked.
+    pub fn dir(&self) -> &'a DirHandle {
+        self.dir
     }
 
     /// Takes the lock on one task of a list.
     ///
     /// # Errors
     /// Claude Code does not release it.
-    pub fn task(folder: &'a DirHandle, file: &str) -> Result<ClientLock<'a>> {
-        ClientLock::take(folder, &format!("{file}.lock"))
+    pub fn task(dir: &'a DirHandle, file: &str) -> Result<ClientLock<'a>> {
+        ClientLock::acquire(dir, &format!("{file}.lock"))
     }
 
-    fn take(folder: &'a DirHandle, name: &str) -> Result<ClientLock<'a>> {
+    fn acquire(dir: &'a DirHandle, name: &str) -> Result<ClientLock<'a>> {
         let start = Instant::now();
         let mut pause = Duration::from_millis(5);
         loop {
-            match folder.claim(name) {
+            match dir.create_dir(name) {
                 Ok(()) => break,
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
                 Err(_) => {}
             }
-            if is_stale(folder, name) {
+            if is_stale(dir, name) {
                 // It may have been released meanwhile, or may not be empty: the next attempt shows it.
-                let _ = folder.remove_dir(name);
+                let _ = dir.remove_dir(name);
             } else if start.elapsed() > TIMEOUT {
-                let what = format!("cannot lock {}", folder.path.join(name).display());
+                let what = format!("cannot lock {}", dir.path.join(name).display());
                 return Err(Error::caused(what, "another process holds Claude Code's lock")
                     .hint("nothing was changed; try again later"));
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(100));
         }
-        let stat = folder.look(name)?.ok_or_else(|| lost(folder, name))?;
-        let held = folder.child(name)?;
+        let stat = dir.metadata(name)?.ok_or_else(|| lost(dir, name))?;
+        let held = dir.open_dir(name)?;
         let (inode, now) = (stat.st_ino, Instant::now());
-        Ok(ClientLock { folder, name: name.to_owned(), inode, _held: held, taken: now, renewed: now })
+        Ok(ClientLock { dir, name: name.to_owned(), inode, _held: held, taken: now, renewed: now })
     }
 
     /// Releases the lock for a moment if it was held for [`TURN`], and returns whether it did; else renews it. Other
@@ -94,9 +99,9 @@ impl<'a> ClientLock<'a> {
         if self.taken.elapsed() < MAX_HOLD {
             return Ok(false);
         }
-        self.folder.remove_dir(&self.name)?;
+        self.dir.remove_dir(&self.name)?;
         std::thread::sleep(GAP_BETWEEN_HOLDS);
-        *self = ClientLock::take(self.folder, &self.name)?;
+        *self = ClientLock::acquire(self.dir, &self.name)?;
         Ok(true)
     }
 
@@ -106,35 +111,35 @@ impl<'a> ClientLock<'a> {
     /// Another process took it over, because this one was stopped for too long.
     pub fn renew(&mut self) -> Result<()> {
         if !self.is_ours() {
-            return Err(lost(self.folder, &self.name));
+            return Err(lost(self.dir, &self.name));
         }
         if self.renewed.elapsed() > RENEWAL {
-            self.folder.touch_mtime(&self.name)?;
+            self.dir.touch_mtime(&self.name)?;
             self.renewed = Instant::now();
         }
         Ok(())
     }
 
     fn is_ours(&self) -> bool {
-        matches!(self.folder.look(&self.name), Ok(Some(stat)) if stat.st_ino == self.inode)
+        matches!(self.dir.metadata(&self.name), Ok(Some(stat)) if stat.st_ino == self.inode)
     }
 }
 
 impl Drop for ClientLock<'_> {
     fn drop(&mut self) {
         if self.is_ours() {
-            let _ = self.folder.remove_dir(&self.name);
+            let _ = self.dir.remove_dir(&self.name);
         }
     }
 }
 
-fn lost(folder: &DirHandle, name: &str) -> Error {
-    let what = format!("cannot keep the lock {}", folder.path.join(name).display());
+fn lost(dir: &DirHandle, name: &str) -> Error {
+    let what = format!("cannot keep the lock {}", dir.path.join(name).display());
     Error::caused(what, "another process took it over")
 }
 
-fn is_stale(folder: &DirHandle, name: &str) -> bool {
-    let modified = folder.path.join(name).symlink_metadata().and_then(|metadata| metadata.modified());
+fn is_stale(dir: &DirHandle, name: &str) -> bool {
+    let modified = dir.path.join(name).symlink_metadata().and_then(|metadata| metadata.modified());
     modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > STALE))
 }
 
@@ -144,47 +149,47 @@ mod tests {
 
     #[test]
     fn a_lock_keeps_others_out_and_is_given_back() {
-        let dir = tempfile::tempdir().unwrap();
-        let folder = DirHandle::open(dir.path()).unwrap();
-        let mut guard = ClientLock::list(&folder).unwrap();
-        guard.renew().unwrap();
-        assert_eq!(folder.claim(LOCK).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-        drop(guard);
-        assert_eq!(folder.names().unwrap(), [FILE]);
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DirHandle::open(temp.path()).unwrap();
+        let mut lock = ClientLock::list(&dir).unwrap();
+        lock.renew().unwrap();
+        assert_eq!(dir.create_dir(LOCK).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        drop(lock);
+        assert_eq!(dir.names().unwrap(), [FILE]);
     }
 
     #[test]
     fn after_a_turn_others_get_the_lock() {
-        let dir = tempfile::tempdir().unwrap();
-        let folder = DirHandle::open(dir.path()).unwrap();
-        let mut guard = ClientLock::list(&folder).unwrap();
-        assert!(!guard.share().unwrap());
-        guard.taken = Instant::now().checked_sub(MAX_HOLD).unwrap();
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DirHandle::open(temp.path()).unwrap();
+        let mut lock = ClientLock::list(&dir).unwrap();
+        assert!(!lock.share().unwrap());
+        lock.taken = Instant::now().checked_sub(MAX_HOLD).unwrap();
         std::thread::scope(|scope| {
             let other = scope.spawn(|| {
-                let other = DirHandle::open(dir.path()).unwrap();
+                let other = DirHandle::open(temp.path()).unwrap();
                 ClientLock::list(&other).map(drop)
             });
-            assert!(guard.share().unwrap());
+            assert!(lock.share().unwrap());
             other.join().unwrap().unwrap();
         });
-        guard.renew().unwrap();
-        drop(guard);
-        assert_eq!(folder.names().unwrap(), [FILE]);
+        lock.renew().unwrap();
+        drop(lock);
+        assert_eq!(dir.names().unwrap(), [FILE]);
     }
 
     #[test]
     fn what_a_killed_process_left_is_taken_over_and_what_was_taken_over_is_left() {
-        let dir = tempfile::tempdir().unwrap();
-        let folder = DirHandle::open(dir.path()).unwrap();
-        folder.claim(LOCK).unwrap();
+        let temp = tempfile::tempdir().unwrap();
+        let dir = DirHandle::open(temp.path()).unwrap();
+        dir.create_dir(LOCK).unwrap();
         let old = std::time::UNIX_EPOCH + Duration::from_secs(1);
-        std::fs::File::open(dir.path().join(LOCK)).unwrap().set_modified(old).unwrap();
-        let mut guard = ClientLock::list(&folder).unwrap();
-        std::fs::rename(dir.path().join(LOCK), dir.path().join("other")).unwrap();
-        folder.claim(LOCK).unwrap();
-        assert!(guard.renew().unwrap_err().to_string().ends_with("another process took it over"));
-        drop(guard);
-        assert!(dir.path().join(LOCK).exists());
+        std::fs::File::open(temp.path().join(LOCK)).unwrap().set_modified(old).unwrap();
+        let mut lock = ClientLock::list(&dir).unwrap();
+        std::fs::rename(temp.path().join(LOCK), temp.path().join("other")).unwrap();
+        dir.create_dir(LOCK).unwrap();
+        assert!(lock.renew().unwrap_err().to_string().ends_with("another process took it over"));
+        drop(lock);
+        assert!(temp.path().join(LOCK).exists());
     }
 }

@@ -38,7 +38,7 @@ impl DirHandle {
     ///
     /// # Errors
     /// It is a link or not a directory.
-    pub fn child(&self, name: &str) -> io::Result<Option<DirHandle>> {
+    pub fn open_dir(&self, name: &str) -> io::Result<Option<DirHandle>> {
         let path = self.path.join(name);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::openat(&self.handle, name, flags, Mode::empty()) {
@@ -52,7 +52,7 @@ impl DirHandle {
     ///
     /// # Errors
     /// It cannot be created, is a link, or is not a directory.
-    pub fn make(&self, name: &str) -> io::Result<(DirHandle, bool)> {
+    pub fn open_or_create_dir(&self, name: &str) -> io::Result<(DirHandle, bool)> {
         let path = self.path.join(name);
         let made = match rustix::fs::mkdirat(&self.handle, name, PRIVATE_DIR) {
             Ok(()) => true,
@@ -60,7 +60,7 @@ impl DirHandle {
             Err(error) => return Err(fs::with_path(error.into(), "create the directory", &path)),
         };
         let gone = || fs::with_path(io::ErrorKind::NotFound.into(), "open", &path);
-        Ok((self.child(name)?.ok_or_else(gone)?, made))
+        Ok((self.open_dir(name)?.ok_or_else(gone)?, made))
     }
 
     /// The names in it, sorted.
@@ -84,7 +84,7 @@ impl DirHandle {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn look(&self, name: &str) -> io::Result<Option<Stat>> {
+    pub fn metadata(&self, name: &str) -> io::Result<Option<Stat>> {
         match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
             Err(rustix::io::Errno::NOENT) => Ok(None),
@@ -159,7 +159,7 @@ impl DirHandle {
     ///
     /// # Errors
     /// `AlreadyExists` if the name is taken; otherwise it cannot be created.
-    pub fn claim(&self, name: &str) -> io::Result<()> {
+    pub fn create_dir(&self, name: &str) -> io::Result<()> {
         let made = rustix::fs::mkdirat(&self.handle, name, PRIVATE_DIR);
         made.map_err(|error| fs::with_path(error.into(), "create the directory", &self.path.join(name)))
     }
@@ -254,8 +254,8 @@ mod tests {
         assert_eq!(folder.names().unwrap(), ["1.json", "link"], "nothing temporary stays");
         let mode = dir.path().join("1.json").metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        assert!(folder.read("link", 9).is_err() && folder.child("link").is_err());
-        assert!(folder.child("1.json").is_err() && folder.child("2.json").unwrap().is_none());
+        assert!(folder.read("link", 9).is_err() && folder.open_dir("link").is_err());
+        assert!(folder.open_dir("1.json").is_err() && folder.open_dir("2.json").unwrap().is_none());
         assert_eq!(folder.read("1.json", 2).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
     }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::merged_history::gathered;
+use super::merged_history::merged_history;
 use crate::archive::Archive;
 use crate::event::SafeName;
 use crate::timeline::RunData;
@@ -60,9 +60,9 @@ const DOTTED: [&str; 2] = [".highwatermark", ".session-list"];
 
 impl FilePlan {
     /// Makes a plan. Without a moment (RFC 3339) it has the last state of each file.
-    pub fn of(archive: &Archive, material: &RunData, at: Option<&str>, directory: &str) -> FilePlan {
+    pub fn of(archive: &Archive, data: &RunData, at: Option<&str>, directory: &str) -> FilePlan {
         let (mut files, mut left_out) = (Vec::new(), Vec::new());
-        let held = at.map_or_else(|| material.journal.last(), |at| material.journal.at(at));
+        let held = at.map_or_else(|| data.journal.last(), |at| data.journal.at(at));
         for (path, state) in held {
             let refused = |why: &str| SkippedFile { path: path.clone(), why: why.to_owned() };
             match state.object {
@@ -72,7 +72,7 @@ impl FilePlan {
                 Some(object) => {
                     let last = || archive.objects.get(&object).ok();
                     let text = match at {
-                        None => last().and_then(|bytes| gathered(material, &path, &bytes)),
+                        None => last().and_then(|bytes| merged_history(data, &path, &bytes)),
                         Some(_) => None,
                     };
                     files.push(Planned { path, object, torn: state.torn, gathered: text.is_some(), text });
@@ -80,7 +80,7 @@ impl FilePlan {
             }
         }
         // Transcripts are stored when the run has ended.
-        for (path, kept) in archive.kept(&material.run.run) {
+        for (path, kept) in archive.kept(&data.run.run) {
             match below_projects(&path).filter(|place| is_safe(place)) {
                 Some(place) => {
                     let object = kept.object;
@@ -89,7 +89,7 @@ impl FilePlan {
                 None => left_out.push(SkippedFile { path, why: "unsafe name".to_owned() }),
             }
         }
-        let (run, team) = (material.run.run.clone(), material.run.team.clone());
+        let (run, team) = (data.run.run.clone(), data.run.team.clone());
         let (at, directory) = (at.map(str::to_owned), directory.to_owned());
         FilePlan { v: 1, run, team, at, directory, files, left_out, done: false }
     }

@@ -30,6 +30,6 @@ pub use list_owner::{holder, user};
 pub use plan::{Dropped, LeftOut, Options, Plan, TaskWrite, plan};
 pub use source::{RestorableTask, Source};
 pub use task_list::TaskList;
-pub use undo::{Undone, remove_made, undo};
+pub use undo::{Undone, remove_created_list, undo};
 pub use undo_log::{UndoLog, UndoRecord, Written};
 pub use write_tree::write;

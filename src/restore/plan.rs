@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::allocate_ids;
 use super::links::Links;
 use super::source::{RestorableTask, Source};
-use super::task::{self, Terms};
+use super::task::{self, TaskValues};
 use super::task_list::TaskList;
 use crate::error::{Error, Result};
 use crate::model::TaskStatus;
@@ -80,7 +80,8 @@ pub struct TaskWrite {
     /// Dropped references.
     pub dropped: Vec<Dropped>,
     /// Whether it is known only from tool calls, without a file.
-    pub told_only: bool,
+    #[serde(rename = "told_only")]
+    pub from_tools_only: bool,
     /// The content of the file.
     #[serde(skip)]
     pub text: Vec<u8>,
@@ -115,34 +116,34 @@ pub struct LeftOut {
 /// No numbers are left in the list.
 pub fn plan(
     source: &Source,
-    board: &TaskList,
+    list_now: &TaskList,
     earlier: &BTreeMap<String, String>,
     options: Options,
 ) -> Result<Plan> {
-    let mut links = Links::new(source, board, options.own);
+    let mut links = Links::new(source, list_now, options.own);
     let (mut wanted, mut left_out): (Vec<&RestorableTask>, Vec<LeftOut>) = (Vec::new(), Vec::new());
-    for past in source.tasks.values() {
+    for recorded in source.tasks.values() {
         let why = match () {
-            () if let Some(id) = earlier.get(&past.key) => {
-                links.is_there(past, id);
+            () if let Some(id) = earlier.get(&recorded.key) => {
+                links.note_id(recorded, id);
                 format!("already restored as {id}")
             }
-            () if links.is_same(past) => {
-                links.is_there(past, &past.task.id);
+            () if links.has_same(recorded) => {
+                links.note_id(recorded, &recorded.task.id);
                 "already in the list".to_owned()
             }
             () if options.all => {
-                wanted.push(past);
+                wanted.push(recorded);
                 continue;
             }
-            () if past.deleted => "deleted; --all restores it".to_owned(),
-            () if past.task.is_done() => "completed; --all restores it".to_owned(),
+            () if recorded.deleted => "deleted; --all restores it".to_owned(),
+            () if recorded.task.is_done() => "completed; --all restores it".to_owned(),
             () => {
-                wanted.push(past);
+                wanted.push(recorded);
                 continue;
             }
         };
-        left_out.push(LeftOut { task: past.key.clone(), subject: past.task.subject.clone(), why });
+        left_out.push(LeftOut { task: recorded.key.clone(), subject: recorded.task.subject.clone(), why });
     }
     left_out.extend(source.unreadable.iter().map(|path| LeftOut {
         task: path.clone(),
@@ -150,14 +151,14 @@ pub fn plan(
         why: "no complete state was recorded".to_owned(),
     }));
     wanted.sort_by(|a, b| order(a).cmp(&order(b)));
-    let given = allocate_ids::allocate_ids(&wanted, board, options.own)?;
-    for (past, id) in wanted.iter().zip(&given) {
-        links.is_there(past, &id.to_string());
+    let given = allocate_ids::allocate_ids(&wanted, list_now, options.own)?;
+    for (recorded, id) in wanted.iter().zip(&given) {
+        links.note_id(recorded, &id.to_string());
     }
-    let puts = wanted.iter().zip(&given).map(|(past, id)| put(past, *id, &links, options));
+    let puts = wanted.iter().zip(&given).map(|(recorded, id)| plan_task(recorded, *id, &links, options));
     let tasks = puts.collect::<Result<Vec<TaskWrite>>>()?;
-    let notes = notes(&tasks, board);
-    let highest = given.iter().copied().fold(board.mark(), u64::max);
+    let notes = notes(&tasks, list_now);
+    let highest = given.iter().copied().fold(list_now.mark(), u64::max);
     Ok(Plan {
         v: 1,
         run: String::new(),
@@ -168,7 +169,7 @@ pub fn plan(
         held_by: None,
         tasks,
         left_out,
-        highwatermark_before: board.highwatermark.is_some().then(|| board.mark()),
+        highwatermark_before: list_now.highwatermark.is_some().then(|| list_now.mark()),
         highwatermark_after: highest,
         notes,
         done: false,
@@ -177,44 +178,45 @@ pub fn plan(
 }
 
 /// Tasks of the run's own list come first, each list by number.
-fn order(past: &RestorableTask) -> (Option<&str>, u64, &str) {
-    (past.list(), past.task.id.parse().unwrap_or(u64::MAX), &past.key)
+fn order(recorded: &RestorableTask) -> (Option<&str>, u64, &str) {
+    (recorded.list(), recorded.task.id.parse().unwrap_or(u64::MAX), &recorded.key)
 }
 
-fn put(past: &RestorableTask, id: u64, links: &Links<'_>, options: Options) -> Result<TaskWrite> {
-    let was_status = past.task.status.clone();
+fn plan_task(recorded: &RestorableTask, id: u64, links: &Links<'_>, options: Options) -> Result<TaskWrite> {
+    let was_status = recorded.task.status.clone();
     let status = match &was_status {
         Some(TaskStatus::InProgress) if options.keep_owners => TaskStatus::InProgress,
         Some(TaskStatus::Completed) => TaskStatus::Completed,
         _ => TaskStatus::Pending,
     };
     // A completed task keeps its owner. For others, the owner would be a claim on the remaining work.
-    let owner = past.task.owner.clone().filter(|_| options.keep_owners || status == TaskStatus::Completed);
+    let owner =
+        recorded.task.owner.clone().filter(|_| options.keep_owners || status == TaskStatus::Completed);
     let mut dropped = Vec::new();
-    let blocks = links.remap_links(past, "blocks", &mut dropped);
-    let blocked_by = links.remap_links(past, "blockedBy", &mut dropped);
+    let blocks = links.remap_links(recorded, "blocks", &mut dropped);
+    let blocked_by = links.remap_links(recorded, "blockedBy", &mut dropped);
     let terms =
-        Terms { id, status: &status, owner: owner.as_deref(), blocks: &blocks, blocked_by: &blocked_by };
-    let text = task::text(&past.task, &terms).map_err(Error::from_json)?;
+        TaskValues { id, status: &status, owner: owner.as_deref(), blocks: &blocks, blocked_by: &blocked_by };
+    let text = task::text(&recorded.task, &terms).map_err(Error::from_json)?;
     Ok(TaskWrite {
         id: id.to_string(),
-        was: past.key.clone(),
-        subject: past.task.subject.clone().unwrap_or_default(),
+        was: recorded.key.clone(),
+        subject: recorded.task.subject.clone().unwrap_or_default(),
         status,
         was_status,
         owner,
-        was_owner: past.task.owner.clone(),
+        was_owner: recorded.task.owner.clone(),
         blocks,
         blocked_by,
         dropped,
-        told_only: past.told_only,
+        from_tools_only: recorded.from_tools_only,
         text,
     })
 }
 
-fn notes(tasks: &[TaskWrite], board: &TaskList) -> Vec<String> {
+fn notes(tasks: &[TaskWrite], list_now: &TaskList) -> Vec<String> {
     let mut notes = Vec::new();
-    let mut there = board.tasks.values().flatten();
+    let mut there = list_now.tasks.values().flatten();
     if !tasks.is_empty()
         && tasks.iter().all(|task| task.status == TaskStatus::Completed)
         && there.all(|task| task.is_done())

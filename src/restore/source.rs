@@ -19,7 +19,7 @@ pub struct RestorableTask {
     /// Whether deleted on purpose.
     pub deleted: bool,
     /// Whether it is known only from tool calls.
-    pub told_only: bool,
+    pub from_tools_only: bool,
 }
 
 impl RestorableTask {
@@ -45,10 +45,10 @@ pub struct Source {
 
 impl Source {
     /// Finds them. Without a moment (RFC 3339) each has its last state.
-    pub fn of(archive: &Archive, material: &RunData, at: Option<&str>) -> Source {
+    pub fn of(archive: &Archive, data: &RunData, at: Option<&str>) -> Source {
         let mut source = Source::default();
         let until = |then: &str| at.is_none_or(|at| then <= at);
-        for (_, key, task) in material.history.tasks.iter().filter(|(then, ..)| until(then)) {
+        for (_, key, task) in data.history.tasks.iter().filter(|(then, ..)| until(then)) {
             match task {
                 Some(task) => source.add(key.clone(), task.clone(), false),
                 None if at.is_some() => drop(source.tasks.remove(key)),
@@ -56,35 +56,35 @@ impl Source {
             }
         }
         if at.is_none() {
-            let last = state(archive, material, None);
+            let last = state(archive, data, None);
             for (key, raw) in last.tasks {
                 let known = source.tasks.contains_key(&key);
                 let text = raw.to_string();
                 if let Some(task) = Task::parse(&format!("{key}.json"), text.as_bytes()).filter(|_| !known) {
-                    let task = Task { raw: told(material, &task), ..task };
+                    let task = Task { raw: task_from_calls(data, &task), ..task };
                     source.add(key, task, true);
                 }
             }
             for (key, removal) in last.gone.removals {
-                if let Some(past) = source.tasks.get_mut(&key) {
-                    past.deleted = removal.kind() == Kind::TaskDeleted;
+                if let Some(recorded) = source.tasks.get_mut(&key) {
+                    recorded.deleted = removal.kind() == Kind::TaskDeleted;
                 }
             }
         }
-        source.find_unreadable(archive, material, at);
-        source.tasks.retain(|_, past| !past.task.internal);
+        source.find_unreadable(archive, data, at);
+        source.tasks.retain(|_, recorded| !recorded.task.internal);
         source
     }
 
-    fn add(&mut self, key: String, task: Task, told_only: bool) {
-        self.tasks.insert(key.clone(), RestorableTask { key, task, deleted: false, told_only });
+    fn add(&mut self, key: String, task: Task, from_tools_only: bool) {
+        self.tasks.insert(key.clone(), RestorableTask { key, task, deleted: false, from_tools_only });
     }
 
     /// Task files without a readable state.
-    fn find_unreadable(&mut self, archive: &Archive, material: &RunData, at: Option<&str>) {
+    fn find_unreadable(&mut self, archive: &Archive, data: &RunData, at: Option<&str>) {
         let mut whole: BTreeSet<&str> = BTreeSet::new();
         let mut seen: BTreeSet<&str> = BTreeSet::new();
-        for snapshot in &material.journal.snapshots {
+        for snapshot in &data.journal.snapshots {
             if at.is_some_and(|at| snapshot.at.as_str() > at) {
                 break;
             }
@@ -105,13 +105,13 @@ impl Source {
 }
 
 /// The state that tool calls show of a task without a file.
-fn told(material: &RunData, task: &Task) -> Value {
-    let calls = material.events.iter().filter(|event| event.payload.tool() == Some(Tool::TaskCreate));
+fn task_from_calls(data: &RunData, task: &Task) -> Value {
+    let calls = data.events.iter().filter(|event| event.payload.tool() == Some(Tool::TaskCreate));
     let made = calls
         .filter(|event| {
             let id = event.payload.tool_response().pointer("/task/id");
             let id = id.and_then(Value::as_str);
-            let called = id.map(|id| material.history.ids.of_event(event.task_list.as_deref(), id));
+            let called = id.map(|id| data.history.ids.of_event(event.task_list.as_deref(), id));
             called.as_deref() == Some(task.id.as_str())
         })
         .map(|event| event.payload.tool_input())

@@ -7,7 +7,7 @@ use crate::team::Task;
 
 /// The values to write.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Terms<'a> {
+pub(super) struct TaskValues<'a> {
     pub id: u64,
     pub status: &'a TaskStatus,
     pub owner: Option<&'a str>,
@@ -17,11 +17,11 @@ pub(super) struct Terms<'a> {
 
 /// The file's content, with unknown keys, in Claude Code's format: indented by two spaces, without a final line break.
 /// Claude Code ignores a task with missing or invalid texts or lists.
-pub(super) fn text(past: &Task, terms: &Terms<'_>) -> serde_json::Result<Vec<u8>> {
-    let (raw, mut task) = (&past.raw, Map::new());
+pub(super) fn text(recorded: &Task, terms: &TaskValues<'_>) -> serde_json::Result<Vec<u8>> {
+    let (raw, mut task) = (&recorded.raw, Map::new());
     let description = raw.get("description").and_then(Value::as_str).unwrap_or_default();
     task.insert("id".to_owned(), json!(terms.id.to_string()));
-    task.insert("subject".to_owned(), json!(past.subject.as_deref().unwrap_or_default()));
+    task.insert("subject".to_owned(), json!(recorded.subject.as_deref().unwrap_or_default()));
     task.insert("description".to_owned(), json!(description));
     for (key, value) in raw.as_object().into_iter().flatten() {
         let fits = match key.as_str() {
@@ -52,8 +52,13 @@ mod tests {
         let raw = json!({"id": 7, "subject": "Über \u{1f4a5}", "activeForm": null, "owner": "bob",
             "status": "doing", "blocks": "x", "metadata": 3, "more": [1]});
         let blocked_by = ["4".to_owned()];
-        let terms =
-            Terms { id: 9, status: &TaskStatus::Pending, owner: None, blocks: &[], blocked_by: &blocked_by };
+        let terms = TaskValues {
+            id: 9,
+            status: &TaskStatus::Pending,
+            owner: None,
+            blocks: &[],
+            blocked_by: &blocked_by,
+        };
         let text = String::from_utf8(
             text(&Task::parse("7.json", raw.to_string().as_bytes()).unwrap(), &terms).unwrap(),
         )

@@ -28,19 +28,19 @@ impl TaskList {
     ///
     /// # Errors
     /// The list is a link or not a directory, or a file in it cannot be read.
-    pub fn read(folder: Option<&DirHandle>) -> Result<TaskList> {
-        let Some(folder) = folder else { return Ok(TaskList::default()) };
-        let mut board = TaskList::default();
-        for name in folder.names()? {
+    pub fn read(dir: Option<&DirHandle>) -> Result<TaskList> {
+        let Some(dir) = dir else { return Ok(TaskList::default()) };
+        let mut list_now = TaskList::default();
+        for name in dir.names()? {
             let Some(stem) = name.strip_suffix(".json").filter(|stem| !stem.starts_with('.')) else {
                 continue;
             };
-            let is_file = folder.look(&name)?.as_ref().is_some_and(is_file);
-            let bytes = if is_file { folder.read(&name, MAX_BYTES).ok().flatten() } else { None };
-            board.tasks.insert(stem.to_owned(), bytes.and_then(|bytes| Task::parse(&name, &bytes)));
+            let is_file = dir.metadata(&name)?.as_ref().is_some_and(is_file);
+            let bytes = if is_file { dir.read(&name, MAX_BYTES).ok().flatten() } else { None };
+            list_now.tasks.insert(stem.to_owned(), bytes.and_then(|bytes| Task::parse(&name, &bytes)));
         }
-        board.highwatermark = folder.read(MARK, 4096)?;
-        Ok(board)
+        list_now.highwatermark = dir.read(MARK, 4096)?;
+        Ok(list_now)
     }
 
     /// Opens the list's directory; `None` if it does not exist.
@@ -54,8 +54,8 @@ impl TaskList {
                 other.map_err(|error| Error::caused(format!("cannot open {}", client.display()), error))?
             }
         };
-        let opened = DirHandle::open(&client)?.child("tasks").and_then(|tasks| match tasks {
-            Some(tasks) => tasks.child(&list.name),
+        let opened = DirHandle::open(&client)?.open_dir("tasks").and_then(|tasks| match tasks {
+            Some(tasks) => tasks.open_dir(&list.name),
             None => Ok(None),
         });
         opened.map_err(|error| Error::from(error).hint("nothing was changed; fix it, or choose another list"))
@@ -102,10 +102,10 @@ mod tests {
             std::fs::write(dir.path().join(name), text).unwrap();
         }
         std::os::unix::fs::symlink("nowhere", dir.path().join("4.json")).unwrap();
-        let board = TaskList::read(Some(&DirHandle::open(dir.path()).unwrap())).unwrap();
-        assert_eq!((board.mark(), board.read_highwatermark()), (5, 12));
-        assert!(board.has(3) && board.has(4) && !board.has(7));
-        assert!(board.tasks["3"].is_some() && board.tasks["4"].is_none());
+        let list_now = TaskList::read(Some(&DirHandle::open(dir.path()).unwrap())).unwrap();
+        assert_eq!((list_now.mark(), list_now.read_highwatermark()), (5, 12));
+        assert!(list_now.has(3) && list_now.has(4) && !list_now.has(7));
+        assert!(list_now.tasks["3"].is_some() && list_now.tasks["4"].is_none());
         assert_eq!((leading("abc"), leading(""), leading(&"9".repeat(30))), (0, 0, u64::MAX));
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use std::collections::HashSet;
 
-use super::apply::{file, give_mark_back};
+use super::apply::{reset_highwatermark, task_file_name};
 use super::client_lock::{ClientLock, FILE};
 use super::dir_handle::DirHandle;
 use super::task_list::{MAX_BYTES, TaskList};
@@ -43,51 +43,50 @@ impl Undone {
 ///
 /// # Errors
 /// The list cannot be locked or read, or deleting fails.
-pub fn undo(folder: &DirHandle, record: &UndoRecord, apply: bool) -> Result<Undone> {
+pub fn undo(dir: &DirHandle, record: &UndoRecord, apply: bool) -> Result<Undone> {
     let mut undone = Undone { v: 1, undo: record.id.clone(), list: record.list.clone(), ..Undone::default() };
-    let mut guard = if apply { Some(ClientLock::list(folder)?) } else { None };
+    let mut lock = if apply { Some(ClientLock::list(dir)?) } else { None };
     for task in &record.tasks {
-        let name = file(&task.id);
-        if let Some(guard) = &mut guard {
+        let name = task_file_name(&task.id);
+        if let Some(lock) = &mut lock {
             // `.highwatermark` reserves the numbers until the end.
-            guard.share()?;
+            lock.share()?;
         }
-        if folder.look(&name)?.is_none() {
+        if dir.metadata(&name)?.is_none() {
             undone.gone.push(task.id.clone());
             continue;
         }
         // Claude Code takes only the task's lock for an update.
-        let held = if apply { Some(ClientLock::task(folder, &name)?) } else { None };
-        let same =
-            folder.read(&name, MAX_BYTES).ok().flatten().is_some_and(|bytes| hash(&bytes) == task.hash);
+        let held = if apply { Some(ClientLock::task(dir, &name)?) } else { None };
+        let same = dir.read(&name, MAX_BYTES).ok().flatten().is_some_and(|bytes| hash(&bytes) == task.hash);
         if same && apply {
-            folder.remove(&name)?;
+            dir.remove(&name)?;
         }
         drop(held);
         if same { &mut undone.removed } else { &mut undone.kept }.push(task.id.clone());
     }
-    let board = TaskList::read(Some(folder))?;
+    let list_now = TaskList::read(Some(dir))?;
     let removed: HashSet<&str> = undone.removed.iter().map(String::as_str).collect();
-    let names_removed = board.tasks.values().flatten().any(|task| {
+    let names_removed = list_now.tasks.values().flatten().any(|task| {
         let own = removed.contains(task.id.as_str());
         !own && ["blocks", "blockedBy"].iter().any(|field| {
             let ids = task.raw.get(field).and_then(serde_json::Value::as_array);
             ids.into_iter().flatten().filter_map(|id| id.as_str()).any(|id| removed.contains(id))
         })
     });
-    let untouched = board.highwatermark.as_deref() == Some(record.highwatermark_after.as_bytes());
+    let untouched = list_now.highwatermark.as_deref() == Some(record.highwatermark_after.as_bytes());
     undone.highwatermark_restored = untouched && !names_removed;
     if undone.highwatermark_restored && apply {
-        give_mark_back(folder, record)?;
+        reset_highwatermark(dir, record)?;
     }
     Ok(undone)
 }
 
 /// Removes a list's directory that a restore created, if it contains nothing but Claude Code's lock file.
-pub fn remove_made(tasks: &DirHandle, folder: &DirHandle, record: &UndoRecord) {
-    let empty = folder.names().is_ok_and(|names| names.iter().all(|name| name == FILE));
-    if record.made_list && empty {
-        let _ = folder.remove(FILE);
+pub fn remove_created_list(tasks: &DirHandle, dir: &DirHandle, record: &UndoRecord) {
+    let empty = dir.names().is_ok_and(|names| names.iter().all(|name| name == FILE));
+    if record.created_list && empty {
+        let _ = dir.remove(FILE);
         let _ = tasks.remove_dir(&record.list);
     }
 }

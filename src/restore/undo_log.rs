@@ -40,7 +40,8 @@ pub struct UndoRecord {
     /// Its new content.
     pub highwatermark_after: String,
     /// Whether the list's directory was created.
-    pub made_list: bool,
+    #[serde(rename = "made_list")]
+    pub created_list: bool,
 }
 
 /// One written file.

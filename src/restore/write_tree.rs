@@ -16,9 +16,9 @@ use crate::fs;
 /// then removed.
 pub fn write(archive: &Archive, plan: &FilePlan, directory: &Path, force: bool) -> Result<Vec<String>> {
     let mut tree = Tree::open(directory)?;
-    let written = tree.check(plan, force).and_then(|()| tree.fill(archive, plan));
+    let written = tree.check(plan, force).and_then(|()| tree.write_files(archive, plan));
     if written.is_err() {
-        tree.take_back();
+        tree.remove_created();
     }
     written
 }
@@ -27,9 +27,9 @@ pub fn write(archive: &Archive, plan: &FilePlan, directory: &Path, force: bool) 
 struct Tree {
     root: DirHandle,
     /// The directory itself, if it was created.
-    made_root: Option<PathBuf>,
+    created_root: Option<PathBuf>,
     /// Directories and files in the order of creation.
-    made: Vec<(String, bool)>,
+    created: Vec<(String, bool)>,
 }
 
 impl Tree {
@@ -41,7 +41,7 @@ impl Tree {
             }
             _ => None,
         };
-        Ok(Tree { root: DirHandle::open(directory)?, made_root, made: Vec::new() })
+        Ok(Tree { root: DirHandle::open(directory)?, created_root: made_root, created: Vec::new() })
     }
 
     /// Checks that nothing is in the way.
@@ -65,52 +65,52 @@ impl Tree {
         let (dirs, name) = place.rsplit_once('/').unwrap_or(("", place));
         let mut folder: Option<DirHandle> = None;
         for dir in dirs.split('/').filter(|dir| !dir.is_empty()) {
-            match folder.as_ref().unwrap_or(&self.root).child(dir)? {
+            match folder.as_ref().unwrap_or(&self.root).open_dir(dir)? {
                 Some(child) => folder = Some(child),
                 None => return Ok(false),
             }
         }
-        Ok(folder.as_ref().unwrap_or(&self.root).look(name)?.is_some())
+        Ok(folder.as_ref().unwrap_or(&self.root).metadata(name)?.is_some())
     }
 
-    fn fill(&mut self, archive: &Archive, plan: &FilePlan) -> Result<Vec<String>> {
+    fn write_files(&mut self, archive: &Archive, plan: &FilePlan) -> Result<Vec<String>> {
         let mut lost = Vec::new();
         for file in &plan.files {
             if let Some(text) = &file.text {
-                self.put(&file.path, text.as_bytes())?;
+                self.write_file(&file.path, text.as_bytes())?;
                 continue;
             }
             match archive.objects.get(&file.object) {
-                Ok(bytes) => self.put(&file.path, &bytes)?,
+                Ok(bytes) => self.write_file(&file.path, &bytes)?,
                 Err(error) => lost.push(format!("{} is skipped: {error}", file.path)),
             }
         }
         Ok(lost)
     }
 
-    fn put(&mut self, place: &str, bytes: &[u8]) -> Result<()> {
+    fn write_file(&mut self, place: &str, bytes: &[u8]) -> Result<()> {
         let (dirs, name) = place.rsplit_once('/').unwrap_or(("", place));
         let (mut folder, mut way): (Option<DirHandle>, String) = (None, String::new());
         for dir in dirs.split('/').filter(|dir| !dir.is_empty()) {
             way = if way.is_empty() { dir.to_owned() } else { format!("{way}/{dir}") };
-            let (child, made) = folder.as_ref().unwrap_or(&self.root).make(dir)?;
+            let (child, made) = folder.as_ref().unwrap_or(&self.root).open_or_create_dir(dir)?;
             if made {
-                self.made.push((way.clone(), true));
+                self.created.push((way.clone(), true));
             }
             folder = Some(child);
         }
         folder.as_ref().unwrap_or(&self.root).create(name, bytes)?;
-        self.made.push((place.to_owned(), false));
+        self.created.push((place.to_owned(), false));
         Ok(())
     }
 
     /// Removes the created files, last first. Files of others stay.
-    fn take_back(&self) {
-        for (place, is_dir) in self.made.iter().rev() {
+    fn remove_created(&self) {
+        for (place, is_dir) in self.created.iter().rev() {
             let path = self.root.path.join(place);
             let _ = if *is_dir { std::fs::remove_dir(path) } else { std::fs::remove_file(path) };
         }
-        if let Some(root) = &self.made_root {
+        if let Some(root) = &self.created_root {
             let _ = std::fs::remove_dir(root);
         }
     }

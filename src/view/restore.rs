@@ -65,7 +65,7 @@ fn past(task: &TaskWrite) -> String {
     let owner = task.was_owner.as_ref().filter(|_| task.was_owner != task.owner);
     was.extend(owner.map(|owner| format!("owner {owner}")));
     let was = (!was.is_empty()).then(|| format!("was {}", was.join(", ")));
-    let unrecorded = task.told_only.then(|| "its file was not recorded".to_owned());
+    let unrecorded = task.from_tools_only.then(|| "its file was not recorded".to_owned());
     let notes: Vec<String> = was.into_iter().chain(unrecorded).collect();
     if notes.is_empty() { String::new() } else { format!("({})", notes.join("; ")) }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::{Args, meant};
+use super::{Args, target};
 use crate::commands::read_context;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -22,11 +22,11 @@ pub fn run(
     opened: &OpenedRun,
     directory: &Path,
 ) -> Result<ExitCode> {
-    let (archive, material, at) = meant(context, library, opened, args)?;
+    let (archive, data, at) = target(context, library, opened, args)?;
     let directory = std::path::absolute(directory)
         .map_err(|error| Error::caused(format!("cannot restore to {}", directory.display()), error))?;
     not_within(context, &directory)?;
-    let mut plan = FilePlan::of(archive, material, at.as_deref(), &directory.to_string_lossy());
+    let mut plan = FilePlan::of(archive, data, at.as_deref(), &directory.to_string_lossy());
     let mut lost = Vec::new();
     if !args.dry_run && !plan.files.is_empty() {
         lost = restore::write(archive, &plan, &directory, args.force)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::{Args, meant};
+use super::{Args, target};
 use crate::archive::{Archive, CaptureScope};
 use crate::clock;
 use crate::commands::read_context;
@@ -30,23 +30,23 @@ pub fn run(
     opened: &OpenedRun,
     named: &str,
 ) -> Result<ExitCode> {
-    let (archive, material, at) = meant(context, library, opened, args)?;
+    let (archive, data, at) = target(context, library, opened, args)?;
     let client = client(context)?;
-    let list = used(&library.archive, List::of(named, &client)?);
-    let own = material.history.ids.main().is_some_and(|main| list.is(main));
+    let list = list_in_use(&library.archive, List::of(named, &client)?);
+    let own = data.history.ids.main().is_some_and(|main| list.is(main));
     let restore = RestoreContext {
         context,
         archive: &library.archive,
-        source: Source::of(archive, material, at.as_deref()),
+        source: Source::of(archive, data, at.as_deref()),
         options: Options { all: args.all, keep_owners: args.keep_owners, own },
         records: UndoLog::at(context.paths.restores()),
-        run: material.run.run.clone(),
-        team: material.run.team.clone(),
+        run: data.run.run.clone(),
+        team: data.run.team.clone(),
         at,
         client,
         session: list.session.clone().or_else(|| {
             // Before 2.1.178 a team's list is not found again by its session.
-            let lead = material.run.lead_session.clone();
+            let lead = data.run.lead_session.clone();
             lead.filter(|lead| list.name == *lead || list.name.strip_prefix("session-") == lead.get(..8))
         }),
         force: args.force,
@@ -56,7 +56,7 @@ pub fn run(
     let lock = if writes { Some(restore.records.lock()?) } else { None };
     let (mut plan, _) = restore.plan(TaskList::open(&restore.client, &restore.list)?.as_ref())?;
     if writes && !plan.tasks.is_empty() {
-        restore.refuse_held(&plan)?;
+        restore.check_not_in_use(&plan)?;
         plan = restore.write()?;
     }
     drop(lock);
@@ -82,7 +82,7 @@ fn client(context: &Context) -> Result<PathBuf> {
 }
 
 /// The list that a team or a session uses: the last one that `CLAUDE_CODE_TASK_LIST_ID` named for it, if there is one.
-fn used(archive: &Archive, list: List) -> List {
+fn list_in_use(archive: &Archive, list: List) -> List {
     let index = SafeName::new(&list.name).and_then(|team| archive.index(&CaptureScope::Team(team)));
     match index.as_ref().and_then(|index| Some((index.list_of_lead()?, index.lead_session.clone()))) {
         Some((name, session)) => List { name: name.to_owned(), session },
@@ -110,9 +110,9 @@ struct RestoreContext<'a> {
 
 impl RestoreContext<'_> {
     /// Plans for the current list, and returns its content as well.
-    fn plan(&self, folder: Option<&DirHandle>) -> Result<(Plan, TaskList)> {
-        let board = TaskList::read(folder)?;
-        let plan = restore::plan(&self.source, &board, &self.earlier(&board), self.options)?;
+    fn plan(&self, dir: Option<&DirHandle>) -> Result<(Plan, TaskList)> {
+        let list_now = TaskList::read(dir)?;
+        let plan = restore::plan(&self.source, &list_now, &self.earlier(&list_now), self.options)?;
         let plan = Plan {
             run: self.run.clone(),
             team: self.team.clone(),
@@ -123,11 +123,11 @@ impl RestoreContext<'_> {
                 .or_else(|| restore::user(self.archive, &self.list.name)),
             ..plan
         };
-        Ok((plan, board))
+        Ok((plan, list_now))
     }
 
     /// Fails if Claude Code uses the list.
-    fn refuse_held(&self, plan: &Plan) -> Result<()> {
+    fn check_not_in_use(&self, plan: &Plan) -> Result<()> {
         match &plan.held_by {
             Some(holder) if !self.force => {
                 let what = format!("cannot restore into task list {}", self.list.name);
@@ -144,15 +144,18 @@ impl RestoreContext<'_> {
 
     /// The tasks of this run that earlier restores added to the list and that still exist. An interrupted restore records
     /// more tasks than it wrote, and their IDs may now belong to other tasks.
-    fn earlier(&self, board: &TaskList) -> BTreeMap<String, String> {
+    fn earlier(&self, list_now: &TaskList) -> BTreeMap<String, String> {
         let client = self.client.to_string_lossy();
         let mine =
             |one: &UndoRecord| one.run == self.run && one.list == self.list.name && one.client == client;
         let written = self.records.all().into_iter().filter(mine).flat_map(|record| record.tasks);
         let there = written.filter(|task| {
-            let now = board.tasks.get(&task.id).and_then(Option::as_ref);
-            let then =
-                self.source.tasks.get(&task.was).map(|past| past.task.subject.clone().unwrap_or_default());
+            let now = list_now.tasks.get(&task.id).and_then(Option::as_ref);
+            let then = self
+                .source
+                .tasks
+                .get(&task.was)
+                .map(|recorded| recorded.task.subject.clone().unwrap_or_default());
             now.is_some_and(|now| Some(now.subject.clone().unwrap_or_default()) == then)
         });
         there.map(|task| (task.was, task.id)).collect()
@@ -162,37 +165,37 @@ impl RestoreContext<'_> {
     fn write(&self) -> Result<Plan> {
         let failed = |error| Error::caused(format!("cannot open {}", self.client.display()), error);
         let root = DirHandle::open(&Path::new(&self.client).canonicalize().map_err(failed)?)?;
-        let (tasks, _) = root.make("tasks")?;
-        let (folder, made_list) = tasks.make(&self.list.name)?;
-        let written = self.write_into(&folder, made_list);
+        let (tasks, _) = root.open_or_create_dir("tasks")?;
+        let (dir, created_list) = tasks.open_or_create_dir(&self.list.name)?;
+        let written = self.write_into(&dir, created_list);
         if written.as_ref().is_ok_and(|(plan, _)| plan.done) {
             return written.map(|(plan, _)| plan);
         }
         // Nothing was written, so the created directory is removed.
-        let nothing = UndoRecord { made_list, ..self.record(&folder) };
-        restore::remove_made(&tasks, &folder, &nothing);
+        let nothing = UndoRecord { created_list, ..self.record(&dir) };
+        restore::remove_created_list(&tasks, &dir, &nothing);
         written.map(|(plan, _)| plan)
     }
 
-    fn write_into(&self, folder: &DirHandle, made_list: bool) -> Result<(Plan, Option<UndoRecord>)> {
-        let mut guard = ClientLock::list(folder)?;
-        let (mut plan, board) = self.plan(Some(folder))?;
+    fn write_into(&self, dir: &DirHandle, created_list: bool) -> Result<(Plan, Option<UndoRecord>)> {
+        let mut list_lock = ClientLock::list(dir)?;
+        let (mut plan, list_now) = self.plan(Some(dir))?;
         if plan.tasks.is_empty() {
             return Ok((plan, None));
         }
-        self.refuse_held(&plan)?;
-        let record = UndoRecord { made_list, ..self.record(folder) };
-        let record = restore::apply(folder, &mut guard, &plan, &board, record, &self.records)?;
+        self.check_not_in_use(&plan)?;
+        let record = UndoRecord { created_list, ..self.record(dir) };
+        let record = restore::apply(&mut list_lock, &plan, &list_now, record, &self.records)?;
         plan.done = true;
         plan.undo = Some(record.id.clone());
         Ok((plan, Some(record)))
     }
 
-    fn record(&self, folder: &DirHandle) -> UndoRecord {
+    fn record(&self, dir: &DirHandle) -> UndoRecord {
         let at = clock::stamp(self.context.clock.now());
         UndoRecord {
             v: 1,
-            id: self.records.next(&self.run, &at, &folder.path),
+            id: self.records.next(&self.run, &at, &dir.path),
             at,
             run: self.run.clone(),
             client: self.client.to_string_lossy().into_owned(),
@@ -200,13 +203,13 @@ impl RestoreContext<'_> {
             tasks: Vec::new(),
             highwatermark_before: None,
             highwatermark_after: String::new(),
-            made_list: false,
+            created_list: false,
         }
     }
 
     /// The command that starts a session with the list. Since 2.1.178 the session ID determines the team's name. In every
     /// version, `CLAUDE_CODE_TASK_LIST_ID` overrides it.
-    fn opening(&self) -> String {
+    fn start_command(&self) -> String {
         let name = &self.list.name;
         let elsewhere = self.context.env.task_list.as_deref().is_some_and(|list| mailbox(list) != *name);
         let of_session = |session: &String| {
@@ -236,7 +239,7 @@ impl RestoreContext<'_> {
             ui.eprint_line(&format!("restored {count} into task list {}", plan.list));
             ui.eprint_line(&format!("to undo: {program} restore --undo {undo}"));
             if plan.held_by.is_none() {
-                ui.eprint_line(&format!("hint: start a session with this list: {}", self.opening()));
+                ui.eprint_line(&format!("hint: start a session with this list: {}", self.start_command()));
             }
             return ExitCode::SUCCESS;
         }

@@ -20,17 +20,17 @@ pub fn run(context: &Context, args: &Args, id: &str) -> Result<ExitCode> {
     let record = records.find(id)?;
     let client = PathBuf::from(&record.client);
     let list = List::exact_match(&record.list)?;
-    let folder = TaskList::open(&client, &list)?;
-    let undone = match &folder {
-        Some(folder) => restore::undo(folder, &record, !args.dry_run)?,
+    let dir = TaskList::open(&client, &list)?;
+    let undone = match &dir {
+        Some(dir) => restore::undo(dir, &record, !args.dry_run)?,
         None => Undone::empty(&record),
     };
     if !args.dry_run {
-        if let Some(folder) = &folder
+        if let Some(dir) = &dir
             && restore::holder(&client, &list.name).is_none()
         {
-            let tasks = DirHandle::open(&client.canonicalize()?)?.child("tasks")?;
-            tasks.iter().for_each(|tasks| restore::remove_made(tasks, folder, &record));
+            let tasks = DirHandle::open(&client.canonicalize()?)?.open_dir("tasks")?;
+            tasks.iter().for_each(|tasks| restore::remove_created_list(tasks, dir, &record));
         }
         records.forget(id)?;
     }

@@ -16,20 +16,20 @@ fn task(id: &str, more: Value) -> Task {
 }
 
 fn source(tasks: &[(&str, Value)]) -> Source {
-    let pasts = tasks.iter().map(|(key, more)| {
+    let recorded_tasks = tasks.iter().map(|(key, more)| {
         let id = key.rsplit('/').next().unwrap();
-        let past = RestorableTask {
+        let recorded = RestorableTask {
             key: (*key).to_owned(),
             task: task(id, more.clone()),
             deleted: false,
-            told_only: false,
+            from_tools_only: false,
         };
-        ((*key).to_owned(), past)
+        ((*key).to_owned(), recorded)
     });
-    Source { tasks: pasts.collect(), unreadable: BTreeSet::new() }
+    Source { tasks: recorded_tasks.collect(), unreadable: BTreeSet::new() }
 }
 
-fn board(ids: &[(&str, Value)], mark: Option<&str>) -> TaskList {
+fn list_now(ids: &[(&str, Value)], mark: Option<&str>) -> TaskList {
     let tasks = ids.iter().map(|(id, more)| ((*id).to_owned(), Some(task(id, more.clone()))));
     TaskList { tasks: tasks.collect(), highwatermark: mark.map(|mark| mark.as_bytes().to_vec()) }
 }
@@ -71,7 +71,7 @@ fn a_reference_to_a_task_that_is_there_is_kept() {
         ("5", json!({})),
     ]);
     let own = Options { own: true, ..Options::default() };
-    let there = board(&[("1", json!({})), ("5", json!({"subject": "Another's"}))], None);
+    let there = list_now(&[("1", json!({})), ("5", json!({"subject": "Another's"}))], None);
     let earlier = BTreeMap::from([("5".to_owned(), "9".to_owned())]);
     let with = |options| plan(&source, &there, &earlier, options).unwrap();
     assert_eq!(told(&with(own)), [("2", "2", vec!["1", "9"])]);
@@ -87,32 +87,32 @@ fn a_list_of_completed_tasks_is_told_to_be_erased() {
     let plan = plan(&source, &TaskList::default(), &BTreeMap::new(), all).unwrap();
     assert_eq!(plan.notes, ["Claude Code deletes the tasks of a list when all of them are completed"]);
     assert_eq!(plan.tasks[0].owner.as_deref(), Some("bob"));
-    let open = board(&[("2", json!({}))], None);
+    let open = list_now(&[("2", json!({}))], None);
     assert!(super::plan(&source, &open, &BTreeMap::new(), all).unwrap().notes.is_empty());
 }
 
 proptest! {
     #[test]
     fn whatever_is_there_no_number_is_given_twice_and_no_reference_leads_nowhere(
-        pasts in proptest::collection::btree_map("(session-x/)?[0-9]{1,2}", proptest::collection::vec("[0-9]{1,2}", 0..4), 0..12),
+        recorded_tasks in proptest::collection::btree_map("(session-x/)?[0-9]{1,2}", proptest::collection::vec("[0-9]{1,2}", 0..4), 0..12),
         there in proptest::collection::btree_set(0_u32..30, 0..12),
         mark in proptest::option::of("[0-9]{1,2}|x"),
         own: bool,
         all: bool,
     ) {
-        let pasts: Vec<(&str, Value)> = pasts.iter()
+        let recorded_tasks: Vec<(&str, Value)> = recorded_tasks.iter()
             .map(|(key, links)| (key.as_str(), json!({"blockedBy": links, "blocks": links})))
             .collect();
         let ids: Vec<String> = there.iter().map(u32::to_string).collect();
         let others: Vec<(&str, Value)> =
             ids.iter().map(|id| (id.as_str(), json!({"subject": "Another's"}))).collect();
-        let (source, board) = (source(&pasts), board(&others, mark.as_deref()));
-        let plan = plan(&source, &board, &BTreeMap::new(), Options { all, own, keep_owners: false }).unwrap();
+        let (source, list_now) = (source(&recorded_tasks), list_now(&others, mark.as_deref()));
+        let plan = plan(&source, &list_now, &BTreeMap::new(), Options { all, own, keep_owners: false }).unwrap();
         let given: BTreeSet<&str> = plan.tasks.iter().map(|put| put.id.as_str()).collect();
         prop_assert_eq!(given.len(), plan.tasks.len());
         prop_assert_eq!(plan.tasks.len(), source.tasks.len());
         prop_assert!(ids.iter().all(|id| !given.contains(id.as_str())));
-        prop_assert!(plan.highwatermark_after >= board.mark());
+        prop_assert!(plan.highwatermark_after >= list_now.mark());
         for put in &plan.tasks {
             prop_assert!(put.id.parse::<u64>().unwrap() <= plan.highwatermark_after);
             prop_assert!(put.blocked_by.iter().chain(&put.blocks).all(|id| given.contains(id.as_str()) && *id != put.id));
