@@ -29,11 +29,11 @@ pub struct Entry {
     pub actor: String,
     /// The sources.
     pub sources: Vec<Source>,
-    /// What happened.
+    /// The event.
     pub kind: EntryKind,
 }
 
-/// What happened.
+/// The event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EntryKind {
     /// A session started, or was resumed or cleared.
@@ -84,7 +84,7 @@ pub struct JoinEntry {
     pub agent: Option<String>,
 }
 
-/// What happened to a task.
+/// The event in the life of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TaskEvent {
     /// It was created.
@@ -104,7 +104,7 @@ pub enum TaskEvent {
 /// One change of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskEntry {
-    /// What happened.
+    /// The event.
     pub event: TaskEvent,
     /// The task's id.
     pub id: String,
@@ -120,7 +120,7 @@ pub struct TaskEntry {
     pub is_renamed: bool,
 }
 
-/// What happened to a turn.
+/// The event of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TurnEvent {
     /// It started.
@@ -134,7 +134,7 @@ pub enum TurnEvent {
 /// The start or the end of a turn, or the idle time after it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnEntry {
-    /// What happened.
+    /// The event.
     pub event: TurnEvent,
     /// The task of a plain subagent.
     pub description: Option<String>,
@@ -146,7 +146,7 @@ pub struct TurnEntry {
     pub by_subagent: bool,
 }
 
-/// What a message does.
+/// The effect of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MessageEvent {
     /// It informs its recipient.
@@ -164,7 +164,7 @@ pub enum MessageEvent {
 /// A message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageEntry {
-    /// What it does.
+    /// Its effect.
     pub event: MessageEvent,
     /// Claude Code's word for its kind (`message`, `idle_notification`, …).
     pub word: String,

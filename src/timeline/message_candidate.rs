@@ -251,7 +251,7 @@ impl MessageCandidate {
     }
 }
 
-/// What a notice about a request or its answer does.
+/// The effect of a notice about a request or its answer.
 pub(super) fn event_of(word: &str) -> Option<MessageEvent> {
     match word {
         "shutdown_request" => Some(MessageEvent::ShutdownRequested),
