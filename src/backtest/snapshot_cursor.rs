@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::archive::{Archive, Journal, Snapshot};
-use crate::enforcement::{SnapshotPart, TeamFile, unreadable};
-use crate::policy::TeamState;
+use crate::policy::{FileContent, TeamFile, TeamState, Unreadable};
 use crate::team::NamedLists;
 
 /// The history of a team's files, at a time that only moves forward.
@@ -24,7 +23,7 @@ pub struct SnapshotCursor<'a> {
     held: BTreeMap<&'a str, &'a str>,
     /// Paths that changed since the state was last read, with their content; `None` for a deleted file.
     pending: BTreeMap<&'a str, Option<&'a str>>,
-    opened: HashMap<(&'a str, &'a str), Option<SnapshotPart>>,
+    opened: HashMap<(&'a str, &'a str), Option<FileContent>>,
     /// The files that could not be read at the moment, by path, each with the reason.
     skipped: BTreeMap<&'a str, &'a str>,
     /// The state. [`Past::open`] updates its files.
@@ -132,19 +131,19 @@ impl<'a> SnapshotCursor<'a> {
         let lists = self.lists.in_force(name.as_deref(), self.lead.as_deref(), self.session.as_deref());
         let skipped = self.skipped.iter();
         self.team.unreadable =
-            skipped.filter_map(|(path, why)| unreadable(path, Some(why), &lists)).collect();
+            skipped.filter_map(|(path, why)| Unreadable::of(path, Some(why), &lists)).collect();
         for (path, object) in std::mem::take(&mut self.pending) {
             let Some(file) = TeamFile::of(path, &lists) else { continue };
             let Some(object) = object else {
-                file.take(&mut self.team);
+                self.team.remove_file(file);
                 continue;
             };
             let piece = self.opened.entry((path, object)).or_insert_with(|| {
                 let bytes = self.archive.objects.get(object).ok()?;
-                Some(file.says(&bytes))
+                Some(file.parse(&bytes))
             });
             if let Some(piece) = piece {
-                piece.clone().put(&mut self.team);
+                self.team.put_file(piece.clone());
             }
         }
     }

@@ -9,11 +9,13 @@ use super::snapshot_cursor::SnapshotCursor;
 use crate::archive::Archive;
 use crate::clock;
 use crate::config::{Policy, Rule};
-use crate::enforcement::{Evaluation, evaluate, needs_team_state, update_ledger};
+use crate::enforcement::{Evaluation, evaluate};
 use crate::event::Recorded;
 use crate::payload::{Kind, Payload};
 use crate::policy::gates::completion_check;
-use crate::policy::{Attempt, Decision, Facts, Guard, Judged, Origin, Rules, TeamState, Verdict, judge};
+use crate::policy::{
+    Attempt, Decision, Facts, Guard, Judged, Origin, Rules, TeamState, Verdict, judge, needs_team_state,
+};
 
 /// The results of a run.
 #[derive(Debug, Default)]
@@ -165,7 +167,7 @@ impl BacktestRun<'_> {
             }
         };
         let held_back = is_held_back(self.record, recorded);
-        update_ledger(&event, held_back, &judgement.verdicts, &findings, team);
+        team.apply(&event, &judgement.with(held_back, &findings));
         (judgement, not_judged)
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::overrides::FoundOverrides;
 use crate::config::Mode;
-use crate::policy::{Attempt, Decision, Finding, Guard, Reason, Verdict, settle, without_prefix};
+use crate::policy::{Attempt, Decision, Finding, Guard, Judgement, Reason, Verdict, settle, without_prefix};
 
 /// The result of judging an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -23,6 +23,11 @@ impl Evaluation {
     /// The decisive verdict.
     pub fn decisive(&self) -> Option<&Verdict> {
         self.verdicts.first()
+    }
+
+    /// The same with the findings, as the state of the team needs it.
+    pub fn with<'a>(&'a self, blocked: bool, findings: &'a [Finding]) -> Judgement<'a> {
+        Judgement { blocked, verdicts: &self.verdicts, findings }
     }
 
     /// Adds the verdict for a failure of the policy. It is decisive only if no other verdict blocks the event.

@@ -11,8 +11,7 @@ use super::gate_state::{GateState, GateStateStore, LockedGateState};
 use super::merge_state::merge_session_state;
 use super::origin::{ToolCall, origin};
 use super::overrides::{OverrideFile, Overrides};
-use super::team_state::SnapshotReader;
-use super::update_ledger::{needs_team_state, update_ledger};
+use super::snapshot_reader::SnapshotReader;
 use crate::archive::{Archive, Index};
 use crate::clock::Time;
 use crate::config::{Gate, Mode, Policy};
@@ -22,7 +21,7 @@ use crate::policy::failure::decision;
 use crate::policy::gates::completion_check;
 use crate::policy::{
     Attempt, Decision, Facts, Finding, Judged, Ledger, Origin, Part, Rules, TeamState, Unreadable, Verdict,
-    judge,
+    judge, needs_team_state,
 };
 
 /// The counts of calls without a session.
@@ -120,7 +119,7 @@ impl PolicyRequest<'_> {
         let state = if findings.is_empty() { String::new() } else { team.key() };
         let mut judgement = self.evaluate(&findings, &state, &attempt, &mut gate_state, &team.members);
         if self.settled.is_none() {
-            update_ledger(&self.event, judgement.is_blocked(), &judgement.verdicts, &findings, &mut team);
+            team.apply(&self.event, &judgement.with(judgement.is_blocked(), &findings));
         }
         let members = team.members;
         gate_state.ledger = team.ledger;

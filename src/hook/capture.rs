@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::parse::Parsed;
 use crate::archive::{self, CaptureScope, Index, Limit, Loss};
 use crate::attribution;
-use crate::enforcement::unreadable;
 use crate::event::SafeName;
+use crate::policy::Unreadable;
 
 /// The result of capturing files.
 #[derive(Debug, Default)]
@@ -61,7 +61,7 @@ impl CapturedTeams {
             let lists = index.lists(Some(team.as_str()), None);
             let mut files = index.files.iter().filter(|(_, seen)| seen.object.is_none());
             files.find_map(|(path, seen)| {
-                let lacks = unreadable(path, seen.skipped.as_deref(), &lists)?;
+                let lacks = Unreadable::of(path, seen.skipped.as_deref(), &lists)?;
                 lacks.part.has_roster().then(|| format!("{} cannot be read: {}", lacks.path, lacks.why))
             })
         };

@@ -16,13 +16,15 @@ mod reason;
 mod recorded_verdict;
 mod rules;
 mod sent;
+mod team_file;
+mod team_state;
 #[cfg(test)]
 mod tests;
 mod verdict;
 
 pub use attempt::{Attempt, Origin};
 pub use background_tasks::TeammateRef;
-pub use facts::{Facts, Judged, Part, TeamState, Unreadable};
+pub use facts::{Facts, Judged};
 pub use guard::{Guard, settle};
 pub use judge::judge;
 pub use ledger::{Ledger, MemberActivity, PendingToolCall};
@@ -32,4 +34,6 @@ pub use reason::{Reason, escaped, without_prefix};
 pub use recorded_verdict::RecordedVerdict;
 pub use rules::Rules;
 pub use sent::Sent;
+pub use team_file::{FileContent, Part, TeamFile, Unreadable};
+pub use team_state::{Judgement, TeamState, needs_team_state};
 pub use verdict::{Decision, Finding, Verdict};

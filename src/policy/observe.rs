@@ -3,28 +3,13 @@
 use serde_json::Value;
 
 use super::ledger::{PendingToolCall, fits, mark};
-use super::{Judged, Ledger, MemberActivity, Sent, TeamState};
+use super::{Judged, Ledger, MemberActivity, Sent};
 use crate::event::{ActorKind, LEAD};
 use crate::model::{TaskStatus, Tool};
 use crate::payload::{Kind, MessageKind, Spawn, TaskUpdate};
 
 /// Maximum number of former members.
 const MOST_LEFT: usize = 256;
-
-impl TeamState {
-    /// Adds an event that happened, or, for other events than tool calls, one that was `held_back`.
-    pub fn observe(&mut self, event: &Judged<'_>, held_back: bool) {
-        self.ledger.observe(event);
-        // A teammate whose idle is blocked continues, and so does one with unread messages.
-        if event.kind == Kind::TeammateIdle
-            && let Some(name) = idler(event)
-            && (held_back || self.waiting(name) > 0)
-            && let Some(deeds) = self.ledger.members.get_mut(name)
-        {
-            deeds.idle = None;
-        }
-    }
-}
 
 impl Ledger {
     /// Adds an event that was not blocked.

@@ -4,20 +4,20 @@
 use serde_json::Value;
 
 use crate::json;
+use crate::team::TeamPath;
 use crate::timeline::RunData;
 
 /// The merged content of an inbox or a roster in Claude Code's format; `None` for any other file, and if the last
 /// state, `bytes`, has everything.
 pub fn merged_history(data: &RunData, path: &str, bytes: &[u8]) -> Option<String> {
-    let parts: Vec<&str> = path.split('/').collect();
     let last = json::parse_lossy(bytes);
-    let whole = match parts.as_slice() {
-        ["teams", _, "inboxes", name] => {
+    let whole = match TeamPath::of(path) {
+        TeamPath::Inbox(name) => {
             let owner = name.strip_suffix(".json")?;
             let copies = data.history.copies.iter().filter(|copy| copy.inbox == owner);
             Value::Array(copies.map(|copy| copy.entry.raw.clone()).collect())
         }
-        ["teams", _, "config.json"] => {
+        TeamPath::Config => {
             let mut config = last.clone().filter(Value::is_object)?;
             let members = data.history.members();
             let order = data.members.iter().filter_map(|name| members.get(name.as_str()));

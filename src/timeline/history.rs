@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use super::ids::TaskIds;
 use crate::archive::{Archive, Journal, Snapshot};
 use crate::clock::{self, Time};
-use crate::team::{Entry, Task, TeamConfig, fresh_entries, mailbox};
+use crate::team::{Entry, Task, TeamConfig, TeamPath, fresh_entries, mailbox};
 
 /// A run's files over time, parsed. A torn or lost state is skipped, and the one before it stays.
 #[derive(Debug, Default)]
@@ -36,29 +36,9 @@ pub struct Sighting {
     pub entry: Entry,
 }
 
-/// A path below Claude Code's directory.
-pub(super) enum HistoryFile<'a> {
-    /// `teams/<team>/config.json`
-    Config,
-    /// `teams/<team>/inboxes/<agent>.json`, or its temporary file.
-    Inbox(&'a str),
-    /// `tasks/<list>/<n>.json`: the list and the file name.
-    Task(&'a str, &'a str),
-    /// Any other file.
-    Other,
-}
-
-impl HistoryFile<'_> {
-    /// Parses a path.
-    pub fn of(path: &str) -> HistoryFile<'_> {
-        let parts: Vec<&str> = path.split('/').collect();
-        match parts.as_slice() {
-            ["teams", _, "config.json"] => HistoryFile::Config,
-            ["teams", _, "inboxes", name] => HistoryFile::Inbox(name.split(".json").next().unwrap_or(name)),
-            ["tasks", list, name] if name.ends_with(".json") => HistoryFile::Task(list, name),
-            _ => HistoryFile::Other,
-        }
-    }
+/// The owner of an inbox, from its file name. A temporary file has more after `.json`.
+pub(super) fn inbox_of(file: &str) -> &str {
+    file.split(".json").next().unwrap_or(file)
 }
 
 impl History {
@@ -71,7 +51,7 @@ impl History {
         ids: TaskIds,
         created: Option<&str>,
     ) -> History {
-        let mut reading = HistoryReader {
+        let mut reader = HistoryReader {
             archive,
             created: created.and_then(clock::parse),
             trackers: HashSet::new(),
@@ -82,9 +62,9 @@ impl History {
             history: History { ids, ..History::default() },
         };
         for snapshot in &journal.snapshots {
-            reading.take(snapshot, list);
+            reader.add(snapshot, list);
         }
-        reading.history
+        reader.history
     }
 
     /// Assigns inboxes to these names. The file name of an inbox is derived from its owner's name.
@@ -121,24 +101,24 @@ struct HistoryReader<'a> {
 }
 
 impl HistoryReader<'_> {
-    fn take(&mut self, snapshot: &Snapshot, list: Option<&str>) {
+    fn add(&mut self, snapshot: &Snapshot, list: Option<&str>) {
         let at = &snapshot.at;
         if let Some(there) = snapshot.team_dir {
             self.history.presence.push((at.clone(), there));
         }
         for change in &snapshot.changed {
-            let file = HistoryFile::of(&change.path);
             let Some(hash) = &change.object else { continue };
-            let is_known = match file {
-                HistoryFile::Inbox(owner) => !self.read.insert((owner.to_owned(), hash.clone())),
-                HistoryFile::Other => true,
-                HistoryFile::Config | HistoryFile::Task(..) => false,
+            let is_known = match TeamPath::of(&change.path) {
+                TeamPath::Inbox(file) => !self.read.insert((inbox_of(file).to_owned(), hash.clone())),
+                TeamPath::Task(_, name) => !name.ends_with(".json"),
+                TeamPath::Config => false,
+                _ => true,
             };
             if is_known || self.unread.contains(hash) {
                 continue;
             }
-            let told = match self.archive.objects.get(hash) {
-                Ok(bytes) => self.tell(&change.path, at, &bytes, list).ok_or_else(|| {
+            let read = match self.archive.objects.get(hash) {
+                Ok(bytes) => self.parse(&change.path, at, &bytes, list).ok_or_else(|| {
                     let what = format!("{} is not valid in the state of {at}", change.path);
                     // A temporary file is incomplete.
                     (!change.torn && change.path.ends_with(".json"))
@@ -148,14 +128,15 @@ impl HistoryReader<'_> {
                     Err(Some(format!("{error}; without it that state is left out: a backup may have it")))
                 }
             };
-            if let Err(problem) = told {
+            if let Err(problem) = read {
                 self.unread.insert(hash.clone());
                 self.history.problems.extend(problem);
             }
         }
         for path in &snapshot.gone {
-            if let HistoryFile::Task(dir, name) = HistoryFile::of(path) {
-                let id = name.trim_end_matches(".json");
+            if let TeamPath::Task(dir, name) = TeamPath::of(path)
+                && let Some(id) = name.strip_suffix(".json")
+            {
                 let id = match self.trackers.contains(path) {
                     true => format!("{dir}/{id}"),
                     false => self.history.ids.of_file(dir, id),
@@ -166,11 +147,11 @@ impl HistoryReader<'_> {
     }
 
     /// Reads a state of a file; `None` if it has no information.
-    fn tell(&mut self, path: &str, at: &str, bytes: &[u8], list: Option<&str>) -> Option<()> {
-        match HistoryFile::of(path) {
-            HistoryFile::Config => self.history.rosters.push((at.to_owned(), TeamConfig::parse(bytes)?)),
-            HistoryFile::Inbox(owner) => self.inbox(owner, at, bytes, self.since(path, list))?,
-            HistoryFile::Task(dir, name) => {
+    fn parse(&mut self, path: &str, at: &str, bytes: &[u8], list: Option<&str>) -> Option<()> {
+        match TeamPath::of(path) {
+            TeamPath::Config => self.history.rosters.push((at.to_owned(), TeamConfig::parse(bytes)?)),
+            TeamPath::Inbox(file) => self.inbox(inbox_of(file), at, bytes, self.since(path, list))?,
+            TeamPath::Task(dir, name) => {
                 let task = Task::parse(name, bytes)?;
                 self.history.ids.see(dir, &task);
                 let id = self.history.ids.of_task(dir, &task);
@@ -179,7 +160,7 @@ impl HistoryReader<'_> {
                 }
                 self.history.tasks.push((at.to_owned(), id, Some(task)));
             }
-            HistoryFile::Other => {}
+            _ => {}
         }
         Some(())
     }

@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 
 use super::departures::Departures;
 use super::entry::EntryKind;
-use super::history::{HistoryFile, owner_of};
+use super::history::{inbox_of, owner_of};
 use super::run_data::{RunData, spawns};
 use crate::archive::{Archive, FileTree};
 use crate::json;
-use crate::team::{Member, Task, TeamConfig, entries};
+use crate::team::{Member, Task, TeamConfig, TeamPath, entries};
 
 /// The output of `show --json`.
 #[derive(Debug, Serialize)]
@@ -64,19 +64,19 @@ impl State {
                 self.torn.push(path.clone());
                 bytes = read(&file.whole).unwrap_or(bytes);
             }
-            match HistoryFile::of(path) {
-                HistoryFile::Config => self.roster(&bytes),
-                HistoryFile::Inbox(owner) if path.ends_with(".json") => {
+            match TeamPath::of(path) {
+                TeamPath::Config => self.roster(&bytes),
+                TeamPath::Inbox(file) if file.ends_with(".json") => {
                     let mail = entries(&bytes).into_iter().flatten().map(|entry| entry.raw);
-                    let owner = owner_of(owner, &material.members);
+                    let owner = owner_of(inbox_of(file), &material.members);
                     self.inboxes.entry(owner.to_owned()).or_default().extend(mail);
                 }
-                HistoryFile::Task(list, name) => {
+                TeamPath::Task(list, name) if name.ends_with(".json") => {
                     if let Some(task) = Task::parse(name, &bytes).filter(|task| !task.is_tracker()) {
                         self.tasks.insert(material.history.ids.of_task(list, &task), task.raw);
                     }
                 }
-                HistoryFile::Inbox(_) | HistoryFile::Other => {}
+                _ => {}
             }
         }
     }
@@ -91,7 +91,7 @@ impl State {
     fn last(&mut self, archive: &Archive, material: &RunData) {
         let history = &material.history;
         let configs = material.journal.snapshots.iter().flat_map(|snapshot| &snapshot.changed);
-        let configs = configs.filter(|change| matches!(HistoryFile::of(&change.path), HistoryFile::Config));
+        let configs = configs.filter(|change| TeamPath::of(&change.path) == TeamPath::Config);
         for hash in configs.filter_map(|change| change.object.as_deref()) {
             let config = archive.objects.get(hash).ok().and_then(|bytes| json::parse_lossy(&bytes));
             self.config = config.or(self.config.take());
@@ -111,12 +111,12 @@ impl State {
             let inbox = self.inboxes.entry(copy.inbox.clone()).or_default();
             inbox.push(copy.entry.raw.clone());
         }
-        self.told_only(material);
+        self.tool_calls_only(material);
         self.gone = Departures::of(material);
     }
 
     /// Tasks that no snapshot has, from tool calls.
-    fn told_only(&mut self, material: &RunData) {
+    fn tool_calls_only(&mut self, material: &RunData) {
         let known: HashSet<String> = self.tasks.keys().cloned().collect();
         for entry in super::tasks::tasks(material) {
             let EntryKind::Task(change) = entry.kind else { continue };

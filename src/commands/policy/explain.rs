@@ -18,13 +18,12 @@ use crate::config::{Gate, Mode};
 use crate::context::Context;
 use crate::enforcement::{
     GateState, GateStateStore, OverrideFile, Overrides, evaluate, merge_session_state, solo_run, team_state,
-    update_ledger,
 };
 use crate::error::{Error, Result};
 use crate::event::{Actor, SafeName};
 use crate::payload::{self, Kind, Payload};
 use crate::policy::gates::completion_check;
-use crate::policy::{Attempt, Decision, Facts, Guard, Judged, Rules, TeamState, Verdict, judge};
+use crate::policy::{Attempt, Decision, Facts, Guard, Judged, Judgement, Rules, TeamState, Verdict, judge};
 use crate::response::Answer;
 use crate::ui::escape;
 use crate::view::count;
@@ -207,7 +206,8 @@ fn of_run(context: &Context, evidence: &CallContext<'_>, run: &str) -> Result<Ex
         for recorded in &record.events {
             let payload = Payload::from_raw(&recorded.payload);
             let held_back = backtest::is_held_back(record, recorded);
-            update_ledger(&backtest::judged(recorded, &payload), held_back, &[], &[], &mut past.team);
+            let judgement = Judgement { blocked: held_back, ..Judgement::default() };
+            past.team.apply(&backtest::judged(recorded, &payload), &judgement);
         }
         scene.as_of = record.events.last().map(|event| event.at.clone());
         scene.state = past.team;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::config::{Policy, Rule};
 use crate::event::Actor;
 use crate::payload::Payload;
-use crate::policy::{Decision, Facts, Finding, Judged, Rules, TeamState, judge};
+use crate::policy::{Judgement, Decision, Facts, Finding, Judged, Rules, TeamState, judge};
 use crate::team::Task;
 
 /// A team, its policy, and a clock that moves with each event.
@@ -110,7 +110,7 @@ impl Scene {
         let (at, payload) = (self.at(), payload(fields));
         let kind = payload.kind();
         let event = Judged { id: "e", at: &at, kind, session: None, actor, payload: &payload };
-        self.team.observe(&event, held_back);
+        self.team.apply(&event, &Judgement { blocked: held_back, ..Judgement::default() });
     }
 
     /// A sent message.

@@ -8,7 +8,7 @@ use super::scene::payload;
 use crate::config::Policy;
 use crate::event::{Actor, ActorKind};
 use crate::payload::{Message, Payload};
-use crate::policy::{Facts, Finding, Judged, Rules, TeamState, judge};
+use crate::policy::{Judgement, Facts, Finding, Judged, Rules, TeamState, judge};
 use crate::team::{Task, TeamConfig, entries};
 
 /// The findings at a step.
@@ -39,7 +39,7 @@ pub fn play(name: &str, policy: &Policy, mut look: impl FnMut(&Facts<'_>)) -> Ve
         let facts = Facts { event, team: &team };
         look(&facts);
         found.push(Found { step, findings: judge(policy, &Rules::of(&[]), &facts), team: team.clone() });
-        team.observe(&event, false);
+        team.apply(&event, &Judgement::default());
     }
     found
 }
