@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use super::earlier_life::EarlierLife;
 use super::transcripts::lead;
 use crate::archive::{Archive, Claims, RunRecord};
 use crate::event::{Actor, ActorKind, Recorded};
@@ -177,7 +178,7 @@ pub fn by_run(
         if let Some(events) = events.get_mut(&run.run) {
             (0..).zip(events.iter_mut()).for_each(|(place, event)| event.place = place);
             events.sort_by(|a, b| a.at.cmp(&b.at));
-            forget_earlier_life(events, &run.started_at);
+            EarlierLife::new(&run.started_at).retain(events);
         }
     }
     Ok((events, problems))
@@ -211,22 +212,6 @@ fn brought(
         }
         Ok(())
     })
-}
-
-/// Of what its sessions did before the run, its timeline has their start, the prompt that led to the run, and the
-/// launch of subagents.
-fn forget_earlier_life(events: &mut Vec<LoadedEvent>, started_at: &str) {
-    let earlier = |event: &LoadedEvent| !event.in_run && event.at.as_str() < started_at;
-    let prompt = events.iter().rposition(|event| {
-        earlier(event) && event.kind == Kind::UserPromptSubmit && event.actor.kind == ActorKind::Lead
-    });
-    let mut place = 0;
-    events.retain(|event| {
-        let launches = event.kind == Kind::PostToolUse && event.payload.tool() == Some(Tool::Agent);
-        let kept = !earlier(event) || launches || event.kind == Kind::SessionStart || Some(place) == prompt;
-        place += 1;
-        kept
-    });
 }
 
 #[cfg(test)]

@@ -4,12 +4,11 @@ use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 
+use super::earlier_life::{EarlierLife, EventKey, tool_of};
 use super::events::parts;
 use crate::archive::{Archive, Claims, RunRecord};
-use crate::event::{ActorKind, Recorded};
+use crate::event::Recorded;
 use crate::log::{self, Line, Range, ReadErrors, Reader};
-use crate::model::Tool;
-use crate::payload::{Kind, Payload};
 
 /// Visits the log lines of one run, without those from before the run that its timeline does not need. One line is in
 /// memory at a time.
@@ -38,26 +37,14 @@ pub fn lines_of(
             && !known.contains(id)
     };
     let parts = parts(archive, &claims, std::iter::once(run));
-    let earlier = |line: &Line| line.recorded.run.is_none() && line.recorded.at < run.started_at;
-    // The prompt that led to the run is the latest one, by time and then by position.
-    let mut prompt: Option<(String, String)> = None;
+    let mut earlier_life = EarlierLife::new(&run.started_at);
     let mut first = Reader::with(log, &parts, Range::default())?;
-    for line in first.by_ref().filter(|line| belongs(line) && earlier(line)) {
-        let is_prompt = Kind::named(&line.recorded.event) == Kind::UserPromptSubmit
-            && line.recorded.actor.kind == ActorKind::Lead;
-        if is_prompt && prompt.as_ref().is_none_or(|(at, _)| *at <= line.recorded.at) {
-            prompt = Some((line.recorded.at, line.recorded.id));
-        }
+    for line in first.by_ref().filter(|line| belongs(line)) {
+        earlier_life.note(&EventKey::of_line(&line.recorded));
     }
     let mut reader = Reader::with(log, &parts, Range::default())?;
     for line in reader.by_ref().filter(|line| belongs(line)) {
-        let kind = Kind::named(&line.recorded.event);
-        let launches = || {
-            let payload = Payload::fields_of(&line.recorded.payload);
-            kind == Kind::PostToolUse && payload.tool() == Some(Tool::Agent)
-        };
-        let is_prompt = || prompt.as_ref().is_some_and(|(_, id)| *id == line.recorded.id);
-        if !earlier(&line) || kind == Kind::SessionStart || is_prompt() || launches() {
+        if earlier_life.selects(&EventKey::of_line(&line.recorded), || tool_of(&line.recorded)) {
             each(&line)?;
         }
     }

@@ -5,6 +5,7 @@ mod clock_map;
 mod completions;
 mod departures;
 mod diff;
+mod earlier_life;
 mod entry;
 mod entry_json;
 mod events;

@@ -9,7 +9,7 @@ use super::scene::{approve, ask, payload};
 use crate::config::{Gate, Mode, Policy, Rule};
 use crate::event::{Actor, ActorKind};
 use crate::payload::Kind;
-use crate::policy::{Judgement, Attempt, Decision, Facts, Guard, Judged, Rules, TeamState, judge, settle};
+use crate::policy::{Attempt, Decision, Facts, Guard, Judged, Judgement, Rules, TeamState, judge, settle};
 use crate::team::Task;
 
 const NAMES: [&str; 4] = ["team-lead", "alice", "bob", "carol"];

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::config::{Policy, Rule};
 use crate::event::Actor;
 use crate::payload::Payload;
-use crate::policy::{Judgement, Decision, Facts, Finding, Judged, Rules, TeamState, judge};
+use crate::policy::{Decision, Facts, Finding, Judged, Judgement, Rules, TeamState, judge};
 use crate::team::Task;
 
 /// A team, its policy, and a clock that moves with each event.

@@ -8,7 +8,7 @@ use super::scene::payload;
 use crate::config::Policy;
 use crate::event::{Actor, ActorKind};
 use crate::payload::{Message, Payload};
-use crate::policy::{Judgement, Facts, Finding, Judged, Rules, TeamState, judge};
+use crate::policy::{Facts, Finding, Judged, Judgement, Rules, TeamState, judge};
 use crate::team::{Task, TeamConfig, entries};
 
 /// The findings at a step.

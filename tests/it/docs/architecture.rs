@@ -31,7 +31,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("log", &["clock", "config", "error", "event", "fs"]),
     ("archive", &["clock", "error", "event", "fs", "json", "metadata_only", "team"]),
     ("retention", &["archive", "clock", "config", "error", "fs", "log"]),
-    ("policy", &["model", "clock", "config", "event", "payload", "team", "unicode"]),
+    ("policy", &["model", "clock", "config", "event", "json", "payload", "team", "unicode"]),
     (
         "enforcement",
         &[
