@@ -14,7 +14,8 @@ use crate::event::Recorded;
 use crate::payload::{Kind, Payload};
 use crate::policy::gates::completion_check;
 use crate::policy::{
-    Attempt, Decision, Facts, Guard, Judged, Origin, Rules, TeamState, Verdict, judge, needs_team_state,
+    Attempt, Counting, Decision, Facts, Guard, Judged, Origin, Rules, TeamState, Verdict, judge,
+    needs_team_state,
 };
 
 /// The results of a run.
@@ -163,7 +164,10 @@ impl BacktestRun<'_> {
         let judgement = match findings.as_slice() {
             [] => Evaluation::default(),
             findings => {
-                evaluate(findings, &team.key(), guard, self.policy.max_blocks, &attempt(&event), |_| false)
+                let (state, attempt) = (team.key(), attempt(&event));
+                let max_blocks = self.policy.max_blocks;
+                let counting = Counting { state: &state, max_blocks, attempt: &attempt };
+                evaluate(findings, guard, &counting, |_| false)
             }
         };
         let held_back = is_held_back(self.record, recorded);

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::overrides::FoundOverrides;
 use crate::config::Mode;
-use crate::policy::{Attempt, Decision, Finding, Guard, Judgement, Reason, Verdict, settle, without_prefix};
+use crate::policy::{Counting, Decision, Finding, Guard, Judgement, Reason, Verdict, without_prefix};
 
 /// The result of judging an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -61,15 +61,16 @@ pub fn uncounted(finding: Finding) -> Finding {
 /// behind it are neither shown nor counted.
 pub fn evaluate(
     findings: &[Finding],
-    state: &str,
     guard: &mut Guard,
-    max_blocks: u32,
-    attempt: &Attempt,
+    counting: &Counting<'_>,
     mut paused: impl FnMut(&Finding) -> bool,
 ) -> Evaluation {
     let mut verdicts: Vec<Verdict> = Vec::new();
     for finding in findings {
-        let verdict = settle(finding, state, guard, max_blocks, attempt, paused(finding));
+        let verdict = match paused(finding) {
+            true => Verdict { decision: Decision::Allow, paused: true, ..finding.verdict() },
+            false => guard.settle(finding, counting),
+        };
         let blocks = verdict.decision == Decision::Block;
         verdicts.push(verdict);
         if blocks {

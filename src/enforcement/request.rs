@@ -20,8 +20,8 @@ use crate::payload::Kind;
 use crate::policy::failure::decision;
 use crate::policy::gates::completion_check;
 use crate::policy::{
-    Attempt, Decision, Facts, Finding, Judged, Ledger, Origin, Part, Rules, TeamState, Unreadable, Verdict,
-    judge, needs_team_state,
+    Attempt, Counting, Decision, Facts, Finding, Guard, Judged, Ledger, Origin, Part, Rules, TeamState,
+    Unreadable, Verdict, judge, needs_team_state,
 };
 
 /// The counts of calls without a session.
@@ -117,7 +117,8 @@ impl PolicyRequest<'_> {
         }
         gate_state.guard.note_progress(&team);
         let state = if findings.is_empty() { String::new() } else { team.key() };
-        let mut judgement = self.evaluate(&findings, &state, &attempt, &mut gate_state, &team.members);
+        let counting = Counting { state: &state, max_blocks: self.policy.max_blocks, attempt: &attempt };
+        let mut judgement = self.evaluate(&findings, &mut gate_state.guard, &counting, &team.members);
         if self.settled.is_none() {
             team.apply(&self.event, &judgement.with(judgement.is_blocked(), &findings));
         }
@@ -132,7 +133,9 @@ impl PolicyRequest<'_> {
         {
             failed = Some(error.to_string());
             if decision(self.policy.on_error, self.event.kind) == Decision::Allow {
-                self.allow_uncounted(&mut judgement, findings, &state, &members);
+                let single = Attempt::single();
+                let counting = Counting { attempt: &single, ..counting };
+                self.allow_uncounted(&mut judgement, findings, &counting, &members);
             }
         }
         judgement.verdicts.extend(settled);
@@ -241,9 +244,8 @@ impl PolicyRequest<'_> {
     fn evaluate(
         &self,
         findings: &[Finding],
-        state: &str,
-        attempt: &Attempt,
-        gate_state: &mut GateState,
+        guard: &mut Guard,
+        counting: &Counting<'_>,
         members: &[String],
     ) -> Evaluation {
         if findings.is_empty() {
@@ -266,8 +268,7 @@ impl PolicyRequest<'_> {
             taken.extend(word);
             word.is_some()
         };
-        let judgement =
-            evaluate(findings, state, &mut gate_state.guard, self.policy.max_blocks, attempt, paused);
+        let judgement = evaluate(findings, guard, counting, paused);
         if judgement.is_blocked() && !taken.is_empty() {
             // Another gate blocks the action, so the allowance was not used. One that cannot be stored must be given
             // again.
@@ -287,7 +288,7 @@ impl PolicyRequest<'_> {
         &self,
         judgement: &mut Evaluation,
         mut findings: Vec<Finding>,
-        state: &str,
+        counting: &Counting<'_>,
         members: &[String],
     ) {
         if !judgement.is_blocked() {
@@ -296,9 +297,8 @@ impl PolicyRequest<'_> {
         let mut rest: Vec<Finding> = findings.drain(judgement.verdicts.len() - 1..).map(uncounted).collect();
         rest.sort_by_key(|finding| Reverse(finding.decision));
         judgement.verdicts.retain(|verdict| verdict.decision != Decision::Block);
-        judgement.verdicts.extend(
-            self.evaluate(&rest, state, &Attempt::single(), &mut GateState::default(), members).verdicts,
-        );
+        let rest = self.evaluate(&rest, &mut Guard::default(), counting, members);
+        judgement.verdicts.extend(rest.verdicts);
         judgement.verdicts.sort_by_key(|verdict| Reverse(verdict.decision));
     }
 }

@@ -26,16 +26,5 @@ pub fn decision(on_error: OnError, kind: Kind) -> Decision {
 
 /// The recorded verdict for a failure.
 pub fn verdict(on_error: OnError, kind: Kind, code: &str, reason: String) -> Verdict {
-    Verdict {
-        decision: decision(on_error, kind),
-        gate: GATE.to_owned(),
-        code: code.to_owned(),
-        reason,
-        rule: None,
-        file_line: None,
-        escalated: false,
-        blocks: None,
-        paused: false,
-        repeated: false,
-    }
+    Verdict::new(decision(on_error, kind), GATE, code, reason)
 }

@@ -41,59 +41,50 @@ pub struct Guard {
 enum Outcome {
     Blocked,
     /// Allowed after this many blocks.
-    LetThrough(u32),
+    Allowed(u32),
 }
 
-/// Turns a finding into a verdict and counts it if the `attempt` counts. The action is allowed if it was blocked
-/// `max_blocks` times in this state or `STATES` times as often in all states (unless the rule is lasting), or if a
-/// person allowed it (`paused`). A warning that was already shown in this state is marked as repeated.
-///
-/// Of several findings, settle only the first that blocks and those before it.
-pub fn settle(
-    finding: &Finding,
-    state: &str,
-    guard: &mut Guard,
-    max_blocks: u32,
-    attempt: &Attempt,
-    paused: bool,
-) -> Verdict {
-    let mut verdict = Verdict {
-        decision: finding.decision,
-        gate: finding.gate.name().to_owned(),
-        code: finding.code.to_owned(),
-        reason: finding.reason.clone(),
-        rule: finding.rule.clone(),
-        file_line: finding.place.clone(),
-        escalated: false,
-        blocks: None,
-        paused,
-        repeated: false,
-    };
-    if paused {
-        verdict.decision = Decision::Allow;
-        return verdict;
-    }
-    let subject = guard_key(finding);
-    match finding.decision {
-        Decision::Allow => {}
-        Decision::Block if finding.lasting => {}
-        Decision::Warn => {
-            let what = blake3::hash(finding.reason.as_bytes()).to_hex();
-            verdict.repeated = was_shown(&mut guard.warned, &subject, &format!("{state}\0{}", &what[..8]));
-        }
-        Decision::Block => {
-            let most = finding.gate.max_blocks(max_blocks);
-            if let Outcome::LetThrough(blocks) = guard.refuse(&subject, state, most, attempt) {
-                verdict.decision = Decision::Allow;
-                verdict.escalated = true;
-                verdict.blocks = Some(blocks);
-            }
-        }
-    }
-    verdict
+/// The circumstances of an attempt.
+#[derive(Debug, Clone, Copy)]
+pub struct Counting<'a> {
+    /// The key of the state of the work ([`TeamState::key`]).
+    pub state: &'a str,
+    /// Maximum number of blocks in one state.
+    pub max_blocks: u32,
+    /// The attempt.
+    pub attempt: &'a Attempt,
 }
 
 impl Guard {
+    /// Turns a finding into a verdict and counts it if the attempt counts. The action is allowed if it was blocked
+    /// `max_blocks` times in this state or `STATES_FACTOR` times as often in all states, unless the rule is lasting. A
+    /// warning that was already shown in this state is marked as repeated.
+    ///
+    /// Of several findings, settle only the first that blocks and those before it.
+    pub fn settle(&mut self, finding: &Finding, counting: &Counting<'_>) -> Verdict {
+        let Counting { state, max_blocks, attempt } = *counting;
+        let mut verdict = finding.verdict();
+        let subject = guard_key(finding);
+        match finding.decision {
+            Decision::Allow => {}
+            Decision::Block if finding.lasting => {}
+            Decision::Warn => {
+                let what = blake3::hash(finding.reason.as_bytes()).to_hex();
+                let what = format!("{state}\0{}", &what[..8]);
+                verdict.repeated = was_shown(&mut self.warned, &subject, &what);
+            }
+            Decision::Block => {
+                let most = finding.gate.max_blocks(max_blocks);
+                if let Outcome::Allowed(blocks) = self.refuse(&subject, state, most, attempt) {
+                    verdict.decision = Decision::Allow;
+                    verdict.escalated = true;
+                    verdict.blocks = Some(blocks);
+                }
+            }
+        }
+        verdict
+    }
+
     /// Forgets the blocks if a task is completed that never was before.
     pub fn note_progress(&mut self, team: &TeamState) {
         let done = || team.tasks.values().filter(|task| task.status == Some(TaskStatus::Completed));
@@ -125,22 +116,22 @@ impl Guard {
 
     /// Counts one more block, unless the limit is reached or no count is free.
     fn refuse(&mut self, subject: &str, state: &str, most: u32, attempt: &Attempt) -> Outcome {
-        let whose = guard_owner(subject);
-        let own = format!("{}\0{}", whose.0, whose.1.unwrap_or_default());
+        let owner = guard_owner(subject);
+        let own = format!("{}\0{}", owner.0, owner.1.unwrap_or_default());
         if !Refusals::counts(self.refusals.get(&own), attempt) {
             self.note(own, attempt, false);
             return Outcome::Blocked;
         }
-        let all = self.blocks.iter().filter(|(key, _)| self::guard_owner(key) == whose);
+        let all = self.blocks.iter().filter(|(key, _)| guard_owner(key) == owner);
         let all = all.fold(0u32, |sum, (_, times)| sum.saturating_add(*times));
         let key = format!("{subject}{state}");
         let is_full = self.blocks.len() >= MAX_COUNTS && !self.blocks.contains_key(&key);
         let here = self.blocks.get(&key).copied().unwrap_or_default();
         if here >= most || is_full {
-            return Outcome::LetThrough(here);
+            return Outcome::Allowed(here);
         }
         if all >= most.saturating_mul(STATES_FACTOR) {
-            return Outcome::LetThrough(all);
+            return Outcome::Allowed(all);
         }
         self.blocks.insert(key, here + 1);
         self.note(own, attempt, true);
@@ -179,10 +170,10 @@ fn guard_key(finding: &Finding) -> String {
 }
 
 /// Records that a warning is shown, and returns whether it was shown before. The oldest entry is dropped first.
-fn was_shown(told: &mut BTreeMap<String, u32>, subject: &str, what: &str) -> bool {
+fn was_shown(shown: &mut BTreeMap<String, u32>, subject: &str, what: &str) -> bool {
     let key = format!("{subject}{what}");
-    let last = told.values().max().copied().unwrap_or_default();
-    if let Some(place) = told.get_mut(&key) {
+    let last = shown.values().max().copied().unwrap_or_default();
+    if let Some(place) = shown.get_mut(&key) {
         // An entry that is already the newest needs no update.
         if *place < last {
             *place = last.saturating_add(1);
@@ -190,12 +181,12 @@ fn was_shown(told: &mut BTreeMap<String, u32>, subject: &str, what: &str) -> boo
         return true;
     }
     let own = |key: &&String| key.starts_with(subject);
-    let most_own = told.keys().filter(own).count() >= MAX_REMEMBERED_WARNINGS;
-    if most_own || told.len() >= MAX_COUNTS {
-        let kept = told.iter().filter(|(key, _)| !most_own || own(key));
+    let most_own = shown.keys().filter(own).count() >= MAX_REMEMBERED_WARNINGS;
+    if most_own || shown.len() >= MAX_COUNTS {
+        let kept = shown.iter().filter(|(key, _)| !most_own || own(key));
         let oldest = kept.min_by_key(|(_, place)| **place).map(|(key, _)| key.clone());
-        oldest.map(|key| told.remove(&key));
+        oldest.map(|key| shown.remove(&key));
     }
-    told.insert(key, last.saturating_add(1));
+    shown.insert(key, last.saturating_add(1));
     false
 }

@@ -25,7 +25,7 @@ mod verdict;
 pub use attempt::{Attempt, Origin};
 pub use background_tasks::TeammateRef;
 pub use facts::{Facts, Judged};
-pub use guard::{Guard, settle};
+pub use guard::{Counting, Guard};
 pub use judge::judge;
 pub use ledger::{Ledger, MemberActivity, PendingToolCall};
 pub use names::{Case, Names};

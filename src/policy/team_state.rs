@@ -119,7 +119,7 @@ pub struct Judgement<'a> {
 }
 
 impl<'a> Judgement<'a> {
-    /// The agents whose shutdown a gate allowed, so that their approval is allowed, too. A warning alone does not allow it.
+    /// The agents whose shutdown a gate allowed, so that their approval is allowed, too. A warning does not allow it.
     /// A request that only a backtest would have blocked was sent nevertheless.
     fn approved(&self) -> impl Iterator<Item = &'a str> {
         let of_gate = self.verdicts.iter().filter(|verdict| verdict.gate == Gate::PrematureShutdown.name());

@@ -50,6 +50,15 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The verdict before the loop guard applies.
+    pub fn verdict(&self) -> Verdict {
+        Verdict {
+            rule: self.rule.clone(),
+            file_line: self.place.clone(),
+            ..Verdict::new(self.decision, self.gate.name(), self.code, self.reason.clone())
+        }
+    }
+
     /// Whether a verdict is about this finding, whatever its reason.
     pub fn is_of(&self, verdict: &Verdict) -> bool {
         (self.gate.name(), self.code) == (&verdict.gate, &verdict.code) && self.rule == verdict.rule
@@ -57,6 +66,22 @@ impl Finding {
 }
 
 impl Verdict {
+    /// A verdict of a gate.
+    pub fn new(decision: Decision, gate: &str, code: &str, reason: String) -> Verdict {
+        Verdict {
+            decision,
+            gate: gate.to_owned(),
+            code: code.to_owned(),
+            reason,
+            rule: None,
+            file_line: None,
+            escalated: false,
+            blocks: None,
+            paused: false,
+            repeated: false,
+        }
+    }
+
     /// Whether two verdicts are about the same finding, whatever their reasons.
     pub fn is_same(&self, other: &Verdict) -> bool {
         (&self.gate, &self.code, &self.rule) == (&other.gate, &other.code, &other.rule)

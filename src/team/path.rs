@@ -1,4 +1,4 @@
-//! What a path below Claude Code's directory is.
+//! Classifies paths below Claude Code's directory.
 
 /// A file or directory of a team, by its path below Claude Code's directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

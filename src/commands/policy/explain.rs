@@ -23,7 +23,9 @@ use crate::error::{Error, Result};
 use crate::event::{Actor, SafeName};
 use crate::payload::{self, Kind, Payload};
 use crate::policy::gates::completion_check;
-use crate::policy::{Attempt, Decision, Facts, Guard, Judged, Judgement, Rules, TeamState, Verdict, judge};
+use crate::policy::{
+    Attempt, Counting, Decision, Facts, Guard, Judged, Judgement, Rules, TeamState, Verdict, judge,
+};
 use crate::response::Answer;
 use crate::ui::escape;
 use crate::view::count;
@@ -295,18 +297,12 @@ fn decide(context: &Context, source: &Source, scene: &ExplainInput, event: Judge
     let findings = judge(&source.policy, &Rules::of(&source.rules), &facts);
     let mut guard = scene.guard.clone();
     guard.note_progress(&scene.state);
-    let judgement = evaluate(
-        &findings,
-        &scene.state.key(),
-        &mut guard,
-        source.policy.max_blocks,
-        &scene.attempt,
-        |finding| {
-            let allowed = || overrides.allowed_shutdown(&finding.about, &scene.state.members).is_some();
-            (finding.gate == Gate::PrematureShutdown && allowed())
-                || overrides.is_paused(finding.gate, team, now)
-        },
-    );
+    let state = scene.state.key();
+    let counting = Counting { state: &state, max_blocks: source.policy.max_blocks, attempt: &scene.attempt };
+    let judgement = evaluate(&findings, &mut guard, &counting, |finding| {
+        let allowed = || overrides.allowed_shutdown(&finding.about, &scene.state.members).is_some();
+        (finding.gate == Gate::PrematureShutdown && allowed()) || overrides.is_paused(finding.gate, team, now)
+    });
     for verdict in &judgement.verdicts {
         let _ = writeln!(told, "loop guard {}: {}", escape(&verdict.source()), guarded(verdict, source));
     }

@@ -2,10 +2,11 @@
 
 use serde_json::json;
 
+use super::scene::settle;
 use super::scene::{Scene, after, approve, ask, before, lead, mate, payload};
 use crate::config::Mode;
 use crate::event::{Actor, ActorKind};
-use crate::policy::{Attempt, Decision, Finding, Guard, Judged, Verdict, settle};
+use crate::policy::{Attempt, Decision, Finding, Guard, Judged, Verdict};
 
 const BLOCK: Decision = Decision::Block;
 const WARN: Decision = Decision::Warn;

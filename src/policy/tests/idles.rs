@@ -2,10 +2,11 @@
 
 use serde_json::json;
 
+use super::scene::settle;
 use super::scene::{Scene, after, ask, idle, lead, mate};
 use crate::config::Mode;
 use crate::policy::ledger::mark;
-use crate::policy::{Attempt, Decision, Guard, settle};
+use crate::policy::{Attempt, Decision, Guard};
 
 const WARN: Decision = Decision::Warn;
 

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::scene::settle;
 use super::scene::{approve, ask, payload};
 use crate::config::{Gate, Mode, Policy, Rule};
 use crate::event::{Actor, ActorKind};
 use crate::payload::Kind;
-use crate::policy::{Attempt, Decision, Facts, Guard, Judged, Judgement, Rules, TeamState, judge, settle};
+use crate::policy::{Attempt, Decision, Facts, Guard, Judged, Judgement, Rules, TeamState, judge};
 use crate::team::Task;
 
 const NAMES: [&str; 4] = ["team-lead", "alice", "bob", "carol"];

@@ -3,9 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::config::{Policy, Rule};
+use crate::enforcement::evaluate;
 use crate::event::Actor;
 use crate::payload::Payload;
-use crate::policy::{Decision, Facts, Finding, Judged, Judgement, Rules, TeamState, judge};
+use crate::policy::{
+    Attempt, Counting, Decision, Facts, Finding, Guard, Judged, Judgement, Rules, TeamState, Verdict, judge,
+};
 use crate::team::Task;
 
 /// A team, its policy, and a clock that moves with each event.
@@ -117,4 +120,18 @@ impl Scene {
     pub fn says(&mut self, actor: &Actor, to: &str, text: &str) {
         self.happens(actor, &after("SendMessage", json!({"to": to, "message": text})));
     }
+}
+
+/// The verdict for one finding.
+pub fn settle(
+    finding: &Finding,
+    state: &str,
+    guard: &mut Guard,
+    max_blocks: u32,
+    attempt: &Attempt,
+    paused: bool,
+) -> Verdict {
+    let counting = Counting { state, max_blocks, attempt };
+    let judged = evaluate(std::slice::from_ref(finding), guard, &counting, |_| paused);
+    judged.verdicts.into_iter().next().unwrap()
 }

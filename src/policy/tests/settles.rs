@@ -1,7 +1,8 @@
 //! From finding to verdict.
 
+use super::scene::settle;
 use crate::config::Gate;
-use crate::policy::{Attempt, Decision, Finding, Guard, TeamState, Verdict, settle};
+use crate::policy::{Attempt, Decision, Finding, Guard, TeamState, Verdict};
 use crate::team::Task;
 
 fn finding(gate: Gate, about: &str, decision: Decision) -> Finding {

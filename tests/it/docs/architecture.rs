@@ -34,10 +34,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("policy", &["model", "clock", "config", "event", "json", "payload", "team", "unicode"]),
     (
         "enforcement",
-        &[
-            "model", "archive", "clock", "config", "event", "fs", "json", "payload", "policy", "team", "ui",
-            "unicode",
-        ],
+        &["archive", "clock", "config", "event", "fs", "json", "payload", "policy", "ui", "unicode"],
     ),
     ("attribution", &["model", "archive", "clock", "event", "fs", "json", "payload", "process", "team"]),
     ("response", &["payload"]),
