@@ -60,7 +60,7 @@ pub fn records(
     let mut records: Vec<Record> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut take = |recorded: Recorded| {
-        let Some(key) = recorded.run.as_ref().or(recorded.session.as_ref()) else { return };
+        let Some(key) = counted_under(&recorded) else { return };
         if let Some(session) = recorded.session.as_ref().filter(|_| recorded.team.is_none())
             && concerned(session)
         {
@@ -113,9 +113,7 @@ impl Record {
             let Some(session) = first.session.as_deref().filter(|session| known.insert(session)) else {
                 continue;
             };
-            let is_before = |one: &&Recorded| {
-                one.run.as_ref().or(one.session.as_ref()) != Some(&self.run) && one.at < first.at
-            };
+            let is_before = |one: &&Recorded| counted_under(one) != Some(&self.run) && one.at < first.at;
             let all = alone.get(session).into_iter().flatten().filter(is_before);
             let (told, mut before): (Vec<&Recorded>, Vec<&Recorded>) =
                 all.partition(|one| one.verdict.is_some());
@@ -148,6 +146,12 @@ impl Record {
     pub fn name(&self) -> &str {
         self.team.as_deref().unwrap_or(&self.run)
     }
+}
+
+/// The run or, outside a run, the session under which an event is counted, as at the hook call. The timeline instead
+/// assigns the events of a session from before its run to the run ([`Claims`]).
+fn counted_under(recorded: &Recorded) -> Option<&String> {
+    recorded.run.as_ref().or(recorded.session.as_ref())
 }
 
 /// The verdict on a log line. A failure of the policy that blocked nothing is not one.

@@ -1,7 +1,35 @@
 //! All gates and rules over one event; the strictest finding wins.
 
-use super::{Case, Decision, Facts, Finding, Rules, gates};
+use super::{Case, Decision, Finding, Rules, TeamState, gates};
 use crate::config::{Mode, Policy};
+use crate::event::Actor;
+use crate::payload::{Kind, Payload};
+
+/// The event that is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Judged<'a> {
+    /// Its id in the log.
+    pub id: &'a str,
+    /// RFC 3339.
+    pub at: &'a str,
+    /// The event's kind.
+    pub kind: Kind,
+    /// The session.
+    pub session: Option<&'a str>,
+    /// The actor, as far as known. It is a label and never grants a right.
+    pub actor: &'a Actor,
+    /// The payload.
+    pub payload: &'a Payload,
+}
+
+/// Everything that a gate can use.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// The event.
+    pub event: Judged<'a>,
+    /// The team.
+    pub team: &'a TeamState,
+}
 
 /// The findings for an event, strictest first, then in the order of the gates and of the file. At an event that cannot
 /// be blocked, only the rules that name it are evaluated, and they only warn.

@@ -157,8 +157,8 @@ impl Ledger {
         let names = names.into_iter().filter(|name| fits(name));
         let mut begun = event.payload.tool_use_id().and_then(|id| self.begun.get_mut(id));
         for name in names {
-            let deeds = self.members.entry(name.clone()).or_default();
-            if !std::mem::replace(&mut deeds.approved_shutdown, true)
+            let activity = self.members.entry(name.clone()).or_default();
+            if !std::mem::replace(&mut activity.approved_shutdown, true)
                 && let Some(began) = &mut begun
             {
                 began.frees.push(name);
@@ -244,7 +244,7 @@ mod tests {
         }
         ledger.handles.insert("abob-1".to_owned(), "bob".to_owned());
         ledger.approve_shutdown(&event, meant);
-        let free = ledger.members.into_iter().filter(|(_, deeds)| deeds.approved_shutdown);
+        let free = ledger.members.into_iter().filter(|(_, activity)| activity.approved_shutdown);
         free.map(|(name, _)| name).collect()
     }
 

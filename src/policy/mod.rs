@@ -2,7 +2,6 @@
 
 mod attempt;
 mod background_tasks;
-mod facts;
 pub mod failure;
 pub mod gates;
 mod guard;
@@ -24,9 +23,8 @@ mod verdict;
 
 pub use attempt::{Attempt, Origin};
 pub use background_tasks::TeammateRef;
-pub use facts::{Facts, Judged};
 pub use guard::{Counting, Guard};
-pub use judge::judge;
+pub use judge::{Facts, Judged, judge};
 pub use ledger::{Ledger, MemberActivity, PendingToolCall};
 pub use names::{Case, Names};
 pub use observe::asks;

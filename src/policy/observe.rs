@@ -35,8 +35,8 @@ impl Ledger {
             }
             Kind::TeammateIdle => {
                 let order = self.next();
-                if let Some(deeds) = idler(event).and_then(|name| self.members.get_mut(name)) {
-                    deeds.idle = deeds.since.replace(order).or(Some(order));
+                if let Some(activity) = idler(event).and_then(|name| self.members.get_mut(name)) {
+                    activity.idle = activity.since.replace(order).or(Some(order));
                 }
             }
             Kind::SessionEnd => {
@@ -50,7 +50,7 @@ impl Ledger {
         }
     }
 
-    pub(super) fn deeds(&mut self, name: &str) -> &mut MemberActivity {
+    pub(super) fn activity_mut(&mut self, name: &str) -> &mut MemberActivity {
         self.members.entry(name.to_owned()).or_default()
     }
 
@@ -62,11 +62,11 @@ impl Ledger {
 
     fn turn_begins(&mut self, name: &str) {
         self.left.remove(name);
-        if !self.deeds(name).turn {
-            self.deeds(name).since = Some(self.next());
+        if !self.activity_mut(name).turn {
+            self.activity_mut(name).since = Some(self.next());
         }
-        let deeds = self.deeds(name);
-        (deeds.turn, deeds.turned, deeds.idle) = (true, true, None);
+        let activity = self.activity_mut(name);
+        (activity.turn, activity.turned, activity.idle) = (true, true, None);
     }
 
     fn begins(&mut self, event: &Judged<'_>, teammate: Option<&str>) {
@@ -135,10 +135,10 @@ impl Ledger {
     fn spawned(&mut self, event: &Judged<'_>, spawn: &Spawn, at: u64) {
         // Its first turn and its first message can come before the spawn returns.
         self.left.remove(&spawn.name);
-        let deeds = self.deeds(&spawn.name);
-        (deeds.stopping, deeds.approved_shutdown) = (false, false);
-        deeds.asked.retain(|_, asked| *asked > at);
-        deeds.tell(member(event).unwrap_or_default(), at);
+        let activity = self.activity_mut(&spawn.name);
+        (activity.stopping, activity.approved_shutdown) = (false, false);
+        activity.asked.retain(|_, asked| *asked > at);
+        activity.tell(member(event).unwrap_or_default(), at);
         if let Some(id) = spawn.agent_id.as_ref().filter(|id| fits(id)) {
             self.handles.insert(id.clone(), spawn.name.clone());
         }
@@ -164,7 +164,7 @@ impl Ledger {
             None => update.status.is_some(),
         };
         if !own {
-            self.deeds(&owner).tell(member(event).unwrap_or_default(), at);
+            self.activity_mut(&owner).tell(member(event).unwrap_or_default(), at);
         }
     }
 
@@ -184,18 +184,20 @@ impl Ledger {
             None => Vec::new(),
         };
         if let Some(sender) = &sender {
-            let deeds = self.deeds(sender);
-            deeds.said = deeds.said.max(Some(at));
+            let activity = self.activity_mut(sender);
+            activity.said = activity.said.max(Some(at));
             // A later message does not withdraw a question.
             if message.kind == MessageKind::Plain && asks(&message.text) {
                 match message.to.as_deref() {
-                    Some("*") | None => deeds.ask("*", at),
-                    Some(_) => to.iter().for_each(|whom| deeds.ask(whom, at)),
+                    Some("*") | None => activity.ask("*", at),
+                    Some(_) => to.iter().for_each(|whom| activity.ask(whom, at)),
                 }
             }
         }
         match message.kind {
-            MessageKind::ShutdownRequest => to.iter().for_each(|name| self.deeds(name).stopping = true),
+            MessageKind::ShutdownRequest => {
+                to.iter().for_each(|name| self.activity_mut(name).stopping = true)
+            }
             MessageKind::ShutdownResponse { approve: true } => {
                 if let Some(name) = sender {
                     self.leaves(&name);
@@ -203,14 +205,14 @@ impl Ledger {
             }
             MessageKind::ShutdownResponse { approve: false } => {
                 if let Some(name) = sender {
-                    let deeds = self.deeds(&name);
-                    (deeds.stopping, deeds.approved_shutdown) = (false, false);
+                    let activity = self.activity_mut(&name);
+                    (activity.stopping, activity.approved_shutdown) = (false, false);
                 }
             }
             MessageKind::Plain | MessageKind::Other(_) => {
                 to.iter()
                     .filter(|name| Some(*name) != sender.as_ref())
-                    .for_each(|name| self.deeds(name).tell(sender.as_deref().unwrap_or_default(), at));
+                    .for_each(|name| self.activity_mut(name).tell(sender.as_deref().unwrap_or_default(), at));
             }
         }
     }

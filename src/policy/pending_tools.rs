@@ -21,16 +21,16 @@ impl Ledger {
         self.completing.remove(id);
         let began = self.begun.remove(id);
         for name in began.into_iter().flat_map(|began| began.frees) {
-            self.deeds(&name).approved_shutdown = false;
+            self.activity_mut(&name).approved_shutdown = false;
         }
     }
 
     /// A call that started in a turn that has ended did not return: it failed or was denied.
     pub(super) fn turn_ends(&mut self, event: &Judged<'_>, teammate: Option<&str>) {
         if let Some(name) = teammate
-            && let Some(deeds) = self.members.get_mut(name)
+            && let Some(activity) = self.members.get_mut(name)
         {
-            (deeds.turn, deeds.idle) = (false, None);
+            (activity.turn, activity.idle) = (false, None);
         }
         if let Some(name) = member(event) {
             let Ledger { begun, completing, .. } = self;

@@ -56,9 +56,10 @@ impl TeamState {
             hasher.update(line.as_bytes());
         }
         if self.tasks.is_empty() {
-            for (name, deeds) in &self.ledger.members {
-                hasher
-                    .update(format!("{name}\0{:?}\0{:?}\n", deeds.last_instruction(), deeds.said).as_bytes());
+            for (name, activity) in &self.ledger.members {
+                hasher.update(
+                    format!("{name}\0{:?}\0{:?}\n", activity.last_instruction(), activity.said).as_bytes(),
+                );
             }
         }
         hasher.finalize().to_hex()[..16].to_owned()

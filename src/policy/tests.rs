@@ -1,5 +1,5 @@
+mod activity;
 mod attended;
-mod deeds;
 mod ends;
 mod idles;
 mod others;

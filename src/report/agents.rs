@@ -88,10 +88,10 @@ pub fn agents(case: &ReportInput<'_>, turns: &[Turn]) -> Vec<Agent> {
         _ if case.material.is_member(name) => ActorKind::Teammate,
         _ => ActorKind::Subagent,
     };
-    for voice in &case.material.voices.all {
-        see(&voice.by, kind(&voice.by), &voice.agent, None);
+    for transcript in &case.material.transcripts.all {
+        see(&transcript.by, kind(&transcript.by), &transcript.agent, None);
     }
-    for used in case.material.voices.uses.values() {
+    for used in case.material.transcripts.uses.values() {
         see(&used.by, kind(&used.by), &used.agent, case.ours(used.at.as_ref()).as_deref());
     }
     for (name, kind, instances) in &mut found {
@@ -113,7 +113,7 @@ pub fn agents(case: &ReportInput<'_>, turns: &[Turn]) -> Vec<Agent> {
 /// The first message to each instance.
 fn heard<'a>(case: &'a ReportInput<'_>) -> HashMap<&'a str, &'a DeliveredMessage> {
     let mut first: HashMap<&str, &DeliveredMessage> = HashMap::new();
-    for heard in &case.material.voices.delivered {
+    for heard in &case.material.transcripts.delivered {
         let known = first.entry(&heard.agent).or_insert(heard);
         if heard.at < known.at {
             *known = heard;
@@ -172,12 +172,16 @@ impl Instance {
     }
 
     fn count(&mut self, case: &ReportInput<'_>, turns: &[Turn]) {
-        let voices = &case.material.voices;
+        let transcripts = &case.material.transcripts;
         self.turns = turns.iter().filter(|turn| turn.instance.as_ref() == Some(&self.id)).count();
-        if voices.all.iter().any(|voice| voice.agent == self.id) {
-            self.tool_uses = Some(voices.uses.values().filter(|used| used.agent == self.id).count());
+        if transcripts.all.iter().any(|transcript| transcript.agent == self.id) {
+            self.tool_uses = Some(transcripts.uses.values().filter(|used| used.agent == self.id).count());
             let mut tokens = Tokens::default();
-            voices.costs.values().filter(|cost| cost.agent == self.id).for_each(|cost| tokens += cost.tokens);
+            transcripts
+                .costs
+                .values()
+                .filter(|cost| cost.agent == self.id)
+                .for_each(|cost| tokens += cost.tokens);
             self.tokens = Some(tokens);
         }
     }

@@ -38,19 +38,19 @@ pub struct ModelUsage {
 
 /// Adds up the usage. The first price whose glob matches the model counts.
 pub fn spending(case: &ReportInput<'_>, prices: &[Price]) -> TokenUsage {
-    let voices = &case.material.voices;
+    let transcripts = &case.material.transcripts;
     let mut spent: BTreeMap<&str, ModelUsage> = BTreeMap::new();
-    for voice in &voices.all {
+    for transcript in &transcripts.all {
         let none = ModelUsage {
-            agent: voice.by.clone(),
+            agent: transcript.by.clone(),
             messages: 0,
             models: Vec::new(),
             tokens: Tokens::default(),
             cost: Some(0.0),
         };
-        spent.entry(&voice.by).or_insert(none);
+        spent.entry(&transcript.by).or_insert(none);
     }
-    for cost in voices.costs.values() {
+    for cost in transcripts.costs.values() {
         let Some(spent) = spent.get_mut(cost.by.as_str()) else { continue };
         spent.messages += 1;
         spent.tokens += cost.tokens;

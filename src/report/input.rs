@@ -47,7 +47,7 @@ impl<'a> ReportInput<'a> {
 
     /// Whether a transcript of this agent is recorded.
     pub fn is_heard(&self, name: &str) -> bool {
-        self.material.voices.all.iter().any(|voice| voice.by == name)
+        self.material.transcripts.all.iter().any(|transcript| transcript.by == name)
     }
 }
 

@@ -72,29 +72,29 @@ pub fn mail(case: &ReportInput<'_>, mail: &MessageStats) -> Vec<Finding> {
     let verdicts = case.entries.iter().filter_map(Entry::verdict);
     let blocks = verdicts.filter(|verdict| verdict.decision == Decision::Block);
     let reasons: Vec<&str> = blocks.map(|verdict| without_prefix(&verdict.reason)).collect();
-    for letter in mail.messages.iter().filter(|letter| !letter.automatic) {
-        let to = if letter.to == "*" { "everyone" } else { &letter.to };
-        let what = format!("{} from {} to {to}", letter.kind, letter.from);
-        let about = letter.summary.as_ref().map_or_else(String::new, |summary| format!(": {summary}"));
-        let finding = match (&letter.refused, letter.delivered) {
+    for message in mail.messages.iter().filter(|message| !message.automatic) {
+        let to = if message.to == "*" { "everyone" } else { &message.to };
+        let what = format!("{} from {} to {to}", message.kind, message.from);
+        let about = message.summary.as_ref().map_or_else(String::new, |summary| format!(": {summary}"));
+        let finding = match (&message.refused, message.delivered) {
             // A message that a gate blocked is reported as a block.
             (Some(why), _) if reasons.iter().any(|reason| why.contains(reason)) => continue,
             (Some(_), _) => Finding::new(Code::Refused, format!("{what} was rejected{about}")),
             (None, Some(false)) => Finding::new(Code::NotDelivered, format!("{what} was never read{about}")),
             _ => continue,
         };
-        found.push(finding.at(&letter.at).of(&letter.from));
+        found.push(finding.at(&message.at).of(&message.from));
     }
     for name in case.teammates() {
-        let reports = |letter: &&super::MessageRow| {
-            letter.from == name
-                && !letter.automatic
-                && letter.refused.is_none()
-                && !letter.kind.starts_with("shutdown_")
+        let reports = |message: &&super::MessageRow| {
+            message.from == name
+                && !message.automatic
+                && message.refused.is_none()
+                && !message.kind.starts_with("shutdown_")
         };
         // If events are missing, messages that only they show may be missing, too.
         let is_known = case.material.missing_until.is_none();
-        if is_known && case.is_over() && !mail.messages.iter().any(|letter| reports(&letter)) {
+        if is_known && case.is_over() && !mail.messages.iter().any(|message| reports(&message)) {
             let what = format!("{name} never sent a message");
             found.push(Finding::new(Code::NeverReported, what).of(name));
         }

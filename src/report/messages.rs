@@ -71,7 +71,7 @@ pub struct Pair {
 
 /// Collects the messages.
 pub fn mail(case: &ReportInput<'_>) -> MessageStats {
-    let messages: Vec<MessageRow> = case.entries.iter().filter_map(|entry| letter(case, entry)).collect();
+    let messages: Vec<MessageRow> = case.entries.iter().filter_map(|entry| message(case, entry)).collect();
     let mut senders: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let mut pairs: BTreeMap<(&str, &str), (usize, usize)> = BTreeMap::new();
     for message in messages.iter().filter(|message| !message.automatic && message.refused.is_none()) {
@@ -98,7 +98,7 @@ pub fn mail(case: &ReportInput<'_>) -> MessageStats {
     MessageStats { messages, by_sender, by_pair }
 }
 
-fn letter(case: &ReportInput<'_>, entry: &Entry) -> Option<MessageRow> {
+fn message(case: &ReportInput<'_>, entry: &Entry) -> Option<MessageRow> {
     let message = entry.message()?;
     let to = message.to.clone().unwrap_or_else(|| "unknown".to_owned());
     let text = message.text.clone();

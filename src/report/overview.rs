@@ -102,7 +102,7 @@ pub fn overview(
     turns: &[Turn],
 ) -> Overview {
     let (material, run) = (case.material, &case.material.run);
-    let spoken = |automatic: bool| {
+    let recorded = |automatic: bool| {
         mail.messages.iter().filter(|one| one.automatic == automatic && one.refused.is_none()).count()
     };
     Overview {
@@ -114,13 +114,13 @@ pub fn overview(
         duration_ms: between(&run.started_at, &case.end),
         ended_by: run.ended_by.map(|by| json::serde_name(&by)),
         ended_reason: run.ended_reason.clone(),
-        client_versions: material.voices.versions.iter().cloned().collect(),
+        client_versions: material.transcripts.versions.iter().cloned().collect(),
         topology: topology(case),
         members: material.members.iter().map(|name| person(case, name)).collect(),
         count: Count {
             members: material.members.len(),
-            messages: spoken(false),
-            automatic: spoken(true),
+            messages: recorded(false),
+            automatic: recorded(true),
             refused: mail.messages.iter().filter(|one| one.refused.is_some()).count(),
             tasks: tasks.len(),
             completed: tasks.iter().filter(|task| task.status == TaskStatus::Completed).count(),

@@ -66,7 +66,7 @@ pub fn phases(case: &ReportInput<'_>) -> Vec<Phase> {
         };
         signs.push((phase, event.at.clone()));
     }
-    let leads = case.material.voices.uses.values().filter(|used| used.by == case.lead);
+    let leads = case.material.transcripts.uses.values().filter(|used| used.by == case.lead);
     let looks = leads.filter(|used| READ_TOOLS.contains(&used.tool.as_str()));
     signs.extend(looks.filter_map(|used| Some((PhaseName::Monitor, case.ours(used.at.as_ref())?))));
     let spawned = signs.iter().filter(|(name, _)| *name == PhaseName::Spawn).map(|(_, at)| at.clone()).min();

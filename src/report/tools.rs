@@ -31,7 +31,7 @@ pub struct ToolUser {
 
 /// Counts each call once, from transcripts and hooks.
 pub fn tools(case: &ReportInput<'_>) -> Tools {
-    let voices = &case.material.voices;
+    let transcripts = &case.material.transcripts;
     let mut users: BTreeMap<&str, (BTreeMap<String, usize>, usize)> = BTreeMap::new();
     let mut total: BTreeMap<String, usize> = BTreeMap::new();
     let mut count = |who, tool: &str, failed: bool| {
@@ -40,10 +40,10 @@ pub fn tools(case: &ReportInput<'_>) -> Tools {
         *failures += usize::from(failed);
         *total.entry(tool.to_owned()).or_default() += 1;
     };
-    for used in voices.uses.values() {
+    for used in transcripts.uses.values() {
         count(&used.by, &used.tool, used.failure().is_some());
     }
-    let mut known: HashSet<&str> = voices.uses.keys().map(String::as_str).collect();
+    let mut known: HashSet<&str> = transcripts.uses.keys().map(String::as_str).collect();
     for event in &case.material.events {
         let (Event::PreToolUse | Event::PostToolUse, Some(tool)) = (event.kind, event.payload.tool_name())
         else {

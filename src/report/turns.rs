@@ -73,11 +73,11 @@ fn signs(case: &ReportInput<'_>) -> BTreeMap<Who, Vec<Given>> {
             given.push((at, sign, None));
         }
     };
-    for heard in &case.material.voices.delivered {
+    for heard in &case.material.transcripts.delivered {
         let idle = Notice::read(&heard.message.text).is_some_and(|notice| notice.kind == "idle_notification");
         add(&heard.recipient, case.ours(heard.at.as_ref()), if idle { Sign::Idler } else { Sign::Act });
     }
-    for used in case.material.voices.uses.values() {
+    for used in case.material.transcripts.uses.values() {
         add(&used.by, case.ours(used.at.as_ref()), Sign::Act);
     }
     for event in case.material.events.iter().filter(|event| event.kind == Event::PreToolUse) {

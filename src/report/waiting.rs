@@ -47,7 +47,7 @@ mod tests {
         format!("1970-01-01T00:00:{second:02}.000Z")
     }
 
-    fn letter(second: usize, from: &str, to: &str, text: &str) -> MessageRow {
+    fn message(second: usize, from: &str, to: &str, text: &str) -> MessageRow {
         MessageRow {
             at: at(second),
             from: from.to_owned(),
@@ -91,18 +91,18 @@ mod tests {
 
     #[test]
     fn a_question_is_open_until_its_recipient_writes_back() {
-        let asked = letter(1, "bob", "alice@team", "which format?");
+        let asked = message(1, "bob", "alice@team", "which format?");
         let answered = vec![
             asked.clone(),
-            letter(2, "carol", "bob", "hello"),
-            letter(3, "alice", "carol", "hello"),
-            letter(5, "alice", "bob", "JSON"),
+            message(2, "carol", "bob", "hello"),
+            message(3, "alice", "carol", "hello"),
+            message(5, "alice", "bob", "JSON"),
         ];
         assert_eq!(answers(&mail(answered), "bob", 60_000), Spans::of([(1_000, 5_000)]));
         assert_eq!(answers(&mail(vec![asked]), "bob", 60_000), Spans::of([(1_000, 60_000)]));
-        let to_all = vec![letter(1, "bob", "*", "who knows?"), letter(4, "carol", "bob", "me")];
+        let to_all = vec![message(1, "bob", "*", "who knows?"), message(4, "carol", "bob", "me")];
         assert_eq!(answers(&mail(to_all), "bob", 60_000), Spans::of([(1_000, 4_000)]));
-        let report = vec![letter(1, "bob", "alice", "done, see https://x.test/?q=1")];
+        let report = vec![message(1, "bob", "alice", "done, see https://x.test/?q=1")];
         assert_eq!(answers(&mail(report), "bob", 60_000), Spans::default());
     }
 

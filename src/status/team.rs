@@ -79,21 +79,21 @@ impl TeamStatus {
         surroundings: &StatusPaths<'_>,
     ) -> TeamStatus {
         let run = &material.run;
-        let mut board = LiveState::default();
+        let mut state = LiveState::default();
         for entry in &timeline.entries {
-            board.apply(entry);
+            state.apply(entry);
         }
-        let tasks: Vec<Item> = board
+        let tasks: Vec<Item> = state
             .tasks
             .iter()
-            .filter(|(_, card)| !card.is_gone())
-            .map(|((_, id), card)| item(id, card))
+            .filter(|(_, task)| !task.is_gone())
+            .map(|((_, id), task)| item(id, task))
             .collect();
-        let members = board.roster.iter().map(|seat| Member {
-            name: seat.name.clone(),
-            doing: seat.doing.word(),
-            since: seat.since.clone(),
-            tasks: at(&tasks, &seat.name).map(|task| task.id.clone()).collect(),
+        let members = state.roster.iter().map(|member| Member {
+            name: member.name.clone(),
+            doing: member.doing.word(),
+            since: member.since.clone(),
+            tasks: at(&tasks, &member.name).map(|task| task.id.clone()).collect(),
         });
         let members = members.collect();
         let index = run.subject().and_then(|subject| library.archive.index(&subject));
@@ -144,12 +144,12 @@ pub(super) fn unread(state: &TeamState) -> BTreeMap<String, usize> {
         .collect()
 }
 
-fn item(id: &str, card: &TaskState) -> Item {
+fn item(id: &str, task: &TaskState) -> Item {
     Item {
         id: id.to_owned(),
-        status: card.status.clone().unwrap_or_else(TaskStatus::unknown),
-        owner: card.owner.clone(),
-        subject: card.subject.clone(),
+        status: task.status.clone().unwrap_or_else(TaskStatus::unknown),
+        owner: task.owner.clone(),
+        subject: task.subject.clone(),
     }
 }
 

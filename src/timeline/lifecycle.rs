@@ -77,7 +77,7 @@ pub fn team(material: &RunData) -> Vec<Entry> {
 fn eraser(material: &RunData, at: &str) -> String {
     let calls = material.tool_calls(Tool::TeamDelete);
     let call = calls.iter().find(|call| call.first().is_some_and(|first| first.at.as_str() <= at));
-    let used = call.and_then(|call| material.voices.uses.get(call.id?));
+    let used = call.and_then(|call| material.transcripts.uses.get(call.id?));
     let by = call.and_then(|call| call.who()).or(used.map(|used| used.by.as_str()));
     by.filter(|_| material.run.ended_by == Some(EndedBy::TeamDelete)).unwrap_or("client").to_owned()
 }

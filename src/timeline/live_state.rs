@@ -89,8 +89,8 @@ impl LiveState {
             EntryKind::Message(message) if message.event == MessageEvent::ShutdownApproved => Activity::Stops,
             EntryKind::MemberLeft | EntryKind::SessionEnded(_) => Activity::Gone,
             EntryKind::TeamErased { .. } => {
-                for seat in self.roster.iter_mut().filter(|seat| seat.doing != Activity::Gone) {
-                    (seat.doing, seat.since) = (Activity::Gone, entry.at.clone());
+                for member in self.roster.iter_mut().filter(|member| member.doing != Activity::Gone) {
+                    (member.doing, member.since) = (Activity::Gone, entry.at.clone());
                 }
                 return true;
             }
@@ -105,49 +105,49 @@ impl LiveState {
             EntryKind::Message(message) if !message.automatic && self.rests(&entry.actor) => Activity::Works,
             EntryKind::TeamCreated { .. } | EntryKind::Message(_) | EntryKind::Verdict(_) => return false,
         };
-        self.seat(&entry.actor, doing, &entry.at);
+        self.member(&entry.actor, doing, &entry.at);
         true
     }
 
     fn task(&mut self, change: &TaskEntry) {
         let key = (change.id.parse().unwrap_or(u64::MAX), change.id.clone());
-        let card = self.tasks.entry(key).or_default();
+        let task = self.tasks.entry(key).or_default();
         match change.event {
-            TaskEvent::Deleted => card.status = Some(TaskStatus::Deleted),
-            TaskEvent::Erased => card.status = None,
+            TaskEvent::Deleted => task.status = Some(TaskStatus::Deleted),
+            TaskEvent::Erased => task.status = None,
             _ => {
-                card.status.clone_from(&change.to);
-                card.owner.clone_from(&change.owner);
+                task.status.clone_from(&change.to);
+                task.owner.clone_from(&change.owner);
             }
         }
         if let Some(subject) = &change.subject {
-            card.subject.clone_from(subject);
+            task.subject.clone_from(subject);
         }
     }
 
     fn rests(&self, name: &str) -> bool {
-        let seat = self.roster.iter().find(|seat| seat.name == name);
-        seat.is_some_and(|seat| matches!(seat.doing, Activity::Here | Activity::Idles))
+        let member = self.roster.iter().find(|member| member.name == name);
+        member.is_some_and(|member| matches!(member.doing, Activity::Here | Activity::Idles))
     }
 
-    fn seat(&mut self, name: &str, doing: Activity, at: &str) {
+    fn member(&mut self, name: &str, doing: Activity, at: &str) {
         if ["client", "unknown", "helper", "user"].contains(&name) {
             return;
         }
-        let place = self.roster.iter().position(|seat| seat.name == name).unwrap_or_else(|| {
+        let place = self.roster.iter().position(|member| member.name == name).unwrap_or_else(|| {
             self.roster.push(MemberState { name: name.to_owned(), doing, since: at.to_owned() });
             self.roster.len() - 1
         });
-        let seat = &mut self.roster[place];
+        let member = &mut self.roster[place];
         // The start of a session or a roster entry does not interrupt an agent's work, and a turn can end after its
         // agent left.
         let stays = match doing {
-            Activity::Here => seat.doing != Activity::Gone,
-            Activity::Idles | Activity::Stops => seat.doing == Activity::Gone,
+            Activity::Here => member.doing != Activity::Gone,
+            Activity::Idles | Activity::Stops => member.doing == Activity::Gone,
             Activity::Works | Activity::Gone => false,
         };
-        if seat.doing != doing && !stays {
-            (seat.doing, seat.since) = (doing, at.to_owned());
+        if member.doing != doing && !stays {
+            (member.doing, member.since) = (doing, at.to_owned());
         }
     }
 }
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_board_follows_the_story() {
-        let mut board = LiveState::default();
+        let mut state = LiveState::default();
         let entry = |at: &str, kind: EntryKind, actor: &str| Entry::new(at, actor, Source::Hook, kind);
         let turn = |event| {
             EntryKind::Turn(TurnEntry {
@@ -176,29 +176,31 @@ mod tests {
             EntryKind::Message(MessageEntry { automatic, ..message })
         };
         let started = EntryKind::SessionStarted(SessionEntry { cause: None, session: None });
-        let doing = |board: &LiveState| -> Vec<String> {
-            let seats = board.roster.iter();
-            seats.map(|seat| format!("{} {} {}", seat.name, seat.doing.word(), seat.since)).collect()
+        let doing = |state: &LiveState| -> Vec<String> {
+            let members = state.roster.iter();
+            members
+                .map(|member| format!("{} {} {}", member.name, member.doing.word(), member.since))
+                .collect()
         };
-        board.apply(&entry("1", started, "team-lead"));
-        board.apply(&entry("2", EntryKind::MemberJoined(Default::default()), "alice"));
-        board.apply(&entry("3", turn(TurnEvent::Started), "alice"));
-        assert!(!board.apply(&entry("4", message(true), "client")));
-        board.apply(&entry("4", message(false), "team-lead"));
-        assert_eq!(doing(&board), ["team-lead works 4", "alice works 3"]);
+        state.apply(&entry("1", started, "team-lead"));
+        state.apply(&entry("2", EntryKind::MemberJoined(Default::default()), "alice"));
+        state.apply(&entry("3", turn(TurnEvent::Started), "alice"));
+        assert!(!state.apply(&entry("4", message(true), "client")));
+        state.apply(&entry("4", message(false), "team-lead"));
+        assert_eq!(doing(&state), ["team-lead works 4", "alice works 3"]);
         let mut task = |event, id: &str| {
             let (from, to, id) = (None, Some(TaskStatus::Pending), id.to_owned());
             let change = TaskEntry { event, id, subject: None, from, to, owner: None, is_renamed: false };
-            board.apply(&entry("5", EntryKind::Task(change), "team-lead"));
+            state.apply(&entry("5", EntryKind::Task(change), "team-lead"));
         };
         task(TaskEvent::Created, "2");
         task(TaskEvent::Created, "10");
         task(TaskEvent::Erased, "2");
-        let cards: Vec<(&str, &str)> =
-            board.tasks.iter().map(|((_, id), card)| (id.as_str(), card.word())).collect();
-        assert_eq!(cards, [("2", "erased"), ("10", "pending")]);
-        board.apply(&entry("6", turn(TurnEvent::Ended), "alice"));
-        board.apply(&entry("7", turn(TurnEvent::Idle), "alice"));
+        let tasks: Vec<(&str, &str)> =
+            state.tasks.iter().map(|((_, id), task)| (id.as_str(), task.word())).collect();
+        assert_eq!(tasks, [("2", "erased"), ("10", "pending")]);
+        state.apply(&entry("6", turn(TurnEvent::Ended), "alice"));
+        state.apply(&entry("7", turn(TurnEvent::Idle), "alice"));
         let verdict = VerdictEntry {
             decision: Decision::Warn,
             gate: "g".to_owned(),
@@ -210,9 +212,9 @@ mod tests {
             repeated: false,
         };
         let verdict = entry("7", EntryKind::Verdict(verdict), "alice");
-        assert!(!board.apply(&verdict), "who is judged need not work");
-        board.apply(&entry("8", EntryKind::TeamErased { ended_by: None }, "client"));
-        board.apply(&entry("9", turn(TurnEvent::Ended), "alice"));
-        assert_eq!(doing(&board), ["team-lead gone 8", "alice gone 8"]);
+        assert!(!state.apply(&verdict), "who is judged need not work");
+        state.apply(&entry("8", EntryKind::TeamErased { ended_by: None }, "client"));
+        state.apply(&entry("9", turn(TurnEvent::Ended), "alice"));
+        assert_eq!(doing(&state), ["team-lead gone 8", "alice gone 8"]);
     }
 }

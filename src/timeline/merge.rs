@@ -1,6 +1,6 @@
 //! Builds the timeline of a run.
 
-use super::clock_map::ClockMap;
+use super::clocks::ClockMap;
 use super::entry::Entry;
 use super::run_data::RunData;
 use super::{lifecycle, messages, tasks, verdicts};

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::LoadedEvent;
-use super::clock_map::ClockMap;
+use super::clocks::ClockMap;
 use super::entry::{Entry, Source};
 use super::message_candidate::{Copy, MessageCandidate, UNKNOWN_AGENT};
 use super::message_matcher::MessageMatcher;
@@ -41,7 +41,7 @@ pub fn messages(material: &RunData, when: &ClockMap) -> Vec<Entry> {
             source: Source::Inbox,
         });
     }
-    for heard in &material.voices.delivered {
+    for heard in &material.transcripts.delivered {
         copies.push(Copy {
             recipient: &heard.recipient,
             from: name(&heard.message.from),
@@ -68,7 +68,7 @@ pub fn messages(material: &RunData, when: &ClockMap) -> Vec<Entry> {
         let notice = notice.or_else(worded);
         // If the sender's transcript is recorded, it has all that was sent.
         let is_known = copy.source == Source::Transcript
-            && material.voices.all.iter().any(|voice| voice.by == copy.from);
+            && material.transcripts.all.iter().any(|transcript| transcript.by == copy.from);
         let is_told = drafts.take(copy, notice.as_ref())
             || drafts.take_quoted(copy)
             || drafts.has_heard(copy, notice.as_ref())
@@ -83,7 +83,7 @@ pub fn messages(material: &RunData, when: &ClockMap) -> Vec<Entry> {
 
 /// The messages in the senders' hooks and transcripts.
 fn sent(material: &RunData, when: &ClockMap, names: &HashMap<String, String>) -> Vec<MessageCandidate> {
-    let uses = &material.voices.uses;
+    let uses = &material.transcripts.uses;
     let held_back = held_back(material);
     let mut drafts = Vec::new();
     let mut hooked = HashSet::new();
@@ -110,12 +110,12 @@ fn sent(material: &RunData, when: &ClockMap, names: &HashMap<String, String>) ->
         let refusal =
             if call.after.is_none() { used.and_then(ToolUse::failure) } else { failed.then(answer) };
         // The policy's own reason is better than Claude Code's message about a hook.
-        let ruled = call.before.filter(|_| draft.message.unconfirmed || refusal.is_some());
-        let ruled = ruled.and_then(|before| Some((before, *held_back.get(before.id.as_str())?)));
-        draft.message.judged = ruled.map(|(before, _)| before.id.clone());
-        match (ruled, refusal) {
+        let judged = call.before.filter(|_| draft.message.unconfirmed || refusal.is_some());
+        let judged = judged.and_then(|before| Some((before, *held_back.get(before.id.as_str())?)));
+        draft.message.judged = judged.map(|(before, _)| before.id.clone());
+        match (judged, refusal) {
             (Some((_, reason)), None) => draft.defer(reason),
-            _ => draft.refuse(ruled.map(|(_, reason)| reason).or(refusal)),
+            _ => draft.refuse(judged.map(|(_, reason)| reason).or(refusal)),
         }
         drafts.push(draft);
     }

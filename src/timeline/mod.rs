@@ -1,7 +1,6 @@
 //! The timeline of a run: hooks, snapshots, inboxes and transcripts merged, so that each event appears once.
 
-mod clock_correction;
-mod clock_map;
+mod clocks;
 mod completions;
 mod departures;
 mod diff;
@@ -34,7 +33,7 @@ mod transcript_owner;
 mod transcripts;
 mod verdicts;
 
-pub use clock_map::ClockMap;
+pub use clocks::ClockMap;
 pub use completions::not_completed;
 pub use departures::Departures;
 pub use diff::{Diff, Things, diff};

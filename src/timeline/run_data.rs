@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::transcript_owner::Names;
 use super::transcripts::{Interval, Transcripts, load_transcripts};
-use super::{Entry, History, LoadedEvent, TaskIds, clock_correction};
+use super::{Entry, History, LoadedEvent, TaskIds, clocks};
 use crate::archive::{Archive, Journal, RunRecord};
 use crate::clock::{self, Time};
 use crate::event::SafeName;
@@ -26,7 +26,7 @@ pub struct RunData {
     /// Its files over time.
     pub history: History,
     /// Its transcripts.
-    pub voices: Transcripts,
+    pub transcripts: Transcripts,
     /// Teammates, from spawns and rosters.
     pub members: Vec<String>,
     /// Whether the run has no recorded end, but Claude Code's process is certainly gone.
@@ -44,7 +44,7 @@ impl RunData {
         all: &[RunRecord],
     ) -> RunData {
         let journal = archive.journal(&run.run);
-        clock_correction::correct_clock(&mut events, &journal);
+        clocks::correct_clock(&mut events, &journal);
         let list = run.subject().map(|subject| match subject {
             crate::archive::CaptureScope::Team(name) | crate::archive::CaptureScope::Session(name) => name,
         });
@@ -63,9 +63,9 @@ impl RunData {
         history.name_inboxes(&members);
         let prompts = prompts(&history, &events).map(|(name, prompt)| (name, prompt.to_owned()));
         let names = Names::of(&run, &members, &events, prompts);
-        let voices = load_transcripts(archive, &run, &names, &Interval::of(&run, all));
+        let transcripts = load_transcripts(archive, &run, &names, &Interval::of(&run, all));
         let client_gone = run.ended_at.is_none() && (run.imported.is_some() || is_client_gone(archive, &run));
-        RunData { run, events, journal, history, voices, members, client_gone, missing_until: None }
+        RunData { run, events, journal, history, transcripts, members, client_gone, missing_until: None }
     }
 
     /// Records that events at the start are missing, if the first one is missing and the log does not reach back to
@@ -124,10 +124,10 @@ impl RunData {
     /// The unreadable parts, and the consequence.
     pub fn problems(&self) -> Vec<String> {
         let objects = self.history.problems.iter().cloned();
-        let voices = self.voices.problems.iter();
-        let voices =
-            voices.map(|why| format!("{why}; data that is only there is missing; to check: teamkeep verify"));
-        let mut problems: Vec<String> = objects.chain(voices).collect();
+        let transcripts = self.transcripts.problems.iter();
+        let transcripts = transcripts
+            .map(|why| format!("{why}; data that is only there is missing; to check: teamkeep verify"));
+        let mut problems: Vec<String> = objects.chain(transcripts).collect();
         if let Some(damage) = &self.journal.damage {
             problems.push(format!(
                 "{damage}; {} line(s) of the run's journal are passed over, and the states in them left out",

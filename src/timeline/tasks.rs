@@ -99,7 +99,7 @@ fn from_creation(material: &RunData, lives: &mut BTreeMap<String, Vec<Change>>) 
         let Some(id) = id.map(|id| material.history.ids.of_event(event.task_list.as_deref(), id)) else {
             continue;
         };
-        let used = event.payload.tool_use_id().and_then(|id| material.voices.uses.get(id));
+        let used = event.payload.tool_use_id().and_then(|id| material.transcripts.uses.get(id));
         let by = event.who().map(str::to_owned).or_else(|| used.map(|used| used.by.clone()));
         let life = lives.entry(id).or_default();
         // Claude Code can reuse a number after it erased the task: the nearest creation counts.
@@ -132,7 +132,7 @@ fn from_creation(material: &RunData, lives: &mut BTreeMap<String, Vec<Change>>) 
 /// The successful tool calls.
 fn updates(material: &RunData) -> Vec<Update<'_>> {
     let read = |call: Call<'_>| -> Option<(String, TaskUpdate, Option<String>)> {
-        let used = call.id.and_then(|id| material.voices.uses.get(id));
+        let used = call.id.and_then(|id| material.transcripts.uses.get(id));
         let is_done = used.is_some_and(|used| used.result == Some(Outcome::Done));
         let told = call.after.or(call.before.filter(|_| is_done))?;
         let update = TaskUpdate::of(told.payload.tool_input(), told.payload.tool_response())?;

@@ -74,7 +74,7 @@ pub(super) fn load_transcripts(
     names: &Names<'_>,
     span: &Interval,
 ) -> Transcripts {
-    let mut voices = Transcripts::default();
+    let mut transcripts = Transcripts::default();
     let kept = archive.kept(&run.run);
     let live: BTreeMap<String, u64> = archive
         .transcripts(run)
@@ -94,15 +94,15 @@ pub(super) fn load_transcripts(
         match read(archive, path, object(path)) {
             Ok(records) => {
                 let by = names.owner(Path::new(path), meta.as_deref(), &records);
-                let voice = Transcript { by, agent: agent_of(Path::new(path)).to_owned() };
-                voices.take(&voice, records, span, &mut seen);
-                voices.all.push(voice);
+                let transcript = Transcript { by, agent: agent_of(Path::new(path)).to_owned() };
+                transcripts.take(&transcript, records, span, &mut seen);
+                transcripts.all.push(transcript);
             }
-            Err(problem) => voices.problems.push(problem.to_string()),
+            Err(problem) => transcripts.problems.push(problem.to_string()),
         }
     }
-    voices.keep_within(span);
-    voices
+    transcripts.keep_within(span);
+    transcripts
 }
 
 /// Reads a transcript line by line, from the archive if an object is named, else from Claude Code's file.
@@ -146,7 +146,7 @@ impl Transcripts {
 
     fn take(
         &mut self,
-        voice: &Transcript,
+        transcript: &Transcript,
         records: Vec<Record>,
         span: &Interval,
         seen: &mut HashSet<(String, String)>,
@@ -154,15 +154,15 @@ impl Transcripts {
         for record in records {
             // One line can be in several files of one agent (2.1.177).
             if let Some(uuid) = &record.uuid
-                && !seen.insert((voice.by.clone(), uuid.clone()))
+                && !seen.insert((transcript.by.clone(), uuid.clone()))
             {
                 continue;
             }
             self.versions.extend(record.version.filter(|_| span.contains(record.timestamp.as_deref())));
             if let Some(Spent { message, model, tokens }) = record.spent {
                 let cost = self.costs.entry(message).or_insert_with(|| Cost {
-                    by: voice.by.clone(),
-                    agent: voice.agent.clone(),
+                    by: transcript.by.clone(),
+                    agent: transcript.agent.clone(),
                     at: record.timestamp.clone(),
                     model,
                     tokens,
@@ -170,7 +170,7 @@ impl Transcripts {
                 cost.tokens = cost.tokens.most(tokens);
             }
             for said in record.said {
-                self.hear(voice, record.timestamp.as_ref(), said);
+                self.hear(transcript, record.timestamp.as_ref(), said);
             }
         }
     }

@@ -39,7 +39,7 @@ pub fn verdicts(material: &RunData) -> Vec<Entry> {
 
 /// The caller of a tool by event id: before 2.1.69 only the transcripts show it.
 fn callers(material: &RunData) -> HashMap<&str, &str> {
-    let uses = &material.voices.uses;
+    let uses = &material.transcripts.uses;
     let used = material
         .events
         .iter()

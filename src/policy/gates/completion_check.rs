@@ -32,8 +32,9 @@ fn is_completion(facts: &Facts<'_>) -> bool {
         return false;
     }
     let named = event.payload.text("teammate_name").filter(|name| !name.is_empty());
-    let deeds = named.and_then(|name| ledger.members.get(name));
-    let turn_ended = deeds.is_some_and(|deeds| !deeds.turn && (deeds.turned || ledger.names_agents));
+    let activity = named.and_then(|name| ledger.members.get(name));
+    let turn_ended =
+        activity.is_some_and(|activity| !activity.turn && (activity.turned || ledger.names_agents));
     let asked =
         event.payload.text("task_id").is_some_and(|id| ledger.completing.values().any(|task| task == id));
     asked && !turn_ended
@@ -49,13 +50,13 @@ mod tests {
     use crate::policy::{Judged, MemberActivity, TeamState};
 
     /// Whether bob's task counts as completed, with a TaskUpdate in the ledger.
-    fn completes(deeds: MemberActivity, names_agents: bool) -> bool {
+    fn completes(activity: MemberActivity, names_agents: bool) -> bool {
         let fields = json!({"hook_event_name": "TaskCompleted", "task_id": "1", "teammate_name": "bob"});
         let payload = Payload::from_raw(&serde_json::value::to_raw_value(&fields).unwrap());
         let mut team = TeamState::default();
         team.ledger.names_agents = names_agents;
         team.ledger.completing.insert("t".to_owned(), "1".to_owned());
-        team.ledger.members.insert("bob".to_owned(), deeds);
+        team.ledger.members.insert("bob".to_owned(), activity);
         let (actor, kind) = (Actor::unknown(), payload.kind());
         let event = Judged { id: "e", at: "2026", kind, session: None, actor: &actor, payload: &payload };
         is_completion(&Facts { event, team: &team })

@@ -12,8 +12,8 @@ pub fn idler<'a>(facts: &Facts<'a>) -> Option<&'a str> {
         return None;
     }
     let name = observe::idler(event)?;
-    let deeds = team.ledger.of(name);
-    (!is_child(facts, name) && !deeds.stopping && team.waiting(name) == 0).then_some(name)
+    let activity = team.ledger.of(name);
+    (!is_child(facts, name) && !activity.stopping && team.waiting(name) == 0).then_some(name)
 }
 
 /// Starts a reason. A blocked teammate reads `yours`; the user reads a warning and needs the teammate's name (`its`).

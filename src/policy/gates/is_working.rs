@@ -43,11 +43,13 @@ impl<'c, 'a> AtWork<'c, 'a> {
     /// is trusted only if no idle was seen since its last turn. In a pane the start of a turn is not always seen, but
     /// its end is.
     pub fn is_at_work(&self, name: &str) -> bool {
-        let deeds = self.case.team.ledger.of(name);
-        deeds.turn
-            || deeds.stopping
+        let activity = self.case.team.ledger.of(name);
+        activity.turn
+            || activity.stopping
             || self.has_mail(name)
-            || deeds.idle.map_or_else(|| self.runs(name, deeds), |idle| deeds.last_instruction() > Some(idle))
+            || activity
+                .idle
+                .map_or_else(|| self.runs(name, activity), |idle| activity.last_instruction() > Some(idle))
     }
 
     /// Whether any teammate is working.
@@ -81,8 +83,10 @@ impl<'c, 'a> AtWork<'c, 'a> {
 
     /// Whether Claude Code lists this teammate as running. Without a list: whether it ever was in a turn or has an
     /// instruction.
-    fn runs(&self, name: &str, deeds: &MemberActivity) -> bool {
-        let Some(listed) = &self.listed else { return deeds.turned || deeds.last_instruction().is_some() };
+    fn runs(&self, name: &str, activity: &MemberActivity) -> bool {
+        let Some(listed) = &self.listed else {
+            return activity.turned || activity.last_instruction().is_some();
+        };
         listed.own.contains(name)
             || listed.unknown
             || (listed.shared.contains(name) && !self.case.team.ledger.left.contains(name))

@@ -154,7 +154,7 @@ fn unfinished<'a>(
     name: &str,
 ) -> Option<(Mode, OpenTask<'a>)> {
     let team = case.team;
-    let deeds = team.ledger.of(name);
+    let activity = team.ledger.of(name);
     let own = matches!(act, ShutdownAct::Agree | ShutdownAct::AgreeOne(_));
     if is_free(settings, case, act, name) {
         return None;
@@ -170,11 +170,11 @@ fn unfinished<'a>(
     if own {
         return None;
     }
-    if settings.open_turn && deeds.turn {
+    if settings.open_turn && activity.turn {
         return Some((settings.mode, OpenTask::Turn));
     }
     let without = team.tasks.is_empty() && !team.ledger.tasked && settings.without_tasks != Mode::Off;
-    (without && deeds.has_unreported_work()).then_some((settings.without_tasks, OpenTask::Report))
+    (without && activity.has_unreported_work()).then_some((settings.without_tasks, OpenTask::Report))
 }
 
 fn reason_for(act: &ShutdownAct<'_>, mode: Mode, name: &str) -> Reason {

@@ -188,16 +188,16 @@ fn the_lead_is_not_ended() {
 #[test]
 fn a_request_id_does_not_make_the_lead_a_teammate() {
     let mut scene = Scene::with(&[]);
-    let voice = Actor { name: Some("bob".to_owned()), id: None, kind: ActorKind::Teammate };
+    let transcript = Actor { name: Some("bob".to_owned()), id: None, kind: ActorKind::Teammate };
     let answer = before("SendMessage", approve("bob"));
-    assert!(scene.codes(&voice, &answer).is_empty(), "on an old client nothing else tells who it is");
+    assert!(scene.codes(&transcript, &answer).is_empty(), "on an old client nothing else tells who it is");
     let mut tool = before("Read", json!({}));
     tool["agent_id"] = json!("aalice-1");
     scene.happens(&mate("alice"), &tool);
-    assert_eq!(scene.codes(&voice, &answer), [("shutdown-approved-by-lead", BLOCK)]);
+    assert_eq!(scene.codes(&transcript, &answer), [("shutdown-approved-by-lead", BLOCK)]);
     let mut pane = answer.clone();
     pane["agent_type"] = json!("general-purpose");
-    assert!(scene.codes(&voice, &pane).is_empty());
+    assert!(scene.codes(&transcript, &pane).is_empty());
 }
 
 #[test]

@@ -1,8 +1,11 @@
-//! Converts Claude Code's times to teamkeep's clock. In a live run both are the same clock; in data recorded elsewhere
-//! or replayed they differ, and tool calls that both saw relate them.
+//! Relates the times of a run: Claude Code's clock to teamkeep's, and a clock that was set back to the one before.
 
+use std::collections::HashMap;
+
+use super::LoadedEvent;
 use super::run_data::RunData;
 use super::transcripts::Transcripts;
+use crate::archive::Journal;
 use crate::clock::{self, Time};
 
 /// Clocks that differ by less (milliseconds) are the same clock.
@@ -19,7 +22,7 @@ pub struct ClockMap {
 impl ClockMap {
     /// Collects the pairs of a run.
     pub fn of(material: &RunData) -> ClockMap {
-        let Transcripts { uses, .. } = &material.voices;
+        let Transcripts { uses, .. } = &material.transcripts;
         let mut ties: Vec<(Time, Time)> = material
             .events
             .iter()
@@ -54,4 +57,31 @@ impl ClockMap {
     pub fn end(&self) -> String {
         self.end.clone()
     }
+}
+
+/// Milliseconds by which calls of the same time can be out of order in the journal and the log.
+const CLOCK_SLACK_MS: i64 = 1_000;
+
+/// Corrects the times of a run whose clock was set back: moves the events that are before the journal's last line, and
+/// keeps the order of the log. The journal's times never decrease, and so neither do the timeline's.
+pub(super) fn correct_clock(events: &mut [LoadedEvent], journal: &Journal) {
+    let lines: HashMap<&str, &str> =
+        journal.snapshots.iter().map(|line| (line.event.as_str(), line.at.as_str())).collect();
+    let line_of = |event: &LoadedEvent| lines.get(event.id.as_str()).copied();
+    let is_behind = |event: &LoadedEvent| {
+        line_of(event)
+            .is_some_and(|at| event.at.as_str() < at && event.at < clock::before(at, CLOCK_SLACK_MS))
+    };
+    if !events.iter().any(is_behind) {
+        return;
+    }
+    events.sort_by_key(|event| event.place);
+    let mut reached = "";
+    for event in events.iter_mut() {
+        reached = line_of(event).map_or(reached, |at| at.max(reached));
+        if event.at.as_str() < reached {
+            reached.clone_into(&mut event.at);
+        }
+    }
+    events.sort_by(|a, b| a.at.cmp(&b.at));
 }
