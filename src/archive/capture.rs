@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::capture_session::CaptureSession;
 use super::file_tree::MAIN;
 use super::index::Index;
+use super::locked_subject::LockedSubject;
 use super::pack::thaw;
 use super::run::EndedBy;
 use super::scan::{Directories, Scan, ScannedEntry, scan, scan_erasing};
@@ -14,7 +15,7 @@ use super::snapshot::Snapshot;
 use super::store::{Archive, CaptureScope};
 use crate::clock::Time;
 use crate::event::{Id, SafeName};
-use crate::fs::{self, Lock};
+use crate::fs;
 use crate::team::TeamConfig;
 
 /// The hook call that captures.
@@ -201,7 +202,7 @@ impl Archive {
         subject: &CaptureScope,
         client: &Path,
         call: &CaptureRequest<'_>,
-        lock: Option<&Lock>,
+        lock: Option<&LockedSubject<'_>>,
     ) -> Captured {
         let known = self.index(subject);
         let is_damaged = known.is_none() && self.knows(subject);
@@ -233,7 +234,7 @@ impl Archive {
         subject: &CaptureScope,
         client: &Path,
         call: &CaptureRequest<'_>,
-        lock: Option<&Lock>,
+        lock: Option<&LockedSubject<'_>>,
         known: Option<Index>,
         seen: &Scan,
     ) -> Captured {
@@ -262,7 +263,7 @@ impl Archive {
         subject: &CaptureScope,
         look: &mut CaptureSession<'_>,
         snapshot: Option<&Snapshot>,
-        lock: Option<&Lock>,
+        lock: Option<&LockedSubject<'_>>,
     ) -> io::Result<()> {
         let dir = self.run_dir(&look.index.run).ok_or(io::ErrorKind::InvalidInput)?;
         // Sync the contents before writing the manifest that names them.
@@ -273,7 +274,7 @@ impl Archive {
             && let Some(mut record) = self.run(old)
             && record.end(EndedBy::Replaced, None, look.call.at)
         {
-            self.save_run(lock, &record, false)?;
+            lock.save_run(&record, false)?;
             self.mark_unfinished(old)?;
         }
         // Metadata-only mode may have been turned on since the run began.
@@ -283,7 +284,7 @@ impl Archive {
         if let (Some(lock), true) = (lock, is_stale) {
             let damaged = || dir.exists().then(|| self.rebuilt_run(subject, &look.index));
             let record = look.record(subject, known.or_else(damaged));
-            self.save_run(lock, &record, look.call.durable)?;
+            lock.save_run(&record, look.call.durable)?;
         }
         if let Some(snapshot) = snapshot {
             let main = dir.join(MAIN);
@@ -310,7 +311,7 @@ impl Archive {
             Some(lock) if snapshot.is_some() || look.index_changed => {
                 look.index.journal = Some(self.journal_length(&look.index.run));
                 // The index can be rebuilt from the journal, so this loses nothing.
-                if let Err(error) = self.save_index(lock, subject, &look.index) {
+                if let Err(error) = lock.save_index(&look.index) {
                     look.notes.push(format!("cannot write the index: {error}"));
                 }
                 Ok(())

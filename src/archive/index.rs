@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::fs::Stamp;
+use crate::event::SafeName;
+use crate::fs::{Document, Flaw, Stamp};
 use crate::team::{Lists, NamedLists, TeamConfig, is_of, mailbox, spelled};
 
 /// The last captured state of a team, or of a session without a team.
@@ -56,6 +57,19 @@ pub struct Index {
     pub alone: usize,
     /// The files by path below Claude Code's directory.
     pub files: BTreeMap<String, CapturedFile>,
+}
+
+impl Document for Index {
+    /// The index of 100,000 files has about 25 MB.
+    const MAX_BYTES: u64 = 1 << 28;
+
+    fn check(&self) -> Result<(), Flaw> {
+        // An invalid run ID would prevent all future captures.
+        match SafeName::new(&self.run) {
+            Some(_) => Ok(()),
+            None => Err(Flaw::Value(format!("{:?} is not a valid run ID", self.run))),
+        }
+    }
 }
 
 /// A member's name and pane.

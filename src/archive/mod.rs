@@ -11,6 +11,7 @@ mod contents;
 mod file_tree;
 mod index;
 mod large;
+mod locked_subject;
 mod maintenance;
 mod object;
 mod object_info;

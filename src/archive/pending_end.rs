@@ -7,8 +7,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::run::EndedBy;
-use super::store::{Archive, CaptureScope, read_json, write_json};
+use super::store::{Archive, CaptureScope};
 use crate::clock::{self, Time};
+use crate::fs::{Document, JsonFile, LockBudget};
 use crate::json;
 
 /// A pending end: `ending/<run>-<by>`.
@@ -20,6 +21,10 @@ struct PendingEnd {
     by: EndedBy,
     reason: Option<String>,
     at: String,
+}
+
+impl Document for PendingEnd {
+    const MAX_BYTES: u64 = 1 << 20;
 }
 
 impl Archive {
@@ -49,7 +54,7 @@ impl Archive {
             reason: reason.map(str::to_owned),
             at: clock::stamp(at),
         };
-        write_json(&self.ending_dir().join(name), &ending, false).map(|()| true)
+        JsonFile::at(self.ending_dir().join(name)).write(&ending, false).map(|_| true)
     }
 
     /// Whether an end is pending.
@@ -60,9 +65,11 @@ impl Archive {
     /// Writes the pending ends, waiting at most `patience` for each lock. Returns whether any run was closed.
     pub fn settle(&self, patience: Duration) -> bool {
         let mut closed = false;
-        let archive = self.with_patience(patience);
+        let mut archive = self.clone();
+        archive.lock_budget = LockBudget::new(patience);
         for entry in std::fs::read_dir(self.ending_dir()).into_iter().flatten().flatten() {
-            let Some(ending) = read_json::<PendingEnd>(&entry.path()) else { continue };
+            let file = JsonFile::<PendingEnd>::at(entry.path());
+            let Some(ending) = file.read().ok().and_then(|read| read.valid().ok()?) else { continue };
             let (Some(subject), Some(at)) =
                 (CaptureScope::from_key(&ending.subject), clock::parse(&ending.at))
             else {

@@ -64,7 +64,7 @@ impl ExclusiveArchive {
         let archive = self.archive();
         let mut locks = Vec::new();
         for subject in archive.open_subjects() {
-            match archive.lock(&subject)? {
+            match archive.lock_budget.lock(&archive.lock_path(&subject))? {
                 Some(lock) => locks.push(lock),
                 None => return Ok(None),
             }

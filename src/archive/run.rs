@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{self, Time};
+use crate::fs::Document;
 
 /// One run of a team, or of a session without a team.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -48,6 +49,10 @@ pub struct RunRecord {
     /// Data of an imported run. Its events are in `events.jsonl` beside this file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+}
+
+impl Document for RunRecord {
+    const MAX_BYTES: u64 = 1 << 28;
 }
 
 /// Data of an imported run that its description did not have.

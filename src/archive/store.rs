@@ -2,18 +2,14 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use std::time::Duration;
 
 use super::index::Index;
 use super::object::Objects;
 use super::run::RunRecord;
+use crate::config::{Config, RecordMode};
 use crate::event::SafeName;
-use crate::fs::{self, Lock};
+use crate::fs::{Content, JsonFile, LockBudget};
 
 /// A unit of capturing: a team, or the task list of a session without a team.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,9 +65,6 @@ impl CaptureScope {
 /// Prefix of file names that have the hash of a key.
 const LONG_NAME_PREFIX: &str = "long-";
 
-/// How long to wait for a lock when the time limit for all locks is used up.
-const MIN_LOCK_WAIT: Duration = Duration::from_millis(10);
-
 /// The archive. Opening it does not access the disk.
 #[derive(Debug, Clone)]
 pub struct Archive {
@@ -81,34 +74,23 @@ pub struct Archive {
     pub largest: u64,
     /// Whether metadata-only mode is on: texts are stored as sizes and hashes.
     pub metadata_only: bool,
+    /// The time to wait for locks.
+    pub lock_budget: LockBudget,
     root: PathBuf,
-    patience: Duration,
-    /// Time already spent waiting for locks, in microseconds: the limit applies to all locks of a call together.
-    waited: Arc<AtomicU64>,
 }
 
 impl Archive {
+    /// The archive below this directory, as configured.
+    pub fn open(root: PathBuf, config: &Config) -> Archive {
+        let metadata_only = config.privacy.record == RecordMode::Metadata;
+        let archive = Archive::new(root, config.archive.largest_file, config.log.lock_patience);
+        Archive { metadata_only, ..archive }
+    }
+
     /// The archive below this directory. `patience` limits the wait for all its locks together.
     pub fn new(root: PathBuf, largest: u64, patience: Duration) -> Archive {
         let objects = Objects::new(root.join("objects"));
-        Archive { objects, largest, metadata_only: false, root, patience, waited: Arc::default() }
-    }
-
-    /// The same archive with another time limit.
-    pub(super) fn with_patience(&self, patience: Duration) -> Archive {
-        Archive { patience, waited: Arc::default(), ..self.clone() }
-    }
-
-    /// The remaining time to wait for locks. At least a moment, for locks that are held only briefly.
-    pub fn patience(&self) -> Duration {
-        let waited = Duration::from_micros(self.waited.load(Ordering::Relaxed));
-        self.patience.saturating_sub(waited).max(self.patience.min(MIN_LOCK_WAIT))
-    }
-
-    /// Subtracts the time since then, spent waiting for this or another lock of the call.
-    pub fn charge_lock_wait(&self, since: Instant) {
-        let waited = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.waited.fetch_add(waited.min(u64::MAX >> 8), Ordering::Relaxed);
+        Archive { objects, largest, metadata_only: false, lock_budget: LockBudget::new(patience), root }
     }
 
     /// The index of the current run, or else of the last one of that name.
@@ -148,33 +130,9 @@ impl Archive {
         self.root.join(if ended { "closed" } else { "open" }).join(subject.stem() + ".json")
     }
 
-    /// Takes the write lock of a subject; `None` if another process keeps it for too long.
-    pub(super) fn lock(&self, subject: &CaptureScope) -> io::Result<Option<Lock>> {
-        let start = Instant::now();
-        let lock = fs::lock(&self.root.join("locks").join(subject.stem()), self.patience());
-        self.charge_lock_wait(start);
-        lock
-    }
-
-    /// Whether no process can ever take this lock.
-    pub(super) fn is_lock_obstructed(&self, subject: &CaptureScope) -> bool {
-        fs::is_blocked_by_other_file(&self.root.join("locks").join(subject.stem()))
-    }
-
-    /// Writes the index, and removes it from the other directory. It can be rebuilt from the journal.
-    pub(super) fn save_index(&self, _lock: &Lock, subject: &CaptureScope, index: &Index) -> io::Result<()> {
-        let bytes = match subject.name().is_stem() {
-            true => serde_json::to_vec(index)?,
-            false => serde_json::to_vec(&Index { key: Some(subject.key()), ..index.clone() })?,
-        };
-        let was_there = fs::overwrite_in_place(&self.index_path(subject, index.ended), bytes)?;
-        if was_there && !index.ended {
-            return Ok(());
-        }
-        match std::fs::remove_file(self.index_path(subject, !index.ended)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+    /// The lock file of a subject.
+    pub(super) fn lock_path(&self, subject: &CaptureScope) -> PathBuf {
+        self.root.join("locks").join(subject.stem())
     }
 
     /// The directory of pending ends.
@@ -209,12 +167,12 @@ impl Archive {
 
     /// The description of a run.
     pub fn run(&self, run: &str) -> Option<RunRecord> {
-        read_json(&self.run_dir(run)?.join("run.json"))
+        self.run_file(run)?.read().ok()?.valid().ok()?
     }
 
-    pub(super) fn save_run(&self, _lock: &Lock, run: &RunRecord, durable: bool) -> io::Result<()> {
-        let dir = self.run_dir(&run.run).ok_or(io::ErrorKind::InvalidInput)?;
-        write_json(&dir.join("run.json"), run, durable)
+    /// The file with the description of a run; `None` if the ID is not valid.
+    pub(super) fn run_file(&self, run: &str) -> Option<JsonFile<RunRecord>> {
+        Some(JsonFile::at(self.run_dir(run)?.join("run.json")))
     }
 
     /// All runs, oldest first, and the names of those whose description cannot be read. The list is not complete if
@@ -234,68 +192,25 @@ impl Archive {
 
     /// Why the description of a run cannot be read, and its path.
     pub fn why_damaged(&self, run: &str) -> String {
-        let Some(dir) = self.run_dir(run) else { return format!("{run:?} is not a valid run id") };
-        let path = dir.join("run.json");
-        let why = match fs::read_regular(&path, MAX_BYTES) {
+        let Some(file) = self.run_file(run) else { return format!("{run:?} is not a valid run id") };
+        let why = match file.read() {
             Err(error) => return error.to_string(),
-            Ok((bytes, _)) => match serde_json::from_slice::<RunRecord>(&bytes) {
-                Err(error) => error.to_string(),
-                Ok(other) => format!("it describes run {:?}", other.run),
-            },
+            Ok(Content::Missing) => io::Error::from_raw_os_error(2).to_string(),
+            Ok(Content::Valid(other)) => format!("it describes run {:?}", other.run),
+            Ok(Content::Damaged(damage)) => damage.flaw.to_string(),
         };
-        format!("cannot read {}: {why}", path.display())
-    }
-
-    /// Changes the description and the index of the subject's latest run in one step. The closure returns whether it
-    /// changed anything.
-    ///
-    /// # Errors
-    /// When an I/O operation fails, or another process keeps the lock for too long.
-    pub fn update_run(
-        &self,
-        subject: &CaptureScope,
-        change: impl FnOnce(&mut Index, &mut RunRecord) -> bool,
-    ) -> io::Result<bool> {
-        let Some(lock) = self.lock(subject)? else {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "another process holds the archive's lock"));
-        };
-        let Some(mut index) = self.index(subject) else { return Ok(false) };
-        let mut run = self.run(&index.run).unwrap_or_else(|| self.rebuilt_run(subject, &index));
-        if !change(&mut index, &mut run) {
-            return Ok(false);
-        }
-        if run.ended_at.is_some() && !index.ended {
-            self.mark_unfinished(&run.run)?;
-        }
-        index.ended = run.ended_at.is_some();
-        self.save_run(&lock, &run, false)?;
-        self.save_index(&lock, subject, &index)?;
-        Ok(true)
+        format!("cannot read {}: {why}", file.path().display())
     }
 }
 
-/// Maximum size of a JSON file of the archive, in bytes: the index of 100,000 files has about 25 MB.
-const MAX_BYTES: u64 = 1 << 28;
-
-/// An invalid index may be half-written, because readers need not hold the lock.
+/// Reads an index. An invalid one may be half-written, because it is overwritten in place and readers need no lock.
 fn read_index(path: &Path) -> Option<Index> {
+    let file = JsonFile::<Index>::at(path);
     for pause in [0, 200, 1_000, 4_000] {
         std::thread::sleep(Duration::from_micros(pause));
-        let (bytes, _) = fs::read_regular(path, MAX_BYTES).ok()?;
-        // An invalid run id would prevent all future captures.
-        let sane = |index: &Index| SafeName::new(&index.run).is_some();
-        if let Some(index) = serde_json::from_slice(&bytes).ok().filter(sane) {
-            return Some(index);
+        if let Ok(found) = file.read().ok()?.valid() {
+            return found;
         }
     }
     None
-}
-
-/// Reads a JSON file of the store. Does not follow links or wait for pipes.
-pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    serde_json::from_slice(&fs::read_regular(path, MAX_BYTES).ok()?.0).ok()
-}
-
-pub(super) fn write_json(path: &Path, value: &impl Serialize, durable: bool) -> io::Result<()> {
-    fs::write_atomic(path, &serde_json::to_vec(value)?, durable)
 }

@@ -8,10 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Agents, RecentCalls};
 use crate::event::SafeName;
-use crate::fs;
-
-/// Maximum size of the file, in bytes; no session has enough agents to need more.
-const MAX_BYTES: u64 = 1 << 24;
+use crate::fs::{self, Content, Document, JsonFile};
 
 /// Facts about a session from earlier calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +42,11 @@ pub struct SessionState {
     pub announced: RecentCalls,
 }
 
+impl Document for SessionState {
+    /// No session has enough agents to need more.
+    const MAX_BYTES: u64 = 1 << 24;
+}
+
 /// How often a TeamDelete was blocked with this many files not archived.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -58,8 +60,10 @@ pub struct BlockedDeletes {
 impl SessionState {
     /// Loads the state; empty if the session is new or its file is damaged.
     pub fn load(dir: &Path, session: &SafeName) -> SessionState {
-        let read = fs::read_regular(&file(dir, session), MAX_BYTES).ok();
-        read.and_then(|(bytes, _)| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+        match file(dir, session).read() {
+            Ok(Content::Valid(state)) => state,
+            _ => SessionState::default(),
+        }
     }
 
     /// Writes the changes since `before`, merged with concurrent changes by other calls of the session.
@@ -77,14 +81,10 @@ impl SessionState {
             return Ok(());
         }
         let path = dir.join(".lock");
-        let _lock = match fs::lock(&path, patience) {
+        let _lock = match fs::lock_of("the sessions'", &path, patience) {
             // Without a lock, a concurrent change may be lost. That is better than never storing anything.
             Err(_) if fs::is_blocked_by_other_file(&path) => None,
-            Ok(None) => {
-                let why = "another process holds the sessions' lock";
-                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
-            }
-            other => other?,
+            locked => Some(locked?),
         };
         let mut merged = SessionState::load(dir, session);
         merged.v = 1;
@@ -112,12 +112,12 @@ impl SessionState {
         if self.teamless != before.teamless {
             merged.teamless = self.teamless;
         }
-        fs::write_atomic(&file(dir, session), &serde_json::to_vec(&merged)?, false)
+        file(dir, session).write(&merged, false).map(drop)
     }
 }
 
-fn file(dir: &Path, session: &SafeName) -> std::path::PathBuf {
-    dir.join(format!("{session}.json"))
+fn file(dir: &Path, session: &SafeName) -> JsonFile<SessionState> {
+    JsonFile::at(dir.join(format!("{session}.json")))
 }
 
 #[cfg(test)]

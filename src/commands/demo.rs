@@ -38,7 +38,7 @@ const EXAMPLES: &str = "Examples:
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let played = demo::play(args.keep.as_deref())?;
     let config = Config::default();
-    let archive = Archive::new(played.paths.archive(), config.archive.largest_file, config.log.lock_patience);
+    let archive = Archive::open(played.paths.archive(), &config);
     let library = RunCatalog::open(archive, played.paths.log());
     let runs: Vec<_> = library.runs.iter().collect();
     let opened = library.open_runs(&runs)?;

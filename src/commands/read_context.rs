@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use crate::archive::{Archive, RunRecord};
 use crate::bundle;
-use crate::config::RecordMode;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::log::ReadErrors;
@@ -31,13 +30,7 @@ pub fn any_library(context: &Context) -> RunCatalog {
 
 /// The archive with the limits of the configuration.
 pub fn archive(context: &Context) -> Archive {
-    let mut archive = Archive::new(
-        context.paths.archive(),
-        context.config.archive.largest_file,
-        context.config.log.lock_patience,
-    );
-    archive.metadata_only = context.config.privacy.record == RecordMode::Metadata;
-    archive
+    Archive::open(context.paths.archive(), &context.config)
 }
 
 /// Removes secrets and personal data from a run's texts, including the home directories of its users.

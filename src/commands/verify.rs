@@ -47,8 +47,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         Some(name) => Scope::Run(library.find(name)?.run.clone()),
         None => Scope::All,
     };
-    let (log, sessions) = (context.paths.log(), context.paths.sessions());
-    let verifier = Verifier { archive: &library.archive, log: &log, sessions: &sessions, scope };
+    let paths = &context.paths;
+    let (log, sessions, policy) = (paths.log(), paths.sessions(), paths.policy());
+    let verifier =
+        Verifier { archive: &library.archive, log: &log, sessions: &sessions, policy: &policy, scope };
     let mut progress = context.ui.progress("verifying", verifier.size());
     let findings = verifier.run(&mut |bytes| progress.add(bytes))?;
     drop(progress);

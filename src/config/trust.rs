@@ -1,18 +1,17 @@
 //! Trusted project files: the hash of each file that a person has approved.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
-use crate::fs;
+use crate::error::{Cause, Error, Result};
+use crate::fs::{self, Document, Flaw, JsonFile, Layout};
 
-/// Maximum size of the file in bytes.
-const MAX_BYTES: u64 = 4 << 20;
+/// How long to wait for another process that changes the file.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// `trust.json` in the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,27 +29,34 @@ impl Default for Trust {
     }
 }
 
+impl Document for Trust {
+    const MAX_BYTES: u64 = 4 << 20;
+    const LAYOUT: Layout = Layout::Pretty;
+
+    fn check(&self) -> std::result::Result<(), Flaw> {
+        match self.v {
+            1 => Ok(()),
+            v => Err(Flaw::Value(format!("unknown version {v}; this teamkeep reads version 1"))),
+        }
+    }
+}
+
 impl Trust {
     /// Reads it; a missing file trusts nothing.
     ///
     /// # Errors
     /// It cannot be read, is not valid, or others may write it.
     pub fn load(path: &Path) -> Result<Trust> {
-        let cannot = |cause: String| Error::caused(format!("cannot use {}", path.display()), cause);
-        let (bytes, metadata) = match fs::read_regular(path, MAX_BYTES) {
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Trust::default()),
-            Err(error) => return Err(cannot(error.to_string())),
-        };
+        let cannot = |cause: Cause| Error::caused(format!("cannot use {}", path.display()), cause);
+        let file = JsonFile::<Trust>::at(path);
+        let read = file.read_bytes().map_err(|error| cannot(error.into()))?;
+        let Some((bytes, metadata)) = read else { return Ok(Trust::default()) };
         let mode = metadata.permissions().mode() & 0o777;
         if mode & 0o022 != 0 || metadata.uid() != rustix::process::geteuid().as_raw() {
-            return Err(cannot(format!("others can write to it (mode {mode:o}, owner {})", metadata.uid())));
+            let owner = metadata.uid();
+            return Err(cannot(format!("others can write to it (mode {mode:o}, owner {owner})").into()));
         }
-        let trust: Trust = serde_json::from_slice(&bytes).map_err(|error| cannot(error.to_string()))?;
-        match trust.v {
-            1 => Ok(trust),
-            v => Err(cannot(format!("unknown version {v}; this teamkeep reads version 1"))),
-        }
+        file.parse(&bytes).map_err(|damage| cannot(damage.flaw.into()))
     }
 
     /// The trusted hash of a project's file.
@@ -68,15 +74,13 @@ impl Trust {
     /// # Errors
     /// It cannot be read or written, or another process holds the lock.
     pub fn change<T>(path: &Path, change: impl FnOnce(&mut Files) -> T) -> Result<T> {
-        let patience = Duration::from_secs(5);
-        let Some(_lock) = fs::lock(&path.with_extension("lock"), patience)? else {
+        let Some(_lock) = fs::lock(&path.with_extension("lock"), LOCK_TIMEOUT)? else {
             return Err(Error::new(format!("another process is changing {}", path.display())));
         };
         let mut trust = Trust::load(path)?;
-        let said = change(&mut trust.files);
-        let text = serde_json::to_string_pretty(&trust).map_err(Error::from_json)?;
-        fs::write_atomic(path, format!("{text}\n").as_bytes(), true)?;
-        Ok(said)
+        let result = change(&mut trust.files);
+        JsonFile::at(path).write(&trust, true)?;
+        Ok(result)
     }
 }
 

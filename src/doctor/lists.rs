@@ -10,7 +10,7 @@ use crate::settings::command::{quoted, shell_operand};
 /// Checks the teams that have not ended.
 pub fn check(facts: &Facts<'_>) -> Finding {
     let config = &facts.policy.config;
-    let archive = Archive::new(facts.paths.archive(), config.archive.largest_file, config.log.lock_patience);
+    let archive = Archive::open(facts.paths.archive(), config);
     let unknown = archive.open_subjects().into_iter().find_map(|subject| {
         let index = archive.index(&subject)?;
         let task = index.lists.missing().next()?.to_owned();
@@ -35,7 +35,7 @@ pub fn check(facts: &Facts<'_>) -> Finding {
 /// Checks that the files of the teams that have not ended can be read.
 pub fn files(facts: &Facts<'_>) -> Finding {
     let config = &facts.policy.config;
-    let archive = Archive::new(facts.paths.archive(), config.archive.largest_file, config.log.lock_patience);
+    let archive = Archive::open(facts.paths.archive(), config);
     let unreadable = archive.open_subjects().into_iter().find_map(|subject| {
         let team = subject.team()?.as_str();
         let index = archive.index(&subject)?;

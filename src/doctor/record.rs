@@ -76,7 +76,7 @@ pub fn newest_run(facts: &Facts<'_>) -> Finding {
 
 fn inspect(facts: &Facts<'_>) -> Result<Finding> {
     let (code, config) = (Code::NewestRun, &facts.policy.config);
-    let archive = Archive::new(facts.paths.archive(), config.archive.largest_file, config.log.lock_patience);
+    let archive = Archive::open(facts.paths.archive(), config);
     let (runs, damaged) = archive.runs();
     if let Some(why) = archive.why_unlisted() {
         let what = format!("cannot list the runs: {why}");
@@ -89,9 +89,10 @@ fn inspect(facts: &Facts<'_>) -> Result<Finding> {
     let Some(run) = runs.iter().rev().find(|run| run.team.is_some()).or(runs.last()) else {
         return Ok(Finding::unknown(code, "no run recorded yet"));
     };
-    let (log, sessions) = (facts.paths.log(), facts.paths.sessions());
+    let (log, sessions, policy) = (facts.paths.log(), facts.paths.sessions(), facts.paths.policy());
     let scope = Scope::Run(run.run.clone());
-    let findings = Verifier { archive: &archive, log: &log, sessions: &sessions, scope }.run(&mut |_| ())?;
+    let verifier = Verifier { archive: &archive, log: &log, sessions: &sessions, policy: &policy, scope };
+    let findings = verifier.run(&mut |_| ())?;
     let name = run.team.as_deref().unwrap_or("a session without a team");
     Ok(match findings.count {
         0 => Finding::ok(code, format!("the newest run is undamaged: {name} ({})", run.run)),

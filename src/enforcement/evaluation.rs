@@ -14,6 +14,9 @@ pub struct Evaluation {
     /// Why the policy failed, if it did; `on-error` decides what that means.
     #[serde(skip)]
     pub failed: Option<String>,
+    /// Why the former counts are lost, if they are.
+    #[serde(skip)]
+    pub damage: Option<String>,
     /// Overrides that were used and are not in the log.
     #[serde(skip)]
     pub found: Option<FoundOverrides>,
@@ -79,5 +82,5 @@ pub fn evaluate(
     }
     // Stable sort: strictest first, then in the order of the gates.
     verdicts.sort_by_key(|verdict| std::cmp::Reverse(verdict.decision));
-    Evaluation { verdicts, failed: None, found: None }
+    Evaluation { verdicts, ..Evaluation::default() }
 }

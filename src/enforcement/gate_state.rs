@@ -8,11 +8,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::event::SafeName;
-use crate::fs::{self, Lock};
+use crate::fs::{self, Content, Damage, Document, JsonFile, Lock};
 use crate::policy::{Guard, Ledger};
 
-/// Maximum size in bytes. teamkeep writes no larger file.
-const MAX_BYTES: u64 = 8 << 20;
+/// Whose lock it is, for messages.
+pub(super) const LOCK_OWNER: &str = "the policy's";
 
 /// A lock that was last taken longer ago is stuck, not busy.
 const STUCK_AFTER: Duration = Duration::from_secs(30);
@@ -41,13 +41,19 @@ pub struct GateState {
     pub sessions: BTreeSet<String>,
 }
 
+impl Document for GateState {
+    const MAX_BYTES: u64 = 8 << 20;
+}
+
 /// The locked counts of a run.
 #[derive(Debug)]
 pub struct LockedGateState {
     /// The content.
     pub gate_state: GateState,
-    before: GateState,
-    path: PathBuf,
+    /// The content of the file; `None` if it is damaged.
+    before: Option<GateState>,
+    damage: Option<Damage>,
+    file: JsonFile<GateState>,
     _lock: Lock,
 }
 
@@ -57,32 +63,39 @@ impl GateStateStore {
         GateStateStore { dir, patience }
     }
 
-    /// The counts of a run, for reading only.
+    /// The counts of a run, for reading only; empty if they cannot be read.
     pub fn read(&self, run: &SafeName) -> GateState {
-        check(&self.dir).and_then(|()| read(&path(&self.dir, run))).unwrap_or_default()
+        self.read_reporting(run).0
     }
 
-    /// Opens a run's gate_state, for this call only: counts stay right under concurrent hooks.
+    /// Like [`GateStateStore::read`], and why the counts are lost, if they are.
+    pub fn read_reporting(&self, run: &SafeName) -> (GateState, Option<Damage>) {
+        let file = JsonFile::at(path(&self.dir, run));
+        check(&self.dir).and_then(|()| content(&file)).unwrap_or_default()
+    }
+
+    /// Opens a run's counts, for this call only: they stay right under concurrent hooks. Damaged counts are empty.
     ///
     /// # Errors
     /// `WouldBlock` when other hook calls hold the lock for too long: the block of this call stays a block, although it is
     /// not counted. This cannot end in a live-lock: each call that takes the lock sets the modification time of the lock
-    /// file (unless it was set within [`RENEWED`]) and holds the lock only while it judges, so this error needs new calls
-    /// all the time. When they end, the next attempt is counted. A lock that one process keeps for longer than [`STUCK`] is
-    /// not busy but a failure like the others: reading or writing fails, or the directory or the gate_state is something
-    /// else.
+    /// file (unless it was set within [`TOUCH_INTERVAL`]) and holds the lock only while it judges, so this error needs new
+    /// calls all the time. When they end, the next attempt is counted. A lock that one process keeps for longer than
+    /// [`STUCK_AFTER`] is not busy but a failure like the others: reading or writing fails, or the directory or the file
+    /// is something else.
     pub fn open(&self, run: &SafeName) -> io::Result<LockedGateState> {
         check(&self.dir)?;
         let place = self.dir.join(format!(".{run}.lock"));
         let Some(lock) = fs::lock(&place, self.patience)? else {
             let kind = if is_busy(&place) { io::ErrorKind::WouldBlock } else { io::ErrorKind::TimedOut };
-            return Err(io::Error::new(kind, "another process holds the policy's lock"));
+            return Err(fs::held_error(kind, LOCK_OWNER));
         };
         // If this fails, the lock merely does not count as busy.
         let _ = lock.touch(TOUCH_INTERVAL);
-        let path = path(&self.dir, run);
-        let gate_state = read(&path)?;
-        Ok(LockedGateState { before: gate_state.clone(), gate_state, path, _lock: lock })
+        let file = JsonFile::at(path(&self.dir, run));
+        let (gate_state, damage) = content(&file)?;
+        let before = damage.is_none().then(|| gate_state.clone());
+        Ok(LockedGateState { gate_state, before, damage, file, _lock: lock })
     }
 }
 
@@ -96,21 +109,21 @@ pub fn path(dir: &Path, run: &SafeName) -> PathBuf {
 }
 
 impl LockedGateState {
-    /// Writes the changes.
+    /// Takes the content out, to be changed, and why the former content is lost, if it is.
+    pub fn take(&mut self) -> (GateState, Option<Damage>) {
+        (std::mem::take(&mut self.gate_state), self.damage.take())
+    }
+
+    /// Writes the changes, and a damaged file in any case.
     ///
     /// # Errors
     /// Writing fails.
     pub fn close(mut self) -> io::Result<()> {
-        if self.gate_state == self.before {
+        if self.before.as_ref() == Some(&self.gate_state) {
             return Ok(());
         }
         self.gate_state.v = 1;
-        let bytes = serde_json::to_vec(&self.gate_state)?;
-        // A larger file could not be read again.
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        fs::overwrite_in_place(&self.path, bytes).map(drop)
+        self.file.write(&self.gate_state, false).map(drop)
     }
 }
 
@@ -130,7 +143,7 @@ pub fn check(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether another call took this lock within the last [`STUCK`].
+/// Whether another call took this lock within the last [`STUCK_AFTER`].
 fn is_busy(lock: &Path) -> bool {
     let Ok(taken) = lock.symlink_metadata().and_then(|metadata| metadata.modified()) else { return false };
     // The time may be in the future, if the clock was set back.
@@ -138,13 +151,13 @@ fn is_busy(lock: &Path) -> bool {
     age < STUCK_AFTER
 }
 
-/// The stored content; empty for a missing or damaged file.
-fn read(path: &Path) -> io::Result<GateState> {
-    match fs::read_regular(path, MAX_BYTES) {
-        Ok((bytes, _)) => Ok(serde_json::from_slice(&bytes).unwrap_or_default()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(GateState::default()),
-        Err(error) => Err(error),
-    }
+/// The stored counts; empty for a missing or damaged file.
+fn content(file: &JsonFile<GateState>) -> io::Result<(GateState, Option<Damage>)> {
+    Ok(match file.read()? {
+        Content::Missing => (GateState::default(), None),
+        Content::Valid(gate_state) => (gate_state, None),
+        Content::Damaged(damage) => (GateState::default(), Some(damage)),
+    })
 }
 
 #[cfg(test)]
@@ -165,11 +178,15 @@ mod tests {
         open.close().unwrap();
         assert_eq!(store.open(&run).unwrap().gate_state.guard.blocks["gate"], 2);
         let mut open = store.open(&run).unwrap();
-        open.gate_state.guard.blocks.insert("x".repeat(MAX_BYTES as usize), 1);
+        open.gate_state.guard.blocks.insert("x".repeat(GateState::MAX_BYTES as usize), 1);
         assert!(open.close().is_err(), "what nobody could read again is not written");
         assert_eq!(store.open(&run).unwrap().gate_state.guard.blocks["gate"], 2);
         std::fs::write(dir.path().join("r1.json"), "{half").unwrap();
-        assert_eq!(store.open(&run).unwrap().gate_state, GateState::default());
+        let open = store.open(&run).unwrap();
+        assert_eq!(open.gate_state, GateState::default());
+        assert!(open.damage.as_ref().is_some_and(|damage| damage.path == path(dir.path(), &run)));
+        open.close().unwrap();
+        assert!(store.open(&run).unwrap().damage.is_none(), "the damage is reported once");
     }
 
     #[test]
@@ -180,7 +197,7 @@ mod tests {
         let [pipe, link, large] = ["pipe", "link", "large"].map(|run| SafeName::new(run).unwrap());
         rustix::fs::mkfifoat(rustix::fs::CWD, path(&pipe), rustix::fs::Mode::RWXU).unwrap();
         std::os::unix::fs::symlink("/dev/zero", path(&link)).unwrap();
-        std::fs::File::create(path(&large)).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        std::fs::File::create(path(&large)).unwrap().set_len(GateState::MAX_BYTES + 1).unwrap();
         for run in [pipe, link, large] {
             assert!(store.open(&run).is_err(), "{run}");
             assert_eq!(store.read(&run), GateState::default(), "{run}");

@@ -6,18 +6,16 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::gate_state::check;
+use super::gate_state::{LOCK_OWNER, check};
 use crate::clock::{self, Time};
 use crate::config::Gate;
-use crate::fs;
+use crate::fs::{self, Document, Flaw, JsonFile};
 use crate::unicode::fold;
 
 /// Format version.
 const V: u8 = 1;
 /// Maximum length of a pause.
 pub const LONGEST_PAUSE: chrono::TimeDelta = chrono::TimeDelta::hours(24);
-/// Maximum size of the file in bytes.
-const MAX_BYTES: u64 = 1 << 20;
 
 /// The active pauses and allowances.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +27,14 @@ pub struct Overrides {
     pub pauses: Vec<Pause>,
     /// Teammates whose next shutdown is allowed, by name.
     pub shutdowns: Vec<String>,
+}
+
+impl Document for Overrides {
+    const MAX_BYTES: u64 = 1 << 20;
+
+    fn check(&self) -> Result<(), Flaw> {
+        if self.v == V { Ok(()) } else { Err(Flaw::Version(self.v.into())) }
+    }
 }
 
 /// Overrides that no command wrote.
@@ -58,14 +64,14 @@ pub struct Pause {
 /// The file.
 #[derive(Debug, Clone)]
 pub struct OverrideFile {
-    path: PathBuf,
+    file: JsonFile<Overrides>,
     patience: Duration,
 }
 
 impl OverrideFile {
     /// The file in the policy directory.
     pub fn new(dir: &std::path::Path, patience: Duration) -> OverrideFile {
-        OverrideFile { path: dir.join("overrides.json"), patience }
+        OverrideFile { file: JsonFile::at(dir.join("overrides.json")), patience }
     }
 
     /// The content; a damaged file allows nothing.
@@ -78,19 +84,14 @@ impl OverrideFile {
     /// # Errors
     /// The file exists and cannot be read or parsed.
     pub fn look(&self) -> io::Result<Overrides> {
-        self.path.parent().map_or(Ok(()), check)?;
-        let bytes = match fs::read_regular(&self.path, MAX_BYTES) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Overrides::default()),
-            other => other?.0,
-        };
-        let damaged = |why: &dyn std::fmt::Display| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("{} is damaged: {why}", self.path.display()))
-        };
-        let overrides: Overrides = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
-        if overrides.v != V {
-            return Err(damaged(&format!("unknown version {}", overrides.v)));
-        }
-        Ok(overrides)
+        Ok(self.read_marked()?.map(|(overrides, _)| overrides).unwrap_or_default())
+    }
+
+    /// The content and its hash; `None` if there is no file.
+    fn read_marked(&self) -> io::Result<Option<(Overrides, String)>> {
+        self.file.path().parent().map_or(Ok(()), check)?;
+        let Some((bytes, _)) = self.file.read_bytes()? else { return Ok(None) };
+        Ok(Some((self.file.parse(&bytes)?, mark(&bytes))))
     }
 
     /// Changes the file under a lock and drops expired pauses. A damaged file is replaced.
@@ -98,18 +99,18 @@ impl OverrideFile {
     /// # Errors
     /// Writing fails, or the lock is held for too long.
     pub fn change<T>(&self, now: Time, change: impl FnOnce(&mut Overrides) -> T) -> io::Result<T> {
-        let Some(_lock) = fs::lock(&self.path.with_extension("lock"), self.patience)? else {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "another process holds the policy's lock"));
+        let _lock = fs::lock_of(LOCK_OWNER, &self.file.path().with_extension("lock"), self.patience)?;
+        let was_known = match self.file.read_bytes() {
+            Ok(Some((bytes, _))) => self.is_known(&mark(&bytes)),
+            other => other.is_ok(),
         };
-        let was_known = self.is_known();
         let before = self.look();
         let mut overrides = before.as_ref().map(Overrides::clone).unwrap_or_default();
         overrides.pauses.retain(|pause| pause.is_in_force(now));
         let result = change(&mut overrides);
         if !before.is_ok_and(|before| before == overrides) {
             overrides.v = V;
-            let bytes = serde_json::to_vec(&overrides)?;
-            fs::write_atomic(&self.path, &bytes, false)?;
+            let bytes = self.file.write(&overrides, false)?;
             if was_known {
                 fs::write_atomic(&self.known(), mark(&bytes).as_bytes(), false)?;
             }
@@ -119,13 +120,12 @@ impl OverrideFile {
 
     /// Overrides that are in force and not in the log, because no command wrote the file. Each content is found once.
     pub fn found(&self, now: Time) -> Option<FoundOverrides> {
-        let mut overrides = self.look().ok()?;
+        let (mut overrides, mark) = self.read_marked().ok()??;
         overrides.pauses.retain(|pause| pause.is_in_force(now));
-        if (overrides.pauses.is_empty() && overrides.shutdowns.is_empty()) || self.is_known() {
+        if (overrides.pauses.is_empty() && overrides.shutdowns.is_empty()) || self.is_known(&mark) {
             return None;
         }
-        let (bytes, _) = fs::read_regular(&self.path, MAX_BYTES).ok()?;
-        Some(FoundOverrides { overrides, mark: mark(&bytes) })
+        Some(FoundOverrides { overrides, mark })
     }
 
     /// Records that the found overrides are in the log.
@@ -136,18 +136,14 @@ impl OverrideFile {
         fs::write_atomic(&self.known(), found.mark.as_bytes(), false)
     }
 
-    /// Whether a command wrote the file, or its content was recorded when it was found. True for a missing file.
-    fn is_known(&self) -> bool {
-        match fs::read_regular(&self.path, MAX_BYTES) {
-            Ok((bytes, _)) => fs::read_regular(&self.known(), 1 << 10)
-                .is_ok_and(|(known, _)| known == mark(&bytes).as_bytes()),
-            Err(error) => error.kind() == io::ErrorKind::NotFound,
-        }
+    /// Whether a command wrote the content with this hash, or it was recorded when it was found.
+    fn is_known(&self, mark: &str) -> bool {
+        fs::read_regular(&self.known(), 1 << 10).is_ok_and(|(known, _)| known == mark.as_bytes())
     }
 
     /// The file with the hash of the last known content.
     fn known(&self) -> PathBuf {
-        self.path.with_file_name(".overrides.known")
+        self.file.path().with_file_name(".overrides.known")
     }
 }
 

@@ -89,7 +89,7 @@ impl PolicyRequest<'_> {
             found = look();
         }
         let checked = noted(self.check_completion(&store, &key), &mut failed).flatten();
-        let (mut open, mut gate_state) = self.open(&store, &key);
+        let OpenedCounts { mut open, mut gate_state, mut damage } = self.open(&store, &key);
         team.ledger = std::mem::take(&mut gate_state.ledger);
         let mut findings = judge(self.policy, self.rules, &Facts { event: self.event, team: &team });
         findings.extend(checked);
@@ -112,7 +112,7 @@ impl PolicyRequest<'_> {
             // Release the lock while this call waits for the transcript.
             drop(open);
             attempt.origin = self.origin(id.as_deref());
-            (open, gate_state) = self.open(&store, &key);
+            OpenedCounts { open, gate_state, damage } = self.open(&store, &key);
             team.ledger = std::mem::take(&mut gate_state.ledger);
         }
         gate_state.guard.note_progress(&team);
@@ -140,7 +140,7 @@ impl PolicyRequest<'_> {
         }
         judgement.verdicts.extend(settled);
         judgement.verdicts.sort_by_key(|verdict| Reverse(verdict.decision));
-        Evaluation { failed, found, ..judgement }
+        Evaluation { failed, found, damage, ..judgement }
     }
 
     /// The state of the team without its ledger, as far as it can be read in time.
@@ -150,14 +150,15 @@ impl PolicyRequest<'_> {
     }
 
     /// Opens the run's counts, or only reads them if they cannot be opened.
-    fn open(&self, store: &GateStateStore, key: &SafeName) -> (io::Result<LockedGateState>, GateState) {
+    fn open(&self, store: &GateStateStore, key: &SafeName) -> OpenedCounts {
         let mut open = store.open(key);
-        let mut gate_state = match &mut open {
-            Ok(open) => std::mem::take(&mut open.gate_state),
-            Err(_) => store.read(key),
+        let (mut gate_state, damage) = match &mut open {
+            Ok(open) => open.take(),
+            Err(_) => store.read_reporting(key),
         };
-        merge_session_state(store, self.archive, self.event.session, key, &mut gate_state);
-        (open, gate_state)
+        let earlier = merge_session_state(store, self.archive, self.event.session, key, &mut gate_state);
+        let damage = damage.or(earlier).map(|damage| damage.to_string());
+        OpenedCounts { open, gate_state, damage }
     }
 
     /// Removes the findings that already have a verdict from the earlier announcement, and returns these verdicts.
@@ -220,7 +221,7 @@ impl PolicyRequest<'_> {
         if overrides.is_paused(Gate::CompletionCheck, self.team, self.now) {
             return Ok(None);
         }
-        let (open, gate_state) = self.open(store, key);
+        let OpenedCounts { open, gate_state, .. } = self.open(store, key);
         // The counts can be read while the lock is held by another call.
         open.map(drop).or_else(|error| if is_busy(&error) { Ok(()) } else { Err(error) })?;
         let team = TeamState { ledger: gate_state.ledger, ..self.team(self.index, None) };
@@ -301,6 +302,15 @@ impl PolicyRequest<'_> {
         judgement.verdicts.extend(rest.verdicts);
         judgement.verdicts.sort_by_key(|verdict| Reverse(verdict.decision));
     }
+}
+
+/// The counts of a run for one call.
+struct OpenedCounts {
+    /// The lock, with which they can be written.
+    open: io::Result<LockedGateState>,
+    gate_state: GateState,
+    /// Why former counts are lost, if they are.
+    damage: Option<String>,
 }
 
 /// Whether the counts could not be opened because other calls hold the lock.

@@ -4,6 +4,7 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
@@ -37,6 +38,55 @@ impl Lock {
     }
 }
 
+/// The time that one process may wait for several locks together.
+#[derive(Debug)]
+pub struct LockBudget {
+    limit: Duration,
+    /// In microseconds.
+    spent: AtomicU64,
+}
+
+/// How long to wait for a lock when the time for all locks is used up: some are held only briefly.
+const MIN_LOCK_WAIT: Duration = Duration::from_millis(10);
+
+impl LockBudget {
+    /// A time limit of which nothing is used up.
+    pub fn new(limit: Duration) -> LockBudget {
+        LockBudget { limit, spent: AtomicU64::new(0) }
+    }
+
+    /// The time left for the next lock.
+    pub fn remaining(&self) -> Duration {
+        let spent = Duration::from_micros(self.spent.load(Ordering::Relaxed));
+        self.limit.saturating_sub(spent).max(self.limit.min(MIN_LOCK_WAIT))
+    }
+
+    /// Uses up the time since then, spent waiting for a lock.
+    pub fn charge(&self, since: Instant) {
+        let spent = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.spent.fetch_add(spent.min(u64::MAX >> 8), Ordering::Relaxed);
+    }
+
+    /// Takes a lock within the time left; see [`lock`].
+    ///
+    /// # Errors
+    /// See [`lock`].
+    pub fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+        let start = Instant::now();
+        let locked = lock(path, self.remaining());
+        self.charge(start);
+        locked
+    }
+}
+
+/// A copy is used up independently.
+impl Clone for LockBudget {
+    fn clone(&self) -> LockBudget {
+        let spent = AtomicU64::new(self.spent.load(Ordering::Relaxed));
+        LockBudget { limit: self.limit, spent }
+    }
+}
+
 /// Takes the exclusive lock on a file, which is created if missing. Waits at most `patience`, then returns `None`.
 ///
 /// # Errors
@@ -60,6 +110,19 @@ pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
             Err(TryLockError::Error(error)) => return Err(with_path(error, "lock", path)),
         }
     }
+}
+
+/// Like [`lock`], but a lock that is held for too long is an error. `owner` names what it protects, in the possessive.
+///
+/// # Errors
+/// `TimedOut` when another process holds it for longer than `patience`, or see [`lock`].
+pub fn lock_of(owner: &str, path: &Path, patience: Duration) -> io::Result<Lock> {
+    lock(path, patience)?.ok_or_else(|| held_error(io::ErrorKind::TimedOut, owner))
+}
+
+/// The error for a lock that another process holds.
+pub fn held_error(kind: io::ErrorKind, owner: &str) -> io::Error {
+    io::Error::new(kind, format!("another process holds {owner} lock"))
 }
 
 /// Returns whether the path exists but is not a regular file, so that it cannot be locked.

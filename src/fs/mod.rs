@@ -3,6 +3,7 @@
 mod append;
 mod atomic;
 mod clean_temp;
+mod json_file;
 mod lock;
 mod overwrite;
 mod permissions;
@@ -15,7 +16,8 @@ mod with_path;
 pub use append::{Appender, append_line};
 pub use atomic::{Draft, beside, write_atomic};
 pub use clean_temp::{remove_temp_files, sweep_beside};
-pub use lock::{Lock, is_blocked_by_other_file, lock};
+pub use json_file::{Content, Damage, Document, Flaw, JsonFile, Layout};
+pub use lock::{Lock, LockBudget, held_error, is_blocked_by_other_file, lock, lock_of};
 pub use overwrite::overwrite_in_place;
 pub use permissions::{PRIVATE_DIR, PRIVATE_FILE, make_private_dir, open_private, private_dir, set_umask};
 pub use read::{Read, open_regular, read_linked, read_prefix, read_regular, read_stable};

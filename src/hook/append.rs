@@ -50,13 +50,16 @@ impl<'a> Attributed<'a> {
             payload: reduced.as_deref().unwrap_or(&payload.raw),
             ..call.event(&self.by, &at)
         };
-        let limits = config::Log { lock_patience: call.archive.patience(), ..recorder.config.log.clone() };
+        let limits = config::Log {
+            lock_patience: call.archive.lock_budget.remaining(),
+            ..recorder.config.log.clone()
+        };
         let log = Log::open(recorder.paths.log(), &limits).durable(call.deletes);
         let start = Instant::now();
         match event.line().map_err(Error::from_json).and_then(|line| log.append(&line, call.at)) {
             Ok(appended) => {
                 if appended.segment.is_single_line() {
-                    call.archive.charge_lock_wait(start);
+                    call.archive.lock_budget.charge(start);
                 }
                 outcome.notes.extend(appended.note);
                 outcome.usual.extend(appended.usual);

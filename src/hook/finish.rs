@@ -27,7 +27,8 @@ impl Judged<'_> {
         let (call, recorder) = (&hook.call, hook.call.recorder);
         if let Some(session) = &call.session {
             let sessions = recorder.paths.sessions();
-            let saved = hook.by.state.save(&call.before, &sessions, session, call.archive.patience());
+            let saved =
+                hook.by.state.save(&call.before, &sessions, session, call.archive.lock_budget.remaining());
             hook.outcome.note("remember the session", saved);
         }
         if closed || (call.kind == Kind::SessionStart && recorder.has_left(&call.archive)) {

@@ -37,13 +37,7 @@ impl Recorder {
 
     /// The archive.
     pub fn archive(&self) -> Archive {
-        let mut archive = Archive::new(
-            self.paths.archive(),
-            self.config.archive.largest_file,
-            self.config.log.lock_patience,
-        );
-        archive.metadata_only = self.is_metadata_only();
-        archive
+        Archive::open(self.paths.archive(), &self.config)
     }
 
     /// The event log.

@@ -200,7 +200,7 @@ impl Inventory {
         for place in runs {
             let held = &mut self.runs[*place];
             let scope = Scope::Run(held.run.run.clone());
-            let verifier = Verifier { archive, log: nowhere, sessions: nowhere, scope };
+            let verifier = Verifier { archive, log: nowhere, sessions: nowhere, policy: nowhere, scope };
             let findings = verifier.run(done)?;
             if !findings.is_ok() {
                 held.standing = RunState::Damaged(findings.count);

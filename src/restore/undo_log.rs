@@ -9,12 +9,12 @@ use super::list::List;
 use crate::clock;
 use crate::error::{Error, Result};
 use crate::event::SafeName;
-use crate::fs;
+use crate::fs::{self, Content, Document, Flaw, JsonFile, Layout};
 
 /// Format version.
 const V: u8 = 1;
-/// Maximum size of a record in bytes. Ten thousand tasks take about 2 MB.
-const MAX_BYTES: u64 = 64 << 20;
+/// The flaw of a record that no restore of this version wrote.
+const OTHER_RECORD: &str = "it is not a restore record of this version and ID";
 /// How long to wait for another restore.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -42,6 +42,20 @@ pub struct UndoRecord {
     /// Whether the list's directory was created.
     #[serde(rename = "made_list")]
     pub created_list: bool,
+}
+
+impl Document for UndoRecord {
+    /// Ten thousand tasks take about 2 MB.
+    const MAX_BYTES: u64 = 64 << 20;
+    const LAYOUT: Layout = Layout::Line;
+
+    fn check(&self) -> std::result::Result<(), Flaw> {
+        // Only names that a restore can write may be removed, whatever the file contains.
+        let is_number = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+        let sound =
+            List::exact_match(&self.list).is_ok() && self.tasks.iter().all(|task| is_number(&task.id));
+        if self.v == V && sound { Ok(()) } else { Err(Flaw::Value(OTHER_RECORD.to_owned())) }
+    }
 }
 
 /// One written file.
@@ -107,22 +121,14 @@ impl UndoLog {
     }
 
     fn read(&self, id: &str) -> Result<Option<UndoRecord>> {
-        let Some(path) = self.path(id) else { return Ok(None) };
-        let bytes = match fs::read_regular(&path, MAX_BYTES) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            other => other?.0,
-        };
-        let failed = || format!("cannot read {}", path.display());
-        let record: UndoRecord =
-            serde_json::from_slice(&bytes).map_err(|error| Error::caused(failed(), error))?;
-        // Only names that a restore can write may be removed, whatever the file contains.
-        let is_number = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
-        let sound =
-            List::exact_match(&record.list).is_ok() && record.tasks.iter().all(|task| is_number(&task.id));
-        if record.v != V || record.id != id || !sound {
-            return Err(Error::caused(failed(), "it is not a restore record of this version and ID"));
+        let Some(file) = self.file(id) else { return Ok(None) };
+        let cannot = |flaw| Error::caused(format!("cannot read {}", file.path().display()), flaw);
+        match file.read()? {
+            Content::Missing => Ok(None),
+            Content::Valid(record) if record.id == id => Ok(Some(record)),
+            Content::Valid(_) => Err(cannot(Flaw::Value(OTHER_RECORD.to_owned()))),
+            Content::Damaged(damage) => Err(cannot(damage.flaw)),
         }
-        Ok(Some(record))
     }
 
     /// Writes and syncs a record.
@@ -130,10 +136,9 @@ impl UndoLog {
     /// # Errors
     /// Writing fails.
     pub fn write(&self, record: &UndoRecord) -> Result<()> {
-        let path = self.path(&record.id).ok_or_else(|| Error::new("a restore has an invalid ID"))?;
-        let mut bytes = serde_json::to_vec(record).map_err(Error::from_json)?;
-        bytes.push(b'\n');
-        Ok(fs::write_atomic(&path, &bytes, true)?)
+        let file = self.file(&record.id).ok_or_else(|| Error::new("a restore has an invalid ID"))?;
+        file.write(record, true)?;
+        Ok(())
     }
 
     /// Deletes a record.
@@ -141,13 +146,7 @@ impl UndoLog {
     /// # Errors
     /// Deleting fails.
     pub fn forget(&self, id: &str) -> Result<()> {
-        let Some(path) = self.path(id) else { return Ok(()) };
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::from(fs::with_path(error, "remove", &path)))
-            }
-            _ => Ok(()),
-        }
+        Ok(self.file(id).map_or(Ok(()), |file| file.remove())?)
     }
 
     /// An unused id.
@@ -159,8 +158,8 @@ impl UndoLog {
         ids.find(|id| !known.contains(id)).unwrap_or_default()
     }
 
-    fn path(&self, id: &str) -> Option<PathBuf> {
-        SafeName::new(id).map(|id| self.dir.join(format!("{id}.json")))
+    fn file(&self, id: &str) -> Option<JsonFile<UndoRecord>> {
+        SafeName::new(id).map(|id| JsonFile::at(self.dir.join(format!("{id}.json"))))
     }
 }
 

@@ -1,18 +1,15 @@
 //! Install records: the previous content of the settings, and the installed one.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::fs;
+use crate::fs::{self, Content, Document, Flaw, JsonFile, Layout};
 
 /// Format version.
 const V: u32 = 1;
-/// Maximum size of a record in bytes.
-const MAX_BYTES: u64 = 64 * 1024;
 /// How long to wait for another install.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -35,6 +32,15 @@ pub struct Record {
     pub command: String,
     /// The version of Claude Code, if it was known.
     pub client: Option<String>,
+}
+
+impl Document for Record {
+    const MAX_BYTES: u64 = 64 * 1024;
+    const LAYOUT: Layout = Layout::Line;
+
+    fn check(&self) -> std::result::Result<(), Flaw> {
+        if self.v == V { Ok(()) } else { Err(Flaw::Version(self.v.into())) }
+    }
 }
 
 /// The records of all settings files.
@@ -102,9 +108,11 @@ impl Records {
         Records::read(&self.record(real))
     }
 
-    fn read(path: &Path) -> Option<Record> {
-        let (bytes, _) = fs::read_regular(path, MAX_BYTES).ok()?;
-        serde_json::from_slice(&bytes).ok().filter(|record: &Record| record.v == V)
+    fn read(file: &JsonFile<Record>) -> Option<Record> {
+        match file.read() {
+            Ok(Content::Valid(record)) => Some(record),
+            _ => None,
+        }
     }
 
     /// Every settings file with a record.
@@ -115,7 +123,7 @@ impl Records {
     fn all(&self) -> impl Iterator<Item = Record> {
         let all = std::fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path());
         all.filter(|path| path.extension().is_some_and(|kind| kind == "json"))
-            .filter_map(|path| Records::read(&path))
+            .filter_map(|path| Records::read(&JsonFile::at(path)))
     }
 
     /// Whether this directory was created for another settings file in it that still exists.
@@ -133,10 +141,8 @@ impl Records {
     /// # Errors
     /// Writing fails.
     pub fn write(&self, real: &Path, record: &Record) -> Result<()> {
-        let mut bytes = serde_json::to_vec(record)
-            .map_err(|error| Error::caused("cannot serialize the install record", error))?;
-        bytes.push(b'\n');
-        Ok(fs::write_atomic(&self.record(real), &bytes, true)?)
+        self.record(real).write(record, true)?;
+        Ok(())
     }
 
     /// Deletes the install record of a settings file. The kept contents stay.
@@ -144,14 +150,7 @@ impl Records {
     /// # Errors
     /// Deleting fails.
     pub fn forget(&self, real: &Path) -> Result<()> {
-        let path = self.record(real);
-        match std::fs::remove_file(&path) {
-            // A path that is not in a directory does not exist either.
-            Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                Err(Error::from(fs::with_path(error, "remove", &path)))
-            }
-            _ => Ok(()),
-        }
+        Ok(self.record(real).remove()?)
     }
 
     /// Keeps a content of a settings file; returns its hash and path.
@@ -171,8 +170,8 @@ impl Records {
         (hash(&bytes) == wanted).then_some(bytes)
     }
 
-    fn record(&self, real: &Path) -> PathBuf {
-        self.dir.join(format!("{}.json", short(&key(real))))
+    fn record(&self, real: &Path) -> JsonFile<Record> {
+        JsonFile::at(self.dir.join(format!("{}.json", short(&key(real)))))
     }
 
     fn backup(&self, real: &Path, content: &str) -> PathBuf {

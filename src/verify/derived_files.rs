@@ -1,4 +1,4 @@
-//! Checks the cached indexes of teams and the state of sessions.
+//! Checks the cached indexes of teams, and the state of sessions and gates.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,6 +14,10 @@ use crate::fs;
 const MAX_BYTES: u64 = 1 << 28;
 
 const INDEX: &str = "the next hook call of its team rebuilds this cache from the journal";
+const GATES: &str =
+    "the counts of this run are lost; its next judged hook call starts them again; or remove it";
+const OVERRIDES: &str =
+    "no pause and no allowance applies; the next one that is set replaces the file; or remove it";
 const SESSION: &str = "the next hook call of the session rebuilds it; or remove it";
 
 /// Checks the caches; for a single run, only its own.
@@ -50,19 +54,33 @@ pub(super) fn check(verifier: &Verifier<'_>, way: &mut Way) {
             way.findings.add(Finding { run: of, ..finding });
         }
     }
-    if verifier.restrict_to().is_none() {
-        sessions(verifier.sessions, way);
+    match verifier.restrict_to() {
+        None => {
+            states(verifier.sessions, SESSION, way);
+            states(verifier.policy, GATES, way);
+        }
+        Some(run) => {
+            let path = verifier.policy.join(format!("{run}.json"));
+            if path.symlink_metadata().is_ok() {
+                state(&path, GATES, way);
+            }
+        }
     }
 }
 
-fn sessions(dir: &Path, way: &mut Way) {
+/// Checks the files of a directory, except locks and temporary files.
+fn states(dir: &Path, hint: &str, way: &mut Way) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let own =
-            entry.file_name().to_str().is_some_and(|name| name.ends_with(".json") && !name.starts_with('.'));
-        if own && let Err(why) = read::<Value>(&path) {
-            way.findings.add(Finding::new(Kind::DamagedFile, &path, why, SESSION));
+        if entry.file_name().to_str().is_some_and(|name| name.ends_with(".json") && !name.starts_with('.')) {
+            let hint = if entry.file_name() == "overrides.json" { OVERRIDES } else { hint };
+            state(&entry.path(), hint, way);
         }
+    }
+}
+
+fn state(path: &Path, hint: &str, way: &mut Way) {
+    if let Err(why) = read::<Value>(path) {
+        way.findings.add(Finding::new(Kind::DamagedFile, path, why, hint));
     }
 }
 

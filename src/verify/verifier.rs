@@ -27,6 +27,8 @@ pub struct Verifier<'a> {
     pub log: &'a Path,
     /// The directory with the state of sessions.
     pub sessions: &'a Path,
+    /// The directory with the state of the gates.
+    pub policy: &'a Path,
     /// The part to check.
     pub scope: Scope,
 }

@@ -70,7 +70,7 @@ fn played(file: &Path) -> Result<TestCase> {
         Error::caused(format!("cannot replay the recorded run {}", file.display()), error)
     })?;
     let config = Config::default();
-    let archive = Archive::new(played.paths.archive(), config.archive.largest_file, config.log.lock_patience);
+    let archive = Archive::open(played.paths.archive(), &config);
     let log = played.paths.log();
     let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let events = Reader::open(&log, Range::default())?.filter(|line| line.recorded.verdict.is_none());

@@ -99,7 +99,7 @@ fn find_team(context: &Context) -> Option<StatusLine> {
     let session = session_of_stdin();
     let wanted = session.as_deref().map_or(Wanted::Latest, Wanted::Session);
     let paths = &context.paths;
-    let archive = Archive::new(paths.archive(), context.config.archive.largest_file, Duration::ZERO);
+    let archive = Archive::open(paths.archive(), &context.config);
     let (log, policy) = (paths.log(), paths.policy());
     let surroundings = StatusPaths { client: paths.client.as_deref(), log: &log, policy: &policy };
     let overrides = OverrideFile::new(&policy, Duration::ZERO).read();

@@ -29,7 +29,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("settings", &["config", "env", "error", "fs", "paths", "payload", "process", "ui"]),
     ("event", &["clock"]),
     ("log", &["clock", "config", "error", "event", "fs"]),
-    ("archive", &["clock", "error", "event", "fs", "json", "metadata_only", "team"]),
+    ("archive", &["clock", "config", "error", "event", "fs", "json", "metadata_only", "team"]),
     ("retention", &["archive", "clock", "config", "error", "fs", "log"]),
     ("policy", &["model", "clock", "config", "event", "json", "payload", "team", "unicode"]),
     (

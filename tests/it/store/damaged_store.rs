@@ -272,3 +272,34 @@ fn a_writer_that_was_killed_behind_its_line_is_no_damage() {
     assert_eq!(journal.metadata().unwrap().len(), length, "the state is on record already");
     assert_eq!(only(&sandbox.replay(TEAM), "task-completed")["task"], "1");
 }
+
+#[test]
+fn damaged_counts_of_the_gates_are_reported_once_and_start_again() {
+    let sandbox = Sandbox::judging();
+    let lead = team(&sandbox);
+    lead.task("1", "completed", Some("alice"));
+    let counts = sandbox.keep(&format!("policy/{}.json", run_of(&sandbox)));
+    let idle = || {
+        let payload = lead.payload("TeammateIdle", json!({"teammate_name": "alice", "team_name": TEAM}));
+        sandbox.feed("teammate-idle", payload.to_string().as_bytes(), &[])
+    };
+    assert_eq!(idle().err, "");
+    let whole = std::fs::read(&counts).unwrap();
+    std::fs::write(&counts, &whole[..whole.len() / 2]).unwrap();
+    for command in [vec!["verify"], vec!["verify", TEAM]] {
+        let found = sandbox.run(&command);
+        assert_eq!(found.code, Some(1));
+        assert!(found.out.contains(&format!("damaged-file: {}: EOF", counts.display())), "{}", found.out);
+    }
+    let result = idle();
+    let begin = format!("teamkeep: {} is damaged: EOF while parsing", counts.display());
+    assert_eq!((result.code, result.out.as_str()), (Some(0), ""));
+    assert!(
+        result.err.starts_with(&begin) && result.err.ends_with("; the counts start again\n"),
+        "{}",
+        result.err
+    );
+    assert!(sandbox.diagnostics().contains("; the counts start again"), "{}", sandbox.diagnostics());
+    assert_eq!(idle().err, "", "reported once");
+    assert_eq!(sandbox.run(&["verify"]).code, Some(0));
+}

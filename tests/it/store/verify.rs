@@ -233,8 +233,9 @@ fn a_name_in_a_damaged_file_cannot_drive_the_terminal() {
 fn a_run_that_is_pruned_while_it_is_looked_at_is_not_damaged() {
     let sandbox = ended();
     let archive = sandbox.archive();
-    let (log, sessions) = (sandbox.keep("log"), sandbox.keep("sessions"));
-    let verifier = Verifier { archive: &archive, log: &log, sessions: &sessions, scope: Scope::All };
+    let [log, sessions, policy] = ["log", "sessions", "policy"].map(|part| sandbox.keep(part));
+    let verifier =
+        Verifier { archive: &archive, log: &log, sessions: &sessions, policy: &policy, scope: Scope::All };
     let mut pruned = None;
     // In the midst of the look at its contents the run goes, and then they do.
     let found = verifier.run(&mut |_| {
