@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::event::SafeName;
-use crate::fs::{self, Content, Damage, Document, JsonFile, Lock};
+use crate::fs::{self, Document, JsonJournal, LastVersion, Lock};
 use crate::policy::{Guard, Ledger};
 
 /// Whose lock it is, for messages.
@@ -50,10 +50,8 @@ impl Document for GateState {
 pub struct LockedGateState {
     /// The content.
     pub gate_state: GateState,
-    /// The content of the file; `None` if it is damaged.
-    before: Option<GateState>,
-    damage: Option<Damage>,
-    file: JsonFile<GateState>,
+    last: LastVersion<GateState>,
+    journal: JsonJournal<GateState>,
     _lock: Lock,
 }
 
@@ -69,9 +67,11 @@ impl GateStateStore {
     }
 
     /// Like [`GateStateStore::read`], and why the counts are lost, if they are.
-    pub fn read_reporting(&self, run: &SafeName) -> (GateState, Option<Damage>) {
-        let file = JsonFile::at(path(&self.dir, run));
-        check(&self.dir).and_then(|()| content(&file)).unwrap_or_default()
+    pub fn read_reporting(&self, run: &SafeName) -> (GateState, Option<String>) {
+        let read = check(&self.dir).and_then(|()| JsonJournal::<GateState>::at(path(&self.dir, run)).read());
+        read.map(|last| (lost(&last), last.document))
+            .map(|(lost, found)| (found.unwrap_or_default(), lost))
+            .unwrap_or_default()
     }
 
     /// Opens a run's counts, for this call only: they stay right under concurrent hooks. Damaged counts are empty.
@@ -92,10 +92,10 @@ impl GateStateStore {
         };
         // If this fails, the lock merely does not count as busy.
         let _ = lock.touch(TOUCH_INTERVAL);
-        let file = JsonFile::at(path(&self.dir, run));
-        let (gate_state, damage) = content(&file)?;
-        let before = damage.is_none().then(|| gate_state.clone());
-        Ok(LockedGateState { gate_state, before, damage, file, _lock: lock })
+        let journal = JsonJournal::<GateState>::at(path(&self.dir, run));
+        let last = journal.read()?;
+        let gate_state = last.document.clone().unwrap_or_default();
+        Ok(LockedGateState { gate_state, last, journal, _lock: lock })
     }
 }
 
@@ -110,8 +110,8 @@ pub fn path(dir: &Path, run: &SafeName) -> PathBuf {
 
 impl LockedGateState {
     /// Takes the content out, to be changed, and why the former content is lost, if it is.
-    pub fn take(&mut self) -> (GateState, Option<Damage>) {
-        (std::mem::take(&mut self.gate_state), self.damage.take())
+    pub fn take(&mut self) -> (GateState, Option<String>) {
+        (std::mem::take(&mut self.gate_state), lost(&self.last))
     }
 
     /// Writes the changes, and a damaged file in any case.
@@ -119,12 +119,27 @@ impl LockedGateState {
     /// # Errors
     /// Writing fails.
     pub fn close(mut self) -> io::Result<()> {
-        if self.before.as_ref() == Some(&self.gate_state) {
+        let is_same = self
+            .last
+            .document
+            .as_ref()
+            .map_or_else(|| self.gate_state == GateState::default(), |document| *document == self.gate_state);
+        if is_same && self.last.damage.is_none() {
             return Ok(());
         }
         self.gate_state.v = 1;
-        self.file.write(&self.gate_state, false).map(drop)
+        self.journal.append(&self.gate_state, &self.last)
     }
+}
+
+/// The report of counts that are lost, if any are.
+fn lost(last: &LastVersion<GateState>) -> Option<String> {
+    let effect = if last.document.is_some() {
+        "the counts before its last change apply"
+    } else {
+        "its counts start again"
+    };
+    last.damage.as_ref().map(|damage| format!("{damage}; {effect}"))
 }
 
 /// Checks that the policy directory is a directory or does not exist yet. A link is rejected: the counts and
@@ -151,15 +166,6 @@ fn is_busy(lock: &Path) -> bool {
     age < STUCK_AFTER
 }
 
-/// The stored counts; empty for a missing or damaged file.
-fn content(file: &JsonFile<GateState>) -> io::Result<(GateState, Option<Damage>)> {
-    Ok(match file.read()? {
-        Content::Missing => (GateState::default(), None),
-        Content::Valid(gate_state) => (gate_state, None),
-        Content::Damaged(damage) => (GateState::default(), Some(damage)),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,9 +190,19 @@ mod tests {
         std::fs::write(dir.path().join("r1.json"), "{half").unwrap();
         let open = store.open(&run).unwrap();
         assert_eq!(open.gate_state, GateState::default());
-        assert!(open.damage.as_ref().is_some_and(|damage| damage.path == path(dir.path(), &run)));
+        let path = path(dir.path(), &run);
+        assert!(open.last.damage.as_ref().is_some_and(|damage| damage.path == path));
         open.close().unwrap();
-        assert!(store.open(&run).unwrap().damage.is_none(), "the damage is reported once");
+        let mut open = store.open(&run).unwrap();
+        assert!(open.last.damage.is_none(), "the damage is reported once");
+        open.gate_state.guard.blocks.insert("gate".to_owned(), 3);
+        open.close().unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.extend(b"{\"v\":1,\"led");
+        std::fs::write(&path, bytes).unwrap();
+        let open = store.open(&run).unwrap();
+        assert!(open.last.damage.is_some());
+        assert_eq!(open.gate_state.guard.blocks["gate"], 3, "the version before a torn one applies");
     }
 
     #[test]

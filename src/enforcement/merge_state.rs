@@ -3,7 +3,6 @@
 use super::gate_state::{GateState, GateStateStore};
 use crate::archive::{Archive, CaptureScope};
 use crate::event::SafeName;
-use crate::fs::Damage;
 
 /// The run of a session that has subagents and no team.
 pub fn solo_run(archive: &Archive, session: &SafeName) -> Option<SafeName> {
@@ -19,7 +18,7 @@ pub fn merge_session_state(
     session: Option<&str>,
     key: &SafeName,
     gate_state: &mut GateState,
-) -> Option<Damage> {
+) -> Option<String> {
     let session = session.and_then(SafeName::stem).filter(|session| session != key)?;
     if !gate_state.sessions.insert(session.to_string()) {
         return None;

@@ -157,8 +157,7 @@ impl PolicyRequest<'_> {
             Err(_) => store.read_reporting(key),
         };
         let earlier = merge_session_state(store, self.archive, self.event.session, key, &mut gate_state);
-        let damage = damage.or(earlier).map(|damage| damage.to_string());
-        OpenedCounts { open, gate_state, damage }
+        OpenedCounts { open, gate_state, damage: damage.or(earlier) }
     }
 
     /// Removes the findings that already have a verdict from the earlier announcement, and returns these verdicts.

@@ -27,6 +27,11 @@ pub trait Document: Serialize + DeserializeOwned {
     }
 }
 
+/// Any document.
+impl Document for serde_json::Value {
+    const MAX_BYTES: u64 = 1 << 28;
+}
+
 /// How a document is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
@@ -140,9 +145,7 @@ impl<T: Document> JsonFile<T> {
     /// # Errors
     /// The document cannot be used.
     pub fn parse(&self, bytes: &[u8]) -> Result<T, Damage> {
-        let checked = |document: T| document.check().map(|()| document);
-        let parsed = serde_json::from_slice(bytes).map_err(Flaw::Json).and_then(checked);
-        parsed.map_err(|flaw| Damage { path: self.path.clone(), flaw })
+        parse(bytes).map_err(|flaw| Damage { path: self.path.clone(), flaw })
     }
 
     /// Replaces the file atomically and returns its bytes. With `durable`, it is synced to disk. A caller that changes a
@@ -158,11 +161,16 @@ impl<T: Document> JsonFile<T> {
         if T::LAYOUT != Layout::Compact {
             bytes.push(b'\n');
         }
+        self.write_bytes(&bytes, durable)?;
+        Ok(bytes)
+    }
+
+    /// Replaces the file atomically by a serialized document.
+    pub(super) fn write_bytes(&self, bytes: &[u8], durable: bool) -> io::Result<()> {
         if bytes.len() as u64 > T::MAX_BYTES {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        write_atomic(&self.path, &bytes, durable)?;
-        Ok(bytes)
+        write_atomic(&self.path, bytes, durable)
     }
 
     /// Removes the file, if it exists.
@@ -178,6 +186,12 @@ impl<T: Document> JsonFile<T> {
             _ => Ok(()),
         }
     }
+}
+
+/// Parses and checks a document.
+pub(super) fn parse<T: Document>(bytes: &[u8]) -> Result<T, Flaw> {
+    let document: T = serde_json::from_slice(bytes)?;
+    document.check().map(|()| document)
 }
 
 impl<T> Clone for JsonFile<T> {

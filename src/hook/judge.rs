@@ -63,9 +63,7 @@ impl Attributed<'_> {
             // Without stored team files, it is unknown whether the policy concerns the call.
             evaluation.failed = Some(problem.clone());
         }
-        self.outcome
-            .notes
-            .extend(evaluation.damage.take().map(|why| format!("{why}; the counts start again")));
+        self.outcome.notes.extend(evaluation.damage.take());
         let failed = evaluation.failed.take().map(|why| {
             self.outcome.notes.push(format!("cannot evaluate the policy: {why}"));
             recorder.failed(kind, &why)

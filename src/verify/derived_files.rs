@@ -1,21 +1,22 @@
 //! Checks the cached indexes of teams, and the state of sessions and gates.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::finding::{Finding, Kind};
 use super::verifier::{Verifier, Way};
 use crate::archive::Index;
-use crate::fs;
+use crate::fs::{self, JsonJournal};
 
 /// Maximum size of a cache file, in bytes.
 const MAX_BYTES: u64 = 1 << 28;
 
 const INDEX: &str = "the next hook call of its team rebuilds this cache from the journal";
 const GATES: &str =
-    "the counts of this run are lost; its next judged hook call starts them again; or remove it";
+    "the counts since its last intact line are lost; the next judged hook call of the run repairs it";
 const OVERRIDES: &str =
     "no pause and no allowance applies; the next one that is set replaces the file; or remove it";
 const SESSION: &str = "the next hook call of the session rebuilds it; or remove it";
@@ -56,46 +57,59 @@ pub(super) fn check(verifier: &Verifier<'_>, way: &mut Way) {
     }
     match verifier.restrict_to() {
         None => {
-            states(verifier.sessions, SESSION, way);
-            states(verifier.policy, GATES, way);
+            for path in json_files(verifier.sessions) {
+                report(&path, read::<Value>(&path), SESSION, way);
+            }
+            for path in json_files(verifier.policy) {
+                match path.file_name().is_some_and(|name| name == "overrides.json") {
+                    true => report(&path, read::<Value>(&path), OVERRIDES, way),
+                    false => report(&path, read_journal(&path), GATES, way),
+                }
+            }
         }
         Some(run) => {
             let path = verifier.policy.join(format!("{run}.json"));
-            if path.symlink_metadata().is_ok() {
-                state(&path, GATES, way);
-            }
+            report(&path, read_journal(&path), GATES, way);
         }
     }
 }
 
-/// Checks the files of a directory, except locks and temporary files.
-fn states(dir: &Path, hint: &str, way: &mut Way) {
-    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-        if entry.file_name().to_str().is_some_and(|name| name.ends_with(".json") && !name.starts_with('.')) {
-            let hint = if entry.file_name() == "overrides.json" { OVERRIDES } else { hint };
-            state(&entry.path(), hint, way);
-        }
-    }
+/// The JSON files of a directory, without temporary ones.
+fn json_files(dir: &Path) -> Vec<PathBuf> {
+    let names = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let own = names
+        .filter(|name| name.to_str().is_some_and(|name| name.ends_with(".json") && !name.starts_with('.')));
+    own.map(|name| dir.join(name)).collect()
 }
 
-fn state(path: &Path, hint: &str, way: &mut Way) {
-    if let Err(why) = read::<Value>(path) {
+fn report<T>(path: &Path, read: Result<T, String>, hint: &str, way: &mut Way) {
+    if let Err(why) = read {
         way.findings.add(Finding::new(Kind::DamagedFile, path, why, hint));
     }
 }
 
-/// Reads a file that a hook call may be overwriting right now.
-fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, String> {
-    let mut why = String::new();
-    for pause in [0, 5, 50] {
-        std::thread::sleep(Duration::from_millis(pause));
-        match fs::read_regular(path, MAX_BYTES) {
-            Err(error) => why = error.to_string(),
-            Ok((bytes, _)) => match serde_json::from_slice(&bytes) {
-                Ok(value) => return Ok(value),
-                Err(error) => why = error.to_string(),
-            },
+fn read<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
+    retry(|| {
+        let (bytes, _) = fs::read_regular(path, MAX_BYTES).map_err(|error| error.to_string())?;
+        serde_json::from_slice(&bytes).map_err(|error| error.to_string())
+    })
+}
+
+/// Reads the state of the gates.
+fn read_journal(path: &Path) -> Result<(), String> {
+    retry(|| {
+        let last = JsonJournal::<Value>::at(path).read().map_err(|error| error.to_string())?;
+        last.damage.map_or(Ok(()), |damage| Err(damage.flaw.to_string()))
+    })
+}
+
+/// Reads a file that a hook call may be writing right now.
+fn retry<T>(read: impl Fn() -> Result<T, String>) -> Result<T, String> {
+    for pause in [5, 50] {
+        if let Ok(found) = read() {
+            return Ok(found);
         }
+        std::thread::sleep(Duration::from_millis(pause));
     }
-    Err(why)
+    read()
 }

@@ -284,7 +284,8 @@ fn damaged_counts_of_the_gates_are_reported_once_and_start_again() {
         sandbox.feed("teammate-idle", payload.to_string().as_bytes(), &[])
     };
     assert_eq!(idle().err, "");
-    let whole = std::fs::read(&counts).unwrap();
+    let whole = std::fs::read_to_string(&counts).unwrap();
+    let whole = whole.lines().last().unwrap().as_bytes();
     std::fs::write(&counts, &whole[..whole.len() / 2]).unwrap();
     for command in [vec!["verify"], vec!["verify", TEAM]] {
         let found = sandbox.run(&command);
@@ -295,11 +296,14 @@ fn damaged_counts_of_the_gates_are_reported_once_and_start_again() {
     let begin = format!("teamkeep: {} is damaged: EOF while parsing", counts.display());
     assert_eq!((result.code, result.out.as_str()), (Some(0), ""));
     assert!(
-        result.err.starts_with(&begin) && result.err.ends_with("; the counts start again\n"),
+        result.err.starts_with(&begin) && result.err.ends_with("; its counts start again\n"),
         "{}",
         result.err
     );
-    assert!(sandbox.diagnostics().contains("; the counts start again"), "{}", sandbox.diagnostics());
+    assert!(sandbox.diagnostics().contains("; its counts start again"), "{}", sandbox.diagnostics());
     assert_eq!(idle().err, "", "reported once");
     assert_eq!(sandbox.run(&["verify"]).code, Some(0));
+    let appended = std::fs::read(&counts).unwrap();
+    std::fs::write(&counts, [appended.as_slice(), &whole[..whole.len() / 2]].concat()).unwrap();
+    assert!(idle().err.ends_with("; the counts before its last change apply\n"), "a writer was killed");
 }
