@@ -1,7 +1,8 @@
-//! Process identity, termination of child processes, and signals during a hook call.
+//! Process identity, supervised child processes, and signals during a hook call.
 
 mod client;
 pub mod signal_deferral;
+pub mod supervise;
 
 pub use client::find_client_ancestor;
 
@@ -16,7 +17,7 @@ const MAX_POLLS: u32 = 200;
 
 /// Ends a child that was started as the leader of a process group: kills the group, and the child itself in case it
 /// left the group. Waits at most one second for its exit status.
-pub fn end(child: &mut Child) -> Option<ExitStatus> {
+fn end(child: &mut Child) -> Option<ExitStatus> {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
     }

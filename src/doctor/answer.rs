@@ -1,7 +1,9 @@
 //! Tests whether the hooks' program answers a payload, with a temporary store.
 
+use std::io::{self, Write};
 use std::path::Path;
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -10,10 +12,12 @@ use super::facts::Facts;
 use super::finding::Finding;
 use super::plugin;
 use super::program::{NamedProgram, is_by_plugin};
-use super::run_command::{self, Outcome};
+use crate::process::supervise::{Outcome, Run, Until};
 
 /// Claude Code waits ten seconds for a hook, which needs some milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum output in bytes.
+const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 
 /// Tests each program that may be run.
 pub fn check(facts: &Facts<'_>, named: &[NamedProgram]) -> Vec<Finding> {
@@ -60,21 +64,31 @@ fn attempt(facts: &Facts<'_>, program: &Path) -> Result<Duration, String> {
     let cannot = |error: std::io::Error| format!("could not be tested: {error}");
     let scratch = tempfile::tempdir().map_err(cannot)?;
     let store = scratch.path().join("record");
-    let mut env = vec![
-        ("TEAMKEEP_HOME", store.as_os_str()),
-        ("HOME", scratch.path().as_os_str()),
-        ("CLAUDE_CONFIG_DIR", scratch.path().as_os_str()),
-        ("CLAUDE_PROJECT_DIR", scratch.path().as_os_str()),
-    ];
-    env.extend(facts.env.search.as_deref().map(|search| ("PATH", search)));
-    let stdin = payload(scratch.path()).to_string();
-    let args = ["hook", "user-prompt-submit"];
-    let outcome = run_command::run(program, &args, stdin.as_bytes(), scratch.path(), &env, TIMEOUT);
-    let took = judge(outcome)?;
+    let mut command = Command::new(program);
+    command.args(["hook", "user-prompt-submit"]).current_dir(scratch.path()).env_clear();
+    command.env("TEAMKEEP_HOME", &store);
+    for name in ["HOME", "CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR"] {
+        command.env(name, scratch.path());
+    }
+    command.envs(facts.env.search.as_deref().map(|search| ("PATH", search)));
+    let stdin = input(&payload(scratch.path())).map_err(cannot)?;
+    let run = Run { stdin, until: Until::OutputClosed, ..Run::new(command, TIMEOUT) };
+    let start = Instant::now();
+    let (outcome, output) =
+        run.collect(MAX_OUTPUT_BYTES).map_err(|error| format!("cannot be run: {error}"))?;
+    let took = start.elapsed();
+    check_response(outcome, &output)?;
     match has_recorded(&store) {
         true => Ok(took),
         false => Err("answered a test hook call, but recorded nothing".to_owned()),
     }
+}
+
+/// A stdin with this payload, which fits into a pipe, so that writing it does not wait for a reader.
+fn input(payload: &Value) -> io::Result<Stdio> {
+    let (reader, mut writer) = io::pipe()?;
+    writer.write_all(payload.to_string().as_bytes())?;
+    Ok(Stdio::from(reader))
 }
 
 /// A payload that blocks nothing and names no team.
@@ -89,22 +103,18 @@ fn payload(dir: &Path) -> Value {
 }
 
 /// Checks the response of a hook.
-fn judge(outcome: Outcome) -> Result<Duration, String> {
+fn check_response(outcome: Outcome, output: &[u8]) -> Result<(), String> {
     match outcome {
-        Outcome::Unstartable(why) => Err(format!("cannot be run: {why}")),
-        Outcome::Hung => Err(format!("did not respond within {} seconds", TIMEOUT.as_secs())),
-        Outcome::Ended { code, .. } if code != Some(0) => {
-            let code = code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
+        Outcome::TimedOut => Err(format!("did not respond within {} seconds", TIMEOUT.as_secs())),
+        Outcome::Ended(status) if !status.success() => {
+            let code = status.code().map_or("a signal".to_owned(), |code| format!("exit code {code}"));
             Err(format!("ended a test hook call with {code}"))
         }
-        Outcome::Ended { out, took, .. } => {
-            let answer = out.trim();
-            let is_object = || serde_json::from_str::<Value>(answer).is_ok_and(|answer| answer.is_object());
-            match answer.is_empty() || is_object() {
-                true => Ok(took),
-                false => Err("printed output that is not a JSON object".to_owned()),
-            }
+        Outcome::Ended(_) if output.trim_ascii().is_empty() => Ok(()),
+        Outcome::Ended(_) if serde_json::from_slice::<Value>(output).is_ok_and(|value| value.is_object()) => {
+            Ok(())
         }
+        Outcome::Ended(_) | Outcome::Stopped => Err("printed output that is not a JSON object".to_owned()),
     }
 }
 
@@ -115,21 +125,21 @@ fn has_recorded(store: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
     use super::*;
 
     #[test]
     fn an_answer_is_nothing_or_one_object() {
-        let ended = |code, out: &str| Outcome::Ended {
-            code,
-            out: out.to_owned(),
-            err: String::new(),
-            took: Duration::ZERO,
-        };
-        assert!(judge(ended(Some(0), "")).is_ok());
-        assert!(judge(ended(Some(0), &json!({"continue": true}).to_string())).is_ok());
-        for (code, out) in [(Some(0), "hello"), (Some(0), "[]"), (Some(2), ""), (None, "")] {
-            assert!(judge(ended(code, out)).is_err(), "{code:?} {out}");
+        let check =
+            |code: i32, out: &str| check_response(Outcome::Ended(ExitStatus::from_raw(code)), out.as_bytes());
+        assert!(check(0, "").is_ok() && check(0, " \n").is_ok());
+        assert!(check(0, &json!({"continue": true}).to_string()).is_ok());
+        for (code, out) in [(0, "hello"), (0, "[]"), (2 << 8, ""), (9, "")] {
+            assert!(check(code, out).is_err(), "{code:?} {out}");
         }
-        assert_eq!(judge(Outcome::Hung).unwrap_err(), "did not respond within 5 seconds");
+        assert_eq!(check(9, "").unwrap_err(), "ended a test hook call with a signal");
+        assert_eq!(check_response(Outcome::TimedOut, b"").unwrap_err(), "did not respond within 5 seconds");
     }
 }

@@ -21,7 +21,6 @@ mod policy;
 mod program;
 mod record;
 mod run_checks;
-mod run_command;
 mod store;
 mod teams;
 mod versions;

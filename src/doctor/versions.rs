@@ -1,17 +1,20 @@
 //! Checks that the hooks' program, the one on the search path and this one have the same version.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
 use super::program::NamedProgram;
-use super::run_command::{self, Outcome};
+use crate::process::supervise::{Outcome, Run, Until};
 use crate::settings::command::{is_same, on_search_path};
 
 /// Time limit for `--version`.
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum output in bytes.
+const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 
 /// The version of this program.
 const OWN: &str = env!("CARGO_PKG_VERSION");
@@ -50,13 +53,17 @@ fn weigh(running: &Path, others: &[(PathBuf, String)], install: &str) -> Finding
 }
 
 fn version_of(facts: &Facts<'_>, path: &Path) -> String {
-    let env: Vec<_> = facts.env.search.as_deref().map(|search| ("PATH", search)).into_iter().collect();
-    match run_command::run(path, &["--version"], b"", Path::new("/"), &env, TIMEOUT) {
-        Outcome::Ended { code: Some(0), out, .. } => {
+    let mut command = Command::new(path);
+    command.arg("--version").current_dir("/").env_clear();
+    command.envs(facts.env.search.as_deref().map(|search| ("PATH", search)));
+    let run = Run { until: Until::OutputClosed, ..Run::new(command, TIMEOUT) };
+    match run.collect(MAX_OUTPUT_BYTES) {
+        Ok((Outcome::Ended(status), out)) if status.success() => {
+            let out = String::from_utf8_lossy(&out);
             let version = out.strip_prefix("teamkeep ").and_then(|rest| rest.split_whitespace().next());
             version.unwrap_or("not teamkeep").to_owned()
         }
-        Outcome::Hung => "not responding".to_owned(),
+        Ok((Outcome::TimedOut, _)) => "not responding".to_owned(),
         _ => "failing".to_owned(),
     }
 }

@@ -4,7 +4,6 @@
 mod finding;
 mod result_cache;
 mod shell;
-mod supervise;
 mod worktree;
 
 use std::path::Path;
@@ -12,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use crate::config::Check;
 use crate::policy::Reason;
+use crate::process::supervise::{Outcome, shell_code};
 
 pub use finding::{CompletedTask, finding};
 pub use worktree::place;
 
 use result_cache::ResultCache;
-use supervise::ExitOutcome;
 
 /// Time for all checks of one call. It is less than the 600 s after which Claude Code stops waiting and allows the
 /// completion.
@@ -151,9 +150,9 @@ impl CheckRunner<'_> {
             CheckOutcome::CouldNotRun { why: format!("no shell could be started: {error}") }
         })?;
         Ok(match ended {
-            ExitOutcome::Exit(0) => CheckOutcome::Passed,
-            ExitOutcome::Exit(exit) => CheckOutcome::Failed { exit, last_lines },
-            ExitOutcome::TimedOut => CheckOutcome::TimedOut { after: limit, last_lines },
+            Outcome::Ended(status) if status.success() => CheckOutcome::Passed,
+            Outcome::Ended(status) => CheckOutcome::Failed { exit: shell_code(status), last_lines },
+            Outcome::TimedOut | Outcome::Stopped => CheckOutcome::TimedOut { after: limit, last_lines },
         })
     }
 

@@ -1,12 +1,13 @@
 //! Runs a check's command and keeps the end of its output.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::supervise::{CapturedOutput, ExitOutcome, supervise};
 use crate::policy::escaped;
+use crate::process::supervise::{CapturedOutput, Outcome, Progress, Run};
 
 /// Number of output bytes to keep.
 const MAX_OUTPUT_BYTES: usize = 16 * 1024;
@@ -19,10 +20,16 @@ const COLUMNS: usize = 200;
 ///
 /// # Errors
 /// The shell cannot be started there.
-pub fn run(line: &str, cwd: &Path, limit: Duration) -> io::Result<(ExitOutcome, Vec<String>)> {
+pub fn run(line: &str, cwd: &Path, limit: Duration) -> io::Result<(Outcome, Vec<String>)> {
     let mut tail = Tail::default();
-    let ended = supervise(shell(line, cwd), limit, CapturedOutput::Both, |bytes| tail.take(bytes))?;
-    Ok((ended, tail.lines()))
+    let run = Run { captured: CapturedOutput::Both, ..Run::new(shell(line, cwd), limit) };
+    let outcome = run.supervise(|progress| {
+        if let Progress::Output(bytes) = progress {
+            tail.take(bytes);
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok((outcome, tail.lines()))
 }
 
 fn shell(line: &str, cwd: &Path) -> Command {

@@ -1,5 +1,6 @@
 //! The state of a worktree as a key: with the same key a check sees the same files.
 
+use std::ops::ControlFlow;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -8,8 +9,8 @@ use std::time::Duration;
 
 use blake3::{Hash, Hasher};
 
-use super::supervise::{CapturedOutput, ExitOutcome, supervise};
 use crate::fs::{self, Stamp};
+use crate::process::supervise::{Outcome, Progress, Run};
 
 /// Time limit for one git command.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -213,7 +214,7 @@ fn line(dir: &Path, args: &[&str]) -> Option<Vec<u8>> {
 }
 
 /// Runs git so that it neither writes to the repository nor runs a program from its configuration; `None` on failure.
-fn git(dir: &Path, args: &[&str], take: impl FnMut(&[u8])) -> Option<()> {
+fn git(dir: &Path, args: &[&str], mut take: impl FnMut(&[u8])) -> Option<()> {
     let mut command = Command::new("git");
     command.args(["-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false"]);
     command.args(["-c", "core.quotePath=true"]).args(args).current_dir(dir);
@@ -221,6 +222,12 @@ fn git(dir: &Path, args: &[&str], take: impl FnMut(&[u8])) -> Option<()> {
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_EXTERNAL_DIFF"] {
         command.env_remove(name);
     }
-    let ended = supervise(command, TIMEOUT, CapturedOutput::Out, take).ok()?;
-    (ended == ExitOutcome::Exit(0)).then_some(())
+    let observer = |progress: Progress<'_>| {
+        if let Progress::Output(bytes) = progress {
+            take(bytes);
+        }
+        ControlFlow::Continue(())
+    };
+    let outcome = Run::new(command, TIMEOUT).supervise(observer).ok()?;
+    matches!(outcome, Outcome::Ended(status) if status.success()).then_some(())
 }

@@ -34,7 +34,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("policy", &["model", "clock", "config", "event", "json", "payload", "team", "unicode"]),
     (
         "enforcement",
-        &["archive", "clock", "config", "event", "fs", "json", "payload", "policy", "ui", "unicode"],
+        &[
+            "archive", "clock", "config", "event", "fs", "json", "payload", "policy", "process", "ui",
+            "unicode",
+        ],
     ),
     ("attribution", &["model", "archive", "clock", "event", "fs", "json", "payload", "process", "team"]),
     ("response", &["payload"]),
