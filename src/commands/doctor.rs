@@ -43,10 +43,10 @@ pub struct Args {
 /// Runs it.
 ///
 /// # Errors
-/// A directory of the store cannot be read.
+/// Stdout cannot be written.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let asked = client::look(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting));
-    let (facts, mut health) = look(context, &asked)?;
+    let (facts, mut health) = look(context, &asked);
     let steps = fix::plan(&facts, &health);
     let mut done: Vec<String> = Vec::new();
     if args.fix {
@@ -55,7 +55,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             let nothing = if health.is_ok() { "nothing to fix" } else { "no safe fix is available" };
             context.ui.eprint_line(nothing);
         } else {
-            health = look(context, &asked)?.1;
+            health = look(context, &asked).1;
         }
     }
     if args.json {
@@ -82,11 +82,12 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     Ok(if health.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn look<'a>(context: &'a Context, asked: &VersionProbe) -> Result<(Facts<'a>, Health)> {
+fn look<'a>(context: &'a Context, asked: &VersionProbe) -> (Facts<'a>, Health) {
     let files = context.policy_files();
-    let facts = Facts::gather(&context.env, &context.paths, &files, context.clock.now(), asked.clone());
-    let health = run_checks(&facts, misnamed_config(&context.env).as_ref())?;
-    Ok((facts, health))
+    let policy = (&files, misnamed_config(&context.env));
+    let facts = Facts::gather((&context.env, &context.paths), policy, context.clock.now(), asked.clone());
+    let health = run_checks(&facts);
+    (facts, health)
 }
 
 /// Applies the safe fixes, and prints each change. A failure is reported, and the other fixes continue.

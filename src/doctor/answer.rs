@@ -11,7 +11,7 @@ use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
 use super::plugin;
-use super::program::{NamedProgram, is_by_plugin};
+use super::program::{is_by_plugin, named};
 use crate::process::supervise::{Outcome, Run, Until};
 
 /// Claude Code waits ten seconds for a hook, which needs some milliseconds.
@@ -20,10 +20,10 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 
 /// Tests each program that may be run.
-pub fn check(facts: &Facts<'_>, named: &[NamedProgram]) -> Vec<Finding> {
+pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     let by_plugin = is_by_plugin(facts);
-    for one in named {
+    for one in &named(facts) {
         let Some(path) = one.path.as_deref().filter(|path| path.is_file()) else { continue };
         if !one.is_trusted {
             let why = if by_plugin {

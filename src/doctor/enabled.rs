@@ -1,13 +1,14 @@
 //! Checks that Claude Code reads its settings files and runs hooks.
 
 use super::code::Code;
-use super::facts::{Facts, count};
+use super::facts::Facts;
 use super::finding::Finding;
-use crate::settings::layer::{Kind, SettingsLayer, State};
+use crate::settings::change::count;
+use crate::settings::layer::{Kind, State};
 
 /// Checks that Claude Code can read each settings file.
-pub fn settings(layers: &[SettingsLayer]) -> Vec<Finding> {
-    let unread = layers.iter().filter_map(|layer| {
+pub fn settings(facts: &Facts<'_>) -> Vec<Finding> {
+    let unread = facts.layers.iter().filter_map(|layer| {
         let path = layer.path.display().to_string();
         match &layer.state {
             State::Unreadable(why) => {
@@ -26,7 +27,7 @@ pub fn settings(layers: &[SettingsLayer]) -> Vec<Finding> {
     if !found.is_empty() {
         return found;
     }
-    let there = layers.iter().filter(|layer| layer.value().is_some());
+    let there = facts.layers.iter().filter(|layer| layer.value().is_some());
     let there: Vec<String> = there.map(|layer| layer.path.display().to_string()).collect();
     vec![match there.as_slice() {
         [] => Finding::ok(Code::Settings, "no settings file yet"),

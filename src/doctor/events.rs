@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::code::Code;
-use super::facts::{Facts, count};
+use super::facts::Facts;
 use super::finding::Finding;
-use crate::settings::change::named;
+use crate::settings::change::{count, named};
 use crate::settings::client_events::{exists, knows};
 use crate::settings::layer::SettingsLayer;
 use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, Version};

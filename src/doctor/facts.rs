@@ -1,7 +1,7 @@
 //! The input of all checks, collected once.
 
 use crate::clock::Time;
-use crate::config::{Effective, Files, layers as policy};
+use crate::config::{Effective, Files, Problem, layers as policy};
 use crate::env::Env;
 use crate::paths::Paths;
 use crate::settings::client::{ClientVersion, VersionProbe};
@@ -26,6 +26,8 @@ pub struct Facts<'a> {
     pub plugins: Vec<String>,
     /// The policy in force.
     pub policy: Effective,
+    /// The problem with the name of the configuration file.
+    pub misnamed: Option<Problem>,
     /// The command by which the user calls this program.
     pub call: String,
     /// The command by which the user runs `install`, which needs a program named `teamkeep`.
@@ -35,9 +37,8 @@ pub struct Facts<'a> {
 impl<'a> Facts<'a> {
     /// Collects them, without changing anything.
     pub fn gather(
-        env: &'a Env,
-        paths: &'a Paths,
-        files: &Files,
+        (env, paths): (&'a Env, &'a Paths),
+        (files, misnamed): (&Files, Option<Problem>),
         now: Time,
         asked: VersionProbe,
     ) -> Facts<'a> {
@@ -45,7 +46,7 @@ impl<'a> Facts<'a> {
         let plugins = plugins(&layers);
         let policy = policy::load(files);
         let (call, installer) = (shell_invocation(env), typed_to_install(env));
-        Facts { env, paths, now, asked, layers, plugins, policy, call, installer }
+        Facts { env, paths, now, asked, layers, plugins, policy, misnamed, call, installer }
     }
 
     /// Claude Code's version, if known.
@@ -75,11 +76,6 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// `1 hook`, `2 hooks`.
-pub fn count(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
-}
-
 #[cfg(test)]
 pub mod tests {
     use std::path::PathBuf;
@@ -104,6 +100,6 @@ pub mod tests {
         let (plugins, policy) = (plugins(&layers), Effective::default());
         let now = crate::clock::parse("2026-02-03T04:05:06Z").unwrap();
         let (call, installer) = ("teamkeep".to_owned(), "teamkeep".to_owned());
-        Facts { env, paths, now, asked, layers, plugins, policy, call, installer }
+        Facts { env, paths, now, asked, layers, plugins, policy, misnamed: None, call, installer }
     }
 }

@@ -79,6 +79,12 @@ impl Finding {
     }
 }
 
+impl From<Finding> for Vec<Finding> {
+    fn from(finding: Finding) -> Self {
+        vec![finding]
+    }
+}
+
 /// The results of all checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {

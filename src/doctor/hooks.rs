@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use super::code::Code;
-use super::facts::{Facts, count};
+use super::facts::Facts;
 use super::finding::Finding;
 use crate::error::Result;
+use crate::settings::change::count;
 use crate::settings::client::ClientVersion;
 use crate::settings::command::HookProgram;
 use crate::settings::entries::{Entry, wanted};
@@ -39,10 +40,11 @@ pub fn installed(facts: &Facts<'_>) -> Finding {
 }
 
 /// Checks that there is a hook for every event that Claude Code has.
-///
-/// # Errors
-/// The embedded table of hooks is invalid, which a test rules out.
-pub fn complete(facts: &Facts<'_>) -> Result<Finding> {
+pub fn complete(facts: &Facts<'_>) -> Finding {
+    missing(facts).unwrap_or_else(|error| Finding::unknown(Code::HooksComplete, error.to_string()))
+}
+
+fn missing(facts: &Facts<'_>) -> Result<Finding> {
     let ours = facts.ours();
     if ours.is_empty() {
         return Ok(match facts.plugins.is_empty() {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use regex::RegexBuilder;
 use serde_json::Value;
 
 use super::code::Code;
@@ -10,6 +9,7 @@ use super::facts::Facts;
 use super::finding::Finding;
 use super::hooks::matcher_of;
 use crate::payload::Kind;
+use crate::settings::hook_matcher::evaluate;
 
 /// Events whose matcher Claude Code ignores.
 const UNMATCHED: &[&str] = &["UserPromptSubmit", "Stop", "TeammateIdle", "TaskCreated", "TaskCompleted"];
@@ -19,8 +19,6 @@ const MAX_CHARS: usize = 4_096;
 const MAX_ENTRIES: usize = 64;
 /// Maximum number of listed names.
 const MAX_LISTED: usize = 8;
-/// Maximum memory of a compiled matcher in bytes.
-const MEMORY: usize = 1 << 18;
 
 /// Checks the matchers of teamkeep's hooks, event by event.
 pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
@@ -67,7 +65,8 @@ fn of(event: &str, matchers: &[&str]) -> Option<Finding> {
     }
     let mut left = Vec::new();
     for subject in &subjects {
-        let answers: Option<Vec<bool>> = matchers.iter().map(|matcher| lets(matcher, subject)).collect();
+        let evaluate = |matcher: &&str| (matcher.len() <= MAX_CHARS).then(|| evaluate(matcher, subject))?;
+        let answers: Option<Vec<bool>> = matchers.iter().map(evaluate).collect();
         match answers {
             None => {
                 let what = format!("cannot interpret the {event} matcher {all:?}");
@@ -97,18 +96,6 @@ fn subjects(event: &str) -> Vec<String> {
         _ => matcher_of(event).unwrap_or_default(),
     };
     words.split('|').filter(|word| !word.is_empty()).map(str::to_owned).collect()
-}
-
-/// Whether Claude Code runs the hook for this name: plain words are compared as a whole, anything else is a regular
-/// expression that is searched. `None` if unknown.
-fn lets(matcher: &str, subject: &str) -> Option<bool> {
-    if matcher.len() > MAX_CHARS {
-        return None;
-    }
-    if matcher.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '|') {
-        return Some(matcher.split('|').any(|word| word == subject));
-    }
-    RegexBuilder::new(matcher).size_limit(MEMORY).build().ok().map(|regex| regex.is_match(subject))
 }
 
 #[cfg(test)]

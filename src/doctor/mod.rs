@@ -1,7 +1,7 @@
 //! Checks the whole setup: Claude Code, its settings, teamkeep's hooks, the policy, the store.
 //!
-//! [`Facts`] are collected once; each subject has one file that turns them into findings. Only [`mend`] changes
-//! anything, and only with safe fixes.
+//! [`Facts`] are collected once. The table in `code` has one function for each check, which turns them into findings.
+//! Only [`fix`] changes anything, and only with safe fixes.
 
 mod answer;
 mod client;
@@ -20,12 +20,10 @@ mod plugin;
 mod policy;
 mod program;
 mod record;
-mod run_checks;
 mod store;
 mod teams;
 mod versions;
 
-pub use code::Code;
+pub use code::{Code, run_checks};
 pub use facts::Facts;
 pub use finding::{Finding, Health, Verdict};
-pub use run_checks::run_checks;

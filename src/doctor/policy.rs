@@ -1,10 +1,11 @@
 //! Checks that the policy files are valid and trusted.
 
 use super::code::Code;
-use super::facts::{Facts, count};
+use super::facts::Facts;
 use super::finding::Finding;
 use crate::config::{Code as Kind, Problem, TrustState};
 use crate::error::Result;
+use crate::settings::change::count;
 use crate::settings::command::quoted;
 use crate::settings::coverage::{Coverage, Unasked};
 use crate::settings::installed::{again, remedy};
@@ -13,12 +14,13 @@ use crate::settings::installed::{again, remedy};
 const MAX_RULES: usize = 8;
 
 /// Checks that the files are valid.
-pub fn files(facts: &Facts<'_>, misnamed: Option<&Problem>) -> Finding {
+pub fn files(facts: &Facts<'_>) -> Finding {
     let code = Code::PolicyFiles;
     let is_trust =
         |problem: &&Problem| matches!(problem.code, Kind::Untrusted | Kind::TrustGone | Kind::BadTrust);
-    let problems: Vec<&Problem> = misnamed
-        .into_iter()
+    let problems: Vec<&Problem> = facts
+        .misnamed
+        .iter()
         .chain(facts.policy.problems.iter().filter(|problem| !is_trust(problem)))
         .collect();
     let errors = problems.iter().filter(|problem| problem.is_error()).count();
@@ -48,10 +50,11 @@ pub fn files(facts: &Facts<'_>, misnamed: Option<&Problem>) -> Finding {
 }
 
 /// Checks that the installed hooks cover every rule.
-///
-/// # Errors
-/// The embedded table of hooks is invalid, which a test rules out.
-pub fn asked(facts: &Facts<'_>) -> Result<Vec<Finding>> {
+pub fn asked(facts: &Facts<'_>) -> Vec<Finding> {
+    asked_by(facts).unwrap_or_else(|error| Finding::unknown(Code::RulesAsked, error.to_string()).into())
+}
+
+fn asked_by(facts: &Facts<'_>) -> Result<Vec<Finding>> {
     let code = Code::RulesAsked;
     let rules = &facts.policy.config.rule;
     let coverage = Coverage::of(&facts.layers)?;

@@ -70,8 +70,8 @@ fn resolve(ours: &InstalledHook<'_>, word: &str, env: &Env) -> Option<PathBuf> {
 }
 
 /// Checks that each program exists.
-pub fn check(facts: &Facts<'_>, named: &[NamedProgram]) -> Vec<Finding> {
-    let by_plugin = is_by_plugin(facts);
+pub fn check(facts: &Facts<'_>) -> Vec<Finding> {
+    let (named, by_plugin) = (named(facts), is_by_plugin(facts));
     let of = |one: &NamedProgram| match &one.path {
         None if by_plugin => {
             let what = format!(

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::code::Code;
-use super::facts::{Facts, count};
+use super::facts::Facts;
 use super::finding::Finding;
 use crate::archive::Archive;
 use crate::clock::{self, Time};
@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::event::OVERRIDE;
 use crate::fs::read_regular;
 use crate::log::{self, Parts, Range};
+use crate::settings::change::count;
 use crate::verify::{Scope, Verifier};
 
 /// Seconds after which a session that writes without an event is taken to have no hooks. A single turn of one agent

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use super::code::Code;
-use super::facts::{Facts, count};
+use super::facts::Facts;
 use super::finding::Finding;
 use crate::event::SafeName;
 use crate::fs::read_regular;
 use crate::process::is_gone;
 use crate::restore::holder;
+use crate::settings::change::count;
 use crate::settings::command::{quoted, shell_operand};
 use crate::team::{TeamConfig, erasing};
 

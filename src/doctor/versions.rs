@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::code::Code;
 use super::facts::Facts;
 use super::finding::Finding;
-use super::program::NamedProgram;
+use super::program;
 use crate::process::supervise::{Outcome, Run, Until};
 use crate::settings::command::{is_same, on_search_path};
 
@@ -20,11 +20,11 @@ const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 const OWN: &str = env!("CARGO_PKG_VERSION");
 
 /// Asks each other program that may be run.
-pub fn check(facts: &Facts<'_>, named: &[NamedProgram]) -> Finding {
+pub fn check(facts: &Facts<'_>) -> Finding {
     let running = std::env::current_exe().unwrap_or_default();
     // By the path that the user knows.
     let running = on_search_path(facts.env).filter(|found| is_same(found, &running)).unwrap_or(running);
-    let hooks = named.iter().filter(|one| one.is_trusted).filter_map(|one| one.path.clone());
+    let hooks = program::named(facts).into_iter().filter(|one| one.is_trusted).filter_map(|one| one.path);
     let mut others: Vec<PathBuf> =
         hooks.chain(on_search_path(facts.env)).filter(|path| path.is_file()).collect();
     others.retain(|path| !is_same(path, &running));

@@ -7,6 +7,7 @@ use crate::config::Code;
 use crate::payload::Kind;
 use crate::policy::escaped;
 use crate::response::Answer;
+use crate::settings::command::quoted;
 use crate::settings::installed::Installed;
 
 /// Maximum length of a quoted text, in characters.
@@ -110,10 +111,5 @@ impl Recorder {
 
 /// A path quoted for the shell and safe to print on a terminal.
 fn shell_quoted(path: &str) -> String {
-    let plain =
-        |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@' | ':');
-    match path.chars().all(plain) {
-        true => path.to_owned(),
-        false => format!("'{}'", escaped(path, MAX_CHARS).replace('\'', "'\\''")),
-    }
+    quoted(&escaped(path, MAX_CHARS))
 }

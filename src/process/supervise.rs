@@ -44,7 +44,7 @@ pub enum Until {
     OutputClosed,
 }
 
-/// What the observer of a run sees.
+/// The progress of a run, for its observer.
 #[derive(Debug, Clone, Copy)]
 pub enum Progress<'a> {
     /// The process printed this.

@@ -58,8 +58,13 @@ impl Change {
 }
 
 /// `1 hook`, `2 hooks`.
-pub fn hooks(count: usize) -> String {
-    format!("{count} {}", if count == 1 { "hook" } else { "hooks" })
+pub fn hooks(number: usize) -> String {
+    count(number, "hook")
+}
+
+/// A number of things: `1 event`, `2 events`.
+pub fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The names, limited in number.

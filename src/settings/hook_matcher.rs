@@ -22,15 +22,28 @@ pub fn matches(matcher: Option<&Value>, tool: Option<&str>, patterns: &mut usize
         return true;
     }
     let Some(tool) = tool else { return false };
-    if matcher.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '|') {
-        return matcher.split('|').any(|name| name == tool);
+    if !is_list(matcher) {
+        if *patterns == 0 || matcher.len() > PATTERN || tool.len() > PATTERN {
+            return false;
+        }
+        *patterns -= 1;
     }
-    if *patterns == 0 || matcher.len() > PATTERN || tool.len() > PATTERN {
-        return false;
+    evaluate(matcher, tool).unwrap_or(false)
+}
+
+/// Whether Claude Code runs a hook with this matcher for this name: plain names are compared as a whole, anything else
+/// is a regular expression that is searched. `None` if the expression cannot be evaluated here.
+pub fn evaluate(matcher: &str, name: &str) -> Option<bool> {
+    if is_list(matcher) {
+        return Some(matcher.split('|').any(|word| word == name));
     }
-    *patterns -= 1;
     let pattern = regex_lite::RegexBuilder::new(matcher).size_limit(PATTERN_MEMORY).build();
-    pattern.is_ok_and(|pattern| pattern.is_match(tool))
+    pattern.ok().map(|pattern| pattern.is_match(name))
+}
+
+/// Whether a matcher is a list of names.
+fn is_list(matcher: &str) -> bool {
+    matcher.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '|')
 }
 
 #[cfg(test)]

@@ -14,8 +14,8 @@ use crate::settings::hook_command;
 use crate::settings::installed_hooks;
 use crate::settings::scope::{Scope, settings_of};
 
-/// The directory of managed settings.
-const MANAGED: &str = if cfg!(target_os = "macos") {
+/// The file with managed settings.
+pub const MANAGED: &str = if cfg!(target_os = "macos") {
     "/Library/Application Support/ClaudeCode/managed-settings.json"
 } else {
     "/etc/claude-code/managed-settings.json"

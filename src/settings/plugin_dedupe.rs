@@ -22,6 +22,7 @@ use crate::settings::entries;
 use crate::settings::hook_command;
 use crate::settings::hook_matcher::{PATTERNS, matches};
 use crate::settings::install_record::{Record, Records};
+use crate::settings::layer::MANAGED;
 use crate::settings::tools::Tools;
 
 /// Maximum size of a settings file in bytes.
@@ -30,11 +31,6 @@ const MAX_BYTES: u64 = 16 << 20;
 const MOST_OF_PROJECT: u64 = 1 << 20;
 /// Longest timeout in seconds that every version of Claude Code accepts.
 const MAX_TIMEOUT_SECONDS: f64 = 3600.0;
-/// Paths of managed settings.
-const MANAGED: [&str; 2] = [
-    "/etc/claude-code/managed-settings.json",
-    "/Library/Application Support/ClaudeCode/managed-settings.json",
-];
 
 /// The facts of a hook call that a matcher can use, and the caller.
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +51,7 @@ pub fn settings_cover_event(
     project: Option<&Path>,
 ) -> bool {
     let user = paths.client.iter().map(|client| client.join("settings.json"));
-    let mut own = user.chain(MANAGED.iter().map(PathBuf::from));
+    let mut own = user.chain([PathBuf::from(MANAGED)]);
     let of_project = |name: &str| Some(project?.join(".claude").join(name));
     own.any(|file| {
         groups(&file, MAX_BYTES, occasion).is_some_and(|groups| owner_runs(&groups, occasion, env))
