@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::entry::TaskEntry;
+use super::entry_kind::TaskEntry;
 use super::events::LoadedEvent;
 use super::merge::Timeline;
 use super::run_data::RunData;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::entry::{Entry, EntryKind, TaskEvent};
+use super::entry::Entry;
+use super::entry_kind::{EntryKind, TaskEvent};
 use super::run_data::RunData;
 use super::{lifecycle, tasks};
 

@@ -2,7 +2,8 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::entry::{Entry, EntryKind};
+use super::entry::Entry;
+use super::entry_kind::EntryKind;
 
 impl Serialize for Entry {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {

@@ -1,6 +1,7 @@
 //! Selects a part of a timeline.
 
-use super::entry::{Entry, EntryKind};
+use super::entry::Entry;
+use super::entry_kind::EntryKind;
 use super::kind::Kind;
 use super::run_data::RunData;
 use crate::clock::{self, Time};

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::entry::{Entry, EntryKind, JoinEntry, SessionEntry, Source, TurnEntry, TurnEvent, add_source};
+use super::entry::{Entry, Source, add_source};
+use super::entry_kind::{EntryKind, JoinEntry, SessionEntry, TurnEntry, TurnEvent};
 use super::events::LoadedEvent;
 use super::run_data::{RunData, spawns};
 use super::transcripts::lead;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::entry::{Entry, EntryKind, MessageEvent, TaskEntry, TaskEvent, TurnEvent};
+use super::entry::Entry;
+use super::entry_kind::{EntryKind, MessageEvent, TaskEntry, TaskEvent, TurnEvent};
 use crate::model::TaskStatus;
 
 /// The state of an agent.
@@ -154,7 +155,8 @@ impl LiveState {
 
 #[cfg(test)]
 mod tests {
-    use super::super::entry::{MessageEntry, SessionEntry, Source, TurnEntry, VerdictEntry};
+    use super::super::entry::Source;
+    use super::super::entry_kind::{MessageEntry, SessionEntry, TurnEntry, VerdictEntry};
     use super::*;
     use crate::policy::Decision;
 

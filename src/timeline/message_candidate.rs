@@ -1,6 +1,7 @@
 //! A message while its sources are merged.
 
-use super::entry::{Entry, EntryKind, MessageEntry, MessageEvent, Source, add_source};
+use super::entry::{Entry, Source, add_source};
+use super::entry_kind::{EntryKind, MessageEntry, MessageEvent};
 use crate::payload::{Message, MessageKind};
 use crate::team::{Notice, mailbox};
 use crate::unicode::fold;

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::entry::{Entry, MessageEvent, Source};
+use super::entry::{Entry, Source};
+use super::entry_kind::MessageEvent;
 use super::message_candidate::{Copy, MessageCandidate, event_of};
 use super::nested_quotes::Quotes;
 use crate::team::Notice;

@@ -7,6 +7,7 @@ mod diff;
 mod earlier_life;
 mod entry;
 mod entry_json;
+mod entry_kind;
 mod events;
 mod filter;
 mod fingerprint;
@@ -37,9 +38,10 @@ pub use clocks::ClockMap;
 pub use completions::not_completed;
 pub use departures::Departures;
 pub use diff::{Diff, Things, diff};
-pub use entry::{
-    Entry, EntryKind, JoinEntry, MessageEntry, MessageEvent, SessionEntry, Source, TaskEntry, TaskEvent,
-    TurnEntry, TurnEvent, VerdictEntry,
+pub use entry::{Entry, Source};
+pub use entry_kind::{
+    EntryKind, JoinEntry, MessageEntry, MessageEvent, SessionEntry, TaskEntry, TaskEvent, TurnEntry,
+    TurnEvent, VerdictEntry,
 };
 pub use events::{DetailLevel, LoadedEvent, by_run};
 pub use filter::Filter;

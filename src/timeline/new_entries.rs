@@ -14,7 +14,8 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use super::entry::{Entry, EntryKind, MessageEntry};
+use super::entry::Entry;
+use super::entry_kind::{EntryKind, MessageEntry};
 
 /// How long an entry is held until it is complete.
 const SETTLE_TIME: Duration = Duration::from_millis(800);
@@ -121,7 +122,8 @@ fn may_move(entry: &Entry) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::entry::{MessageEvent, Source};
+    use super::super::entry::Source;
+    use super::super::entry_kind::MessageEvent;
     use super::*;
 
     fn message(at: &str, text: &str) -> Entry {

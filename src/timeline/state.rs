@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::departures::Departures;
-use super::entry::EntryKind;
+use super::entry_kind::EntryKind;
 use super::history::{inbox_of, owner_of};
 use super::run_data::{RunData, spawns};
 use crate::archive::{Archive, FileTree};

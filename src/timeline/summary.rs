@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Entry, MessageEvent};
+use super::entry::Entry;
+use super::entry_kind::MessageEvent;
 use super::merge::Timeline;
 use super::run_data::RunData;
 use crate::archive::EndedBy;

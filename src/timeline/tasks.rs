@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::entry::{Entry, EntryKind, Source, TaskEntry, TaskEvent};
+use super::entry::{Entry, Source};
+use super::entry_kind::{EntryKind, TaskEntry, TaskEvent};
 use super::run_data::{Call, RunData};
 use super::transcript::Outcome;
 use crate::clock;

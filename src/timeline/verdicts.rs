@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::entry::{Entry, EntryKind, Source, VerdictEntry};
+use super::entry::{Entry, Source};
+use super::entry_kind::{EntryKind, VerdictEntry};
 use super::events::LoadedEvent;
 use super::run_data::RunData;
 use crate::policy::{Decision, Verdict};
