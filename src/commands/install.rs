@@ -86,6 +86,14 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     let after = plan::with_hooks(file.bytes(), &wanted).map_err(|cause| edit_error(&file, cause))?;
     let flaw = read_strict(&after).err();
     let changes = after != file.bytes();
+    let new = NewContent {
+        context,
+        records: &records,
+        file: &file,
+        after: &after,
+        program: &program,
+        client: &client,
+    };
     if !changes {
         // If Claude Code ignores the file, the warning is printed below.
         if flaw.is_none() {
@@ -100,12 +108,12 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         if !args.place.dry_run && is_news {
             // The hooks may be somebody else's. From now on they are this user's, and the plugin leaves their events
             // to them.
-            let _ = remember(context, &records, &file, &after, &program, &client);
+            let _ = new.remember();
         }
     } else if args.place.dry_run {
         show(context, &file, &after)?;
     } else {
-        let kept = write(context, &records, &file, &after, &program, &client)?;
+        let kept = new.write()?;
         context.ui.eprint_line(&Change::between(&before, &wanted).told(&file.path.display().to_string()));
         let whom = if spared { String::new() } else { format!(", for {}", name(&client)) };
         context.ui.eprint_line(&format!("each runs {} hook{whom}", quoted(program.as_str())));
@@ -126,7 +134,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     if let Some(obstacle) = program.unrunnable_reason(&context.env) {
         context.ui.eprint_line(&format!("warning: {obstacle}"));
     }
-    advise(context, args, &file, &after, &client, &unasked)?;
+    new.advise(args, &unasked)?;
     needs::tell(context, &needs, &wanted)?;
     warn_custom_hooks(context, &file, &after, true);
     if let Some(flaw) = flaw {
@@ -137,103 +145,99 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     Ok(changes)
 }
 
-/// Keeps a backup, replaces the file, and records the install. Returns the path of the backup.
-fn write(
-    context: &Context,
-    records: &Records,
-    file: &SettingsFile,
-    after: &[u8],
-    program: &HookProgram,
-    client: &ClientVersion,
-) -> Result<Option<PathBuf>> {
-    let earlier = records.find(&file.real);
-    // The install record is written first: a record without its file is ignored, but a file without a record cannot be
-    // restored exactly.
-    let backup = remember(context, records, file, after, program, client)?;
-    if let Err(error) = file.replace(after) {
-        match earlier {
-            Some(earlier) => records.write(&file.real, &earlier)?,
-            None => records.forget(&file.real)?,
-        }
-        return Err(error);
-    }
-    Ok(backup)
+/// A new content of a settings file, before it is written.
+#[derive(Clone, Copy)]
+struct NewContent<'a> {
+    context: &'a Context,
+    records: &'a Records,
+    file: &'a SettingsFile,
+    after: &'a [u8],
+    program: &'a HookProgram,
+    client: &'a ClientVersion,
 }
 
-/// Records the content before and after. Returns the path of the backup.
-fn remember(
-    context: &Context,
-    records: &Records,
-    file: &SettingsFile,
-    after: &[u8],
-    program: &HookProgram,
-    client: &ClientVersion,
-) -> Result<Option<PathBuf>> {
-    let earlier = records.find(&file.real);
-    let mut record = Record::new(clock::stamp(context.clock.now()), &file.path, after);
-    program.as_str().clone_into(&mut record.command);
-    record.client = match client {
-        ClientVersion::Known(version) => Some(version.to_string()),
-        // If the file is unchanged since the last install, its hooks are still those for that version.
-        ClientVersion::Unknown(_) => {
-            earlier.as_ref().filter(|earlier| earlier.left(file.bytes())).and_then(|then| then.client.clone())
-        }
-    };
-    let mut backup = None;
-    if let Some(content) = &file.content {
-        backup = Some(records.keep(&file.real, content)?.1);
-        // After a repeated install, the content to restore is still the one before the first.
-        match earlier.as_ref().filter(|earlier| earlier.left(content)) {
-            Some(first) => {
-                record.original.clone_from(&first.original);
-                record.made_directory = first.made_directory;
+impl NewContent<'_> {
+    /// Keeps a backup, replaces the file, and records the install. Returns the path of the backup.
+    fn write(self) -> Result<Option<PathBuf>> {
+        let NewContent { records, file, after, .. } = self;
+        let earlier = records.find(&file.real);
+        // The install record is written first: a record without its file is ignored, but a file without a record cannot be
+        // restored exactly.
+        let backup = self.remember()?;
+        if let Err(error) = file.replace(after) {
+            match earlier {
+                Some(earlier) => records.write(&file.real, &earlier)?,
+                None => records.forget(&file.real)?,
             }
-            None => {
-                let original = plan::without_hooks(content).map_err(|cause| edit_error(file, cause))?;
-                record.original = Some(records.keep(&file.real, &original)?.0);
-            }
+            return Err(error);
         }
-    } else {
-        record.made_directory = file.make_directory()?
-            || file.real.parent().is_some_and(|directory| records.have_made(directory));
+        Ok(backup)
     }
-    records.write(&file.real, &record)?;
-    Ok(backup)
-}
 
-/// Prints notes about Claude Code and the file.
-fn advise(
-    context: &Context,
-    args: &Args,
-    file: &SettingsFile,
-    after: &[u8],
-    client: &ClientVersion,
-    unasked: &str,
-) -> Result<()> {
-    let say = |line: &str| context.ui.eprint_line(line);
-    match client {
-        ClientVersion::Unknown(why) => {
-            say(&format!("note: {why}; {unasked}"));
-            let again = args.place.command(context, "install", file);
-            say(&format!(
-                "hint: run again when `claude --version` works: {again}; or pass --client-version X.Y.Z"
-            ));
-        }
-        ClientVersion::Known(version) => {
-            let missing = entries::unknown_to(*version)?;
-            if !missing.is_empty() {
-                say(&format!("note: Claude Code {version} does not support {}", missing.join(", ")));
-                say("hint: run install again after an upgrade of Claude Code");
+    /// Records the content before and after. Returns the path of the backup.
+    fn remember(self) -> Result<Option<PathBuf>> {
+        let NewContent { context, records, file, after, program, client } = self;
+        let earlier = records.find(&file.real);
+        let mut record = Record::new(clock::stamp(context.clock.now()), &file.path, after);
+        program.as_str().clone_into(&mut record.command);
+        record.client = match client {
+            ClientVersion::Known(version) => Some(version.to_string()),
+            // If the file is unchanged since the last install, its hooks are still those for that version.
+            ClientVersion::Unknown(_) => earlier
+                .as_ref()
+                .filter(|earlier| earlier.left(file.bytes()))
+                .and_then(|then| then.client.clone()),
+        };
+        let mut backup = None;
+        if let Some(content) = &file.content {
+            backup = Some(records.keep(&file.real, content)?.1);
+            // After a repeated install, the content to restore is still the one before the first.
+            match earlier.as_ref().filter(|earlier| earlier.left(content)) {
+                Some(first) => {
+                    record.original.clone_from(&first.original);
+                    record.made_directory = first.made_directory;
+                }
+                None => {
+                    let original = plan::without_hooks(content).map_err(|cause| edit_error(file, cause))?;
+                    record.original = Some(records.keep(&file.real, &original)?.0);
+                }
             }
-            if *version < FIRST_WITH_TEAMS {
-                say(&format!("note: agent teams need Claude Code {FIRST_WITH_TEAMS} or later"));
+        } else {
+            record.made_directory = file.make_directory()?
+                || file.real.parent().is_some_and(|directory| records.have_made(directory));
+        }
+        records.write(&file.real, &record)?;
+        Ok(backup)
+    }
+
+    /// Prints notes about Claude Code and the file.
+    fn advise(self, args: &Args, unasked: &str) -> Result<()> {
+        let NewContent { context, file, after, client, .. } = self;
+        let say = |line: &str| context.ui.eprint_line(line);
+        match client {
+            ClientVersion::Unknown(why) => {
+                say(&format!("note: {why}; {unasked}"));
+                let again = args.place.command(context, "install", file);
+                say(&format!(
+                    "hint: run again when `claude --version` works: {again}; or pass --client-version X.Y.Z"
+                ));
+            }
+            ClientVersion::Known(version) => {
+                let missing = entries::unknown_to(*version)?;
+                if !missing.is_empty() {
+                    say(&format!("note: Claude Code {version} does not support {}", missing.join(", ")));
+                    say("hint: run install again after an upgrade of Claude Code");
+                }
+                if *version < FIRST_WITH_TEAMS {
+                    say(&format!("note: agent teams need Claude Code {FIRST_WITH_TEAMS} or later"));
+                }
             }
         }
+        if document::no_hook_runs(after) {
+            say(&format!("warning: no hook runs while `disableAllHooks` is true in {}", file.path.display()));
+        }
+        Ok(())
     }
-    if document::no_hook_runs(after) {
-        say(&format!("warning: no hook runs while `disableAllHooks` is true in {}", file.path.display()));
-    }
-    Ok(())
 }
 
 fn name(client: &ClientVersion) -> String {

@@ -1,10 +1,11 @@
 //! Edits Claude Code's `settings.json` without changing anything else.
 //!
 //! [`needs`] computes the hooks that the policy in force needs, [`entries`] writes them, and [`coverage`] finds rules that
-//! the installed hooks do not cover. [`plan`] computes the new text, [`file`] writes it, and [`record`] remembers the
-//! previous content. [`beside`] decides when the plugin's hook leaves an event to a hook in the settings.
+//! the installed hooks do not cover. [`plan`] computes the new text with [`edit`], [`mod@file`] writes it, and
+//! [`install_record`] remembers the previous content. [`plugin_dedupe`] decides when the plugin's hook leaves an event to a
+//! hook in the settings.
 //!
-//! The edit is textual. It can be undone without the install record: if teamkeep's entries are the only content of a place
+//! The edit can be undone without the install record: if teamkeep's entries are the only content of a place
 //! that teamkeep created, that place is removed, too. Its layout distinguishes it from an empty place of the user's.
 
 pub mod change;
