@@ -16,6 +16,7 @@ use super::store::{Archive, CaptureScope};
 use crate::clock::Time;
 use crate::event::{Id, SafeName};
 use crate::fs;
+use crate::model::{Note, Severity};
 use crate::team::TeamConfig;
 
 /// The hook call that captures.
@@ -38,39 +39,6 @@ impl CaptureRequest<'_> {
     }
 }
 
-/// Files that could not be stored although the store works.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loss {
-    /// The files and the reason.
-    pub what: String,
-    /// Number of files.
-    pub files: usize,
-    /// The limit that excluded them, if it was a limit.
-    pub limit: Option<Limit>,
-}
-
-/// A limit of one capture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
-    /// The time limit of one call; the next call continues.
-    Time,
-    /// `archive.largest-file`.
-    LargestFile,
-    /// `archive.longest-look`.
-    LongestLook,
-}
-
-impl Limit {
-    /// The key under `[archive]` that raises it, if there is one.
-    pub fn key(self) -> Option<&'static str> {
-        match self {
-            Limit::Time => None,
-            Limit::LargestFile => Some("largest-file"),
-            Limit::LongestLook => Some("longest-look"),
-        }
-    }
-}
-
 /// The result of a capture.
 #[derive(Debug, Default)]
 pub struct Captured {
@@ -80,14 +48,8 @@ pub struct Captured {
     pub changes: usize,
     /// Whether the team's directory was deleted since the last capture.
     pub disappeared: bool,
-    /// Failures of the store.
-    pub problems: Vec<String>,
-    /// Files that could not be stored although the store works, and why.
-    pub losses: Vec<Loss>,
-    /// Oddities in files that were stored or did not need to be.
-    pub notes: Vec<String>,
-    /// Harmless effects of concurrent writers: half-written files, locks held by other processes.
-    pub usual: Vec<String>,
+    /// Failures of the store, files that could not be stored, and oddities.
+    pub notes: Vec<Note>,
     /// Number of files that were not read in time.
     pub left: usize,
 }
@@ -96,16 +58,14 @@ impl Captured {
     /// Adds the result of an earlier capture in the same call.
     fn after(mut self, former: Captured) -> Captured {
         self.changes += former.changes;
-        self.problems.extend(former.problems);
-        self.losses.extend(former.losses);
         self.notes.extend(former.notes);
-        self.usual.extend(former.usual);
         self
     }
 
     fn noted(mut self, is_damaged: bool, subject: &CaptureScope) -> Captured {
         if is_damaged {
-            self.notes.push(format!("the index of {} was invalid and is rebuilt", subject.name()));
+            let text = format!("the index of {} was invalid and is rebuilt", subject.name());
+            self.notes.push(Note::problem(text));
         }
         self
     }
@@ -132,17 +92,17 @@ impl Archive {
             Ok(None) => {
                 let (mut captured, note) =
                     self.capture_alone(subject, client, call, "another process holds it");
-                captured.usual.push(note);
+                captured.notes.push(Note::new(Severity::Contention, note));
                 captured
             }
             Err(error) if self.is_lock_obstructed(subject) => {
                 let (mut captured, note) = self.capture_alone(subject, client, call, &error.to_string());
-                captured.notes.push(note);
+                captured.notes.push(Note::problem(note));
                 captured
             }
             Err(error) => {
                 let index = self.index(subject);
-                Captured { index, problems: vec![error.to_string()], ..Captured::default() }
+                Captured { index, notes: vec![Note::store_failure(error.to_string())], ..Captured::default() }
             }
         }
     }
@@ -157,7 +117,7 @@ impl Archive {
             && !is_going();
         (is_known && !self.is_metadata_only(index.as_ref())).then(|| Captured {
             index,
-            problems: seen.problems,
+            notes: seen.problems.into_iter().map(Note::store_failure).collect(),
             ..Captured::default()
         })
     }
@@ -211,7 +171,8 @@ impl Archive {
         let going = is_going.then(|| self.look_at_erasing(subject, known.as_ref(), client)).flatten();
         let Some(going) = going else {
             if known.is_none() && seen.found.is_empty() {
-                return Captured { problems: seen.problems, ..Captured::default() };
+                let notes = seen.problems.into_iter().map(Note::store_failure).collect();
+                return Captured { notes, ..Captured::default() };
             }
             return self.keep(subject, client, call, lock, known, &seen).noted(is_damaged, subject);
         };
@@ -245,16 +206,12 @@ impl Archive {
         look.keep_files(subject, client);
         look.note_gone(subject);
         let snapshot = look.snapshot(lock.is_some());
-        let problems = match self.write(subject, &mut look, snapshot.as_ref(), lock) {
-            Ok(()) => look.problems,
-            Err(error) => {
-                look.problems.push(error.to_string());
-                look.problems
-            }
-        };
+        if let Err(error) = self.write(subject, &mut look, snapshot.as_ref(), lock) {
+            look.notes.push(Note::store_failure(error.to_string()));
+        }
         let changes = snapshot.map_or(0, |snapshot| snapshot.changed.len() + snapshot.gone.len());
-        let CaptureSession { disappeared, losses, notes, usual, left, index, .. } = look;
-        Captured { index: Some(index), changes, disappeared, problems, losses, notes, usual, left }
+        let CaptureSession { disappeared, notes, left, index, .. } = look;
+        Captured { index: Some(index), changes, disappeared, notes, left }
     }
 
     /// Writes the result of a capture: the objects already exist, so the manifest comes next and the index last.
@@ -298,7 +255,8 @@ impl Archive {
             };
             if !fs::append_line(&dir.join(&name), &snapshot.line(), look.call.durable)? {
                 let what = "was incomplete: its writer was probably killed";
-                look.notes.push(format!("the last line of {name} of run {} {what}", look.index.run));
+                let text = format!("the last line of {name} of run {} {what}", look.index.run);
+                look.notes.push(Note::problem(text));
             }
         }
         if look.call.durable {
@@ -312,7 +270,7 @@ impl Archive {
                 look.index.journal = Some(self.journal_length(&look.index.run));
                 // The index can be rebuilt from the journal, so this loses nothing.
                 if let Err(error) = lock.save_index(&look.index) {
-                    look.notes.push(format!("cannot write the index: {error}"));
+                    look.notes.push(Note::problem(format!("cannot write the index: {error}")));
                 }
                 Ok(())
             }

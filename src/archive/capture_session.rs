@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
-use super::capture::{CaptureRequest, Loss};
+use super::capture::CaptureRequest;
 use super::file_tree::FileTree;
 use super::index::{CapturedFile, Index};
 use super::pack::{Bulk, StoredContents};
@@ -20,6 +20,7 @@ use super::snapshot::{Change, Snapshot};
 use super::store::{Archive, CaptureScope};
 use crate::clock;
 use crate::event::SafeName;
+use crate::model::Note;
 use crate::team::TeamConfig;
 
 use read_content::{ALL_PAUSES, FileContent};
@@ -50,10 +51,7 @@ pub(super) struct CaptureSession<'a> {
     has_unsynced_names: bool,
     changed: Vec<Change>,
     gone: Vec<String>,
-    pub problems: Vec<String>,
-    pub losses: Vec<Loss>,
-    pub notes: Vec<String>,
-    pub usual: Vec<String>,
+    pub notes: Vec<Note>,
     /// Number of files that were not read in time.
     pub left: usize,
     pub run_changed: bool,
@@ -89,10 +87,7 @@ impl<'a> CaptureSession<'a> {
             has_unsynced_names: false,
             changed: Vec::new(),
             gone: Vec::new(),
-            problems: scan.problems.clone(),
-            losses: Vec::new(),
-            notes: Vec::new(),
-            usual: Vec::new(),
+            notes: scan.problems.iter().map(Note::store_failure).collect(),
             left: 0,
             run_changed: false,
             index_changed: false,
@@ -178,9 +173,9 @@ impl<'a> CaptureSession<'a> {
         }
         if missing > 0 {
             let run = &self.index.run;
-            self.notes.push(format!(
+            self.notes.push(Note::problem(format!(
                 "the journal of run {run} lost {missing} bytes; storing the existing files again"
-            ));
+            )));
             let told = journal.snapshots.iter().rev().find_map(|snapshot| snapshot.team_dir);
             self.was_present = Some(told.unwrap_or(false));
         }

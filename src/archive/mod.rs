@@ -26,7 +26,7 @@ mod snapshot;
 mod store;
 mod transcripts;
 
-pub use capture::{CaptureRequest, Captured, Limit, Loss};
+pub use capture::{CaptureRequest, Captured};
 pub use claims::Claims;
 pub use contents::Contents;
 pub use file_tree::{FileState, FileTree, Journal, apply};

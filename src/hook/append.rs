@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::log::Log;
 use crate::metadata_only;
-use crate::model::Tool;
+use crate::model::{Note, Severity, Tool};
 use crate::payload::{Input, Kind};
 use crate::response::Answer;
 
@@ -33,7 +33,7 @@ impl<'a> Attributed<'a> {
         let (call, recorder, outcome) = (&self.call, self.call.recorder, &mut self.outcome);
         let payload = &call.payload;
         let warning = payload_warnings(payload, call.asked);
-        outcome.warnings.extend(warning.clone());
+        outcome.notes.extend(warning.clone().map(|text| Note::new(Severity::Payload, text)));
         let warning =
             [warning, outcome.lost_with_team.clone()].into_iter().flatten().reduce(|a, b| a + "; " + &b);
         let is_malformed = payload.malformed.is_some();
@@ -61,12 +61,11 @@ impl<'a> Attributed<'a> {
                 if appended.segment.is_single_line() {
                     call.archive.lock_budget.charge(start);
                 }
-                outcome.notes.extend(appended.note);
-                outcome.usual.extend(appended.usual);
+                outcome.notes.extend(appended.notes);
                 true
             }
             Err(error) => {
-                outcome.notes.push(error.to_string());
+                outcome.add(error.to_string());
                 if outcome.answer.exit == 0 {
                     outcome.answer = Answer::failed(format!("teamkeep: cannot record the event: {error}"));
                 }
@@ -79,22 +78,25 @@ impl<'a> Attributed<'a> {
     pub fn note_problems(&mut self, input: &Input) {
         let (call, found, outcome) = (&self.call, &self.found, &mut self.outcome);
         let payload = &call.payload;
-        outcome.lost = !(found.problems.is_empty() && found.losses.is_empty());
-        outcome.notes.extend(found.problems.iter().map(|(_, problem)| problem.clone()));
-        outcome.notes.extend(found.losses.iter().map(|(_, loss)| loss.what.clone()));
-        outcome.notes.extend(found.notes.iter().cloned());
-        outcome.usual.extend(found.usual.iter().cloned());
+        // The most serious first; overlooked teams come last.
+        let is_loss = |note: &Note| note.severity == Severity::Loss && !note.is_store_failure();
+        let is_other = |note: &Note| note.severity != Severity::Loss && !note.is_overlooked();
+        let notes = || found.notes.iter().map(|of_team| &of_team.note);
+        outcome.notes.extend(found.store_failures().map(|of_team| of_team.note.clone()));
+        outcome.notes.extend(notes().filter(|note| is_loss(note)).cloned());
+        outcome.notes.extend(notes().filter(|note| is_other(note)).cloned());
         if payload.cut {
             let cut = "the payload is too deep or too large to be parsed completely; its text was recorded";
-            outcome.notes.push(cut.to_owned());
+            outcome.add(cut);
         }
         if let Some(problem) = input.problem.as_ref().filter(|_| payload.malformed.is_none()) {
-            outcome.notes.push(format!("{problem}; the payload was complete nevertheless"));
+            outcome.add(format!("{problem}; the payload was complete nevertheless"));
         }
-        outcome.warnings.extend(payload_gaps(payload, call.kind, call.asked));
+        let gaps = payload_gaps(payload, call.kind, call.asked);
+        outcome.notes.extend(gaps.map(|text| Note::new(Severity::Payload, text)));
         // Report permanent conditions only at these events.
         let reports = matches!(call.kind, Kind::SessionStart | Kind::SessionEnd)
             || matches!(payload.tool(), Some(Tool::TeamCreate | Tool::TeamDelete));
-        outcome.notes.extend(found.unseen.iter().filter(|_| reports).map(|unseen| unseen.what.clone()));
+        outcome.notes.extend(found.overlooked().filter(|_| reports).cloned());
     }
 }

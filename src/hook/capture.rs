@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::parse::Parsed;
-use crate::archive::{self, CaptureScope, Index, Limit, Loss};
+use crate::archive::{self, CaptureScope, Index};
 use crate::attribution;
 use crate::event::SafeName;
+use crate::model::{Limit, Note};
 use crate::policy::Unreadable;
 
 /// The result of capturing files.
@@ -17,35 +18,24 @@ pub struct CapturedTeams {
     pub left: BTreeMap<SafeName, usize>,
     /// Teams whose directory was removed since the last capture.
     pub vanished: Vec<CaptureScope>,
-    /// Failures of the store, by team.
-    pub problems: Vec<(CaptureScope, String)>,
-    /// Files that could not be archived although the store works, by team.
-    pub losses: Vec<(CaptureScope, Loss)>,
-    /// Reasons why the session's team may be missing.
-    pub unseen: Vec<OverlookedTeam>,
     /// Since when a session without a team has none.
     pub since: Option<i64>,
-    /// Oddities in files that were archived or did not need to be.
-    pub notes: Vec<String>,
-    /// Harmless effects of concurrent writers.
-    pub usual: Vec<String>,
+    /// Notes of all captures, and reasons why the session's team may be missing.
+    pub notes: Vec<TeamNote>,
 }
 
-/// Why a team may have been overlooked.
+/// A note about a capture.
 #[derive(Debug)]
-pub struct OverlookedTeam {
-    /// The reason.
-    pub what: String,
-    /// The limit, if it was one.
-    pub limit: Option<Limit>,
+pub struct TeamNote {
+    /// The team, if the note is about a certain one.
+    pub subject: Option<CaptureScope>,
+    pub note: Note,
 }
 
 impl CapturedTeams {
     pub(super) fn take(&mut self, subject: &CaptureScope, captured: archive::Captured) {
-        self.problems.extend(captured.problems.into_iter().map(|problem| (subject.clone(), problem)));
-        self.losses.extend(captured.losses.into_iter().map(|loss| (subject.clone(), loss)));
-        self.notes.extend(captured.notes);
-        self.usual.extend(captured.usual);
+        let of_team = |note| TeamNote { subject: Some(subject.clone()), note };
+        self.notes.extend(captured.notes.into_iter().map(of_team));
         if let (Some(team), Some(index)) = (subject.team(), captured.index) {
             self.teams.insert(team.clone(), index);
             self.left.insert(team.clone(), captured.left);
@@ -53,6 +43,20 @@ impl CapturedTeams {
         if captured.disappeared {
             self.vanished.push(subject.clone());
         }
+    }
+
+    /// The failures of the store.
+    pub fn store_failures(&self) -> impl Iterator<Item = &TeamNote> {
+        self.notes.iter().filter(|of_team| of_team.note.is_store_failure())
+    }
+
+    /// The reasons why the session's team may be missing.
+    pub fn overlooked(&self) -> impl Iterator<Item = &Note> {
+        self.notes.iter().map(|of_team| &of_team.note).filter(|note| note.is_overlooked())
+    }
+
+    fn overlook(&mut self, limit: Option<Limit>, text: String) {
+        self.notes.push(TeamNote { subject: None, note: Note::overlooked(limit, text) });
     }
 
     /// Why a session of which no team is known may be in one all the same.
@@ -68,7 +72,7 @@ impl CapturedTeams {
         self.teams
             .iter()
             .find_map(unreadable)
-            .or_else(|| self.unseen.first().map(|unseen| unseen.what.clone()))
+            .or_else(|| self.overlooked().next().map(|note| note.text.clone()))
     }
 }
 
@@ -87,8 +91,8 @@ impl<'a> Parsed<'a> {
         }
         let request = self.capture_request();
         let candidates = attribution::candidate_teams(&self.context(), &self.archive);
-        let unseen = candidates.unseen.into_iter().map(|what| OverlookedTeam { what, limit: None });
-        (found.unseen, found.since) = (unseen.collect(), candidates.since);
+        candidates.unseen.into_iter().for_each(|text| found.overlook(None, text));
+        found.since = candidates.since;
         let mut left = 0;
         for (place, subject) in candidates.subjects.into_iter().enumerate() {
             if place > 0 && request.is_over() {
@@ -98,8 +102,7 @@ impl<'a> Parsed<'a> {
             found.take(&subject, self.archive.capture(&subject, &self.client, &request));
         }
         if left > 0 {
-            let what = format!("not enough time to capture {left} more teams");
-            found.unseen.push(OverlookedTeam { what, limit: Some(Limit::Time) });
+            found.overlook(Some(Limit::Time), format!("not enough time to capture {left} more teams"));
             found.since = None;
         }
         Captured { call: self, found }

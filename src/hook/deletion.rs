@@ -2,9 +2,11 @@
 
 use super::Recorder;
 use super::attribute::Attributed;
-use crate::archive::{CaptureScope, Limit, Loss};
+use super::capture::TeamNote;
+use crate::archive::CaptureScope;
 use crate::attribution::BlockedDeletes;
 use crate::config::OnFailure;
+use crate::model::{Limit, Note, Severity};
 use crate::payload::Kind;
 use crate::policy::{Reason, escaped};
 use crate::response::Answer;
@@ -24,28 +26,26 @@ impl Attributed<'_> {
         let team = self.by.resolved.team.as_ref();
         // Problems of another team do not block, if it is known which team is deleted.
         let meant = |subject: &CaptureScope| team.is_none() || subject.team() == team;
-        let problems = found.problems.iter().filter(|(subject, _)| meant(subject));
-        let mut problems: Vec<&str> = problems.map(|(_, problem)| problem.as_str()).collect();
-        let mut limits: Vec<Option<Limit>> = vec![None; problems.len()];
+        let is_meant = |of_team: &&TeamNote| of_team.subject.as_ref().is_none_or(meant);
+        let own = || found.notes.iter().filter(is_meant).map(|of_team| &of_team.note);
+        let mut problems: Vec<&Note> = own().filter(|note| note.is_store_failure()).collect();
         if !team.and_then(|team| found.teams.get(team)).is_some_and(|index| index.present) {
-            problems.extend(found.unseen.iter().map(|unseen| unseen.what.as_str()));
-            limits.extend(found.unseen.iter().map(|unseen| unseen.limit));
+            problems.extend(found.overlooked());
         }
-        let losses = || found.losses.iter().filter(|(subject, _)| meant(subject)).map(|(_, loss)| loss);
         let store_works = problems.is_empty();
-        problems.extend(losses().map(|loss| loss.what.as_str()));
-        limits.extend(losses().map(|loss| loss.limit));
+        problems.extend(own().filter(|note| note.severity == Severity::Loss && !note.is_store_failure()));
         if problems.is_empty() {
             self.by.state.refused = None;
             return None;
         }
-        let why = problems.join("; ");
+        let texts: Vec<&str> = problems.iter().map(|note| note.text.as_str()).collect();
+        let why = texts.join("; ");
         if call.recorder.config.archive.on_failure == OnFailure::Warn {
             let what = "TeamDelete is allowed although the team could not be archived";
             return Some(Answer::failed(format!("teamkeep: {what}: {why}")));
         }
         if store_works {
-            let files = losses().map(|loss: &Loss| loss.files).sum();
+            let files = problems.iter().map(|note| note.files()).sum();
             let before = call.before.refused.filter(|before| before.files <= files);
             let times = before.map_or(0, |before| before.times);
             if times >= call.recorder.config.policy.max_blocks {
@@ -59,6 +59,7 @@ impl Attributed<'_> {
             self.by.state.refused = Some(BlockedDeletes { times: times + 1, files });
         }
         let team = team.map_or_else(|| "the team".to_owned(), |team| format!("team {:?}", team.as_str()));
+        let limits: Vec<Option<Limit>> = problems.iter().map(|note| note.limit()).collect();
         Some(call.recorder.delete_refusal(&team, &limits, &why))
     }
 }

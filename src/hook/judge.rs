@@ -5,10 +5,12 @@ use std::time::Duration;
 use super::BackgroundMode;
 use super::append::Recorded;
 use super::attribute::Attributed;
+use crate::archive::CaptureScope;
 use crate::attribution::{self, RecentCall};
 use crate::clock;
 use crate::config::OnError;
 use crate::enforcement::{Evaluation, PolicyRequest};
+use crate::model::Note;
 use crate::model::Tool;
 use crate::panics;
 use crate::payload::{Kind, MessageKind, Payload};
@@ -50,7 +52,7 @@ impl Attributed<'_> {
         let by_rule = Rules::of(&recorder.config.rule).are_asked(kind);
         let is_blocked = self.outcome.answer.exit == BLOCK_EXIT_CODE;
         let unusable = recorder.unusable(kind, in_team || by_rule);
-        let failure = self.found.problems.first().filter(|_| self.outcome.answer.exit != 0);
+        let failure = self.found.store_failures().next().filter(|_| self.outcome.answer.exit != 0);
         // A malformed payload cannot be judged. An event that could not be recorded is judged nevertheless.
         if let Some(malformed) = &payload.malformed {
             evaluation.failed = Some(format!("the payload cannot be parsed: {}", malformed.0));
@@ -59,13 +61,13 @@ impl Attributed<'_> {
             evaluation = self.ask_gates();
         } else if let Some(unseen) = self.found.unseen_team().filter(|_| proves_a_team(kind, payload)) {
             evaluation.failed = Some(unseen);
-        } else if let Some((_, problem)) = failure {
+        } else if let Some(failure) = failure {
             // Without stored team files, it is unknown whether the policy concerns the call.
-            evaluation.failed = Some(problem.clone());
+            evaluation.failed = Some(failure.note.text.clone());
         }
-        self.outcome.notes.extend(evaluation.damage.take());
+        self.outcome.notes.extend(evaluation.damage.take().map(Note::problem));
         let failed = evaluation.failed.take().map(|why| {
-            self.outcome.notes.push(format!("cannot evaluate the policy: {why}"));
+            self.outcome.add(format!("cannot evaluate the policy: {why}"));
             recorder.failed(kind, &why)
         });
         // For a malformed payload, the event already has the reason.
@@ -85,8 +87,9 @@ impl Attributed<'_> {
     fn ask_gates(&self) -> Evaluation {
         let (call, recorder, by) = (&self.call, self.call.recorder, &self.by);
         let team = by.resolved.team.as_ref();
-        let own = self.found.problems.iter().filter(|(subject, _)| subject.team() == team);
-        let problems: Vec<&str> = own.map(|(_, problem)| problem.as_str()).collect();
+        let of_team = |subject: &CaptureScope| subject.team() == team;
+        let own = self.found.store_failures().filter(|failure| failure.subject.as_ref().is_some_and(of_team));
+        let problems: Vec<&str> = own.map(|failure| failure.note.text.as_str()).collect();
         let at = clock::stamp(call.at);
         let request = PolicyRequest {
             archive: &call.archive,

@@ -14,6 +14,7 @@ use crate::clock::{self, Time};
 use crate::config;
 use crate::error::Result;
 use crate::fs;
+use crate::model::{Note, Severity};
 
 /// The lock's file, and the home of the current segment's name.
 pub(super) const LOCK: &str = ".lock";
@@ -34,10 +35,8 @@ const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(1);
 pub struct Appended {
     /// The segment. It is a solo one when the lock was not to be had.
     pub segment: SegmentName,
-    /// A problem, for the diagnostics. The line was stored nevertheless.
-    pub note: Option<String>,
-    /// That others kept the lock for too long: it costs nothing but a file.
-    pub usual: Option<String>,
+    /// Problems, for the diagnostics. The line was stored nevertheless.
+    pub notes: Vec<Note>,
 }
 
 impl Log {
@@ -63,15 +62,17 @@ impl Log {
             false => Cow::Owned([line, b"\n"].concat()),
         };
         let patience = self.limits.lock_patience;
-        let (why, is_usual) = match fs::lock(&self.dir.join(LOCK), patience) {
+        let (why, severity) = match fs::lock(&self.dir.join(LOCK), patience) {
             Ok(Some(lock)) => return Ok(self.append_locked(lock, &line, at)?),
-            Ok(None) => (format!("the log's lock was not free within {} ms", patience.as_millis()), true),
-            Err(error) => (error.to_string(), false),
+            Ok(None) => (
+                format!("the log's lock was not free within {} ms", patience.as_millis()),
+                Severity::Contention,
+            ),
+            Err(error) => (error.to_string(), Severity::Problem),
         };
         let segment = self.append_alone(&line, at)?;
-        let told = Some(format!("{why}; the line went to {segment}"));
-        let (note, usual) = if is_usual { (None, told) } else { (told, None) };
-        Ok(Appended { segment, note, usual })
+        let notes = vec![Note::new(severity, format!("{why}; the line went to {segment}"))];
+        Ok(Appended { segment, notes })
     }
 
     fn append_locked(&self, lock: fs::Lock, line: &[u8], at: Time) -> io::Result<Appended> {
@@ -110,8 +111,8 @@ impl Log {
             tail.file.sync_data().map_err(|error| fs::with_path(error, "sync", &tail.path))?;
             fs::sync_dir(&self.dir)?;
         }
-        let note = (!notes.is_empty()).then(|| notes.join("; "));
-        Ok(Appended { segment: tail.name, note, usual: None })
+        let notes = notes.into_iter().map(Note::problem).collect();
+        Ok(Appended { segment: tail.name, notes })
     }
 
     /// Writes the line to a segment that no other process knows.

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use super::CaptureSession;
 use super::read_content::FileContent;
-use crate::archive::capture::{Limit, Loss};
 use crate::archive::index::CapturedFile;
 use crate::archive::large;
 use crate::archive::object::Durability;
@@ -16,6 +15,7 @@ use crate::archive::store::CaptureScope;
 use crate::clock;
 use crate::fs::Stamp;
 use crate::metadata_only;
+use crate::model::{Limit, Note, Severity};
 
 /// If a file changed less than this before it was read, it may change again without a new stamp, because of the
 /// resolution of the kernel's clock for files. In nanoseconds.
@@ -48,7 +48,7 @@ impl CaptureSession<'_> {
                 ScannedEntry::Other(stamp, what) => {
                     self.index_changed = true;
                     if !trusted {
-                        self.notes.push(format!("{path} is {what} and was not followed"));
+                        self.notes.push(Note::problem(format!("{path} is {what} and was not followed")));
                         self.changed.push(Change {
                             path: path.clone(),
                             skipped: Some((*what).to_owned()),
@@ -64,8 +64,8 @@ impl CaptureSession<'_> {
             let what =
                 format!("not enough time for {left} files of {}; the next call continues", subject.name());
             match self.call.durable {
-                true => self.losses.push(Loss { what, files: left, limit: Some(Limit::Time) }),
-                false => self.usual.push(what),
+                true => self.notes.push(Note::unstored(left, Some(Limit::Time), what)),
+                false => self.notes.push(Note::new(Severity::Contention, what)),
             }
         }
     }
@@ -93,7 +93,10 @@ impl CaptureSession<'_> {
                 };
                 let kept = match self.put(path, &bytes, care) {
                     Ok(kept) => kept,
-                    Err(error) => return self.problems.push(format!("cannot store {path}: {error}")),
+                    Err(error) => {
+                        let what = format!("cannot store {path}: {error}");
+                        return self.notes.push(Note::store_failure(what));
+                    }
                 };
                 self.note_kept(path, kept, &stamp, torn, read_at, care != Durability::Usual);
             }
@@ -133,7 +136,8 @@ impl CaptureSession<'_> {
             });
         }
         if torn && new {
-            self.usual.push(format!("{path} was incomplete JSON; it was stored without changes"));
+            let text = format!("{path} was incomplete JSON; it was stored without changes");
+            self.notes.push(Note::new(Severity::Contention, text));
         }
         // The next capture reads a half-written file again, and then stores it in any case.
         let fresh = read_at.saturating_sub(stamp.changed) < MTIME_GRANULARITY || (torn && new);
@@ -180,7 +184,7 @@ impl CaptureSession<'_> {
         };
         let key = limit.and_then(Limit::key);
         let bound = key.map(|key| format!("; `{key}` under [archive] sets this")).unwrap_or_default();
-        self.losses.push(Loss { what: format!("cannot store {path}: {error}{bound}"), files: 1, limit });
+        self.notes.push(Note::unstored(1, limit, format!("cannot store {path}: {error}{bound}")));
         let Some(found) = self.scan.found.get(path) else { return };
         if matches!(
             error.kind(),

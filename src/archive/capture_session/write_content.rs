@@ -8,6 +8,7 @@ use crate::archive::index::CapturedFile;
 use crate::archive::object::{self, Durability};
 use crate::archive::pack::{Bulk, Pack, SMALL, StoredContents};
 use crate::archive::scan::ScannedEntry;
+use crate::model::Note;
 
 /// If a capture stores more files than this, their contents share a data file: on a busy machine, creating 5,000 files
 /// took longer than the 6 s that are available before a TeamDelete.
@@ -48,7 +49,8 @@ impl CaptureSession<'_> {
             Ok(None) => Ok((self.put_object(bytes, care)?, None)),
             Err(error) => {
                 let object = self.put_object(bytes, care)?;
-                self.notes.push(format!("{path} is stored completely, not as a delta: {error}"));
+                let text = format!("{path} is stored completely, not as a delta: {error}");
+                self.notes.push(Note::problem(text));
                 Ok((object, None))
             }
         }

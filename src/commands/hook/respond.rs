@@ -7,24 +7,24 @@ use crate::context::oddities;
 use crate::diagnostics;
 use crate::error::Error;
 use crate::hook::{Outcome, Recorder};
+use crate::model::Note;
 use crate::response::{Answer, BLOCK_EXIT_CODE};
 use crate::ui::Ui;
 
 /// Writes the problems of a call, which took this long, to the diagnostics.
 pub(super) fn note(recorder: &Recorder, outcome: &mut Outcome, event: Option<&str>, took: Duration) {
-    outcome.notes.extend(recorder.paths.warning.clone());
-    let odd = oddities(&recorder.env);
-    outcome.notes.extend(odd.iter().map(|odd| format!("{odd}; using the default")));
+    outcome.notes.extend(recorder.paths.warning.clone().map(Note::problem));
+    oddities(&recorder.env).iter().for_each(|odd| outcome.add(format!("{odd}; using the default")));
     outcome.tell_notes();
-    outcome.notes.append(&mut outcome.usual);
+    let mut notes = outcome.diagnostics();
     // Problems of the policy files are reported at the start of a session.
     let errors = recorder.problems.iter().filter(|problem| problem.is_error());
-    outcome.notes.extend(errors.map(ToString::to_string));
+    notes.extend(errors.map(ToString::to_string));
     if took > recorder.config.hook.slow {
-        outcome.notes.push(format!("hook call {} took {} ms", event.unwrap_or("hook"), took.as_millis()));
+        notes.push(format!("hook call {} took {} ms", event.unwrap_or("hook"), took.as_millis()));
     }
-    if !outcome.notes.is_empty() {
-        diagnostics::note(&recorder.paths.diagnostics(), &recorder.clock, &outcome.notes.join("; "));
+    if !notes.is_empty() {
+        diagnostics::note(&recorder.paths.diagnostics(), &recorder.clock, &notes.join("; "));
     }
 }
 

@@ -113,8 +113,9 @@ pub fn record(context: &Context, team: Option<&str>, mut payload: Value) -> Resu
     let appended = log
         .append(&line, now)
         .map_err(|error| Error::caused("cannot record the override, so nothing was changed", error))?;
-    if let Some(note) = appended.note.or(appended.usual) {
-        context.ui.warn(note);
+    if !appended.notes.is_empty() {
+        let notes: Vec<String> = appended.notes.into_iter().map(|note| note.text).collect();
+        context.ui.warn(notes.join("; "));
     }
     Ok(())
 }

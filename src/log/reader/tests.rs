@@ -117,8 +117,8 @@ proptest! {
         let mut clock = 0;
         for (id, (size, step)) in calls.iter().enumerate() {
             clock += step;
-            let note = log.append(record(id, at(clock), *size).as_bytes(), at(clock)).unwrap().note;
-            prop_assert!(note.is_none_or(|note| note.starts_with("the clock went back to ")));
+            let notes = log.append(record(id, at(clock), *size).as_bytes(), at(clock)).unwrap().notes;
+            prop_assert!(notes.iter().all(|note| note.text.starts_with("the clock went back to ")));
         }
         let (ids, problems) = ids(dir.path());
         prop_assert_eq!(ids, (0..calls.len()).map(|id| id.to_string()).collect::<Vec<_>>());

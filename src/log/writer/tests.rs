@@ -27,7 +27,7 @@ fn lines_go_to_one_private_segment() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("store/log");
     let log = Log::open(&root, &limits(1000)).durable(true);
-    assert_eq!(log.append(b"one\n", noon()).unwrap().note, None);
+    assert_eq!(log.append(b"one\n", noon()).unwrap().notes, []);
     let appended = log.append(b"two", noon()).unwrap();
     assert_eq!(contents(&root), ["one\ntwo\n"]);
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -68,7 +68,7 @@ fn a_line_that_a_killed_writer_left_is_closed_before_the_next() {
     let name = log.append(b"whole", noon()).unwrap().segment;
     let mut file = OpenOptions::new().append(true).open(dir.path().join(name.as_str())).unwrap();
     file.write_all(b"ha").unwrap();
-    let note = log.append(b"next", noon()).unwrap().note.unwrap();
+    let note = log.append(b"next", noon()).unwrap().notes.remove(0).text;
     assert!(note.starts_with("the last line of 2026-02-03T120000000Z-"), "{note}");
     assert_eq!(contents(dir.path()), ["whole\nha\nnext\n"]);
 }
@@ -80,7 +80,8 @@ fn a_line_whose_lock_is_not_free_goes_to_a_segment_of_its_own() {
     let held = fs::lock(&dir.path().join(LOCK), Duration::ZERO).unwrap();
     let appended = log.append(b"alone", noon()).unwrap();
     assert!(appended.segment.is_single_line());
-    let note = appended.usual.unwrap();
+    assert_eq!(appended.notes[0].severity, Severity::Contention);
+    let note = &appended.notes[0].text;
     assert!(
         note.starts_with("the log's lock was not free within 0 ms; the line went to 2026-02-03T12"),
         "{note}"
@@ -118,7 +119,7 @@ fn a_segment_that_is_a_link_or_cannot_be_opened_is_left_alone() {
     let outside = dir.path().join("outside");
     std::fs::rename(&path, &outside).unwrap();
     symlink(&outside, &path).unwrap();
-    assert!(log.append(b"two", noon()).unwrap().note.unwrap().contains("cannot open "));
+    assert!(log.append(b"two", noon()).unwrap().notes[0].text.contains("cannot open "));
     assert_eq!(std::fs::read_to_string(&outside).unwrap(), "one\n");
     assert_eq!(contents(dir.path()), ["two\n"]);
 }

@@ -28,8 +28,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("context", &["clock", "config", "env", "error", "paths", "ui"]),
     ("settings", &["config", "env", "error", "fs", "paths", "payload", "process", "ui"]),
     ("event", &["clock"]),
-    ("log", &["clock", "config", "error", "event", "fs"]),
-    ("archive", &["clock", "config", "error", "event", "fs", "json", "metadata_only", "team"]),
+    ("log", &["clock", "config", "error", "event", "fs", "model"]),
+    ("archive", &["clock", "config", "error", "event", "fs", "json", "metadata_only", "model", "team"]),
     ("retention", &["archive", "clock", "config", "error", "fs", "log"]),
     ("policy", &["model", "clock", "config", "event", "json", "payload", "team", "unicode"]),
     (
