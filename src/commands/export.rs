@@ -76,11 +76,11 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         to_file(&mut gathered, &args.output, dir, args.force, &mut done)?;
     }
     drop(progress);
-    tell(context, args, &gathered);
+    report(context, args, &gathered);
     Ok(ExitCode::SUCCESS)
 }
 
-fn tell(context: &Context, args: &Args, gathered: &Bundle) {
+fn report(context: &Context, args: &Args, gathered: &Bundle) {
     for problem in &gathered.problems {
         context.ui.warn(problem);
     }
@@ -101,14 +101,9 @@ fn refuse_taken(path: &Path, force: bool) -> Result<()> {
         Ok(there) if !there.is_file() => {
             Err(Error::new(format!("cannot write {}: it exists and is not a regular file", path.display())))
         }
-        Ok(_) if !force => Err(taken(path)),
+        Ok(_) if !force => Err(output::already_exists(path)),
         _ => Ok(()),
     }
-}
-
-fn taken(path: &Path) -> Error {
-    Error::new(format!("cannot write {}: it already exists", path.display()))
-        .hint("use --force to overwrite, or choose another file")
 }
 
 /// Writes the file atomically, readable only by the user.
@@ -128,7 +123,9 @@ fn to_file(
     let placed = if force { file.persist(path) } else { file.persist_noclobber(path) };
     match placed {
         Ok(_) => Ok(()),
-        Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => Err(taken(path)),
+        Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(output::already_exists(path))
+        }
         Err(refused) => Err(cannot(refused.error)),
     }
 }

@@ -59,19 +59,19 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let (since, until) = (read(&args.since)?, read(&args.until)?);
     let wanted: Vec<&RunRecord> =
         library.runs.iter().filter(|run| args.wants(run, &library, since, until)).collect();
-    let kept: Vec<Option<Summary>> =
+    let cached: Vec<Option<Summary>> =
         wanted.iter().map(|run| summary_cache::cached(&library.archive, run)).collect();
-    let left: Vec<&RunRecord> =
-        wanted.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(run, _)| *run).collect();
-    let opened = library.open_stories(&left)?;
-    let mut made = opened.runs.iter().map(|material| {
+    let uncached: Vec<&RunRecord> =
+        wanted.iter().zip(&cached).filter(|(_, cached)| cached.is_none()).map(|(run, _)| *run).collect();
+    let opened = library.open_stories(&uncached)?;
+    let mut computed = opened.runs.iter().map(|material| {
         let summary = Summary::of(material, &merge(material));
         if opened.problems.count == 0 {
             summary_cache::keep(&library.archive, material, &summary, now);
         }
         summary
     });
-    let rows = kept.into_iter().filter_map(|kept| kept.or_else(|| made.next()));
+    let rows = cached.into_iter().filter_map(|cached| cached.or_else(|| computed.next()));
     let project = args.project.as_deref();
     let mut rows: Vec<Summary> =
         rows.filter(|row| project.is_none_or(|project| is_in(row.project.as_deref(), project))).collect();

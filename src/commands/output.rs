@@ -18,15 +18,14 @@ const OPENERS: &[&str] = if cfg!(target_os = "macos") { &["open"] } else { &["xd
 pub fn save(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
     let wrong = |error| Error::from(fs::with_path(error, "write", path));
     match std::fs::metadata(path) {
-        Ok(there) if there.is_dir() => {
+        Ok(metadata) if metadata.is_dir() => {
             Err(Error::usage(format!("{} is a directory", path.display())).hint("choose a file in it"))
         }
-        Ok(there) if !there.is_file() => {
+        Ok(metadata) if !metadata.is_file() => {
             let mut file = std::fs::OpenOptions::new().write(true).open(path).map_err(wrong)?;
             file.write_all(bytes).map_err(wrong)
         }
-        Ok(_) if !force => Err(Error::new(format!("cannot write {}: it already exists", path.display()))
-            .hint("use --force to overwrite, or choose another file")),
+        Ok(_) if !force => Err(already_exists(path)),
         // A link is kept: its target is written.
         Ok(_) => fs::write_atomic(&path.canonicalize().map_err(wrong)?, bytes, true).map_err(Error::from),
         Err(_) => {
@@ -34,6 +33,12 @@ pub fn save(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
             fs::write_atomic(path, bytes, true).map_err(Error::from)
         }
     }
+}
+
+/// The error for a file that is not overwritten.
+pub fn already_exists(path: &Path) -> Error {
+    Error::new(format!("cannot write {}: it already exists", path.display()))
+        .hint("use --force to overwrite, or choose another file")
 }
 
 /// The directory of a file.

@@ -129,7 +129,7 @@ impl Screen {
         let timeout = Timespec::try_from(time).ok();
         let mut keys = [PollFd::new(&stdin, PollFlags::IN)];
         let keys = if self.typed { &mut keys[..] } else { &mut [] };
-        let came = poll(keys, timeout.as_ref());
+        let polled = poll(keys, timeout.as_ref());
         match self.ends.load(Ordering::Relaxed) {
             0 => {}
             signal => return Ok(InputEvent::End(i32::try_from(signal).unwrap_or_default())),
@@ -145,7 +145,7 @@ impl Screen {
             put("\x1b[2J")?;
             return Ok(InputEvent::Change);
         }
-        if !matches!(came, Ok(1..)) {
+        if !matches!(polled, Ok(1..)) {
             return Ok(InputEvent::Nothing);
         }
         let mut typed = [0; 32];

@@ -13,7 +13,7 @@ use crate::policy::Verdict;
 const CHECK: &str = "completion-check";
 
 /// A policy's verdict for an event, beside the recorded one.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct BacktestRow<'a> {
     /// The event: its id, or its position in a file.
     pub of: &'a str,
@@ -42,18 +42,18 @@ pub struct BacktestRow<'a> {
 impl<'a> BacktestRow<'a> {
     /// All verdicts for an event.
     pub fn of(of: &'a str, event: &'a Recorded, found: &'a Found) -> Vec<BacktestRow<'a>> {
-        let plain = BacktestRow::plain(of, event);
+        let empty = BacktestRow::empty(of, event);
         let mut all: Vec<BacktestRow<'a>> = Vec::new();
         for verdict in &found.judgement.verdicts {
             let recorded = same(found, verdict).or_else(|| found.recorded.first());
-            all.push(BacktestRow { verdict: Some(verdict), recorded, ..plain });
+            all.push(BacktestRow { verdict: Some(verdict), recorded, ..empty });
         }
-        let unasked = found.recorded.first().filter(|_| all.is_empty());
-        if let Some(recorded) = unasked {
-            all.push(BacktestRow { recorded: Some(recorded), ..plain });
+        let recorded_only = found.recorded.first().filter(|_| all.is_empty());
+        if let Some(recorded) = recorded_only {
+            all.push(BacktestRow { recorded: Some(recorded), ..empty });
         }
         if found.not_judged {
-            all.push(BacktestRow { not_judged: Some(CHECK), ..plain });
+            all.push(BacktestRow { not_judged: Some(CHECK), ..empty });
         }
         all
     }
@@ -70,23 +70,13 @@ impl<'a> BacktestRow<'a> {
             recorded: found.and_then(|found| found.recorded.first()),
             not_judged: (unknown.0 || unknown.1).then_some(CHECK),
             unknown,
-            ..BacktestRow::plain(of, event)
+            ..BacktestRow::empty(of, event)
         }
     }
 
-    fn plain(of: &'a str, event: &'a Recorded) -> BacktestRow<'a> {
+    fn empty(of: &'a str, event: &'a Recorded) -> BacktestRow<'a> {
         let (at, actor) = (event.at.as_str(), event.actor.shown());
-        BacktestRow {
-            of,
-            at,
-            event: &event.event,
-            actor,
-            verdict: None,
-            against: None,
-            recorded: None,
-            not_judged: None,
-            unknown: (false, false),
-        }
+        BacktestRow { of, at, event: &event.event, actor, ..BacktestRow::default() }
     }
 }
 

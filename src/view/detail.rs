@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::format::text;
+use super::format::text_field;
 use crate::clock;
 use crate::event::Recorded;
 use crate::model::Tool;
@@ -20,8 +20,8 @@ pub fn detail(recorded: &Recorded) -> String {
     if let Some(problem) = &recorded.malformed {
         return format!("malformed payload: {problem}");
     }
-    if let Some(ruling) = recorded.verdict.as_deref().and_then(RecordedVerdict::read) {
-        let verdict = &ruling.verdict;
+    if let Some(recorded_verdict) = recorded.verdict.as_deref().and_then(RecordedVerdict::read) {
+        let verdict = &recorded_verdict.verdict;
         return format!(
             "{} {}: {}",
             verdict.word(),
@@ -30,7 +30,7 @@ pub fn detail(recorded: &Recorded) -> String {
         );
     }
     let payload = Payload::from_raw(&recorded.payload);
-    let said = match Kind::named(&recorded.event) {
+    let text = match Kind::named(&recorded.event) {
         Kind::PreToolUse | Kind::PostToolUse => tool(&payload),
         Kind::TaskCreated | Kind::TaskCompleted => task(&payload),
         Kind::UserPromptSubmit => quoted(payload.text("prompt")),
@@ -44,29 +44,29 @@ pub fn detail(recorded: &Recorded) -> String {
         _ => String::new(),
     };
     match &recorded.warning {
-        Some(warning) if said.is_empty() => format!("({warning})"),
-        Some(warning) => format!("{said} ({warning})"),
-        None => said,
+        Some(warning) if text.is_empty() => format!("({warning})"),
+        Some(warning) => format!("{text} ({warning})"),
+        None => text,
     }
 }
 
 fn tool(payload: &Payload) -> String {
     let (input, response) = (payload.tool_input(), payload.tool_response());
     let name = payload.tool_name().unwrap_or("?");
-    let said = match Tool::named(name) {
+    let text = match Tool::named(name) {
         Tool::SendMessage => Message::of(input, response).map(|message| sent(&message)),
         Tool::TaskUpdate => TaskUpdate::of(input, response).map(|update| updated(&update)),
         Tool::TaskCreate => {
-            let id = response.get("task").and_then(|task| text(task, "id")).map(|id| format!("#{id}"));
-            Some(joined([id.as_deref(), Some(&quoted(text(input, "subject")))]))
+            let id = response.get("task").and_then(|task| text_field(task, "id")).map(|id| format!("#{id}"));
+            Some(joined([id.as_deref(), Some(&quoted(text_field(input, "subject")))]))
         }
         Tool::Agent => {
-            let name = text(input, "name").or_else(|| text(input, "subagent_type"));
-            Some(joined([name, Some(&quoted(text(input, "description")))]))
+            let name = text_field(input, "name").or_else(|| text_field(input, "subagent_type"));
+            Some(joined([name, Some(&quoted(text_field(input, "description")))]))
         }
-        _ => SHOWN_KEYS.iter().find_map(|key| text(input, key)).map(short),
+        _ => SHOWN_KEYS.iter().find_map(|key| text_field(input, key)).map(short),
     };
-    joined([Some(name), said.as_deref()])
+    joined([Some(name), text.as_deref()])
 }
 
 fn sent(message: &Message) -> String {
@@ -78,8 +78,8 @@ fn sent(message: &Message) -> String {
         MessageKind::ShutdownResponse { approve: false } => "shutdown refused",
         MessageKind::Other(kind) => kind,
     };
-    let said = message.summary.as_deref().unwrap_or(&message.text);
-    joined([to.as_deref(), Some(kind), Some(&quoted(Some(said)))])
+    let text = message.summary.as_deref().unwrap_or(&message.text);
+    joined([to.as_deref(), Some(kind), Some(&quoted(Some(text)))])
 }
 
 fn updated(update: &TaskUpdate) -> String {

@@ -6,7 +6,7 @@ use anstyle::Style;
 use serde_json::Value;
 
 use super::document::Document;
-use super::format::{first_line, moment_since, name_style, text};
+use super::format::{first_line, moment_since, name_style, text_field};
 use super::line::{BLUE, GREEN, RED, bold, dim, plain, styled};
 use super::message::message_text;
 use crate::timeline::{Diff, RunData, Things};
@@ -29,7 +29,7 @@ pub fn diff(material: &RunData, diff: &Diff) -> Document {
         document.line([dim("nothing changed between them")]);
     }
     things("Tasks", &diff.tasks, task, &mut document);
-    let prompt = |member: &Value| text(member, "prompt").unwrap_or_default().to_owned();
+    let prompt = |member: &Value| text_field(member, "prompt").unwrap_or_default().to_owned();
     things("Members", &diff.members, prompt, &mut document);
     messages(diff, &mut document);
     document
@@ -70,16 +70,16 @@ fn messages(diff: &Diff, document: &mut Document) {
     }
     for (mark, word, part) in parts {
         for (inbox, message) in part.iter().flat_map(|(inbox, all)| all.iter().map(move |one| (inbox, one))) {
-            let from = text(message, "from").unwrap_or_default();
+            let from = text_field(message, "from").unwrap_or_default();
             item(mark, inbox, &format!("{word}from {from}: {}", message_text(message, inbox)), document);
         }
     }
 }
 
 fn task(task: &Value) -> String {
-    let owner = text(task, "owner").map(|owner| format!(" ({owner})")).unwrap_or_default();
-    let status = text(task, "status").unwrap_or("unknown");
-    format!("{status}{owner}: {}", text(task, "subject").unwrap_or_default())
+    let owner = text_field(task, "owner").map(|owner| format!(" ({owner})")).unwrap_or_default();
+    let status = text_field(task, "status").unwrap_or("unknown");
+    format!("{status}{owner}: {}", text_field(task, "subject").unwrap_or_default())
 }
 
 fn value(value: &Value) -> String {

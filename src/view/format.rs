@@ -135,7 +135,7 @@ pub fn first_line(text: &str) -> String {
 }
 
 /// A text in a JSON object; `None` for an empty one.
-pub fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+pub fn text_field<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key)?.as_str().filter(|text| !text.is_empty())
 }
 

@@ -18,7 +18,7 @@ const MAX_CHARS: usize = 60;
 /// Draws it: participants in order of appearance, messages as arrows, everything else as notes.
 pub fn mermaid(material: &RunData, part: &[&Entry], options: TimelineOptions) -> String {
     let shown: Vec<&Entry> = part.iter().copied().filter(|entry| options.shows(entry)).collect();
-    let mut drawing = Drawing { material, names: Vec::new(), here: Vec::new(), body: String::new() };
+    let mut drawing = Drawing { material, names: Vec::new(), present: Vec::new(), body: String::new() };
     let (idles, idlers) = idles(&shown);
     for (place, entry) in shown.iter().enumerate().filter(|(place, _)| !idles.contains(place)) {
         drawing.draw(entry, idlers.contains(&place));
@@ -35,7 +35,7 @@ struct Drawing<'a> {
     /// Participants; the index is the number in the diagram.
     names: Vec<String>,
     /// The recipients of a message to everyone.
-    here: Vec<String>,
+    present: Vec<String>,
     body: String,
 }
 
@@ -43,8 +43,8 @@ impl Drawing<'_> {
     fn draw(&mut self, entry: &Entry, idle: bool) {
         let actor = self.number(&entry.actor);
         match entry.kind() {
-            Kind::MemberJoined => self.here.push(entry.actor.clone()),
-            Kind::MemberLeft => self.here.retain(|name| *name != entry.actor),
+            Kind::MemberJoined => self.present.push(entry.actor.clone()),
+            Kind::MemberLeft => self.present.retain(|name| *name != entry.actor),
             _ => {}
         }
         let (arrow, marks) = match entry.kind() {
@@ -58,15 +58,15 @@ impl Drawing<'_> {
             Kind::MessageRefused => ("-x", "not sent: "),
             _ => return self.note(entry, actor, idle),
         };
-        let said = entry.summary().or(entry.text()).unwrap_or_default();
-        let said = match entry.kind() {
+        let text = entry.summary().or(entry.text()).unwrap_or_default();
+        let text = match entry.kind() {
             // Claude Code's automatic messages are JSON; they are shown in words.
             Kind::Message if entry.is_automatic() => phrase(entry, false).1,
-            _ => format!("{marks}{}", first_line(said)),
+            _ => format!("{marks}{}", first_line(text)),
         };
         for to in self.recipients(entry) {
             let to = self.number(&to);
-            self.line(&format!("p{actor}{arrow}p{to}"), &said);
+            self.line(&format!("p{actor}{arrow}p{to}"), &text);
         }
     }
 
@@ -74,25 +74,25 @@ impl Drawing<'_> {
     fn note(&mut self, entry: &Entry, actor: usize, idle: bool) {
         let blocked = entry.verdict().is_some_and(|verdict| verdict.decision == Decision::Block);
         let time = elapsed(&self.material.run.started_at, &entry.at).unwrap_or_default();
-        let said = format!("{time} {}", phrase(entry, idle).1);
+        let text = format!("{time} {}", phrase(entry, idle).1);
         if blocked {
             self.body.push_str("    rect rgba(220, 40, 40, 0.25)\n");
         }
-        self.line(&format!("Note over p{actor}"), &said);
+        self.line(&format!("Note over p{actor}"), &text);
         if blocked {
             self.body.push_str("    end\n");
         }
     }
 
-    fn line(&mut self, head: &str, said: &str) {
-        let said = safe(said);
+    fn line(&mut self, head: &str, text: &str) {
+        let text = safe(text);
         // An arrow needs a text.
-        let _ = writeln!(self.body, "    {head}: {}", if said.is_empty() { "#8230;" } else { &said });
+        let _ = writeln!(self.body, "    {head}: {}", if text.is_empty() { "#8230;" } else { &text });
     }
 
     fn recipients(&self, entry: &Entry) -> Vec<String> {
         let to = entry.message().and_then(|message| message.to.as_deref()).unwrap_or("unknown");
-        let others: Vec<String> = self.here.iter().filter(|name| **name != entry.actor).cloned().collect();
+        let others: Vec<String> = self.present.iter().filter(|name| **name != entry.actor).cloned().collect();
         match to {
             "*" if !others.is_empty() => others,
             "*" => vec!["everyone".to_owned()],

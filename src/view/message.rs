@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::format::{first_line, size, strip_tags, text};
+use super::format::{first_line, size, strip_tags, text_field};
 use crate::policy::without_prefix;
 use crate::team::Notice;
 use crate::timeline::MessageEntry;
@@ -50,9 +50,9 @@ pub fn refused(message: &MessageEntry, to: &str, text: &str) -> String {
 
 /// A message in an inbox, in a few words.
 pub fn message_text(message: &Value, inbox: &str) -> String {
-    let whole = text(message, "text").unwrap_or_default();
-    let from = text(message, "from").unwrap_or("unknown");
-    notice(whole, from, inbox).unwrap_or_else(|| first_line(text(message, "summary").unwrap_or(whole)))
+    let whole = text_field(message, "text").unwrap_or_default();
+    let from = text_field(message, "from").unwrap_or("unknown");
+    notice(whole, from, inbox).unwrap_or_else(|| first_line(text_field(message, "summary").unwrap_or(whole)))
 }
 
 /// The description of an automatic message; `to` is its recipient.

@@ -24,7 +24,6 @@ mod timeline;
 mod verify;
 
 pub use backtest_row::{BacktestRow, backtest_rows, counts};
-pub use detail::detail;
 pub use diff::diff;
 pub use doctor::{Commands, health};
 pub use document::Document;

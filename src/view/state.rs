@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::document::Document;
-use super::format::{count, first_line, moment_since, name_style, since, task_style, text};
+use super::format::{count, first_line, moment_since, name_style, since, task_style, text_field};
 use super::line::{Line, Span, bold, dim, plain, styled};
 use super::message::message_text;
 use crate::timeline::{Entry, Kind, RunData, State};
@@ -52,9 +52,9 @@ impl Page<'_> {
     fn members(&self, document: &mut Document) {
         document.line(title("Members", self.state.members.len()));
         for (name, member) in &self.state.members {
-            let role = [text(member, "agentType"), text(member, "model")];
+            let role = [text_field(member, "agentType"), text_field(member, "model")];
             let role = role.into_iter().flatten().collect::<Vec<_>>().join(", ");
-            let prompt = first_line(text(member, "prompt").unwrap_or_default());
+            let prompt = first_line(text_field(member, "prompt").unwrap_or_default());
             let left = self.state.gone.members.get(name).map(|at| format!("left {}", self.since(at)));
             document.remarked([indented(name).width(14), dim(role), plain(prompt)], left);
         }
@@ -63,13 +63,13 @@ impl Page<'_> {
     fn tasks(&self, document: &mut Document) {
         document.line(title("Tasks", self.state.tasks.len()));
         for (id, task) in &self.state.tasks {
-            let status = text(task, "status").unwrap_or("unknown");
-            let owner = text(task, "owner").unwrap_or("-");
+            let status = text_field(task, "status").unwrap_or("unknown");
+            let owner = text_field(task, "owner").unwrap_or("-");
             let line = Line::from([
                 plain(format!("  {id}")).width(4),
                 styled(task_style(status), status).width(12),
                 styled(name_style(owner), owner).width(10),
-                plain(first_line(text(task, "subject").unwrap_or_default())),
+                plain(first_line(text_field(task, "subject").unwrap_or_default())),
                 dim(self.blockers(task)),
             ]);
             let removed = self.state.gone.removals.get(id).map(|removal| self.removed(removal));
@@ -81,7 +81,7 @@ impl Page<'_> {
     fn blockers(&self, task: &Value) -> String {
         let ids = task.get("blockedBy").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let is_open = |id: &&str| {
-            self.state.tasks.get(*id).is_some_and(|task| text(task, "status") != Some("completed"))
+            self.state.tasks.get(*id).is_some_and(|task| text_field(task, "status") != Some("completed"))
         };
         let ids: Vec<&str> = ids.iter().filter_map(Value::as_str).filter(is_open).collect();
         if ids.is_empty() { String::new() } else { format!("(blocked by {})", ids.join(", ")) }
@@ -101,7 +101,7 @@ impl Page<'_> {
         for (owner, messages) in &self.state.inboxes {
             document.line([indented(owner).width(14), plain(count(messages.len(), "message"))]);
             for message in messages {
-                let from = text(message, "from").unwrap_or("unknown");
+                let from = text_field(message, "from").unwrap_or("unknown");
                 document.line([
                     dim("    from"),
                     styled(name_style(from), from).width(10),

@@ -26,7 +26,7 @@ pub struct Args {
 /// When stdout cannot be written.
 pub fn run(context: &Context, args: &Args, part: Part) -> Result<ExitCode> {
     let files = &args.files;
-    let (mut problems, looked) = if files.is_empty() {
+    let (mut problems, files_checked) = if files.is_empty() {
         in_force(context)?
     } else {
         (files.iter().flat_map(|file| of(context, file)).collect(), files.clone())
@@ -36,11 +36,11 @@ pub fn run(context: &Context, args: &Args, part: Part) -> Result<ExitCode> {
     problems.retain(|problem| {
         problem.is_error() || excerpts.of(problem).is_none_or(|excerpt| part.holds(excerpt.table))
     });
-    let looked: Vec<String> =
-        looked.iter().map(|file| escape(&file.display().to_string()).into_owned()).collect();
-    let end = match (problems.is_empty(), looked.is_empty()) {
+    let files_checked: Vec<String> =
+        files_checked.iter().map(|file| escape(&file.display().to_string()).into_owned()).collect();
+    let end = match (problems.is_empty(), files_checked.is_empty()) {
         (true, true) => "no configuration file; the defaults apply\n".to_owned(),
-        (true, false) => format!("no problems in {}\n", looked.join(", ")),
+        (true, false) => format!("no problems in {}\n", files_checked.join(", ")),
         (false, _) => format!("{}\n", counted(&problems)),
     };
     print(context, &(text(context, &problems) + &end))?;

@@ -86,7 +86,7 @@ fn trust(context: &Context, args: &Args, files: &Files) -> Result<ExitCode> {
         }
         TrustState::Trusted => {
             context.ui.eprint_line(&format!("{path} is already trusted"));
-            tell_unasked(context, &project)?;
+            warn_uncovered(context, &project)?;
             return Ok(ExitCode::SUCCESS);
         }
         TrustState::Untrusted | TrustState::Changed => {}
@@ -102,12 +102,12 @@ fn trust(context: &Context, args: &Args, files: &Files) -> Result<ExitCode> {
     }
     Trust::change(&files.trust, |files| files.insert(project.name.clone(), project.hash.clone()))?;
     context.ui.eprint_line(&format!("trusted {}, hash {}", project.name.display(), &project.hash[..16]));
-    tell_unasked(context, &project)?;
+    warn_uncovered(context, &project)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Reports the rules of a trusted project that the installed hooks do not cover.
-fn tell_unasked(context: &Context, project: &Project) -> Result<()> {
+fn warn_uncovered(context: &Context, project: &Project) -> Result<()> {
     report(context, &needs::unasked(context, &project.rules)?);
     Ok(())
 }

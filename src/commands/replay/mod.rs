@@ -91,13 +91,13 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let opened = library.open_stories(&[run])?;
     let mut code = ExitCode::SUCCESS;
     for material in &opened.runs {
-        code = tell(context, args, material, &filter)?;
+        code = show(context, args, material, &filter)?;
     }
     read_context::warn(context, &library, &opened);
     Ok(code)
 }
 
-fn tell(context: &Context, args: &Args, material: &RunData, filter: &Filter) -> Result<ExitCode> {
+fn show(context: &Context, args: &Args, material: &RunData, filter: &Filter) -> Result<ExitCode> {
     let timeline = merge(material);
     filter_args::known(filter, material, &timeline)?;
     let part: Vec<&Entry> =
