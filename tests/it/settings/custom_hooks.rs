@@ -23,7 +23,7 @@ fn settings(lines: &[&str]) -> String {
 }
 
 #[test]
-fn a_line_that_does_more_than_we_would_write_survives_whatever_we_do() {
+fn custom_hook_lines_survive_all_commands() {
     for line in OWN {
         let before = settings(&[line]);
         let home = Home::with(&before);
@@ -47,7 +47,7 @@ fn a_line_that_does_more_than_we_would_write_survives_whatever_we_do() {
 }
 
 #[test]
-fn such_a_line_is_told_by_who_installs_and_by_who_leaves() {
+fn install_and_uninstall_report_custom_hook_lines() {
     let home = Home::with(&settings(&OWN[..1]));
     assert_snapshot!(home.ok("install").err, @r#"
     installed 15 hooks in ~/.claude/settings.json
@@ -83,7 +83,7 @@ fn such_a_line_is_told_by_who_installs_and_by_who_leaves() {
 }
 
 #[test]
-fn where_such_lines_are_all_there_is_no_hook_is_put_beside_them() {
+fn doctor_fix_adds_no_hooks_if_only_custom_hooks_exist() {
     let home = Home::with(&settings(&OWN[..1]));
     assert_snapshot!(one(&home, "hooks-installed"), @"ok: 1 custom hook in ~/.claude/settings.json");
     assert_snapshot!(one(&home, "hooks-twice"), @"ok: no event calls teamkeep twice");
@@ -93,7 +93,7 @@ fn where_such_lines_are_all_there_is_no_hook_is_put_beside_them() {
 }
 
 #[test]
-fn what_an_install_did_not_do_is_not_said_to_be_fixed() {
+fn doctor_does_not_report_a_fix_that_install_did_not_make() {
     let home = Home::with(&settings(&OWN[..1]));
     home.ok("install");
     let result = home.run("doctor --fix --json");

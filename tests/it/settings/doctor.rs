@@ -61,7 +61,7 @@ fn numbers(text: &str) -> String {
 }
 
 #[test]
-fn all_is_well_after_an_install() {
+fn doctor_reports_no_problem_after_install() {
     let home = well();
     let before = home.everything();
     let result = home.ok("doctor --verbose");
@@ -104,7 +104,7 @@ fn all_is_well_after_an_install() {
 }
 
 #[test]
-fn every_check_is_told_in_its_order() {
+fn doctor_reports_every_check_in_order() {
     for home in [Home::new(), well()] {
         let value = examined(&home, "doctor --json");
         let mut told: Vec<&str> =
@@ -120,7 +120,7 @@ fn every_check_is_told_in_its_order() {
 }
 
 #[test]
-fn what_is_broken_is_told_with_what_mends_it() {
+fn doctor_reports_each_problem_with_its_fix() {
     let home = Home::new();
     std::fs::remove_file(home.at("bin/claude")).unwrap();
     std::fs::create_dir_all(home.at(".config/teamkeep")).unwrap();
@@ -147,7 +147,7 @@ fn what_is_broken_is_told_with_what_mends_it() {
 }
 
 #[test]
-fn a_client_that_hangs_or_prints_nonsense_is_unknown_and_so_is_what_depends_on_it() {
+fn doctor_reports_unknown_for_a_client_that_hangs_or_prints_garbage() {
     let home = well();
     home.client("I am not well");
     assert_snapshot!(one(&home, "client"), @"unknown: `claude --version` printed no version => run `claude --version` and fix the error");
@@ -200,7 +200,7 @@ fn an_event_that_the_client_does_not_have_is_told_whoever_put_it_there() {
 }
 
 #[test]
-fn switches_are_read_where_the_client_reads_them() {
+fn doctor_reads_switches_from_the_same_places_as_claude_code() {
     let home = Home::with("{}");
     assert!(one(&home, "agent-teams").starts_with("warn: agent teams are off: "));
     assert_snapshot!(

@@ -18,7 +18,7 @@ fn program(home: &Home, path: &str, script: &str) {
 }
 
 #[test]
-fn hooks_that_are_switched_off_are_told() {
+fn doctor_reports_disabled_hooks() {
     let home = well();
     home.write(&home.read().replacen('{', "{\n  \"disableAllHooks\": true,", 1));
     assert_snapshot!(one(&home, "hooks-enabled"), @"bad: no hook runs: `disableAllHooks` is true in ~/.claude/settings.json => remove `disableAllHooks` from ~/.claude/settings.json");
@@ -28,7 +28,7 @@ fn hooks_that_are_switched_off_are_told() {
 }
 
 #[test]
-fn a_matcher_that_never_matches_is_told_and_mended() {
+fn doctor_reports_and_fixes_a_matcher_that_never_matches() {
     let home = well();
     let matcher = "TeamCreate|TeamDelete|SendMessage|Agent|Task|TaskCreate|TaskUpdate|TaskStop";
     let installed = home.read();
@@ -46,7 +46,7 @@ fn a_matcher_that_never_matches_is_told_and_mended() {
 }
 
 #[test]
-fn two_different_hooks_for_one_event_are_told_and_the_same_one_twice_is_none() {
+fn doctor_reports_two_different_hooks_for_one_event_but_not_duplicates() {
     let home = well();
     std::fs::create_dir_all(home.at("project/.claude")).unwrap();
     let run = |line: &str| {
@@ -74,7 +74,7 @@ fn two_different_hooks_for_one_event_are_told_and_the_same_one_twice_is_none() {
 }
 
 #[test]
-fn hooks_of_a_repository_beside_a_plugin_are_told_until_they_are_installed_here() {
+fn doctor_reports_repository_hooks_with_a_plugin_until_local_install() {
     let plugin = TEAMS.replacen('{', "{\n  \"enabledPlugins\": {\"teamkeep@somewhere\": true},", 1);
     let home = Home::new();
     home.ok("install");
@@ -102,7 +102,7 @@ fn hooks_of_a_repository_beside_a_plugin_are_told_until_they_are_installed_here(
 }
 
 #[test]
-fn a_plugin_beside_the_settings_is_told_and_alone_is_an_install() {
+fn doctor_reports_plugin_with_settings_and_accepts_plugin_only() {
     let plugin = TEAMS.replacen('{', "{\n  \"enabledPlugins\": {\"teamkeep@somewhere\": true},", 1);
     let home = Home::with(&plugin);
     assert_eq!(one(&home, "hooks-installed"), "ok: the plugin teamkeep@somewhere");
@@ -152,7 +152,7 @@ fn without_numbers(line: &str) -> String {
 }
 
 #[test]
-fn a_plugin_without_a_program_is_told_with_what_builds_it() {
+fn doctor_reports_a_plugin_without_binary_and_how_to_build_it() {
     let home = with_plugin();
     let (code, told) = elsewhere(&home, &["hook-command", "hook-answer"]);
     assert_eq!(code, Some(1));
@@ -174,7 +174,7 @@ fn a_plugin_without_a_program_is_told_with_what_builds_it() {
 }
 
 #[test]
-fn the_program_of_a_plugin_is_found_where_its_script_finds_it_and_tried_out() {
+fn doctor_runs_the_plugin_binary_that_the_script_finds() {
     for place in [".claude/plugins/cache/somewhere/teamkeep/0.1.0/bin", "clone/plugin/bin", ".local/bin"] {
         let home = with_plugin();
         std::fs::create_dir_all(home.at(place)).unwrap();
@@ -199,7 +199,7 @@ fn the_program_of_a_plugin_is_found_where_its_script_finds_it_and_tried_out() {
 }
 
 #[test]
-fn a_program_in_a_repository_that_is_a_plugin_is_not_run_by_a_look() {
+fn doctor_does_not_run_a_binary_from_a_plugin_repository() {
     let home = with_plugin();
     program(&home, "clone/bin/teamkeep", "touch $0.ran");
     std::fs::create_dir_all(home.at(".claude/plugins")).unwrap();
@@ -210,7 +210,7 @@ fn a_program_in_a_repository_that_is_a_plugin_is_not_run_by_a_look() {
 }
 
 #[test]
-fn hints_can_be_typed_whatever_the_program_is_called_and_wherever_it_is() {
+fn hints_are_valid_commands_for_any_program_name_and_path() {
     let home = Home::with(TEAMS);
     std::fs::create_dir_all(home.at("my tools")).unwrap();
     std::fs::rename(home.at("bin/teamkeep"), home.at("bin/none")).unwrap();
@@ -240,7 +240,7 @@ fn hints_can_be_typed_whatever_the_program_is_called_and_wherever_it_is() {
 }
 
 #[test]
-fn a_program_that_is_gone_is_told_and_mended() {
+fn doctor_reports_and_fixes_a_missing_program() {
     let home = Home::with(TEAMS);
     home.ok("install --command gone/teamkeep");
     let lines = [one(&home, "hook-command"), one(&home, "hook-answer"), one(&home, "search-path")];
@@ -255,7 +255,7 @@ fn a_program_that_is_gone_is_told_and_mended() {
 }
 
 #[test]
-fn without_the_program_on_the_search_path_the_bare_word_fails() {
+fn bare_program_name_fails_if_it_is_not_on_path() {
     let home = Home::with(TEAMS);
     home.ok("install --command teamkeep");
     std::fs::create_dir(home.at("other")).unwrap();
@@ -273,7 +273,7 @@ fn without_the_program_on_the_search_path_the_bare_word_fails() {
 }
 
 #[test]
-fn a_program_that_answers_badly_is_told_with_its_way_of_failing() {
+fn doctor_reports_how_a_program_fails() {
     for (script, why) in [
         ("exit 3", "ended a test hook call with exit code 3"),
         ("exit 2", "ended a test hook call with exit code 2"),
@@ -295,7 +295,7 @@ fn a_program_that_answers_badly_is_told_with_its_way_of_failing() {
 }
 
 #[test]
-fn two_versions_are_told_with_their_numbers() {
+fn doctor_reports_two_versions_with_their_numbers() {
     let home = Home::with(TEAMS);
     program(&home, "old/teamkeep", "echo teamkeep 0.0.9");
     home.ok("install --command old/teamkeep");
@@ -306,7 +306,7 @@ fn two_versions_are_told_with_their_numbers() {
 }
 
 #[test]
-fn what_only_a_project_names_is_not_run() {
+fn doctor_does_not_run_programs_named_only_by_a_project() {
     let home = well();
     let project = home.at("project");
     program(&home, "project/teamkeep", "echo run >> \"${0%/*}/was-run\"");
@@ -326,7 +326,7 @@ fn what_only_a_project_names_is_not_run() {
 }
 
 #[test]
-fn the_budget_of_the_last_hook_is_told() {
+fn doctor_reports_the_time_budget_of_the_last_hook() {
     let home = well();
     let installed = home.read();
     assert_eq!(one(&home, "session-end-budget"), "ok: the SessionEnd hook has a `timeout` of 30 s");
@@ -337,7 +337,7 @@ fn the_budget_of_the_last_hook_is_told() {
 }
 
 #[test]
-fn a_program_that_is_spelled_in_two_ways_is_checked_once_and_a_custom_hook_is_counted_by_name() {
+fn doctor_checks_each_program_once_and_counts_custom_hooks_by_name() {
     let home = well();
     let own =
         "\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"teamkeep hook stop; ./mine\"}]}, ";

@@ -26,7 +26,7 @@ fn settings(content: &[u8]) -> String {
 }
 
 #[test]
-fn a_file_that_the_client_cannot_read_is_told_and_left_alone() {
+fn doctor_reports_an_unreadable_settings_file_and_leaves_it_unchanged() {
     for (content, why, line) in [
         (
             &b"{\n  // mine\n  \"a\": 1\n}\n"[..],
@@ -53,7 +53,7 @@ fn a_file_that_the_client_cannot_read_is_told_and_left_alone() {
 }
 
 #[test]
-fn a_file_that_is_merely_odd_is_no_problem() {
+fn doctor_accepts_an_unusual_but_valid_settings_file() {
     let crlf = TEAMS.replace('\n', "\r\n");
     for content in [TEAMS, &crlf, &format!("\u{feff}{TEAMS}"), &format!("\u{feff}{crlf}"), "", "\n", "{}"] {
         assert_eq!(
@@ -64,7 +64,7 @@ fn a_file_that_is_merely_odd_is_no_problem() {
 }
 
 #[test]
-fn hooks_in_a_file_that_the_client_skips_count_as_none() {
+fn doctor_ignores_hooks_in_a_file_that_claude_code_skips() {
     let home = well();
     home.write(&home.read().replacen('{', "{ // mine", 1));
     let before = home.read();
@@ -75,7 +75,7 @@ fn hooks_in_a_file_that_the_client_skips_count_as_none() {
 }
 
 #[test]
-fn links_and_what_is_no_file_are_told() {
+fn doctor_reports_links_and_settings_paths_that_are_not_files() {
     let home = Home::new();
     symlink("nowhere.json", home.settings()).unwrap();
     assert!(one(&home, "settings").starts_with("bad: cannot follow the link ~/.claude/settings.json: "));
@@ -94,7 +94,7 @@ fn links_and_what_is_no_file_are_told() {
 }
 
 #[test]
-fn fifty_hooks_of_others_are_nothing_to_mend() {
+fn doctor_fix_ignores_fifty_custom_hooks() {
     let home = well();
     let other = "{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]},".repeat(50);
     home.write(&home.read().replacen("\"Stop\": [", &format!("\"Stop\": [{other}"), 1));
@@ -108,7 +108,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_a_file_says_fix_loses_nothing_of_it(choices in vec(any::<u8>(), 0..300), comments: bool) {
+    fn doctor_fix_preserves_all_other_settings(choices in vec(any::<u8>(), 0..300), comments: bool) {
         let before = text_properties::settings(choices, comments);
         let told = settings(before.as_bytes());
         prop_assert!(comments || told.starts_with("ok: "), "{told}: {before}");

@@ -33,7 +33,7 @@ fn record(home: &Home) {
 }
 
 #[test]
-fn a_record_that_others_can_read_is_told_and_closed() {
+fn doctor_reports_and_restricts_a_store_that_others_can_read() {
     let home = well();
     record(&home);
     assert!(one(&home, "store-private").starts_with("ok: "));
@@ -51,7 +51,7 @@ fn a_record_that_others_can_read_is_told_and_closed() {
 }
 
 #[test]
-fn a_link_in_the_record_is_not_followed_to_what_is_not_ours() {
+fn doctor_does_not_follow_links_out_of_the_store() {
     let home = well();
     std::fs::write(home.at("mine"), "").unwrap();
     chmod(&home, "mine", 0o644);
@@ -62,7 +62,7 @@ fn a_link_in_the_record_is_not_followed_to_what_is_not_ours() {
 }
 
 #[test]
-fn what_is_on_record_is_told_and_verified() {
+fn doctor_reports_and_verifies_recorded_data() {
     let home = well();
     assert_eq!(one(&home, "newest-run"), "unknown: no run recorded yet");
     record(&home);
@@ -81,7 +81,7 @@ fn what_is_on_record_is_told_and_verified() {
 }
 
 #[test]
-fn a_client_that_was_used_without_an_event_is_told() {
+fn doctor_reports_claude_code_use_without_recorded_events() {
     let home = well();
     record(&home);
     // The transcript is of now, and the clock of the event stands in February.
@@ -95,7 +95,7 @@ fn a_client_that_was_used_without_an_event_is_told() {
 }
 
 #[test]
-fn our_own_failures_are_told_for_a_day() {
+fn doctor_reports_internal_failures_for_a_day() {
     let home = well();
     std::fs::create_dir_all(home.at(STORE).join("diagnostics")).unwrap();
     let notes =
@@ -105,7 +105,7 @@ fn our_own_failures_are_told_for_a_day() {
 }
 
 #[test]
-fn a_team_of_a_dead_client_is_told_and_stays() {
+fn doctor_reports_a_team_of_a_dead_client_and_preserves_it() {
     let home = well();
     record(&home);
     assert!(one(&home, "stale-teams").starts_with("ok: "), "its lead is this process");
@@ -123,7 +123,7 @@ fn a_team_of_a_dead_client_is_told_and_stays() {
 }
 
 #[test]
-fn a_policy_that_makes_no_sense_and_one_that_nobody_trusts_are_told() {
+fn doctor_reports_invalid_and_untrusted_policies() {
     let home = well();
     let config = home.at(".config/teamkeep/teamkeep.toml");
     std::fs::create_dir_all(config.parent().unwrap()).unwrap();
@@ -142,7 +142,7 @@ fn a_policy_that_makes_no_sense_and_one_that_nobody_trusts_are_told() {
 }
 
 #[test]
-fn without_a_home_the_record_s_place_is_told() {
+fn doctor_reports_the_store_path_if_home_is_not_set() {
     let home = well();
     std::fs::create_dir(home.at("tmp")).unwrap();
     let mut command = home.command("doctor");
@@ -158,7 +158,7 @@ fn without_a_home_the_record_s_place_is_told() {
 }
 
 #[test]
-fn a_record_that_cannot_be_written_is_told() {
+fn doctor_reports_an_unwritable_store() {
     let home = well();
     std::fs::remove_dir_all(home.at(STORE)).unwrap();
     std::fs::write(home.at(STORE), "").unwrap();
@@ -168,7 +168,7 @@ fn a_record_that_cannot_be_written_is_told() {
 }
 
 #[test]
-fn a_directory_that_is_more_than_a_record_is_not_shut() {
+fn doctor_does_not_restrict_a_directory_with_other_content() {
     let home = well();
     for path in ["Documents", "log", "bin"] {
         std::fs::create_dir_all(home.at(path)).unwrap();

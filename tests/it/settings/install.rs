@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use crate::support::install_home::{Home, MINE, result};
 
 #[test]
-fn an_install_says_what_it_did_and_how_to_undo_it() {
+fn install_reports_its_changes_and_how_to_undo_them() {
     let home = Home::with(MINE);
     let result = home.ok("install --yes");
     assert_eq!(result.out, "");
@@ -52,7 +52,7 @@ fn the_example_is_what_an_install_writes() {
 }
 
 #[test]
-fn a_second_install_changes_nothing_and_says_so() {
+fn second_install_changes_nothing_and_reports_it() {
     let home = Home::with(MINE);
     home.ok("install");
     let before = home.everything();
@@ -115,7 +115,7 @@ fn a_dry_run_shows_the_change_and_writes_nothing() {
 }
 
 #[test]
-fn what_is_kept_is_the_users_alone() {
+fn saved_files_are_private_to_the_user() {
     let home = Home::with(MINE);
     home.ok("install");
     assert_eq!(home.installs().metadata().unwrap().mode() & 0o777, 0o700);
@@ -151,7 +151,7 @@ fn a_shared_file_gets_a_path_of_this_machine_only_with_a_word_of_warning() {
 }
 
 #[test]
-fn installs_at_the_same_time_are_one_install() {
+fn concurrent_installs_have_the_effect_of_one() {
     let home = Home::with(MINE);
     let mut all: Vec<_> = (0..8)
         .map(|_| home.command("install").stderr(std::process::Stdio::null()).spawn().unwrap())
@@ -166,7 +166,7 @@ fn installs_at_the_same_time_are_one_install() {
 }
 
 #[test]
-fn a_command_line_that_makes_no_sense_is_64() {
+fn usage_error_exits_with_64() {
     let home = Home::new();
     for line in
         ["install --scope project --settings x.json", "install --client-version new", "install --scope all"]
@@ -183,7 +183,7 @@ fn a_command_line_that_makes_no_sense_is_64() {
 }
 
 #[test]
-fn a_configuration_that_makes_no_sense_keeps_nobody_from_installing_or_leaving() {
+fn install_and_uninstall_work_with_an_invalid_configuration() {
     let home = Home::with(MINE);
     std::fs::write(home.at("broken.toml"), "[log\n").unwrap();
     let run = |line| {
@@ -199,7 +199,7 @@ fn a_configuration_that_makes_no_sense_keeps_nobody_from_installing_or_leaving()
 }
 
 #[test]
-fn what_cannot_be_run_is_installed_with_a_warning() {
+fn install_warns_about_a_program_that_cannot_run() {
     let home = Home::with("{}");
     assert_snapshot!(home.ok("install --command no/such/teamkeep").err, @"
     installed 15 hooks in ~/.claude/settings.json
@@ -216,7 +216,7 @@ fn what_cannot_be_run_is_installed_with_a_warning() {
 }
 
 #[test]
-fn off_the_search_path_the_program_is_named_by_its_path_quoted() {
+fn install_writes_the_quoted_path_of_a_program_that_is_not_on_path() {
     let home = Home::with("{}");
     std::fs::create_dir(home.at("my tools")).unwrap();
     std::fs::rename(home.at("bin/teamkeep"), home.at("my tools/teamkeep")).unwrap();

@@ -32,7 +32,7 @@ fn an_old_client_gets_the_old_form_and_only_what_it_knows() {
 }
 
 #[test]
-fn a_client_before_teams_is_told_so() {
+fn install_reports_a_client_without_team_support() {
     let home = Home::with("{}");
     home.client("2.0.42 (Claude Code)");
     assert_snapshot!(home.ok("install").err, @"
@@ -134,7 +134,7 @@ fn a_client_that_hangs_is_not_waited_for_long_nor_in_silence() {
 }
 
 #[test]
-fn a_client_of_the_current_directory_is_not_run() {
+fn install_does_not_run_a_client_from_the_current_directory() {
     let home = Home::new();
     std::fs::rename(home.at("bin/claude"), home.at("claude")).unwrap();
     std::fs::rename(home.at("bin/claude.says"), home.at("claude.says")).unwrap();

@@ -9,7 +9,7 @@ use teamkeep::settings::installed_hooks;
 use crate::support::install_home::{Home, MINE, result};
 
 #[test]
-fn a_broken_file_is_refused_and_left_alone() {
+fn install_rejects_a_broken_file_and_leaves_it_unchanged() {
     for (broken, why, line) in [
         ("{\n \"a\": 1", "line 1: unterminated object", "+1 "),
         ("{\n \"a\": 1\n \"b\": 1}", "line 2: expected comma", "+2 "),
@@ -65,7 +65,7 @@ fn what_is_no_json_even_without_its_comments_is_refused_and_can_be_left() {
 }
 
 #[test]
-fn hooks_in_a_file_that_the_client_will_skip_are_installed_with_a_warning() {
+fn install_warns_about_a_file_that_claude_code_will_skip() {
     let mine = "{\n  // mine\n  \"disableAllHooks\": true // for now\n}\n";
     let home = Home::with(mine);
     assert!(
@@ -99,7 +99,7 @@ fn hooks_in_a_file_that_the_client_will_skip_are_installed_with_a_warning() {
 }
 
 #[test]
-fn a_link_stays_a_link() {
+fn install_preserves_a_symlink() {
     let home = Home::new();
     std::fs::create_dir(home.at("dotfiles")).unwrap();
     std::fs::write(home.at("dotfiles/claude.json"), MINE).unwrap();
@@ -122,7 +122,7 @@ fn a_link_stays_a_link() {
 }
 
 #[test]
-fn what_is_no_file_or_in_no_directory_is_refused() {
+fn install_rejects_a_path_that_is_not_a_file_or_has_no_directory() {
     let home = Home::new();
     assert_snapshot!(home.run("install --settings .claude").err, @"
     error: ~/.claude is not a regular file
@@ -139,7 +139,7 @@ fn what_is_no_file_or_in_no_directory_is_refused() {
 }
 
 #[test]
-fn a_directory_that_is_not_ours_to_write_is_left_alone() {
+fn install_leaves_an_unwritable_directory_unchanged() {
     let home = Home::with(MINE);
     let nobody = 65_534;
     let root = home.settings().metadata().unwrap().uid() == 0;
@@ -214,7 +214,7 @@ fn odd_files() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn an_odd_file_keeps_every_byte_of_its_owner_s_and_is_given_back_whole() {
+fn uninstall_restores_unusual_files_byte_for_byte() {
     for (what, before) in odd_files() {
         let home = Home::with(&before);
         home.install();
@@ -235,7 +235,7 @@ fn an_odd_file_keeps_every_byte_of_its_owner_s_and_is_given_back_whole() {
 fn a_file_of_another_user_s_stays_that_user_s_and_is_written_only_by_who_may() {
     let home = Home::with(MINE);
     if home.settings().metadata().unwrap().uid() != 0 {
-        return only_its_owner_writes(&home);
+        return assert_install_fails_on_a_read_only_file(&home);
     }
     // Root may write it, and the file goes on to be its owner's.
     let nobody = 65_534;
@@ -264,14 +264,14 @@ fn a_file_of_another_user_s_stays_that_user_s_and_is_written_only_by_who_may() {
 }
 
 /// Without root there is no file of somebody else's but one that cannot be written.
-fn only_its_owner_writes(home: &Home) {
+fn assert_install_fails_on_a_read_only_file(home: &Home) {
     std::fs::set_permissions(home.settings(), std::fs::Permissions::from_mode(0o444)).unwrap();
     assert_eq!(home.run("install").code, Some(1));
     assert_eq!(home.read(), MINE);
 }
 
 #[test]
-fn a_read_only_file_with_our_hooks_is_not_written_by_uninstall() {
+fn uninstall_does_not_write_a_read_only_file() {
     let home = Home::with(MINE);
     home.ok("install");
     let installed = home.read();
@@ -318,7 +318,7 @@ fn a_link_to_nowhere_stays_and_nothing_comes_where_it_points() {
 }
 
 #[test]
-fn what_a_killed_install_left_is_taken_away_by_the_next() {
+fn install_removes_leftovers_of_a_killed_install() {
     let home = Home::with(MINE);
     let [left, young, mine] = [
         ".settings.json.0123456789abcdef.tmp",
@@ -340,7 +340,7 @@ fn what_a_killed_install_left_is_taken_away_by_the_next() {
 }
 
 #[test]
-fn a_file_of_two_names_is_one_file_after_an_install_and_after_its_end() {
+fn install_and_uninstall_preserve_hard_links() {
     let home = Home::with(MINE);
     let other = home.at("dotfiles.json");
     std::fs::hard_link(home.settings(), &other).unwrap();
@@ -352,7 +352,7 @@ fn a_file_of_two_names_is_one_file_after_an_install_and_after_its_end() {
 }
 
 #[test]
-fn a_file_of_very_many_keys_or_events_is_no_reason_to_wait() {
+fn install_and_uninstall_handle_a_file_with_many_keys_or_events() {
     let keys: Vec<String> = (0..100_000).map(|key| format!("\"k{key}\": {key}")).collect();
     let events: Vec<String> = (0..60_000).map(|event| format!("\"e{event}\": []")).collect();
     for before in [format!("{{{}}}", keys.join(", ")), format!("{{\"hooks\": {{{}}}}}", events.join(", "))] {

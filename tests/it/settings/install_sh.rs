@@ -10,7 +10,7 @@ use crate::support::install_home::{MINE, result};
 use super::install_sh_sandbox::Clone;
 
 #[test]
-fn an_install_and_its_end_leave_nothing_but_the_record() {
+fn install_sh_and_uninstall_leave_only_recorded_data() {
     let clone = Clone::new();
     assert_snapshot!(clone.ok(&[]), @"
     building (a few minutes the first time)
@@ -39,7 +39,7 @@ fn an_install_and_its_end_leave_nothing_but_the_record() {
 }
 
 #[test]
-fn a_directory_that_was_there_before_stays() {
+fn uninstall_preserves_an_existing_directory() {
     let clone = Clone::new();
     std::fs::create_dir_all(clone.at("tools/bin")).unwrap();
     clone.ok(&["--prefix", "tools"]);
@@ -53,7 +53,7 @@ fn a_directory_that_was_there_before_stays() {
 }
 
 #[test]
-fn paths_with_blanks_are_quoted_where_they_are_to_be_typed() {
+fn paths_with_spaces_are_quoted_in_printed_commands() {
     let clone = Clone::new();
     assert_snapshot!(clone.ok(&["--prefix", "my tools"]), @"
     building (a few minutes the first time)
@@ -76,7 +76,7 @@ fn paths_with_blanks_are_quoted_where_they_are_to_be_typed() {
 }
 
 #[test]
-fn hooks_that_call_a_binary_elsewhere_are_taken_out_with_it() {
+fn hooks_that_call_a_binary_elsewhere_are_removed_with_it() {
     for prefix in ["opt", "it's my tools"] {
         for version in ["2.1.328", "2.1.47"] {
             let clone = Clone::new();
@@ -101,7 +101,7 @@ fn hooks_that_call_a_binary_elsewhere_are_taken_out_with_it() {
 }
 
 #[test]
-fn hooks_that_call_nothing_are_named_with_what_to_do() {
+fn uninstall_reports_hooks_that_call_a_missing_binary() {
     let clone = Clone::new();
     clone.ok(&[]);
     let installed = clone.home.read();
@@ -175,7 +175,7 @@ fn settings_that_cannot_be_edited_and_call_nothing_keep_nobody() {
 }
 
 #[test]
-fn hooks_written_by_hand_are_found_however_they_name_the_program() {
+fn handwritten_hooks_are_found_for_any_spelling_of_the_program() {
     let clone = Clone::new();
     let write = |command: &str| {
         let hook = format!("{{\"hooks\":[{{\"command\":\"{command}\"}}]}}");
@@ -203,7 +203,7 @@ fn hooks_written_by_hand_are_found_however_they_name_the_program() {
 }
 
 #[test]
-fn called_through_links_it_finds_its_place() {
+fn install_sh_resolves_its_directory_through_symlinks() {
     let clone = Clone::new();
     symlink("clone/install.sh", clone.at("relative.sh")).unwrap();
     std::fs::create_dir(clone.at("far")).unwrap();
@@ -214,7 +214,7 @@ fn called_through_links_it_finds_its_place() {
 }
 
 #[test]
-fn a_prefix_that_is_none_is_refused() {
+fn install_sh_rejects_an_invalid_prefix() {
     let clone = Clone::new();
     for args in
         [&["--prefix", "--no-hooks"][..], &["--prefix"], &["--prefix="], &["--prefix=-x"], &["--prefix", ""]]
@@ -227,7 +227,7 @@ fn a_prefix_that_is_none_is_refused() {
 }
 
 #[test]
-fn a_directory_in_the_place_of_the_binary_is_left_alone() {
+fn install_sh_leaves_a_directory_at_the_binary_path_unchanged() {
     let clone = Clone::new();
     std::fs::create_dir_all(clone.at(".local/bin/teamkeep")).unwrap();
     assert_snapshot!(clone.fails(&["--uninstall"]), @"error: cannot remove ~/.local/bin/teamkeep: it is a directory");

@@ -19,7 +19,7 @@ fn with_pages(clone: &Clone) {
 }
 
 #[test]
-fn man_pages_and_completions_are_put_in_place_and_taken_away_again() {
+fn man_pages_and_completions_are_installed_and_removed() {
     let clone = Clone::new();
     with_pages(&clone);
     std::fs::create_dir_all(clone.at(".local/share/man/man1")).unwrap();
@@ -67,7 +67,7 @@ fn zsh_is_told_where_its_completions_are_when_it_does_not_look_there() {
 }
 
 #[test]
-fn pages_of_others_stay_as_they_are() {
+fn other_man_pages_are_unchanged() {
     let clone = Clone::new();
     with_pages(&clone);
     let own =

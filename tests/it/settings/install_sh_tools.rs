@@ -9,7 +9,7 @@ use crate::support::install_home::{MINE, result};
 use super::install_sh_sandbox::Clone;
 
 #[test]
-fn what_the_toolchain_has_got_is_told_with_how_to_undo_it() {
+fn install_sh_reports_toolchain_changes_and_how_to_undo_them() {
     let clone = Clone::new();
     let tool = |name: &str, script: &str| {
         let path = clone.at("bin").join(name);
@@ -31,7 +31,7 @@ fn what_the_toolchain_has_got_is_told_with_how_to_undo_it() {
 }
 
 #[test]
-fn every_posix_shell_does_the_same() {
+fn install_sh_behaves_the_same_in_every_posix_shell() {
     let mut tried = 0;
     for shell in ["/bin/sh", "/usr/bin/dash", "/usr/bin/posh", "/usr/bin/mksh", "/usr/bin/ksh"] {
         if !std::path::Path::new(shell).exists() {

@@ -85,7 +85,7 @@ pub fn install(sandbox: &Sandbox) {
 }
 
 #[test]
-fn the_manifests_are_json_and_say_what_cargo_says() {
+fn plugin_manifests_are_json_and_match_cargo_metadata() {
     let (plugin, marketplace) = (read(".claude-plugin/plugin.json"), read(".claude-plugin/marketplace.json"));
     assert_eq!(
         (&plugin["name"], &plugin["version"]),
@@ -99,7 +99,7 @@ fn the_manifests_are_json_and_say_what_cargo_says() {
 }
 
 #[test]
-fn the_hooks_are_of_events_that_are_known_and_run_the_plugin_s_script() {
+fn plugin_hooks_use_known_events_and_run_the_plugin_script() {
     let events = hooks();
     assert_eq!(events.len(), 15);
     for (event, groups) in &events {
@@ -114,7 +114,7 @@ fn the_hooks_are_of_events_that_are_known_and_run_the_plugin_s_script() {
 }
 
 #[test]
-fn the_plugin_s_hooks_are_those_that_an_install_writes() {
+fn plugin_hooks_match_the_hooks_that_install_writes() {
     let installed = read("hooks/settings.example.json").to_string();
     let script = "${CLAUDE_PLUGIN_ROOT}/bin/teamkeep-hook";
     let as_installed = Value::Object(hooks()).to_string().replace(script, "teamkeep");
@@ -138,7 +138,7 @@ fn a_file_of_the_plugin_s_hooks_names_no_event_that_came_later_than_the_file_say
 }
 
 #[test]
-fn the_commands_run_the_script_and_no_model_runs_them() {
+fn plugin_commands_run_the_script_and_the_model_cannot_invoke_them() {
     for (name, runs) in
         [("status", "status"), ("replay", "replay ${CLAUDE_SESSION_ID} "), ("pause", "policy pause ")]
     {
@@ -153,7 +153,7 @@ fn the_commands_run_the_script_and_no_model_runs_them() {
 }
 
 #[test]
-fn without_a_binary_it_is_said_once_a_session_and_no_hook_fails() {
+fn plugin_reports_a_missing_binary_once_a_session_and_no_hook_fails() {
     let (sandbox, plugin) = (Sandbox::new(), Plugin::new(false));
     let lead = Lead::of(&sandbox, ONE);
     let start =
@@ -202,7 +202,7 @@ fn the_script_that_builds_the_binary_is_named_where_there_is_one() {
 }
 
 #[test]
-fn the_marketplace_gives_the_plugin_and_nothing_else() {
+fn marketplace_offers_only_the_plugin() {
     let mut files = vec![".claude-plugin/plugin.json".to_owned(), "bin/teamkeep-hook".to_owned()];
     let hooks = ["hooks", "since-2.1.78", "since-2.1.83", "since-2.1.84"];
     files.extend(hooks.map(|name| format!("hooks/{name}.json")));
@@ -241,7 +241,7 @@ fn the_marketplace_gives_the_plugin_and_nothing_else() {
 }
 
 #[test]
-fn a_plugin_in_a_place_of_an_odd_name_still_speaks_json() {
+fn plugin_prints_json_from_a_directory_with_an_unusual_name() {
     let sandbox = Sandbox::new();
     let plugin = Plugin::new(false);
     let odd = plugin.at("an \"odd\" \\ place/bin");
@@ -255,7 +255,7 @@ fn a_plugin_in_a_place_of_an_odd_name_still_speaks_json() {
 }
 
 #[test]
-fn the_binary_is_found_beside_the_script_on_the_search_path_and_where_install_sh_puts_it() {
+fn plugin_finds_the_binary_next_to_the_script_on_path_and_in_install_prefix() {
     for place in ["beside", "path", "home"] {
         let sandbox = Sandbox::new();
         let plugin = Plugin::new(place == "beside");
@@ -278,7 +278,7 @@ fn the_binary_is_found_beside_the_script_on_the_search_path_and_where_install_sh
 }
 
 #[test]
-fn what_lies_in_the_session_s_directory_is_not_run_for_its_name() {
+fn plugin_does_not_run_a_same_named_file_in_the_session_directory() {
     let (sandbox, plugin) = (Sandbox::new(), Plugin::new(false));
     let project = sandbox.home().join("project");
     std::fs::create_dir_all(project.join("bin")).unwrap();
@@ -308,7 +308,7 @@ fn what_lies_in_the_session_s_directory_is_not_run_for_its_name() {
 }
 
 #[test]
-fn a_binary_for_another_machine_fails_no_hook_and_is_told_once() {
+fn plugin_reports_a_foreign_binary_once_and_no_hook_fails() {
     let (sandbox, plugin) = (Sandbox::new(), Plugin::new(false));
     let mut binary = b"\x7fELF\x02\x01\x01".to_vec();
     binary.resize(4096, 0);

@@ -7,7 +7,7 @@ use crate::support::client_files::Lead;
 use crate::support::sandbox::{CommandResult, Sandbox, feed, kebab};
 
 #[test]
-fn the_plugin_alone_records_what_the_settings_would() {
+fn plugin_records_the_same_events_as_settings_hooks() {
     let record = |with_plugin: bool| {
         let (sandbox, plugin) = (Sandbox::new(), Plugin::new(true));
         let lead = Lead::of(&sandbox, ONE);
@@ -40,7 +40,7 @@ fn both(sandbox: &Sandbox, plugin: &Plugin, payload: &Value) -> [CommandResult; 
 }
 
 #[test]
-fn with_settings_and_plugin_each_event_is_recorded_and_judged_once() {
+fn settings_and_plugin_record_and_evaluate_each_event_once() {
     let (sandbox, plugin) = (Sandbox::new(), Plugin::new(true));
     install(&sandbox);
     let lead = Lead::of(&sandbox, ONE);
@@ -115,7 +115,7 @@ fn tools_that_only_a_rule_looks_at_are_recorded_and_judged_once_beside_the_plugi
 }
 
 #[test]
-fn what_the_settings_do_not_run_is_the_plugin_s() {
+fn plugin_handles_events_that_the_settings_do_not() {
     let (sandbox, plugin) = (Sandbox::new(), Plugin::new(true));
     let lead = Lead::of(&sandbox, ONE);
     let idle = lead.payload("TeammateIdle", json!({"teammate_name": "bob"}));
@@ -171,7 +171,7 @@ fn what_the_settings_do_not_run_is_the_plugin_s() {
 }
 
 #[test]
-fn a_repository_s_settings_do_not_silence_the_plugin() {
+fn repository_settings_do_not_silence_the_plugin() {
     let (sandbox, plugin) = (Sandbox::new(), Plugin::new(true));
     let lead = Lead::of(&sandbox, ONE);
     let project = sandbox.home().join("parser/.claude");

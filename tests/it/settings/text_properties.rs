@@ -180,7 +180,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_put_in_can_be_taken_out_to_the_byte(choices in vec(any::<u8>(), 0..300), comments: bool) {
+    fn uninstall_restores_the_original_bytes(choices in vec(any::<u8>(), 0..300), comments: bool) {
         let before = settings(choices, comments);
         prop_assert!(Document::parse(before.trim_start_matches('\u{feff}')).is_ok(), "{before}");
         let wanted = wanted("2.1.328");
@@ -195,7 +195,7 @@ proptest! {
     }
 
     #[test]
-    fn every_byte_of_the_file_is_still_there_and_in_order(choices in vec(any::<u8>(), 0..300), comments: bool) {
+    fn install_preserves_every_byte_in_order(choices in vec(any::<u8>(), 0..300), comments: bool) {
         let before = settings(choices, comments);
         let after = plan::with_hooks(before.as_bytes(), &wanted("2.1.328")).unwrap();
         let mut rest = after.iter();
@@ -206,7 +206,7 @@ proptest! {
     }
 
     #[test]
-    fn an_upgrade_leaves_what_a_fresh_install_would(choices in vec(any::<u8>(), 0..300), comments: bool) {
+    fn upgrade_and_fresh_install_give_the_same_result(choices in vec(any::<u8>(), 0..300), comments: bool) {
         let before = settings(choices, comments);
         let old = plan::with_hooks(before.as_bytes(), &wanted("2.1.47")).unwrap();
         let upgraded = plan::with_hooks(&old, &wanted("2.1.328")).unwrap();
@@ -215,7 +215,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_at_all_makes_it_fall_over(content in vec(any::<u8>(), 0..200), json in "[\\[\\]{}\",:/* \nhoks1]{0,60}") {
+    fn arbitrary_text_does_not_cause_a_panic(content in vec(any::<u8>(), 0..200), json in "[\\[\\]{}\",:/* \nhoks1]{0,60}") {
         for bytes in [content.as_slice(), json.as_bytes()] {
             let _ = plan::with_hooks(bytes, &wanted("2.1.328"));
             let _ = plan::without_hooks(bytes);

@@ -8,7 +8,7 @@ use crate::settings::text_properties;
 use crate::support::install_home::{Home, MINE, result};
 
 #[test]
-fn an_uninstall_of_nothing_says_so() {
+fn uninstall_reports_that_nothing_is_installed() {
     let home = Home::with(MINE);
     assert_snapshot!(home.ok("uninstall").err, @"nothing to do: ~/.claude/settings.json has no teamkeep hooks");
     assert_eq!(home.read(), MINE);
@@ -16,7 +16,7 @@ fn an_uninstall_of_nothing_says_so() {
 }
 
 #[test]
-fn a_file_that_install_made_goes_again_with_its_directory() {
+fn uninstall_removes_a_created_file_and_its_directory() {
     let home = Home::new();
     home.ok("install --scope project");
     assert!(home.at(".claude/settings.json").exists());
@@ -40,7 +40,7 @@ fn a_file_that_install_made_goes_again_with_its_directory() {
 }
 
 #[test]
-fn a_directory_that_two_installs_share_goes_with_the_last_of_them() {
+fn last_uninstall_removes_a_shared_directory() {
     for order in [["local", "project"], ["project", "local"]] {
         let home = Home::new();
         std::fs::create_dir(home.at("project")).unwrap();
@@ -65,7 +65,7 @@ fn a_directory_that_two_installs_share_goes_with_the_last_of_them() {
 }
 
 #[test]
-fn a_file_that_install_made_and_somebody_used_since_stays() {
+fn uninstall_preserves_a_created_file_with_later_changes() {
     let home = Home::new();
     home.ok("install");
     home.write(&home.read().replacen('{', "{\n  \"model\": \"opus\",", 1));
@@ -85,7 +85,7 @@ fn an_empty_file_is_empty_again() {
 }
 
 #[test]
-fn what_the_user_changed_since_stays_on_uninstall() {
+fn uninstall_preserves_later_user_changes() {
     let home = Home::with(MINE);
     home.ok("install");
     home.write(&home.read().replace("\"opus\"", "\"sonnet\""));
@@ -100,7 +100,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_file_is_given_back_to_the_byte_with_and_without_the_record(choices in vec(any::<u8>(), 0..300), comments: bool) {
+    fn uninstall_restores_any_file_exactly_with_and_without_the_store(choices in vec(any::<u8>(), 0..300), comments: bool) {
         let before = text_properties::settings(choices, comments);
         let home = Home::with(&before);
         home.install();
@@ -119,7 +119,7 @@ proptest! {
 }
 
 #[test]
-fn a_record_that_cannot_be_written_keeps_nobody_from_leaving() {
+fn uninstall_works_with_an_unwritable_store() {
     let installs = ".local/share/teamkeep/installs";
     let leave = |spoil: &dyn Fn(&Home)| {
         let home = Home::with(MINE);
