@@ -18,7 +18,7 @@ fn forget(payload: &mut Value, keys: &[&str]) {
 }
 
 #[test]
-fn a_clock_that_is_set_back_puts_nothing_before_what_led_to_it() {
+fn clock_set_back_does_not_reorder_effects_before_causes() {
     for (back, run) in [(3 * 3_600_000, V328), (3 * 3_600_000, V47), (2_000, PANES), (2_000, GC)] {
         let mut place = 0;
         let told = altered(run, |step| {
@@ -34,7 +34,7 @@ fn a_clock_that_is_set_back_puts_nothing_before_what_led_to_it() {
 }
 
 #[test]
-fn transcripts_that_no_hook_names_tell_nothing_twice() {
+fn transcripts_without_hook_references_cause_no_duplicates() {
     let told = altered(V47, |step| {
         if step["payload"]["hook_event_name"].as_str().unwrap().starts_with("Subagent") {
             forget(&mut step["payload"], &["agent_id", "agent_type", "agent_transcript_path"]);

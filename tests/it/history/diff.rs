@@ -32,7 +32,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn what_changed_between_two_moments_is_told() {
+fn diff_reports_changes_between_two_times() {
     let sandbox = sandbox();
     insta::assert_snapshot!(sandbox.told(&["show", "--diff", "+1s", "+2s"]), @r#"
     session-aaaaaaaa 78850aef5bad4835

@@ -7,7 +7,7 @@ use crate::support::client_files::{Lead, only};
 use crate::support::sandbox::Sandbox;
 
 #[test]
-fn a_message_to_a_name_that_no_file_may_have_is_told_once() {
+fn message_to_a_name_invalid_as_file_name_is_shown_once() {
     for (names, owner) in [(vec!["al.an", "Zoë K."], "al.an"), (vec!["al.an", "al-an"], "al-an")] {
         let sandbox = Sandbox::new();
         let lead = Lead::of(&sandbox, SESSION);
@@ -32,7 +32,7 @@ fn a_message_to_a_name_that_no_file_may_have_is_told_once() {
 }
 
 #[test]
-fn an_approval_that_the_client_delivers_twice_is_told_once() {
+fn approval_delivered_twice_is_shown_once() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let request = "shutdown-1@alice";

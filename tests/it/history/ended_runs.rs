@@ -20,23 +20,23 @@ fn ended_after_another_start(process: Value) -> Value {
 }
 
 #[test]
-fn a_run_whose_client_was_killed_is_closed_as_crashed_at_the_next_start() {
+fn run_of_a_killed_client_is_closed_as_crashed_at_the_next_start() {
     assert_eq!(ended_after_another_start(json!({"pid": ended_process()})), "crashed");
 }
 
 #[test]
-fn a_run_whose_client_lives_is_not_closed_however_old() {
+fn run_of_a_live_client_is_not_closed_at_any_age() {
     assert_eq!(ended_after_another_start(json!({"pid": std::process::id()})), Value::Null);
 }
 
 #[test]
-fn a_run_whose_client_lives_in_another_pid_namespace_is_not_closed() {
+fn run_of_a_client_in_another_pid_namespace_is_not_closed() {
     let elsewhere = json!({"pid": ended_process(), "pidSpace": "container#pid:[1]"});
     assert_eq!(ended_after_another_start(elsewhere), Value::Null);
 }
 
 #[test]
-fn a_run_that_names_no_process_is_not_closed() {
+fn run_without_a_process_id_is_not_closed() {
     assert_eq!(ended_after_another_start(Value::Null), Value::Null);
 }
 
@@ -54,7 +54,7 @@ fn a_run_without_a_team_that_is_resumed_is_not_closed_for_its_first_process() {
 }
 
 #[test]
-fn every_team_that_a_session_led_ends_with_it() {
+fn session_end_ends_every_team_it_led() {
     let sandbox = Sandbox::new();
     let lead = Lead::named(&sandbox, ONE, "first");
     lead.roster(1_000, &["alice"]);
@@ -87,7 +87,7 @@ fn a_session_that_starts_again_does_not_close_its_own_run() {
 }
 
 #[test]
-fn a_crashed_run_is_told_with_its_end_and_keeps_its_files() {
+fn crashed_run_shows_its_end_and_preserves_its_files() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, ONE);
     lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": ended_process()}}));
@@ -149,13 +149,13 @@ fn deleted(response: Value, removes: bool) -> Value {
 }
 
 #[test]
-fn a_team_delete_that_was_refused_closes_nothing() {
+fn rejected_team_delete_does_not_close_the_run() {
     let refused = json!({"success": false, "message": "Cannot cleanup team with 1 active member(s)"});
     assert_eq!(deleted(refused, false), Value::Null);
 }
 
 #[test]
-fn a_team_delete_closes_the_run() {
+fn team_delete_closes_the_run() {
     assert_eq!(deleted(json!({"success": true, "team_name": "parser-team"}), true), "team-delete");
     assert_eq!(deleted(json!({"success": true}), true), "team-delete", "also where the answer names no team");
 }
@@ -214,7 +214,7 @@ fn what_outlives_the_client_has_a_session_of_its_own() {
 }
 
 #[test]
-fn what_is_told_of_a_run_that_is_over_is_kept_until_it_begins_again() {
+fn summary_of_an_ended_run_is_cached_until_it_reopens() {
     let sandbox = Sandbox::new();
     let lead = begin(&sandbox, ONE);
     lead.task("1", "pending", None);

@@ -53,7 +53,7 @@ fn say(lead: &Lead<'_>, id: &str, text: &str) {
 }
 
 #[test]
-fn a_run_that_is_alive_is_told_until_it_ends_and_each_thing_once() {
+fn follow_prints_each_event_of_a_running_team_once_until_it_ends() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, SESSION);
     lead.roster(1_000, &["alice"]);
@@ -84,7 +84,7 @@ fn a_run_that_is_alive_is_told_until_it_ends_and_each_thing_once() {
 }
 
 #[test]
-fn people_read_the_heading_once_and_a_part_if_they_ask_for_it() {
+fn follow_prints_the_heading_once_and_applies_filters() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, SESSION);
     lead.roster(1_000, &["alice"]);
@@ -102,7 +102,7 @@ fn people_read_the_heading_once_and_a_part_if_they_ask_for_it() {
 }
 
 #[test]
-fn a_run_that_is_over_is_told_and_that_it_is() {
+fn follow_prints_an_ended_run_and_reports_its_end() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, SESSION);
     lead.roster(1_000, &["alice"]);

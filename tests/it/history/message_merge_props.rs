@@ -200,7 +200,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn each_message_is_told_once_whatever_was_seen_of_it(mut messages in proptest::collection::vec(any_message(), 0..8)) {
+    fn each_message_is_shown_once_for_any_set_of_sources(mut messages in proptest::collection::vec(any_message(), 0..8)) {
         for (number, message) in messages.iter_mut().enumerate() {
             // The same words twice, each seen elsewhere, cannot be told from one message that was seen twice.
             message.text = format!("{number} {}", message.text);
@@ -214,7 +214,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_words_sent_twice_are_told_twice(message in any_message(), times in 2..4usize) {
+    fn identical_text_sent_twice_is_shown_twice(message in any_message(), times in 2..4usize) {
         let messages = vec![Sent { before: true, after: true, ..message }; times];
         prop_assert_eq!(play(&messages).len(), times);
     }

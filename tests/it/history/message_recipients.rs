@@ -62,7 +62,7 @@ fn a_message_is_told_once_and_to_whom_it_reached_however_he_is_spelled() {
 }
 
 #[test]
-fn a_message_that_the_client_tells_nothing_of_is_told_to_whom_its_word_means() {
+fn message_without_tool_response_uses_the_requested_recipient() {
     for to in ["bob\u{200b}", "\u{2066}Bob", "ｂｏｂ", "bob [d19019]"] {
         let sandbox = Sandbox::new();
         let lead = team(&sandbox);
@@ -73,7 +73,7 @@ fn a_message_that_the_client_tells_nothing_of_is_told_to_whom_its_word_means() {
 }
 
 #[test]
-fn a_request_to_stop_is_told_to_whom_it_reached() {
+fn shutdown_request_shows_the_actual_recipient() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let ask = json!({"to": "BOB", "message": {"type": "shutdown_request", "reason": "done"}});
@@ -115,7 +115,7 @@ fn a_message_of_a_plain_subagent_is_told_once_and_under_its_role() {
 }
 
 #[test]
-fn a_plan_and_the_answer_to_it_are_told_once_each_and_in_words() {
+fn plan_and_its_response_are_each_described_once() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let plan = json!({"type": "plan_approval_request", "from": "bob", "timestamp": sandbox.last(),

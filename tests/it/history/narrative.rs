@@ -24,7 +24,7 @@ fn with(mut one: Value, key: &str, value: Value) -> Value {
 }
 
 #[test]
-fn a_turn_s_end_and_the_idling_after_it_are_one_line() {
+fn end_of_turn_and_following_idle_are_one_line() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     lead.hook("SubagentStop", with(alice(), "last_assistant_message", json!("Drafted.")));
@@ -41,7 +41,7 @@ fn a_turn_s_end_and_the_idling_after_it_are_one_line() {
 }
 
 #[test]
-fn a_subagent_s_beginning_is_told_with_what_it_was_launched_for() {
+fn subagent_start_shows_its_task_description() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, SESSION);
     lead.start("startup");
@@ -62,7 +62,7 @@ fn a_subagent_s_beginning_is_told_with_what_it_was_launched_for() {
 }
 
 #[test]
-fn the_whole_text_of_messages_and_turns_is_told_to_whoever_asks() {
+fn full_text_of_messages_and_turns_is_shown_on_request() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let input = json!({"to": "bob", "summary": "ready", "message": "# Parser\n\n\u{1b}[31mred\nis done"});
@@ -100,7 +100,7 @@ fn notices(sandbox: &Sandbox) -> Lead<'_> {
 }
 
 #[test]
-fn the_client_s_notices_are_told_in_words() {
+fn client_notices_are_described_in_words() {
     let sandbox = Sandbox::new();
     notices(&sandbox);
     let shown = sandbox.told(&["show"]);
@@ -113,7 +113,7 @@ fn the_client_s_notices_are_told_in_words() {
 }
 
 #[test]
-fn what_the_client_says_by_itself_is_the_client_s() {
+fn automatic_messages_are_attributed_to_the_client() {
     let sandbox = Sandbox::new();
     notices(&sandbox);
     let entries = sandbox.replay("latest");
@@ -122,7 +122,7 @@ fn what_the_client_says_by_itself_is_the_client_s() {
 }
 
 #[test]
-fn who_left_and_what_was_removed_is_shown_as_gone() {
+fn departed_agents_and_removed_items_are_shown_as_gone() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     lead.task("1", "completed", Some("alice"));
@@ -157,7 +157,7 @@ fn who_left_and_what_was_removed_is_shown_as_gone() {
 }
 
 #[test]
-fn an_erased_team_is_told_with_the_reason_in_brackets() {
+fn erased_team_is_shown_with_the_reason_in_brackets() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     lead.erase();
@@ -169,7 +169,7 @@ fn an_erased_team_is_told_with_the_reason_in_brackets() {
 }
 
 #[test]
-fn a_task_that_is_renamed_is_told_so_and_by_whom() {
+fn renamed_task_shows_the_rename_and_its_actor() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     lead.task("1", "pending", None);

@@ -50,7 +50,7 @@ fn a_pipe_gets_lines_and_a_note_where_a_pause_was_shortened() {
 }
 
 #[test]
-fn a_speed_that_is_none_is_told() {
+fn invalid_speed_is_reported() {
     let sandbox = sandbox();
     for wrong in [&["--speed", "fast"][..], &["--speed", "0"], &["--speed", "2x", "--follow"]] {
         assert_eq!(sandbox.run(&[&["replay"], wrong].concat()).code, Some(64), "{wrong:?}");
@@ -85,7 +85,7 @@ fn shown(sandbox: &Sandbox, columns: usize, rows: usize) -> String {
 }
 
 #[test]
-fn the_screen_shows_the_clock_the_roster_the_tasks_and_the_story() {
+fn player_screen_shows_clock_roster_tasks_and_timeline() {
     let sandbox = sandbox();
     insta::assert_snapshot!(shown(&sandbox, 80, 16), @"
     +1h00m04s 2026-02-03 05:05:10 UTC 10x session-aaaaaaaa
@@ -128,7 +128,7 @@ fn the_screen_shows_the_clock_the_roster_the_tasks_and_the_story() {
 }
 
 #[test]
-fn a_terminal_is_what_it_was_however_the_playing_ends() {
+fn player_restores_the_terminal_on_every_exit() {
     let sandbox = sandbox();
     for (end, code) in [("\u{3}", None), ("q", Some(0)), ("TERM", Some(143))] {
         let mut terminal = Terminal::run(&sandbox, &["replay", "--speed", "0.01x"], &[]);
@@ -160,7 +160,7 @@ fn a_terminal_is_what_it_was_however_the_playing_ends() {
 }
 
 #[test]
-fn a_run_is_played_to_its_end_and_the_last_page_stays() {
+fn player_leaves_the_last_page_on_screen_at_the_end() {
     let sandbox = sandbox();
     let mut terminal = Terminal::run(&sandbox, &["replay", "--full", "--speed", "100000x"], &[]);
     terminal.until(CLOSE);
@@ -174,7 +174,7 @@ fn a_run_is_played_to_its_end_and_the_last_page_stays() {
 }
 
 #[test]
-fn without_colour_and_on_a_dumb_terminal_it_is_plain() {
+fn player_prints_plain_text_without_color_and_on_a_dumb_terminal() {
     let sandbox = sandbox();
     let mut terminal = Terminal::run(&sandbox, &["replay", "--speed", "100000x"], &[("NO_COLOR", "1")]);
     terminal.until(CLOSE);

@@ -34,7 +34,7 @@ fn part(sandbox: &Sandbox, args: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_part_of_a_story_is_told_by_time_by_actor_and_by_kind() {
+fn replay_filters_by_time_actor_and_kind() {
     let sandbox = sandbox();
     assert_eq!(part(&sandbox, &["--actor", "alice"]), ["member-joined alice", "message alice"]);
     assert_eq!(part(&sandbox, &["--kind", "message"]), ["message alice", "message bob"]);
@@ -60,7 +60,7 @@ fn a_part_of_a_story_is_told_by_time_by_actor_and_by_kind() {
 }
 
 #[test]
-fn a_part_that_makes_no_sense_is_told_with_what_was_meant() {
+fn invalid_filter_is_reported_with_a_suggestion() {
     let sandbox = sandbox();
     let result = |args: &[&str]| -> CommandResult { sandbox.run(&[&["replay", "latest"], args].concat()) };
     let kind = result(&["--kind", "mesage"]);
@@ -90,7 +90,7 @@ fn a_part_that_makes_no_sense_is_told_with_what_was_meant() {
 }
 
 #[test]
-fn every_way_of_telling_tells_the_same_part() {
+fn all_formats_show_the_same_filtered_events() {
     let sandbox = sandbox();
     let args = ["replay", "latest", "--kind", "message", "--actor", "bob"];
     let told = |more: &[&str]| sandbox.told(&[&args, more].concat());
@@ -106,7 +106,7 @@ fn every_way_of_telling_tells_the_same_part() {
 }
 
 #[test]
-fn no_name_and_no_text_breaks_a_diagram() {
+fn names_and_texts_do_not_break_a_diagram() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, SESSION);
     let wild = "end;participant x\n";

@@ -28,7 +28,7 @@ fn resumed(sandbox: &Sandbox) -> Client {
 }
 
 #[test]
-fn a_session_that_is_resumed_after_its_client_was_killed_leaves_a_crashed_run_behind() {
+fn session_resumed_after_a_killed_client_leaves_a_crashed_run() {
     let sandbox = Sandbox::new();
     let _client = resumed(&sandbox);
     let teams = sandbox.teams();
@@ -74,7 +74,7 @@ fn a_run_is_reported_with_the_versions_of_its_own_time_also_after_the_session_wa
 }
 
 #[test]
-fn tasks_that_a_resumed_session_finds_are_not_told_as_made_or_completed_again() {
+fn resumed_session_does_not_repeat_created_or_completed_tasks() {
     let sandbox = Sandbox::new();
     let _client = resumed(&sandbox);
     let entries = sandbox.replay("latest");
@@ -117,7 +117,7 @@ fn a_task_in_progress_is_started_once_in_two_runs_of_a_session() {
 }
 
 #[test]
-fn a_client_that_resumes_and_keeps_the_team_goes_on_with_the_run() {
+fn resumed_client_with_the_same_team_continues_the_run() {
     let sandbox = Sandbox::new();
     let gone = ended_process();
     let mut lead = Lead { pid: Some(gone), ..Lead::of(&sandbox, ONE) };
@@ -133,7 +133,7 @@ fn a_client_that_resumes_and_keeps_the_team_goes_on_with_the_run() {
 }
 
 #[test]
-fn a_task_list_without_a_team_is_no_run() {
+fn task_list_without_a_team_is_not_a_run() {
     let sandbox = Sandbox::new();
     let client = Client::start();
     let mut lead = led(&sandbox, &client);
@@ -153,7 +153,7 @@ fn a_task_list_without_a_team_is_no_run() {
 }
 
 #[test]
-fn a_directory_that_the_client_is_about_to_remove_is_no_team() {
+fn directory_renamed_for_deletion_is_not_a_team() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, ONE);
     lead.roster(1_000, &["alice"]);

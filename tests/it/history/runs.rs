@@ -7,7 +7,7 @@ use crate::support::client_files::{Lead, count, only};
 use crate::support::sandbox::Sandbox;
 
 #[test]
-fn clear_goes_on_with_the_run_under_a_new_session() {
+fn clear_continues_the_run_under_a_new_session() {
     let sandbox = Sandbox::new();
     let client = Client::start();
     let mut lead = led(&sandbox, &client);
@@ -38,7 +38,7 @@ fn clear_goes_on_with_the_run_under_a_new_session() {
 }
 
 #[test]
-fn the_tasks_made_after_clear_are_kept_beside_those_from_before() {
+fn tasks_created_after_clear_are_stored_with_earlier_tasks() {
     let sandbox = Sandbox::new();
     let client = Client::start();
     let pid = client.0.id();
@@ -69,7 +69,7 @@ fn the_tasks_made_after_clear_are_kept_beside_those_from_before() {
 }
 
 #[test]
-fn a_resumed_session_is_a_new_run_that_continues_the_former() {
+fn resumed_session_is_a_new_run_that_continues_the_previous_run() {
     let sandbox = Sandbox::new();
     let lead = begin(&sandbox, ONE);
     lead.erase();
@@ -88,7 +88,7 @@ fn a_resumed_session_is_a_new_run_that_continues_the_former() {
 }
 
 #[test]
-fn a_name_that_another_session_uses_again_is_another_run() {
+fn team_name_reused_by_another_session_is_a_new_run() {
     let sandbox = Sandbox::new();
     let first = Lead::named(&sandbox, ONE, "parser-team");
     first.roster(1_000, &["alice"]);
@@ -115,7 +115,7 @@ fn a_name_that_another_session_uses_again_is_another_run() {
 }
 
 #[test]
-fn two_teams_at_once_are_kept_apart() {
+fn concurrent_teams_are_separate_runs() {
     let sandbox = Sandbox::new();
     let (one, two) = (Lead::of(&sandbox, ONE), Lead::of(&sandbox, TWO));
     one.roster(1_000, &["alice"]);
@@ -153,7 +153,7 @@ fn two_teams_at_once_are_kept_apart() {
 }
 
 #[test]
-fn a_session_without_a_team_that_starts_subagents_is_a_run_of_its_own() {
+fn session_with_subagents_but_no_team_is_a_separate_run() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, ONE);
     lead.start("startup");
@@ -181,7 +181,7 @@ fn a_session_without_a_team_that_starts_subagents_is_a_run_of_its_own() {
 }
 
 #[test]
-fn events_that_name_no_team_are_told_by_what_else_they_say() {
+fn events_without_team_name_are_assigned_by_other_fields() {
     let sandbox = Sandbox::new();
     let lead = begin(&sandbox, ONE);
     let alice = json!({"agent_id": "aalice-1", "agent_type": "alice"});

@@ -37,6 +37,6 @@ fn a_message_that_the_client_sends_in_the_name_of_a_teammate_is_its_subagent_s_a
 }
 
 #[test]
-fn a_message_that_the_client_sends_in_the_name_of_the_subagent_is_told_as_such() {
+fn message_sent_in_the_name_of_a_subagent_is_attributed_to_it() {
     assert_eq!(told("a5987ccde93909e4a"), [json!(["general-purpose", null, ["hook", "inbox"]])]);
 }

@@ -25,7 +25,7 @@ fn late_team(sandbox: &Sandbox) -> Lead<'_> {
 }
 
 #[test]
-fn times_count_from_the_run_s_first_hook_call_wherever_they_are_told() {
+fn relative_times_start_at_the_first_hook_call_in_all_outputs() {
     let sandbox = Sandbox::new();
     late_team(&sandbox);
     let run = &sandbox.teams()[0];
@@ -53,7 +53,7 @@ fn of_a_lead_s_earlier_life_a_run_tells_its_sessions_and_the_prompt_that_made_th
 }
 
 #[test]
-fn a_moment_beside_the_run_is_said_to_be_beside_it() {
+fn time_outside_the_run_is_reported() {
     let sandbox = Sandbox::new();
     late_team(&sandbox);
     let result = |at: &str| {

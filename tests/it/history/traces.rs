@@ -171,72 +171,72 @@ impl Told {
 }
 
 #[test]
-fn the_run_of_2_1_47_is_told_as_it_was() {
+fn run_of_2_1_47_matches_ground_truth() {
     check(V47, 1, "team-delete");
 }
 
 #[test]
-fn the_run_of_2_1_47_is_told_as_it_was_with_four_hooks_at_once() {
+fn run_of_2_1_47_matches_ground_truth_with_four_concurrent_hooks() {
     check(V47, 4, "team-delete");
 }
 
 #[test]
-fn the_run_of_2_1_177_is_told_as_it_was() {
+fn run_of_2_1_177_matches_ground_truth() {
     check(V177, 1, "team-delete");
 }
 
 #[test]
-fn the_run_of_2_1_177_is_told_as_it_was_with_four_hooks_at_once() {
+fn run_of_2_1_177_matches_ground_truth_with_four_concurrent_hooks() {
     check(V177, 4, "team-delete");
 }
 
 #[test]
-fn the_run_of_2_1_328_is_told_as_it_was() {
+fn run_of_2_1_328_matches_ground_truth() {
     check(V328, 1, "session-end");
 }
 
 #[test]
-fn the_run_of_2_1_328_is_told_as_it_was_with_four_hooks_at_once() {
+fn run_of_2_1_328_matches_ground_truth_with_four_concurrent_hooks() {
     check(V328, 4, "session-end");
 }
 
 #[test]
-fn the_run_in_split_panes_is_told_as_it_was() {
+fn run_in_split_panes_matches_ground_truth() {
     check(PANES, 1, "session-end");
 }
 
 #[test]
-fn the_run_in_split_panes_is_told_as_it_was_with_four_hooks_at_once() {
+fn run_in_split_panes_matches_ground_truth_with_four_concurrent_hooks() {
     check(PANES, 4, "session-end");
 }
 
 #[test]
-fn the_run_without_task_tools_is_told_as_it_was() {
+fn run_without_task_tools_matches_ground_truth() {
     check(NOTASKS, 1, "session-end");
 }
 
 #[test]
-fn the_run_without_task_tools_is_told_as_it_was_with_four_hooks_at_once() {
+fn run_without_task_tools_matches_ground_truth_with_four_concurrent_hooks() {
     check(NOTASKS, 4, "session-end");
 }
 
 #[test]
-fn the_run_whose_tasks_the_client_unlinked_is_told_as_it_was() {
+fn run_with_unlinked_tasks_matches_ground_truth() {
     check(GC, 1, "session-end");
 }
 
 #[test]
-fn the_run_whose_tasks_the_client_unlinked_is_told_as_it_was_with_four_hooks_at_once() {
+fn run_with_unlinked_tasks_matches_ground_truth_with_four_concurrent_hooks() {
     check(GC, 4, "session-end");
 }
 
 #[test]
-fn the_headless_run_is_told_as_it_was() {
+fn headless_run_matches_ground_truth() {
     check(HEADLESS, 1, "session-end");
 }
 
 #[test]
-fn the_headless_run_is_told_as_it_was_with_four_hooks_at_once() {
+fn headless_run_matches_ground_truth_with_four_concurrent_hooks() {
     check(HEADLESS, 4, "session-end");
 }
 
@@ -289,17 +289,17 @@ fn check_moments(run: (&str, &'static str)) {
 }
 
 #[test]
-fn every_moment_of_the_run_of_2_1_47_is_shown_as_it_was_on_disk() {
+fn every_snapshot_of_2_1_47_matches_the_disk_state() {
     check_moments(V47);
 }
 
 #[test]
-fn every_moment_of_the_run_of_2_1_328_is_shown_as_it_was_on_disk() {
+fn every_snapshot_of_2_1_328_matches_the_disk_state() {
     check_moments(V328);
 }
 
 #[test]
-fn every_moment_of_the_run_with_erased_tasks_is_shown_as_it_was_on_disk() {
+fn every_snapshot_with_erased_tasks_matches_the_disk_state() {
     check_moments(GC);
 }
 
@@ -331,7 +331,7 @@ fn what_concerns_an_agent_is_shown_with_what_it_did() {
 }
 
 #[test]
-fn a_completed_dependency_blocks_no_task() {
+fn completed_dependency_does_not_block_a_task() {
     let told = play(V328, 1);
     let shown = told.sandbox.told(&["show"]);
     assert!(!shown.contains("blocked by 1"), "{shown}");
