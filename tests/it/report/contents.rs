@@ -143,7 +143,7 @@ fn codes(report: &Value) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn what_was_lost_is_told_once_the_run_is_over() {
+fn lost_items_are_reported_after_the_run_has_ended() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     lead.task("1", "in_progress", Some("bob"));
@@ -186,7 +186,7 @@ fn what_was_lost_is_told_once_the_run_is_over() {
 }
 
 #[test]
-fn a_message_of_the_model_costs_once_whatever_tells_of_it() {
+fn model_message_is_counted_once_in_the_cost_for_any_source() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let pieces =
@@ -213,7 +213,7 @@ fn a_message_of_the_model_costs_once_whatever_tells_of_it() {
 }
 
 #[test]
-fn a_project_cannot_set_prices_and_a_bad_price_is_told() {
+fn project_cannot_set_prices_and_an_invalid_price_is_reported() {
     let sandbox = Sandbox::new();
     team(&sandbox);
     let project = sandbox.home().join("parser/.claude");
@@ -248,7 +248,7 @@ fn a_project_cannot_set_prices_and_a_bad_price_is_told() {
 }
 
 #[test]
-fn a_report_goes_into_a_file_that_is_private_and_new() {
+fn report_is_written_to_a_new_private_file() {
     use std::os::unix::fs::PermissionsExt;
     let sandbox = Sandbox::new();
     team(&sandbox);
@@ -284,7 +284,7 @@ fn a_report_goes_into_a_file_that_is_private_and_new() {
 }
 
 #[test]
-fn a_redacted_report_says_how_much_was_taken_out_and_not_what() {
+fn redacted_report_shows_the_amount_of_redacted_text_only() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let key = format!("sk-{}", "a1".repeat(20));

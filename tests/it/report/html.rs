@@ -88,7 +88,7 @@ fn sources() -> Vec<(PathBuf, String)> {
 }
 
 #[test]
-fn the_page_has_no_way_to_make_elements_of_text_and_nothing_to_fetch() {
+fn page_never_parses_text_as_html_and_fetches_nothing() {
     let forbidden =
         ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "fetch("];
     let mut seen = 0;
@@ -106,7 +106,7 @@ fn the_page_has_no_way_to_make_elements_of_text_and_nothing_to_fetch() {
 }
 
 #[test]
-fn the_report_of_a_recorded_run_opens_without_a_complaint_and_asks_for_nothing() {
+fn report_page_loads_without_errors_or_requests() {
     let told = play(ALL[2], 1);
     let path = told.sandbox.home().join("report.html");
     assert_eq!(told.sandbox.told(&["report", "--format", "html", "-o", path.to_str().unwrap()]), "");
@@ -131,7 +131,7 @@ fn the_report_of_a_recorded_run_opens_without_a_complaint_and_asks_for_nothing()
 }
 
 #[test]
-fn what_agents_wrote_is_shown_as_text_and_nothing_of_it_runs() {
+fn agent_text_is_shown_as_text_and_never_runs() {
     let attacks = [
         "<script>alert(1)</script>",
         "</script><img src=x onerror=\"window.ran = 1\">",
@@ -169,7 +169,7 @@ fn what_agents_wrote_is_shown_as_text_and_nothing_of_it_runs() {
 }
 
 #[test]
-fn the_policy_of_the_page_keeps_other_scripts_and_connections_out() {
+fn content_security_policy_blocks_other_scripts_and_connections() {
     let Some((browser, _dir)) = show(empty()) else { return };
     browser.run(
         "window.refused = []; \
@@ -189,7 +189,7 @@ fn the_policy_of_the_page_keeps_other_scripts_and_connections_out() {
 }
 
 #[test]
-fn characters_that_hide_or_turn_text_are_made_visible_and_honest_scripts_are_left_alone() {
+fn invisible_and_bidi_characters_are_shown_and_regular_scripts_are_unchanged() {
     let mut report = empty();
     let text =
         "bell\u{7} escape\u{1b}[31m turned \u{202e}live\u{202c} none\u{200b}wide שלום e\u{301} 👩\u{200d}🔬";
@@ -203,7 +203,7 @@ fn characters_that_hide_or_turn_text_are_made_visible_and_honest_scripts_are_lef
 }
 
 #[test]
-fn tasks_that_wait_for_each_other_or_for_what_is_not_there_are_drawn() {
+fn cyclic_and_missing_task_dependencies_are_drawn() {
     let mut report = empty();
     report["tasks"] = json!([
         task(1, "One", &["3"]),
@@ -241,7 +241,7 @@ fn a_long_chain_of_tasks_is_drawn() {
 }
 
 #[test]
-fn a_run_of_which_nothing_is_on_record_is_drawn() {
+fn run_without_recorded_data_is_drawn() {
     let Some((browser, _dir)) = show(empty()) else { return };
     assert_eq!(browser.text("h1"), "Session without a team");
     assert_eq!(browser.text("#findings-list"), "No problems found.");

@@ -11,7 +11,7 @@ const HOME: &str = "\u{e011}";
 const RIGHT: &str = "\u{e014}";
 
 #[test]
-fn the_mouse_shows_what_is_below_it_and_zooms_and_pans_the_timeline() {
+fn mouse_shows_details_and_zooms_and_pans_the_timeline() {
     let mut report = empty();
     report["tasks"] = json!([task(1, "Draft", &[])]);
     report["turns"] = json!([{
@@ -55,7 +55,7 @@ fn the_mouse_shows_what_is_below_it_and_zooms_and_pans_the_timeline() {
 }
 
 #[test]
-fn the_keyboard_reaches_everything_important() {
+fn keyboard_reaches_all_important_controls() {
     let mut report = empty();
     report["overview"]["team"] = json!("parsers");
     report["mail"]["messages"] = json!([letter(1, "alice", "bob", "one"), letter(2, "bob", "alice", "two")]);
@@ -122,7 +122,7 @@ fn the_keyboard_reaches_everything_important() {
 }
 
 #[test]
-fn on_paper_every_message_is_there_and_nothing_that_only_a_screen_can_use() {
+fn printed_page_has_every_message_and_no_screen_controls() {
     let mut report = empty();
     report["mail"]["messages"] =
         (0..300).map(|one| letter(one, "alice", "bob", &format!("text {one}"))).collect();
@@ -166,7 +166,7 @@ return low;
 "##;
 
 #[test]
-fn both_themes_can_be_read_and_a_narrow_window_too() {
+fn page_is_readable_in_both_themes_and_in_a_narrow_window() {
     let mut report = empty();
     report["overview"]["team"] = json!("a-team-with-a-name-that-is-much-longer-than-forty-columns-of-text");
     report["mail"]["messages"] = json!([letter(1, "alice", "bob", &"wide".repeat(60))]);

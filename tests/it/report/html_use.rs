@@ -10,7 +10,7 @@ const LEFT: &str = "\u{e012}";
 const RIGHT: &str = "\u{e014}";
 
 #[test]
-fn the_slider_moves_the_board_and_the_cursor_of_the_timeline() {
+fn slider_moves_the_board_and_the_timeline_cursor() {
     let mut report = empty();
     report["tasks"] = json!([task(1, "Draft", &[]), task(2, "Review", &["1"])]);
     let Some((browser, _dir)) = show(report) else { return };
@@ -45,7 +45,7 @@ fn the_slider_moves_the_board_and_the_cursor_of_the_timeline() {
 }
 
 #[test]
-fn a_task_that_was_erased_or_deleted_is_told_from_one_that_was_given_back() {
+fn erased_deleted_and_returned_tasks_are_distinguished() {
     let mut report = empty();
     let change = |second, kind: &str, from: Option<&str>, to: Option<&str>, owner: Option<&str>| {
         json!({
@@ -77,7 +77,7 @@ fn a_task_that_was_erased_or_deleted_is_told_from_one_that_was_given_back() {
 }
 
 #[test]
-fn a_search_finds_a_message_and_filters_narrow_the_list() {
+fn search_finds_a_message_and_filters_narrow_the_list() {
     let mut report = empty();
     let mut idle = letter(3, "bob", "team-lead", "{\"type\":\"idle_notification\"}");
     idle["automatic"] = json!(true);
@@ -119,7 +119,7 @@ fn a_search_finds_a_message_and_filters_narrow_the_list() {
 }
 
 #[test]
-fn a_message_of_a_megabyte_shows_its_beginning_and_all_of_it_when_asked() {
+fn large_message_shows_its_start_and_expands_on_request() {
     let mut report = empty();
     let lines: String = (0..40_000).map(|number| format!("line {number} of the long report\n")).collect();
     let line = "x".repeat(1 << 20);
@@ -141,7 +141,7 @@ fn a_message_of_a_megabyte_shows_its_beginning_and_all_of_it_when_asked() {
 }
 
 #[test]
-fn of_thousands_of_messages_only_those_in_view_are_in_the_page() {
+fn only_visible_messages_are_in_the_dom() {
     let mut report = empty();
     let text = |number: usize| format!("message number {number} ");
     report["mail"]["messages"] = (0..3_000).map(|one| letter(one, "alice", "bob", &text(one))).collect();

@@ -51,7 +51,7 @@ fn all(result: CommandResult) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn it_says_who_works_who_idles_since_when_and_what_is_to_be_done() {
+fn status_shows_working_and_idle_agents_and_open_tasks() {
     let sandbox = Sandbox::new();
     play(&sandbox);
     insta::assert_snapshot!(sizeless(&sandbox.told(&["status"])), @"
@@ -68,7 +68,7 @@ fn it_says_who_works_who_idles_since_when_and_what_is_to_be_done() {
 }
 
 #[test]
-fn every_agent_that_is_counted_is_listed() {
+fn status_lists_every_counted_agent() {
     let sandbox = Sandbox::new();
     let lead = play(&sandbox);
     lead.roster(1_770_091_200_000, &["alice"]);
@@ -83,7 +83,7 @@ fn every_agent_that_is_counted_is_listed() {
 }
 
 #[test]
-fn a_program_gets_the_same_as_one_object() {
+fn status_json_is_one_object_with_the_same_data() {
     let sandbox = Sandbox::new();
     play(&sandbox);
     sandbox.run(&["policy", "pause", "1h", "--gate", "idle-with-work"]);
@@ -108,7 +108,7 @@ fn a_program_gets_the_same_as_one_object() {
 }
 
 #[test]
-fn what_was_blocked_and_let_through_is_counted() {
+fn status_counts_blocked_and_allowed_calls() {
     let sandbox = Sandbox::new();
     let lead = play(&sandbox);
     sandbox.unconfigure();
@@ -130,7 +130,7 @@ fn what_was_blocked_and_let_through_is_counted() {
 }
 
 #[test]
-fn a_team_is_alive_until_its_end_is_on_record_or_its_client_is_gone() {
+fn team_is_running_until_its_end_is_recorded_or_its_client_exits() {
     let sandbox = Sandbox::new();
     let lead = play(&sandbox);
     lead.erase();
@@ -153,7 +153,7 @@ fn a_team_is_alive_until_its_end_is_on_record_or_its_client_is_gone() {
 }
 
 #[test]
-fn a_team_that_no_session_takes_part_in_is_none() {
+fn team_without_sessions_is_not_shown() {
     let sandbox = Sandbox::new();
     play(&sandbox);
     let unused = Lead::of(&sandbox, TWO);
@@ -166,7 +166,7 @@ fn a_team_that_no_session_takes_part_in_is_none() {
 }
 
 #[test]
-fn nothing_on_record_is_no_error() {
+fn empty_store_is_not_an_error() {
     let sandbox = Sandbox::new();
     insta::assert_snapshot!(sandbox.told(&["status"]), @"
     No running teams.
@@ -176,7 +176,7 @@ fn nothing_on_record_is_no_error() {
 }
 
 #[test]
-fn the_line_is_that_of_the_session_that_the_client_names() {
+fn status_line_shows_the_session_from_the_payload() {
     let sandbox = Sandbox::new();
     play(&sandbox);
     let other = Lead::named(&sandbox, TWO, "parser-team");
@@ -193,7 +193,7 @@ fn the_line_is_that_of_the_session_that_the_client_names() {
 }
 
 #[test]
-fn the_line_waits_for_no_stdin_and_never_fails() {
+fn status_line_does_not_wait_for_stdin_and_never_fails() {
     let sandbox = Sandbox::new();
     play(&sandbox);
     let (open, _held) = std::io::pipe().unwrap();
@@ -216,7 +216,7 @@ fn the_line_waits_for_no_stdin_and_never_fails() {
 }
 
 #[test]
-fn what_agents_write_cannot_drive_the_terminal() {
+fn agent_text_cannot_control_the_terminal() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, ONE);
     lead.roster(1_770_091_200_000, &["\u{1b}[2Jbob"]);
@@ -242,7 +242,7 @@ fn shown(sandbox: &Sandbox, columns: usize, rows: usize) -> Vec<String> {
 }
 
 #[test]
-fn a_screen_of_any_size_holds_what_it_can() {
+fn status_fits_a_screen_of_any_size() {
     let sandbox = Sandbox::new();
     play(&sandbox);
     insta::assert_snapshot!(sizeless(&shown(&sandbox, 40, 13).join("\n")), @"
@@ -276,7 +276,7 @@ fn a_screen_of_any_size_holds_what_it_can() {
 }
 
 #[test]
-fn a_watch_draws_what_changes_and_gives_the_terminal_back() {
+fn watch_redraws_changes_and_restores_the_terminal() {
     let sandbox = Sandbox::new();
     let lead = play(&sandbox);
     for (end, code) in [("q", Some(0)), ("INT", Some(0)), ("TERM", Some(143))] {

@@ -43,7 +43,7 @@ fn listed(sandbox: &Sandbox, columns: Option<usize>) -> String {
 }
 
 #[test]
-fn a_wide_terminal_shows_a_run_on_a_line() {
+fn wide_terminal_shows_each_run_on_one_line() {
     insta::assert_snapshot!(teams(None), @"
     TEAM             RUN      CREATED (UTC)    DURATION ENDED BY    TASKS MSGS MEMBERS
     session-aaaaaaaa 5c96e77a 2026-02-03 04:00 3.0s     session-end     0    1 team-lead, alice, bob, carol, dave, erin, frank, grace
@@ -52,7 +52,7 @@ fn a_wide_terminal_shows_a_run_on_a_line() {
 }
 
 #[test]
-fn at_80_columns_the_members_stand_below_their_run() {
+fn members_are_listed_below_their_run_at_80_columns() {
     let told = teams(Some(80));
     assert!(told.lines().all(|line| line.chars().count() <= 80));
     insta::assert_snapshot!(told, @"
@@ -64,7 +64,7 @@ fn at_80_columns_the_members_stand_below_their_run() {
 }
 
 #[test]
-fn at_40_columns_each_run_is_a_paragraph() {
+fn each_run_is_a_paragraph_at_40_columns() {
     let told = teams(Some(40));
     assert!(told.lines().all(|line| line.chars().count() <= 40));
     insta::assert_snapshot!(told, @"
@@ -80,7 +80,7 @@ fn at_40_columns_each_run_is_a_paragraph() {
 }
 
 #[test]
-fn a_long_name_costs_nobody_the_counts() {
+fn long_name_does_not_hide_the_counts() {
     let sandbox = Sandbox::new();
     let lead = Lead::named(&sandbox, ONE, &"parser-".repeat(8));
     lead.roster(1_770_091_200_000, &["alice"]);
@@ -93,7 +93,7 @@ fn a_long_name_costs_nobody_the_counts() {
 }
 
 #[test]
-fn the_heading_of_a_story_is_broken_where_the_terminal_ends() {
+fn replay_heading_wraps_at_the_terminal_width() {
     let sandbox = sandbox();
     let library = sandbox.library();
     let opened = library.open_runs(&[library.find("session-aaaaaaaa").unwrap()]).unwrap();
@@ -119,7 +119,7 @@ fn the_heading_of_a_story_is_broken_where_the_terminal_ends() {
 }
 
 #[test]
-fn a_run_without_a_team_is_told_without_zeros() {
+fn run_without_a_team_is_shown_without_zero_counts() {
     let told = sandbox().told(&["replay", "latest"]);
     assert!(told.contains("8 members, 0 tasks, 1 message; team-lead, alice"), "{told}");
     let sandbox = Sandbox::new();
@@ -134,7 +134,7 @@ fn a_run_without_a_team_is_told_without_zeros() {
 }
 
 #[test]
-fn the_log_shows_what_was_said_at_80_columns_and_at_40() {
+fn log_shows_message_texts_at_80_and_40_columns() {
     let sandbox = sandbox();
     let log = |columns: usize| {
         let mut view = LogView::default();

@@ -47,7 +47,7 @@ fn meant(sandbox: &Sandbox, time: &str) -> String {
 }
 
 #[test]
-fn text_output_is_in_the_local_zone_and_names_it() {
+fn text_output_uses_the_local_zone_and_names_it() {
     let sandbox = sandbox("2026-02-03T22:59:59.000Z");
     let list = berlin(&sandbox, &["list"]);
     assert!(list.contains("CREATED (+01:00)") && list.contains(" 2026-02-03 23:59 "), "{list}");
@@ -87,7 +87,7 @@ fn utc_and_json_do_not_depend_on_the_zone() {
 }
 
 #[test]
-fn a_change_of_the_clocks_during_a_run_is_visible() {
+fn utc_offset_change_during_a_run_is_visible() {
     let sandbox = sandbox("2026-10-25T00:59:59.500Z");
     let log = berlin(&sandbox, &["log"]);
     let times: Vec<&str> = log.lines().filter_map(|line| line.get(..17)).collect();
@@ -106,7 +106,7 @@ fn a_change_of_the_clocks_during_a_run_is_visible() {
 }
 
 #[test]
-fn runs_before_and_after_a_change_of_the_clocks_are_listed_with_their_zones() {
+fn list_shows_the_zone_of_runs_before_and_after_a_dst_change() {
     let sandbox = sandbox("2026-03-28T12:00:00.000Z");
     let since = clock::parse("2026-03-29T12:00:00Z").unwrap() - clock::parse(START).unwrap();
     sandbox.set_clock(since.num_milliseconds());
@@ -121,7 +121,7 @@ fn runs_before_and_after_a_change_of_the_clocks_are_listed_with_their_zones() {
 }
 
 #[test]
-fn every_form_of_a_time_is_read_in_the_local_zone() {
+fn every_time_format_is_read_in_the_local_zone() {
     let sandbox = sandbox("2026-11-20T04:40:41.000Z");
     for (time, means) in [
         ("2026-11-20 05:40", "2026-11-20 05:40:00 +01:00"),
@@ -147,7 +147,7 @@ fn every_form_of_a_time_is_read_in_the_local_zone() {
 }
 
 #[test]
-fn every_command_reads_the_same_times() {
+fn every_command_accepts_the_same_time_formats() {
     let sandbox = sandbox("2026-11-20T04:40:41.000Z");
     let to = sandbox.home().join("then");
     let forms = "hint: expected 2026-11-20 04:40 (local), 2026-11-20T04:40:00Z, 2026-11-20, today,";

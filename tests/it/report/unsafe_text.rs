@@ -15,7 +15,7 @@ fn drives(c: char) -> bool {
 }
 
 #[test]
-fn no_output_holds_a_control_character_and_json_reads_as_the_same_text() {
+fn output_has_no_control_characters_and_json_preserves_the_text() {
     let sandbox = Sandbox::new();
     sandbox.configure(&format!(
         "[[rule]]\nname = {0}\nevents = [\"PreToolUse\"]\ntools = [\"Bash\"]\naction = \"warn\"\nreason = {0}\n",

@@ -86,7 +86,7 @@ fn messages_that_were_not_sent_are_counted_apart() {
 }
 
 #[test]
-fn after_the_end_of_the_run_the_board_shows_that_it_has_ended() {
+fn board_shows_that_the_run_has_ended() {
     let mut report = empty();
     report["overview"]["ended_at"] = json!(at(30));
     report["overview"]["ended_by"] = json!("team-delete");
@@ -110,7 +110,7 @@ fn after_the_end_of_the_run_the_board_shows_that_it_has_ended() {
 }
 
 #[test]
-fn the_text_is_plain_and_large_numbers_have_separators() {
+fn text_is_plain_and_large_numbers_have_separators() {
     let mut report = empty();
     report["overview"]["count"]["events"] = json!(12_345);
     report["mail"]["messages"] = json!([letter(1, "alice", "*", &"x".repeat(20_896))]);
