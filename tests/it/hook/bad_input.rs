@@ -54,14 +54,14 @@ fn an_empty_stdin_is_recorded() {
 }
 
 #[test]
-fn text_that_is_no_json_is_recorded_as_it_is() {
+fn text_that_is_not_json_is_recorded_verbatim() {
     let (result, event) = malformed(b"hello\nthere");
     assert!(result.contains("invalid JSON: expected value at line 1 column 1"), "{result}");
     assert_eq!(event["payload"], json!({"text": "hello\nthere"}));
 }
 
 #[test]
-fn a_json_array_is_recorded_and_is_no_payload() {
+fn json_array_is_recorded_but_is_not_a_payload() {
     let (result, event) = malformed(b"[1, {\"session_id\": \"x\"}]");
     assert!(result.contains("not a JSON object"), "{result}");
     assert_eq!(event["payload"], json!([1, {"session_id": "x"}]));
@@ -77,7 +77,7 @@ fn a_truncated_payload_is_recorded_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_payload_of_100_mib_is_recorded_to_its_bound() {
+fn payload_of_100_mib_is_recorded_up_to_the_limit() {
     let sandbox = Sandbox::new();
     let mut payload = br#"{"hook_event_name": "Stop", "text": ""#.to_vec();
     payload.resize(100 << 20, b'x');
@@ -92,7 +92,7 @@ fn a_payload_of_100_mib_is_recorded_to_its_bound() {
 }
 
 #[test]
-fn what_is_no_utf_8_is_recorded_in_base64() {
+fn invalid_utf_8_is_recorded_in_base64() {
     let (result, event) = malformed(b"{\"a\": \"\xff\"}");
     assert!(result.contains("invalid UTF-8"), "{result}");
     assert_eq!(event["payload"], json!({"base64": "eyJhIjogIv8ifQ=="}));
@@ -210,7 +210,7 @@ fn escapes(payload: Value) -> Value {
 }
 
 #[test]
-fn a_team_name_that_leads_elsewhere_becomes_no_path() {
+fn team_name_with_path_traversal_is_not_used_as_a_path() {
     let event = escapes(
         json!({"hook_event_name": "TeammateIdle", "session_id": SESSION, "team_name": "../../etc", "teammate_name": "alice"}),
     );
@@ -221,7 +221,7 @@ fn a_team_name_that_leads_elsewhere_becomes_no_path() {
 }
 
 #[test]
-fn a_session_id_that_leads_elsewhere_becomes_no_path() {
+fn session_id_with_path_traversal_is_not_used_as_a_path() {
     for kind in ["Stop", "SubagentStart", "SessionEnd"] {
         let event = escapes(
             json!({"hook_event_name": kind, "session_id": "../x", "agent_id": "a1", "agent_type": "Explore"}),
@@ -234,7 +234,7 @@ fn a_session_id_that_leads_elsewhere_becomes_no_path() {
 }
 
 #[test]
-fn a_stdin_that_never_ends_is_given_up() {
+fn endless_stdin_times_out() {
     let sandbox = Sandbox::new();
     sandbox.configure("[hook]\nstdin-patience = \"50ms\"\n");
     let mut command = sandbox.command(&["hook", "stop"]);
@@ -289,7 +289,7 @@ fn the_answer_at_session_start_is_one_json_object() {
 }
 
 #[test]
-fn a_session_id_that_is_no_text_is_recorded_with_a_warning() {
+fn session_id_that_is_not_a_string_is_recorded_with_a_warning() {
     let sandbox = Sandbox::new();
     let result = sandbox.feed("stop", br#"{"hook_event_name":"Stop","session_id":17}"#, &[]);
     assert_eq!(says(&result), "session_id is not a string");

@@ -212,7 +212,7 @@ fn a_change_that_keeps_size_and_inode_is_seen() {
 }
 
 #[test]
-fn an_unchanged_team_writes_nothing_to_the_archive() {
+fn unchanged_team_writes_nothing_to_the_archive() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     // Once the files are no longer fresh, their stamps are trusted.

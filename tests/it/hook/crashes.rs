@@ -67,7 +67,7 @@ fn an_end_that_could_not_be_noted_is_noted_by_a_later_call() {
 }
 
 #[test]
-fn a_run_whose_client_is_gone_is_not_told_as_alive() {
+fn run_of_an_exited_client_is_not_listed_as_running() {
     let sandbox = Sandbox::new();
     crashed(&sandbox);
     for args in [&["teams"][..], &["replay"]] {
@@ -79,7 +79,7 @@ fn a_run_whose_client_is_gone_is_not_told_as_alive() {
 }
 
 #[test]
-fn a_run_whose_client_lives_is_told_as_alive() {
+fn run_of_a_live_client_is_listed_as_running() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, ONE);
     lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": std::process::id()}}));

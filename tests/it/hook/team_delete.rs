@@ -35,7 +35,7 @@ fn delete(sandbox: &Sandbox, lead: &Lead<'_>, store: &str) -> CommandResult {
 }
 
 #[test]
-fn a_team_that_cannot_be_archived_is_not_deleted() {
+fn team_delete_is_blocked_if_the_team_cannot_be_archived() {
     let sandbox = Sandbox::new();
     sandbox.configure("");
     let lead = team(&sandbox);
@@ -75,7 +75,7 @@ fn a_pipe_in_place_of_the_snapshots_keeps_nobody_waiting() {
 }
 
 #[test]
-fn a_full_disk_holds_a_team_delete_back() {
+fn full_disk_blocks_a_team_delete() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let mut shell = Command::new("/bin/sh");
@@ -108,7 +108,7 @@ fn the_user_may_have_a_warning_instead() {
 }
 
 #[test]
-fn other_tools_are_not_held_back_by_a_broken_store() {
+fn broken_store_does_not_block_other_tools() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let store = no_store(&sandbox);
@@ -180,7 +180,7 @@ fn a_journal_that_was_lost_is_written_again_before_a_team_delete() {
 }
 
 #[test]
-fn an_index_that_cannot_be_written_does_not_hold_a_team_delete_back() {
+fn unwritable_index_does_not_block_a_team_delete() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     lead.start("startup");
@@ -200,7 +200,7 @@ fn an_index_that_cannot_be_written_does_not_hold_a_team_delete_back() {
 }
 
 #[test]
-fn teams_that_cannot_be_listed_hold_a_team_delete_back() {
+fn unlistable_teams_block_a_team_delete() {
     let sandbox = Sandbox::new();
     let lead = Lead::named(&sandbox, SESSION, "parser-team");
     std::os::unix::fs::symlink("teams", sandbox.client("teams")).unwrap();
@@ -313,7 +313,7 @@ fn what_is_odd_but_kept_does_not_hold_a_team_delete_back() {
 }
 
 #[test]
-fn trouble_with_another_team_does_not_hold_a_team_delete_back() {
+fn problem_of_another_team_does_not_block_a_team_delete() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     lead.start("startup");

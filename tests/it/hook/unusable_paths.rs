@@ -90,7 +90,7 @@ fn a_link_in_the_place_of_a_file_is_not_followed() {
 }
 
 #[test]
-fn a_directory_in_the_place_of_a_file_is_told() {
+fn directory_in_place_of_a_file_is_reported() {
     in_place_of_files(|path| std::fs::create_dir(path).unwrap(), "is a directory and was not followed");
 }
 
@@ -101,7 +101,7 @@ fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
 }
 
 #[test]
-fn a_file_in_the_place_of_a_directory_is_told() {
+fn file_in_place_of_a_directory_is_reported() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     sandbox.write(&format!("teams/{TEAM}/inboxes"), "not a directory");
@@ -115,7 +115,7 @@ fn a_file_in_the_place_of_a_directory_is_told() {
 }
 
 #[test]
-fn a_file_larger_than_the_bound_is_noted_and_not_kept() {
+fn file_above_the_size_limit_is_noted_but_not_stored() {
     let sandbox = Sandbox::new();
     sandbox.configure("[archive]\nlargest-file = \"1 KiB\"\n");
     let lead = team(&sandbox);
@@ -140,7 +140,7 @@ fn on_a_full_disk(sandbox: &Sandbox, event: &str, stdin: &[u8]) -> CommandResult
 }
 
 #[test]
-fn a_full_disk_is_told_and_loses_nothing_that_was_recorded() {
+fn full_disk_is_reported_and_preserves_recorded_data() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let (log, shown) = (sandbox.log(), sandbox.show(&[TEAM]));
@@ -158,7 +158,7 @@ fn a_full_disk_is_told_and_loses_nothing_that_was_recorded() {
 }
 
 #[test]
-fn a_store_that_cannot_be_made_is_told() {
+fn store_creation_failure_is_reported() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.keep("").parent().unwrap().join("file"), "").unwrap();
     let below_file = sandbox.home().parent().unwrap().join("file/store");
