@@ -102,7 +102,7 @@ fn a_name_that_leads_elsewhere_is_refused() {
 }
 
 #[test]
-fn what_is_damaged_cut_or_none_of_ours_is_refused() {
+fn import_rejects_a_file_that_is_damaged_truncated_or_not_an_export() {
     let sandbox = ended("go");
     let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
     let bytes = std::fs::read(&path).unwrap();
@@ -139,7 +139,7 @@ fn what_is_damaged_cut_or_none_of_ours_is_refused() {
 }
 
 #[test]
-fn what_a_newer_program_wrote_is_refused_as_such() {
+fn import_rejects_a_bundle_of_a_newer_version() {
     let sandbox = ended("go");
     let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
     let newer = changed(&path, |manifest, _| manifest["v"] = json!(2));
@@ -157,7 +157,7 @@ fn what_a_newer_program_wrote_is_refused_as_such() {
 }
 
 #[test]
-fn a_bundle_that_makes_no_sense_is_refused() {
+fn import_rejects_an_inconsistent_bundle() {
     let sandbox = ended("go");
     let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
     let edit = |name: &'static str, from: &'static str, to: &'static str| {
@@ -186,7 +186,7 @@ fn a_bundle_that_makes_no_sense_is_refused() {
 }
 
 #[test]
-fn a_bomb_is_refused_before_it_fills_the_disk() {
+fn import_rejects_a_decompression_bomb_before_it_fills_the_disk() {
     let sandbox = ended("go");
     let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
     let result = sandbox.run(&["import", path.to_str().unwrap(), "--max-size", "1 KiB"]);

@@ -170,7 +170,7 @@ fn store() -> tempfile::TempDir {
 }
 
 #[test]
-fn the_log_is_told_to_people_oldest_first() {
+fn log_text_lists_the_oldest_event_first() {
     insta::assert_snapshot!(out(store().path(), &[]), @r#"
     2026-02-03 UTC
     04:00:00.001 SessionStart     team-lead  startup t1
@@ -213,7 +213,7 @@ fn filters_narrow_the_log() {
 }
 
 #[test]
-fn nothing_to_show_is_no_failure() {
+fn empty_log_is_not_an_error() {
     let home = tempfile::tempdir().unwrap();
     let result = |home: &Path, args: &[&str]| {
         let output = run(home, args);
@@ -282,7 +282,7 @@ fn wrong_usage_and_a_wrong_configuration_say_what_is_wrong() {
 }
 
 #[test]
-fn a_reader_that_has_had_enough_is_no_failure() {
+fn closed_output_pipe_is_not_an_error() {
     let home = store();
     let log = home.path().join("log");
     let payload = format!("\"{}\"", "x".repeat(200_000));

@@ -162,7 +162,7 @@ fn size_has_the_oldest_go_until_it_fits() {
 }
 
 #[test]
-fn what_is_alive_is_never_removed() {
+fn prune_never_removes_running_teams() {
     let sandbox = three();
     let lead = Lead::of(&sandbox, "99999999-0000-4000-8000-000000000001");
     sandbox.set_clock(-DAY);
@@ -266,7 +266,7 @@ fn what_was_imported_goes_as_all_else_by_the_time_since_it_came() {
 }
 
 #[test]
-fn two_at_once_are_one_after_the_other() {
+fn concurrent_prunes_run_one_after_the_other() {
     let sandbox = three();
     let lock = sandbox.keep("archive/locks/.maintenance");
     std::fs::write(&lock, "").unwrap();
@@ -329,7 +329,7 @@ fn what_was_set_aside_and_is_named_after_all_comes_back() {
 }
 
 #[test]
-fn hooks_go_on_while_it_prunes() {
+fn hooks_continue_during_a_prune() {
     let sandbox = three();
     let lead = Lead::of(&sandbox, "99999999-0000-4000-8000-000000000001");
     lead.roster(1, &["alice"]);

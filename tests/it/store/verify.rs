@@ -115,7 +115,7 @@ fn a_missing_object_is_told_where_it_is_named() {
 }
 
 #[test]
-fn a_damaged_transcript_is_found() {
+fn verify_finds_a_damaged_transcript() {
     let sandbox = ended();
     let packed =
         below(&sandbox.keep("archive/objects")).into_iter().find(|path| path.extension().is_some()).unwrap();
@@ -127,7 +127,7 @@ fn a_damaged_transcript_is_found() {
 }
 
 #[test]
-fn a_log_that_was_cut_is_found_at_its_line() {
+fn verify_reports_the_line_of_a_truncated_log() {
     let sandbox = ended();
     let path = segment(&sandbox);
     let whole = std::fs::read_to_string(&path).unwrap();
@@ -146,7 +146,7 @@ fn a_log_that_was_cut_is_found_at_its_line() {
 }
 
 #[test]
-fn an_event_that_stands_twice_is_found() {
+fn verify_finds_a_duplicate_event() {
     let sandbox = ended();
     change(&segment(&sandbox), |text| format!("{text}{}\n", text.lines().next().unwrap()));
     let (_, found) = only(&sandbox, &[]);
