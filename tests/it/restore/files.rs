@@ -147,7 +147,7 @@ fn links_and_the_client_s_own_directory_are_refused() {
 }
 
 #[test]
-fn a_full_disk_leaves_nothing_behind() {
+fn full_disk_leaves_no_partial_restore() {
     let sandbox = Sandbox::new();
     let lead = erased(&sandbox);
     sandbox.set_clock(100_000);
@@ -173,7 +173,7 @@ fn a_full_disk_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_damaged_content_is_told_and_the_rest_is_written() {
+fn restore_reports_damaged_content_and_writes_the_rest() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     let dry = to(&sandbox, "session-aaaaaaaa", &out(&sandbox), &["--dry-run", "--json"]);

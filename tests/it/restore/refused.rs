@@ -72,7 +72,7 @@ fn names_that_lead_elsewhere_and_links_are_refused() {
 }
 
 #[test]
-fn a_full_disk_leaves_the_list_as_it_was() {
+fn full_disk_leaves_the_task_list_unchanged() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, ONE);
     lead.roster(1_000, &["bob"]);

@@ -36,7 +36,7 @@ fn an_undo_leaves_nothing_of_a_list_that_was_made_for_it() {
 }
 
 #[test]
-fn an_undo_gives_the_list_back_as_it_was() {
+fn undo_restores_the_previous_task_list() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
     write_task(&sandbox, "named", "2", json!({"subject": "Another's"}));
