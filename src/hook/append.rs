@@ -30,12 +30,11 @@ impl<'a> Attributed<'a> {
     }
 
     fn append_event(&mut self) -> bool {
-        let (call, recorder, outcome) = (&self.call, self.call.recorder, &mut self.outcome);
-        let payload = &call.payload;
+        let (call, recorder, payload) = (&self.call, self.call.recorder, &self.call.payload);
         let warning = payload_warnings(payload, call.asked);
-        outcome.notes.extend(warning.clone().map(|text| Note::new(Severity::Payload, text)));
+        self.outcome.notes.extend(warning.clone().map(|text| Note::new(Severity::Payload, text)));
         let warning =
-            [warning, outcome.lost_with_team.clone()].into_iter().flatten().reduce(|a, b| a + "; " + &b);
+            [warning, self.outcome.lost_with_team.clone()].into_iter().flatten().reduce(|a, b| a + "; " + &b);
         let is_malformed = payload.malformed.is_some();
         let reduced = recorder.is_metadata_only().then(|| metadata_only::payload(&payload.raw, is_malformed));
         let unnamed = match call.kind {
@@ -48,7 +47,7 @@ impl<'a> Attributed<'a> {
             warning: warning.as_deref(),
             malformed: payload.malformed.as_ref().map(|why| why.0.as_str()),
             payload: reduced.as_deref().unwrap_or(&payload.raw),
-            ..call.event(&self.by, &at)
+            ..self.event(&at)
         };
         let limits = config::Log {
             lock_patience: call.archive.lock_budget.remaining(),
@@ -61,13 +60,14 @@ impl<'a> Attributed<'a> {
                 if appended.segment.is_single_line() {
                     call.archive.lock_budget.charge(start);
                 }
-                outcome.notes.extend(appended.notes);
+                self.outcome.notes.extend(appended.notes);
                 true
             }
             Err(error) => {
-                outcome.add(error.to_string());
-                if outcome.answer.exit == 0 {
-                    outcome.answer = Answer::failed(format!("teamkeep: cannot record the event: {error}"));
+                self.outcome.add(error.to_string());
+                if self.outcome.answer.exit == 0 {
+                    self.outcome.answer =
+                        Answer::failed(format!("teamkeep: cannot record the event: {error}"));
                 }
                 false
             }

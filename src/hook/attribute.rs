@@ -3,10 +3,9 @@
 use super::capture::{Captured, CapturedTeams};
 use super::outcome::Outcome;
 use super::parse::Parsed;
-use super::run_lifecycle::is_left_behind;
-use crate::archive::{CaptureScope, SessionRecord, SessionRole};
+use crate::archive::{Archive, CaptureScope, Index, SessionRecord, SessionRole};
 use crate::attribution::{self, CallContext, ResolvedTeam, SessionState};
-use crate::event::{Actor, ActorKind};
+use crate::event::{Actor, ActorKind, Event, SafeName};
 use crate::payload::{Input, Kind, Spawn};
 use crate::process;
 
@@ -82,6 +81,26 @@ impl<'a> Captured<'a> {
 }
 
 impl Attributed<'_> {
+    /// Builds the event in the form that a recorded verdict has. `at` is its time.
+    pub fn event<'b>(&'b self, at: &'b str) -> Event<'b> {
+        let (call, by) = (&self.call, &self.by);
+        Event {
+            v: 1,
+            at,
+            id: call.id.as_str(),
+            event: call.kind.name(),
+            session: call.payload.session(),
+            team: by.resolved.team.as_ref().map(SafeName::as_str),
+            actor: &by.actor,
+            run: by.run.as_deref(),
+            task_list: call.list.as_ref().map(SafeName::as_str),
+            warning: None,
+            malformed: None,
+            verdict: None,
+            payload: &call.payload.raw,
+        }
+    }
+
     /// Records that the session takes part in its run.
     pub fn join_run(&mut self, own: &CaptureScope) {
         let context = self.call.context();
@@ -145,4 +164,28 @@ fn updated_state(context: &CallContext<'_>, resolved: &ResolvedTeam, actor: &Act
         state.version = attribution::version(context);
     }
     state
+}
+
+/// Whether a resumed session has left this run behind. SessionStart of 2.1.328 comes before the session creates its
+/// team again, so the existing files belong to a killed process of Claude Code. Only the lead's process in them may
+/// have been rewritten.
+pub fn is_left_behind(context: &CallContext<'_>, archive: &Archive, index: &Index) -> bool {
+    let resumes = context.kind == Kind::SessionStart && context.payload.text("source") == Some("resume");
+    if !resumes || !index.is_led_by(context.payload.session()) {
+        return false;
+    }
+    if index.ended {
+        // The directory may exist before its configuration is written.
+        return !index.is_there();
+    }
+    let run = archive.run(&index.run);
+    // Before 2.1.178 a team has a name of its own, and the resumed session continues with it.
+    let own = context.own_team();
+    if run.as_ref().and_then(|run| run.team.as_deref()) != own.as_ref().map(SafeName::as_str) {
+        return false;
+    }
+    let led = run.and_then(|run| run.client_pid).or(index.lead_pid);
+    let (Some(pid), Some(own)) = (led, context.client_pid) else { return false };
+    let start = index.lead_start.as_deref().filter(|_| index.lead_pid == Some(pid));
+    pid != own && process::is_gone(pid, index.lead_space.as_deref(), start)
 }

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::Recorder;
-use super::attribute::Attribution;
 use crate::archive::{Archive, CaptureRequest};
 use crate::attribution::{CallContext, RecentCall, SessionState};
 use crate::clock::Time;
-use crate::event::{Event, Id, SafeName};
+use crate::event::{Id, SafeName};
 use crate::model::Tool;
 use crate::payload::{Input, Kind, Payload, parse};
 use crate::policy::Verdict;
@@ -95,25 +94,6 @@ impl<'a> Parsed<'a> {
     /// The limits for capturing files.
     pub fn capture_request(&self) -> CaptureRequest<'_> {
         CaptureRequest { at: self.at, event: &self.id, durable: self.deletes, until: self.until }
-    }
-
-    /// Builds the event in the form that a recorded verdict has. `at` is its time.
-    pub fn event<'b>(&'b self, by: &'b Attribution, at: &'b str) -> Event<'b> {
-        Event {
-            v: 1,
-            at,
-            id: self.id.as_str(),
-            event: self.kind.name(),
-            session: self.payload.session(),
-            team: by.resolved.team.as_ref().map(SafeName::as_str),
-            actor: &by.actor,
-            run: by.run.as_deref(),
-            task_list: self.list.as_ref().map(SafeName::as_str),
-            warning: None,
-            malformed: None,
-            verdict: None,
-            payload: &self.payload.raw,
-        }
     }
 
     /// Whether the call starts a session. A compacted session continues.

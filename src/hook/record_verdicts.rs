@@ -58,7 +58,7 @@ impl Attributed<'_> {
             ..verdict.clone()
         });
         let at = clock::stamp(call.at);
-        let event = call.event(&self.by, &at);
+        let event = self.event(&at);
         let line = enforcement::line(reduced.as_ref().unwrap_or(verdict), &Id::new(call.at), &event);
         let appended = line.map_err(Error::from_json).and_then(|line| log.append(&line, call.at));
         self.outcome.note("record the verdict", appended);
@@ -75,7 +75,7 @@ impl Attributed<'_> {
             json!({"override": "allow-shutdown", "gate": Gate::PrematureShutdown.name(), "team": null, "name": name, "found": true})
         });
         let at = clock::stamp(call.at);
-        let event = call.event(&self.by, &at);
+        let event = self.event(&at);
         for payload in pauses.chain(shutdowns) {
             let payload = to_raw_value(&payload).map_err(Error::from_json)?;
             let (id, actor) = (Id::new(call.at), Actor { name: Some("user".to_owned()), ..Actor::unknown() });

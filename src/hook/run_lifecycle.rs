@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::attribute::Attributed;
+use super::attribute::{Attributed, is_left_behind};
 use crate::archive::{Archive, CaptureScope, EndedBy, Index};
 use crate::attribution::CallContext;
 use crate::clock::{self, Time};
@@ -118,30 +118,6 @@ fn deleted_team(context: &CallContext<'_>) -> Option<SafeName> {
     }
     let name = response.get("team_name").and_then(Value::as_str).or(context.memory.team.as_deref())?;
     context.directory(name)
-}
-
-/// Whether a resumed session has left this run behind. SessionStart of 2.1.328 comes before the session creates its
-/// team again, so the existing files belong to a killed process of Claude Code. Only the lead's process in them may
-/// have been rewritten.
-pub fn is_left_behind(context: &CallContext<'_>, archive: &Archive, index: &Index) -> bool {
-    let resumes = context.kind == Kind::SessionStart && context.payload.text("source") == Some("resume");
-    if !resumes || !index.is_led_by(context.payload.session()) {
-        return false;
-    }
-    if index.ended {
-        // The directory may exist before its configuration is written.
-        return !index.is_there();
-    }
-    let run = archive.run(&index.run);
-    // Before 2.1.178 a team has a name of its own, and the resumed session continues with it.
-    let own = context.own_team();
-    if run.as_ref().and_then(|run| run.team.as_deref()) != own.as_ref().map(SafeName::as_str) {
-        return false;
-    }
-    let led = run.and_then(|run| run.client_pid).or(index.lead_pid);
-    let (Some(pid), Some(own)) = (led, context.client_pid) else { return false };
-    let start = index.lead_start.as_deref().filter(|_| index.lead_pid == Some(pid));
-    pid != own && process::is_gone(pid, index.lead_space.as_deref(), start)
 }
 
 /// Whether the lead's process has ended. Age is not context, and a session that calls a hook is running.

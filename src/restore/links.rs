@@ -2,11 +2,22 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use serde_json::Value;
 
-use super::plan::Dropped;
 use super::source::{RestorableTask, Source};
 use super::task_list::TaskList;
+
+/// A dropped reference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Dropped {
+    /// `blocks` or `blockedBy`.
+    pub field: &'static str,
+    /// The referenced task, by its id in the run.
+    pub task: String,
+    /// The reason.
+    pub why: &'static str,
+}
 
 /// The known positions of tasks.
 #[derive(Debug)]

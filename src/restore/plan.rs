@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::allocate_ids;
-use super::links::Links;
+use super::links::{Dropped, Links};
 use super::source::{RestorableTask, Source};
 use super::task::{self, TaskValues};
 use super::task_list::TaskList;
@@ -85,17 +85,6 @@ pub struct TaskWrite {
     /// The content of the file.
     #[serde(skip)]
     pub text: Vec<u8>,
-}
-
-/// A dropped reference.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Dropped {
-    /// `blocks` or `blockedBy`.
-    pub field: &'static str,
-    /// The referenced task, by its id in the run.
-    pub task: String,
-    /// The reason.
-    pub why: &'static str,
 }
 
 /// A task that is not written.
