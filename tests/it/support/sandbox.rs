@@ -206,10 +206,12 @@ impl Sandbox {
         lines(&result.out)
     }
 
-    /// What we noted of our own failures.
+    /// The lines of the diagnostics, without those that only note a slow call: on a busy machine any call may be slow.
     pub fn diagnostics(&self) -> String {
         let files = std::fs::read_dir(self.keep("diagnostics")).into_iter().flatten().flatten();
-        files.map(|file| std::fs::read_to_string(file.path()).unwrap()).collect()
+        let text: String = files.map(|file| std::fs::read_to_string(file.path()).unwrap()).collect();
+        let is_only_slow = |line: &str| line.contains("] hook call ") && !line.contains("; ");
+        text.split_inclusive('\n').filter(|line| !is_only_slow(line)).collect()
     }
 
     /// Waits until the detached process has archived the transcripts of every run that ended, and is gone.
