@@ -234,7 +234,7 @@ mod tests {
         let mut counts = Counts { v: 1, names: vec!["alice".to_owned()] };
         assert_eq!(file.write(&counts, false).unwrap(), b"{\"v\":1,\"names\":[\"alice\"]}\n");
         assert!(matches!(file.read().unwrap(), Content::Valid(read) if read == counts));
-        std::fs::write(file.path(), "{\"v\":1,\"nam").unwrap();
+        std::fs::write(file.path(), "{\"v\":1,\"na").unwrap();
         let error = io::Error::from(file.read().unwrap().valid().unwrap_err());
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
         let begin = format!("{} is damaged: EOF while parsing a string", file.path().display());
