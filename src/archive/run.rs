@@ -157,8 +157,8 @@ impl RunRecord {
 
     /// Whether the result of archiving transcripts was recorded, even if there were none.
     pub fn has_transcripts(&self) -> bool {
-        let told = self.sessions.iter().any(|session| session.transcript.is_some());
-        self.finished && !self.metadata_only && told
+        let named = self.sessions.iter().any(|session| session.transcript.is_some());
+        self.finished && !self.metadata_only && named
     }
 
     /// Whether a capture was ever recorded. Before that, a team has no run with sessions.

@@ -48,7 +48,7 @@ pub fn candidate_teams(evidence: &CallContext<'_>, archive: &Archive) -> Candida
     let is_known = |team: &SafeName| {
         is_team(&teams.join(team), true) || archive.knows(&CaptureScope::Team(team.clone()))
     };
-    let told = [evidence.named_team(), evidence.made_team(), evidence.changed_team()];
+    let named = [evidence.named_team(), evidence.made_team(), evidence.changed_team()];
     let remembered = evidence.memory.team.as_deref().and_then(SafeName::new);
     let now = remembered.is_none().then(clock::file_time);
     let turns = matches!(evidence.kind, Kind::SessionStart | Kind::SessionEnd);
@@ -57,8 +57,8 @@ pub fn candidate_teams(evidence: &CallContext<'_>, archive: &Archive) -> Candida
     let at_large = (now.is_some() && teamless.is_none()) || turns;
     let mut candidates = CandidateTeams::default();
     let own = evidence.own_team().into_iter().filter(&is_known);
-    let told = told.into_iter().flatten().filter(&is_known);
-    candidates.subjects.extend(told.chain(remembered).chain(own).map(CaptureScope::Team));
+    let named = named.into_iter().flatten().filter(&is_known);
+    candidates.subjects.extend(named.chain(remembered).chain(own).map(CaptureScope::Team));
     let (mut changed, mut listed) = (false, Vec::new());
     for (name, directory, is_special) in list_team_dirs(&teams, &mut candidates.unseen) {
         let subject = CaptureScope::Team(name);

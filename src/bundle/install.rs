@@ -17,7 +17,7 @@ pub enum ImportOutcome {
     /// The same run already existed; this many of its lost or damaged contents were repaired.
     There {
         /// Number of repaired contents.
-        mended: usize,
+        repaired: usize,
     },
 }
 
@@ -31,7 +31,7 @@ impl UnpackedBundle {
         if there {
             let known = library.runs.iter().find(|run| run.run == self.run.run);
             self.compare(library, known)?;
-            return Ok(ImportOutcome::There { mended: self.adopt(right)? });
+            return Ok(ImportOutcome::There { repaired: self.adopt(right)? });
         }
         self.adopt(right)?;
         let imported = Imported {

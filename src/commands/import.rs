@@ -75,10 +75,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let missing = unpacked.manifest.missing.len();
     let name = run.team.as_deref().unwrap_or("no team");
     match unpacked.install(&library, &right, context.clock.now()).map_err(cannot)? {
-        ImportOutcome::There { mended: 0 } => {
+        ImportOutcome::There { repaired: 0 } => {
             context.ui.eprint_line(&format!("run {} ({name}) already exists", run.run))
         }
-        ImportOutcome::There { mended: repaired } => context.ui.eprint_line(&format!(
+        ImportOutcome::There { repaired } => context.ui.eprint_line(&format!(
             "run {} ({name}) already exists; repaired {repaired} missing or damaged objects",
             run.run
         )),

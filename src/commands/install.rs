@@ -114,7 +114,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         show(context, &file, &after)?;
     } else {
         let kept = new.write()?;
-        context.ui.eprint_line(&Change::between(&before, &wanted).told(&file.path.display().to_string()));
+        context.ui.eprint_line(&Change::between(&before, &wanted).describe(&file.path.display().to_string()));
         let whom = if spared { String::new() } else { format!(", for {}", name(&client)) };
         context.ui.eprint_line(&format!("each runs {} hook{whom}", quoted(program.as_str())));
         if let Some(kept) = kept {

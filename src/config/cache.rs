@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(load(&files).config.policy.max_blocks, 6);
         std::fs::write(&files.user, "[polity]\n").unwrap();
         for _ in 0..2 {
-            assert!(load(&files).is_broken(), "told each time");
+            assert!(load(&files).is_broken(), "reported each time");
         }
     }
     const PROJECT: &str = "[[rule]]\nname = \"theirs\"\naction = \"block\"\nreason = \"no\"\nmatch = { \"/tool_input/command\" = \"/(/\" }\n";

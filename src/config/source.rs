@@ -71,11 +71,6 @@ impl Source {
         let text = self.text.get(start..)?.lines().next().unwrap_or_default();
         Some(start..start + text.len())
     }
-
-    /// `path:line` at a byte offset.
-    pub fn place(&self, byte: usize) -> String {
-        format!("{}:{}", self.path.display(), self.line(byte))
-    }
 }
 
 /// Reads a file, following links; `Ok(None)` if there is none, at the cost of one failed open.

@@ -65,7 +65,7 @@ codes! {
     OwnFailures record::failures, "own-failures" "No hook call reported an error in the last 24 hours.",
     TaskLists lists::check, "task-lists" "Every task of a running team is in a task list that the hooks know. The gates cannot see tasks in other lists.",
     TeamFiles lists::files, "team-files" "Every file of a running team can be read. The gates cannot see what is behind a symlink, a special file or a missing permission.",
-    StaleTeams teams::check, "stale-teams" "There is no team directory of a Claude Code process that has exited. Such directories are reported and never deleted.",
+    StaleTeams teams::check, "stale-teams" "No team directory belongs to a Claude Code process that has exited. Such directories are reported and never deleted.",
 }
 
 impl Serialize for Code {

@@ -43,12 +43,12 @@ pub fn check(facts: &Facts<'_>) -> Finding {
         let own = ours.iter().find(|ours| ours.entry.event == ***event && !ours.is_written());
         // An install replaces all of teamkeep's hooks in one file. Of several files one must be chosen. The user's own
         // command stays.
-        let mend = match (own, files.len()) {
+        let fix = match (own, files.len()) {
             (Some(own), _) => edit(own),
             (None, 1) => facts.install(),
             (None, _) => uninstall(facts),
         };
-        return Finding::bad(Code::HooksTwice, what).with_fix(mend);
+        return Finding::bad(Code::HooksTwice, what).with_fix(fix);
     }
     if let (Some(plugin), false) = (facts.plugins.first(), ours.is_empty()) {
         if let Some(other) = ours.iter().find(|ours| !is_left_to(facts, ours)) {
@@ -58,11 +58,11 @@ pub fn check(facts: &Facts<'_>) -> Finding {
                 None => "you did not install the hook",
             };
             let what = format!("the plugin {plugin} and the hook in {path} both record {event}; {why}");
-            let mend = match other.is_written() {
+            let fix = match other.is_written() {
                 true => other.layer.install(&facts.installer).unwrap_or_default(),
                 false => edit(other),
             };
-            return Finding::warn(Code::HooksTwice, what).with_fix(mend);
+            return Finding::warn(Code::HooksTwice, what).with_fix(fix);
         }
         let what = format!("the plugin {plugin} skips the events that the hooks in the settings record");
         return Finding::ok(Code::HooksTwice, what);

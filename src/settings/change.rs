@@ -34,7 +34,7 @@ impl Change {
     }
 
     /// One line: `replaced 12 hooks in settings.json, added 3: …`.
-    pub fn told(&self, path: &str) -> String {
+    pub fn describe(&self, path: &str) -> String {
         if self.first {
             return format!("installed {} in {path}", hooks(self.added.len()));
         }
@@ -92,21 +92,24 @@ mod tests {
         list.iter().map(entry).collect()
     }
 
-    fn told(before: &[(&str, u32)], after: &[(&str, u32)]) -> String {
-        Change::between(&entries(before), &entries(after)).told("settings.json")
+    fn describe(before: &[(&str, u32)], after: &[(&str, u32)]) -> String {
+        Change::between(&entries(before), &entries(after)).describe("settings.json")
     }
 
     #[test]
     fn every_hook_of_before_and_after_is_accounted_for() {
-        assert_eq!(told(&[], &[("Stop", 1), ("Start", 1)]), "installed 2 hooks in settings.json");
+        assert_eq!(describe(&[], &[("Stop", 1), ("Start", 1)]), "installed 2 hooks in settings.json");
         assert_eq!(
-            told(&[("Stop", 1), ("Start", 1), ("Gone", 1)], &[("Stop", 2), ("Start", 2), ("New", 2)]),
+            describe(&[("Stop", 1), ("Start", 1), ("Gone", 1)], &[("Stop", 2), ("Start", 2), ("New", 2)]),
             "replaced 2 hooks in settings.json, added 1: New, removed 1: Gone"
         );
         assert!(named(&["Stop"; 20]).ends_with(", Stop and 4 more"));
-        assert_eq!(told(&[("Stop", 1)], &[("Stop", 1), ("New", 1)]), "added 1 hook to settings.json: New");
         assert_eq!(
-            told(&[("Stop", 1), ("Stop", 2), ("Stop", 1)], &[("Stop", 1)]),
+            describe(&[("Stop", 1)], &[("Stop", 1), ("New", 1)]),
+            "added 1 hook to settings.json: New"
+        );
+        assert_eq!(
+            describe(&[("Stop", 1), ("Stop", 2), ("Stop", 1)], &[("Stop", 1)]),
             "removed 2 hooks from settings.json: Stop, Stop"
         );
     }

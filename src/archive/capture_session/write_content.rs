@@ -18,6 +18,15 @@ const BULK_FROM: usize = 256;
 /// others.
 const MAX_WHOLE: usize = 64 << 10;
 
+/// A content to store.
+#[derive(Clone, Copy)]
+struct NewContent<'a> {
+    path: &'a str,
+    bytes: &'a [u8],
+    hash: &'a str,
+    care: Durability,
+}
+
 impl CaptureSession<'_> {
     /// Whether there are so many files to store that their contents share a data file.
     pub(super) fn has_many_new(&self) -> bool {
@@ -40,9 +49,10 @@ impl CaptureSession<'_> {
             return Ok((self.put_object(bytes, care)?, None));
         };
         let hash = object::hash(bytes);
+        let new = NewContent { path, bytes, hash: &hash, care };
         let place = match self.is_bulk {
-            true => self.put_with_others(&dir, path, bytes, &hash, care),
-            false => self.put_alone(&dir, path, bytes, &hash, care),
+            true => self.put_with_others(&dir, &new),
+            false => self.put_alone(&dir, &new),
         };
         match place {
             Ok(Some(place)) => Ok((hash, Some(place))),
@@ -57,14 +67,8 @@ impl CaptureSession<'_> {
     }
 
     /// Returns the offset of the recipe; `None` if the content should be an object.
-    fn put_alone(
-        &mut self,
-        dir: &Path,
-        path: &str,
-        bytes: &[u8],
-        hash: &str,
-        care: Durability,
-    ) -> io::Result<Option<u64>> {
+    fn put_alone(&mut self, dir: &Path, new: &NewContent<'_>) -> io::Result<Option<u64>> {
+        let NewContent { path, bytes, hash, care } = *new;
         let before = self.index.files.get(path);
         let former = self.former(path, before);
         if bytes.len() >= SMALL {
@@ -83,14 +87,8 @@ impl CaptureSession<'_> {
     }
 
     /// Does the same for a content that is stored together with others.
-    fn put_with_others(
-        &mut self,
-        dir: &Path,
-        path: &str,
-        bytes: &[u8],
-        hash: &str,
-        care: Durability,
-    ) -> io::Result<Option<u64>> {
+    fn put_with_others(&mut self, dir: &Path, new: &NewContent<'_>) -> io::Result<Option<u64>> {
+        let NewContent { path, bytes, hash, care } = *new;
         let former = self.former(path, self.index.files.get(path));
         let there = former.and_then(|place| Some((place, self.stored(dir).get(place).ok()?)));
         let is_durable = care == Durability::Durable;

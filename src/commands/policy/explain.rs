@@ -248,27 +248,27 @@ pub(super) fn team(name: Option<&str>, by: &str) -> String {
 }
 
 fn introduce(event: &str, payload: &Payload, scene: &ExplainInput, source: &Source) -> String {
-    let mut told = String::new();
-    let mut say = |what: &str, text: String| {
-        let _ = writeln!(told, "{what:<10} {}", escape(&text));
+    let mut lines = String::new();
+    let mut add = |what: &str, text: String| {
+        let _ = writeln!(lines, "{what:<10} {}", escape(&text));
     };
     let tool = payload.tool_name().map(|tool| format!(" {tool}")).unwrap_or_default();
-    say("event", format!("{event}{tool}"));
-    say("team", scene.team.clone());
-    say("actor", format!("{}, {} ({})", scene.actor.shown(), scene.actor.kind.word(), scene.actor_by));
+    add("event", format!("{event}{tool}"));
+    add("team", scene.team.clone());
+    add("actor", format!("{}, {} ({})", scene.actor.shown(), scene.actor.kind.word(), scene.actor_by));
     let (members, tasks) =
         (count(scene.state.members.len(), "member"), count(scene.state.tasks.len(), "task"));
     let as_of = scene
         .as_of
         .as_deref()
         .map_or_else(|| "nothing recorded".to_owned(), |at| format!("as of {}", clock::moment_of(at)));
-    say("state", format!("{members}, {tasks}; {as_of}"));
-    say("policy", source.name.clone());
-    told
+    add("state", format!("{members}, {tasks}; {as_of}"));
+    add("policy", source.name.clone());
+    lines
 }
 
 /// Evaluates the gates and applies the loop guard to copies of the counts.
-fn decide(context: &Context, source: &Source, scene: &ExplainInput, event: Judged<'_>, told: &mut String) {
+fn decide(context: &Context, source: &Source, scene: &ExplainInput, event: Judged<'_>, text: &mut String) {
     let facts = Facts { event, team: &scene.state };
     for (name, asked) in gate_trace::trace_gates(&source.policy, &source.rules, &facts) {
         let said = match asked {
@@ -278,7 +278,7 @@ fn decide(context: &Context, source: &Source, scene: &ExplainInput, event: Judge
                 format!("{decision}, {}: {}", finding.code, finding.reason)
             }
         };
-        let _ = writeln!(told, "  {:<24} {}", escape(&name), escape(&said));
+        let _ = writeln!(text, "  {:<24} {}", escape(&name), escape(&said));
     }
     let settings = &source.policy.completion_check;
     let due: Vec<&str> =
@@ -290,7 +290,7 @@ fn decide(context: &Context, source: &Source, scene: &ExplainInput, event: Judge
         () if event.kind != Kind::TaskCompleted => "not this event".to_owned(),
         () => "not a completion, or no check matches".to_owned(),
     };
-    let _ = writeln!(told, "  {:<24} {}", "completion-check", escape(&checks));
+    let _ = writeln!(text, "  {:<24} {}", "completion-check", escape(&checks));
     let overrides = &scene.overrides;
     let team = scene.state.name.as_deref();
     let now = context.clock.now();
@@ -304,16 +304,16 @@ fn decide(context: &Context, source: &Source, scene: &ExplainInput, event: Judge
         (finding.gate == Gate::PrematureShutdown && allowed()) || overrides.is_paused(finding.gate, team, now)
     });
     for verdict in &judgement.verdicts {
-        let _ = writeln!(told, "loop guard {}: {}", escape(&verdict.source()), guarded(verdict, source));
+        let _ = writeln!(text, "loop guard {}: {}", escape(&verdict.source()), guarded(verdict, source));
     }
     let (decisive, answer) = (judgement.decisive(), answer(event.kind, judgement.decisive()));
     let verdict =
         decisive.map_or_else(|| "allow".to_owned(), |one| format!("{} {}", one.word(), one.source()));
-    let _ = writeln!(told, "verdict    {}", escape(&verdict));
-    let _ = writeln!(told, "response   exit {}", answer.exit);
-    for (stream, text) in [("stdout", &answer.stdout), ("stderr", &answer.stderr)] {
-        if !text.is_empty() {
-            let _ = writeln!(told, "  {stream}  {}", escape(text.trim_end()));
+    let _ = writeln!(text, "verdict    {}", escape(&verdict));
+    let _ = writeln!(text, "response   exit {}", answer.exit);
+    for (stream, output) in [("stdout", &answer.stdout), ("stderr", &answer.stderr)] {
+        if !output.is_empty() {
+            let _ = writeln!(text, "  {stream}  {}", escape(output.trim_end()));
         }
     }
 }
