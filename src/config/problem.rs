@@ -19,7 +19,6 @@ macro_rules! codes {
     ($($code:ident $name:literal $severity:ident $about:literal,)*) => {
         /// The kind of a problem. The codes are stable.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        #[allow(missing_docs, reason = "each has its description")]
         pub enum Code { $($code,)* }
 
         impl Code {

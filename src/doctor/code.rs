@@ -13,7 +13,6 @@ macro_rules! codes {
     ($($code:ident $check:path, $name:literal $about:literal,)*) => {
         /// A check. The names are stable.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        #[allow(missing_docs, reason = "`about` describes each")]
         pub enum Code { $($code,)* }
 
         impl Code {

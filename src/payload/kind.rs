@@ -2,7 +2,6 @@
 
 /// A hook event of Claude Code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are Claude Code's")]
 pub enum Kind {
     SubagentStart,
     SubagentStop,
