@@ -114,17 +114,16 @@ impl LockedGateState {
         (std::mem::take(&mut self.gate_state), lost(&self.last))
     }
 
-    /// Writes the changes, and a damaged file in any case.
+    /// Writes the changes, and a damaged file in any case. A further step of the ledger that changed nothing else is not
+    /// written: no stored number refers to it, so the next step may have its number.
     ///
     /// # Errors
     /// Writing fails.
     pub fn close(mut self) -> io::Result<()> {
-        let is_same = self
-            .last
-            .document
-            .as_ref()
-            .map_or_else(|| self.gate_state == GateState::default(), |document| *document == self.gate_state);
-        if is_same && self.last.damage.is_none() {
+        let mut before = self.last.document.take().unwrap_or_default();
+        before.ledger.order = self.gate_state.ledger.order;
+        before.v = self.gate_state.v;
+        if before == self.gate_state && self.last.damage.is_none() {
             return Ok(());
         }
         self.gate_state.v = 1;
