@@ -1,9 +1,7 @@
 //! The environment of a command: paths, configuration, clock and terminal, built once and passed by reference.
 
-use std::io::ErrorKind;
-
-use crate::clock::{self, Clock};
-use crate::config::{Code, Config, Files, Problem};
+use crate::clock::Clock;
+use crate::config::{self, Config, Files};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::paths::Paths;
@@ -77,7 +75,7 @@ impl Context {
     /// When an environment variable is invalid, or the store is not safe.
     pub fn bare(ui: Ui) -> Result<Context> {
         let env = Env::read();
-        if let Some(error) = misplaced_store(&env).or_else(|| unreadable_now(&env)) {
+        if let Some(error) = env.problems().into_iter().next() {
             return Err(error);
         }
         let paths = Paths::find(&env);
@@ -87,42 +85,9 @@ impl Context {
     }
 }
 
-/// Errors in environment variables whose defaults are used instead.
-pub fn oddities(env: &Env) -> Vec<Error> {
-    [misplaced_store(env), unreadable_now(env)].into_iter().flatten().collect()
-}
-
-fn misplaced_store(env: &Env) -> Option<Error> {
-    let store = env.store.as_ref().filter(|store| !store.is_absolute())?;
-    let what = format!("invalid TEAMKEEP_HOME {store:?}: not an absolute path");
-    Some(Error::new(what).hint("set it to an absolute path, or unset it"))
-}
-
-fn unreadable_now(env: &Env) -> Option<Error> {
-    let now = env.now.as_deref().filter(|now| clock::parse(now).is_none())?;
-    let what = format!("invalid TEAMKEEP_NOW {now:?}: not an RFC 3339 time");
-    Some(Error::new(what).hint("set it to a time such as 2026-02-03T04:05:06Z, or unset it"))
-}
-
-/// A problem with the path in `TEAMKEEP_CONFIG`, found before the file is read.
-pub fn misnamed_config(env: &Env) -> Option<Problem> {
-    let named = env.config.as_deref()?;
-    let (what, hint) = if !named.is_absolute() {
-        let what = "TEAMKEEP_CONFIG is not an absolute path, and hooks run in any directory";
-        (what, "set TEAMKEEP_CONFIG to an absolute path, or unset it")
-    } else if named.try_exists().map_or_else(|error| error.kind() == ErrorKind::NotADirectory, |there| !there)
-    {
-        let hint = "create it with `teamkeep config init`, or unset TEAMKEEP_CONFIG";
-        ("TEAMKEEP_CONFIG names a file that does not exist", hint)
-    } else {
-        return None;
-    };
-    Some(Problem::of_file(Code::Unreadable, named, what).hint(hint))
-}
-
 /// The error for a path in `TEAMKEEP_CONFIG` that cannot be used.
 fn unusable_config(env: &Env) -> Option<Error> {
-    let problem = misnamed_config(env)?;
+    let problem = config::misnamed_file(env)?;
     let what = match problem.path.is_absolute() {
         true => format!("TEAMKEEP_CONFIG names {}, which does not exist", problem.path.display()),
         false => format!("invalid TEAMKEEP_CONFIG {:?}: not an absolute path", problem.path),

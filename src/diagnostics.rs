@@ -9,7 +9,7 @@ use tracing_appender::rolling::{RollingFileAppender, Rotation};
 
 use crate::clock::{Clock, stamp};
 use crate::fs;
-use crate::ui;
+use crate::unicode;
 
 const PREFIX: &str = "teamkeep";
 const SUFFIX: &str = "log";
@@ -40,7 +40,7 @@ fn write(dir: &Path, clock: &Clock, message: &str) -> Option<()> {
     let mut file = builder.build(dir).ok()?;
     let short: String = message.chars().take(MAX_CHARS).collect();
     let cut = if short.len() < message.len() { "…" } else { "" };
-    let safe: String = ui::escape(&short).chars().take(MAX_CHARS).collect();
+    let safe: String = unicode::escape(&short).chars().take(MAX_CHARS).collect();
     let line = format!("{} [{}] {safe}{cut}\n", stamp(clock.now()), std::process::id());
     file.write_all(line.as_bytes()).ok()?;
     // The appender does not set modes; the directory is already private.

@@ -3,6 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::clock;
+use crate::error::Error;
+
 /// One variable that this program reads: its name and what it does.
 pub struct Variable {
     /// The name.
@@ -152,4 +155,23 @@ fn path(name: &str) -> Option<PathBuf> {
 
 fn text(name: &str) -> Option<String> {
     value(name).and_then(|value| value.into_string().ok())
+}
+
+impl Env {
+    /// Errors in environment variables whose defaults a hook call uses instead.
+    pub fn problems(&self) -> Vec<Error> {
+        [misplaced_store(self), unreadable_now(self)].into_iter().flatten().collect()
+    }
+}
+
+fn misplaced_store(env: &Env) -> Option<Error> {
+    let store = env.store.as_ref().filter(|store| !store.is_absolute())?;
+    let what = format!("invalid TEAMKEEP_HOME {store:?}: not an absolute path");
+    Some(Error::new(what).hint("set it to an absolute path, or unset it"))
+}
+
+fn unreadable_now(env: &Env) -> Option<Error> {
+    let now = env.now.as_deref().filter(|now| clock::parse(now).is_none())?;
+    let what = format!("invalid TEAMKEEP_NOW {now:?}: not an RFC 3339 time");
+    Some(Error::new(what).hint("set it to a time such as 2026-02-03T04:05:06Z, or unset it"))
 }

@@ -62,11 +62,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     fs::set_umask();
     match commands::hook::plain(&args) {
         Some(hook) => {
-            panics::end_with(panics::IN_A_HOOK);
+            panics::end_with(panics::IN_A_HOOK, || {});
             commands::hook::run(&hook)
         }
         None => {
-            panics::end_with(panics::IN_A_COMMAND);
+            panics::end_with(panics::IN_A_COMMAND, ui::terminal::close);
             cli::main(&args)
         }
     }

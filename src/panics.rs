@@ -1,6 +1,9 @@
 //! A panic prints one line and ends the process with a code that blocks no tool call.
 
+use std::io::Write;
 use std::sync::atomic::{AtomicI32, Ordering};
+
+use crate::unicode::escape;
 
 /// The exit code of a hook call. Claude Code continues as if there were no hook.
 pub const IN_A_HOOK: i32 = 1;
@@ -10,23 +13,24 @@ pub const IN_A_COMMAND: i32 = 70;
 /// The exit code of a panic.
 static EXIT_CODE: AtomicI32 = AtomicI32::new(IN_A_COMMAND);
 
-/// Sets the panic hook: print the message on one line and end the process with this code.
+/// Sets the panic hook: call `restore`, print the message on one line and end the process with this code.
 #[allow(
     clippy::exit,
     reason = "a panic cannot return, and its own exit codes mean something else to Claude Code"
 )]
-pub fn end_with(code: i32) {
+pub fn end_with(code: i32, restore: fn()) {
     EXIT_CODE.store(code, Ordering::Relaxed);
-    std::panic::set_hook(Box::new(|panic| {
+    std::panic::set_hook(Box::new(move |panic| {
         let place = panic.location().map_or_else(String::new, |place| format!(" at {place}"));
         let message = panic.payload();
         let message = message
             .downcast_ref::<&str>()
             .copied()
             .or_else(|| message.downcast_ref::<String>().map(String::as_str));
-        crate::ui::terminal::close();
+        restore();
         let message = message.unwrap_or("no message");
-        crate::ui::Ui::default().eprint_line(&format!("error: bug in teamkeep{place}: {message}"));
+        let line = format!("error: bug in teamkeep{place}: {message}");
+        let _ = writeln!(std::io::stderr(), "{}", escape(&line));
         std::process::exit(EXIT_CODE.load(Ordering::Relaxed));
     }));
 }

@@ -3,7 +3,6 @@
 pub mod pager;
 pub mod terminal;
 
-use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
@@ -12,7 +11,7 @@ use anstyle::{AnsiColor, Style};
 pub use progress::Progress;
 
 use crate::error::Error;
-use crate::unicode::is_unsafe_on_terminal;
+pub use crate::unicode::escape;
 use json::Escaped;
 use pager::Paged;
 
@@ -162,39 +161,5 @@ pub fn quiet(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
-    }
-}
-
-/// Makes untrusted text safe for a terminal. Control characters, line breaks, direction overrides and zero-width
-/// characters become visible escapes. Joiners are kept, because emoji use them.
-pub fn escape(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unsafe_on_terminal) {
-        return Cow::Borrowed(text);
-    }
-    let mut safe = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        match c {
-            '\n' => safe.push_str("\\n"),
-            '\r' => safe.push_str("\\r"),
-            '\t' => safe.push_str("\\t"),
-            c if is_unsafe_on_terminal(c) => safe.push_str(&format!("\\u{{{:x}}}", c as u32)),
-            c => safe.push(c),
-        }
-    }
-    Cow::Owned(safe)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn untrusted_text_cannot_control_the_terminal() {
-        assert_eq!(escape("\u{1b}[31mred\u{7}\n"), "\\u{1b}[31mred\\u{7}\\n");
-        assert_eq!(escape("a\u{202e}b"), "a\\u{202e}b");
-        assert_eq!(escape("über 💥 👩‍💻 ❤️"), "über 💥 👩‍💻 ❤️");
-        for c in "\u{61c}\u{200b}\u{2028}\u{2029}\u{2060}\u{2064}\u{e0041}".chars() {
-            assert_eq!(escape(&c.to_string()), format!("\\u{{{:x}}}", c as u32));
-        }
     }
 }

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::{install, read_context};
-use crate::context::{Context, misnamed_config};
+use crate::config::misnamed_file;
+use crate::context::Context;
 use crate::doctor::fix::{self, FixStep};
 use crate::doctor::{Facts, Health, Verdict, run_checks};
 use crate::error::Result;
@@ -84,7 +85,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
 
 fn look<'a>(context: &'a Context, asked: &VersionProbe) -> (Facts<'a>, Health) {
     let files = context.policy_files();
-    let policy = (&files, misnamed_config(&context.env));
+    let policy = (&files, misnamed_file(&context.env));
     let facts = Facts::gather((&context.env, &context.paths), policy, context.clock.now(), asked.clone());
     let health = run_checks(&facts);
     (facts, health)

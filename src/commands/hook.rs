@@ -1,15 +1,9 @@
 //! `teamkeep hook [EVENT]`: records one hook call from stdin and prints the response.
 
-mod dedupe;
-mod respond;
-mod setup;
-
 use std::ffi::OsString;
 use std::process::ExitCode;
-use std::time::Instant;
 
-use crate::payload;
-use crate::process::signal_deferral;
+use crate::hook::{self, CalledBy};
 
 /// Arguments of `teamkeep hook`.
 #[derive(Debug, Default, clap::Args)]
@@ -32,18 +26,8 @@ const EXAMPLES: &str = "Examples:
 
 /// Records one hook call and prints the response.
 pub fn run(args: &Args) -> ExitCode {
-    signal_deferral::defer_signals();
-    let (recorder, unsafe_store) = setup::recorder();
-    let hook = &recorder.config.hook;
-    let input = payload::read(std::io::stdin(), hook.largest_input as usize, hook.stdin_patience);
-    let event = args.event.as_deref();
-    if args.plugin && dedupe::should_skip(&input.bytes, event, &recorder) {
-        return ExitCode::SUCCESS;
-    }
-    let start = Instant::now();
-    let mut outcome = recorder.record(&input, event);
-    respond::note(&recorder, &mut outcome, event, start.elapsed());
-    respond::answer(&outcome.answer, unsafe_store.as_ref())
+    let by = if args.plugin { CalledBy::Plugin } else { CalledBy::Settings };
+    hook::run(args.event.as_deref(), by)
 }
 
 /// The arguments of `teamkeep hook [EVENT] [--plugin]`; nothing for any other command line.

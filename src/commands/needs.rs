@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::{Code, Problem, Rule, everywhere};
-use crate::context::{Context, misnamed_config};
+use crate::config::{Code, Problem, Rule, everywhere, misnamed_file};
+use crate::context::Context;
 use crate::error::Result;
 use crate::settings::coverage::Unasked;
 use crate::settings::entries::Entry;
@@ -19,7 +19,7 @@ use crate::settings::tools::Tools;
 pub fn of_policy(context: &Context, there: &[Entry]) -> Result<Needs> {
     let all = everywhere(&context.policy_files());
     let mut needs = Needs::with(&all.rules)?;
-    if all.is_partial || misnamed_config(&context.env).is_some() {
+    if all.is_partial || misnamed_file(&context.env).is_some() {
         context.ui.eprint_line(
             "note: some policy files cannot be used, so no hook is removed; see: teamkeep policy check",
         );

@@ -7,8 +7,8 @@ use super::Part;
 use crate::commands::needs;
 use crate::commands::problems::{counted, text};
 use crate::commands::read_context::print;
-use crate::config::{Code, Excerpts, Files, PROJECT_FILE, Problem, layers};
-use crate::context::{Context, misnamed_config};
+use crate::config::{Code, Excerpts, Files, PROJECT_FILE, Problem, layers, misnamed_file};
+use crate::context::Context;
 use crate::error::Result;
 use crate::ui::escape;
 
@@ -53,7 +53,7 @@ fn in_force(context: &Context) -> Result<(Vec<Problem>, Vec<PathBuf>)> {
     let effective = layers::load(&files);
     let mut problems = effective.problems;
     problems.extend(needs::unasked(context, &effective.config.rule)?);
-    if let Some(problem) = misnamed_config(&context.env) {
+    if let Some(problem) = misnamed_file(&context.env) {
         problems.retain(|other| other.path != problem.path);
         problems.insert(0, problem);
     }

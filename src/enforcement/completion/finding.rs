@@ -3,7 +3,7 @@
 use super::{CheckOutcome, CheckResult, shell, span};
 use crate::config::{Gate, Mode, OnError};
 use crate::policy::{Decision, Finding, Reason, escaped};
-use crate::ui;
+use crate::unicode;
 
 /// Maximum length of a reason, in characters.
 const MAX_CHARS: usize = 600;
@@ -68,7 +68,7 @@ fn reason(checked: &CheckResult, decision: Decision, task: &str, more: usize) ->
     let mut text = format!(
         "{}: the check `{}` for task {} ",
         if blocks { "Blocked" } else { "Warning" },
-        shell::cut(&ui::escape(&checked.command), QUOTED),
+        shell::cut(&unicode::escape(&checked.command), QUOTED),
         Reason::default().name(task).finish()
     );
     let again = if blocks { ", then complete the task again" } else { "" };

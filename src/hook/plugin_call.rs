@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::hook::Recorder;
+use super::Recorder;
 use crate::payload;
 use crate::settings::plugin_dedupe::{HookEvent, settings_cover_event};
 

@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
+use super::{BackgroundMode, Recorder};
 use crate::clock::Clock;
-use crate::config::{Files, OnError, cache};
-use crate::context::misnamed_config;
+use crate::config::{Files, OnError, cache, misnamed_file};
 use crate::env::Env;
 use crate::error::Error;
-use crate::hook::{BackgroundMode, Recorder};
 use crate::paths::Paths;
 use crate::process::find_client_ancestor;
 
@@ -22,7 +21,7 @@ pub(super) fn recorder() -> (Recorder, Option<Error>) {
         // The directory belongs to another user. The policy still judges the call.
         paths.abandon();
     }
-    let misnamed = misnamed_config(&env);
+    let misnamed = misnamed_file(&env);
     let mut files = Files::find(&paths, env.project_dir().as_deref());
     if misnamed.is_some() {
         // No other file replaces the one that the variable names.
