@@ -1,17 +1,18 @@
-//! The clock, read in one place, and the spelling of a time.
+//! The clock, read in one place, and the spelling of a time. The zone of times that people read and write is UTC until
+//! [`use_local`] is called, which a hook call does not do: it reads no zone file.
 
 mod when;
-mod zone;
 
-use chrono::{DateTime, SecondsFormat, TimeZone, Utc};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use chrono::{
+    DateTime, Days, FixedOffset, Local, MappedLocalTime, NaiveDateTime, SecondsFormat, TimeZone, Utc,
+};
 
 pub use when::When;
-pub use zone::{is_utc, local, moment, moment_of, offset, resolve, use_local};
 
-/// An instant, in UTC.
 pub type Time = DateTime<Utc>;
 
-/// The system's clock, or a fixed time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Clock {
     pinned: Option<Time>,
@@ -23,7 +24,6 @@ impl Clock {
         Clock { pinned: pinned.and_then(parse) }
     }
 
-    /// The current time in milliseconds.
     #[allow(clippy::disallowed_methods, reason = "the one place that reads the clock")]
     pub fn now(&self) -> Time {
         let now = self.pinned.unwrap_or_else(Utc::now);
@@ -42,7 +42,6 @@ pub fn stamp(time: Time) -> String {
     time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// Reads an RFC 3339 time of any offset.
 pub fn parse(text: &str) -> Option<Time> {
     DateTime::parse_from_rfc3339(text.trim()).ok().map(|time| time.with_timezone(&Utc))
 }
@@ -54,7 +53,6 @@ pub fn before(stamped: &str, millis: i64) -> String {
     earlier.map_or_else(|| stamped.to_owned(), stamp)
 }
 
-/// A time from milliseconds since 1970, the format of Claude Code's `createdAt` and `joinedAt`.
 pub fn from_millis(millis: i64) -> Option<Time> {
     Utc.timestamp_millis_opt(millis).single()
 }
@@ -86,6 +84,56 @@ pub fn parse_span(text: &str) -> Option<i64> {
     (total.is_finite() && total < 9e15).then_some(total.round() as i64)
 }
 
+/// Whether the zone is that of `TZ` or of the system.
+static IS_LOCAL: AtomicBool = AtomicBool::new(false);
+
+/// Uses the time zone of `TZ`, or of the system, from now on.
+pub fn use_local() {
+    IS_LOCAL.store(true, Ordering::Relaxed);
+}
+
+/// Whether times are in UTC because no other zone was asked for.
+pub fn is_utc() -> bool {
+    !IS_LOCAL.load(Ordering::Relaxed)
+}
+
+pub fn local(time: Time) -> DateTime<FixedOffset> {
+    if is_utc() { time.fixed_offset() } else { time.with_timezone(&Local).fixed_offset() }
+}
+
+/// A time for people: `2026-02-03 05:05:06 +01:00`, or `2026-02-03 04:05:06 UTC`.
+pub fn moment(time: Time) -> String {
+    format!("{} {}", local(time).format("%Y-%m-%d %H:%M:%S"), offset(time))
+}
+
+/// [`moment`] of a time formatted by [`stamp`]; an invalid time is returned unchanged.
+pub fn moment_of(stamped: &str) -> String {
+    parse(stamped).map_or_else(|| stamped.to_owned(), moment)
+}
+
+/// The zone's offset at a time: `UTC` or `+01:00`.
+pub fn offset(time: Time) -> String {
+    let local = local(time);
+    if local.offset().local_minus_utc() == 0 { "UTC".to_owned() } else { local.format("%:z").to_string() }
+}
+
+/// The time at which clocks in the zone show `naive`: the first of two, or for a time that they skip, the time with the
+/// offset from before the change. `None` if it is out of range.
+pub fn resolve(naive: NaiveDateTime) -> Option<Time> {
+    if is_utc() {
+        return Some(naive.and_utc());
+    }
+    match Local.from_local_datetime(&naive) {
+        MappedLocalTime::Single(time) => Some(time.to_utc()),
+        MappedLocalTime::Ambiguous(one, other) => Some(one.min(other).to_utc()),
+        MappedLocalTime::None => {
+            let day_before = naive.checked_sub_days(Days::new(1))?;
+            let before = Local.from_local_datetime(&day_before).earliest()?;
+            Some(naive.checked_sub_offset(*before.offset())?.and_utc())
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,5 +155,16 @@ mod tests {
         for bad in ["", "m", "1x", "1m-", "-5s", "1..2s"] {
             assert_eq!(parse_span(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn the_zone_is_utc_unless_the_command_line_asks_for_another() {
+        let time = parse("2026-02-03T04:05:06.789Z").unwrap();
+        assert_eq!(moment(time), "2026-02-03 04:05:06 UTC");
+        assert_eq!(resolve(time.naive_utc()), Some(time));
+        assert_eq!(
+            (moment_of("2026-02-03T05:05:06+01:00"), moment_of("noon")),
+            (moment(time), "noon".into())
+        );
     }
 }

@@ -6,15 +6,11 @@ use std::path::PathBuf;
 use crate::clock;
 use crate::error::Error;
 
-/// One variable that this program reads: its name and what it does.
 pub struct Variable {
-    /// The name.
     pub name: &'static str,
-    /// Its effect, for `--help` and the documentation.
     pub about: &'static str,
 }
 
-/// Every variable that this program reads.
 pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "TEAMKEEP_HOME",
@@ -65,36 +61,21 @@ pub const VARIABLES: &[Variable] = &[
     Variable { name: "TERM", about: "`dumb` turns off colors and live output" },
 ];
 
-/// The values of the environment variables.
 #[derive(Debug, Clone, Default)]
 pub struct Env {
-    /// `TEAMKEEP_HOME`
     pub store: Option<PathBuf>,
-    /// `TEAMKEEP_CONFIG`
     pub config: Option<PathBuf>,
-    /// `TEAMKEEP_NOW`
     pub now: Option<String>,
-    /// `CLAUDE_CONFIG_DIR`
     pub client: Option<PathBuf>,
-    /// `CLAUDE_PROJECT_DIR`
     pub project: Option<PathBuf>,
-    /// `CLAUDE_PID`
     pub client_pid: Option<u32>,
-    /// `CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS`
     pub agent_teams: Option<String>,
-    /// `CLAUDE_CODE_ENABLE_TODO_TOOLS`
     pub task_tools: Option<String>,
-    /// `CLAUDE_CODE_TASK_LIST_ID`, whatever it holds
     pub task_list: Option<String>,
-    /// `TMUX_PANE`
     pub pane: Option<String>,
-    /// `HOME`
     pub home: Option<PathBuf>,
-    /// `TMPDIR`
     pub tmp: Option<PathBuf>,
-    /// `PATH`
     pub search: Option<OsString>,
-    /// `TERM`
     pub term: Option<String>,
 }
 
@@ -127,7 +108,6 @@ impl Env {
         set.map(|command| command.to_string_lossy().into_owned())
     }
 
-    /// Whether `LESS` is set.
     pub fn has_less_options() -> bool {
         value("LESS").is_some()
     }

@@ -2,13 +2,10 @@
 
 use std::fmt;
 
-/// The result of everything in this crate that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The exit code of a usage error.
 pub const USAGE: u8 = 64;
 
-/// Every exit code and its meaning.
 pub const EXIT_CODES: &[(u8, &str)] = &[
     (0, "Success"),
     (1, "Failure, or problems found (doctor, verify, config check, policy check, policy test --expect)"),
@@ -22,35 +19,26 @@ pub const EXIT_CODES: &[(u8, &str)] = &[
 pub struct Error {
     /// The failed action and its object, in lower case; `None` if the source names them.
     context: Option<String>,
-    /// Why it failed, when another error is the cause.
     source: Option<Cause>,
-    /// Commands or settings that help.
     pub hints: Vec<String>,
-    /// The kind of failure, which decides the exit code.
     pub kind: Kind,
 }
 
 /// The error that caused another one: any error, or a text.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// The kinds of failure that callers distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Any failure without a kind of its own: exit code 1.
     Failure,
-    /// A usage error: exit code 64.
     Usage,
-    /// Nothing with that name is recorded: exit code 1.
     NotFound,
 }
 
 impl Error {
-    /// A failure without a cause.
     pub fn new(what: impl Into<String>) -> Error {
         Error { context: Some(what.into()), source: None, hints: Vec::new(), kind: Kind::Failure }
     }
 
-    /// A failure and the error that caused it.
     pub fn caused(what: impl Into<String>, cause: impl Into<Cause>) -> Error {
         Error { source: Some(cause.into()), ..Error::new(what) }
     }
@@ -61,27 +49,22 @@ impl Error {
         Error { hints, kind, ..Error::caused(what, self) }
     }
 
-    /// Nothing with that name is recorded.
     pub fn not_found(what: impl Into<String>) -> Error {
         Error { kind: Kind::NotFound, ..Error::new(what) }
     }
 
-    /// A usage error.
     pub fn usage(what: impl Into<String>) -> Error {
         Error { kind: Kind::Usage, ..Error::new(what) }
     }
 
-    /// The same as a usage error.
     pub fn of_usage(self) -> Error {
         Error { kind: Kind::Usage, ..self }
     }
 
-    /// A value that cannot be serialized as JSON.
     pub fn from_json(error: serde_json::Error) -> Error {
         Error::caused("cannot write JSON", error)
     }
 
-    /// Adds a hint: a command or a setting that helps.
     pub fn hint(mut self, hint: impl Into<String>) -> Error {
         self.hints.push(hint.into());
         self

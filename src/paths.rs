@@ -8,18 +8,14 @@ use crate::env::Env;
 use crate::error::{Cause, Error, Result};
 use crate::fs;
 
-/// Names of the entries directly below the store.
 pub const PARTS: [&str; 8] =
     ["archive", "diagnostics", "installs", "log", "policy", "restores", "sessions", "trust.json"];
 
-/// The paths for one call.
 #[derive(Debug, Clone)]
 pub struct Paths {
     /// Root of the store. Never below Claude Code's directory.
     pub store: PathBuf,
-    /// The configuration file, which may not exist.
     pub config: PathBuf,
-    /// Claude Code's directory (`~/.claude`), if it can be determined.
     pub client: Option<PathBuf>,
     /// Why the store is not in its usual place, if so.
     pub warning: Option<String>,
@@ -52,9 +48,6 @@ impl Paths {
 
     /// Creates the fallback store below the temporary directory, if it is in use, and checks that it is safe. A store
     /// that the user or the platform chose is not checked.
-    ///
-    /// # Errors
-    /// When it cannot be created, or other users can access it.
     pub fn secure(&self) -> Result<()> {
         if self.warning.is_none() {
             return Ok(());
@@ -76,9 +69,6 @@ impl Paths {
 
     /// Checks that the fallback store, if it is in use, is a directory of this user with mode 0700: another user may
     /// have created a directory of that name.
-    ///
-    /// # Errors
-    /// When other users can access it.
     pub fn check(&self) -> Result<()> {
         let metadata = match self.store.symlink_metadata() {
             _ if self.warning.is_none() => return Ok(()),
@@ -101,37 +91,30 @@ impl Paths {
         Error::caused(what, why).hint("set HOME or TEAMKEEP_HOME")
     }
 
-    /// The event log.
     pub fn log(&self) -> PathBuf {
         self.store.join("log")
     }
 
-    /// The archive.
     pub fn archive(&self) -> PathBuf {
         self.store.join("archive")
     }
 
-    /// State of sessions.
     pub fn sessions(&self) -> PathBuf {
         self.store.join("sessions")
     }
 
-    /// The gatekeeper's state.
     pub fn policy(&self) -> PathBuf {
         self.store.join("policy")
     }
 
-    /// Records of edited settings files, with backups.
     pub fn installs(&self) -> PathBuf {
         self.store.join("installs")
     }
 
-    /// Journals of restores, for undo.
     pub fn restores(&self) -> PathBuf {
         self.store.join("restores")
     }
 
-    /// The file with the trusted project files.
     pub fn trust(&self) -> PathBuf {
         self.store.join("trust.json")
     }
@@ -142,7 +125,6 @@ impl Paths {
         PARTS.iter().map(|part| self.store.join(part)).collect()
     }
 
-    /// teamkeep's own errors.
     pub fn diagnostics(&self) -> PathBuf {
         self.store.join("diagnostics")
     }

@@ -63,7 +63,6 @@ fn is_elsewhere(space: Option<&str>) -> bool {
     own_space().is_some_and(|own| own != namespace) || (!host.is_empty() && other_host())
 }
 
-/// This process's process-id namespace, in Claude Code's spelling: `pid:[4026531836]`.
 fn own_space() -> Option<String> {
     std::fs::read_link("/proc/self/ns/pid").ok()?.into_os_string().into_string().ok()
 }

@@ -18,12 +18,10 @@ use pager::Paged;
 mod json;
 mod progress;
 
-/// The two streams of a command.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ui {
     /// Print errors only: no warnings, hints and notes on stderr.
     pub quiet: bool,
-    /// Never start a pager.
     pub unpaged: bool,
 }
 
@@ -47,10 +45,7 @@ impl Ui {
         Paged::new(choice.filter(is_wanted && rows > 0), rows, is_plain)
     }
 
-    /// Writes text to stdout unchanged, in one write. Does nothing when it is empty.
-    ///
-    /// # Errors
-    /// When stdout cannot be written. A closed pipe counts as success.
+    /// Writes text to stdout unchanged, in one write. A closed pipe counts as success.
     pub fn raw(&self, bytes: &[u8]) -> io::Result<()> {
         if bytes.is_empty() {
             return Ok(());
@@ -58,7 +53,6 @@ impl Ui {
         quiet(io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()))
     }
 
-    /// A writer to stdout for binary data.
     pub fn bytes(&self) -> impl Write + use<> {
         io::BufWriter::with_capacity(64 * 1024, io::stdout())
     }
@@ -77,14 +71,12 @@ impl Ui {
         }
     }
 
-    /// Prints `warning: …` to stderr, unless the command is quiet.
     pub fn warn(&self, warning: impl fmt::Display) {
         if !self.quiet {
             prefixed(AnsiColor::Yellow.on_default().bold(), "warning:", &warning.to_string());
         }
     }
 
-    /// Prints `hint: …` to stderr, unless the command is quiet.
     pub fn hint(&self, hint: impl fmt::Display) {
         if !self.quiet {
             prefixed(AnsiColor::Cyan.on_default().bold(), "hint:", &hint.to_string());
@@ -108,20 +100,15 @@ impl Ui {
         Progress::new(what, total, !self.quiet && io::stderr().is_terminal())
     }
 
-    /// Whether stdout is a terminal.
     pub fn is_terminal(&self) -> bool {
         io::stdout().is_terminal()
     }
 
-    /// Whether stdin is a terminal.
     pub fn is_typed(&self) -> bool {
         io::stdin().is_terminal()
     }
 
-    /// Asks a yes-or-no question on stderr. Every answer except `y` and `yes` means no.
-    ///
-    /// # Errors
-    /// When stdin is not a terminal.
+    /// Asks a yes-or-no question on stderr. Every answer except `y` and `yes` means no. Fails if stdin is not a terminal.
     pub fn ask(&self, question: &str) -> Result<bool, Error> {
         if !io::stdin().is_terminal() {
             return Err(Error::new("cannot prompt: stdin is not a terminal").hint("pass --yes to confirm"));
@@ -144,7 +131,6 @@ impl Ui {
     }
 }
 
-/// Prints one line to stderr, the prefix in color on a terminal.
 fn prefixed(style: Style, prefix: &str, text: &str) {
     let text = escape(text);
     let _ = match prefix {
@@ -154,9 +140,6 @@ fn prefixed(style: Style, prefix: &str, text: &str) {
 }
 
 /// Treats a closed pipe as success: the reader has stopped reading.
-///
-/// # Errors
-/// Any other failure to write.
 pub fn quiet(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

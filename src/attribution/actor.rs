@@ -120,7 +120,6 @@ fn by_session(evidence: &CallContext<'_>, in_team: bool) -> Option<Actor> {
     speaks.then(|| Actor { name: Some(name.to_owned()), id: None, kind: ActorKind::Lead })
 }
 
-/// Claude Code's version, from its transcript.
 pub fn version(evidence: &CallContext<'_>) -> Option<String> {
     evidence.memory.version.clone().or_else(|| {
         head(evidence.transcript()?).find_map(|record| Some(record.get("version")?.as_str()?.to_owned()))

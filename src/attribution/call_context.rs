@@ -10,30 +10,21 @@ use crate::model::Tool;
 use crate::payload::{Kind, Payload, Spawn};
 use crate::team;
 
-/// All data of one hook call that can identify its actor and team.
 #[derive(Debug, Clone, Copy)]
 pub struct CallContext<'a> {
-    /// The payload.
     pub payload: &'a Payload,
-    /// The event, as named by the payload.
     pub kind: Kind,
-    /// The stored state of the session.
     pub memory: &'a SessionState,
-    /// Claude Code's directory.
     pub client: &'a Path,
-    /// Claude Code's process id, from the hook's environment.
     pub client_pid: Option<u32>,
-    /// The tmux pane, from the hook's environment.
     pub pane: Option<&'a str>,
 }
 
 impl CallContext<'_> {
-    /// The session id, as a safe file name.
     pub fn session(&self) -> Option<SafeName> {
         self.payload.session().and_then(SafeName::stem)
     }
 
-    /// The team that the payload names.
     pub fn named_team(&self) -> Option<SafeName> {
         self.directory(self.payload.text("team_name")?)
     }
@@ -66,7 +57,6 @@ impl CallContext<'_> {
         created().or_else(|| self.directory(&Spawn::of(self.payload)?.team?))
     }
 
-    /// The team whose file changed.
     pub fn changed_team(&self) -> Option<SafeName> {
         let path = Path::new(self.payload.text("file_path").filter(|_| self.kind == Kind::FileChanged)?);
         let below = path.strip_prefix(self.client).ok()?;
@@ -87,7 +77,6 @@ impl CallContext<'_> {
             && self.payload.text("agent_type").is_some_and(|role| !role.is_empty())
     }
 
-    /// The transcript, if it is in Claude Code's directory of transcripts.
     pub fn transcript(&self) -> Option<&Path> {
         transcript(self.payload, self.client)
     }

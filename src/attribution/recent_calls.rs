@@ -17,12 +17,11 @@ use crate::payload::{Kind, Payload};
 /// Maximum number of calls to keep. The second comes right after the first, or not at all.
 const MAX_CALLS: usize = 8;
 
-/// The last tool calls that may be announced again, the newest last: a JSON array of [`Announcement`]s. It is only parsed
-/// for the few hook calls that need it. Empty if there are none.
+/// The last tool calls that may be announced again, the newest last: a JSON array of [`RecentCall`]s, which is parsed
+/// only for the few hook calls that need it. Empty if there are none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecentCalls(String);
 
-/// A tool call that may be announced again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecentCall {
@@ -30,7 +29,6 @@ pub struct RecentCall {
     pub call: String,
     /// The id of its event in the log.
     pub event: String,
-    /// The tool.
     pub tool: String,
     /// Hashes of the input's values, by key.
     pub input: BTreeMap<String, String>,
@@ -74,7 +72,6 @@ impl RecentCall {
 }
 
 impl RecentCalls {
-    /// The earlier event that this one repeats.
     pub fn earlier(&self, payload: &Payload, kind: Kind) -> Option<RecentCall> {
         if kind != Kind::PreToolUse || self.is_empty() || payload.cut {
             return None;
@@ -86,12 +83,10 @@ impl RecentCalls {
         Some(known.swap_remove(place))
     }
 
-    /// Whether no call is stored.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Adds an announcement.
     pub fn note(&mut self, announcement: RecentCall) {
         let mut known = self.parsed();
         known.retain(|known| known.call != announcement.call);

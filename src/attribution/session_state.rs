@@ -1,32 +1,29 @@
 //! The state of a session between hook calls: `sessions/<session>.json`.
 
-use std::io;
 use std::path::Path;
 use std::time::Duration;
+use std::{fmt, io};
 
-use serde::{Deserialize, Serialize};
+use serde::de::{MapAccess, Visitor};
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Agents, RecentCalls};
+use super::RecentCalls;
 use crate::event::SafeName;
 use crate::fs::{self, Content, Document, JsonFile};
 
-/// Facts about a session from earlier calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionState {
-    /// Format version: 1.
     pub v: u8,
-    /// Its team.
     pub team: Option<String>,
     /// The agent's name, if the session is a split-pane teammate's.
     pub name: Option<String>,
-    /// Names by agent id.
     pub agents: Agents,
     /// Whether an agent other than the lead acted in the session.
     pub company: bool,
     /// Claude Code's version.
     pub version: Option<String>,
-    /// The run to which the session belongs.
     pub run: Option<String>,
     /// When the session was last found to be in no team, by the file system's clock.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,7 +40,6 @@ pub struct SessionState {
 }
 
 impl Document for SessionState {
-    /// No session has enough agents to need more.
     const MAX_BYTES: u64 = 1 << 24;
 }
 
@@ -51,9 +47,7 @@ impl Document for SessionState {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BlockedDeletes {
-    /// Number of blocks.
     pub times: u32,
-    /// Number of files.
     pub files: usize,
 }
 
@@ -67,9 +61,6 @@ impl SessionState {
     }
 
     /// Writes the changes since `before`, merged with concurrent changes by other calls of the session.
-    ///
-    /// # Errors
-    /// When an I/O operation fails, or another process keeps the lock for too long.
     pub fn save(
         &self,
         before: &SessionState,
@@ -120,6 +111,82 @@ fn file(dir: &Path, session: &SafeName) -> JsonFile<SessionState> {
     JsonFile::at(dir.join(format!("{session}.json")))
 }
 
+/// Maximum number of ids for each member. Before 2.1.178 each turn has a new id, and an old id is not used again once
+/// the next turn has begun; concurrent calls may arrive late.
+const MOST_OF_ONE: usize = 4;
+
+const MAX_ENTRIES: usize = 4_096;
+
+const MAX_CHARS: usize = 256;
+
+/// Members' names by agent id, the oldest ids first. In JSON it is an object in this order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Agents(Vec<(String, String)>);
+
+impl Agents {
+    pub fn get(&self, id: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == id).map(|(_, name)| name.as_str())
+    }
+
+    /// Records the member of an id. A known id keeps its position; new ids of a member replace its oldest ones.
+    pub fn note(&mut self, id: &str, name: &str) {
+        if id.len() > MAX_CHARS || name.len() > MAX_CHARS {
+            return;
+        }
+        if let Some((_, known)) = self.0.iter_mut().find(|(known, _)| known == id) {
+            name.clone_into(known);
+            return;
+        }
+        self.0.push((id.to_owned(), name.to_owned()));
+        let mut own = self.0.iter().filter(|(_, known)| known == name).count();
+        self.0.retain(|(_, known)| {
+            let drops = own > MOST_OF_ONE && known == name;
+            own -= usize::from(drops);
+            !drops
+        });
+        let over = self.0.len().saturating_sub(MAX_ENTRIES);
+        self.0.drain(..over);
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(id, name)| (id.as_str(), name.as_str()))
+    }
+}
+
+impl Serialize for Agents {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut map = out.serialize_map(Some(self.0.len()))?;
+        for (id, name) in self.iter() {
+            map.serialize_entry(id, name)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Agents {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Agents, D::Error> {
+        from.deserialize_map(InOrder)
+    }
+}
+
+struct InOrder;
+
+impl<'de> Visitor<'de> for InOrder {
+    type Value = Agents;
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("an object of names by agent id")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Agents, A::Error> {
+        let mut agents = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            agents.push(entry);
+        }
+        Ok(Agents(agents))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,5 +207,35 @@ mod tests {
             (both.agents.get("a1"), both.team.as_deref(), both.company),
             (Some("alice"), Some("t"), true)
         );
+    }
+
+    #[test]
+    fn an_id_for_each_turn_leaves_the_last_ids_of_each_member() {
+        let mut agents = Agents::default();
+        agents.note("acarol-1", "carol");
+        for turn in 0..10_000 {
+            agents
+                .note(&format!("a{:x}", turn * 7_919 % 10_007), if turn % 2 == 0 { "alice" } else { "bob" });
+        }
+        assert_eq!(agents.iter().count(), 2 * MOST_OF_ONE + 1);
+        assert_eq!(agents.get("acarol-1"), Some("carol"));
+        for turn in 10_000 - 2 * MOST_OF_ONE..10_000 {
+            assert!(agents.get(&format!("a{:x}", turn * 7_919 % 10_007)).is_some(), "{turn}");
+        }
+        let long = "x".repeat(MAX_CHARS + 1);
+        agents.note(&long, "alice");
+        agents.note("a1", &long);
+        assert_eq!(agents.iter().count(), 2 * MOST_OF_ONE + 1, "no payload makes it large");
+    }
+
+    #[test]
+    fn what_an_earlier_version_wrote_is_read_and_the_order_is_kept() {
+        let mut agents: Agents = serde_json::from_str(r#"{"a9":"alice","a1":"alice","b2":"bob"}"#).unwrap();
+        for id in ["a5", "a0", "a4"] {
+            agents.note(id, "alice");
+        }
+        let text = serde_json::to_string(&agents).unwrap();
+        assert_eq!(text, r#"{"a1":"alice","b2":"bob","a5":"alice","a0":"alice","a4":"alice"}"#);
+        assert_eq!(serde_json::from_str::<Agents>(&text).unwrap(), agents);
     }
 }

@@ -12,7 +12,6 @@ use crate::event::SafeName;
 use crate::fs;
 use crate::json;
 
-/// Indexed teams by name.
 type Known = BTreeMap<SafeName, Index>;
 
 /// `TMUX_PANE` is the pane of a member of exactly one team, in the same directory, and the payload has a role but no

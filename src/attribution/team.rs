@@ -13,10 +13,8 @@ use crate::payload::Kind;
 use crate::process;
 use crate::team;
 
-/// The team of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResolvedTeam {
-    /// The team.
     pub team: Option<SafeName>,
     /// The agent's name, if the session is a split-pane teammate's.
     pub name: Option<String>,
@@ -24,7 +22,6 @@ pub struct ResolvedTeam {
     pub member: bool,
 }
 
-/// The teams that a call may concern.
 #[derive(Debug, Default)]
 pub struct CandidateTeams {
     /// The teams, starting with those that the evidence names.
@@ -36,7 +33,6 @@ pub struct CandidateTeams {
     pub since: Option<i64>,
 }
 
-/// Why a directory below `teams/` is skipped: its name is not safe as a file name in the store.
 const UNSAFE_NAME: &str = "not a team name that teamkeep can record";
 
 /// All teams that a call may concern: those named by the evidence and those never seen before. If the session's team is
@@ -143,7 +139,6 @@ fn list_team_dirs(teams: &Path, unseen: &mut Vec<String>) -> Vec<(SafeName, Safe
     names
 }
 
-/// Finds the team among the indexed ones.
 pub fn resolve(evidence: &CallContext<'_>, known: &BTreeMap<SafeName, Index>) -> ResolvedTeam {
     resolve_by(evidence, known).0
 }
@@ -201,7 +196,6 @@ pub fn resolve_by(
     }
 }
 
-/// The team whose `leadSessionId` is the session.
 fn led_by_session(evidence: &CallContext<'_>, known: &BTreeMap<SafeName, Index>) -> Option<SafeName> {
     newest(known, |index| index.is_led_by(evidence.payload.session()))
 }

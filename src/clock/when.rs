@@ -6,7 +6,6 @@ use chrono::{
 
 use super::{Time, local, parse, parse_span, resolve};
 
-/// A time as a user writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// A time with an offset: `2026-02-03T04:05:06Z`, `2026-02-03 05:05 +01:00`, `2026-02-03 04:05 UTC`.

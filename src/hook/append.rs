@@ -2,27 +2,23 @@
 
 use std::time::Instant;
 
+use super::MAX_CHARS;
 use super::attribute::Attributed;
-use super::warnings::{payload_gaps, payload_warnings};
-use crate::clock;
-use crate::config;
 use crate::error::Error;
-use crate::event::Event;
+use crate::event::{Event, SafeName};
 use crate::log::Log;
-use crate::metadata_only;
 use crate::model::{Note, Severity, Tool};
-use crate::payload::{Input, Kind};
+use crate::payload::{Input, Kind, Payload};
+use crate::policy::escaped;
 use crate::response::Answer;
+use crate::{clock, config, metadata_only};
 
-/// A hook call whose event was appended to the log, if possible.
 pub struct Recorded<'a> {
     pub call: Attributed<'a>,
-    /// Whether the event is in the log.
     pub is_recorded: bool,
 }
 
 impl<'a> Attributed<'a> {
-    /// Appends the event to the log.
     pub fn append(mut self) -> Recorded<'a> {
         // The first announcement of a call was recorded and has all the data of this one.
         let is_recorded = self.call.again.is_some() || self.append_event();
@@ -35,8 +31,10 @@ impl<'a> Attributed<'a> {
         self.outcome.notes.extend(warning.clone().map(|text| Note::new(Severity::Payload, text)));
         let warning =
             [warning, self.outcome.lost_with_team.clone()].into_iter().flatten().reduce(|a, b| a + "; " + &b);
-        let is_malformed = payload.malformed.is_some();
-        let reduced = recorder.is_metadata_only().then(|| metadata_only::payload(&payload.raw, is_malformed));
+        let reduced = recorder.is_metadata_only().then(|| match payload.malformed {
+            None => metadata_only::payload(&payload.raw),
+            Some(_) => metadata_only::malformed_payload(&payload.raw),
+        });
         let unnamed = match call.kind {
             Kind::Unknown => call.asked.unwrap_or("Unknown"),
             kind => kind.name(),
@@ -99,4 +97,54 @@ impl<'a> Attributed<'a> {
             || matches!(payload.tool(), Some(Tool::TeamCreate | Tool::TeamDelete));
         outcome.notes.extend(found.overlooked().filter(|_| reports).cloned());
     }
+}
+
+pub fn payload_warnings(payload: &Payload, asked: Option<&str>) -> Option<String> {
+    let mut warnings = Vec::new();
+    if let (Some(asked), Some(told)) = (asked, payload.event_name())
+        && asked != told
+        && asked != kebab(told)
+    {
+        warnings.push(format!("called as {asked}, but the payload names {told}"));
+    }
+    type Parse = fn(&str) -> Option<SafeName>;
+    for (key, safe) in [("session_id", SafeName::stem as Parse), ("team_name", SafeName::new)] {
+        if payload.field(key).is_some_and(|value| !value.is_string()) {
+            warnings.push(format!("{key} is not a string"));
+        }
+        if let Some(name) = payload.text(key).filter(|name| safe(name).is_none()) {
+            warnings.push(format!("{key} {name:?} is not a valid name"));
+        }
+    }
+    (!warnings.is_empty()).then(|| warnings.join("; "))
+}
+
+pub fn payload_gaps(payload: &Payload, kind: Kind, asked: Option<&str>) -> Option<String> {
+    if payload.malformed.is_some() {
+        return None;
+    }
+    let mut gaps = Vec::new();
+    match payload.event_name().or(asked).filter(|name| !name.is_empty()) {
+        Some(name) if kind == Kind::Unknown => {
+            gaps.push(format!("unknown event {}", escaped(name, MAX_CHARS)));
+        }
+        Some(_) => {}
+        None => gaps.push("the payload names no event".to_owned()),
+    }
+    if payload.field("session_id").is_none() {
+        gaps.push("the payload has no session_id".to_owned());
+    }
+    (!gaps.is_empty()).then(|| format!("{}; recorded without changes", gaps.join(" and ")))
+}
+
+/// The subcommand's spelling of an event, also for unknown ones: `SubagentStop` becomes `subagent-stop`.
+fn kebab(name: &str) -> String {
+    let mut kebab = String::with_capacity(name.len() + 4);
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !kebab.is_empty() {
+            kebab.push('-');
+        }
+        kebab.push(c.to_ascii_lowercase());
+    }
+    kebab
 }

@@ -1,26 +1,23 @@
 //! The third stage: who acts, in which team and run.
 
 use super::capture::{Captured, CapturedTeams};
-use super::outcome::Outcome;
 use super::parse::Parsed;
+use super::recorder::Outcome;
 use crate::archive::{Archive, CaptureScope, Index, SessionRecord, SessionRole};
 use crate::attribution::{self, CallContext, ResolvedTeam, SessionState};
 use crate::event::{Actor, ActorKind, Event, SafeName};
 use crate::payload::{Input, Kind, Spawn};
 use crate::process;
 
-/// The actor of a call and its run.
 pub struct Attribution {
     pub resolved: ResolvedTeam,
     pub actor: Actor,
-    /// The session's state after this call.
     pub state: SessionState,
     /// The session's team or subagent run. The session may also see files of other teams.
     pub own: Option<CaptureScope>,
     pub run: Option<String>,
 }
 
-/// A hook call whose actor and run are known, with its response so far.
 pub struct Attributed<'a> {
     pub call: Parsed<'a>,
     pub found: CapturedTeams,
@@ -29,7 +26,6 @@ pub struct Attributed<'a> {
 }
 
 impl<'a> Captured<'a> {
-    /// Identifies the actor and the run, captures the task list that the session names, and prepares the response.
     pub fn attribute(self, input: &Input) -> Attributed<'a> {
         let by = self.attribution();
         let Captured { call, found } = self;
@@ -101,7 +97,6 @@ impl Attributed<'_> {
         }
     }
 
-    /// Records that the session takes part in its run.
     pub fn join_run(&mut self, own: &CaptureScope) {
         let context = self.call.context();
         let Some(session) = context.session() else { return };
@@ -140,7 +135,6 @@ impl Attributed<'_> {
     }
 }
 
-/// The session's state after this call.
 fn updated_state(context: &CallContext<'_>, resolved: &ResolvedTeam, actor: &Actor) -> SessionState {
     let mut state = context.memory.clone();
     if resolved.member {

@@ -22,11 +22,9 @@ use crate::response::BLOCK_EXIT_CODE;
 /// Time limit for all rules of a call. One more match may follow.
 const RULES_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A hook call whose response is complete.
 pub struct Judged<'a>(pub Attributed<'a>);
 
 impl<'a> Recorded<'a> {
-    /// Judges the event, records the verdicts, and completes the response.
     pub fn judge(self) -> Judged<'a> {
         let Recorded { mut call, is_recorded } = self;
         // If Claude Code has exited, no one reads the response.

@@ -4,15 +4,11 @@
 //! [`Outcome`]. After the response, [`finish()`] and [`prune`] run in a process of their own.
 
 mod append;
-mod apply_retention;
 mod attribute;
 mod background;
 mod capture;
-mod deletion;
-mod finish;
 mod initial_response;
 mod judge;
-mod outcome;
 mod parse;
 mod plugin_call;
 mod record_verdicts;
@@ -21,12 +17,10 @@ mod respond;
 mod run;
 mod run_lifecycle;
 mod setup;
-mod task_lists;
-mod trust_notice;
-mod warnings;
 
-pub use apply_retention::prune;
-pub use background::{BackgroundMode, finish};
-pub use outcome::Outcome;
-pub use recorder::Recorder;
+pub use background::{BackgroundMode, finish, prune};
+pub use recorder::{Outcome, Recorder};
 pub use run::{CalledBy, run};
+
+/// Maximum length of a quoted text in a message, in characters.
+const MAX_CHARS: usize = 300;

@@ -16,7 +16,6 @@ use crate::team::mailbox;
 /// Factor for the time limit before a TeamDelete: files that are not captured then are lost.
 const BEFORE_DELETE: u32 = 6;
 
-/// A hook call whose payload was read.
 pub struct Parsed<'a> {
     pub recorder: &'a Recorder,
     pub archive: Archive,
@@ -35,7 +34,6 @@ pub struct Parsed<'a> {
     pub deletes: bool,
     /// Deadline for capturing files, so that the event is recorded before Claude Code's timeout.
     pub until: Option<Instant>,
-    /// The stored state of the session.
     pub before: SessionState,
     /// The event that this one repeats: Claude Code announces some tool calls twice.
     pub again: Option<RecentCall>,
@@ -44,7 +42,6 @@ pub struct Parsed<'a> {
 }
 
 impl<'a> Parsed<'a> {
-    /// Parses the input of a call. `asked` is the event named on the command line.
     pub fn new(recorder: &'a Recorder, input: &Input, asked: Option<&'a str>) -> Parsed<'a> {
         let payload = parse(input);
         let at = recorder.clock.now();
@@ -79,7 +76,6 @@ impl<'a> Parsed<'a> {
         }
     }
 
-    /// The data that can identify the actor and the team.
     pub fn context(&self) -> CallContext<'_> {
         CallContext {
             payload: &self.payload,
@@ -91,7 +87,6 @@ impl<'a> Parsed<'a> {
         }
     }
 
-    /// The limits for capturing files.
     pub fn capture_request(&self) -> CaptureRequest<'_> {
         CaptureRequest { at: self.at, event: &self.id, durable: self.deletes, until: self.until }
     }

@@ -1,5 +1,6 @@
 //! Records verdicts and turns them into a response. Applies `on-error` when the policy fails.
 
+use super::MAX_CHARS;
 use crate::config::Gate;
 use serde_json::json;
 use serde_json::value::to_raw_value;
@@ -16,11 +17,7 @@ use crate::payload::Kind;
 use crate::policy::{Decision, Reason, Verdict, escaped, failure, without_prefix};
 use crate::response::Answer;
 
-/// Maximum length of a quoted cause, in characters.
-const MAX_CHARS: usize = 300;
-
 impl Attributed<'_> {
-    /// Records each new verdict and responds with the decisive one.
     pub fn record_verdicts(&mut self, evaluation: &Evaluation) {
         let kind = self.call.kind;
         let log = self.call.recorder.log();
@@ -50,7 +47,6 @@ impl Attributed<'_> {
         }
     }
 
-    /// Appends one verdict to the log.
     pub fn record_verdict(&mut self, verdict: &Verdict, log: &Log) {
         let call = &self.call;
         let reduced = call.recorder.is_metadata_only().then(|| Verdict {

@@ -3,10 +3,13 @@
 use std::borrow::Cow;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::Value;
 
 use super::attribute::{Attributed, is_left_behind};
+use super::judge::Judged;
+use super::recorder::Outcome;
 use crate::archive::{Archive, CaptureScope, EndedBy, Index};
 use crate::attribution::CallContext;
 use crate::clock::{self, Time};
@@ -22,10 +25,7 @@ impl Attributed<'_> {
         self.by.resolved.name.is_none()
     }
 
-    /// Closes the runs that have ended according to this call. Returns whether there were any.
-    ///
-    /// # Errors
-    /// When the archive cannot be written.
+    /// Closes the runs that have ended according to this call; returns whether there were any.
     pub fn close_runs(&self) -> io::Result<bool> {
         let (call, archive, own) = (&self.call, &self.call.archive, self.by.own.as_ref());
         let context = call.context();
@@ -76,9 +76,6 @@ impl Attributed<'_> {
 
     /// Reopens a run that was closed too early: its lead acts, and its directory exists. A call that began before the end
     /// and finished after it does not reopen the run.
-    ///
-    /// # Errors
-    /// When the archive cannot be written.
     pub fn reopen(&self) -> io::Result<()> {
         let call = &self.call;
         let acts = matches!(
@@ -107,7 +104,6 @@ impl Attributed<'_> {
     }
 }
 
-/// The team that a TeamDelete just removed.
 fn deleted_team(context: &CallContext<'_>) -> Option<SafeName> {
     if context.kind != Kind::PostToolUse || context.payload.tool() != Some(Tool::TeamDelete) {
         return None;
@@ -137,4 +133,53 @@ fn last_activity(archive: &Archive, log: &Path, index: &Index) -> Option<Time> {
     let last = log::last(log, &Parts::default(), Range { since, until: None }, 1, of_run).ok();
     let event = last.and_then(|mut last| last.lines.pop_back()).map(|line| line.recorded.at);
     clock::parse(&event.unwrap_or_else(|| index.at.clone()))
+}
+
+impl Judged<'_> {
+    pub fn finish(self) -> Outcome {
+        let Judged(mut hook) = self;
+        let settled = hook.call.archive.settle(Duration::ZERO);
+        if let (Some(own), Some(run)) = (hook.by.own.clone(), hook.by.run.clone())
+            && (hook.by.state.run.as_ref() != Some(&run)
+                || hook.call.kind == Kind::SessionEnd
+                || hook.has_new_process())
+        {
+            hook.join_run(&own);
+            hook.by.state.run = Some(run);
+        }
+        let reopened = hook.reopen();
+        hook.outcome.note("open the run again", reopened);
+        let closed = hook.close_runs();
+        let closed = hook.outcome.note("close the run", closed).unwrap_or_default() || settled;
+        let (call, recorder) = (&hook.call, hook.call.recorder);
+        if let Some(session) = &call.session {
+            let sessions = recorder.paths.sessions();
+            let saved =
+                hook.by.state.save(&call.before, &sessions, session, call.archive.lock_budget.remaining());
+            hook.outcome.note("remember the session", saved);
+        }
+        if closed || (call.kind == Kind::SessionStart && recorder.has_left(&call.archive)) {
+            let ends = call.kind == Kind::SessionEnd;
+            let client = recorder.env.client_pid.filter(|_| ends);
+            hook.outcome.note("archive the transcripts", recorder.finish_later(client, !ends));
+        }
+        hook.outcome
+    }
+}
+
+impl super::attribute::Attributed<'_> {
+    /// Whether Claude Code's process of the run may be another one than before: a resumed session has a new process, and
+    /// so has its run after it is reopened.
+    fn has_new_process(&self) -> bool {
+        let call = &self.call;
+        let is_alone = self.by.own.as_ref().is_some_and(|own| own.team().is_none());
+        let index =
+            self.by.own.as_ref().and_then(CaptureScope::team).and_then(|team| self.found.teams.get(team));
+        (is_alone && call.kind == Kind::SessionStart)
+            || index.is_some_and(|index| {
+                let leads = self.is_lead() && index.is_led_by(call.payload.session());
+                let pid = call.recorder.env.client_pid;
+                leads && !index.ended && pid.is_some_and(|pid| index.lead_pid != Some(pid))
+            })
+    }
 }

@@ -1,7 +1,7 @@
 //! The values of a document, limited in depth and number.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use serde::Deserialize;
@@ -14,21 +14,18 @@ const MAX_DEPTH: usize = 100;
 /// Number of levels on which objects keep all their keys, regardless of the limit.
 const FULL_DEPTH: usize = 3;
 
-/// Builds a plain value within the limit.
 #[derive(Clone, Copy)]
 pub(super) struct BoundedJson<'a> {
     /// Number of values that this part may still keep.
     pub left: &'a Cell<usize>,
     /// Number of values that each part may keep.
     pub most: usize,
-    /// Number of containers around this value.
     pub depth: usize,
     /// Set when something was left out.
     pub cut: &'a Cell<bool>,
 }
 
 impl BoundedJson<'_> {
-    /// The seed for the next level.
     fn inner(self) -> Self {
         BoundedJson { depth: self.depth + 1, ..self }
     }
@@ -114,5 +111,47 @@ impl<'de> Visitor<'de> for BoundedJson<'_> {
             }
         }
         Ok(Value::Object(values))
+    }
+}
+
+/// The string values of these keys on the first level of an object, even if the object is truncated after them.
+pub fn scan_top_level(bytes: &[u8], keys: &[&str]) -> Map<String, Value> {
+    let found = RefCell::default();
+    // The result does not matter: values found before an error are kept.
+    let _ =
+        TopLevelFields { keys, found: &found }.deserialize(&mut serde_json::Deserializer::from_slice(bytes));
+    found.into_inner()
+}
+
+struct TopLevelFields<'a> {
+    keys: &'a [&'a str],
+    found: &'a RefCell<Map<String, Value>>,
+}
+
+impl<'de> DeserializeSeed<'de> for TopLevelFields<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TopLevelFields<'_> {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<(), A::Error> {
+        while let Some(key) = from.next_key::<Cow<'_, str>>()? {
+            if self.keys.contains(&&*key) {
+                let text = from.next_value::<String>()?;
+                self.found.borrow_mut().insert(key.into_owned(), Value::String(text));
+            } else {
+                from.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
     }
 }

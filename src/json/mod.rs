@@ -7,13 +7,9 @@
 
 mod bounded;
 mod parse;
-mod repair;
-mod serde_name;
-mod top_level;
 
-pub use parse::{Opened, parse_lossy, parse_prefix, read};
-pub use serde_name::serde_name;
-pub use top_level::scan_top_level;
+pub use bounded::scan_top_level;
+pub use parse::{Opened, parse_lossy, parse_prefix, read, serde_name};
 
 #[cfg(test)]
 mod tests;

@@ -10,32 +10,25 @@ use super::{Lines, Position, Segment, SegmentName, parse};
 use crate::clock::{self, Time};
 use crate::fs;
 
-/// Version of the cache.
 const VERSION: u8 = 1;
 const SUFFIX: &str = ".contents";
-/// No file of contents is larger.
 const MAX_BYTES: u64 = 1 << 24;
 /// A smaller segment is not cached: reading it again costs less.
 const SMALL_BYTES: u64 = 64 << 10;
 
-/// The runs and sessions in a closed segment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contents {
-    /// Version of the cache.
     pub v: u8,
     /// The segment's size in bytes. If the size differs, the cache is out of date.
     pub size: u64,
-    /// The runs that its lines belong to.
     pub runs: BTreeSet<String>,
     /// The sessions of lines that name no run, and how many bytes each has here.
     pub sessions: BTreeMap<String, u64>,
     /// The time of the last line that names no run, RFC 3339.
     pub loose: Option<String>,
-    /// Whether a line of it cannot be read.
     pub unreadable: bool,
 }
 
-/// The file beside a segment.
 fn beside(dir: &Path, segment: &SegmentName) -> PathBuf {
     dir.join(format!("{segment}{SUFFIX}"))
 }
@@ -46,7 +39,6 @@ impl Contents {
         Contents::kept(dir, segment).unwrap_or_else(|| Contents::read(dir, segment, done))
     }
 
-    /// The cached contents, if they are up to date.
     pub fn kept(dir: &Path, segment: &Segment) -> Option<Contents> {
         let (bytes, _) = fs::read_regular(&beside(dir, &segment.name), MAX_BYTES).ok()?;
         let contents: Contents = serde_json::from_slice(&bytes).ok()?;
@@ -63,12 +55,10 @@ impl Contents {
         }
     }
 
-    /// Removes the cache of a segment.
     pub fn forget(dir: &Path, segment: &SegmentName) {
         let _ = std::fs::remove_file(beside(dir, segment));
     }
 
-    /// Removes the caches of segments that no longer exist.
     pub fn sweep(dir: &Path, segments: &[Segment]) {
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -82,7 +72,6 @@ impl Contents {
         }
     }
 
-    /// The time of the last line that names no run.
     pub fn last_loose(&self) -> Option<Time> {
         self.loose.as_deref().and_then(clock::parse)
     }

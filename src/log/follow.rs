@@ -1,4 +1,4 @@
-//! The end of the log, and what comes after it.
+//! The end of the log: its last lines, and what comes after them.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -18,15 +18,10 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Follows the log in this directory from its beginning.
     pub fn new(dir: &Path, range: Range) -> Follower {
         Follower { dir: dir.to_owned(), range, seen: HashMap::new(), problems: ReadErrors::default() }
     }
 
-    /// Hands over the lines that have come since the last time.
-    ///
-    /// # Errors
-    /// When the directory cannot be listed, or `each` fails.
     pub fn poll(&mut self, mut each: impl FnMut(Line) -> io::Result<()>) -> io::Result<()> {
         let segments = segments::list(&self.dir)?;
         for segment in &segments {
@@ -41,7 +36,6 @@ impl Follower {
         Ok(())
     }
 
-    /// The problems since the last call.
     pub fn take_problems(&mut self) -> ReadErrors {
         std::mem::take(&mut self.problems)
     }
@@ -83,22 +77,15 @@ impl Follower {
     }
 }
 
-/// The last lines, and a follower for what comes after them.
 #[derive(Debug)]
 pub struct FollowPosition {
-    /// The lines, oldest first.
     pub lines: VecDeque<Line>,
-    /// Hands over what comes later.
     pub follower: Follower,
-    /// The problems.
     pub problems: ReadErrors,
 }
 
 /// Reads the last `count` lines that are wanted, from the end. Older segments, or the parts of removed ones, are opened
 /// only if the newer ones have too few.
-///
-/// # Errors
-/// When the directory cannot be listed.
 pub fn last(
     dir: &Path,
     parts: &Parts,
@@ -142,6 +129,35 @@ fn keep(lines: &mut VecDeque<Line>, line: Line, count: usize, wanted: impl Fn(&L
         }
         lines.push_back(line);
     }
+}
+
+/// The lines in the last `most` bytes of the log, oldest first, whose bytes look wanted. Skips unreadable lines.
+pub fn tail(dir: &Path, most: u64, wants: impl Fn(&[u8]) -> bool) -> io::Result<Vec<Line>> {
+    let mut left = most;
+    let mut parts = Vec::new();
+    for segment in segments::list(dir)?.into_iter().rev() {
+        let part = segment.size.min(left);
+        left -= part;
+        parts.push((segment.path(dir), segment.size - part));
+        if left == 0 {
+            break;
+        }
+    }
+    let mut found = Vec::new();
+    for (path, skipped) in parts.into_iter().rev() {
+        // From the byte before on: the first line break ends what began earlier.
+        let offset = skipped.saturating_sub(1);
+        let Ok(mut lines) = Lines::open(&path, Position { offset, lines: 0 }) else { continue };
+        if skipped > 0 && !matches!(lines.next(), Ok(Some(_))) {
+            continue;
+        }
+        while let Ok(Some(raw)) = lines.next() {
+            if raw.bytes.as_deref().is_some_and(&wants) {
+                found.extend(parse(raw).ok().flatten());
+            }
+        }
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 use rustix::fs::OFlags;
@@ -14,16 +14,12 @@ use crate::fs;
 /// A longer line is not valid: stdin is bounded, and escaping makes it six times longer at most.
 const MAX_LINE_BYTES: u64 = 128 << 20;
 
-/// A place in a segment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Position {
-    /// The byte.
     pub offset: u64,
-    /// How many lines are before it.
     pub lines: u64,
 }
 
-/// One line, without its line break.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Raw {
     /// Its bytes; `None` when there are too many.
@@ -32,10 +28,8 @@ pub struct Raw {
     pub whole: bool,
 }
 
-/// Reads lines from a place on.
 pub struct Lines {
     from: Box<dyn BufRead + Send>,
-    /// Where the next line begins.
     pub position: Position,
 }
 
@@ -52,14 +46,9 @@ fn open(path: &Path) -> io::Result<File> {
     opened.map_err(|error| fs::with_path(error, "open", path))
 }
 
-/// How much is read at once.
 const CHUNK_BYTES: usize = 64 << 10;
 
 impl Lines {
-    /// Opens a segment, or a file like one. Links are not followed.
-    ///
-    /// # Errors
-    /// As opening does.
     pub fn open(path: &Path, position: Position) -> io::Result<Lines> {
         let mut file = open(path)?;
         if position.offset > 0 {
@@ -69,10 +58,7 @@ impl Lines {
         Ok(Lines { from: Box::new(BufReader::with_capacity(CHUNK_BYTES, file)), position })
     }
 
-    /// Opens a compressed file of lines; positions count what it holds uncompressed. Links are not followed.
-    ///
-    /// # Errors
-    /// As opening does.
+    /// Opens a compressed file of lines; positions count uncompressed bytes.
     pub fn open_packed(path: &Path) -> io::Result<Lines> {
         let unpacked = MultiGzDecoder::new(BufReader::with_capacity(CHUNK_BYTES, open(path)?));
         let from = BufReader::with_capacity(CHUNK_BYTES, unpacked);
@@ -80,9 +66,6 @@ impl Lines {
     }
 
     /// The next line; `None` at the end.
-    ///
-    /// # Errors
-    /// As reading does.
     #[allow(
         clippy::should_implement_trait,
         reason = "a line, the end or an error, which an iterator cannot express"
@@ -107,5 +90,52 @@ impl Lines {
         self.position.offset += count;
         self.position.lines += 1;
         Ok(Some(Raw { bytes: fits.then_some(bytes), whole }))
+    }
+}
+
+const MAX_KEPT: usize = 5;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadErrors {
+    pub count: u64,
+    pub first: Vec<ReadError>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadError {
+    pub path: PathBuf,
+    /// The line, from 1; `None` for the segment as a whole.
+    pub line: Option<u64>,
+    pub why: String,
+}
+
+impl ReadErrors {
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(super) fn add(&mut self, problem: ReadError) {
+        self.count += 1;
+        if self.first.len() < MAX_KEPT {
+            self.first.push(problem);
+        }
+    }
+
+    pub fn merge(&mut self, other: ReadErrors) {
+        let room = MAX_KEPT.saturating_sub(self.first.len());
+        self.count += other.count;
+        self.first.extend(other.first.into_iter().take(room));
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => {
+                write!(out, "{}:{line}: {}; the line is passed over", self.path.display(), self.why)
+            }
+            // The cause contains the path.
+            None => write!(out, "{}; the segment is passed over: look at its permissions", self.why),
+        }
     }
 }

@@ -6,30 +6,19 @@
 //! runs need are kept with these runs, as [`Parts`].
 
 mod contents;
-mod current_name;
-mod exclusive_lock;
 mod follow;
 mod lines;
 mod parallel_filter;
 mod parts;
-mod range;
-mod read_errors;
-mod read_file;
 mod reader;
 mod segments;
-mod tail;
 mod writer;
 
 pub use contents::Contents;
-pub use exclusive_lock::{ExclusiveLog, active_segment};
-pub use follow::{FollowPosition, Follower, last};
-pub use lines::{Lines, Position, Raw};
+pub use follow::{FollowPosition, Follower, last, tail};
+pub use lines::{Lines, Position, Raw, ReadError, ReadErrors};
 pub use parallel_filter::{LineHeader, sift};
 pub use parts::{Parts, part_name, parts_in};
-pub use range::Range;
-pub use read_errors::{ReadError, ReadErrors};
-pub use read_file::read_lines;
-pub use reader::{Line, LineError, Parsed, Reader, parse};
-pub use segments::{Segment, SegmentName, list, size};
-pub use tail::tail;
-pub use writer::{Appended, Log};
+pub use reader::{Line, LineError, Parsed, Reader, parse, read_lines};
+pub use segments::{Range, Segment, SegmentName, list, size};
+pub use writer::{Appended, ExclusiveLog, Log, active_segment};

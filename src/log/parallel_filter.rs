@@ -17,34 +17,23 @@ use super::{Line, Parts, Range, ReadErrors, Reader, Segment};
 /// The first fields of a line, without its payload.
 #[derive(Debug, Deserialize)]
 pub struct LineHeader<'a> {
-    /// Version of the format.
     #[serde(default)]
     v: u8,
-    /// When the call began.
     #[serde(default, borrow)]
     pub at: Cow<'a, str>,
-    /// The event's name.
     #[serde(default, borrow)]
     pub event: Cow<'a, str>,
-    /// The session.
     #[serde(default, borrow)]
     pub session: Option<Cow<'a, str>>,
-    /// The run that the call belongs to.
     #[serde(default, borrow)]
     pub run: Option<Cow<'a, str>>,
-    /// The payload.
     #[serde(default, borrow)]
     pub payload: Option<&'a RawValue>,
 }
 
-/// How many segments are read at once, at most.
 const SIDE_BY_SIDE: usize = 8;
 
-/// Reads a range of the log, with the parts of removed segments, and maps each line that is wanted, in the order of the
-/// segments.
-///
-/// # Errors
-/// When the directory cannot be listed.
+/// Reads a range of the log, with the parts of removed segments, and maps each line that is wanted, in order.
 pub fn sift<T: Send>(
     dir: &Path,
     parts: &Parts,

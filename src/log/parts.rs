@@ -20,12 +20,10 @@ pub struct Parts {
     dirs: Vec<PathBuf>,
 }
 
-/// The name of the file with a run's lines of this segment.
 pub fn part_name(segment: &SegmentName) -> String {
     format!("{PREFIX}{segment}{SUFFIX}")
 }
 
-/// The parts in a run's directory, by segment, the oldest first.
 pub fn parts_in(dir: &Path) -> BTreeMap<SegmentName, PathBuf> {
     let listing = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let named = listing.filter_map(|entry| {
@@ -38,17 +36,14 @@ pub fn parts_in(dir: &Path) -> BTreeMap<SegmentName, PathBuf> {
 }
 
 impl Parts {
-    /// Those in these directories of runs.
     pub fn of(dirs: impl IntoIterator<Item = PathBuf>) -> Parts {
         Parts { dirs: dirs.into_iter().collect() }
     }
 
-    /// The segments that have parts.
     pub fn segments(&self) -> BTreeSet<SegmentName> {
         self.dirs.iter().flat_map(|dir| parts_in(dir).into_keys()).collect()
     }
 
-    /// The parts of one segment.
     pub fn of_segment(&self, segment: &SegmentName) -> Vec<PathBuf> {
         let name = part_name(segment);
         let paths = self.dirs.iter().map(|dir| dir.join(&name));

@@ -9,15 +9,11 @@ use super::parts::{Parts, merged};
 use super::{Range, ReadError, ReadErrors, Segment, SegmentName};
 use crate::event::Recorded;
 
-/// The version of the format that this program writes and reads.
 pub(super) const VERSION: u8 = 1;
 
-/// One line of the log.
 #[derive(Debug, Clone)]
 pub struct Line {
-    /// The event.
     pub recorded: Recorded,
-    /// The line without its line break.
     pub text: String,
 }
 
@@ -36,7 +32,6 @@ pub struct Reader {
     problems: ReadErrors,
 }
 
-/// The lines that are being read.
 #[derive(Debug)]
 struct Open {
     segment: SegmentName,
@@ -63,7 +58,6 @@ impl From {
         }
     }
 
-    /// The number of the line that came last, from 1.
     fn number(&self) -> u64 {
         match self {
             From::File(lines) => lines.position.lines,
@@ -73,18 +67,11 @@ impl From {
 }
 
 impl Reader {
-    /// Reads the log in this directory; one that is not there is empty.
-    ///
-    /// # Errors
-    /// When the directory cannot be listed.
     pub fn open(dir: &Path, range: Range) -> io::Result<Reader> {
         Reader::with(dir, &Parts::default(), range)
     }
 
     /// Reads the log in this directory, with the parts of removed segments.
-    ///
-    /// # Errors
-    /// When the directory cannot be listed.
     pub fn with(dir: &Path, parts: &Parts, range: Range) -> io::Result<Reader> {
         let segments = parts.with_log(dir)?;
         let growing = growing(&segments).cloned();
@@ -110,17 +97,14 @@ impl Reader {
         }
     }
 
-    /// The problems so far.
     pub fn problems(&self) -> &ReadErrors {
         &self.problems
     }
 
-    /// The same, when the reading is over.
     pub fn into_problems(self) -> ReadErrors {
         self.problems
     }
 
-    /// The next line of the open segment; `None` at its end.
     fn next_here(&mut self, parse: &impl Fn(Raw) -> Parsed) -> Option<Result<Line, Option<ReadError>>> {
         let open = self.open.as_mut()?;
         let problem = |line, why| Some(ReadError { path: open.path.clone(), line, why });
@@ -142,7 +126,6 @@ impl Reader {
         })
     }
 
-    /// Opens the parts of a removed segment.
     fn open_parts(&mut self, segment: SegmentName) -> Option<Open> {
         let paths = self.parts.of_segment(&segment);
         let path = paths.first()?.clone();
@@ -171,34 +154,25 @@ impl Iterator for Reader {
 /// The result of a line: `None` if it is blank or not wanted.
 pub type Parsed = Result<Option<Line>, LineError>;
 
-/// Why a line of the log is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
-    /// It has too many bytes.
     #[error("too long for a line of the log")]
     TooLong,
-    /// It is not UTF-8.
     #[error("no UTF-8: {0}")]
     Encoding(#[source] std::str::Utf8Error),
-    /// It does not start like a JSON object.
     #[error("no JSON object")]
     NotAnObject,
-    /// Its end is missing.
     #[error("cut off; its writer must have been killed")]
     CutOff(#[source] serde_json::Error),
-    /// It is not valid JSON, or not an event.
     #[error("no record: {0}")]
     NotAnEvent(#[source] serde_json::Error),
-    /// It has no format version.
     #[error("no record: it has no version")]
     NoVersion,
-    /// It has a later format version.
     #[error("format version {0}: a newer teamkeep wrote it, and is needed to read it")]
     NewerVersion(u8),
 }
 
 impl Reader {
-    /// The next line, read in this way.
     pub(super) fn step(&mut self, parse: &impl Fn(Raw) -> Parsed) -> Option<Line> {
         loop {
             match self.next_here(parse) {
@@ -232,9 +206,6 @@ pub(super) fn growing(segments: &[Segment]) -> Option<&SegmentName> {
 }
 
 /// Parses one line; `None` for a blank one.
-///
-/// # Errors
-/// The reason why it is invalid.
 pub fn parse(raw: Raw) -> Parsed {
     let bytes = raw.bytes.ok_or(LineError::TooLong)?;
     let text = String::from_utf8(bytes).map_err(|error| LineError::Encoding(error.utf8_error()))?;
@@ -253,6 +224,37 @@ pub fn parse(raw: Raw) -> Parsed {
         VERSION => Ok(Some(Line { recorded, text })),
         0 => Err(LineError::NoVersion),
         newer => Err(LineError::NewerVersion(newer)),
+    }
+}
+
+/// Calls `each` for each line. Fails only if `each` fails; unreadable lines are counted and skipped.
+pub fn read_lines(path: &Path, mut each: impl FnMut(Line) -> io::Result<()>) -> io::Result<ReadErrors> {
+    let mut problems = ReadErrors::default();
+    let mut lines = match Lines::open(path, Position::default()) {
+        Ok(lines) => lines,
+        Err(error) => {
+            problems.add(ReadError { path: path.to_owned(), line: None, why: error.to_string() });
+            return Ok(problems);
+        }
+    };
+    loop {
+        let why = match lines.next() {
+            Ok(None) => return Ok(problems),
+            Ok(Some(raw)) => match parse(raw) {
+                Ok(Some(line)) => {
+                    each(line)?;
+                    continue;
+                }
+                Ok(None) => continue,
+                Err(error) => error.to_string(),
+            },
+            Err(error) => {
+                let why = format!("cannot read {}: {error}", path.display());
+                problems.add(ReadError { path: path.to_owned(), line: None, why });
+                return Ok(problems);
+            }
+        };
+        problems.add(ReadError { path: path.to_owned(), line: Some(lines.position.lines), why });
     }
 }
 

@@ -1,12 +1,11 @@
 //! The segments of the log: their names, and which there are.
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use chrono::{Days, NaiveDate, TimeDelta};
 
-use crate::clock::Time;
+use crate::clock::{self, Time};
 use crate::event::Id;
 use crate::fs;
 
@@ -30,7 +29,6 @@ impl SegmentName {
         SegmentName::new(at.max(least), "")
     }
 
-    /// The name of a segment for a single line.
     pub fn single_line(at: Time) -> SegmentName {
         SegmentName::new(at, SOLO)
     }
@@ -53,12 +51,10 @@ impl SegmentName {
         (known && start_of(stamp).is_some()).then(|| SegmentName(text.to_owned()))
     }
 
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// When the segment began.
     pub fn start(&self) -> Time {
         start_of(&self.0[..STAMP]).unwrap_or_default()
     }
@@ -91,7 +87,6 @@ impl fmt::Display for SegmentName {
     }
 }
 
-/// Reads `2026-02-03T040506789Z-`.
 fn start_of(stamp: &str) -> Option<Time> {
     let bytes = stamp.as_bytes();
     let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (20, b'Z'), (21, b'-')];
@@ -108,32 +103,23 @@ fn start_of(stamp: &str) -> Option<Time> {
     Some(day.and_hms_milli_opt(hour, minute, second, number(17, 20)?)?.and_utc())
 }
 
-/// A segment that is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
-    /// Its name.
     pub name: SegmentName,
-    /// Its size in bytes.
     pub size: u64,
 }
 
 impl Segment {
-    /// Where it is.
     pub fn path(&self, dir: &Path) -> PathBuf {
         dir.join(self.name.as_str())
     }
 }
 
-/// How many bytes the log has; nothing where it cannot be listed.
 pub fn size(dir: &Path) -> u64 {
     list(dir).unwrap_or_default().iter().map(|segment| segment.size).sum()
 }
 
-/// Lists the segments, oldest first. Foreign files, links and directories are passed over; a directory that
-/// is not there has none.
-///
-/// # Errors
-/// When the directory cannot be read.
+/// Lists the segments, oldest first, without foreign files and links. A missing directory has none.
 pub fn list(dir: &Path) -> io::Result<Vec<Segment>> {
     let sized = |(name, entry): (SegmentName, std::fs::DirEntry)| {
         // One that is gone by now was pruned.
@@ -167,6 +153,34 @@ fn entries(dir: &Path) -> io::Result<Vec<(SegmentName, std::fs::DirEntry)>> {
         }
     }
     Ok(found)
+}
+
+/// From one instant to another, both included; without one it is open on that side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Range {
+    pub since: Option<Time>,
+    pub until: Option<Time>,
+}
+
+impl Range {
+    /// Whether a segment can have lines of this range, from its name only. Its lines are of its day or the one before.
+    pub fn overlaps(&self, name: &SegmentName) -> bool {
+        let over = self.since.is_some_and(|since| since.date_naive() > name.day());
+        let first = name.day().checked_sub_days(Days::new(1));
+        let to_come = self.until.is_some_and(|until| first.is_some_and(|first| until.date_naive() < first));
+        !over && !to_come
+    }
+
+    /// Whether a line of this time is in the range. A line with an invalid time is only in the open range.
+    pub fn holds(&self, at: &str) -> bool {
+        if *self == Range::default() {
+            return true;
+        }
+        let inside = |at: Time| {
+            self.since.is_none_or(|since| since <= at) && self.until.is_none_or(|until| at <= until)
+        };
+        clock::parse(at).is_some_and(inside)
+    }
 }
 
 #[cfg(test)]
@@ -221,5 +235,28 @@ mod tests {
         assert!(first < second && second < third);
         let corrected = SegmentName::after(Some(&first), parse("2026-01-01T00:00:00Z").unwrap());
         assert!(corrected < first, "a clock that was far ahead does not name segments for ever");
+    }
+
+    #[test]
+    fn a_segment_is_opened_when_its_day_or_the_one_before_is_asked_for() {
+        let name = SegmentName::parse("2026-02-03T040506789Z-1a2b3c4d.jsonl").unwrap();
+        let range =
+            |since: &str, until: &str| Range { since: clock::parse(since), until: clock::parse(until) };
+        assert!(Range::default().overlaps(&name));
+        assert!(range("2026-02-03T23:59:59Z", "").overlaps(&name));
+        assert!(!range("2026-02-04T00:00:00Z", "").overlaps(&name));
+        assert!(range("", "2026-02-02T00:00:00Z").overlaps(&name), "calls that overlap midnight");
+        assert!(!range("", "2026-02-01T23:59:59Z").overlaps(&name));
+    }
+
+    #[test]
+    fn both_ends_are_included() {
+        let range = Range {
+            since: clock::parse("2026-02-03T04:00:00Z"),
+            until: clock::parse("2026-02-03T05:00:00Z"),
+        };
+        assert!(range.holds("2026-02-03T04:00:00.000Z") && range.holds("2026-02-03T05:00:00.000Z"));
+        assert!(!range.holds("2026-02-03T05:00:00.001Z") && !range.holds("yesterday"));
+        assert!(Range::default().holds("yesterday"));
     }
 }

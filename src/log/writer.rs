@@ -5,16 +5,16 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use chrono::TimeDelta;
 use rustix::fs::OFlags;
 
-use super::{SegmentName, current_name, segments};
+use super::{SegmentName, segments};
 use crate::clock::{self, Time};
-use crate::config;
 use crate::error::Result;
-use crate::fs;
 use crate::model::{Note, Severity};
+use crate::{config, fs};
 
 /// The lock's file, and the home of the current segment's name.
 pub(super) const LOCK: &str = ".lock";
@@ -30,17 +30,15 @@ pub struct Log {
 /// Calls that overlap may be this far apart, and no clock was set back between them.
 const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(1);
 
-/// Where a line went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appended {
-    /// The segment. It is a solo one when the lock was not to be had.
+    /// The segment: a single-line one if the lock was not free.
     pub segment: SegmentName,
     /// Problems, for the diagnostics. The line was stored nevertheless.
     pub notes: Vec<Note>,
 }
 
 impl Log {
-    /// The log in this directory; nothing is made or opened before the first line.
     pub fn open(dir: impl Into<PathBuf>, limits: &config::Log) -> Log {
         Log { dir: dir.into(), limits: limits.clone(), durable: false }
     }
@@ -51,11 +49,8 @@ impl Log {
         self
     }
 
-    /// Appends one line, with a line break if it has none. `at` decides which day's segment it belongs to. If the lock
-    /// is not free in time, the line goes to a segment of its own, and a note reports it.
-    ///
-    /// # Errors
-    /// Writing fails: nothing of the line is stored, and the log is unchanged.
+    /// Appends one line, with a line break if it has none. `at` decides which day's segment it belongs to. If the lock is
+    /// not free in time, the line goes to a segment of its own. After an error, the log is unchanged.
     pub fn append(&self, line: &[u8], at: Time) -> Result<Appended> {
         let line = match line.ends_with(b"\n") {
             true => Cow::Borrowed(line),
@@ -79,7 +74,7 @@ impl Log {
         let mut notes = Vec::new();
         // A directory that cannot be listed means a new segment, no lost line.
         let listed = || segments::newest(&self.dir).unwrap_or_default();
-        let former = current_name::read(&lock.file).or_else(listed);
+        let former = current_name(&lock.file).or_else(listed);
         notes.extend(former.as_ref().filter(|name| name.start() > at + MAX_CLOCK_SKEW).map(|name| {
             let (now, then) = (clock::stamp(at), clock::stamp(name.start()));
             format!("the clock went back to {now}: the log's segment {name} began at {then}")
@@ -93,7 +88,7 @@ impl Log {
                 notes.extend(other.and_then(io::Result::err).map(|error| error.to_string()));
                 // Named before it is made: a writer that is killed in between leaves a name to be made later.
                 let name = SegmentName::after(former.as_ref(), at);
-                let named = current_name::write(&lock.file, &name);
+                let named = set_current_name(&lock.file, &name);
                 notes
                     .extend(named.err().map(|error| format!("cannot name the segment in the lock: {error}")));
                 SegmentTail::open(&self.dir, &name)?
@@ -115,7 +110,6 @@ impl Log {
         Ok(Appended { segment: tail.name, notes })
     }
 
-    /// Writes the line to a segment that no other process knows.
     fn append_alone(&self, line: &[u8], at: Time) -> io::Result<SegmentName> {
         let name = SegmentName::single_line(at);
         let path = self.dir.join(name.as_str());
@@ -133,7 +127,6 @@ impl Log {
     }
 }
 
-/// The end of the segment that is written to.
 struct SegmentTail {
     name: SegmentName,
     path: PathBuf,
@@ -179,6 +172,52 @@ impl SegmentTail {
             fs::with_path(error, "write", &self.path)
         })
     }
+}
+
+/// Reads it; `None` if the content is not the plain name of a segment.
+fn current_name(lock: &File) -> Option<SegmentName> {
+    let mut bytes = [0; 64];
+    let count = lock.read_at(&mut bytes, 0).ok()?;
+    let text = std::str::from_utf8(&bytes[..count]).ok()?.strip_suffix('\n')?;
+    SegmentName::parse(text).filter(|name| !name.is_single_line())
+}
+
+/// Writes it. All names have the same length, so nothing of the previous one remains.
+fn set_current_name(lock: &File, name: &SegmentName) -> io::Result<()> {
+    let text = format!("{name}\n");
+    if lock.metadata()?.len() > text.len() as u64 {
+        lock.set_len(0)?;
+    }
+    lock.write_all_at(text.as_bytes(), 0)
+}
+
+/// The log's lock: no other process appends or prunes while this exists.
+#[derive(Debug)]
+pub struct ExclusiveLog {
+    dir: PathBuf,
+    lock: fs::Lock,
+}
+
+impl ExclusiveLog {
+    /// `None` if the lock is not free within `patience`.
+    pub fn take(dir: &Path, patience: Duration) -> Result<Option<ExclusiveLog>> {
+        let lock = fs::lock(&dir.join(LOCK), patience)?;
+        Ok(lock.map(|lock| ExclusiveLog { dir: dir.to_owned(), lock }))
+    }
+
+    pub fn current(&self) -> Option<SegmentName> {
+        current_name(&self.lock.file).or_else(|| segments::newest(&self.dir).unwrap_or_default())
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+}
+
+/// The open segment, read without the lock.
+pub fn active_segment(dir: &Path) -> Option<SegmentName> {
+    let named = fs::open_regular(&dir.join(LOCK)).ok().and_then(|lock| current_name(&lock));
+    named.or_else(|| segments::newest(dir).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The events that this version of teamkeep knows, in both spellings.
 
-/// A hook event of Claude Code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// A hook event of Claude Code. Those from `Notification` on need a hook only if a rule names them. WorktreeCreate and
+/// MessageDisplay are missing, because a hook for them replaces an action of Claude Code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     SubagentStart,
     SubagentStop,
@@ -73,37 +74,6 @@ pub const KNOWN: &[(Kind, &str, &str)] = &[
     (Kind::WorktreeRemove, "WorktreeRemove", "worktree-remove"),
 ];
 
-/// Events that need a hook only if a rule names them. WorktreeCreate and MessageDisplay are missing, because a hook for
-/// them replaces an action of Claude Code.
-pub const FOR_RULES: &[Kind] = &[
-    Kind::Notification,
-    Kind::PostToolUseFailure,
-    Kind::PostToolBatch,
-    Kind::PermissionRequest,
-    Kind::PermissionDenied,
-    Kind::UserPromptExpansion,
-    Kind::PostCompact,
-    Kind::PreModelSwitch,
-    Kind::PostModelSwitch,
-    Kind::Setup,
-    Kind::Elicitation,
-    Kind::ElicitationResult,
-    Kind::ConfigChange,
-    Kind::InstructionsLoaded,
-    Kind::CwdChanged,
-    Kind::DirectoryAdded,
-    Kind::WorktreeRemove,
-];
-
-/// Tool events, whose matcher is compared with the tool's name.
-const OF_TOOLS: &[Kind] = &[
-    Kind::PreToolUse,
-    Kind::PostToolUse,
-    Kind::PostToolUseFailure,
-    Kind::PermissionRequest,
-    Kind::PermissionDenied,
-];
-
 /// Events at which a hook can block Claude Code's action.
 pub const JUDGED: &[Kind] = &[
     Kind::PreToolUse,
@@ -115,19 +85,17 @@ pub const JUDGED: &[Kind] = &[
 ];
 
 impl Kind {
-    /// Whether a hook can block the action.
     pub fn is_judged(self) -> bool {
         JUDGED.contains(&self)
     }
 
-    /// Whether only rules need a hook for this event.
     pub fn is_for_rules(self) -> bool {
-        FOR_RULES.contains(&self)
+        (Kind::Notification..Kind::Unknown).contains(&self)
     }
 
-    /// Whether the event concerns one tool.
     pub fn has_tool(self) -> bool {
-        OF_TOOLS.contains(&self)
+        use Kind::{PermissionDenied, PermissionRequest, PostToolUse, PostToolUseFailure, PreToolUse};
+        matches!(self, PreToolUse | PostToolUse | PostToolUseFailure | PermissionRequest | PermissionDenied)
     }
 
     /// The event with this name, in Claude Code's spelling or the subcommand's.

@@ -2,10 +2,8 @@
 
 mod kind;
 mod parse;
-mod read;
 mod tool;
 
-pub use kind::{FOR_RULES, JUDGED, KNOWN, Kind};
-pub use parse::{Malformed, Payload, parse};
-pub use read::{Input, read};
+pub use kind::{JUDGED, KNOWN, Kind};
+pub use parse::{Input, Malformed, Payload, parse, read};
 pub use tool::{Message, MessageKind, Spawn, TaskUpdate, shown_task};

@@ -5,16 +5,12 @@ use serde_json::Value;
 use super::{Kind, Payload};
 use crate::model::{TaskStatus, Tool};
 
-/// The kind of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageKind {
     /// Plain text to one agent, or to all (`*`).
     Plain,
-    /// The lead asks a teammate to shut down.
     ShutdownRequest,
-    /// A teammate's response to a shutdown request.
     ShutdownResponse {
-        /// Whether the teammate shuts down.
         approve: bool,
     },
     /// Any other kind, in Claude Code's spelling (`plan_approval_response`).
@@ -24,12 +20,10 @@ pub enum MessageKind {
 /// A SendMessage call, in either shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// The kind of message.
     pub kind: MessageKind,
     /// The recipient, as resolved by the response, or else as written; `*` for all; `None` if the shape has none
     /// (2.1.47, a response).
     pub to: Option<String>,
-    /// The summary.
     pub summary: Option<String>,
     /// The full text; the reason of a request or a response.
     pub text: String,
@@ -105,16 +99,12 @@ fn truth(value: &Value) -> Option<bool> {
     })
 }
 
-/// A TaskUpdate call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskUpdate {
-    /// The task's id.
     pub task: String,
-    /// The requested status.
     pub status: Option<TaskStatus>,
     /// The requested owner; empty to unassign the task.
     pub owner: Option<String>,
-    /// The requested subject.
     pub subject: Option<String>,
     /// Old and new status, if the response reports the change (PostToolUse).
     pub change: Option<(TaskStatus, TaskStatus)>,
@@ -123,7 +113,6 @@ pub struct TaskUpdate {
 }
 
 impl TaskUpdate {
-    /// Reads the input of a TaskUpdate call and, on PostToolUse, its response.
     pub fn of(input: &Value, response: &Value) -> Option<TaskUpdate> {
         let text = |value: &Value, key: &str| match value.get(key)? {
             Value::String(text) => Some(text.clone()),
@@ -164,11 +153,9 @@ pub fn shown_task(kind: Kind, payload: &Payload) -> Option<String> {
 /// A spawned teammate: the only event that has name, agent id and team together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spawn {
-    /// The teammate's name.
     pub name: String,
     /// Its agent id; in 2.1.47 and in split panes `name@team`.
     pub agent_id: Option<String>,
-    /// Its team.
     pub team: Option<String>,
     /// Its pane: `%0`, or `in-process`.
     pub pane: Option<String>,

@@ -1,12 +1,10 @@
 //! Finds the process of Claude Code where the hook's environment does not name it (before about 2.1.178).
 
-/// Process name of Claude Code.
 const CLIENT: &str = "claude";
 
 /// Shells that can be between Claude Code and a hook that it runs as a shell command.
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ash", "ksh", "busybox"];
 
-/// Maximum number of parent processes to examine.
 const HEIGHT: usize = 4;
 
 /// Finds the process of Claude Code above this one, with only shells in between. `None` if the system has no `/proc`.

@@ -10,15 +10,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-/// Pause between two checks whether the process is running.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Bytes to read after the process has ended. More than a pipe holds.
 const LEFT_BEHIND: usize = 1 << 20;
 
-/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The process ended itself.
     Ended(ExitStatus),
     /// It exceeded the time limit and was killed with all its child processes.
     TimedOut,
@@ -26,45 +23,32 @@ pub enum Outcome {
     Stopped,
 }
 
-/// The streams of the process that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CapturedOutput {
-    /// Stdout.
     Out,
-    /// Stdout and stderr, interleaved.
     Both,
 }
 
-/// The end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
-    /// The process has ended.
     Exit,
     /// The process has ended, and no child process holds its output open.
     OutputClosed,
 }
 
-/// The progress of a run, for its observer.
 #[derive(Debug, Clone, Copy)]
 pub enum Progress<'a> {
-    /// The process printed this.
     Output(&'a [u8]),
-    /// It is running since this time.
     Running(Duration),
 }
 
 /// One run of a program. Everything in its process group ends with it.
 #[derive(Debug)]
 pub struct Run {
-    /// The program and its arguments, directory and environment.
     pub command: Command,
-    /// Its input.
     pub stdin: Stdio,
-    /// The streams to read.
     pub captured: CapturedOutput,
-    /// The end to wait for.
     pub until: Until,
-    /// The time limit.
     pub limit: Duration,
 }
 
@@ -75,9 +59,6 @@ impl Run {
     }
 
     /// Runs it and collects its output, until this is larger than the limit.
-    ///
-    /// # Errors
-    /// It cannot be started or watched.
     pub fn collect(self, max_bytes: usize) -> io::Result<(Outcome, Vec<u8>)> {
         let mut output = Vec::new();
         let outcome = self.supervise(|progress| {
@@ -90,9 +71,6 @@ impl Run {
     }
 
     /// Runs it and reports its progress to an observer, who may stop it.
-    ///
-    /// # Errors
-    /// It cannot be started or watched.
     pub fn supervise(
         mut self,
         mut observer: impl FnMut(Progress<'_>) -> ControlFlow<()>,
@@ -154,7 +132,6 @@ pub fn shell_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
 }
 
-/// The process and those of its children that stayed in its group.
 struct Group {
     child: Child,
     pid: Pid,

@@ -9,12 +9,10 @@ use serde::de::IgnoredAny;
 use super::Redactor;
 use super::unescape::unescaped;
 
-/// Whether a text is a single JSON document.
 pub(super) fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// Applies the rules to each string of a JSON text at this nesting depth.
 pub(super) fn redact<'a>(redactor: &Redactor, text: &'a str, depth: usize) -> Cow<'a, str> {
     let mut all = Changed { text, changed: None, copied: 0 };
     let mut secret = Secret::default();
@@ -48,7 +46,6 @@ pub(super) fn redact<'a>(redactor: &Redactor, text: &'a str, depth: usize) -> Co
     all.done()
 }
 
-/// A text with replaced parts.
 struct Changed<'a> {
     text: &'a str,
     changed: Option<String>,

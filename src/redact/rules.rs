@@ -7,14 +7,10 @@ use regex::Regex;
 use crate::config::Privacy;
 use crate::error::{Cause, Error, Result};
 
-/// One rule.
 #[derive(Debug)]
 pub(super) struct Rule {
-    /// The name by which matches are counted.
     pub name: String,
-    /// The pattern.
     pub engine: Engine,
-    /// The replacement.
     pub stand_in: String,
     /// A final check whether a match counts.
     pub means: fn(&Found<'_>) -> bool,
@@ -26,9 +22,7 @@ pub(super) struct Rule {
 /// built-in patterns need none, and the user's patterns use the same engine as the check of the configuration.
 #[derive(Debug)]
 pub(super) enum Engine {
-    /// A built-in pattern: fast.
     Known(Regex),
-    /// A pattern of the user.
     Own(regex_lite::Regex),
 }
 
@@ -48,31 +42,24 @@ impl Engine {
     }
 }
 
-/// A match with its surroundings.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found<'a> {
-    /// The match.
     pub text: &'a str,
-    /// The text before it.
     pub before: &'a str,
-    /// The text after it.
     pub after: &'a str,
 }
 
-/// Names of secret values, as spelled in variables and keys.
 const SECRET: &str =
     r"(?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|credentials?|private[_-]?key|access[_-]?key)";
 
 /// Suffixes of keys whose whole value is secret.
 const SECRET_KEY: &str = r"(?:api[_-]?key|secret|passw(?:or)?d|passphrase|private[_-]?key|access[_-]?key|(?:access|auth|refresh|id|session|messaging|bearer|csrf)[_-]?token|authorization)";
 
-/// Credentials in the arguments of curl.
 const CURL: &[&str] = &[
     r#"(?-u:\b)curl[ \t](?:[^\r\n]*?[ \t])??(?:-[uU][ \t]*|--(?:proxy-)?user[ \t=]+)[^ \t\r\n:"']+:["']?([^ \t\r\n"'\\][^ \t\r\n"']*)"#,
     r#"(?-u:\b)curl[ \t](?:[^\r\n]*?[ \t])??(?:-[uU][ \t]*|--(?:proxy-)?user[ \t=]+)(?:"[^"\r\n:]+:([^"\r\n]+)"|'[^'\r\n:]+:([^'\r\n]+)')"#,
 ];
 
-/// The built-in patterns by the name that the configuration uses.
 const KNOWN: &[(&str, &[&str])] = &[
     (
         "private-key",
@@ -163,7 +150,6 @@ pub(super) fn rules(privacy: &Privacy, homes: &[String]) -> Result<Vec<Rule>> {
     Ok(rules)
 }
 
-/// Matches JSON keys whose whole value is secret.
 pub(super) fn secret_key() -> Result<Regex> {
     // A plain `token` may belong to a parser, so longer keys that contain it do not match.
     compiled("secret", &format!(r"(?i-u:(?:{SECRET_KEY}|^token)$)"))
@@ -233,7 +219,6 @@ fn is_slug(found: &Found<'_>) -> bool {
         && !found.after.starts_with(|c: char| c.is_alphanumeric())
 }
 
-/// Whether a home directory belongs to a person.
 fn is_somebody_s(found: &Found<'_>) -> bool {
     found.text != "/Users/Shared"
 }

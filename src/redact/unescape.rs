@@ -8,7 +8,6 @@ const MAX_DEPTH: usize = 4;
 /// A text with decoded escapes, and its positions in the original text.
 #[derive(Debug)]
 pub(super) struct View {
-    /// The decoded text.
     pub text: String,
     /// After each escape: the offset in the decoded text and in the original.
     breaks: Vec<(usize, usize)>,
@@ -47,7 +46,6 @@ pub(super) fn unescaped(inner: &str) -> String {
     unescape(inner, false).map_or_else(|| inner.to_owned(), |view| view.text)
 }
 
-/// Decodes the escapes in a text; `None` if there are none.
 fn unescape(text: &str, any_depth: bool) -> Option<View> {
     let mut view = View { text: String::new(), breaks: Vec::new() };
     let mut copied = 0;

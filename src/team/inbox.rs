@@ -6,24 +6,19 @@ use serde_json::value::RawValue;
 use super::text;
 use crate::json;
 
-/// One message in an inbox.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// The sender.
     pub from: Option<String>,
     /// The text: plain, or an automatic notice as JSON.
     pub text: String,
     /// When it was sent: RFC 3339, Claude Code's clock.
     pub timestamp: Option<String>,
-    /// The summary.
     pub summary: Option<String>,
     /// Claude Code's message id (2.1.328 and later), the same as in PostToolUse of SendMessage.
     pub message_id: Option<String>,
-    /// The message's JSON object.
     pub raw: Value,
 }
 
-/// Parses an inbox and skips entries that are not messages. `None` if it is not JSON.
 pub fn entries(bytes: &[u8]) -> Option<Vec<Entry>> {
     fresh_entries(bytes, |_| true)
 }
@@ -68,11 +63,9 @@ pub struct Notice {
     pub approved: Option<bool>,
     /// The agent that the notice is about, or its sender.
     pub from: Option<String>,
-    /// The time: RFC 3339, Claude Code's clock.
     pub timestamp: Option<String>,
     /// The reason, summary, text or plan.
     pub text: Option<String>,
-    /// The task's id.
     pub task: Option<String>,
 }
 

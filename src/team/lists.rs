@@ -15,7 +15,6 @@ pub const HIGHEST_NUMBER: &str = ".highwatermark";
 #[serde(transparent)]
 pub struct NamedLists(BTreeMap<String, Used>);
 
-/// The task list of one session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct Used {
@@ -28,22 +27,18 @@ struct Used {
 }
 
 impl NamedLists {
-    /// Whether no session named a list and no task was missing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The list that a session names.
     pub fn of(&self, session: &str) -> Option<&str> {
         self.0.get(session)?.list.as_deref()
     }
 
-    /// The lists that sessions name.
     pub fn all(&self) -> impl Iterator<Item = &str> {
         self.0.values().filter_map(|used| used.list.as_deref())
     }
 
-    /// A session that names a list.
     pub fn session_of(&self, list: &str) -> Option<&str> {
         let mut using = self.0.iter().filter(|(_, used)| used.list.as_deref() == Some(list));
         using.next().map(|(session, _)| session.as_str())
@@ -58,7 +53,6 @@ impl NamedLists {
         }
     }
 
-    /// Records which list a session names now.
     pub fn note(&mut self, session: &str, list: Option<&str>) {
         let used = Used { list: list.map(str::to_owned), missing: None };
         self.0.insert(session.to_owned(), used);
@@ -80,12 +74,10 @@ impl NamedLists {
         }
     }
 
-    /// Whether [`NamedLists::note_missing`] would change anything.
     pub fn is_missing(&self, session: &str, task: Option<&str>) -> bool {
         self.0.get(session).and_then(|used| used.missing.as_deref()) == task
     }
 
-    /// The tasks that sessions named and that are not in any known list.
     pub fn missing(&self) -> impl Iterator<Item = &str> {
         self.0.values().filter_map(|used| used.missing.as_deref())
     }
@@ -111,7 +103,6 @@ impl NamedLists {
     }
 }
 
-/// The task lists that a team uses at a moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lists<'a> {
     /// The team; without one, every list is in use.

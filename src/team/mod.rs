@@ -1,24 +1,16 @@
 //! Parsers for Claude Code's team files. They tolerate missing and unknown fields, and never write.
 
 mod config;
-mod erasing;
 mod inbox;
 mod lists;
 mod names;
-mod path;
-mod task;
-mod tokens;
 mod transcript;
 
-pub use config::{LeadProcess, Member, TeamConfig};
-pub use erasing::erasing;
+pub use config::{LeadProcess, Member, Task, TeamConfig};
 pub use inbox::{Entry, Notice, entries, fresh_entries};
 pub use lists::{HIGHEST_NUMBER, Lists, NamedLists};
-pub use names::{directory, is_of, is_uuid, mailbox, reached, spelled, without_reference};
-pub use path::TeamPath;
-pub use task::Task;
-pub use tokens::{Spent, Tokens};
-pub use transcript::{Delivered, Record, Said, read_as, records};
+pub use names::{TeamPath, directory, erasing, is_of, is_uuid, mailbox, reached, spelled, without_reference};
+pub use transcript::{Delivered, Record, Said, Spent, Tokens, read_as, records};
 
 use serde_json::Value;
 

@@ -70,6 +70,42 @@ fn spell(name: &str, is_kept: impl Fn(char) -> bool) -> String {
     name.encode_utf16().map(spelled).collect()
 }
 
+const MARK: &str = ".deleted-";
+
+/// The team's directory name, if Claude Code (2.1.328) has renamed it to `NAME.deleted-UUID` before deleting it.
+pub fn erasing(directory: &str) -> Option<&str> {
+    let (name, uuid) = directory.rsplit_once(MARK)?;
+    (!name.is_empty() && is_uuid(uuid)).then_some(name)
+}
+
+/// A file or directory of a team, by its path below Claude Code's directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TeamPath<'a> {
+    Team,
+    Config,
+    Inboxes,
+    Inbox(&'a str),
+    TaskList(&'a str),
+    Task(&'a str, &'a str),
+    Other,
+}
+
+impl TeamPath<'_> {
+    pub fn of(path: &str) -> TeamPath<'_> {
+        let mut parts = path.split('/');
+        let mut next = || parts.next();
+        match [next(), next(), next(), next(), next()] {
+            [Some("teams"), Some(_), None, ..] => TeamPath::Team,
+            [Some("teams"), Some(_), Some("config.json"), None, _] => TeamPath::Config,
+            [Some("teams"), Some(_), Some("inboxes"), None, _] => TeamPath::Inboxes,
+            [Some("teams"), Some(_), Some("inboxes"), Some(name), None] => TeamPath::Inbox(name),
+            [Some("tasks"), Some(list), None, ..] => TeamPath::TaskList(list),
+            [Some("tasks"), Some(list), Some(name), None, _] => TeamPath::Task(list, name),
+            _ => TeamPath::Other,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,5 +149,21 @@ mod tests {
             "a team is named for the directory of its configuration"
         );
         assert!(!is_of("aaaaaaaa-0000-4000-8000-000000000001", "session-aaaaaaaa"));
+    }
+
+    #[test]
+    fn only_a_name_with_the_clients_own_ending_is_a_directory_that_is_being_erased() {
+        let erased = erasing("session-caa6ae01.deleted-473501be-525d-43fb-9bf6-86c251f4f63d");
+        assert_eq!(erased, Some("session-caa6ae01"));
+        for other in [
+            "session-caa6ae01",
+            "notes.deleted-yesterday",
+            "a.deleted-473501be-525d-43fb-9bf6-86c251f4f63",
+            "a.deleted-473501bx-525d-43fb-9bf6-86c251f4f63d",
+            ".deleted-473501be-525d-43fb-9bf6-86c251f4f63d",
+            "a.deleted-473501be-525d-43fb-9bf6-86c251f4f63d.old",
+        ] {
+            assert_eq!(erasing(other), None, "{other}");
+        }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::io::{self, BufRead, Read};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::text;
-use super::tokens::Spent;
 use crate::json;
 use crate::model::Tool;
 
@@ -14,33 +14,24 @@ use crate::model::Tool;
 pub struct Record {
     /// Claude Code's id of the line. The same line may be in several files (2.1.177).
     pub uuid: Option<String>,
-    /// The time: RFC 3339, Claude Code's clock.
     pub timestamp: Option<String>,
-    /// Claude Code's version.
     pub version: Option<String>,
-    /// The messages and tool calls in it.
     pub said: Vec<Said>,
     /// The token usage of the model's message, as known at that time.
     pub spent: Option<Spent>,
 }
 
-/// An item in a line of a transcript.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Said {
-    /// A message delivered to the agent.
     Delivered(Delivered),
-    /// A tool call.
     Used {
         /// The tool call's id, the same as in hook payloads.
         id: String,
-        /// The tool.
         tool: String,
         /// The input of SendMessage; null for other tools.
         input: Value,
     },
-    /// The result of a tool call.
     Result {
-        /// The tool call's id.
         id: String,
         /// Why the call failed or was denied, if it was.
         failed: Option<String>,
@@ -52,19 +43,13 @@ pub enum Said {
 pub struct Delivered {
     /// The sender; `system` for Claude Code.
     pub from: String,
-    /// The summary.
     pub summary: Option<String>,
-    /// The text.
     pub text: String,
 }
 
-/// Maximum length of a line, in bytes.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
 /// Reads all lines of a transcript. Skips lines that are damaged, incomplete or too long.
-///
-/// # Errors
-/// When reading fails.
 pub fn records(from: impl BufRead) -> io::Result<Vec<Record>> {
     records_within(from, MAX_LINE_BYTES)
 }
@@ -163,13 +148,11 @@ fn is_unknown(result: &Value) -> bool {
     begins(result.get("content").unwrap_or(&Value::Null)).starts_with("[Tool call interrupted:")
 }
 
-/// The first text of a result.
 fn begins(content: &Value) -> &str {
     let first = content.as_array().and_then(|blocks| blocks.first()?.get("text"));
     first.unwrap_or(content).as_str().unwrap_or_default()
 }
 
-/// The text of a result: a string, or blocks of text.
 fn plain(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -236,15 +219,77 @@ fn unescaped(text: &str) -> String {
         .replace("<\\teammate-message", "<teammate-message")
 }
 
-/// The value of `name="value"` in a tag.
 fn attribute(head: &str, name: &str) -> Option<String> {
     let start = head.find(&format!("{name}=\""))? + name.len() + 2;
     let value = &head[start..];
     Some(value[..value.find('"')?].to_owned())
 }
 
+/// Token usage of one message of the model, from one line of a transcript.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spent {
+    /// The message's id. Each part of a message has its own line, with the usage of the message so far.
+    pub message: String,
+    pub model: Option<String>,
+    pub tokens: Tokens,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Input tokens, without cached ones.
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+}
+
+impl Spent {
+    /// Reads a line of a transcript; `None` if it has no usage. Messages that Claude Code writes for the model
+    /// (`<synthetic>`) have none.
+    pub fn read(line: &Value) -> Option<Spent> {
+        let message = line.get("message")?;
+        let usage = message.get("usage")?;
+        let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+        let model = text(message, &["model"]).filter(|model| !model.starts_with('<'));
+        let message = text(message, &["id"])?;
+        model.is_some().then_some(Spent {
+            message,
+            model,
+            tokens: Tokens {
+                input: tokens("input_tokens"),
+                output: tokens("output_tokens"),
+                cache_read: tokens("cache_read_input_tokens"),
+                cache_write: tokens("cache_creation_input_tokens"),
+            },
+        })
+    }
+}
+
+impl Tokens {
+    /// The larger value of each count: a later line of a message has the higher counts.
+    pub fn most(self, other: Tokens) -> Tokens {
+        Tokens {
+            input: self.input.max(other.input),
+            output: self.output.max(other.output),
+            cache_read: self.cache_read.max(other.cache_read),
+            cache_write: self.cache_write.max(other.cache_write),
+        }
+    }
+}
+
+impl std::ops::AddAssign for Tokens {
+    fn add_assign(&mut self, other: Tokens) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -347,5 +392,20 @@ mod tests {
         assert_eq!(result(blocks(r#"{"success":true,"message":"sent"}"#), false), failed(None));
         assert_eq!(result(blocks("{\"success\":fal"), false), failed(None));
         assert_eq!(result(Value::from("[Tool call interrupted: its outcome is unknown]"), true), []);
+    }
+
+    #[test]
+    fn a_message_s_cost_is_read_where_there_is_one() {
+        let line = |model: &str| {
+            json!({"message": {"id": "m", "model": model,
+            "usage": {"input_tokens": 3, "output_tokens": 2, "cache_read_input_tokens": 1, "x": "y"}}})
+        };
+        let spent = Spent::read(&line("opus")).unwrap();
+        assert_eq!(spent.tokens, Tokens { input: 3, output: 2, cache_read: 1, cache_write: 0 });
+        assert_eq!(Spent::read(&line("<synthetic>")), None);
+        assert_eq!(Spent::read(&json!({"message": {"id": "m", "model": "opus"}})), None);
+        let mut sum = spent.tokens.most(Tokens { output: 9, ..Tokens::default() });
+        sum += Tokens { output: u64::MAX, ..Tokens::default() };
+        assert_eq!(sum, Tokens { input: 3, output: u64::MAX, cache_read: 1, cache_write: 0 });
     }
 }

@@ -10,17 +10,14 @@ use anstream::adapter::StripBytes;
 use signal_hook::SigId;
 use signal_hook::consts::SIGINT;
 
-/// The pager when neither `TEAMKEEP_PAGER` nor `PAGER` is set.
 const DEFAULT: &str = "less";
 /// The options of `less` when `LESS` is not set: quit if the text fits on one screen, show colors, keep the screen.
 const LESS: &str = "FRX";
 
-/// The pager that the environment asks for.
 #[derive(Debug, Clone, Default)]
 pub struct Choice {
     /// A command for `sh`; none when there is no pager.
     command: Option<String>,
-    /// Whether the user has set `LESS`.
     is_less_set: bool,
 }
 
@@ -40,7 +37,6 @@ impl Choice {
         Choice { command, is_less_set }
     }
 
-    /// The same choice, or no pager.
     pub(super) fn filter(self, is_wanted: bool) -> Choice {
         Choice { command: self.command.filter(|_| is_wanted), ..self }
     }
@@ -61,7 +57,6 @@ impl Choice {
 pub struct Paged {
     choice: Choice,
     rows: usize,
-    /// Removes colors.
     strip: Option<StripBytes>,
     held: Vec<u8>,
     lines: usize,
@@ -87,7 +82,6 @@ impl Running {
 }
 
 impl Paged {
-    /// A writer that starts the pager when the text has at least as many lines as the screen has rows.
     pub(super) fn new(choice: Choice, rows: usize, is_plain: bool) -> Paged {
         let strip = is_plain.then(StripBytes::new);
         Paged { choice, rows, strip, held: Vec::new(), lines: 0, pager: None }

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use super::escape;
 
-/// The minimum time between two updates.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The progress line. In a pipe it is not shown.
@@ -25,7 +24,6 @@ impl Progress {
         Progress { what: escape(what).into_owned(), total, done: 0, shown: None, begun }
     }
 
-    /// Adds to the bytes that are done.
     pub fn add(&mut self, bytes: u64) {
         self.done = self.done.saturating_add(bytes);
         let Some(begun) = self.begun else { return };
@@ -38,7 +36,6 @@ impl Progress {
         let _ = io::stderr().flush();
     }
 
-    /// The text of the line.
     fn line(&self) -> String {
         let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         match self.total {

@@ -22,12 +22,9 @@ const CLOSE: &str = "\x1b[0m\x1b[?25h\x1b[?1049l";
 /// Output between these is shown at once (synchronized output), if the terminal supports it.
 const TOGETHER: (&str, &str) = ("\x1b[?2026h", "\x1b[?2026l");
 
-/// The end of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputEvent {
-    /// The time.
     Nothing,
-    /// A key.
     Key(u8),
     /// The terminal was resized or resumed.
     Change,
@@ -47,10 +44,6 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Opens a screen on the terminal at stdout.
-    ///
-    /// # Errors
-    /// When signals cannot be caught or stdout cannot be written.
     pub fn open() -> io::Result<Screen> {
         let mut screen = Screen {
             shown: Vec::new(),
@@ -96,9 +89,6 @@ impl Screen {
 
     /// Shows these lines from the top and clears the rest. A line must be narrower than the terminal: terminals disagree
     /// about where the cursor is after the last column.
-    ///
-    /// # Errors
-    /// When stdout cannot be written.
     pub fn draw(&mut self, lines: &[String]) -> io::Result<()> {
         let mut text = String::new();
         for place in 0..lines.len().max(self.shown.len()) {
@@ -120,10 +110,6 @@ impl Screen {
         }
     }
 
-    /// Waits for a key, a signal or this time.
-    ///
-    /// # Errors
-    /// When the terminal cannot be written after a suspension.
     pub fn wait(&mut self, time: Duration) -> io::Result<InputEvent> {
         let stdin = io::stdin();
         let timeout = Timespec::try_from(time).ok();

@@ -159,7 +159,7 @@ impl CaptureSession<'_> {
         let objects = &self.archive.objects;
         let kept = match self.archive.metadata_only {
             true => large::measure(&from, self.call.until).and_then(|copied| {
-                let text = metadata_only::stand_in_for(copied.size, &copied.hash);
+                let text = metadata_only::placeholder(copied.size, &copied.hash);
                 let object =
                     objects.put(serde_json::Value::from(text).to_string().as_bytes(), Durability::Durable)?;
                 Ok((object, copied))

@@ -80,3 +80,25 @@ fn a_line_half_written_is_waited_for() {
     assert_eq!(follower.take_problems().first[0].line, Some(2));
     assert!(follower.take_problems().is_empty());
 }
+
+#[test]
+fn the_end_is_whole_lines_of_the_newest_segments_and_no_more_bytes_than_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let line = |id: u32| format!(r#"{{"v":1,"id":"{id}","payload":{{}}}}"#) + "\n";
+    let length = line(1).len() as u64;
+    for (hour, ids) in [(0, [1, 2]), (1, [3, 4])] {
+        let name = format!("2026-02-03T{hour:02}0000000Z-aaaaaaaa.jsonl");
+        std::fs::write(dir.path().join(name), ids.map(line).concat()).unwrap();
+    }
+    let ids = |most: u64| -> Vec<String> {
+        tail(dir.path(), most, |_| true).unwrap().into_iter().map(|line| line.recorded.id).collect()
+    };
+    assert_eq!(ids(1 << 20), ["1", "2", "3", "4"]);
+    assert_eq!(ids(2 * length), ["3", "4"]);
+    assert_eq!(ids(3 * length), ["2", "3", "4"]);
+    assert_eq!(ids(3 * length - 1), ["3", "4"], "a line that is cut is none");
+    assert_eq!(ids(length / 2), [""; 0]);
+    let some = tail(dir.path(), 1 << 20, |bytes| bytes.windows(6).any(|part| part == b"\"id\":\"")).unwrap();
+    assert_eq!(some.len(), 4);
+    assert!(tail(&dir.path().join("none"), 1, |_| true).unwrap().is_empty());
+}

@@ -4,10 +4,8 @@ use serde_json::{Value, json};
 
 use crate::payload::Kind;
 
-/// The exit code that blocks the action.
 pub const BLOCK_EXIT_CODE: u8 = 2;
 
-/// The response of a hook call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
     /// The exit code: 0; 1 for a failure of teamkeep, after which Claude Code continues; 2 only for a block.
@@ -18,30 +16,18 @@ pub struct Answer {
     pub stderr: String,
 }
 
-/// Events at which exit code 2 blocks. At others it would be an error, or worse.
-const BLOCKABLE: &[Kind] = &[
-    Kind::PreToolUse,
-    Kind::TeammateIdle,
-    Kind::TaskCreated,
-    Kind::TaskCompleted,
-    Kind::SubagentStop,
-    Kind::Stop,
-];
-
 impl Answer {
-    /// Allows the action, without output.
     pub fn allow() -> Answer {
         Answer::default()
     }
 
-    /// Allows the action and reports a failure of teamkeep.
     pub fn failed(message: impl Into<String>) -> Answer {
         Answer { exit: 1, stderr: message.into(), ..Answer::default() }
     }
 
     /// Blocks the action with a reason for the model. At an event that cannot be blocked, allows it.
     pub fn block(kind: Kind, reason: impl Into<String>) -> Answer {
-        let exit = if BLOCKABLE.contains(&kind) { BLOCK_EXIT_CODE } else { 0 };
+        let exit = if kind.is_judged() { BLOCK_EXIT_CODE } else { 0 };
         Answer { exit, stderr: reason.into(), ..Answer::default() }
     }
 
@@ -57,7 +43,6 @@ impl Answer {
         Answer { stdout: format!("{output}\n"), ..Answer::default() }
     }
 
-    /// Adds a warning for the user to this response; the action continues.
     pub fn and_warn(self, kind: Kind, reason: &str) -> Answer {
         let Ok(mut output) = serde_json::from_str::<Value>(&self.stdout) else {
             return Answer::warn(kind, reason);
@@ -67,7 +52,6 @@ impl Answer {
         Answer { stdout: format!("{output}\n"), ..Answer::default() }
     }
 
-    /// Allows the action with a notice for the user only.
     pub fn tell(what: &str) -> Answer {
         Answer { stdout: format!("{}\n", json!({"systemMessage": what})), ..Answer::default() }
     }
