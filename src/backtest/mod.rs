@@ -4,13 +4,11 @@
 //! verdict for a later event is the one that the policy would give if it had only watched until then.
 
 mod compare;
-mod expect;
 mod record;
 mod snapshot_cursor;
 mod test;
 
-pub use compare::{Difference, compare};
-pub use expect::{Expectation, Unmet, check, expectations};
+pub use compare::{Difference, Expectation, Unmet, check, compare, expectations};
 pub use record::{Record, records};
 pub use snapshot_cursor::SnapshotCursor;
-pub use test::{Counts, Found, Tested, attempt, before, is_held_back, judged, test};
+pub use test::{Counts, Found, Tested, attempt, before, judged, test};

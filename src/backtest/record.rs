@@ -11,11 +11,10 @@ use crate::log::{self, Parts, Range, ReadErrors, Reader};
 use crate::policy::{Decision, RecordedVerdict, Verdict, failure};
 
 /// A run's events and files.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Record {
     /// The run, or the session for events outside a run.
     pub run: String,
-    /// The team.
     pub team: Option<String>,
     /// Claude Code's events, by time.
     pub events: Vec<Recorded>,
@@ -42,46 +41,39 @@ pub fn records(
 ) -> io::Result<(Vec<Record>, ReadErrors)> {
     let first = wanted.and_then(|runs| runs.iter().map(|run| clock::parse(&run.started_at)).min().flatten());
     let since = first.and_then(|first| first.checked_sub_signed(BEFORE));
-    let concerned = |session: &str| {
-        let of = |run: &&RunRecord| {
+    let is_wanted = |key: &str| wanted.is_none_or(|runs| runs.iter().any(|run| run.run == key));
+    let is_of_wanted = |session: &str| {
+        let has_session = |run: &&RunRecord| {
             run.lead_session.as_deref() == Some(session) || run.sessions.iter().any(|part| part.id == session)
         };
-        wanted.is_none_or(|runs| runs.iter().any(of))
+        wanted.is_none_or(|runs| runs.iter().any(has_session))
     };
-    let mut alone: HashMap<String, Vec<Recorded>> = HashMap::new();
     // An event of a session may be stored with any run of that session.
     let (all, _) = archive.runs();
     let claims = Claims::new(&all);
-    let is_wanted =
-        |run: &&RunRecord| wanted.is_none_or(|wanted| wanted.iter().any(|one| one.run == run.run));
-    let dirs = all.iter().filter(is_wanted).flat_map(|run| claims.related(run));
+    let dirs = all.iter().filter(|run| is_wanted(&run.run)).flat_map(|run| claims.related(run));
     let parts: BTreeSet<PathBuf> = dirs.filter_map(|run| archive.run_dir(&run.run)).collect();
     let mut reader = Reader::with(dir, &Parts::of(parts), Range { since, until: None })?;
+    let mut without_team: HashMap<String, Vec<Recorded>> = HashMap::new();
     let mut records: Vec<Record> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    let mut take = |recorded: Recorded| {
+    let mut indexes: HashMap<String, usize> = HashMap::new();
+    let mut add = |recorded: Recorded| {
         let Some(key) = counted_under(&recorded) else { return };
         if let Some(session) = recorded.session.as_ref().filter(|_| recorded.team.is_none())
-            && concerned(session)
+            && is_of_wanted(session)
         {
-            alone.entry(session.clone()).or_default().push(recorded.clone());
+            without_team.entry(session.clone()).or_default().push(recorded.clone());
         }
-        if wanted.is_some_and(|runs| !runs.iter().any(|run| run.run == *key)) {
+        if !is_wanted(key) {
             return;
         }
-        let place = *places.entry(key.clone()).or_insert_with(|| {
-            records.push(Record {
-                run: key.clone(),
-                team: None,
-                events: Vec::new(),
-                verdicts: HashMap::new(),
-                journal: recorded.run.as_ref().map(|run| archive.journal(run)).unwrap_or_default(),
-                before: HashMap::new(),
-            });
+        let index = *indexes.entry(key.clone()).or_insert_with(|| {
+            let journal = recorded.run.as_ref().map(|run| archive.journal(run)).unwrap_or_default();
+            records.push(Record { run: key.clone(), journal, ..Record::default() });
             records.len() - 1
         });
-        if let Some(record) = records.get_mut(place) {
-            record.take(recorded);
+        if let Some(record) = records.get_mut(index) {
+            record.add(recorded);
         }
     };
     let mut problems = ReadErrors::default();
@@ -89,51 +81,25 @@ pub fn records(
     for run in wanted.unwrap_or_default().iter().filter(|run| run.imported.is_some()) {
         if let Some(path) = archive.events_file(&run.run) {
             problems.merge(log::read_lines(&path, |line| {
-                take(line.recorded);
+                add(line.recorded);
                 Ok(())
             })?);
         }
     }
-    reader.by_ref().for_each(|line| take(line.recorded));
+    reader.by_ref().for_each(|line| add(line.recorded));
     problems.merge(reader.into_problems());
     for record in &mut records {
         // Stable sort: calls of the same moment stay in the order of the log.
         record.events.sort_by(|a, b| a.at.cmp(&b.at));
-        record.look_back(&alone);
+        record.add_earlier(&without_team);
     }
     Ok((records, problems))
 }
 
 impl Record {
-    /// Adds the events of each session from before it was in this run, and their verdicts.
-    fn look_back(&mut self, alone: &HashMap<String, Vec<Recorded>>) {
-        let mut known: HashSet<&str> = HashSet::new();
-        let (mut events, mut verdicts) = (HashMap::new(), Vec::new());
-        for first in &self.events {
-            let Some(session) = first.session.as_deref().filter(|session| known.insert(session)) else {
-                continue;
-            };
-            let is_before = |one: &&Recorded| counted_under(one) != Some(&self.run) && one.at < first.at;
-            let all = alone.get(session).into_iter().flatten().filter(is_before);
-            let (told, mut before): (Vec<&Recorded>, Vec<&Recorded>) =
-                all.partition(|one| one.verdict.is_some());
-            verdicts.extend(told.into_iter().filter_map(ruling));
-            before.sort_by(|a, b| a.at.cmp(&b.at));
-            if !before.is_empty() {
-                events.insert(session.to_owned(), before.into_iter().cloned().collect());
-            }
-        }
-        self.before = events;
-        for ruling in verdicts {
-            self.verdicts.entry(ruling.of).or_default().push(ruling.verdict);
-        }
-    }
-
-    fn take(&mut self, recorded: Recorded) {
+    fn add(&mut self, recorded: Recorded) {
         if recorded.verdict.is_some() {
-            if let Some(ruling) = ruling(&recorded) {
-                self.verdicts.entry(ruling.of).or_default().push(ruling.verdict);
-            }
+            self.add_verdict(&recorded);
             return;
         }
         if self.team.is_none() {
@@ -142,9 +108,48 @@ impl Record {
         self.events.push(recorded);
     }
 
+    /// Adds the verdict on a log line. A failure of the policy that blocked nothing is not one.
+    fn add_verdict(&mut self, recorded: &Recorded) {
+        let Some(RecordedVerdict { verdict, of }) =
+            recorded.verdict.as_deref().and_then(RecordedVerdict::read)
+        else {
+            return;
+        };
+        if verdict.gate != failure::GATE || verdict.decision == Decision::Block {
+            self.verdicts.entry(of).or_default().push(verdict);
+        }
+    }
+
+    /// Adds the events of each session from before it was in this run, and their verdicts.
+    fn add_earlier(&mut self, without_team: &HashMap<String, Vec<Recorded>>) {
+        let mut known: HashSet<&str> = HashSet::new();
+        let firsts = self.events.iter().filter_map(|event| Some((event.session.as_deref()?, &event.at)));
+        let firsts: Vec<(String, String)> = firsts
+            .filter(|(session, _)| known.insert(session))
+            .map(|(session, at)| (session.to_owned(), at.clone()))
+            .collect();
+        for (session, first) in firsts {
+            let all = without_team.get(&session).into_iter().flatten();
+            let earlier = all.filter(|one| counted_under(one) != Some(&self.run) && one.at < first);
+            let (verdicts, mut events): (Vec<&Recorded>, Vec<&Recorded>) =
+                earlier.partition(|one| one.verdict.is_some());
+            events.sort_by(|a, b| a.at.cmp(&b.at));
+            verdicts.into_iter().for_each(|verdict| self.add_verdict(verdict));
+            if !events.is_empty() {
+                self.before.insert(session, events.into_iter().cloned().collect());
+            }
+        }
+    }
+
     /// The team's name, else the run's id.
     pub fn name(&self) -> &str {
         self.team.as_deref().unwrap_or(&self.run)
+    }
+
+    /// Whether the event was blocked at that time.
+    pub fn was_blocked(&self, recorded: &Recorded) -> bool {
+        let verdicts = self.verdicts.get(&recorded.id);
+        verdicts.into_iter().flatten().any(|verdict| verdict.decision == Decision::Block)
     }
 }
 
@@ -152,11 +157,4 @@ impl Record {
 /// assigns the events of a session from before its run to the run ([`Claims`]).
 fn counted_under(recorded: &Recorded) -> Option<&String> {
     recorded.run.as_ref().or(recorded.session.as_ref())
-}
-
-/// The verdict on a log line. A failure of the policy that blocked nothing is not one.
-fn ruling(recorded: &Recorded) -> Option<RecordedVerdict> {
-    let ruling = RecordedVerdict::read(recorded.verdict.as_ref()?)?;
-    let said = ruling.verdict.gate != failure::GATE || ruling.verdict.decision == Decision::Block;
-    said.then_some(ruling)
 }

@@ -26,7 +26,7 @@ pub struct SnapshotCursor<'a> {
     opened: HashMap<(&'a str, &'a str), Option<FileContent>>,
     /// The files that could not be read at the moment, by path, each with the reason.
     skipped: BTreeMap<&'a str, &'a str>,
-    /// The state. [`Past::open`] updates its files.
+    /// [`SnapshotCursor::open`] updates its files.
     pub team: TeamState,
 }
 
@@ -39,9 +39,7 @@ impl<'a> SnapshotCursor<'a> {
         lead: Option<String>,
     ) -> SnapshotCursor<'a> {
         let snapshots = journal.snapshots.as_slice();
-        let own =
-            snapshots.iter().enumerate().map(|(place, look)| (look.event.as_str(), place + 1)).collect();
-        let team = TeamState { name: team.map(str::to_owned), ..TeamState::default() };
+        let own = snapshots.iter().enumerate().map(|(index, one)| (one.event.as_str(), index + 1)).collect();
         SnapshotCursor {
             archive,
             snapshots,
@@ -55,7 +53,7 @@ impl<'a> SnapshotCursor<'a> {
             pending: BTreeMap::new(),
             opened: HashMap::new(),
             skipped: BTreeMap::new(),
-            team,
+            team: TeamState { name: team.map(str::to_owned), ..TeamState::default() },
         }
     }
 
@@ -65,11 +63,11 @@ impl<'a> SnapshotCursor<'a> {
         let list = list.filter(|list| self.team.name.as_deref() != Some(list));
         self.session = session.map(str::to_owned);
         let Some(session) = session else { return };
-        let is_news = !self.lists.knows(session, list);
-        if is_news {
+        let is_new = !self.lists.knows(session, list);
+        if is_new {
             self.lists.note(session, list);
         }
-        if is_news || self.list.as_deref() != list {
+        if is_new || self.list.as_deref() != list {
             self.list = list.map(str::to_owned);
             self.team.tasks.clear();
             self.opened.clear();
@@ -83,7 +81,7 @@ impl<'a> SnapshotCursor<'a> {
 
     /// Moves to an event: to all snapshots until then, and to its own, which may be stored after a later one.
     pub fn go_to(&mut self, id: &str, at: &str) {
-        while self.snapshots.get(self.next).is_some_and(|look| look.at.as_str() <= at) {
+        while self.snapshots.get(self.next).is_some_and(|one| one.at.as_str() <= at) {
             self.step();
         }
         let own = self.own.get(id).copied().unwrap_or(0);
@@ -94,15 +92,15 @@ impl<'a> SnapshotCursor<'a> {
 
     /// Moves to the last moment at which the team's directory existed.
     pub fn go_to_the_end(&mut self) {
-        while self.snapshots.get(self.next).is_some_and(|look| look.team_dir != Some(false)) {
+        while self.snapshots.get(self.next).is_some_and(|one| one.team_dir != Some(false)) {
             self.step();
         }
     }
 
     fn step(&mut self) {
-        let Some(look) = self.snapshots.get(self.next) else { return };
+        let Some(snapshot) = self.snapshots.get(self.next) else { return };
         self.next += 1;
-        for change in &look.changed {
+        for change in &snapshot.changed {
             // A half-written content does not replace the one before.
             let torn = change.torn && self.held.contains_key(change.path.as_str());
             match &change.skipped {
@@ -118,7 +116,7 @@ impl<'a> SnapshotCursor<'a> {
                 self.held.insert(&change.path, object);
             }
         }
-        for path in &look.gone {
+        for path in &snapshot.gone {
             self.pending.insert(path, None);
             self.held.remove(path.as_str());
             self.skipped.remove(path.as_str());
@@ -138,12 +136,9 @@ impl<'a> SnapshotCursor<'a> {
                 self.team.remove_file(file);
                 continue;
             };
-            let piece = self.opened.entry((path, object)).or_insert_with(|| {
-                let bytes = self.archive.objects.get(object).ok()?;
-                Some(file.parse(&bytes))
-            });
-            if let Some(piece) = piece {
-                self.team.put_file(piece.clone());
+            let read = || Some(file.parse(&self.archive.objects.get(object).ok()?));
+            if let Some(content) = self.opened.entry((path, object)).or_insert_with(read) {
+                self.team.put_file(content.clone());
             }
         }
     }
@@ -156,10 +151,10 @@ mod tests {
     use crate::model::TaskStatus;
 
     #[test]
-    fn an_event_sees_its_own_look_even_when_it_is_written_behind_a_later_one_s() {
+    fn an_event_sees_its_own_snapshot_even_if_a_later_one_is_stored_first() {
         let dir = tempfile::tempdir().unwrap();
         let archive = Archive::new(dir.path().to_owned(), 1 << 20, std::time::Duration::ZERO);
-        let look = |at: &str, event: &str, status: &str, gone: &[&str]| {
+        let snapshot = |at: &str, event: &str, status: &str, gone: &[&str]| {
             let object =
                 archive.objects.put_compressed(format!("{{\"status\":\"{status}\"}}").as_bytes()).unwrap();
             let change =
@@ -169,9 +164,9 @@ mod tests {
             Snapshot { at: at.to_owned(), event: event.to_owned(), changed, gone, ..Snapshot::default() }
         };
         let snapshots = vec![
-            look("2", "b", "pending", &[]),
-            look("2", "a", "in_progress", &[]),
-            look("3", "c", "", &["tasks/t/1.json"]),
+            snapshot("2", "b", "pending", &[]),
+            snapshot("2", "a", "in_progress", &[]),
+            snapshot("3", "c", "", &["tasks/t/1.json"]),
         ];
         let journal = Journal { snapshots, ..Journal::default() };
         let mut past = SnapshotCursor::new(&archive, &journal, Some("t"), None);
@@ -182,7 +177,7 @@ mod tests {
         };
         assert_eq!(status("0", "0"), None);
         assert_eq!(status("a", "1"), Some(TaskStatus::InProgress));
-        assert_eq!(status("b", "2"), Some(TaskStatus::InProgress), "time goes forward alone");
+        assert_eq!(status("b", "2"), Some(TaskStatus::InProgress), "time only moves forward");
         assert_eq!(status("c", "3"), None);
     }
 }

@@ -9,13 +9,12 @@ use super::snapshot_cursor::SnapshotCursor;
 use crate::archive::Archive;
 use crate::clock;
 use crate::config::{Policy, Rule};
-use crate::enforcement::{Evaluation, evaluate};
+use crate::enforcement::{Evaluation, Findings, evaluate};
 use crate::event::Recorded;
 use crate::payload::{Kind, Payload};
 use crate::policy::gates::completion_check;
 use crate::policy::{
-    Attempt, Counting, Decision, Facts, Guard, Judged, Origin, Rules, TeamState, Verdict, judge,
-    needs_team_state,
+    Attempt, Decision, Facts, Guard, Judged, Judgement, Origin, Rules, TeamState, Verdict, judge,
 };
 
 /// The results of a run.
@@ -40,12 +39,10 @@ pub struct Found {
     pub not_judged: bool,
 }
 
-/// The results as counts.
+/// The results as numbers of events.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Events.
     pub events: usize,
-    /// Blocked events.
     pub blocked: usize,
     /// Events with a warning.
     pub warned: usize,
@@ -59,11 +56,11 @@ pub struct Counts {
 /// happened. Only a tool call that was blocked at that time did not.
 pub fn test(archive: &Archive, record: &Record, policy: &Policy, rules: &[Rule]) -> Tested {
     let rules = Rules::of(rules);
-    let mut play = Play::new(archive, record, BacktestRun { record, policy, rules: &rules });
+    let mut replay = Replay::new(archive, record, BacktestRun { record, policy, rules: &rules });
     let mut tested = Tested { events: record.events.len(), ..Tested::default() };
     for (place, recorded) in record.events.iter().enumerate() {
-        play.go_to(recorded);
-        let (judgement, not_judged) = play.step(recorded);
+        replay.go_to(recorded);
+        let (judgement, not_judged) = replay.step(recorded);
         let recorded = record.verdicts.get(&recorded.id).cloned().unwrap_or_default();
         if not_judged || !judgement.verdicts.is_empty() || !recorded.is_empty() {
             tested.found.push(Found { place, judgement, recorded, not_judged });
@@ -81,52 +78,55 @@ pub fn before(
     place: usize,
 ) -> (TeamState, Guard) {
     let rules = Rules::of(rules);
-    let mut play = Play::new(archive, record, BacktestRun { record, policy, rules: &rules });
+    let mut replay = Replay::new(archive, record, BacktestRun { record, policy, rules: &rules });
     for (index, recorded) in record.events.iter().take(place + 1).enumerate() {
-        play.go_to(recorded);
+        replay.go_to(recorded);
         if index < place {
-            play.step(recorded);
+            replay.step(recorded);
         } else if record.team.is_some() {
-            play.past.open();
+            replay.files.open();
         }
     }
-    (play.past.team, play.guard)
+    (replay.files.team, replay.guard)
 }
 
 /// A run that is judged event by event.
-struct Play<'a> {
-    course: BacktestRun<'a>,
-    past: SnapshotCursor<'a>,
+struct Replay<'a> {
+    run: BacktestRun<'a>,
+    files: SnapshotCursor<'a>,
     guard: Guard,
     /// The sessions so far.
     known: HashSet<&'a str>,
 }
 
-impl<'a> Play<'a> {
-    fn new(archive: &'a Archive, record: &'a Record, course: BacktestRun<'a>) -> Play<'a> {
+impl<'a> Replay<'a> {
+    fn new(archive: &'a Archive, record: &'a Record, run: BacktestRun<'a>) -> Replay<'a> {
         let lead = archive.run(&record.run).and_then(|run| run.lead_session);
-        let past = SnapshotCursor::new(archive, &record.journal, record.team.as_deref(), lead);
-        Play { course, past, guard: Guard::default(), known: HashSet::new() }
+        let files = SnapshotCursor::new(archive, &record.journal, record.team.as_deref(), lead);
+        Replay { run, files, guard: Guard::default(), known: HashSet::new() }
     }
 
     /// Moves the files and the counts to the time of an event.
     fn go_to(&mut self, recorded: &'a Recorded) {
-        let record = self.course.record;
+        let record = self.run.record;
         if let Some(session) = recorded.session.as_deref().filter(|session| self.known.insert(*session))
             && let Some(before) = record.before.get(session)
         {
-            self.guard.merge(&self.course.alone(before));
+            // The counts of the session without a team.
+            let (mut team, mut guard) = (TeamState::default(), Guard::default());
+            before.iter().for_each(|recorded| drop(self.run.step(recorded, &mut team, &mut guard)));
+            self.guard.merge(&guard);
         }
-        self.past.use_list(recorded.session.as_deref(), recorded.task_list.as_deref());
-        self.past.go_to(&recorded.id, &recorded.at);
+        self.files.use_list(recorded.session.as_deref(), recorded.task_list.as_deref());
+        self.files.go_to(&recorded.id, &recorded.at);
         // A hook call reads no tasks without a team.
         if record.team.is_some() && Kind::named(&recorded.event).is_judged() {
-            self.past.open();
+            self.files.open();
         }
     }
 
     fn step(&mut self, recorded: &Recorded) -> (Evaluation, bool) {
-        self.course.step(recorded, &mut self.past.team, &mut self.guard)
+        self.run.step(recorded, &mut self.files.team, &mut self.guard)
     }
 }
 
@@ -138,15 +138,6 @@ struct BacktestRun<'a> {
 }
 
 impl BacktestRun<'_> {
-    /// The counts of a session after these events, without a team.
-    fn alone(&self, events: &[Recorded]) -> Guard {
-        let (mut team, mut guard) = (TeamState::default(), Guard::default());
-        for recorded in events {
-            self.step(recorded, &mut team, &mut guard);
-        }
-        guard
-    }
-
     /// One event: the result, and whether commands would have run.
     fn step(&self, recorded: &Recorded, team: &mut TeamState, guard: &mut Guard) -> (Evaluation, bool) {
         let payload = Payload::from_raw(&recorded.payload);
@@ -157,22 +148,17 @@ impl BacktestRun<'_> {
         }
         let facts = Facts { event, team };
         let not_judged = !completion_check::due(self.policy, &facts).is_empty();
-        let findings = judge(self.policy, self.rules, &facts);
-        if !findings.is_empty() || needs_team_state(&event) {
-            guard.note_progress(team);
-        }
-        let judgement = match findings.as_slice() {
-            [] => Evaluation::default(),
-            findings => {
-                let (state, attempt) = (team.key(), attempt(&event));
-                let max_blocks = self.policy.max_blocks;
-                let counting = Counting { state: &state, max_blocks, attempt: &attempt };
-                evaluate(findings, guard, &counting, |_| false)
-            }
+        let (findings, attempt) = (judge(self.policy, self.rules, &facts), attempt(&event));
+        let counted = Findings {
+            event: &event,
+            findings: &findings,
+            max_blocks: self.policy.max_blocks,
+            attempt: &attempt,
         };
-        let held_back = is_held_back(self.record, recorded);
-        team.apply(&event, &judgement.with(held_back, &findings));
-        (judgement, not_judged)
+        let evaluation = evaluate(counted, team, guard, |_| false);
+        let blocked = self.record.was_blocked(recorded);
+        team.apply(&event, &Judgement { blocked, ..evaluation.judgement(&findings) });
+        (evaluation, not_judged)
     }
 }
 
@@ -180,12 +166,6 @@ impl BacktestRun<'_> {
 pub fn attempt(event: &Judged<'_>) -> Attempt {
     let origin = if event.kind == Kind::PreToolUse { Origin::Unknown } else { Origin::Turn };
     Attempt { origin, at: clock::parse(event.at).map_or(0, |time| time.timestamp_millis()) }
-}
-
-/// Whether the event was blocked at that time.
-pub fn is_held_back(record: &Record, recorded: &Recorded) -> bool {
-    let then = record.verdicts.get(&recorded.id);
-    then.into_iter().flatten().any(|verdict| verdict.decision == Decision::Block)
 }
 
 /// An event of the log as input of the policy.
@@ -201,7 +181,6 @@ pub fn judged<'a>(recorded: &'a Recorded, payload: &'a Payload) -> Judged<'a> {
 }
 
 impl Tested {
-    /// The results as counts.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts { events: self.events, ..Counts::default() };
         for found in &self.found {
@@ -243,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_blocked_happens_all_the_same_and_is_let_through_in_the_end() {
+    fn blocked_events_happen_nevertheless_and_the_loop_guard_allows_the_fourth() {
         let dir = tempfile::tempdir().unwrap();
         let archive = Archive::new(dir.path().to_owned(), 1 << 20, std::time::Duration::ZERO);
         let task = br#"{"id":"1","subject":"Draft","status":"in_progress","owner":"bob"}"#;
@@ -261,14 +240,7 @@ mod tests {
         events.push(event(5, "bob", agree));
         let journal = Journal { snapshots: vec![look], ..Journal::default() };
         let team = Some("t".to_owned());
-        let mut record = Record {
-            run: "r".to_owned(),
-            team,
-            events,
-            verdicts: Default::default(),
-            journal,
-            before: Default::default(),
-        };
+        let mut record = Record { run: "r".to_owned(), team, events, journal, ..Record::default() };
         let tested = test(&archive, &record, &Policy::default(), &[]);
         let words: Vec<&str> =
             tested.found.iter().map(|found| found.judgement.decisive().unwrap().word()).collect();

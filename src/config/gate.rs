@@ -61,9 +61,9 @@ impl Gate {
         Gate::ALL.into_iter().find(|gate| gate.name() == name)
     }
 
-    /// Its mode. Rules have modes of their own.
-    pub fn mode(self, policy: &Policy) -> Mode {
-        match self {
+    /// Its mode; `None` for rules, which have modes of their own.
+    pub fn mode(self, policy: &Policy) -> Option<Mode> {
+        Some(match self {
             Gate::PrematureShutdown => policy.premature_shutdown.mode,
             Gate::ProtectLead => policy.protect_lead.mode,
             Gate::IdleWithWork => policy.idle_with_work.mode,
@@ -72,8 +72,8 @@ impl Gate {
             Gate::ReportBeforeIdle => policy.report_before_idle.mode,
             Gate::TeamSize => policy.team_size.mode,
             Gate::LeadStopsEarly => policy.lead_stops_early.mode,
-            Gate::Rule => Mode::Block,
-        }
+            Gate::Rule => return None,
+        })
     }
 
     /// The event that it judges, and the tools if only those of some tools. Rules name their events.
@@ -100,7 +100,7 @@ impl Gate {
         )
     }
 
-    /// How often it can block the same agent in one state of the work, given `policy.max-blocks`.
+    /// How often it can block the same agent until another task is completed, given `policy.max-blocks`.
     pub fn max_blocks(self, configured: u32) -> u32 {
         // Blocking the same idle again only costs tokens: messages are delivered only at idle.
         if self == Gate::IdleWithWork { configured.min(1) } else { configured }

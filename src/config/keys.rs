@@ -156,8 +156,8 @@ pub const KEYS: &[Key] = &[
     key("policy.on-error", Words(&["allow", "block"]), "\"allow\"", Stricter,
         "The response to a failure of the policy itself: \"allow\" allows the action, \"block\" blocks it."),
     key("policy.max-blocks", Times, "3", Never,
-        "How often (at least once) one gate can block the same agent while the state of the work is the same. \
-         After that it allows the action."),
+        "How often (at least once) one gate or rule can block the same agent. After that it allows the action until \
+         another task is completed."),
 
     key("policy.premature-shutdown.mode", MODES, "\"block\"", Stricter,
         "The mode for stopping a teammate that has not finished."),

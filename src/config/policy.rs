@@ -35,7 +35,7 @@ pub enum OnError {
 pub struct Policy {
     /// The response to a failure of the policy itself.
     pub on_error: OnError,
-    /// How often one gate can block one actor in one state of the work.
+    /// How often one gate or rule can block one actor until another task is completed.
     pub max_blocks: u32,
     /// Stopping a teammate that has not finished.
     pub premature_shutdown: PrematureShutdown,

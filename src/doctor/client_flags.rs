@@ -94,7 +94,7 @@ pub fn tasks(facts: &Facts<'_>) -> Finding {
 fn asked(policy: &Policy) -> Vec<Gate> {
     let has_checks =
         |gate: &Gate| *gate != Gate::CompletionCheck || !policy.completion_check.check.is_empty();
-    let asked = |gate: &Gate| gate.needs_tasks() && gate.mode(policy) != Mode::Off && has_checks(gate);
+    let asked = |gate: &Gate| gate.needs_tasks() && gate.mode(policy) != Some(Mode::Off) && has_checks(gate);
     Gate::ALL.into_iter().filter(asked).collect()
 }
 

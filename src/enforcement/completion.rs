@@ -10,61 +10,43 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::config::Check;
+use crate::fs::Lock;
 use crate::policy::Reason;
 use crate::process::supervise::{Outcome, shell_code};
 
 pub use finding::{CompletedTask, finding};
-pub use worktree::place;
+pub use worktree::directory;
 
 use result_cache::ResultCache;
 
 /// Time for all checks of one call. It is less than the 600 s after which Claude Code stops waiting and allows the
 /// completion.
 pub const BUDGET: Duration = Duration::from_secs(570);
-/// How long a pass is reused. A failure is never reused: its cause may have been fixed where git cannot see it.
-const PASS_HOLDS: Duration = Duration::from_secs(60 * 60);
 
 /// One check and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckResult {
     /// The command, as the user wrote it.
     pub command: String,
-    /// The outcome.
     pub outcome: CheckOutcome,
     /// Whether the outcome is reused, because the worktree has not changed.
     pub cached: bool,
 }
 
-/// The outcome of a check.
+/// The outcome of a check. Texts are escaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckOutcome {
     /// Exit code 0.
     Passed,
-    /// Another exit code.
-    Failed {
-        /// Its exit code; 128 and more for a signal.
-        exit: i32,
-        /// The last lines of its output, escaped.
-        last_lines: Vec<String>,
-    },
+    /// Another exit code; 128 and more for a signal.
+    Failed { exit: i32, last_lines: Vec<String> },
     /// It exceeded its time limit and was ended with all its child processes.
-    TimedOut {
-        /// The time limit.
-        after: Duration,
-        /// The last lines of its output, escaped.
-        last_lines: Vec<String>,
-    },
+    TimedOut { after: Duration, last_lines: Vec<String> },
     /// No time was left for it, or its directory is gone. The task was not checked and is blocked as if the check had
     /// failed.
-    NotBegun {
-        /// The reason, escaped.
-        why: String,
-    },
+    NotBegun { why: String },
     /// It could not be run, which proves nothing about the task.
-    CouldNotRun {
-        /// The reason.
-        why: String,
-    },
+    CouldNotRun { why: String },
 }
 
 /// Runs the checks in a directory, one after the other, each command once. `dir` is the policy directory with
@@ -77,8 +59,8 @@ pub fn run(checks: &[&Check], cwd: &Path, dir: &Path, budget: Duration) -> Vec<C
         if done.iter().any(|checked| checked.command == check.run) {
             continue;
         }
-        let bench = CheckRunner { check, cwd, results: ResultCache::new(dir), budget, start };
-        let (outcome, cached) = bench.check().unwrap_or_else(|unrun| (unrun, false));
+        let runner = CheckRunner { check, cwd, results: ResultCache::new(dir), budget, start };
+        let (outcome, cached) = runner.check().unwrap_or_else(|not_run| (not_run, false));
         done.push(CheckResult { command: check.run.clone(), outcome, cached });
     }
     done
@@ -94,7 +76,7 @@ struct CheckRunner<'a> {
 }
 
 impl CheckRunner<'_> {
-    /// The outcome, and whether it was reused.
+    /// The outcome, and whether it was reused. The error is the outcome of a check that was not run.
     fn check(&self) -> Result<(CheckOutcome, bool), CheckOutcome> {
         if !self.cwd.is_dir() {
             let dir = self.cwd.to_string_lossy();
@@ -102,31 +84,32 @@ impl CheckRunner<'_> {
             return Err(CheckOutcome::NotBegun { why });
         }
         let key = || ResultCache::key(&self.check.run, self.cwd);
-        let mut before = key();
-        let kept =
+        let find =
             |key: Option<blake3::Hash>| key.and_then(|key| self.results.find(key, self.start.elapsed()));
-        if let Some(outcome) = kept(before) {
+        let mut before = key();
+        if let Some(outcome) = find(before) {
             return Ok((outcome, true));
         }
-        let (_lock, waited) = self.wait()?;
+        let (_lock, waited) = self.lock()?;
         if waited {
             before = key();
         }
-        if let Some(outcome) = kept(before) {
+        if let Some(outcome) = find(before) {
             return Ok((outcome, true));
         }
         let began = Instant::now();
         let outcome = self.run()?;
         // If the worktree changed during the run, the outcome belongs to neither state.
         if let Some(key) = before.filter(|before| key() == Some(*before)) {
-            let _ = self.results.keep(key, &self.check.run, &outcome, began.elapsed());
+            let _ = self.results.store(key, &self.check.run, &outcome, began.elapsed());
         }
         Ok((outcome, false))
     }
 
-    /// Waits while another call runs the same check in the same directory. Without a lock the check is run anyway.
-    fn wait(&self) -> Result<(Option<crate::fs::Lock>, bool), CheckOutcome> {
-        let lock = |patience| self.results.lock(&self.check.run, self.cwd, patience);
+    /// Waits while another call runs the same check in the same directory, and returns whether it waited. Without a lock
+    /// the check is run anyway.
+    fn lock(&self) -> Result<(Option<Lock>, bool), CheckOutcome> {
+        let lock = |timeout| self.results.lock(&self.check.run, self.cwd, timeout);
         if let Ok(Some(lock)) = lock(Duration::ZERO) {
             return Ok((Some(lock), false));
         }
@@ -135,20 +118,18 @@ impl CheckRunner<'_> {
                 let why = format!("other runs of it did not end within {}", span(self.budget));
                 Err(CheckOutcome::NotBegun { why })
             }
-            Ok(lock) => Ok((lock, true)),
-            Err(_) => Ok((None, true)),
+            locked => Ok((locked.ok().flatten(), true)),
         }
     }
 
-    /// The outcome of a run, or an error outcome if the check was not run.
     fn run(&self) -> Result<CheckOutcome, CheckOutcome> {
         let limit = self.left().min(self.check.timeout);
         if limit.is_zero() {
             return Err(CheckOutcome::NotBegun { why: "no time was left for it".to_owned() });
         }
-        let (ended, last_lines) = shell::run(&self.check.run, self.cwd, limit).map_err(|error| {
-            CheckOutcome::CouldNotRun { why: format!("no shell could be started: {error}") }
-        })?;
+        let could_not_run =
+            |error| CheckOutcome::CouldNotRun { why: format!("no shell could be started: {error}") };
+        let (ended, last_lines) = shell::run(&self.check.run, self.cwd, limit).map_err(could_not_run)?;
         Ok(match ended {
             Outcome::Ended(status) if status.success() => CheckOutcome::Passed,
             Outcome::Ended(status) => CheckOutcome::Failed { exit: shell_code(status), last_lines },

@@ -1,10 +1,15 @@
-//! Turns findings into verdicts. A hook call and a backtest do it in the same way.
+//! Turns findings into verdicts. A hook call, a backtest and `policy explain` do it in the same way.
 
 use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::overrides::FoundOverrides;
 use crate::config::Mode;
-use crate::policy::{Counting, Decision, Finding, Guard, Judgement, Reason, Verdict, without_prefix};
+use crate::event::{Event, Id};
+use crate::policy::{
+    Attempt, Counting, Decision, Finding, Guard, Judged, Judgement, Reason, RecordedVerdict, TeamState,
+    Verdict, needs_team_state, without_prefix,
+};
 
 /// The result of judging an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -28,9 +33,9 @@ impl Evaluation {
         self.verdicts.first()
     }
 
-    /// The same with the findings, as the state of the team needs it.
-    pub fn with<'a>(&'a self, blocked: bool, findings: &'a [Finding]) -> Judgement<'a> {
-        Judgement { blocked, verdicts: &self.verdicts, findings }
+    /// How the event was judged, as the state of the team needs it.
+    pub fn judgement<'a>(&'a self, findings: &'a [Finding]) -> Judgement<'a> {
+        Judgement { blocked: self.is_blocked(), verdicts: &self.verdicts, findings }
     }
 
     /// Adds the verdict for a failure of the policy. It is decisive only if no other verdict blocks the event.
@@ -41,15 +46,69 @@ impl Evaluation {
         }
     }
 
-    /// Whether the event is blocked.
     pub fn is_blocked(&self) -> bool {
         self.decisive().is_some_and(|verdict| verdict.decision == Decision::Block)
     }
+
+    /// Sorts the verdicts: strictest first, otherwise in the order in which they were added.
+    pub(super) fn sort(&mut self) {
+        self.verdicts.sort_by_key(|verdict| std::cmp::Reverse(verdict.decision));
+    }
+}
+
+/// The findings for an event that are to be counted.
+#[derive(Debug, Clone, Copy)]
+pub struct Findings<'a> {
+    pub event: &'a Judged<'a>,
+    pub findings: &'a [Finding],
+    pub max_blocks: u32,
+    pub attempt: &'a Attempt,
+}
+
+/// Notes the progress of the team, counts each finding, and applies overrides (`is_paused`) and the loop guard.
+pub fn evaluate(
+    Findings { event, findings, max_blocks, attempt }: Findings<'_>,
+    team: &TeamState,
+    guard: &mut Guard,
+    is_paused: impl FnMut(&Finding) -> bool,
+) -> Evaluation {
+    // For other events, a hook call does not read the tasks.
+    if !findings.is_empty() || needs_team_state(event) {
+        guard.note_progress(team);
+    }
+    if findings.is_empty() {
+        return Evaluation::default();
+    }
+    let state = team.key();
+    settle(findings, guard, &Counting { state: &state, max_blocks, attempt }, is_paused)
+}
+
+/// The first block decides; the findings behind it are neither shown nor counted.
+pub fn settle(
+    findings: &[Finding],
+    guard: &mut Guard,
+    counting: &Counting<'_>,
+    mut is_paused: impl FnMut(&Finding) -> bool,
+) -> Evaluation {
+    let mut evaluation = Evaluation::default();
+    for finding in findings {
+        let verdict = match is_paused(finding) {
+            true => Verdict { decision: Decision::Allow, paused: true, ..finding.verdict() },
+            false => guard.settle(finding, counting),
+        };
+        let blocks = verdict.decision == Decision::Block;
+        evaluation.verdicts.push(verdict);
+        if blocks {
+            break;
+        }
+    }
+    evaluation.sort();
+    evaluation
 }
 
 /// A finding that cannot be counted: a block becomes a warning, because it might repeat forever. A lasting rule needs
 /// no count.
-pub fn uncounted(finding: Finding) -> Finding {
+pub(super) fn uncounted(finding: Finding) -> Finding {
     if finding.lasting || finding.decision != Decision::Block {
         return finding;
     }
@@ -60,27 +119,63 @@ pub fn uncounted(finding: Finding) -> Finding {
     Finding { decision: Decision::Warn, reason, ..finding }
 }
 
-/// Counts each finding and applies overrides (`paused`) and the loop guard. The first block decides; the findings
-/// behind it are neither shown nor counted.
-pub fn evaluate(
-    findings: &[Finding],
-    guard: &mut Guard,
-    counting: &Counting<'_>,
-    mut paused: impl FnMut(&Finding) -> bool,
-) -> Evaluation {
-    let mut verdicts: Vec<Verdict> = Vec::new();
-    for finding in findings {
-        let verdict = match paused(finding) {
-            true => Verdict { decision: Decision::Allow, paused: true, ..finding.verdict() },
-            false => guard.settle(finding, counting),
+/// The event name of a verdict's line in the log.
+pub const VERDICT: &str = "Verdict";
+
+/// Formats a verdict as a line that follows the event's, with the same time and actor. `id` is the line's own.
+///
+/// # Errors
+/// None in practice: every field is plain data.
+pub fn line(verdict: &Verdict, id: &Id, event: &Event<'_>) -> serde_json::Result<Vec<u8>> {
+    let recorded = RecordedVerdict { verdict: verdict.clone(), of: event.id.to_owned() };
+    let raw = to_raw_value(&recorded)?;
+    let line = Event {
+        id: id.as_str(),
+        event: VERDICT,
+        warning: None,
+        malformed: None,
+        verdict: Some(&raw),
+        payload: RawValue::NULL,
+        ..*event
+    };
+    line.line()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock;
+    use crate::event::{Actor, Recorded};
+
+    #[test]
+    fn the_line_of_a_verdict_has_the_time_and_actor_of_its_event() {
+        let actor = Actor::teammate("bob", Some("abob-1"));
+        let payload = RawValue::from_string("{\"secret\":1}".to_owned()).unwrap();
+        let event = Event {
+            v: 1,
+            at: "2026-02-03T04:05:06.789Z",
+            id: "e1",
+            event: "TeammateIdle",
+            session: Some("s1"),
+            team: Some("t1"),
+            actor: &actor,
+            run: Some("r1"),
+            task_list: None,
+            warning: Some("odd"),
+            malformed: None,
+            verdict: None,
+            payload: &payload,
         };
-        let blocks = verdict.decision == Decision::Block;
-        verdicts.push(verdict);
-        if blocks {
-            break;
-        }
+        let reason = "task 2 is yours".to_owned();
+        let verdict = Verdict::new(Decision::Block, "idle-with-work", "owns-work", reason);
+        let id = Id::new(clock::parse(event.at).unwrap());
+        let written = String::from_utf8(line(&verdict, &id, &event).unwrap()).unwrap();
+        let expected = r#"{"v":1,"at":"2026-02-03T04:05:06.789Z","id":"ID","event":"Verdict","session":"s1","team":"t1","actor":{"name":"bob","id":"abob-1","kind":"teammate"},"run":"r1","verdict":{"decision":"block","gate":"idle-with-work","code":"owns-work","reason":"task 2 is yours","rule":null,"file_line":null,"escalated":false,"paused":false,"of":"e1"},"payload":null}"#;
+        assert_eq!(written, expected.replace("ID", id.as_str()) + "\n");
+        let read: Recorded = serde_json::from_str(&written).unwrap();
+        assert_eq!(
+            RecordedVerdict::read(&read.verdict.unwrap()).unwrap(),
+            RecordedVerdict { verdict, of: "e1".to_owned() }
+        );
     }
-    // Stable sort: strictest first, then in the order of the gates.
-    verdicts.sort_by_key(|verdict| std::cmp::Reverse(verdict.decision));
-    Evaluation { verdicts, ..Evaluation::default() }
 }

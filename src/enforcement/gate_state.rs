@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::archive::{Archive, CaptureScope};
 use crate::event::SafeName;
 use crate::fs::{self, Document, JsonJournal, LastVersion, Lock};
 use crate::policy::{Guard, Ledger};
@@ -24,7 +25,7 @@ const TOUCH_INTERVAL: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 pub struct GateStateStore {
     dir: PathBuf,
-    patience: Duration,
+    lock_timeout: Duration,
 }
 
 /// The ledger and counts of one run.
@@ -33,9 +34,7 @@ pub struct GateStateStore {
 pub struct GateState {
     /// Format version: 1.
     pub v: u8,
-    /// The history of the team.
     pub ledger: Ledger,
-    /// The counts of blocks and warnings.
     pub guard: Guard,
     /// Sessions whose own counts, from before they joined this run, were added.
     pub sessions: BTreeSet<String>,
@@ -45,20 +44,25 @@ impl Document for GateState {
     const MAX_BYTES: u64 = 8 << 20;
 }
 
-/// The locked counts of a run.
+/// The counts of a run for one call, locked unless that failed.
 #[derive(Debug)]
-pub struct LockedGateState {
-    /// The content.
+pub struct OpenGateState {
     pub gate_state: GateState,
+    /// Why former counts are lost, if they are.
+    pub damage: Option<String>,
+    locked: io::Result<LockedFile>,
+}
+
+#[derive(Debug)]
+struct LockedFile {
     last: LastVersion<GateState>,
     journal: JsonJournal<GateState>,
     _lock: Lock,
 }
 
 impl GateStateStore {
-    /// The counts in this directory, with a time limit for the lock.
-    pub fn new(dir: PathBuf, patience: Duration) -> GateStateStore {
-        GateStateStore { dir, patience }
+    pub fn new(dir: PathBuf, lock_timeout: Duration) -> GateStateStore {
+        GateStateStore { dir, lock_timeout }
     }
 
     /// The counts of a run, for reading only; empty if they cannot be read.
@@ -66,16 +70,29 @@ impl GateStateStore {
         self.read_reporting(run).0
     }
 
-    /// Like [`GateStateStore::read`], and why the counts are lost, if they are.
-    pub fn read_reporting(&self, run: &SafeName) -> (GateState, Option<String>) {
-        let read = check(&self.dir).and_then(|()| JsonJournal::<GateState>::at(path(&self.dir, run)).read());
-        read.map(|last| (lost(&last), last.document))
-            .map(|(lost, found)| (found.unwrap_or_default(), lost))
+    /// The same, and why the counts are lost, if they are.
+    fn read_reporting(&self, run: &SafeName) -> (GateState, Option<String>) {
+        let read = check(&self.dir).and_then(|()| self.journal(run).read());
+        read.map(|last| (lost(&last), last.document.unwrap_or_default()))
+            .map(|(lost, document)| (document, lost))
             .unwrap_or_default()
     }
 
-    /// Opens a run's counts, for this call only: they stay right under concurrent hooks. Damaged counts are empty.
-    ///
+    fn journal(&self, run: &SafeName) -> JsonJournal<GateState> {
+        JsonJournal::at(path(&self.dir, run))
+    }
+
+    /// Opens a run's counts, for this call only: they stay right under concurrent hooks. Damaged counts are empty. If they
+    /// cannot be locked, they are read, and [`OpenGateState::close`] fails.
+    pub fn open(&self, run: &SafeName) -> OpenGateState {
+        let locked = self.lock(run);
+        let (gate_state, damage) = match &locked {
+            Ok(LockedFile { last, .. }) => (last.document.clone().unwrap_or_default(), lost(last)),
+            Err(_) => self.read_reporting(run),
+        };
+        OpenGateState { gate_state, damage, locked }
+    }
+
     /// # Errors
     /// `WouldBlock` when other hook calls hold the lock for too long: the block of this call stays a block, although it is
     /// not counted. This cannot end in a live-lock: each call that takes the lock sets the modification time of the lock
@@ -83,70 +100,101 @@ impl GateStateStore {
     /// calls all the time. When they end, the next attempt is counted. A lock that one process keeps for longer than
     /// [`STUCK_AFTER`] is not busy but a failure like the others: reading or writing fails, or the directory or the file
     /// is something else.
-    pub fn open(&self, run: &SafeName) -> io::Result<LockedGateState> {
+    fn lock(&self, run: &SafeName) -> io::Result<LockedFile> {
         check(&self.dir)?;
-        let place = self.dir.join(format!(".{run}.lock"));
-        let Some(lock) = fs::lock(&place, self.patience)? else {
-            let kind = if is_busy(&place) { io::ErrorKind::WouldBlock } else { io::ErrorKind::TimedOut };
+        let path = self.dir.join(format!(".{run}.lock"));
+        let Some(lock) = fs::lock(&path, self.lock_timeout)? else {
+            let kind = if is_busy(&path) { io::ErrorKind::WouldBlock } else { io::ErrorKind::TimedOut };
             return Err(fs::held_error(kind, LOCK_OWNER));
         };
         // If this fails, the lock merely does not count as busy.
         let _ = lock.touch(TOUCH_INTERVAL);
-        let journal = JsonJournal::<GateState>::at(path(&self.dir, run));
-        let last = journal.read()?;
-        let gate_state = last.document.clone().unwrap_or_default();
-        Ok(LockedGateState { gate_state, last, journal, _lock: lock })
+        let journal = self.journal(run);
+        Ok(LockedFile { last: journal.read()?, journal, _lock: lock })
+    }
+
+    /// Adds the counts of a session to those of its run, once: it counts for itself first, then in its own run, then in the
+    /// team's. The ledger is not added: without a team the end of a tool call is not recorded. Returns why former counts
+    /// are lost, if they are.
+    pub fn merge_session(
+        &self,
+        archive: &Archive,
+        session: Option<&str>,
+        run: &SafeName,
+        gate_state: &mut GateState,
+    ) -> Option<String> {
+        let session = session.and_then(SafeName::stem).filter(|session| session != run)?;
+        if !gate_state.sessions.insert(session.to_string()) {
+            return None;
+        }
+        let solo = solo_run(archive, &session).filter(|solo| solo != run);
+        let merged = [Some(session), solo].into_iter().flatten().map(|name| {
+            let (earlier, damage) = self.read_reporting(&name);
+            gate_state.guard.merge(&earlier.guard);
+            damage
+        });
+        merged.fold(None, Option::or)
     }
 }
 
-/// The path of a run's counts. The file of the overrides is in the same directory; a session of that name must not
-/// replace it, also on case-insensitive file systems.
-pub fn path(dir: &Path, run: &SafeName) -> PathBuf {
-    match run.as_str().eq_ignore_ascii_case("overrides") {
-        true => dir.join(format!(".{run}.json")),
-        false => dir.join(format!("{run}.json")),
-    }
-}
-
-impl LockedGateState {
-    /// Takes the content out, to be changed, and why the former content is lost, if it is.
-    pub fn take(&mut self) -> (GateState, Option<String>) {
-        (std::mem::take(&mut self.gate_state), lost(&self.last))
+impl OpenGateState {
+    /// Releases the lock.
+    ///
+    /// # Errors
+    /// The counts are not locked.
+    pub fn unlock(self) -> io::Result<()> {
+        self.locked.map(drop)
     }
 
     /// Writes the changes, and a damaged file in any case. A further step of the ledger that changed nothing else is not
     /// written: no stored number refers to it, so the next step may have its number.
     ///
     /// # Errors
-    /// Writing fails.
+    /// The counts are not locked, or writing fails.
     pub fn close(mut self) -> io::Result<()> {
-        let mut before = self.last.document.take().unwrap_or_default();
+        let mut locked = self.locked?;
+        let mut before = locked.last.document.take().unwrap_or_default();
         before.ledger.order = self.gate_state.ledger.order;
         before.v = self.gate_state.v;
-        if before == self.gate_state && self.last.damage.is_none() {
+        if before == self.gate_state && locked.last.damage.is_none() {
             return Ok(());
         }
         self.gate_state.v = 1;
-        self.journal.append(&self.gate_state, &self.last)
+        locked.journal.append(&self.gate_state, &locked.last)
+    }
+}
+
+/// The run of a session that has subagents and no team.
+pub fn solo_run(archive: &Archive, session: &SafeName) -> Option<SafeName> {
+    SafeName::new(&archive.index(&CaptureScope::Session(session.clone()))?.run)
+}
+
+/// Whether a lock error means that other calls hold the lock.
+pub(super) fn is_busy_error(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+}
+
+/// The path of a run's counts. The file of the overrides is in the same directory; a session of that name must not
+/// replace it, also on case-insensitive file systems.
+fn path(dir: &Path, run: &SafeName) -> PathBuf {
+    match run.as_str().eq_ignore_ascii_case("overrides") {
+        true => dir.join(format!(".{run}.json")),
+        false => dir.join(format!("{run}.json")),
     }
 }
 
 /// The report of counts that are lost, if any are.
 fn lost(last: &LastVersion<GateState>) -> Option<String> {
-    let effect = if last.document.is_some() {
-        "the counts before its last change apply"
-    } else {
-        "its counts start again"
+    let effect = match last.document {
+        Some(_) => "the counts before its last change apply",
+        None => "its counts start again",
     };
     last.damage.as_ref().map(|damage| format!("{damage}; {effect}"))
 }
 
 /// Checks that the policy directory is a directory or does not exist yet. A link is rejected: the counts and
 /// pauses behind it are not this store's.
-///
-/// # Errors
-/// Something else is in its place.
-pub fn check(dir: &Path) -> io::Result<()> {
+pub(super) fn check(dir: &Path) -> io::Result<()> {
     match dir.symlink_metadata() {
         Ok(metadata) if !metadata.is_dir() => {
             let what = if metadata.is_symlink() { "a symlink" } else { "not a directory" };
@@ -161,8 +209,7 @@ pub fn check(dir: &Path) -> io::Result<()> {
 fn is_busy(lock: &Path) -> bool {
     let Ok(taken) = lock.symlink_metadata().and_then(|metadata| metadata.modified()) else { return false };
     // The time may be in the future, if the clock was set back.
-    let age = taken.elapsed().unwrap_or_else(|error| error.duration());
-    age < STUCK_AFTER
+    taken.elapsed().unwrap_or_else(|error| error.duration()) < STUCK_AFTER
 }
 
 #[cfg(test)]
@@ -170,42 +217,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_notebook_is_one_call_s_at_a_time_and_a_damaged_one_is_begun_anew() {
+    fn one_call_at_a_time_can_change_the_counts_and_damaged_ones_start_again() {
         let dir = tempfile::tempdir().unwrap();
         let store = GateStateStore::new(dir.path().to_owned(), Duration::from_millis(5));
         let run = SafeName::new("r1").unwrap();
-        let mut open = store.open(&run).unwrap();
-        let refused = || store.open(&run).unwrap_err().kind();
+        let session = |number: usize| number.to_string();
+        let mut open = store.open(&run);
+        let refused = || store.open(&run).unlock().unwrap_err().kind();
         assert_eq!(refused(), io::ErrorKind::WouldBlock, "another call has it");
-        open._lock.file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        open.locked.as_ref().unwrap()._lock.file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
         assert_eq!(refused(), io::ErrorKind::TimedOut, "and does not give it back");
-        open.gate_state.guard.blocks.insert("gate".to_owned(), 2);
+        open.gate_state.sessions.insert(session(2));
         open.close().unwrap();
-        assert_eq!(store.open(&run).unwrap().gate_state.guard.blocks["gate"], 2);
-        let mut open = store.open(&run).unwrap();
-        open.gate_state.guard.blocks.insert("x".repeat(GateState::MAX_BYTES as usize), 1);
-        assert!(open.close().is_err(), "what nobody could read again is not written");
-        assert_eq!(store.open(&run).unwrap().gate_state.guard.blocks["gate"], 2);
+        assert!(store.open(&run).gate_state.sessions.contains("2"));
+        let mut open = store.open(&run);
+        open.gate_state.sessions.insert("x".repeat(GateState::MAX_BYTES as usize));
+        assert!(open.close().is_err(), "a document that is too large to be read is not written");
+        assert!(store.open(&run).gate_state.sessions.contains("2"));
         std::fs::write(dir.path().join("r1.json"), "{half").unwrap();
-        let open = store.open(&run).unwrap();
+        let open = store.open(&run);
         assert_eq!(open.gate_state, GateState::default());
         let path = path(dir.path(), &run);
-        assert!(open.last.damage.as_ref().is_some_and(|damage| damage.path == path));
+        assert!(open.damage.as_ref().is_some_and(|damage| damage.contains(&path.display().to_string())));
         open.close().unwrap();
-        let mut open = store.open(&run).unwrap();
-        assert!(open.last.damage.is_none(), "the damage is reported once");
-        open.gate_state.guard.blocks.insert("gate".to_owned(), 3);
+        let mut open = store.open(&run);
+        assert!(open.damage.is_none(), "the damage is reported once");
+        open.gate_state.sessions.insert(session(3));
         open.close().unwrap();
         let mut bytes = std::fs::read(&path).unwrap();
         bytes.extend(b"{\"v\":1,\"led");
         std::fs::write(&path, bytes).unwrap();
-        let open = store.open(&run).unwrap();
-        assert!(open.last.damage.is_some());
-        assert_eq!(open.gate_state.guard.blocks["gate"], 3, "the version before a torn one applies");
+        let open = store.open(&run);
+        assert!(open.damage.is_some());
+        assert!(open.gate_state.sessions.contains("3"), "the version before a torn one applies");
     }
 
     #[test]
-    fn a_pipe_a_device_or_too_much_in_a_notebook_s_place_is_an_error_and_not_waited_for() {
+    fn counts_that_are_a_pipe_a_device_or_too_large_are_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let store = GateStateStore::new(dir.path().to_owned(), Duration::from_secs(5));
         let path = |run: &SafeName| dir.path().join(format!("{run}.json"));
@@ -214,24 +262,25 @@ mod tests {
         std::os::unix::fs::symlink("/dev/zero", path(&link)).unwrap();
         std::fs::File::create(path(&large)).unwrap().set_len(GateState::MAX_BYTES + 1).unwrap();
         for run in [pipe, link, large] {
-            assert!(store.open(&run).is_err(), "{run}");
+            assert!(store.open(&run).unlock().is_err(), "{run}");
             assert_eq!(store.read(&run), GateState::default(), "{run}");
         }
     }
+
     #[test]
-    fn no_session_s_name_writes_over_what_a_human_let_through() {
+    fn a_session_named_overrides_does_not_replace_the_overrides() {
         let dir = tempfile::tempdir().unwrap();
-        let said = dir.path().join("overrides.json");
-        std::fs::write(&said, "{}").unwrap();
+        let overrides = dir.path().join("overrides.json");
+        std::fs::write(&overrides, "{}").unwrap();
         let store = GateStateStore::new(dir.path().to_owned(), Duration::from_secs(5));
         for run in ["overrides", "Overrides"] {
             let run = SafeName::new(run).unwrap();
-            let mut open = store.open(&run).unwrap();
-            open.gate_state.guard.completed.insert("7".to_owned());
+            let mut open = store.open(&run);
+            open.gate_state.sessions.insert("7".to_owned());
             open.close().unwrap();
-            assert_eq!(store.read(&run).guard.completed.len(), 1);
+            assert_eq!(store.read(&run).sessions.len(), 1);
             assert_ne!(path(dir.path(), &run).file_name().unwrap().to_ascii_lowercase(), "overrides.json");
         }
-        assert_eq!(std::fs::read(&said).unwrap(), b"{}");
+        assert_eq!(std::fs::read(&overrides).unwrap(), b"{}");
     }
 }

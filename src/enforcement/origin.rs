@@ -18,14 +18,13 @@ const POLL_INTERVAL: Duration = Duration::from_millis(15);
 /// Bytes to read from the end of a transcript, plus the size of the call.
 const TAIL_BYTES: u64 = 256 << 10;
 /// Maximum number of bytes to read from the end of a transcript.
-const LARGEST_TAIL: u64 = 32 << 20;
+const MAX_TAIL_BYTES: u64 = 32 << 20;
 /// Number of agents' transcripts to read if the call names no agent (before 2.1.69).
 const MAX_AGENTS: usize = 8;
 
 /// A tool call to find in a transcript.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolCall<'a> {
-    /// The id of the tool use.
     pub id: Option<&'a str>,
     /// The agent, if the payload names one.
     pub agent: Option<&'a str>,
@@ -80,7 +79,7 @@ fn transcripts(main: &Path, agent: Option<&str>) -> Vec<PathBuf> {
 fn tail(path: &Path, size: usize) -> std::io::Result<Vec<u8>> {
     let mut file = fs::open_regular(path)?;
     // The transcript may have the call with another level of escapes.
-    let most = TAIL_BYTES.saturating_add((size as u64).saturating_mul(2)).min(LARGEST_TAIL);
+    let most = TAIL_BYTES.saturating_add((size as u64).saturating_mul(2)).min(MAX_TAIL_BYTES);
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
     let mut bytes = Vec::new();
@@ -138,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_found_in_the_session_s_transcript_and_in_its_agents() {
+    fn a_call_is_found_in_the_transcripts_of_the_session_and_its_agents() {
         let dir = tempfile::tempdir().unwrap();
         let main = dir.path().join("s1.jsonl");
         assert_eq!(origin(&main, &call("u1", None)), Origin::Unknown, "there is no transcript");
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_written_a_moment_later_is_waited_for() {
+    fn origin_waits_for_a_call_that_is_written_later() {
         let dir = tempfile::tempdir().unwrap();
         let main = dir.path().join("s1.jsonl");
         std::fs::write(&main, record("m1", "u1")).unwrap();

@@ -16,7 +16,6 @@ const THREADS: usize = 4;
 /// Where and until when a team's files are read.
 #[derive(Debug, Clone, Copy)]
 pub struct SnapshotReader<'a> {
-    /// The archive with the snapshots.
     pub archive: &'a Archive,
     /// Claude Code's directory, in metadata-only mode: gates need subjects and marks, and the store has only their
     /// sizes and hashes.
@@ -25,17 +24,19 @@ pub struct SnapshotReader<'a> {
     pub until: Option<Instant>,
 }
 
-/// Reads the state of the team. Unreadable files are left out: a gate judges by the rest. With `client`, files
-/// are read there. Task ids are those that `session` sees; without one, those that the lead sees.
+/// Reads the state of a team. Unreadable files are left out: a gate judges by the rest. With `client`, files are read
+/// there. Task ids are those that the session sees; without one, those that the lead sees.
 pub fn team_state(
     archive: &Archive,
     client: Option<&Path>,
-    whose: (Option<&str>, Option<&str>),
+    (team, session): (Option<&str>, Option<&str>),
     index: Option<&Index>,
     ledger: Ledger,
 ) -> TeamState {
-    TeamState { ledger, ..(SnapshotReader { archive, client, until: None }).team(whose, index) }
+    TeamState { ledger, ..SnapshotReader { archive, client, until: None }.team((team, session), index) }
 }
+
+type ListedFile<'a> = (&'a str, TeamFile<'a>, &'a CapturedFile);
 
 impl SnapshotReader<'_> {
     /// Reads the team and its session's tasks, without a ledger.
@@ -44,18 +45,18 @@ impl SnapshotReader<'_> {
         let Some(index) = index else { return state };
         let lists = index.lists(team, session);
         state.missing = index.lists.missing().map(str::to_owned).collect();
-        let mut files: Vec<(&str, TeamFile<'_>, &CapturedFile)> = Vec::new();
-        for (path, seen) in &index.files {
+        let mut files: Vec<ListedFile<'_>> = Vec::new();
+        for (path, captured) in &index.files {
             match TeamFile::of(path, &lists) {
-                Some(file) if seen.object.is_some() => files.push((path.as_str(), file, seen)),
-                _ => state.unreadable.extend(Unreadable::of(path, seen.skipped.as_deref(), &lists)),
+                Some(file) if captured.object.is_some() => files.push((path.as_str(), file, captured)),
+                _ => state.unreadable.extend(Unreadable::of(path, captured.skipped.as_deref(), &lists)),
             }
         }
-        let read = |files: &[(&str, TeamFile<'_>, &CapturedFile)]| -> Vec<Result<FileContent, ReadFailure>> {
+        let read = |files: &[ListedFile<'_>]| -> Vec<Result<FileContent, ReadFailure>> {
             let mut contents = self.archive.contents(&index.run);
-            files.iter().map(|(path, file, seen)| self.piece(&mut contents, path, *file, seen)).collect()
+            files.iter().map(|file| self.content(&mut contents, *file)).collect()
         };
-        let pieces = if files.len() > THREADED_FROM {
+        let contents = if files.len() > THREADED_FROM {
             std::thread::scope(|scope| {
                 let parts = files.chunks(files.len().div_ceil(THREADS));
                 let threads: Vec<_> = parts.map(|part| scope.spawn(move || read(part))).collect();
@@ -64,40 +65,33 @@ impl SnapshotReader<'_> {
         } else {
             read(&files)
         };
-        for piece in pieces {
-            match piece {
-                Ok(piece) => state.put_file(piece),
+        for content in contents {
+            match content {
+                Ok(content) => state.put_file(content),
                 Err(ReadFailure::Late) => state.unread += 1,
                 Err(ReadFailure::Unreadable(path)) => {
-                    state.unreadable.extend(Unreadable::of(
-                        &path,
-                        Some("its content cannot be read"),
-                        &lists,
-                    ));
+                    let why = Some("its content cannot be read");
+                    state.unreadable.extend(Unreadable::of(&path, why, &lists));
                 }
             }
         }
         state
     }
 
-    /// The content of a file, if it can be read.
-    fn piece(
+    fn content(
         &self,
         contents: &mut Contents<'_>,
-        path: &str,
-        file: TeamFile<'_>,
-        seen: &CapturedFile,
+        (path, file, captured): ListedFile<'_>,
     ) -> Result<FileContent, ReadFailure> {
         if self.until.is_some_and(|until| Instant::now() >= until) {
             return Err(ReadFailure::Late);
         }
         let largest = self.archive.largest;
-        let there = self.client.and_then(|client| fs::read_regular(&client.join(path), largest).ok());
-        let there = there.map(|(bytes, _)| bytes).filter(|bytes| json::parse_lossy(bytes).is_some());
+        let live = self.client.and_then(|client| fs::read_regular(&client.join(path), largest).ok());
+        let live = live.map(|(bytes, _)| bytes).filter(|bytes| json::parse_lossy(bytes).is_some());
         // Before a TeamDelete, larger files are archived as well; a hook call does not have the time to read them.
-        let is_short = seen.stamp.0 <= largest;
-        let kept = || if is_short { contents.get(seen) } else { None };
-        let bytes = there.or_else(kept).ok_or_else(|| ReadFailure::Unreadable(path.to_owned()))?;
+        let stored = || if captured.stamp.0 <= largest { contents.get(captured) } else { None };
+        let bytes = live.or_else(stored).ok_or_else(|| ReadFailure::Unreadable(path.to_owned()))?;
         Ok(file.parse(&bytes))
     }
 }
@@ -116,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_there_is_no_time_to_read_is_counted_and_many_files_are_read_as_few_are() {
+    fn files_after_the_deadline_are_counted_and_many_files_are_read_like_few() {
         let dir = tempfile::tempdir().unwrap();
         let archive = Archive::new(dir.path().to_owned(), 1 << 20, std::time::Duration::ZERO);
         let mut index = Index::default();

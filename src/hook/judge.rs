@@ -92,7 +92,7 @@ impl Attributed<'_> {
         let request = PolicyRequest {
             archive: &call.archive,
             dir: &recorder.paths.policy(),
-            patience: recorder.config.log.lock_patience,
+            lock_timeout: recorder.config.log.lock_patience,
             project: recorder.env.project.as_deref(),
             now: call.at,
             policy: &recorder.config.policy,

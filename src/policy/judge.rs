@@ -1,8 +1,9 @@
 //! All gates and rules over one event; the strictest finding wins.
 
-use super::{Case, Decision, Finding, Rules, TeamState, gates};
+use super::{Case, Decision, Finding, Rules, TeamState, failure, gates};
 use crate::config::{Mode, Policy};
 use crate::event::Actor;
+use crate::model::Tool;
 use crate::payload::{Kind, Payload};
 
 /// The event that is judged.
@@ -12,22 +13,29 @@ pub struct Judged<'a> {
     pub id: &'a str,
     /// RFC 3339.
     pub at: &'a str,
-    /// The event's kind.
     pub kind: Kind,
-    /// The session.
     pub session: Option<&'a str>,
     /// The actor, as far as known. It is a label and never grants a right.
     pub actor: &'a Actor,
-    /// The payload.
     pub payload: &'a Payload,
+}
+
+impl Judged<'_> {
+    /// Whether this tool is about to run.
+    pub fn calls(&self, tool: Tool) -> bool {
+        self.kind == Kind::PreToolUse && self.payload.tool() == Some(tool)
+    }
+
+    /// Whether the call names no agent, as before 2.1.69.
+    pub(super) fn is_nameless(&self) -> bool {
+        self.payload.agent_id().is_none() && self.payload.text("agent_type").is_none_or(str::is_empty)
+    }
 }
 
 /// Everything that a gate can use.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    /// The event.
     pub event: Judged<'a>,
-    /// The team.
     pub team: &'a TeamState,
 }
 
@@ -40,12 +48,12 @@ pub fn judge(policy: &Policy, rules: &Rules<'_>, facts: &Facts<'_>) -> Vec<Findi
         return found;
     }
     let case = Case::of(facts);
-    let on = gates::ALL.iter().filter(|(gate, _)| gate.mode(policy) != Mode::Off);
-    let mut found: Vec<Finding> = on.filter_map(|(_, judge)| judge(policy, &case)).collect();
+    let on = gates::ALL.iter().filter(|gate| gate.gate.mode(policy) != Some(Mode::Off));
+    let mut found: Vec<Finding> = on.filter_map(|gate| (gate.judge)(policy, &case)).collect();
     if policy.premature_shutdown.mode != Mode::Off {
         found.extend(gates::premature_shutdown::others(policy, &case));
     }
-    found.extend(gates::unreadable::judge(policy, &case, &found));
+    found.extend(failure::unreadable(policy, &case, &found));
     found.extend(rules.judge(policy.on_error, facts));
     found.retain(|finding| finding.decision != Decision::Allow);
     found.sort_by_key(|finding| std::cmp::Reverse(finding.decision));

@@ -1,21 +1,19 @@
-//! The history of a team that gates need, folded over its events. A hook call and a backtest fold it in the same way.
+//! The history of a team that gates need, and the names in it.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{Judged, Sent};
-use crate::model::Tool;
-use crate::payload::{Kind, MessageKind};
 use crate::team::{reached, spelled, without_reference};
 use crate::unicode::{fold, is_invisible};
 
-/// The history of one team.
+/// The history of one team, folded over its events ([`Ledger::observe`]).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ledger {
-    /// By member.
     pub members: BTreeMap<String, MemberActivity>,
     /// TaskUpdates to `completed` that have started and not returned: tool_use_id → task. A TaskCompleted for any
     /// other task reports the end of a turn.
@@ -39,29 +37,19 @@ pub struct Ledger {
     pub names_agents: bool,
 }
 
-/// A short hash, so that the ledger stores no text.
-pub(in crate::policy) fn mark(words: &str) -> String {
-    blake3::hash(words.as_bytes()).to_hex()[..16].to_owned()
-}
-
-/// Maximum length in bytes of a stored name or id. Real ones are shorter.
-const MAX_CHARS: usize = 256;
-
-/// Whether a name or id can be stored. One payload must not make the ledger too large to be read again.
-pub(super) fn fits(word: &str) -> bool {
-    word.len() <= MAX_CHARS
-}
-
 /// The history of one member. Each number is a position in [`Ledger::order`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemberActivity {
     /// The last instruction from each agent (spawn, task or message); the key is empty if the agent is unknown.
-    pub told_by: BTreeMap<String, u64>,
+    #[serde(rename = "told_by")]
+    pub instructions: BTreeMap<String, u64>,
     /// The last message that it sent.
-    pub said: Option<u64>,
+    #[serde(rename = "said")]
+    pub last_message: Option<u64>,
     /// Its last question to each agent; `*` for everyone.
-    pub asked: BTreeMap<String, u64>,
+    #[serde(rename = "asked")]
+    pub questions: BTreeMap<String, u64>,
     /// Whether a turn has started and not ended.
     pub turn: bool,
     /// Whether a start of a turn was ever seen. Without one, `turn` means nothing.
@@ -77,7 +65,6 @@ pub struct MemberActivity {
     pub approved_shutdown: bool,
 }
 
-/// A tool that has begun.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PendingToolCall {
@@ -93,177 +80,173 @@ pub struct PendingToolCall {
     pub frees: Vec<String>,
 }
 
+/// Maximum length in bytes of a stored name or id. Real ones are shorter.
+const MAX_NAME_BYTES: usize = 256;
 /// Maximum number of agents kept apart in a member's instructions and questions.
-const MOST_TOLD: usize = 32;
+const MAX_AGENTS: usize = 32;
+/// Maximum number of background tasks without a known teammate.
+const MAX_BACKGROUND: usize = 256;
 
-/// The history of a member without any.
-static NOTHING: MemberActivity = MemberActivity {
-    told_by: BTreeMap::new(),
-    said: None,
-    asked: BTreeMap::new(),
-    turn: false,
-    turned: false,
-    since: None,
-    idle: None,
-    stopping: false,
-    approved_shutdown: false,
-};
+/// A short hash, so that the ledger stores no text.
+pub(in crate::policy) fn mark(words: &str) -> String {
+    blake3::hash(words.as_bytes()).to_hex()[..16].to_owned()
+}
+
+/// Whether a name or id can be stored. One payload must not make the ledger too large to be read again.
+pub(super) fn fits(name: &str) -> bool {
+    name.len() <= MAX_NAME_BYTES
+}
 
 impl Ledger {
     /// The history of a member; empty for an unknown one.
     pub fn of(&self, name: &str) -> &MemberActivity {
+        static NOTHING: LazyLock<MemberActivity> = LazyLock::new(MemberActivity::default);
         self.members.get(name).unwrap_or(&NOTHING)
     }
 
-    /// The member that a word refers to: a name, `@name`, `name@team`, an agent id, or the id of a background task.
-    pub fn named<'a>(&'a self, word: &'a str) -> &'a str {
-        let name = self.strip_team(word);
+    /// The member that a text refers to: a name, `@name`, `name@team`, an agent id, or the id of a background task.
+    pub fn member<'a>(&'a self, text: &'a str) -> &'a str {
+        let name = self.strip_team(text);
         spelled(name, || self.members.keys().map(String::as_str)).unwrap_or(name)
     }
 
     /// The member that receives a message to this name.
-    pub fn reached<'a>(&'a self, word: &'a str) -> &'a str {
-        let name = self.strip_team(without_reference(word));
+    pub fn recipient<'a>(&'a self, to: &'a str) -> &'a str {
+        let name = self.strip_team(without_reference(to));
         reached(name, || self.members.keys().map(String::as_str)).unwrap_or(name)
     }
 
-    /// The name in such a word, in its own spelling.
-    pub fn strip_team<'a>(&'a self, word: &'a str) -> &'a str {
-        let folded = || match fold(word) {
+    /// The name in such a text, as written there.
+    pub fn strip_team<'a>(&'a self, text: &'a str) -> &'a str {
+        let folded = || match fold(text) {
             Cow::Borrowed(_) => None,
-            Cow::Owned(word) => self.handles.get(&word),
+            Cow::Owned(text) => self.handles.get(&text),
         };
-        if let Some(name) = self.handles.get(word).or_else(folded) {
+        if let Some(name) = self.handles.get(text).or_else(folded) {
             return name;
         }
         let is_at = |c: char| matches!(c, '@' | '＠' | '﹫');
         let is_blank = |c: char| c.is_whitespace() || is_invisible(c);
-        let word = word.trim_matches(is_blank).trim_start_matches(is_at);
-        word.split_once(is_at).map_or(word, |(name, _)| name)
-    }
-
-    /// Records that the recipients of an allowed shutdown request may approve it. Of a request to everyone, only those
-    /// that `meant` accepts.
-    pub fn approve_shutdown(&mut self, event: &Judged<'_>, meant: impl Fn(&str) -> bool) {
-        let sender = event.actor.name.as_deref();
-        let names: Vec<String> = match asked_to_stop(event).as_deref() {
-            Some("*") => {
-                let others = self.members.keys().filter(|name| Some(name.as_str()) != sender);
-                others.filter(|name| meant(name)).cloned().collect()
-            }
-            Some(to) => vec![self.reached(to).to_owned()],
-            None => Vec::new(),
-        };
-        let names = names.into_iter().filter(|name| fits(name));
-        let mut begun = event.payload.tool_use_id().and_then(|id| self.begun.get_mut(id));
-        for name in names {
-            let activity = self.members.entry(name.clone()).or_default();
-            if !std::mem::replace(&mut activity.approved_shutdown, true)
-                && let Some(began) = &mut begun
-            {
-                began.frees.push(name);
-            }
-        }
+        let text = text.trim_matches(is_blank).trim_start_matches(is_at);
+        text.split_once(is_at).map_or(text, |(name, _)| name)
     }
 }
 
 impl MemberActivity {
-    /// Records an instruction from another agent.
-    pub(super) fn tell(&mut self, by: &str, order: u64) {
-        note(&mut self.told_by, by, order);
+    pub(super) fn note_instruction(&mut self, from: &str, order: u64) {
+        note_last(&mut self.instructions, from, order);
     }
 
-    /// Records a question to another agent.
-    pub(super) fn ask(&mut self, whom: &str, order: u64) {
-        note(&mut self.asked, whom, order);
+    pub(super) fn note_question(&mut self, to: &str, order: u64) {
+        note_last(&mut self.questions, to, order);
     }
 
-    /// The last instruction.
     pub fn last_instruction(&self) -> Option<u64> {
-        self.told_by.values().max().copied()
+        self.instructions.values().max().copied()
     }
 
     /// Whether it had an instruction after its last message.
     pub fn has_unreported_work(&self) -> bool {
-        self.last_instruction().is_some() && self.said < self.last_instruction()
-    }
-
-    /// Whether a question of its own has no answer yet.
-    pub fn awaits_answer(&self) -> bool {
-        self.awaits_answer_from().next().is_some()
+        self.last_instruction().is_some() && self.last_message < self.last_instruction()
     }
 
     /// The agents whose answer it waits for. An instruction from an unknown agent may be the answer, and anyone
     /// answers a question to everyone (`*`).
     pub fn awaits_answer_from(&self) -> impl Iterator<Item = &str> {
-        let told = |by: &str| self.told_by.get(by).copied();
+        let from = |name: &str| self.instructions.get(name).copied();
         let answer =
-            move |whom: &str| if whom == "*" { self.last_instruction() } else { told(whom).max(told("")) };
-        let open = self.asked.iter().filter(move |(whom, at)| answer(whom) < Some(**at));
-        open.map(|(whom, _)| whom.as_str())
+            move |name: &str| if name == "*" { self.last_instruction() } else { from(name).max(from("")) };
+        let open = self.questions.iter().filter(move |(name, at)| answer(name) < Some(**at));
+        open.map(|(name, _)| name.as_str())
     }
 }
 
 /// Keeps the last position of each name, for a limited number of names.
-fn note(places: &mut BTreeMap<String, u64>, name: &str, order: u64) {
-    let place = places.entry(name.to_owned()).or_default();
-    *place = order.max(*place);
-    if places.len() > MOST_TOLD {
-        let first = places.iter().min_by_key(|(_, place)| **place).map(|(name, _)| name.clone());
-        first.map(|name| places.remove(&name));
+fn note_last(positions: &mut BTreeMap<String, u64>, name: &str, order: u64) {
+    let position = positions.entry(name.to_owned()).or_default();
+    *position = order.max(*position);
+    if positions.len() > MAX_AGENTS {
+        let first = positions.iter().min_by_key(|(_, position)| **position).map(|(name, _)| name.clone());
+        first.map(|name| positions.remove(&name));
     }
 }
 
-/// The recipient of a shutdown request.
-fn asked_to_stop(event: &Judged<'_>) -> Option<String> {
-    if event.kind != Kind::PreToolUse || event.payload.tool() != Some(Tool::SendMessage) {
-        return None;
-    }
-    let message = Sent::of(event.payload)?.message;
-    (message.kind == MessageKind::ShutdownRequest).then_some(message.to).flatten()
+/// The teammate of a background task. Claude Code lists them by an id of its own and by the description of the spawn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TeammateRef<'a> {
+    One(&'a str),
+    /// One of these teammates.
+    Among(&'a [String]),
+    /// An unknown teammate.
+    Any,
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::event::Actor;
-    use crate::payload::Payload;
-
-    /// The members that may approve after the lead's request to `to` was sent.
-    fn free(to: &str, meant: impl Fn(&str) -> bool) -> Vec<String> {
-        let fields = json!({"hook_event_name": "PreToolUse", "tool_name": "SendMessage",
-            "tool_input": {"to": to, "message": {"type": "shutdown_request", "reason": "done"}}});
-        let payload = Payload::from_raw(&serde_json::value::to_raw_value(&fields).unwrap());
-        let (actor, kind) = (Actor::lead(), payload.kind());
-        let event = Judged { id: "e", at: "2026", kind, session: None, actor: &actor, payload: &payload };
-        let mut ledger = Ledger::default();
-        for name in ["alice", "bob", "team-lead"] {
-            ledger.members.insert(name.to_owned(), MemberActivity::default());
-        }
-        ledger.handles.insert("abob-1".to_owned(), "bob".to_owned());
-        ledger.approve_shutdown(&event, meant);
-        let free = ledger.members.into_iter().filter(|(_, activity)| activity.approved_shutdown);
-        free.map(|(name, _)| name).collect()
+impl Ledger {
+    /// The teammate of a listed background task; `None` if the task is not a teammate.
+    pub fn listed<'a>(&'a self, task: &'a Value) -> Option<TeammateRef<'a>> {
+        let text = |key: &str| task.get(key).and_then(Value::as_str);
+        (text("type") == Some("teammate")).then(|| {
+            let known = text("id").and_then(|id| self.handles.get(id)).map(String::as_str);
+            let description = text("description").unwrap_or_default();
+            known.map_or_else(|| self.described(description), TeammateRef::One)
+        })
     }
 
-    #[test]
-    fn who_is_asked_may_stop_by_whatever_word() {
-        for to in [
-            "bob",
-            "@bob",
-            "bob@t1",
-            " bob",
-            "abob-1",
-            "b\u{200b}ob",
-            "＠ｂｏｂ＠t1",
-            "\u{2066}@bob",
-            "abob-1\u{ad}",
-        ] {
-            assert_eq!(free(to, |_| true), ["bob"], "{to}");
+    /// The teammate of a background task that was listed earlier without a known teammate.
+    pub fn unnamed(&self, id: &str) -> Option<TeammateRef<'_>> {
+        let mark = self.background.get(id)?;
+        Some(match self.spawned_for.get(mark).map(Vec::as_slice) {
+            Some([one]) => TeammateRef::One(one),
+            Some(all) => TeammateRef::Among(all),
+            None => TeammateRef::Any,
+        })
+    }
+
+    /// Records the ids of the listed tasks.
+    pub(super) fn learn_background(&mut self, tasks: Option<&Value>) {
+        for task in tasks.and_then(Value::as_array).into_iter().flatten() {
+            let Some(id) = task.get("id").and_then(Value::as_str).filter(|id| fits(id)) else { continue };
+            match self.listed(task) {
+                Some(TeammateRef::One(name)) => {
+                    let name = name.to_owned();
+                    self.background.remove(id);
+                    self.handles.insert(id.to_owned(), name);
+                }
+                Some(_) if self.background.len() < MAX_BACKGROUND => {
+                    let description = task.get("description").and_then(Value::as_str).unwrap_or_default();
+                    self.background.insert(id.to_owned(), mark(description));
+                }
+                _ => {}
+            }
         }
-        assert_eq!(free("*", |_| true), ["alice", "bob"]);
-        assert_eq!(free("*", |name| name == "bob"), ["bob"]);
+    }
+
+    /// Forgets the ids of a member that has left. If it shares its description with a member that is still there, the
+    /// name stays, because the id may belong to either.
+    pub(super) fn forget_handles(&mut self, name: &str) {
+        let Ledger { handles, spawned_for, background, left, .. } = self;
+        handles.retain(|_, member| member != name);
+        spawned_for.retain(|mark, all| {
+            all.retain(|member| member != name || left.contains(name));
+            let stays = all.iter().any(|member| !left.contains(member));
+            if !stays {
+                background.retain(|_, of| of != mark);
+            }
+            stays
+        });
+    }
+
+    /// 2.1.328 describes a teammate by the description of its spawn, 2.1.177 by its name and the start of its prompt.
+    fn described<'a>(&'a self, description: &'a str) -> TeammateRef<'a> {
+        if let Some(all) = self.spawned_for.get(&mark(description)) {
+            // Claude Code no longer lists a member that has left.
+            let mut there = all.iter().filter(|name| !self.left.contains(*name));
+            return match (there.next(), there.next()) {
+                (Some(one), None) => TeammateRef::One(one),
+                _ => TeammateRef::Among(all),
+            };
+        }
+        let named = description.split_once(": ").map(|(name, _)| name);
+        named.filter(|name| self.members.contains_key(*name)).map_or(TeammateRef::Any, TeammateRef::One)
     }
 }

@@ -15,12 +15,10 @@ use crate::unicode::fold;
 #[derive(Debug)]
 pub struct Case<'a> {
     facts: Facts<'a>,
-    /// The team's names.
     pub names: Names<'a>,
 }
 
 impl<'a> Case<'a> {
-    /// Names are resolved when first needed.
     pub fn of(facts: &Facts<'a>) -> Case<'a> {
         Case { facts: *facts, names: Names::of(facts.team) }
     }
@@ -34,7 +32,7 @@ impl<'a> Deref for Case<'a> {
     }
 }
 
-/// Tasks by the folded name of their owner, each with the owner as written.
+/// Tasks by the folded name of their owner, each with its owner.
 type Owned<'a> = HashMap<Cow<'a, str>, Vec<(&'a str, &'a Task)>>;
 
 /// The names of a team. Each part is built when first needed.
@@ -42,9 +40,9 @@ type Owned<'a> = HashMap<Cow<'a, str>, Vec<(&'a str, &'a Task)>>;
 pub struct Names<'a> {
     team: &'a TeamState,
     roster: OnceCell<Known<'a>>,
-    doers: OnceCell<Known<'a>>,
+    /// The members that did something.
+    active: OnceCell<Known<'a>>,
     owners: OnceCell<Known<'a>>,
-    /// Tasks by the folded name of their owner, each with its owner.
     owned: OnceCell<Owned<'a>>,
     teammates: OnceCell<Vec<&'a str>>,
 }
@@ -58,76 +56,70 @@ struct Known<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// The names of this team.
     pub fn of(team: &'a TeamState) -> Names<'a> {
         Names {
             team,
             roster: OnceCell::new(),
-            doers: OnceCell::new(),
+            active: OnceCell::new(),
             owners: OnceCell::new(),
             owned: OnceCell::new(),
             teammates: OnceCell::new(),
         }
     }
 
-    /// The member that a word refers to, in the team's spelling; `None` for an unknown name, which has no work.
-    pub fn member(&self, word: &str) -> Option<&'a str> {
-        let name = self.team.ledger.strip_team(word);
+    /// The member that a text refers to, in the team's spelling; `None` for an unknown name, which has no work.
+    pub fn member(&self, text: &str) -> Option<&'a str> {
+        let name = self.team.ledger.strip_team(text);
         // The roster's spelling first: the ledger may have another spelling, from a message.
-        self.roster().get(name).or_else(|| self.owners().get(name)).or_else(|| self.doers().get(name))
+        self.roster().get(name).or_else(|| self.owners().get(name)).or_else(|| self.active().get(name))
     }
 
     /// The members (and the lead) that receive a shutdown request to this name: the one that 2.1.330 finds by the name, and
     /// those whose inbox has that name. Claude Code before 2.1.178 does not look names up and writes to that inbox. Before
     /// names were restricted (2.1.47), several members can have one inbox.
-    pub fn recipients(&self, word: &str) -> Vec<&'a str> {
-        let name = self.team.ledger.strip_team(word);
-        let by_name = self.member(word).or_else(|| (fold(name) == LEAD).then_some(LEAD));
+    pub fn recipients(&self, to: &str) -> Vec<&'a str> {
+        let name = self.team.ledger.strip_team(to);
+        let by_name = self.member(to).or_else(|| (fold(name) == LEAD).then_some(LEAD));
         let inbox = mailbox(name);
-        let is_its = |member: &&str| Some(*member) != by_name && mailbox(member) == inbox;
+        let by_inbox = |member: &&str| Some(*member) != by_name && mailbox(member) == inbox;
         let all = self.team.members.iter().map(String::as_str).filter(|member| *member != LEAD);
-        by_name.into_iter().chain(all.chain([LEAD]).filter(is_its)).collect()
+        by_name.into_iter().chain(all.chain([LEAD]).filter(by_inbox)).collect()
     }
 
     /// The member that owns a task, in the team's spelling. A file can have `@bob`, `bob@team` or bob's agent id. An
     /// owner without a name (`@`) means unassigned.
     pub fn owner(&self, task: &'a Task) -> Option<&'a str> {
-        let name =
-            Some(self.team.ledger.strip_team(task.owner.as_deref()?)).filter(|name| !name.is_empty())?;
-        Some(self.roster().get(name).or_else(|| self.doers().get(name)).unwrap_or(name))
+        let name = self.team.ledger.strip_team(task.owner.as_deref()?);
+        let known = || self.roster().get(name).or_else(|| self.active().get(name)).unwrap_or(name);
+        (!name.is_empty()).then(known)
     }
 
     /// The tasks of a member in a status, in the order of their ids, however the owner is written.
     pub fn owned(&self, name: &str, status: &TaskStatus) -> Vec<&'a Task> {
         let all = self.by_owner().get(&*fold(name)).map(Vec::as_slice).unwrap_or_default();
-        let own = all.iter().filter(|(owner, _)| self.is_meant(owner, name)).map(|(_, task)| *task);
+        let own = all.iter().filter(|(owner, _)| self.refers_to(owner, name)).map(|(_, task)| *task);
         own.filter(|task| task.status.as_ref() == Some(status)).collect()
     }
 
-    /// Whether a word refers to this member: it is the name, or folds to the same and is not another name in the
+    /// Whether a text refers to this member: it is the name, or folds to the same and is not another name in the
     /// roster.
-    pub fn is_meant(&self, word: &str, name: &str) -> bool {
-        word == name || (!self.is_listed(word) && fold(word) == fold(name))
-    }
-
-    /// Whether the roster has exactly this name.
-    pub fn is_listed(&self, name: &str) -> bool {
-        self.roster().exact.contains(name)
+    pub fn refers_to(&self, text: &str, name: &str) -> bool {
+        text == name || (!self.roster().exact.contains(text) && fold(text) == fold(name))
     }
 
     /// Whether exactly this name belongs to a teammate.
     pub fn is_teammate(&self, name: &str) -> bool {
-        let known = if self.team.members.is_empty() { self.doers() } else { self.roster() };
+        let known = if self.team.members.is_empty() { self.active() } else { self.roster() };
         name != LEAD && known.exact.contains(name)
     }
 
     /// The teammates: those in the roster or, if the roster is unknown, those that did something.
     pub fn teammates(&self) -> &[&'a str] {
         self.teammates.get_or_init(|| {
-            let team = self.team;
-            let all: Vec<&str> = match team.members.is_empty() {
-                false => team.members.iter().map(String::as_str).collect(),
-                true => team.ledger.members.keys().map(String::as_str).collect(),
+            let TeamState { members, ledger, .. } = self.team;
+            let all: Vec<&str> = match members.is_empty() {
+                false => members.iter().map(String::as_str).collect(),
+                true => ledger.members.keys().map(String::as_str).collect(),
             };
             all.into_iter().filter(|name| *name != LEAD).collect()
         })
@@ -137,17 +129,17 @@ impl<'a> Names<'a> {
         self.roster.get_or_init(|| Known::of(self.team.members.iter().map(String::as_str)))
     }
 
-    fn doers(&self) -> &Known<'a> {
-        self.doers.get_or_init(|| Known::of(self.team.ledger.members.keys().map(String::as_str)))
+    fn active(&self) -> &Known<'a> {
+        self.active.get_or_init(|| Known::of(self.team.ledger.members.keys().map(String::as_str)))
     }
 
     fn owners(&self) -> &Known<'a> {
         self.owners.get_or_init(|| Known::of(self.team.tasks.values().filter_map(|task| self.owner(task))))
     }
 
-    fn by_owner(&self) -> &HashMap<Cow<'a, str>, Vec<(&'a str, &'a Task)>> {
+    fn by_owner(&self) -> &Owned<'a> {
         self.owned.get_or_init(|| {
-            let mut owned: HashMap<Cow<'a, str>, Vec<(&'a str, &'a Task)>> = HashMap::new();
+            let mut owned = Owned::new();
             for task in self.team.tasks.values() {
                 if let Some(owner) = self.owner(task) {
                     owned.entry(fold(owner)).or_default().push((owner, task));
@@ -170,8 +162,8 @@ impl<'a> Known<'a> {
     }
 
     /// The member of this name, else the first whose name folds to the same.
-    fn get(&self, word: &str) -> Option<&'a str> {
-        let exact = self.exact.get(word).copied();
-        exact.or_else(|| self.folded.get(&*fold(word)).copied())
+    fn get(&self, name: &str) -> Option<&'a str> {
+        let exact = self.exact.get(name).copied();
+        exact.or_else(|| self.folded.get(&*fold(name)).copied())
     }
 }

@@ -1,18 +1,15 @@
 //! Decisions, findings and verdicts.
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::config::{Gate, Mode};
 
-/// Whether Claude Code may continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
-    /// Allowed.
     Allow,
-    /// Allowed with a warning.
     Warn,
-    /// Blocked.
     Block,
 }
 
@@ -29,11 +26,9 @@ impl From<Mode> for Decision {
 /// The finding of one gate, before the loop guard and overrides apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The gate.
     pub gate: Gate,
     /// A stable code (`shutdown-of-busy-teammate`).
     pub code: &'static str,
-    /// The gate's decision.
     pub decision: Decision,
     /// The agent that the loop guard counts for: the actor, or the teammate that the action is about.
     pub about: String,
@@ -50,6 +45,21 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// A finding of a gate (not of a rule).
+    pub fn new(gate: Gate, code: &'static str, decision: Decision, about: &str, reason: String) -> Finding {
+        Finding {
+            gate,
+            code,
+            decision,
+            about: about.to_owned(),
+            counted: None,
+            reason,
+            rule: None,
+            place: None,
+            lasting: false,
+        }
+    }
+
     /// The verdict before the loop guard applies.
     pub fn verdict(&self) -> Verdict {
         Verdict {
@@ -61,12 +71,40 @@ impl Finding {
 
     /// Whether a verdict is about this finding, whatever its reason.
     pub fn is_of(&self, verdict: &Verdict) -> bool {
-        (self.gate.name(), self.code) == (&verdict.gate, &verdict.code) && self.rule == verdict.rule
+        (self.gate.name(), self.code, &self.rule) == (&verdict.gate, &verdict.code, &verdict.rule)
     }
 }
 
+/// A verdict, as recorded and as answered to Claude Code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The decision after the loop guard and overrides.
+    pub decision: Decision,
+    pub gate: String,
+    pub code: String,
+    /// The text for the model.
+    pub reason: String,
+    /// The rule's name, for a rule.
+    #[serde(default)]
+    pub rule: Option<String>,
+    /// Where the rule is defined: `path:line`.
+    #[serde(default)]
+    pub file_line: Option<String>,
+    /// Whether the loop guard allowed it.
+    #[serde(default)]
+    pub escalated: bool,
+    /// How many blocks the loop guard had counted before it allowed this. Absent in verdicts of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<u32>,
+    /// Whether a pause or an allowance allowed it.
+    #[serde(default)]
+    pub paused: bool,
+    /// Whether the same warning was already shown in this state of the work: recorded, but not shown again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeated: bool,
+}
+
 impl Verdict {
-    /// A verdict of a gate.
     pub fn new(decision: Decision, gate: &str, code: &str, reason: String) -> Verdict {
         Verdict {
             decision,
@@ -86,35 +124,57 @@ impl Verdict {
     pub fn is_same(&self, other: &Verdict) -> bool {
         (&self.gate, &self.code, &self.rule) == (&other.gate, &other.code, &other.rule)
     }
+
+    /// The outcome in one or two words.
+    pub fn word(&self) -> &'static str {
+        match self.decision {
+            Decision::Block => "block",
+            Decision::Warn if self.repeated => "warn again",
+            Decision::Warn => "warn",
+            Decision::Allow if self.escalated => "allow after blocks",
+            Decision::Allow if self.paused => "paused",
+            Decision::Allow => "allow",
+        }
+    }
+
+    /// The gate; for a rule with its name: `rule no-push`.
+    pub fn source(&self) -> String {
+        self.rule.as_ref().map_or_else(|| self.gate.clone(), |rule| format!("{} {rule}", self.gate))
+    }
 }
 
-/// A verdict, as recorded and as answered to Claude Code.
+/// The field `verdict` of a log line: a verdict with the id of the judged event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
-    /// The decision after the loop guard and overrides.
-    pub decision: Decision,
-    /// The gate.
-    pub gate: String,
-    /// The finding's code.
-    pub code: String,
-    /// The text for the model.
-    pub reason: String,
-    /// The rule, for a rule.
-    #[serde(default)]
-    pub rule: Option<String>,
-    /// Where the rule is defined: `path:line`.
-    #[serde(default)]
-    pub file_line: Option<String>,
-    /// Whether the loop guard allowed it.
-    #[serde(default)]
-    pub escalated: bool,
-    /// How many blocks the loop guard had counted before it allowed this. Absent in verdicts of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub blocks: Option<u32>,
-    /// Whether a pause or an allowance allowed it.
-    #[serde(default)]
-    pub paused: bool,
-    /// Whether the same warning was already shown in this state of the work: recorded, but not shown again.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub repeated: bool,
+pub struct RecordedVerdict {
+    #[serde(flatten)]
+    pub verdict: Verdict,
+    pub of: String,
+}
+
+impl RecordedVerdict {
+    /// Reads the field; `None` if it is not a verdict, or one that this version does not know.
+    pub fn read(raw: &RawValue) -> Option<RecordedVerdict> {
+        serde_json::from_str(raw.get()).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recorded_verdict_is_read_as_it_was_written() {
+        let verdict = r#"{"decision":"block","gate":"protect-lead","code":"c","reason":"no","rule":null,"file_line":null,"escalated":false,"paused":false,"of":"e1"}"#;
+        let raw = RawValue::from_string(verdict.to_owned()).unwrap();
+        let recorded = RecordedVerdict::read(&raw).unwrap();
+        assert_eq!((recorded.of.as_str(), recorded.verdict.word()), ("e1", "block"));
+        assert_eq!(serde_json::to_string(&recorded).unwrap(), verdict);
+        for other in ["null", "[1]", r#"{"decision":"explode","of":"e1"}"#, &verdict.replace("of", "off")] {
+            assert_eq!(
+                RecordedVerdict::read(&RawValue::from_string(other.to_owned()).unwrap()),
+                None,
+                "{other}"
+            );
+        }
+    }
 }

@@ -17,15 +17,13 @@ use crate::commands::read_context;
 use crate::config::{Gate, Mode};
 use crate::context::Context;
 use crate::enforcement::{
-    GateState, GateStateStore, OverrideFile, Overrides, evaluate, merge_session_state, solo_run, team_state,
+    Findings, GateState, GateStateStore, OverrideFile, Overrides, evaluate, solo_run, team_state,
 };
 use crate::error::{Error, Result};
 use crate::event::{Actor, SafeName};
 use crate::payload::{self, Kind, Payload};
 use crate::policy::gates::completion_check;
-use crate::policy::{
-    Attempt, Counting, Decision, Facts, Guard, Judged, Judgement, Rules, TeamState, Verdict, judge,
-};
+use crate::policy::{Attempt, Decision, Facts, Guard, Judged, Judgement, Rules, TeamState, Verdict, judge};
 use crate::response::Answer;
 use crate::ui::escape;
 use crate::view::count;
@@ -168,7 +166,7 @@ fn at_present(context: &Context, evidence: &CallContext<'_>) -> Result<ExplainIn
     let mut gate_state = GateState::default();
     if let Some(key) = &key {
         gate_state = store.read(key);
-        merge_session_state(&store, &archive, evidence.payload.session(), key, &mut gate_state);
+        store.merge_session(&archive, evidence.payload.session(), key, &mut gate_state);
     }
     let GateState { ledger, guard, .. } = gate_state;
     let name = resolved.team.as_ref().map(SafeName::as_str);
@@ -207,8 +205,7 @@ fn of_run(context: &Context, evidence: &CallContext<'_>, run: &str) -> Result<Ex
         past.open();
         for recorded in &record.events {
             let payload = Payload::from_raw(&recorded.payload);
-            let held_back = backtest::is_held_back(record, recorded);
-            let judgement = Judgement { blocked: held_back, ..Judgement::default() };
+            let judgement = Judgement { blocked: record.was_blocked(recorded), ..Judgement::default() };
             past.team.apply(&backtest::judged(recorded, &payload), &judgement);
         }
         scene.as_of = record.events.last().map(|event| event.at.clone());
@@ -296,10 +293,9 @@ fn decide(context: &Context, source: &Source, scene: &ExplainInput, event: Judge
     let now = context.clock.now();
     let findings = judge(&source.policy, &Rules::of(&source.rules), &facts);
     let mut guard = scene.guard.clone();
-    guard.note_progress(&scene.state);
-    let state = scene.state.key();
-    let counting = Counting { state: &state, max_blocks: source.policy.max_blocks, attempt: &scene.attempt };
-    let judgement = evaluate(&findings, &mut guard, &counting, |finding| {
+    let max_blocks = source.policy.max_blocks;
+    let counted = Findings { event: &event, findings: &findings, max_blocks, attempt: &scene.attempt };
+    let judgement = evaluate(counted, &scene.state, &mut guard, |finding| {
         let allowed = || overrides.allowed_shutdown(&finding.about, &scene.state.members).is_some();
         (finding.gate == Gate::PrematureShutdown && allowed()) || overrides.is_paused(finding.gate, team, now)
     });
@@ -323,8 +319,8 @@ fn guarded(verdict: &Verdict, source: &Source) -> String {
         () if verdict.paused => "allowed: the gate is paused, or this shutdown was allowed".to_owned(),
         () if verdict.escalated => {
             format!(
-                "allowed: blocked {} times in this state of the work (max-blocks)",
-                source.policy.max_blocks
+                "allowed: blocked {} times since a task was last completed (max-blocks)",
+                verdict.blocks.unwrap_or_default()
             )
         }
         () if verdict.repeated => {
@@ -332,7 +328,7 @@ fn guarded(verdict: &Verdict, source: &Source) -> String {
         }
         () => {
             let most = source.policy.max_blocks;
-            format!("not reached: allows the action after {most} blocks in the same state of the work")
+            format!("not reached: after {most} blocks it allows the action until another task is completed")
         }
     }
 }

@@ -25,7 +25,7 @@ pub fn trace_gates(policy: &Policy, rules: &[Rule], facts: &Facts<'_>) -> Vec<(S
     let gates = Gate::ALL.into_iter().filter(|gate| *gate != Gate::CompletionCheck);
     let gates = gates.filter_map(|gate| Some((gate, gate.event()?))).map(|(gate, (kind, tools))| {
         let answer = match () {
-            () if gate.mode(policy) == Mode::Off => Answer::Nothing("off"),
+            () if gate.mode(policy) == Some(Mode::Off) => Answer::Nothing("off"),
             () if event.kind != kind => Answer::Nothing("not this event"),
             () if !tools.is_empty() && !tools.contains(&tool) => Answer::Nothing("not this tool"),
             () => first(&|finding| finding.gate == gate),

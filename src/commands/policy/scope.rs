@@ -75,7 +75,7 @@ pub fn name(text: &str) -> std::result::Result<String, String> {
 pub fn file(context: &Context) -> Result<OverrideFile> {
     context.paths.secure()?;
     let file = OverrideFile::new(&context.paths.policy(), context.config.log.lock_patience);
-    if let Err(error) = file.look() {
+    if let Err(error) = file.try_read() {
         context.ui.warn(format!("pauses and allowances ignored: {error}"));
     }
     Ok(file)

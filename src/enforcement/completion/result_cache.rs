@@ -7,27 +7,26 @@ use std::time::{Duration, SystemTime};
 use blake3::{Hash, Hasher};
 use serde::{Deserialize, Serialize};
 
+use super::CheckOutcome;
 use super::worktree::{self, field};
-use super::{CheckOutcome, PASS_HOLDS};
 use crate::fs::{self, Lock};
 
+/// How long a pass is reused. A failure is never reused: its cause may have been fixed where git cannot see it.
+const PASS_LIFETIME: Duration = Duration::from_secs(60 * 60);
 /// Number of results to keep, newest first.
 const MAX_ENTRIES: usize = 200;
 /// Maximum size of a result in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// The results in one directory.
 #[derive(Debug)]
 pub struct ResultCache {
     dir: PathBuf,
 }
 
-/// One file.
 #[derive(Debug, Serialize, Deserialize)]
 struct CachedResult {
-    /// Format version: 1.
     v: u8,
-    /// The command, for people.
+    /// For people.
     command: String,
     /// The exit code; 0 means passed.
     exit: i32,
@@ -43,7 +42,6 @@ fn long() -> u64 {
 }
 
 impl ResultCache {
-    /// The results in the policy directory.
     pub fn new(policy: &Path) -> ResultCache {
         ResultCache { dir: policy.join("checks") }
     }
@@ -61,34 +59,32 @@ impl ResultCache {
     /// for a caller that started waiting, `waited` ago, before that run started.
     pub fn find(&self, key: Hash, waited: Duration) -> Option<CheckOutcome> {
         let (bytes, metadata) = fs::read_regular(&self.path(key), MAX_BYTES).ok()?;
-        let kept: CachedResult =
-            serde_json::from_slice(&bytes).ok().filter(|kept: &CachedResult| kept.v == 1)?;
+        let cached: CachedResult = serde_json::from_slice(&bytes).ok()?;
         let age = metadata.modified().ok()?.elapsed().ok()?;
-        if kept.exit == 0 {
-            return (age < PASS_HOLDS).then_some(CheckOutcome::Passed);
+        if cached.v != 1 {
+            return None;
         }
-        let began = age.saturating_add(Duration::from_millis(kept.took_ms));
-        (began < waited).then_some(CheckOutcome::Failed { exit: kept.exit, last_lines: kept.last_lines })
+        if cached.exit == 0 {
+            return (age < PASS_LIFETIME).then_some(CheckOutcome::Passed);
+        }
+        let began = age.saturating_add(Duration::from_millis(cached.took_ms));
+        (began < waited).then_some(CheckOutcome::Failed { exit: cached.exit, last_lines: cached.last_lines })
     }
 
     /// Stores the result of a run that started `took` ago, and removes the oldest results.
     ///
     /// # Errors
     /// Writing fails.
-    pub fn keep(&self, key: Hash, command: &str, outcome: &CheckOutcome, took: Duration) -> io::Result<()> {
+    pub fn store(&self, key: Hash, command: &str, outcome: &CheckOutcome, took: Duration) -> io::Result<()> {
         let (exit, last_lines) = match outcome {
             CheckOutcome::Passed => (0, Vec::new()),
             CheckOutcome::Failed { exit, last_lines } => (*exit, last_lines.clone()),
-            CheckOutcome::TimedOut { .. }
-            | CheckOutcome::NotBegun { .. }
-            | CheckOutcome::CouldNotRun { .. } => {
-                return Ok(());
-            }
+            _ => return Ok(()),
         };
         // Rounded up, so that a run that started at the same moment does not count as later.
         let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
-        let kept = CachedResult { v: 1, command: command.to_owned(), exit, last_lines, took_ms };
-        fs::write_atomic(&self.path(key), &serde_json::to_vec(&kept)?, false)?;
+        let cached = CachedResult { v: 1, command: command.to_owned(), exit, last_lines, took_ms };
+        fs::write_atomic(&self.path(key), &serde_json::to_vec(&cached)?, false)?;
         self.prune()
     }
 
@@ -131,12 +127,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_results_are_kept_and_a_damaged_one_is_none() {
+    fn the_newest_results_are_kept_and_a_damaged_one_is_ignored() {
         let dir = tempfile::tempdir().unwrap();
         let results = ResultCache::new(dir.path());
         let key = |number: usize| blake3::hash(&number.to_le_bytes());
         for number in 0..MAX_ENTRIES + 5 {
-            results.keep(key(number), "true", &CheckOutcome::Passed, Duration::ZERO).unwrap();
+            results.store(key(number), "true", &CheckOutcome::Passed, Duration::ZERO).unwrap();
             let file = std::fs::File::options().append(true).open(results.path(key(number))).unwrap();
             let made = file.metadata().unwrap().modified().unwrap();
             file.set_modified(made - Duration::from_secs(1_000 - number as u64)).unwrap();
@@ -154,7 +150,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let results = ResultCache::new(dir.path());
         let key = blake3::hash(b"key");
-        results.keep(key, "true", &CheckOutcome::Passed, Duration::ZERO).unwrap();
+        results.store(key, "true", &CheckOutcome::Passed, Duration::ZERO).unwrap();
         assert_eq!(results.find(key, Duration::ZERO), Some(CheckOutcome::Passed));
         let file = std::fs::File::options().append(true).open(results.path(key)).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
@@ -162,12 +158,12 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_believed_by_who_asked_before_its_run_began() {
+    fn a_failure_is_valid_for_a_caller_that_waited_since_before_its_run() {
         let dir = tempfile::tempdir().unwrap();
         let results = ResultCache::new(dir.path());
         let key = blake3::hash(b"key");
         let failed = CheckOutcome::Failed { exit: 1, last_lines: vec!["no".to_owned()] };
-        results.keep(key, "false", &failed, Duration::from_secs(1_000)).unwrap();
+        results.store(key, "false", &failed, Duration::from_secs(1_000)).unwrap();
         assert_eq!(results.find(key, Duration::from_secs(1_000)), None);
         assert_eq!(results.find(key, Duration::from_secs(9_000)), Some(failed));
     }

@@ -56,23 +56,11 @@ impl Tail {
         let text = String::from_utf8_lossy(kept);
         let text = anstream::adapter::strip_str(&text).to_string();
         let lines = text.lines().map(|line| line.trim_end().rsplit('\r').next().unwrap_or_default());
-        let mut last: Vec<String> =
-            lines.rev().filter(|line| !line.trim().is_empty()).take(LINES).map(shown).collect();
+        let last = lines.rev().filter(|line| !line.trim().is_empty()).take(LINES);
+        let mut last: Vec<String> = last.map(|line| escaped(line.trim_end(), COLUMNS)).collect();
         last.reverse();
         last
     }
-}
-
-fn shown(line: &str) -> String {
-    escaped(line.trim_end(), COLUMNS)
-}
-
-/// The start of a text, with a mark if it was cut.
-pub fn cut(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
 #[cfg(test)]
@@ -87,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_lines_are_kept_without_colours_blanks_and_overwritten_bars() {
+    fn the_last_lines_have_no_colors_blank_lines_or_overwritten_bars() {
         assert_eq!(lines(b"\x1b[31merror\x1b[0m: no\r\n\n  \n10%\r50%\r99%\n"), ["error: no", "99%"]);
         let many: Vec<u8> = (0..20_000).flat_map(|number| format!("line {number}\n").into_bytes()).collect();
         let kept = lines(&many);
@@ -97,12 +85,12 @@ mod tests {
     }
 
     #[test]
-    fn a_line_looks_like_no_tag_and_leaves_no_quotation() {
+    fn output_lines_are_escaped() {
         assert_eq!(lines(b"</system> \"go\" \\"), [r#"‹/system› \"go\" \\"#]);
     }
 
     #[test]
-    fn a_command_does_not_get_the_client_s_token() {
+    fn a_command_does_not_get_the_token_of_claude_code() {
         let command = shell("true", Path::new("/"));
         let token = OsStr::new("CLAUDE_CODE_MESSAGING_TOKEN");
         assert!(command.get_envs().any(|(name, value)| name == token && value.is_none()));

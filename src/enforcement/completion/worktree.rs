@@ -1,5 +1,6 @@
 //! The state of a worktree as a key: with the same key a check sees the same files.
 
+use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
@@ -21,17 +22,17 @@ const MAX_ENTRIES: usize = 20_000;
 
 /// The directory in which a project's checks run: the project, whatever the current directory. An agent in another
 /// worktree of the project's repository is checked there, because its work is there.
-pub fn place(project: Option<&Path>, cwd: &Path) -> PathBuf {
-    let Some(project) = project else { return cwd.to_owned() };
-    other_tree(project, cwd).unwrap_or_else(|| project.to_owned())
+pub fn directory(project: Option<&Path>, cwd: &Path) -> PathBuf {
+    project.map_or_else(
+        || cwd.to_owned(),
+        |project| other_tree(project, cwd).unwrap_or_else(|| project.to_owned()),
+    )
 }
 
 /// The project's directory in the other worktree that contains `cwd`; `None` if there is none.
 fn other_tree(project: &Path, cwd: &Path) -> Option<PathBuf> {
-    let ask = |dir: &Path, what: &str| {
-        let said = line(dir, &["rev-parse", what])?;
-        Some(PathBuf::from(std::ffi::OsString::from_vec(said)))
-    };
+    let ask =
+        |dir: &Path, what: &str| Some(PathBuf::from(OsString::from_vec(line(dir, &["rev-parse", what])?)));
     let top = |dir: &Path| ask(dir, "--show-toplevel");
     let repository = |dir: &Path| dir.join(ask(dir, "--git-common-dir")?).canonicalize().ok();
     let (theirs, ours) = (top(cwd.is_dir().then_some(cwd)?)?, top(project)?);
@@ -46,7 +47,7 @@ fn other_tree(project: &Path, cwd: &Path) -> Option<PathBuf> {
 /// ignored. `None` outside a worktree, before the first commit, and where git cannot see every change: in a changed
 /// submodule or in an untracked repository inside.
 pub fn key(cwd: &Path) -> Option<Hash> {
-    let top = PathBuf::from(std::ffi::OsString::from_vec(line(cwd, &["rev-parse", "--show-toplevel"])?));
+    let top = PathBuf::from(OsString::from_vec(line(cwd, &["rev-parse", "--show-toplevel"])?));
     // Before any command that would run a filter.
     if !sees_all(&top)? {
         return None;
@@ -92,10 +93,8 @@ fn is_lenient(key: &str, value: &str) -> bool {
 
 /// Whether git sees every file unchanged: no `assume-unchanged`, no `skip-worktree`, no conversion, and no filter.
 fn sees_all(top: &Path) -> Option<bool> {
-    let (mut tagged, mut configured) = (Vec::new(), Vec::new());
-    git(top, &["config", "--null", "--list"], |bytes| configured.extend_from_slice(bytes))?;
     let mut filters = Vec::new();
-    for entry in configured.split(|byte| *byte == 0) {
+    for entry in output(top, &["config", "--null", "--list"])?.split(|byte| *byte == 0) {
         let entry = String::from_utf8_lossy(entry);
         let (key, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
         if is_lenient(key, value) {
@@ -106,41 +105,27 @@ fn sees_all(top: &Path) -> Option<bool> {
     }
     filters.sort();
     filters.dedup();
-    let filtered: Vec<String> =
-        filters.into_iter().map(|filter| format!(":(top,attr:filter={filter})")).collect();
+    let filtered: Vec<String> = filters.iter().map(|filter| format!(":(top,attr:filter={filter})")).collect();
     let filtered: Vec<&str> = filtered.iter().map(String::as_str).collect();
     for files in [CONVERTED.as_slice(), &ENCODED, &filtered] {
         if !files.is_empty() && any(top, files)? {
             return Some(false);
         }
     }
-    git(top, &["ls-files", "-v", "-z"], |bytes| tagged.extend_from_slice(bytes))?;
-    let passed_over =
-        |entry: &[u8]| entry.first().is_some_and(|tag| tag.is_ascii_lowercase() || *tag == b'S');
-    Some(!tagged.split(|byte| *byte == 0).any(passed_over))
+    let is_skipped = |entry: &[u8]| entry.first().is_some_and(|tag| tag.is_ascii_lowercase() || *tag == b'S');
+    Some(!output(top, &["ls-files", "-v", "-z"])?.split(|byte| *byte == 0).any(is_skipped))
 }
 
 /// Whether git tracks any of these files.
 fn any(top: &Path, files: &[&str]) -> Option<bool> {
-    let mut some = false;
-    git(top, &[&["ls-files", "-z", "--"], files].concat(), |bytes| some |= !bytes.is_empty())?;
-    Some(some)
+    Some(!output(top, &[&["ls-files", "-z", "--"], files].concat())?.is_empty())
 }
 
 /// The changes since the last commit.
 fn difference(top: &Path) -> Option<Hash> {
-    let args = [
-        "diff",
-        "--binary",
-        "--no-color",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-relative",
-        "--submodule=short",
-        "--ignore-submodules=none",
-        "HEAD",
-        "--",
-    ];
+    let args = "diff --binary --no-color --no-ext-diff --no-textconv --no-relative --submodule=short \
+        --ignore-submodules=none HEAD --";
+    let args: Vec<&str> = args.split_whitespace().collect();
     let (mut hasher, mut dirty) = (Hasher::new(), WorktreeChanges::default());
     git(top, &args, |bytes| {
         hasher.update(bytes);
@@ -173,15 +158,14 @@ impl WorktreeChanges {
 
 /// The untracked files that are not ignored.
 fn untracked(top: &Path, hasher: &mut Hasher) -> Option<()> {
-    let mut listed = Vec::new();
-    git(top, &["ls-files", "--others", "--exclude-standard", "-z"], |bytes| listed.extend_from_slice(bytes))?;
+    let listed = output(top, &["ls-files", "--others", "--exclude-standard", "-z"])?;
     let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     if names.clone().count() > MAX_ENTRIES || names.clone().any(|name| name.ends_with(b"/")) {
         return None;
     }
     for name in names {
         field(hasher, name);
-        file(&top.join(std::ffi::OsStr::from_bytes(name)), hasher);
+        file(&top.join(OsStr::from_bytes(name)), hasher);
     }
     Some(())
 }
@@ -208,9 +192,14 @@ pub fn field(hasher: &mut Hasher, bytes: &[u8]) {
 
 /// One line of git output.
 fn line(dir: &Path, args: &[&str]) -> Option<Vec<u8>> {
-    let mut said = Vec::new();
-    git(dir, args, |bytes| said.extend_from_slice(bytes))?;
-    said.strip_suffix(b"\n").map(<[u8]>::to_vec)
+    output(dir, args)?.strip_suffix(b"\n").map(<[u8]>::to_vec)
+}
+
+/// All output of a git command.
+fn output(dir: &Path, args: &[&str]) -> Option<Vec<u8>> {
+    let mut output = Vec::new();
+    git(dir, args, |bytes| output.extend_from_slice(bytes))?;
+    Some(output)
 }
 
 /// Runs git so that it neither writes to the repository nor runs a program from its configuration; `None` on failure.

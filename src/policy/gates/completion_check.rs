@@ -1,8 +1,9 @@
 //! Selects the checks for a completed task. Another module runs them.
 
+use crate::config::pattern::matches;
 use crate::config::{Check, Mode, Policy};
 use crate::payload::Kind;
-use crate::policy::{Facts, Names, pattern};
+use crate::policy::{Facts, Names};
 
 /// The checks that a completion must pass; none if the event is not a completion.
 pub fn due<'a>(policy: &'a Policy, facts: &Facts<'_>) -> Vec<&'a Check> {
@@ -16,9 +17,9 @@ pub fn due<'a>(policy: &'a Policy, facts: &Facts<'_>) -> Vec<&'a Check> {
     let names = Names::of(facts.team);
     let owner = task.and_then(|task| names.owner(task)).or_else(|| payload.text("teammate_name"));
     let team = facts.team.name.as_deref();
-    let meant = |pattern: &str, text: Option<&str>| pattern::glob(pattern, text.unwrap_or_default());
     let due = settings.check.iter().filter(|check| {
-        meant(&check.subject, subject) && meant(&check.owner, owner) && meant(&check.team, team)
+        let globs = [(&check.subject, subject), (&check.owner, owner), (&check.team, team)];
+        globs.into_iter().all(|(glob, text)| matches(glob, text.unwrap_or_default()))
     });
     due.collect()
 }
@@ -28,16 +29,13 @@ pub fn due<'a>(policy: &'a Policy, facts: &Facts<'_>) -> Vec<&'a Check> {
 /// agents may not report the turn; then the TaskUpdate decides.
 fn is_completion(facts: &Facts<'_>) -> bool {
     let (event, ledger) = (&facts.event, &facts.team.ledger);
-    if event.kind != Kind::TaskCompleted {
-        return false;
-    }
     let named = event.payload.text("teammate_name").filter(|name| !name.is_empty());
     let activity = named.and_then(|name| ledger.members.get(name));
     let turn_ended =
         activity.is_some_and(|activity| !activity.turn && (activity.turned || ledger.names_agents));
-    let asked =
-        event.payload.text("task_id").is_some_and(|id| ledger.completing.values().any(|task| task == id));
-    asked && !turn_ended
+    let task = event.payload.text("task_id");
+    let asked = task.is_some_and(|id| ledger.completing.values().any(|task| task == id));
+    event.kind == Kind::TaskCompleted && asked && !turn_ended
 }
 
 #[cfg(test)]
@@ -63,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_has_ended_only_where_one_could_be_seen_to_begin() {
+    fn a_turn_counts_as_ended_only_if_its_start_could_be_seen() {
         let turn = |turn, turned| MemberActivity { turn, turned, ..MemberActivity::default() };
         assert!(completes(turn(false, false), false), "the client names no agents");
         assert!(completes(turn(true, true), false) && completes(turn(true, true), true));

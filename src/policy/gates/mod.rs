@@ -1,56 +1,42 @@
-//! One file for each gate. A gate with mode "off" is not evaluated.
+//! The gates. A gate with mode "off" is not evaluated.
 
 pub mod completion_check;
-mod idle_teammate;
-mod idle_with_work;
-mod is_working;
+mod idle;
 mod lead_stops_early;
 pub(super) mod premature_shutdown;
 mod protect_lead;
-mod report_before_idle;
-pub mod rules;
-mod shutdown_request;
 mod team_size;
-pub mod undecided;
 mod unfinished_dependencies;
-pub mod unreadable;
 
-use super::{Case, Facts, Finding, Reason};
+use super::{Case, Facts, Finding, Part, Reason};
 use crate::config::{Gate, Mode, Policy};
 use crate::event::{ActorKind, LEAD};
 
-/// The finding of a gate for the facts.
-type Judge = fn(&Policy, &Case<'_>) -> Option<Finding>;
+pub(super) struct GateEntry {
+    pub gate: Gate,
+    pub judge: fn(&Policy, &Case<'_>) -> Option<Finding>,
+    /// Whom the event is about, if the gate needs a part of the files for it.
+    pub needs: for<'a> fn(&Policy, &Case<'a>, &Part) -> Option<String>,
+}
 
-/// The gates in order of evaluation.
-pub(super) const ALL: &[(Gate, Judge)] = &[
-    (Gate::PrematureShutdown, premature_shutdown::judge),
-    (Gate::ProtectLead, protect_lead::judge),
-    (Gate::IdleWithWork, idle_with_work::judge),
-    (Gate::UnfinishedDependencies, unfinished_dependencies::judge),
-    (Gate::ReportBeforeIdle, report_before_idle::judge),
-    (Gate::TeamSize, team_size::judge),
-    (Gate::LeadStopsEarly, lead_stops_early::judge),
+/// The gates in order of evaluation. Completion checks run commands and are not among them.
+#[rustfmt::skip]
+pub(super) const ALL: &[GateEntry] = &[
+    GateEntry { gate: Gate::PrematureShutdown, judge: premature_shutdown::judge, needs: premature_shutdown::needs },
+    GateEntry { gate: Gate::ProtectLead, judge: protect_lead::judge, needs: |_, _, _| None },
+    GateEntry { gate: Gate::IdleWithWork, judge: idle::with_work, needs: idle::with_work_needs },
+    GateEntry { gate: Gate::UnfinishedDependencies, judge: unfinished_dependencies::judge, needs: unfinished_dependencies::needs },
+    GateEntry { gate: Gate::ReportBeforeIdle, judge: idle::without_report, needs: idle::without_report_needs },
+    GateEntry { gate: Gate::TeamSize, judge: team_size::judge, needs: team_size::needs },
+    GateEntry { gate: Gate::LeadStopsEarly, judge: lead_stops_early::judge, needs: lead_stops_early::needs },
 ];
 
-/// A finding of a gate (not of a rule).
-fn finding(gate: Gate, code: &'static str, mode: Mode, about: &str, reason: Reason) -> Finding {
-    let (about, reason) = (about.to_owned(), reason.finish());
-    Finding {
-        gate,
-        code,
-        decision: mode.into(),
-        about,
-        counted: None,
-        reason,
-        rule: None,
-        place: None,
-        lasting: false,
-    }
+pub(super) fn finding(gate: Gate, code: &'static str, mode: Mode, about: &str, reason: Reason) -> Finding {
+    Finding::new(gate, code, mode.into(), about, reason.finish())
 }
 
 /// The actor that the loop guard counts. A session that becomes a lead is the same actor as before.
-fn actor<'a>(facts: &Facts<'a>) -> &'a str {
+pub(super) fn actor<'a>(facts: &Facts<'a>) -> &'a str {
     let actor = facts.event.actor;
     if actor.kind == ActorKind::Lead { LEAD } else { actor.shown() }
 }

@@ -53,11 +53,11 @@ fn both_shapes_of_a_message_tell_its_recipient_and_are_said_by_its_sender() {
         scene.happens(&Actor::unknown(), &sent);
         assert!(
             bob(&scene).last_instruction().is_some()
-                && bob(&scene).said.is_none()
+                && bob(&scene).last_message.is_none()
                 && bob(&scene).has_unreported_work()
         );
         let alice = scene.team.ledger.of("alice");
-        assert!(alice.awaits_answer() && alice.last_instruction().is_none());
+        assert!(alice.awaits_answer_from().next().is_some() && alice.last_instruction().is_none());
     }
 }
 
@@ -70,7 +70,7 @@ fn an_answer_that_is_told_before_its_question_is_still_the_answer() {
     scene.happens(&mate("alice"), &used(before("SendMessage", answer.clone()), "a"));
     scene.happens(&mate("alice"), &used(after("SendMessage", answer), "a"));
     scene.happens(&mate("bob"), &used(after("SendMessage", question), "q"));
-    assert!(!bob(&scene).awaits_answer() && bob(&scene).has_unreported_work());
+    assert!(bob(&scene).awaits_answer_from().next().is_none() && bob(&scene).has_unreported_work());
     assert!(scene.team.ledger.begun.is_empty());
 }
 
@@ -111,7 +111,7 @@ fn a_spawn_tells_and_its_first_turn_may_begin_before_it() {
     assert!(
         bob(&scene).turn && bob(&scene).last_instruction().is_some() && !bob(&scene).has_unreported_work()
     );
-    assert_eq!(scene.team.ledger.named("abob-1"), "bob");
+    assert_eq!(scene.team.ledger.member("abob-1"), "bob");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::config::{Policy, Rule};
-use crate::enforcement::evaluate;
+use crate::enforcement;
 use crate::event::Actor;
 use crate::payload::Payload;
 use crate::policy::{
@@ -132,6 +132,6 @@ pub fn settle(
     paused: bool,
 ) -> Verdict {
     let counting = Counting { state, max_blocks, attempt };
-    let judged = evaluate(std::slice::from_ref(finding), guard, &counting, |_| paused);
+    let judged = enforcement::settle(std::slice::from_ref(finding), guard, &counting, |_| paused);
     judged.verdicts.into_iter().next().unwrap()
 }

@@ -94,6 +94,6 @@ fn questions_do_not_pile_up() {
         scene.says(&mate(&format!("m{number}")), "bob", "Who are you?");
     }
     let bob = scene.team.ledger.of("bob");
-    assert!(bob.asked.len() <= 32 && bob.told_by.len() <= 32);
-    assert!(bob.asked.contains_key("m499") && bob.told_by.contains_key("m499"));
+    assert!(bob.questions.len() <= 32 && bob.instructions.len() <= 32);
+    assert!(bob.questions.contains_key("m499") && bob.instructions.contains_key("m499"));
 }

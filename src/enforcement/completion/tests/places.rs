@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::place;
+use super::super::directory;
 use super::Bed;
 
 #[test]
@@ -10,11 +10,11 @@ fn a_check_runs_in_the_project_wherever_somebody_went() {
     let (bed, other) = (Bed::repository(), Bed::repository());
     let (project, sub) = (bed.tree(), bed.tree().join("sub"));
     for cwd in [sub.as_path(), &other.tree(), Path::new("/"), Path::new("/nonexistent"), Path::new("")] {
-        assert_eq!(place(Some(&project), cwd), project, "{}", cwd.display());
+        assert_eq!(directory(Some(&project), cwd), project, "{}", cwd.display());
     }
-    assert_eq!(place(Some(&sub), &project), sub);
-    assert_eq!(place(None, &sub), sub);
-    assert_eq!(place(Some(&bed.0.path().join("plain")), &sub), bed.0.path().join("plain"));
+    assert_eq!(directory(Some(&sub), &project), sub);
+    assert_eq!(directory(None, &sub), sub);
+    assert_eq!(directory(Some(&bed.0.path().join("plain")), &sub), bed.0.path().join("plain"));
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn who_works_in_another_work_tree_of_the_project_is_checked_there() {
     let theirs = bed.0.path().canonicalize().unwrap().join("theirs");
     std::fs::create_dir(theirs.join("deep")).unwrap();
     for cwd in [&theirs, &theirs.join("deep")] {
-        assert_eq!(place(Some(&bed.tree()), cwd), theirs);
-        assert_eq!(place(Some(&bed.tree().join("sub")), cwd), theirs.join("sub"));
+        assert_eq!(directory(Some(&bed.tree()), cwd), theirs);
+        assert_eq!(directory(Some(&bed.tree().join("sub")), cwd), theirs.join("sub"));
     }
 }
