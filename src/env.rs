@@ -6,59 +6,37 @@ use std::path::PathBuf;
 use crate::clock;
 use crate::error::Error;
 
-pub struct Variable {
-    pub name: &'static str,
-    pub about: &'static str,
-}
-
-pub const VARIABLES: &[Variable] = &[
-    Variable {
-        name: "TEAMKEEP_HOME",
-        about: "Absolute path of the store, instead of the platform's data directory",
-    },
-    Variable {
-        name: "TEAMKEEP_CONFIG",
-        about: "Absolute path of the configuration file, instead of the one in the platform's config directory",
-    },
-    Variable {
-        name: "TEAMKEEP_PAGER",
-        about: "Pager for long output on a terminal; takes precedence over `PAGER`",
-    },
-    Variable { name: "TEAMKEEP_COMPLETE", about: "Set by the completion scripts that `completions` prints" },
-    Variable { name: "TEAMKEEP_NOW", about: "RFC 3339 time to use instead of the clock (for tests)" },
-    Variable { name: "CLAUDE_CONFIG_DIR", about: "Claude Code's directory, instead of `~/.claude`" },
-    Variable { name: "CLAUDE_PROJECT_DIR", about: "Project of the session; set by Claude Code" },
-    Variable { name: "CLAUDE_PID", about: "Process ID of Claude Code; set by Claude Code" },
-    Variable {
-        name: "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS",
-        about: "Turns on agent teams in Claude Code; checked by `doctor`",
-    },
-    Variable {
-        name: "CLAUDE_CODE_ENABLE_TODO_TOOLS",
-        about: "Turns on the task tools in Claude Code; checked by `doctor`",
-    },
-    Variable {
-        name: "CLAUDE_CODE_TASK_LIST_ID",
-        about: "Task list that the session uses instead of its team's; recorded with each event",
-    },
-    Variable { name: "TMUX_PANE", about: "Pane of a teammate in split-pane mode; set by tmux" },
-    Variable { name: "HOME", about: "Home directory" },
-    Variable { name: "XDG_DATA_HOME", about: "Directory of the store on Linux (default: `~/.local/share`)" },
-    Variable {
-        name: "XDG_CONFIG_HOME",
-        about: "Directory of the configuration on Linux (default: `~/.config`)",
-    },
-    Variable { name: "TMPDIR", about: "Directory for the store when there is no home directory" },
-    Variable { name: "PATH", about: "Where teamkeep looks for programs: itself, Claude Code, the pager" },
-    Variable { name: "PAGER", about: "Pager for long output on a terminal (default: `less`)" },
-    Variable { name: "LESS", about: "Options for `less`; teamkeep sets `FRX` when it is unset" },
-    Variable { name: "NO_COLOR", about: "Turns off colors" },
-    Variable { name: "CLICOLOR_FORCE", about: "Turns on colors in a pipe" },
-    Variable {
-        name: "TZ",
-        about: "Time zone of times in text output (default: that of the system). An unknown zone is UTC",
-    },
-    Variable { name: "TERM", about: "`dumb` turns off colors and live output" },
+/// Every variable that this program reads, and its effect.
+pub const VARIABLES: &[(&str, &str)] = &[
+    ("TEAMKEEP_HOME", "Absolute path of the store, instead of the platform's data directory"),
+    (
+        "TEAMKEEP_CONFIG",
+        "Absolute path of the configuration file, instead of the one in the platform's config directory",
+    ),
+    ("TEAMKEEP_PAGER", "Pager for long output on a terminal; takes precedence over `PAGER`"),
+    ("TEAMKEEP_COMPLETE", "Set by the completion scripts that `completions` prints"),
+    ("TEAMKEEP_NOW", "RFC 3339 time to use instead of the clock (for tests)"),
+    ("CLAUDE_CONFIG_DIR", "Claude Code's directory, instead of `~/.claude`"),
+    ("CLAUDE_PROJECT_DIR", "Project of the session; set by Claude Code"),
+    ("CLAUDE_PID", "Process ID of Claude Code; set by Claude Code"),
+    ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "Turns on agent teams in Claude Code; checked by `doctor`"),
+    ("CLAUDE_CODE_ENABLE_TODO_TOOLS", "Turns on the task tools in Claude Code; checked by `doctor`"),
+    (
+        "CLAUDE_CODE_TASK_LIST_ID",
+        "Task list that the session uses instead of its team's; recorded with each event",
+    ),
+    ("TMUX_PANE", "Pane of a teammate in split-pane mode; set by tmux"),
+    ("HOME", "Home directory"),
+    ("XDG_DATA_HOME", "Directory of the store on Linux (default: `~/.local/share`)"),
+    ("XDG_CONFIG_HOME", "Directory of the configuration on Linux (default: `~/.config`)"),
+    ("TMPDIR", "Directory for the store when there is no home directory"),
+    ("PATH", "Where teamkeep looks for programs: itself, Claude Code, the pager"),
+    ("PAGER", "Pager for long output on a terminal (default: `less`)"),
+    ("LESS", "Options for `less`; teamkeep sets `FRX` when it is unset"),
+    ("NO_COLOR", "Turns off colors"),
+    ("CLICOLOR_FORCE", "Turns on colors in a pipe"),
+    ("TZ", "Time zone of times in text output (default: that of the system). An unknown zone is UTC"),
+    ("TERM", "`dumb` turns off colors and live output"),
 ];
 
 #[derive(Debug, Clone, Default)]
@@ -125,7 +103,7 @@ impl Env {
 
 #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
 fn value(name: &str) -> Option<OsString> {
-    debug_assert!(VARIABLES.iter().any(|known| known.name == name), "{name} is missing in VARIABLES");
+    debug_assert!(VARIABLES.iter().any(|(known, _)| *known == name), "{name} is missing in VARIABLES");
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 

@@ -15,6 +15,7 @@ pub mod attribution;
 pub mod backtest;
 pub mod bundle;
 pub mod cli;
+pub mod client;
 pub mod clock;
 pub mod commands;
 pub mod config;

@@ -1,12 +1,10 @@
 //! Process identity, supervised child processes, and signals during a hook call.
 
-mod client;
-pub mod signal_deferral;
 pub mod supervise;
 
-pub use client::find_client_ancestor;
-
 use std::process::{Child, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
@@ -72,6 +70,35 @@ pub fn start_of(pid: u32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(") ")?;
     rest.split(' ').nth(19).map(str::to_owned)
+}
+
+/// Whether one of these signals arrived.
+static CAME: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// Whether a signal that arrives now ends the process, as by default.
+static ENDS: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// From now on, signals that would end the process are only noted. When Claude Code exits, it ends the hooks that still
+/// run: 2.1.328 sends SIGTERM, and a closed pane also causes SIGHUP. The payload has arrived completely by then, so the
+/// call needs only a few more milliseconds to record its event.
+pub fn defer_signals() {
+    for signal in [Signal::HUP, Signal::TERM] {
+        // If registration fails, the default behavior remains. Register the note first: the second handler may end the
+        // process.
+        let _ = signal_hook::flag::register(signal.as_raw(), CAME.clone());
+        let _ = signal_hook::flag::register_conditional_default(signal.as_raw(), ENDS.clone());
+    }
+}
+
+/// Returns whether a signal arrived, so that no response will be read. If so, further signals are still ignored while
+/// the process cleans up. If not, the next signal ends the process. Call this when the event is recorded.
+pub fn termination_requested() -> bool {
+    ENDS.store(true, Ordering::SeqCst);
+    let came = CAME.load(Ordering::SeqCst);
+    if came {
+        ENDS.store(false, Ordering::SeqCst);
+    }
+    came
 }
 
 #[cfg(test)]

@@ -1,22 +1,19 @@
 //! The terminal: output for programs goes to stdout, messages for people to stderr.
 
+mod json;
 pub mod pager;
 pub mod terminal;
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
 
 use anstyle::{AnsiColor, Style};
-
-pub use progress::Progress;
-
-use crate::error::Error;
-pub use crate::unicode::escape;
 use json::Escaped;
 use pager::Paged;
 
-mod json;
-mod progress;
+use crate::error::Error;
+pub use crate::unicode::escape;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ui {
@@ -41,8 +38,8 @@ impl Ui {
     pub fn paged(&self, choice: pager::Choice) -> Paged {
         let is_wanted = self.is_terminal() && io::stdin().is_terminal() && !self.unpaged;
         let rows = rustix::termios::tcgetwinsize(io::stdout()).map_or(0, |size| usize::from(size.ws_row));
-        let is_plain = anstream::AutoStream::choice(&io::stdout()) == anstream::ColorChoice::Never;
-        Paged::new(choice.filter(is_wanted && rows > 0), rows, is_plain)
+        let choice = if is_wanted && rows > 0 { choice } else { pager::Choice::default() };
+        Paged::new(choice, rows, anstream::AutoStream::choice(&io::stdout()))
     }
 
     /// Writes text to stdout unchanged, in one write. A closed pipe counts as success.
@@ -95,9 +92,11 @@ impl Ui {
         error.hints.iter().for_each(|hint| self.hint(hint));
     }
 
-    /// A progress line on stderr. It is only shown on a terminal.
+    /// A progress line on stderr for `total` bytes of work, or 0 if that is unknown. It is only shown on a terminal.
     pub fn progress(&self, what: &str, total: u64) -> Progress {
-        Progress::new(what, total, !self.quiet && io::stderr().is_terminal())
+        let mut progress = Progress::hidden(what, total);
+        progress.begun = (!self.quiet && io::stderr().is_terminal()).then(Instant::now);
+        progress
     }
 
     pub fn is_terminal(&self) -> bool {
@@ -144,5 +143,70 @@ pub fn quiet(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
+    }
+}
+
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The progress line. In a pipe it is not shown.
+#[derive(Debug)]
+pub struct Progress {
+    what: String,
+    total: u64,
+    done: u64,
+    shown: Option<Instant>,
+    begun: Option<Instant>,
+}
+
+impl Progress {
+    fn hidden(what: &str, total: u64) -> Progress {
+        Progress { what: escape(what).into_owned(), total, done: 0, shown: None, begun: None }
+    }
+
+    pub fn add(&mut self, bytes: u64) {
+        self.done = self.done.saturating_add(bytes);
+        let Some(begun) = self.begun else { return };
+        // Short work needs no line.
+        if self.shown.unwrap_or(begun).elapsed() < POLL_INTERVAL {
+            return;
+        }
+        self.shown = Some(Instant::now());
+        let _ = write!(io::stderr(), "\r\x1b[K{}", self.line());
+        let _ = io::stderr().flush();
+    }
+
+    fn line(&self) -> String {
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        match self.total {
+            0 => format!("{}: {:.1} MiB", self.what, mib(self.done)),
+            total => {
+                let percent = self.done.min(total).saturating_mul(100) / total;
+                format!("{}: {percent} % of {:.1} MiB", self.what, mib(total))
+            }
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.shown.is_some() {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+            let _ = io::stderr().flush();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_percentage_is_never_more_than_100() {
+        let mut progress = Progress::hidden("verifying\n", 4 << 20);
+        progress.add(1 << 20);
+        assert_eq!(progress.line(), "verifying\\n: 25 % of 4.0 MiB");
+        progress.add(9 << 20);
+        assert_eq!(progress.line(), "verifying\\n: 100 % of 4.0 MiB");
+        assert!(progress.shown.is_none(), "stderr is not a terminal");
     }
 }

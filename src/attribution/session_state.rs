@@ -8,7 +8,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::RecentCalls;
+use crate::client::compat::RecentCalls;
 use crate::event::SafeName;
 use crate::fs::{self, Content, Document, JsonFile};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::Path;
 
-use super::{CallContext, split_pane};
+use super::CallContext;
 use crate::archive::{Archive, CaptureScope, Index};
 use crate::clock;
 use crate::event::SafeName;
@@ -38,21 +38,20 @@ const UNSAFE_NAME: &str = "not a team name that teamkeep can record";
 /// All teams that a call may concern: those named by the evidence and those never seen before. If the session's team is
 /// unknown, or the session begins or ends, also all running teams. For a session known to be in no team, only the teams
 /// whose configuration changed since then.
-pub fn candidate_teams(evidence: &CallContext<'_>, archive: &Archive) -> CandidateTeams {
-    let teams = evidence.client.join("teams");
+pub fn candidate_teams(call: &CallContext<'_>, archive: &Archive) -> CandidateTeams {
+    let teams = call.client.join("teams");
     // A task list does not prove a team: `-p` creates one, and `/clear` creates one beside the team's (2.1.328).
     let is_known = |team: &SafeName| {
         is_team(&teams.join(team), true) || archive.knows(&CaptureScope::Team(team.clone()))
     };
-    let named = [evidence.named_team(), evidence.made_team(), evidence.changed_team()];
-    let remembered = evidence.memory.team.as_deref().and_then(SafeName::new);
+    let named = [call.named_team(), call.made_team(), call.changed_team()];
+    let remembered = call.state.team.as_deref().and_then(SafeName::new);
     let now = remembered.is_none().then(clock::file_time);
-    let turns = matches!(evidence.kind, Kind::SessionStart | Kind::SessionEnd);
-    let teamless =
-        evidence.memory.teamless.filter(|_| !turns && now.is_some() && !evidence.looks_like_split_pane());
+    let turns = matches!(call.kind, Kind::SessionStart | Kind::SessionEnd);
+    let teamless = call.state.teamless.filter(|_| !turns && now.is_some() && !call.looks_like_split_pane());
     let at_large = (now.is_some() && teamless.is_none()) || turns;
     let mut candidates = CandidateTeams::default();
-    let own = evidence.own_team().into_iter().filter(&is_known);
+    let own = call.own_team().into_iter().filter(&is_known);
     let named = named.into_iter().flatten().filter(&is_known);
     candidates.subjects.extend(named.chain(remembered).chain(own).map(CaptureScope::Team));
     let (mut changed, mut listed) = (false, Vec::new());
@@ -139,73 +138,61 @@ fn list_team_dirs(teams: &Path, unseen: &mut Vec<String>) -> Vec<(SafeName, Safe
     names
 }
 
-pub fn resolve(evidence: &CallContext<'_>, known: &BTreeMap<SafeName, Index>) -> ResolvedTeam {
-    resolve_by(evidence, known).0
-}
-
-/// Like [`resolve`], and returns the evidence for the result.
-pub fn resolve_by(
-    evidence: &CallContext<'_>,
-    known: &BTreeMap<SafeName, Index>,
-) -> (ResolvedTeam, &'static str) {
+pub fn resolve(call: &CallContext<'_>, known: &BTreeMap<SafeName, Index>) -> (ResolvedTeam, &'static str) {
     let member =
-        |team: SafeName| ResolvedTeam { team: Some(team), name: evidence.memory.name.clone(), member: true };
+        |team: SafeName| ResolvedTeam { team: Some(team), name: call.state.name.clone(), member: true };
     let is_open = |team: &SafeName| known.get(team).is_some_and(|index| !index.ended || index.present);
-    let remembered = evidence.memory.team.as_deref().and_then(SafeName::new);
-    if let Some(team) = evidence.made_team() {
+    let remembered = call.state.team.as_deref().and_then(SafeName::new);
+    if let Some(team) = call.made_team() {
         return (member(team), "the tool's response names it");
     }
-    if let Some((team, name)) = split_pane::from_legacy_client(evidence, known) {
+    if let Some((team, name)) = call.member_without_role(known) {
         let why = "the tmux pane is a member's, and the transcript or the payload names it";
         return (ResolvedTeam { team: Some(team), name: Some(name), member: true }, why);
     }
-    if let Some((team, index)) = evidence.named_team().and_then(|team| known.get_key_value(&team)) {
+    if let Some((team, index)) = call.named_team().and_then(|team| known.get_key_value(&team)) {
         // A session that leads a team does not belong to a teammate, even if the payload names one.
-        let name = if index.is_led_by(evidence.payload.session()) {
-            evidence.memory.name.clone()
+        let name = if index.is_led_by(call.payload.session()) {
+            call.state.name.clone()
         } else {
-            split_pane::name(evidence)
+            call.name_in_pane()
         };
         return (ResolvedTeam { name, ..member(team.clone()) }, "the payload's team_name");
     }
     if let Some(team) = remembered.clone().filter(is_open) {
         return (member(team), "an earlier call of the session");
     }
-    let by_name = || evidence.own_team().filter(|team| known.contains_key(team));
-    let found = led_by_session(evidence, known)
+    let by_name = || call.own_team().filter(|team| known.contains_key(team));
+    let found = newest(known, |index| index.is_led_by(call.payload.session()))
         .map(|team| (team, "its leadSessionId is the session"))
         .or_else(|| by_name().map(|team| (team, "its name is derived from the session id")))
-        .or_else(|| led_by_process(evidence, known).map(|team| (team, "its lead's process runs the hook")));
+        .or_else(|| led_by_process(call, known).map(|team| (team, "its lead's process runs the hook")));
     if let Some((team, why)) = found {
         return (member(team), why);
     }
-    let seated = split_pane::of_member(evidence, known).map(|found| (found, "the tmux pane is a member's"));
+    let seated = call.member_in_pane(known).map(|found| (found, "the tmux pane is a member's"));
     if let Some(((team, name), why)) =
-        seated.or_else(|| split_pane::in_transcript(evidence).map(|found| (found, "the transcript names it")))
+        seated.or_else(|| call.member_in_transcript().map(|found| (found, "the transcript names it")))
     {
         return (ResolvedTeam { team: Some(team), name: Some(name), member: true }, why);
     }
     if let Some(team) = remembered {
         return (member(team), "an earlier call of the session; the team has ended since");
     }
-    match evidence.changed_team().filter(|team| known.contains_key(team)) {
+    match call.changed_team().filter(|team| known.contains_key(team)) {
         Some(team) => {
             (ResolvedTeam { team: Some(team), ..ResolvedTeam::default() }, "the changed file belongs to it")
         }
-        None => (ResolvedTeam::default(), "no evidence"),
+        None => (ResolvedTeam::default(), "no call"),
     }
-}
-
-fn led_by_session(evidence: &CallContext<'_>, known: &BTreeMap<SafeName, Index>) -> Option<SafeName> {
-    newest(known, |index| index.is_led_by(evidence.payload.session()))
 }
 
 /// The team whose `leadProcess.pid` is the process that runs this hook: after `/clear` the session is new and the
 /// process is not. If start time or namespace of the process are available, they must match too, unless the payload
 /// states that the session was just cleared.
-fn led_by_process(evidence: &CallContext<'_>, known: &BTreeMap<SafeName, Index>) -> Option<SafeName> {
-    let pid = evidence.client_pid?;
-    let cleared = evidence.kind == Kind::SessionStart && evidence.payload.text("source") == Some("clear");
+fn led_by_process(call: &CallContext<'_>, known: &BTreeMap<SafeName, Index>) -> Option<SafeName> {
+    let pid = call.client_pid?;
+    let cleared = call.kind == Kind::SessionStart && call.payload.text("source") == Some("clear");
     newest(known, |index| {
         let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
         index.lead_pid == Some(pid)

@@ -1,8 +1,8 @@
 //! The third stage: who acts, in which team and run.
 
+use super::Outcome;
 use super::capture::{Captured, CapturedTeams};
 use super::parse::Parsed;
-use super::recorder::Outcome;
 use crate::archive::{Archive, CaptureScope, Index, SessionRecord, SessionRole};
 use crate::attribution::{self, CallContext, ResolvedTeam, SessionState};
 use crate::event::{Actor, ActorKind, Event, SafeName};
@@ -40,12 +40,12 @@ impl<'a> Captured<'a> {
     fn attribution(&self) -> Attribution {
         let (call, found) = (&self.call, &self.found);
         let context = call.context();
-        let resolved = attribution::team(&context, &found.teams);
+        let (resolved, _) = attribution::team(&context, &found.teams);
         let index = resolved.team.as_ref().and_then(|team| found.teams.get(team));
         let left_behind = index.is_some_and(|index| is_left_behind(&context, &call.archive, index));
-        let actor = attribution::actor(&context, index, resolved.name.as_deref());
+        let (actor, _) = attribution::actor(&context, index, resolved.name.as_deref());
         let mut state = updated_state(&context, &resolved, &actor);
-        let is_teamless = resolved.team.is_none() && !attribution::is_undecided(&context, &found.teams);
+        let is_teamless = resolved.team.is_none() && !context.is_undecided(&found.teams);
         state.teamless = found.since.filter(|_| is_teamless).or(state.teamless);
         let mut own = resolved.team.clone().filter(|_| resolved.member).map(CaptureScope::Team);
         let mut run = index.map(|index| index.run.clone());
@@ -136,7 +136,7 @@ impl Attributed<'_> {
 }
 
 fn updated_state(context: &CallContext<'_>, resolved: &ResolvedTeam, actor: &Actor) -> SessionState {
-    let mut state = context.memory.clone();
+    let mut state = context.state.clone();
     if resolved.member {
         state.team = resolved.team.as_ref().map(ToString::to_string).or(state.team);
         state.name = resolved.name.clone().or(state.name);

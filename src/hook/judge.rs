@@ -6,7 +6,8 @@ use super::BackgroundMode;
 use super::append::Recorded;
 use super::attribute::Attributed;
 use crate::archive::CaptureScope;
-use crate::attribution::{self, RecentCall};
+use crate::attribution;
+use crate::client::compat::RecentCall;
 use crate::clock;
 use crate::config::OnError;
 use crate::enforcement::{Evaluation, PolicyRequest};
@@ -16,7 +17,7 @@ use crate::panics;
 use crate::payload::{Kind, MessageKind, Payload};
 use crate::policy::failure::is_held;
 use crate::policy::{Decision, Judged as JudgedEvent, Rules, Sent, Verdict};
-use crate::process::signal_deferral;
+use crate::process;
 use crate::response::BLOCK_EXIT_CODE;
 
 /// Time limit for all rules of a call. One more match may follow.
@@ -28,7 +29,7 @@ impl<'a> Recorded<'a> {
     pub fn judge(self) -> Judged<'a> {
         let Recorded { mut call, is_recorded } = self;
         // If Claude Code has exited, no one reads the response.
-        if !signal_deferral::termination_requested() {
+        if !process::termination_requested() {
             let evaluation = call.evaluate();
             if is_recorded && call.outcome.answer.exit != BLOCK_EXIT_CODE {
                 call.remember_announcement(&evaluation);

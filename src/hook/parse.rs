@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use super::Recorder;
 use crate::archive::{Archive, CaptureRequest};
-use crate::attribution::{CallContext, RecentCall, SessionState};
+use crate::attribution::{CallContext, SessionState};
+use crate::client::compat::RecentCall;
 use crate::clock::Time;
 use crate::event::{Id, SafeName};
 use crate::model::Tool;
@@ -80,7 +81,7 @@ impl<'a> Parsed<'a> {
         CallContext {
             payload: &self.payload,
             kind: self.kind,
-            memory: &self.before,
+            state: &self.before,
             client: &self.client,
             client_pid: self.recorder.env.client_pid,
             pane: self.recorder.env.pane.as_deref(),

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::Outcome;
 use super::attribute::{Attributed, is_left_behind};
 use super::judge::Judged;
-use super::recorder::Outcome;
 use crate::archive::{Archive, CaptureScope, EndedBy, Index};
 use crate::attribution::CallContext;
 use crate::clock::{self, Time};
@@ -112,7 +112,7 @@ fn deleted_team(context: &CallContext<'_>) -> Option<SafeName> {
     if response.get("success").and_then(Value::as_bool) == Some(false) {
         return None;
     }
-    let name = response.get("team_name").and_then(Value::as_str).or(context.memory.team.as_deref())?;
+    let name = response.get("team_name").and_then(Value::as_str).or(context.state.team.as_deref())?;
     context.directory(name)
 }
 

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{text, whole};
+use crate::client::compat;
 use crate::json;
 use crate::model::TaskStatus;
 
@@ -125,9 +126,8 @@ impl Task {
         ids.iter().filter_map(text).collect()
     }
 
-    /// Whether it is a teammate's tracker (2.1.47) and not a task: named after the teammate, in progress, unassigned.
     pub fn is_tracker(&self) -> bool {
-        self.internal && self.owner.is_none()
+        compat::is_tracker(&self.raw)
     }
 
     pub fn is_done(&self) -> bool {

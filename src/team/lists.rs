@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::is_of;
+use crate::client::compat::is_of_team;
 
 /// The file in a task list that stores the highest number of a removed task.
 pub const HIGHEST_NUMBER: &str = ".highwatermark";
@@ -126,7 +126,7 @@ impl<'a> Lists<'a> {
         match self.first {
             Some(first) if first == list => Some(""),
             first => {
-                let is_own = self.own && self.team.is_none_or(|team| is_of(list, team));
+                let is_own = self.own && self.team.is_none_or(|team| is_of_team(list, team));
                 match (is_own, first) {
                     (true, None) => Some(""),
                     (true, Some(_)) => Some(list),

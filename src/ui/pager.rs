@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use anstream::ColorChoice;
 use anstream::adapter::StripBytes;
 use signal_hook::SigId;
 use signal_hook::consts::SIGINT;
@@ -35,10 +36,6 @@ impl Choice {
         };
         let command = (!command.is_empty() && command != "cat").then(|| command.to_owned());
         Choice { command, is_less_set }
-    }
-
-    pub(super) fn filter(self, is_wanted: bool) -> Choice {
-        Choice { command: self.command.filter(|_| is_wanted), ..self }
     }
 
     /// Starts the pager through the shell, as `git` does: the command may have options.
@@ -82,8 +79,8 @@ impl Running {
 }
 
 impl Paged {
-    pub(super) fn new(choice: Choice, rows: usize, is_plain: bool) -> Paged {
-        let strip = is_plain.then(StripBytes::new);
+    pub(super) fn new(choice: Choice, rows: usize, color: ColorChoice) -> Paged {
+        let strip = (color == ColorChoice::Never).then(StripBytes::new);
         Paged { choice, rows, strip, held: Vec::new(), lines: 0, pager: None }
     }
 

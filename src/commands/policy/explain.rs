@@ -108,17 +108,11 @@ fn of_payload(context: &Context, args: &Args) -> Result<String> {
     let source = args.wanted.read(context, project(context, &payload).as_deref())?;
     let kind = payload.kind();
     let session = payload.session().and_then(SafeName::stem);
-    let memory =
+    let state =
         session.map(|session| SessionState::load(&context.paths.sessions(), &session)).unwrap_or_default();
     let client = context.paths.client_for(payload.transcript()).unwrap_or_default();
-    let evidence = CallContext {
-        payload: &payload,
-        kind,
-        memory: &memory,
-        client: &client,
-        client_pid: None,
-        pane: None,
-    };
+    let evidence =
+        CallContext { payload: &payload, kind, state: &state, client: &client, client_pid: None, pane: None };
     let scene = match &args.run {
         Some(run) => of_run(context, &evidence, run)?,
         None => at_present(context, &evidence)?,
@@ -156,9 +150,9 @@ fn project(context: &Context, payload: &Payload) -> Option<PathBuf> {
 fn at_present(context: &Context, evidence: &CallContext<'_>) -> Result<ExplainInput> {
     let archive = read_context::archive(context);
     let known = known(evidence, &archive);
-    let (resolved, team_by) = attribution::team_by(evidence, &known);
+    let (resolved, team_by) = attribution::team(evidence, &known);
     let index = resolved.team.as_ref().and_then(|team| known.get(team));
-    let (actor, actor_by) = attribution::actor_by(evidence, index, resolved.name.as_deref());
+    let (actor, actor_by) = attribution::actor(evidence, index, resolved.name.as_deref());
     let session = evidence.payload.session().and_then(SafeName::stem);
     let team_run = index.and_then(|index| SafeName::new(&index.run));
     let key = team_run.or_else(|| solo_run(&archive, session.as_ref()?)).or_else(|| session.clone());
@@ -183,7 +177,7 @@ fn of_run(context: &Context, evidence: &CallContext<'_>, run: &str) -> Result<Ex
     let run = library.find(run)?;
     let (records, _) = backtest::records(&context.paths.log(), &library.archive, Some(&[run]))?;
     let index = run.subject().and_then(|subject| library.archive.index(&subject));
-    let (actor, actor_by) = attribution::actor_by(evidence, index.as_ref(), evidence.memory.name.as_deref());
+    let (actor, actor_by) = attribution::actor(evidence, index.as_ref(), evidence.state.name.as_deref());
     let mut scene = ExplainInput {
         team: team(run.team.as_deref(), "name its run with --run"),
         actor,

@@ -18,7 +18,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("metadata_only", &["json", "model"]),
     ("payload", &["json", "model"]),
-    ("team", &["json", "model", "unicode"]),
+    ("client", &["model", "payload"]),
+    ("team", &["client", "json", "model", "unicode"]),
     ("ui", &["error", "unicode"]),
     ("panics", &["unicode"]),
     ("paths", &["env", "error", "fs"]),
@@ -36,12 +37,16 @@ const ROOMS: &[(&str, &[&str])] = &[
         "enforcement",
         &["archive", "clock", "config", "event", "fs", "json", "payload", "policy", "process", "unicode"],
     ),
-    ("attribution", &["model", "archive", "clock", "event", "fs", "json", "payload", "process", "team"]),
+    (
+        "attribution",
+        &["model", "archive", "client", "clock", "event", "fs", "json", "payload", "process", "team"],
+    ),
     ("response", &["payload"]),
     (
         "hook",
         &[
             "archive",
+            "client",
             "attribution",
             "clock",
             "config",

@@ -119,8 +119,8 @@ fn diagnostics() -> String {
 fn environment() -> String {
     let mut page = notice("Environment variables");
     page += "An empty variable counts as unset.\n\n| Variable | Meaning |\n|---|---|\n";
-    for variable in VARIABLES {
-        let _ = writeln!(page, "| `{}` | {} |", variable.name, variable.about);
+    for (name, about) in VARIABLES {
+        let _ = writeln!(page, "| `{}` | {} |", name, about);
     }
     page
 }

@@ -1,15 +1,14 @@
-//! Tool calls that Claude Code may announce twice.
+//! Tool calls that Claude Code may announce twice. Seen with 2.1.330; 2.1.47 and 2.1.177 were not tried.
 //!
-//! For SendMessage and Agent, 2.1.330 calls a PreToolUse hook of managed settings twice, one after the other and with the
+//! For SendMessage and Agent, it calls a PreToolUse hook of managed settings twice, one after the other and with the
 //! same `tool_use_id`: first with the input that the model wrote, then with the input that Claude Code made of it, which
 //! has more keys (`recipient`, `type`, `content`) or fewer (`run_in_background`). Nothing in either call shows that there
 //! are two. If the first call blocks, there is no second; otherwise only the second response reaches the model and the user.
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::model::Tool;
 use crate::payload::{Kind, Payload};
@@ -17,10 +16,9 @@ use crate::payload::{Kind, Payload};
 /// Maximum number of calls to keep. The second comes right after the first, or not at all.
 const MAX_CALLS: usize = 8;
 
-/// The last tool calls that may be announced again, the newest last: a JSON array of [`RecentCall`]s, which is parsed
-/// only for the few hook calls that need it. Empty if there are none.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RecentCalls(String);
+/// The last tool calls that may be announced again, the newest last.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecentCalls(Vec<RecentCall>);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -73,27 +71,21 @@ impl RecentCall {
 
 impl RecentCalls {
     pub fn earlier(&self, payload: &Payload, kind: Kind) -> Option<RecentCall> {
-        if kind != Kind::PreToolUse || self.is_empty() || payload.cut {
+        if kind != Kind::PreToolUse || payload.cut {
             return None;
         }
-        // As it is written in the array.
-        let id = serde_json::to_string(payload.tool_use_id()?).ok()?;
-        let mut known = if self.0.contains(&id) { self.parsed() } else { return None };
-        let place = known.iter().rposition(|announcement| announcement.is_again(payload))?;
-        Some(known.swap_remove(place))
+        self.0.iter().rfind(|call| call.is_again(payload)).cloned()
     }
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub fn note(&mut self, announcement: RecentCall) {
-        let mut known = self.parsed();
-        known.retain(|known| known.call != announcement.call);
-        known.push(announcement);
-        let surplus = known.len().saturating_sub(MAX_CALLS);
-        known.drain(..surplus);
-        self.0 = serde_json::to_string(&known).unwrap_or_default();
+    pub fn note(&mut self, announced: RecentCall) {
+        self.0.retain(|known| known.call != announced.call);
+        self.0.push(announced);
+        let surplus = self.0.len().saturating_sub(MAX_CALLS);
+        self.0.drain(..surplus);
     }
 
     /// Adds the announcements that another hook call stored; it had these `before`.
@@ -102,28 +94,8 @@ impl RecentCalls {
             self.clone_from(other);
             return;
         }
-        let known = self.parsed();
-        for announcement in other.parsed().into_iter().filter(|one| !known.contains(one)) {
-            self.note(announcement);
-        }
-    }
-
-    fn parsed(&self) -> Vec<RecentCall> {
-        serde_json::from_str(&self.0).unwrap_or_default()
-    }
-}
-
-impl Serialize for RecentCalls {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let text = if self.is_empty() { "[]" } else { &self.0 };
-        RawValue::from_string(text.to_owned()).map_err(serde::ser::Error::custom)?.serialize(out)
-    }
-}
-
-impl<'de> Deserialize<'de> for RecentCalls {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<RecentCalls, D::Error> {
-        let text = <&RawValue>::deserialize(from)?;
-        Ok(RecentCalls(text.get().to_owned()))
+        let known = self.0.clone();
+        other.0.iter().filter(|one| !known.contains(one)).for_each(|one| self.note(one.clone()));
     }
 }
 
@@ -196,12 +168,10 @@ mod tests {
         };
         let (mine, mut theirs) = (with("u2"), with("u3"));
         theirs.merge(&mine, &before);
-        let calls: Vec<String> = theirs.parsed().into_iter().map(|known| known.call).collect();
+        let calls: Vec<String> = theirs.0.into_iter().map(|known| known.call).collect();
         assert_eq!(calls, ["u1", "u3", "u2"]);
         let mut same = before.clone();
         same.merge(&mine, &before);
         assert_eq!(same, mine);
-        let damaged: RecentCalls = serde_json::from_str("7").unwrap();
-        assert!(damaged.parsed().is_empty());
     }
 }

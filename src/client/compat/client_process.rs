@@ -1,4 +1,5 @@
-//! Finds the process of Claude Code where the hook's environment does not name it (before about 2.1.178).
+//! Before about 2.1.178, the hook's environment does not name the process of Claude Code (`CLAUDE_PID`): it is found above
+//! the hook. Seen with 2.1.47 and 2.1.177.
 
 const CLIENT: &str = "claude";
 

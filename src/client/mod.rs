@@ -1,0 +1,3 @@
+//! Facts of Claude Code that several modules need.
+
+pub mod compat;
