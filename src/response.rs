@@ -47,12 +47,13 @@ impl Answer {
         let Ok(mut output) = serde_json::from_str::<Value>(&self.stdout) else {
             return Answer::warn(kind, reason);
         };
-        let told = output.get("systemMessage").and_then(Value::as_str);
-        output["systemMessage"] = json!(told.map_or(reason.to_owned(), |told| format!("{told}\n{reason}")));
+        let earlier = output.get("systemMessage").and_then(Value::as_str);
+        output["systemMessage"] =
+            json!(earlier.map_or(reason.to_owned(), |earlier| format!("{earlier}\n{reason}")));
         Answer { stdout: format!("{output}\n"), ..Answer::default() }
     }
 
-    pub fn tell(what: &str) -> Answer {
+    pub fn notify_user(what: &str) -> Answer {
         Answer { stdout: format!("{}\n", json!({"systemMessage": what})), ..Answer::default() }
     }
 
@@ -67,9 +68,9 @@ impl Answer {
         if let Some(wrong) = wrong {
             specific["additionalContext"] = json!(wrong);
         }
-        let told: Vec<&str> = wrong.into_iter().chain(user).collect();
-        if !told.is_empty() {
-            output["systemMessage"] = json!(told.join("\n"));
+        let messages: Vec<&str> = wrong.into_iter().chain(user).collect();
+        if !messages.is_empty() {
+            output["systemMessage"] = json!(messages.join("\n"));
         }
         output["hookSpecificOutput"] = specific;
         Answer { stdout: format!("{output}\n"), ..Answer::default() }
@@ -85,9 +86,9 @@ mod tests {
         assert_eq!(Answer::block(Kind::PreToolUse, "no").exit, 2);
         let begun =
             Answer::begin(&["/teams".to_owned()], None, Some("one")).and_warn(Kind::SessionStart, "two");
-        let said: Value = serde_json::from_str(&begun.stdout).unwrap();
-        assert_eq!(said["systemMessage"], "one\ntwo");
-        assert_eq!(said["hookSpecificOutput"]["watchPaths"], json!(["/teams"]));
+        let output: Value = serde_json::from_str(&begun.stdout).unwrap();
+        assert_eq!(output["systemMessage"], "one\ntwo");
+        assert_eq!(output["hookSpecificOutput"]["watchPaths"], json!(["/teams"]));
         for kind in
             [Kind::SubagentStart, Kind::SessionStart, Kind::SessionEnd, Kind::PostToolUse, Kind::Unknown]
         {

@@ -42,7 +42,9 @@ pub fn candidate_teams(call: &CallContext<'_>, archive: &Archive) -> CandidateTe
     let teams = call.client.join("teams");
     // A task list does not prove a team: `-p` creates one, and `/clear` creates one beside the team's (2.1.328).
     let is_known = |team: &SafeName| {
-        is_team(&teams.join(team), true) || archive.knows(&CaptureScope::Team(team.clone()))
+        is_team(&teams.join(team))
+            || is_file(&teams.join(team))
+            || archive.knows(&CaptureScope::Team(team.clone()))
     };
     let named = [call.named_team(), call.made_team(), call.changed_team()];
     let remembered = call.state.team.as_deref().and_then(SafeName::new);
@@ -58,7 +60,7 @@ pub fn candidate_teams(call: &CallContext<'_>, archive: &Archive) -> CandidateTe
     for (name, directory, is_special) in list_team_dirs(&teams, &mut candidates.unseen) {
         let subject = CaptureScope::Team(name);
         let is_new = !archive.knows(&subject);
-        if is_new && !is_team(&teams.join(directory), false) {
+        if is_new && !is_team(&teams.join(directory)) {
             continue;
         }
         changed |= is_new;
@@ -88,13 +90,17 @@ pub fn candidate_teams(call: &CallContext<'_>, archive: &Archive) -> CandidateTe
 
 /// Whether a directory below `teams/` belongs to a team, that is, has a configuration. Without one it holds inboxes of
 /// no team (`default`, before 2.1.178) or of a team whose name is spelled differently. A link or a special file counts as
-/// well: it is not followed, but the gates must know that they cannot see the team. So does a file, if the call names the
-/// team (`is_named`).
-fn is_team(directory: &Path, is_named: bool) -> bool {
+/// well: it is not followed, but the gates must know that they cannot see the team.
+fn is_team(directory: &Path) -> bool {
     match directory.symlink_metadata() {
         Ok(found) if found.is_dir() => directory.join("config.json").symlink_metadata().is_ok(),
-        found => found.is_ok_and(|found| is_named || !found.is_file()),
+        found => found.is_ok_and(|found| !found.is_file()),
     }
+}
+
+/// A file in place of a team's directory counts if the call names the team.
+fn is_file(directory: &Path) -> bool {
+    directory.symlink_metadata().is_ok_and(|found| found.is_file())
 }
 
 /// Resolution of the kernel's clock for files, in nanoseconds.

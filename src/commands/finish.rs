@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::diagnostics;
 use crate::env::Env;
-use crate::hook::{self, BackgroundMode, Recorder};
+use crate::hook::{self, BackgroundMode, FinishStart, Recorder};
 use crate::paths::Paths;
 
 /// Arguments of `teamkeep finish`.
@@ -33,7 +33,7 @@ pub fn run(args: &Args) -> ExitCode {
     let (config, problem) = Config::load(&paths.config);
     let recorder =
         Recorder { env, paths, config, problems: Vec::new(), clock, finish: BackgroundMode::Detached };
-    let mut notes = hook::finish(&recorder, args.after, args.beside);
+    let mut notes = hook::finish(&recorder, FinishStart { client: args.after, in_session: args.beside });
     match problem {
         Some(problem) => notes.push(format!("nothing was pruned: {problem}")),
         None => notes.extend(hook::prune(&recorder)),

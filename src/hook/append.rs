@@ -51,7 +51,8 @@ impl<'a> Attributed<'a> {
             lock_patience: call.archive.lock_budget.remaining(),
             ..recorder.config.log.clone()
         };
-        let log = Log::open(recorder.paths.log(), &limits).durable(call.deletes);
+        let mut log = Log::open(recorder.paths.log(), &limits);
+        log.durable = call.deletes;
         let start = Instant::now();
         match event.line().map_err(Error::from_json).and_then(|line| log.append(&line, call.at)) {
             Ok(appended) => {
@@ -101,11 +102,11 @@ impl<'a> Attributed<'a> {
 
 pub fn payload_warnings(payload: &Payload, asked: Option<&str>) -> Option<String> {
     let mut warnings = Vec::new();
-    if let (Some(asked), Some(told)) = (asked, payload.event_name())
-        && asked != told
-        && asked != kebab(told)
+    if let (Some(asked), Some(named)) = (asked, payload.event_name())
+        && asked != named
+        && asked != kebab(named)
     {
-        warnings.push(format!("called as {asked}, but the payload names {told}"));
+        warnings.push(format!("called as {asked}, but the payload names {named}"));
     }
     type Parse = fn(&str) -> Option<SafeName>;
     for (key, safe) in [("session_id", SafeName::stem as Parse), ("team_name", SafeName::new)] {

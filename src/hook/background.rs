@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -32,12 +32,21 @@ pub enum BackgroundMode {
     Inline,
 }
 
+/// The hook call that starts the remaining work.
+#[derive(Debug, Clone, Copy)]
+pub struct FinishStart {
+    /// Claude Code's process, if it is about to exit.
+    pub client: Option<u32>,
+    /// Whether no session ends at this call, so that a session that ends elsewhere has its own process.
+    pub in_session: bool,
+}
+
 impl Recorder {
     /// Whether there is work: transcripts of an ended run, or a log that was not pruned for a day.
     pub(super) fn has_left(&self, archive: &Archive) -> bool {
         let pruned = std::fs::metadata(self.pruned()).and_then(|metadata| metadata.modified());
-        let due = || pruned.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > PRUNE_EVERY));
-        archive.has_unfinished() || archive.has_endings() || !self.pruned().exists() || due()
+        let is_due = pruned.map_or(true, |time| time.elapsed().is_ok_and(|age| age > PRUNE_EVERY));
+        archive.has_unfinished() || archive.has_endings() || is_due
     }
 
     /// The file whose modification time is the time of the last prune.
@@ -45,20 +54,19 @@ impl Recorder {
         self.paths.log().join(".pruned")
     }
 
-    /// Starts the remaining work. `client` is Claude Code's process if it is about to exit. `beside` means that no
-    /// session ends at this call, so that a session that ends elsewhere has its own process.
-    pub(super) fn finish_later(&self, client: Option<u32>, beside: bool) -> io::Result<()> {
+    /// Starts the remaining work.
+    pub(super) fn finish_later(&self, started: FinishStart) -> io::Result<()> {
         if self.finish == BackgroundMode::Inline {
-            let notes = [finish(self, None, beside), super::prune(self)].concat();
+            let notes = [finish(self, FinishStart { client: None, ..started }), prune(self)].concat();
             return if notes.is_empty() { Ok(()) } else { Err(io::Error::other(notes.join("; "))) };
         }
         let mut command = Command::new(std::env::current_exe()?);
         // No process group: a group leader cannot call `setsid`, which is the first thing that the process does.
         command.arg("finish").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        if let Some(pid) = client {
+        if let Some(pid) = started.client {
             command.arg("--after").arg(pid.to_string());
         }
-        if beside {
+        if started.in_session {
             command.arg("--beside");
         }
         command.spawn().map(|_| ())
@@ -68,19 +76,19 @@ impl Recorder {
 /// Archives the transcripts of ended runs and copies their events into them. Returns the problems. Skips runs that
 /// another process is waiting for, unless this process ends a session whose Claude Code process is unknown: that run
 /// may be its own.
-pub fn finish(recorder: &Recorder, after: Option<u32>, beside: bool) -> Vec<String> {
+pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
     if recorder.finish == BackgroundMode::Detached {
         // Start a new session: Claude Code's terminal and process group may end at any time.
         let _ = rustix::process::setsid();
     }
     let archive = recorder.archive();
     archive.settle(recorder.config.log.lock_patience);
-    let (mut notes, _) = keep(&archive, |_| false);
+    let (mut notes, _) = archive_transcripts(&archive, |_| false);
     for part in recorder.paths.parts() {
         fs::remove_temp_files(&part, LEFTOVER_AGE);
         fs::sweep_beside(&part, LEFTOVER_AGE);
     }
-    if let Some(pid) = after {
+    if let Some(pid) = started.client {
         let pause = Duration::from_millis(50);
         let mut waited = Duration::ZERO;
         while waited < TIMEOUT && !process::is_gone(pid, None, None) {
@@ -90,14 +98,17 @@ pub fn finish(recorder: &Recorder, after: Option<u32>, beside: bool) -> Vec<Stri
     }
     archive.settle(recorder.config.log.lock_patience);
     let now = recorder.clock.now();
-    let yields = beside || after.is_some();
-    let (more, ended) = keep(&archive, |run| !(yields && belongs_to_other(run, after, now)));
+    let yields = started.in_session || started.client.is_some();
+    let (more, ended) =
+        archive_transcripts(&archive, |run| !(yields && belongs_to_other(run, started.client, now)));
     for note in more {
         if !notes.contains(&note) {
             notes.push(note);
         }
     }
-    notes.extend(close_events(recorder, &archive, &ended));
+    if let Err(error) = close_events(recorder, &archive, &ended) {
+        notes.push(format!("cannot copy the events of ended runs from the log into the runs: {error}"));
+    }
     notes
 }
 
@@ -113,7 +124,10 @@ fn belongs_to_other(run: &RunRecord, after: Option<u32>, now: Time) -> bool {
 
 /// Archives the current transcripts of unfinished runs, for the last time if `last` returns true. Returns the problems
 /// and the finished runs.
-fn keep(archive: &Archive, last: impl Fn(&RunRecord) -> bool) -> (Vec<String>, BTreeSet<String>) {
+fn archive_transcripts(
+    archive: &Archive,
+    last: impl Fn(&RunRecord) -> bool,
+) -> (Vec<String>, BTreeSet<String>) {
     let (mut notes, mut finished) = (Vec::new(), BTreeSet::new());
     for run in archive.unfinished() {
         match archive.keep_transcripts(&run) {
@@ -137,67 +151,53 @@ fn keep(archive: &Archive, last: impl Fn(&RunRecord) -> bool) -> (Vec<String>, B
 }
 
 /// Maximum number of bytes of the log to read in one call. The next call continues.
-const AT_ONCE: u64 = 512 << 20;
+const MAX_READ_BYTES: u64 = 512 << 20;
 
 /// Copies the events of these runs from the log into them. If that is not possible now, because another process does it or
-/// the disk fails, it is done before their segments are removed. Returns what went wrong.
-pub(super) fn close_events(recorder: &Recorder, archive: &Archive, runs: &BTreeSet<String>) -> Vec<String> {
+/// the disk fails, it is done before their segments are removed.
+fn close_events(recorder: &Recorder, archive: &Archive, runs: &BTreeSet<String>) -> Result<()> {
     if runs.is_empty() {
-        return Vec::new();
+        return Ok(());
     }
-    let log = recorder.paths.log();
-    let close = || -> Result<()> {
-        let Some(right) = RetentionLock::take(&log, recorder.config.log.lock_patience)? else {
-            return Ok(());
-        };
-        let (all, damaged) = archive.runs();
-        let own: Vec<_> = all.iter().filter(|run| runs.contains(&run.run)).collect();
-        let since = own.iter().filter_map(|run| clock::parse(&run.started_at)).min();
-        let sessions: BTreeSet<&str> =
-            own.iter().flat_map(|run| &run.sessions).map(|session| session.id.as_str()).collect();
-        let needs = Needs::new(&all, &damaged);
-        let mut left = AT_ONCE;
-        for segment in log::list(right.log())?.iter().rev() {
-            let holds = |contents: Contents| {
-                contents.runs.iter().any(|run| runs.contains(run))
-                    || contents.sessions.keys().any(|session| sessions.contains(session.as_str()))
-            };
-            let is_known_without = || Contents::kept(right.log(), segment).is_some_and(|known| !holds(known));
-            if !(Range { since, until: None }).overlaps(&segment.name) || is_known_without() {
-                continue;
-            }
-            if left == 0 {
-                break;
-            }
-            left = left.saturating_sub(segment.size);
-            retention::close(right.log(), &segment.name, archive, &needs, Some(runs))?;
-        }
-        Ok(())
+    let (log, patience) = (recorder.paths.log(), recorder.config.log.lock_patience);
+    let Some(lock) = RetentionLock::take(&log, patience)? else { return Ok(()) };
+    let (all, damaged) = archive.runs();
+    let own: Vec<_> = all.iter().filter(|run| runs.contains(&run.run)).collect();
+    let since = own.iter().filter_map(|run| clock::parse(&run.started_at)).min();
+    let sessions: BTreeSet<&str> =
+        own.iter().flat_map(|run| &run.sessions).map(|session| session.id.as_str()).collect();
+    let needs = Needs::new(&all, &damaged);
+    let has_events = |contents: Contents| {
+        contents.runs.iter().any(|run| runs.contains(run))
+            || contents.sessions.keys().any(|session| sessions.contains(session.as_str()))
     };
-    match close() {
-        Ok(()) => Vec::new(),
-        Err(error) => {
-            vec![format!("cannot copy the events of ended runs from the log into the runs: {error}")]
+    let mut left = MAX_READ_BYTES;
+    for segment in log::list(lock.log())?.iter().rev() {
+        let may_have_events = || Contents::cached(lock.log(), segment).is_none_or(has_events);
+        if !(Range { since, until: None }).overlaps(&segment.name) || !may_have_events() {
+            continue;
         }
+        if left == 0 {
+            break;
+        }
+        left = left.saturating_sub(segment.size);
+        retention::close(lock.log(), &segment.name, archive, &needs, Some(runs))?;
     }
+    Ok(())
 }
 
 /// Removes segments by age and size, but no line that a recorded run needs; returns what went wrong.
 pub fn prune(recorder: &Recorder) -> Vec<String> {
-    let pruned = || -> Result<Vec<String>> {
-        fs::write_atomic(&recorder.pruned(), b"", false)?;
-        let log = recorder.paths.log();
-        match RetentionLock::take(&log, recorder.config.log.lock_patience)? {
-            Some(right) => keep_to_bounds(recorder, &right),
-            None => Ok(Vec::new()),
-        }
-    };
-    pruned().unwrap_or_else(|error| vec![error.to_string()])
+    try_prune(recorder).unwrap_or_else(|error| vec![error.to_string()])
 }
 
-fn keep_to_bounds(recorder: &Recorder, right: &RetentionLock) -> Result<Vec<String>> {
-    let (log, limits) = (right.log(), &recorder.config.log);
-    let archive = recorder.archive();
+fn try_prune(recorder: &Recorder) -> Result<Vec<String>> {
+    fs::write_atomic(&recorder.pruned(), b"", false)?;
+    let limits = &recorder.config.log;
+    let Some(lock) = RetentionLock::take(&recorder.paths.log(), limits.lock_patience)? else {
+        return Ok(Vec::new());
+    };
+    let (log, archive) = (lock.log(), recorder.archive());
     if let Some(why) = archive.why_unlisted() {
         return Ok(vec![format!("nothing was pruned: {why}")]);
     }
@@ -206,9 +206,9 @@ fn keep_to_bounds(recorder: &Recorder, right: &RetentionLock) -> Result<Vec<Stri
     let segments = log::list(log)?;
     Contents::sweep(log, &segments);
     let current = log::active_segment(log);
-    let (mut left, mut is_whole) = (AT_ONCE, true);
+    let (mut left, mut is_whole) = (MAX_READ_BYTES, true);
     let mut facts = |segment: &log::Segment| {
-        if Contents::kept(log, segment).is_none() {
+        if Contents::cached(log, segment).is_none() {
             if left == 0 {
                 // Not read yet, so it is kept.
                 is_whole = false;
@@ -219,27 +219,22 @@ fn keep_to_bounds(recorder: &Recorder, right: &RetentionLock) -> Result<Vec<Stri
         needs.facts(log, segment, true, &mut |_| ())
     };
     let mut plan = retention::plan(&segments, current.as_ref(), limits, recorder.clock.now(), &mut facts);
-    let mut room = AT_ONCE;
+    let mut room = MAX_READ_BYTES;
     plan.removals.retain(|removal| {
         let fits = room > 0;
         room = room.saturating_sub(removal.segment.size);
         fits
     });
-    let pruned = retention::apply(&plan, &archive, &needs, right, limits.lock_patience)?;
+    let pruned = retention::apply(&plan, &archive, &needs, &lock, limits.lock_patience)?;
     let mut notes: Vec<String> = pruned.failures.iter().map(ToString::to_string).collect();
     if is_whole && plan.held_bytes > 0 && plan.kept_bytes > limits.keep_size {
-        notes.push(held(log, plan.kept_bytes, plan.held_bytes, limits.keep_size));
+        let [all, limit, held] =
+            [plan.kept_bytes, limits.keep_size, plan.held_bytes].map(|bytes| bytes.div_ceil(1 << 20));
+        notes.push(format!(
+            "{} has {all} MiB, more than log.keep-size ({limit} MiB): {held} MiB belong to runs that have not ended and \
+             are kept until then",
+            log.display()
+        ));
     }
     Ok(notes)
-}
-
-fn held(log: &Path, all: u64, held: u64, most: u64) -> String {
-    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
-    format!(
-        "{} has {} MiB, more than log.keep-size ({} MiB): {} MiB belong to runs that have not ended and are kept until then",
-        log.display(),
-        mib(all),
-        mib(most),
-        mib(held)
-    )
 }

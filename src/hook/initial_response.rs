@@ -144,7 +144,7 @@ impl Attributed<'_> {
                      you trust it again (teamkeep policy trust)"
                 ),
             };
-            self.outcome.answer = Answer::tell(&format!("teamkeep: {reason}"));
+            self.outcome.answer = Answer::notify_user(&format!("teamkeep: {reason}"));
             let verdict = failure::verdict(OnError::Allow, call.kind, failure::UNTRUSTED, reason);
             self.record_verdict(&verdict, &call.recorder.log());
         }
@@ -174,9 +174,9 @@ impl Attributed<'_> {
         }
         let team = self.by.resolved.team.as_ref();
         // Problems of another team do not block, if it is known which team is deleted.
-        let meant = |subject: &CaptureScope| team.is_none() || subject.team() == team;
-        let is_meant = |of_team: &&TeamNote| of_team.subject.as_ref().is_none_or(meant);
-        let own = || found.notes.iter().filter(is_meant).map(|of_team| &of_team.note);
+        let is_deleted = |subject: &CaptureScope| team.is_none() || subject.team() == team;
+        let concerns = |of_team: &&TeamNote| of_team.subject.as_ref().is_none_or(is_deleted);
+        let own = || found.notes.iter().filter(concerns).map(|of_team| &of_team.note);
         let mut problems: Vec<&Note> = own().filter(|note| note.is_store_failure()).collect();
         if !team.and_then(|team| found.teams.get(team)).is_some_and(|index| index.present) {
             problems.extend(found.overlooked());

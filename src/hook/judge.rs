@@ -111,7 +111,7 @@ impl Attributed<'_> {
             index: team.and_then(|team| self.found.teams.get(team)),
             left: team.and_then(|team| self.found.left.get(team)).copied().unwrap_or_default(),
             problems: &problems,
-            settled: call.again.as_ref().map(|_| call.settled.as_slice()),
+            settled: call.again.as_ref().map(|_| call.earlier_verdicts.as_slice()),
             transcript: attribution::transcript(&call.payload, &call.client),
             client: recorder.is_metadata_only().then_some(call.client.as_path()),
         };
@@ -140,7 +140,7 @@ impl Attributed<'_> {
 
     /// Whether a verdict was not recorded at an earlier announcement of the same tool call.
     pub fn is_new(&self, verdict: &Verdict) -> bool {
-        !self.call.settled.iter().any(|settled| settled.is_same(verdict))
+        !self.call.earlier_verdicts.iter().any(|settled| settled.is_same(verdict))
     }
 }
 

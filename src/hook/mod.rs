@@ -16,7 +16,7 @@ mod run_lifecycle;
 
 use std::fmt::Display;
 
-pub use background::{BackgroundMode, finish, prune};
+pub use background::{BackgroundMode, FinishStart, finish, prune};
 pub use run::{CalledBy, run};
 
 use crate::archive::Archive;
@@ -96,7 +96,7 @@ impl Outcome {
 
     /// Adds the notes to stderr on one line if the response has no message. If data was lost, the call fails, because
     /// Claude Code shows only failures; otherwise a response with content is not changed.
-    pub fn tell_notes(&mut self) {
+    pub fn add_notes(&mut self) {
         if self.answer.exit != 0 || !self.answer.stderr.is_empty() {
             return;
         }

@@ -39,7 +39,7 @@ pub struct Parsed<'a> {
     /// The event that this one repeats: Claude Code announces some tool calls twice.
     pub again: Option<RecentCall>,
     /// The policy's verdicts on that event.
-    pub settled: Vec<Verdict>,
+    pub earlier_verdicts: Vec<Verdict>,
 }
 
 impl<'a> Parsed<'a> {
@@ -60,7 +60,7 @@ impl<'a> Parsed<'a> {
         let verdicts = again.iter().flat_map(|again| again.verdicts.iter().cloned());
         Parsed {
             archive: recorder.archive(),
-            settled: verdicts.filter_map(|verdict| serde_json::from_value(verdict).ok()).collect(),
+            earlier_verdicts: verdicts.filter_map(|verdict| serde_json::from_value(verdict).ok()).collect(),
             id: known.unwrap_or_else(|| Id::new(at)),
             client: recorder.paths.client_for(payload.transcript()).unwrap_or_default(),
             list: recorder.env.task_list.as_deref().and_then(|list| SafeName::new(&mailbox(list))),

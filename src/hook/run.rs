@@ -103,7 +103,7 @@ fn should_skip(input: &[u8], asked: Option<&str>, recorder: &Recorder) -> bool {
 fn note_problems(recorder: &Recorder, outcome: &mut Outcome, event: Option<&str>, took: Duration) {
     outcome.notes.extend(recorder.paths.warning.clone().map(Note::problem));
     recorder.env.problems().iter().for_each(|odd| outcome.add(format!("{odd}; using the default")));
-    outcome.tell_notes();
+    outcome.add_notes();
     let mut notes = outcome.diagnostics();
     // Problems of the policy files are reported at the start of a session.
     let errors = recorder.problems.iter().filter(|problem| problem.is_error());

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Outcome;
 use super::attribute::{Attributed, is_left_behind};
 use super::judge::Judged;
+use super::{FinishStart, Outcome};
 use crate::archive::{Archive, CaptureScope, EndedBy, Index};
 use crate::attribution::CallContext;
 use crate::clock::{self, Time};
@@ -159,9 +159,10 @@ impl Judged<'_> {
             hook.outcome.note("remember the session", saved);
         }
         if closed || (call.kind == Kind::SessionStart && recorder.has_left(&call.archive)) {
-            let ends = call.kind == Kind::SessionEnd;
-            let client = recorder.env.client_pid.filter(|_| ends);
-            hook.outcome.note("archive the transcripts", recorder.finish_later(client, !ends));
+            let in_session = call.kind != Kind::SessionEnd;
+            let client = recorder.env.client_pid.filter(|_| !in_session);
+            let later = recorder.finish_later(FinishStart { client, in_session });
+            hook.outcome.note("archive the transcripts", later);
         }
         hook.outcome
     }

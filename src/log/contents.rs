@@ -29,34 +29,34 @@ pub struct Contents {
     pub unreadable: bool,
 }
 
-fn beside(dir: &Path, segment: &SegmentName) -> PathBuf {
+fn cache_path(dir: &Path, segment: &SegmentName) -> PathBuf {
     dir.join(format!("{segment}{SUFFIX}"))
 }
 
 impl Contents {
     /// The contents of this segment, from the cache or by reading it. `done` is called with the number of bytes read.
     pub fn of(dir: &Path, segment: &Segment, done: &mut dyn FnMut(u64)) -> Contents {
-        Contents::kept(dir, segment).unwrap_or_else(|| Contents::read(dir, segment, done))
+        Contents::cached(dir, segment).unwrap_or_else(|| Contents::read(dir, segment, done))
     }
 
-    pub fn kept(dir: &Path, segment: &Segment) -> Option<Contents> {
-        let (bytes, _) = fs::read_regular(&beside(dir, &segment.name), MAX_BYTES).ok()?;
+    pub fn cached(dir: &Path, segment: &Segment) -> Option<Contents> {
+        let (bytes, _) = fs::read_regular(&cache_path(dir, &segment.name), MAX_BYTES).ok()?;
         let contents: Contents = serde_json::from_slice(&bytes).ok()?;
         (contents.v == VERSION && contents.size == segment.size).then_some(contents)
     }
 
     /// Writes the cache, unless the segment is too small. A failure costs only time.
-    pub fn keep(&self, dir: &Path, segment: &Segment) {
+    pub fn save(&self, dir: &Path, segment: &Segment) {
         if self.size >= SMALL_BYTES
             && !self.unreadable
             && let Ok(bytes) = serde_json::to_vec(self)
         {
-            let _ = fs::write_atomic(&beside(dir, &segment.name), &bytes, false);
+            let _ = fs::write_atomic(&cache_path(dir, &segment.name), &bytes, false);
         }
     }
 
-    pub fn forget(dir: &Path, segment: &SegmentName) {
-        let _ = std::fs::remove_file(beside(dir, segment));
+    pub fn remove(dir: &Path, segment: &SegmentName) {
+        let _ = std::fs::remove_file(cache_path(dir, segment));
     }
 
     pub fn sweep(dir: &Path, segments: &[Segment]) {
@@ -67,7 +67,7 @@ impl Contents {
                 continue;
             };
             if !segments.iter().any(|segment| segment.name == of) {
-                Contents::forget(dir, &of);
+                Contents::remove(dir, &of);
             }
         }
     }
@@ -134,11 +134,11 @@ mod tests {
         assert_eq!(read, segment.size);
         assert!(contents.runs.contains("r") && contents.sessions["s"] > 60 && !contents.unreadable);
         assert_eq!(contents.last_loose(), clock::parse("2026-02-03T04:05:06Z"));
-        contents.keep(dir.path(), &segment);
+        contents.save(dir.path(), &segment);
         let kept = Contents::of(dir.path(), &segment, &mut |_| panic!("it is not read again"));
         assert_eq!(kept, contents);
-        assert_eq!(Contents::kept(dir.path(), &Segment { size: 7, ..segment.clone() }), None);
-        Contents::forget(dir.path(), &segment.name);
-        assert_eq!(Contents::kept(dir.path(), &segment), None);
+        assert_eq!(Contents::cached(dir.path(), &Segment { size: 7, ..segment.clone() }), None);
+        Contents::remove(dir.path(), &segment.name);
+        assert_eq!(Contents::cached(dir.path(), &segment), None);
     }
 }

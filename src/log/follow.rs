@@ -105,7 +105,7 @@ pub fn last(
     follower.seen = closed.iter().map(passed).collect();
     let mut lines = VecDeque::new();
     follower.poll(|line| {
-        keep(&mut lines, line, count, &wanted);
+        push_last(&mut lines, line, count, &wanted);
         Ok(())
     })?;
     let mut problems = follower.take_problems();
@@ -115,14 +115,14 @@ pub fn last(
         let mut reader = Reader::over(dir, parts, vec![segment], None, range);
         let mut older = VecDeque::new();
         let room = count - lines.len();
-        reader.by_ref().for_each(|line| keep(&mut older, line, room, &wanted));
+        reader.by_ref().for_each(|line| push_last(&mut older, line, room, &wanted));
         older.into_iter().rev().for_each(|line| lines.push_front(line));
         problems.merge(reader.into_problems());
     }
     Ok(FollowPosition { lines, follower, problems })
 }
 
-fn keep(lines: &mut VecDeque<Line>, line: Line, count: usize, wanted: impl Fn(&Line) -> bool) {
+fn push_last(lines: &mut VecDeque<Line>, line: Line, count: usize, wanted: impl Fn(&Line) -> bool) {
     if count > 0 && wanted(&line) {
         if lines.len() == count {
             lines.pop_front();

@@ -17,7 +17,7 @@ mod writer;
 pub use contents::Contents;
 pub use follow::{FollowPosition, Follower, last, tail};
 pub use lines::{Lines, Position, Raw, ReadError, ReadErrors};
-pub use parallel_filter::{LineHeader, sift};
+pub use parallel_filter::{LineHeader, filter_parallel};
 pub use parts::{Parts, part_name, parts_in};
 pub use reader::{Line, LineError, Parsed, Reader, parse, read_lines};
 pub use segments::{Range, Segment, SegmentName, list, size};

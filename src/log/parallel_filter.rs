@@ -34,7 +34,7 @@ pub struct LineHeader<'a> {
 const SIDE_BY_SIDE: usize = 8;
 
 /// Reads a range of the log, with the parts of removed segments, and maps each line that is wanted, in order.
-pub fn sift<T: Send>(
+pub fn filter_parallel<T: Send>(
     dir: &Path,
     parts: &Parts,
     range: Range,
@@ -107,13 +107,15 @@ mod tests {
         }
         let wants = |glance: &LineHeader<'_>| glance.run.as_deref() == Some("r");
         let (ids, problems) =
-            sift(dir.path(), &Parts::default(), Range::default(), wants, |line| line.recorded.id).unwrap();
+            filter_parallel(dir.path(), &Parts::default(), Range::default(), wants, |line| line.recorded.id)
+                .unwrap();
         assert_eq!(ids, ["1", "3", "4"]);
         let mut all = Reader::open(dir.path(), Range::default()).unwrap();
         assert_eq!(all.by_ref().count(), 4);
         assert_eq!((problems.count, all.into_problems().count), (2, 2), "the last line is being written");
         let none =
-            sift(&dir.path().join("none"), &Parts::default(), Range::default(), wants, |_| ()).unwrap();
+            filter_parallel(&dir.path().join("none"), &Parts::default(), Range::default(), wants, |_| ())
+                .unwrap();
         assert!(none.0.is_empty() && none.1.is_empty());
     }
 }

@@ -24,7 +24,8 @@ pub(super) const LOCK: &str = ".lock";
 pub struct Log {
     dir: PathBuf,
     limits: config::Log,
-    durable: bool,
+    /// Whether a line is synced to disk when [`Log::append`] returns, before something is deleted.
+    pub durable: bool,
 }
 
 /// Calls that overlap may be this far apart, and no clock was set back between them.
@@ -41,12 +42,6 @@ pub struct Appended {
 impl Log {
     pub fn open(dir: impl Into<PathBuf>, limits: &config::Log) -> Log {
         Log { dir: dir.into(), limits: limits.clone(), durable: false }
-    }
-
-    /// With `true`, a line is synced to disk when [`Log::append`] returns, before something is deleted.
-    pub fn durable(mut self, durable: bool) -> Log {
-        self.durable = durable;
-        self
     }
 
     /// Appends one line, with a line break if it has none. `at` decides which day's segment it belongs to. If the lock is

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
-use super::Redactor;
 use super::unescape::unescaped;
+use super::{Redactor, SECRET};
 
 pub(super) fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
@@ -21,21 +21,20 @@ pub(super) fn redact<'a>(redactor: &Redactor, text: &'a str, depth: usize) -> Co
     while let Some(start) = text[at..].find('"').map(|found| at + found) {
         secret.pass(redactor, &mut all, at..start);
         let end = end_of(text, start);
-        let token = &text[start..end];
-        let (string, exact) = open(token);
+        let string = Token::parse(&text[start..end]);
         let is_key = text[end..].trim_start().starts_with(':');
         let is_value = !is_key && text[..start].trim_end().ends_with(':');
         let hidden = match !is_key && secret.depth > 0 {
-            true => redactor.redacts_secret(&string),
-            false => is_value && redactor.is_secret(&key, &string),
+            true => redactor.redacts_secret(&string.decoded),
+            false => is_value && redactor.is_secret(&key, &string.decoded),
         };
         let new = match hidden {
-            true => Some(quoted(redactor.placeholder())),
-            false => clean(redactor, inner(token), &string, exact, depth),
+            true => Some(quoted(SECRET)),
+            false => redact_string(redactor, &string, depth),
         };
-        secret.named = is_key && redactor.is_container_key(&string);
+        secret.named = is_key && redactor.is_container_key(&string.decoded);
         if is_key {
-            key = string.into_owned();
+            key = string.decoded.into_owned();
         }
         if let Some(new) = new {
             all.put(start..end, &new);
@@ -91,7 +90,7 @@ impl Secret {
             if word > 0 {
                 let is_number = rest.starts_with(|c: char| c.is_ascii_digit() || c == '-');
                 if is_number && (self.named || self.depth > 0) && redactor.redacts_secret(&rest[..word]) {
-                    all.put(at..at + word, &quoted(redactor.placeholder()));
+                    all.put(at..at + word, &quoted(SECRET));
                 }
                 at += word;
                 continue;
@@ -110,15 +109,11 @@ impl Secret {
 }
 
 /// A string after redaction; `None` if no rule matched.
-fn clean(redactor: &Redactor, written: &str, said: &str, exact: bool, depth: usize) -> Option<String> {
+fn redact_string(redactor: &Redactor, string: &Token<'_>, depth: usize) -> Option<String> {
     // A string that cannot be decoded exactly is kept, unless it contains JSON.
-    if !exact && !said.trim_start().starts_with(['{', '[']) {
-        return match redactor.nested(written, depth + 1) {
-            Cow::Owned(new) => Some(format!("\"{new}\"")),
-            Cow::Borrowed(_) => None,
-        };
-    }
-    match redactor.nested(said, depth + 1) {
+    let keeps_text = !string.is_exact && !string.decoded.trim_start().starts_with(['{', '[']);
+    match redactor.nested(if keeps_text { string.written } else { &string.decoded }, depth + 1) {
+        Cow::Owned(new) if keeps_text => Some(format!("\"{new}\"")),
         Cow::Owned(new) => Some(quoted(&new)),
         Cow::Borrowed(_) => None,
     }
@@ -153,15 +148,24 @@ fn inner(token: &str) -> &str {
     closed.unwrap_or(inner)
 }
 
-/// The decoded string, and whether decoding is exact. Half surrogate pairs and truncated strings are decoded as far as
-/// possible.
-fn open(token: &str) -> (Cow<'_, str>, bool) {
-    let inner = inner(token);
-    if !inner.contains('\\') {
-        return (Cow::Borrowed(inner), true);
-    }
-    match serde_json::from_str::<String>(token) {
-        Ok(said) => (Cow::Owned(said), true),
-        Err(_) => (Cow::Owned(unescaped(inner)), false),
+/// A string in a JSON text.
+struct Token<'a> {
+    /// The characters between the quotes.
+    written: &'a str,
+    decoded: Cow<'a, str>,
+    /// Half surrogate pairs and truncated strings are decoded as far as possible.
+    is_exact: bool,
+}
+
+impl Token<'_> {
+    fn parse(token: &str) -> Token<'_> {
+        let written = inner(token);
+        if !written.contains('\\') {
+            return Token { written, decoded: Cow::Borrowed(written), is_exact: true };
+        }
+        match serde_json::from_str::<String>(token) {
+            Ok(decoded) => Token { written, decoded: Cow::Owned(decoded), is_exact: true },
+            Err(_) => Token { written, decoded: Cow::Owned(unescaped(written)), is_exact: false },
+        }
     }
 }

@@ -161,10 +161,6 @@ impl Redactor {
         is
     }
 
-    pub(super) fn placeholder(&self) -> &'static str {
-        SECRET
-    }
-
     pub fn counts(&self) -> BTreeMap<String, u64> {
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
         let secrets = ("secret", self.secrets.load(Ordering::Relaxed));
@@ -179,19 +175,19 @@ impl Redactor {
 
 /// Applies one rule to the last decoding of a text, or to the text itself if it has none; `None` if nothing matches.
 fn apply(rule: &Rule, count: &AtomicU64, text: &str, opened: &[View]) -> Option<String> {
-    let said = opened.last().map_or(text, |view| &view.text);
+    let decoded = opened.last().map_or(text, |view| &view.text);
     let mut changed: Option<String> = None;
     let mut copied = 0;
-    for mut found in rule.engine.find(said) {
-        found.end = found.start + (rule.part)(&said[found.clone()]).len();
-        let (before, after) = (&said[..found.start], &said[found.end..]);
-        if found.is_empty() || !(rule.means)(&Found { text: &said[found.clone()], before, after }) {
+    for mut found in rule.engine.find(decoded) {
+        found.end = found.start + (rule.part)(&decoded[found.clone()]).len();
+        let (before, after) = (&decoded[..found.start], &decoded[found.end..]);
+        if found.is_empty() || !(rule.counts)(&Found { text: &decoded[found.clone()], before, after }) {
             continue;
         }
         let written = opened.iter().rev().fold(found, |range: Range<usize>, view| view.written(&range));
         let so_far = changed.get_or_insert_with(|| String::with_capacity(text.len()));
         so_far.push_str(&text[copied..written.start]);
-        so_far.push_str(&rule.stand_in);
+        so_far.push_str(&rule.replacement);
         copied = written.end;
         count.fetch_add(1, Ordering::Relaxed);
     }

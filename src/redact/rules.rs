@@ -11,9 +11,9 @@ use crate::error::{Cause, Error, Result};
 pub(super) struct Rule {
     pub name: String,
     pub engine: Engine,
-    pub stand_in: String,
+    pub replacement: String,
     /// A final check whether a match counts.
-    pub means: fn(&Found<'_>) -> bool,
+    pub counts: fn(&Found<'_>) -> bool,
     /// The part of the match to replace, from its start.
     pub part: fn(&str) -> &str,
 }
@@ -115,12 +115,12 @@ pub(super) fn rules(privacy: &Privacy, homes: &[String]) -> Result<Vec<Rule>> {
                 rules.push(rule(name, &format!(r#"{named}["']?:[ \t]*{value}"#), has_digit)?);
                 // A key in JSON that was not decoded or was truncated.
                 let key = format!(r#"["'](?i-u:[A-Z0-9_. -]*{SECRET_KEY}|token)["'][ \t]*:[ \t]*"([^"]+)"#);
-                rules.push(rule(name, &key, is_no_stand_in)?);
+                rules.push(rule(name, &key, is_not_redacted)?);
                 let listed =
                     format!(r#"["'](?i-u:[A-Z0-9_. -]*{SECRET_KEY})["'][ \t]*:[ \t\[]*"?([^\]"{{}},]+)"#);
                 rules.push(rule(name, &listed, has_digit)?);
                 for pattern in CURL {
-                    rules.push(rule(name, pattern, is_no_stand_in)?);
+                    rules.push(rule(name, pattern, is_not_redacted)?);
                 }
                 rules.push(rule(name, r#"://[^/ \t\r\n:@"']+:([^/ \t\r\n@"']+)@"#, anything)?);
             }
@@ -132,7 +132,7 @@ pub(super) fn rules(privacy: &Privacy, homes: &[String]) -> Result<Vec<Rule>> {
                     rules.push(rule(name, &regex::escape(&slug), is_slug)?);
                 }
                 for pattern in known(name) {
-                    rules.push(rule(name, pattern, is_somebody_s)?);
+                    rules.push(rule(name, pattern, is_personal)?);
                 }
             }
             "email" => {
@@ -159,13 +159,13 @@ fn known(name: &str) -> &'static [&'static str] {
     KNOWN.iter().find(|(known, _)| *known == name).map_or(&[], |(_, patterns)| patterns)
 }
 
-fn rule(name: &str, pattern: &str, means: fn(&Found<'_>) -> bool) -> Result<Rule> {
-    Ok(with(name, Engine::Known(compiled(name, pattern)?), means))
+fn rule(name: &str, pattern: &str, counts: fn(&Found<'_>) -> bool) -> Result<Rule> {
+    Ok(with(name, Engine::Known(compiled(name, pattern)?), counts))
 }
 
-fn with(name: &str, engine: Engine, means: fn(&Found<'_>) -> bool) -> Rule {
-    let stand_in = if name == "home" { "~".to_owned() } else { format!("[redacted:{name}]") };
-    Rule { name: name.to_owned(), engine, stand_in, means, part: whole }
+fn with(name: &str, engine: Engine, counts: fn(&Found<'_>) -> bool) -> Rule {
+    let replacement = if name == "home" { "~".to_owned() } else { format!("[redacted:{name}]") };
+    Rule { name: name.to_owned(), engine, replacement, counts, part: whole }
 }
 
 fn compiled(name: &str, pattern: &str) -> Result<Regex> {
@@ -199,7 +199,7 @@ fn address(found: &str) -> &str {
 }
 
 /// Whether a match is not a placeholder from an earlier redaction.
-fn is_no_stand_in(found: &Found<'_>) -> bool {
+fn is_not_redacted(found: &Found<'_>) -> bool {
     !found.text.starts_with("[redacted:")
 }
 
@@ -219,6 +219,6 @@ fn is_slug(found: &Found<'_>) -> bool {
         && !found.after.starts_with(|c: char| c.is_alphanumeric())
 }
 
-fn is_somebody_s(found: &Found<'_>) -> bool {
+fn is_personal(found: &Found<'_>) -> bool {
     found.text != "/Users/Shared"
 }

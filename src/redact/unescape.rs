@@ -15,24 +15,39 @@ pub(super) struct View {
 
 impl View {
     /// The range in the original text for a range of the decoded text.
-    pub fn written(&self, said: &Range<usize>) -> Range<usize> {
-        self.place(said.start)..self.place(said.end)
+    pub fn written(&self, decoded: &Range<usize>) -> Range<usize> {
+        self.offset(decoded.start)..self.offset(decoded.end)
     }
 
-    fn place(&self, said: usize) -> usize {
-        let behind = self.breaks.partition_point(|(place, _)| *place <= said);
+    fn offset(&self, decoded: usize) -> usize {
+        let behind = self.breaks.partition_point(|(place, _)| *place <= decoded);
         let last = behind.checked_sub(1).and_then(|last| self.breaks.get(last));
-        last.map_or(said, |(place, written)| written + (said - place))
+        last.map_or(decoded, |(place, written)| written + (decoded - place))
     }
 }
 
-/// The text decoded once, twice and so on; empty if it has no escapes. Any number of backslashes before an escape
-/// counts as one: the text may be nested in several strings.
+/// How many backslashes begin an escape.
+#[derive(Clone, Copy)]
+enum Backslashes {
+    One,
+    /// Any number counts as one: the text may be nested in several strings.
+    Any,
+}
+
+impl Backslashes {
+    /// Number of backslashes of the escape at the beginning of a text.
+    fn before_escape(self, text: &str) -> usize {
+        let count = text.bytes().take_while(|byte| *byte == b'\\').count();
+        if let Backslashes::One = self { count.min(1) } else { count }
+    }
+}
+
+/// The text decoded once, twice and so on; empty if it has no escapes.
 pub(super) fn views(text: &str) -> Vec<View> {
     let mut views: Vec<View> = Vec::new();
     while views.len() < MAX_DEPTH {
         let last = views.last().map_or(text, |view| &view.text);
-        match unescape(last, true) {
+        match unescape(last, Backslashes::Any) {
             Some(view) => views.push(view),
             None => break,
         }
@@ -43,21 +58,21 @@ pub(super) fn views(text: &str) -> Vec<View> {
 /// Decodes the characters between the quotes of a JSON string. Half a surrogate pair becomes U+FFFD, and invalid
 /// escapes are kept.
 pub(super) fn unescaped(inner: &str) -> String {
-    unescape(inner, false).map_or_else(|| inner.to_owned(), |view| view.text)
+    unescape(inner, Backslashes::One).map_or_else(|| inner.to_owned(), |view| view.text)
 }
 
-fn unescape(text: &str, any_depth: bool) -> Option<View> {
+fn unescape(text: &str, backslashes: Backslashes) -> Option<View> {
     let mut view = View { text: String::new(), breaks: Vec::new() };
     let mut copied = 0;
     let mut at = 0;
     while let Some(start) = text.get(at..).and_then(|rest| rest.find('\\')).map(|found| at + found) {
         let rest = &text[start..];
-        let Some((said, length)) = escape(rest, any_depth) else {
+        let Some((decoded, length)) = escape(rest, backslashes) else {
             at = start + rest.bytes().take_while(|byte| *byte == b'\\').count();
             continue;
         };
         view.text.push_str(&text[copied..start]);
-        view.text.push(said);
+        view.text.push(decoded);
         at = start + length;
         copied = at;
         view.breaks.push((view.text.len(), at));
@@ -67,12 +82,9 @@ fn unescape(text: &str, any_depth: bool) -> Option<View> {
 }
 
 /// The escape at the beginning of a text: its character and its length in bytes.
-fn escape(text: &str, any_depth: bool) -> Option<(char, usize)> {
-    let run = match any_depth {
-        true => text.bytes().take_while(|byte| *byte == b'\\').count(),
-        false => 1,
-    };
-    let said = match text.as_bytes().get(run)? {
+fn escape(text: &str, backslashes: Backslashes) -> Option<(char, usize)> {
+    let run = backslashes.before_escape(text);
+    let decoded = match text.as_bytes().get(run)? {
         b'n' => '\n',
         b't' => '\t',
         b'r' => '\r',
@@ -83,11 +95,12 @@ fn escape(text: &str, any_depth: bool) -> Option<(char, usize)> {
         b'/' => '/',
         b'\\' => '\\',
         b'u' => {
-            return unit(text, run).map(|(high, length)| character(high, length, &text[length..], any_depth));
+            return unit(text, run)
+                .map(|(high, length)| character(high, length, &text[length..], backslashes));
         }
         _ => return None,
     };
-    Some((said, run + 1))
+    Some((decoded, run + 1))
 }
 
 /// The value of the four digits after `u`, and the length of the escape.
@@ -98,10 +111,9 @@ fn unit(text: &str, run: usize) -> Option<(u32, usize)> {
 }
 
 /// The character of a code unit, or of a surrogate pair with the one that follows.
-fn character(high: u32, length: usize, after: &str, any_depth: bool) -> (char, usize) {
+fn character(high: u32, length: usize, after: &str, backslashes: Backslashes) -> (char, usize) {
     if (0xd800..0xdc00).contains(&high) {
-        let backslashes = after.bytes().take_while(|byte| *byte == b'\\').count();
-        let run = if any_depth { backslashes } else { backslashes.min(1) };
+        let run = backslashes.before_escape(after);
         let low = match run > 0 && after.as_bytes().get(run) == Some(&b'u') {
             true => unit(after, run).filter(|(low, _)| (0xdc00..0xe000).contains(low)),
             false => None,

@@ -104,7 +104,7 @@ pub fn apply(
             Ok(()) => {
                 pruned.count += 1;
                 pruned.bytes += segment.size;
-                Contents::forget(exclusive.dir(), &segment.name);
+                Contents::remove(exclusive.dir(), &segment.name);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => pruned.failures.push(fs::with_path(error, "delete", &path).into()),

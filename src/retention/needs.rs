@@ -37,10 +37,10 @@ impl<'a> Needs<'a> {
 
     /// The facts about a segment for the plan. With `keeps`, they are cached beside the segment.
     pub fn facts(&self, log: &Path, segment: &Segment, keeps: bool, done: &mut dyn FnMut(u64)) -> Facts {
-        let contents = Contents::kept(log, segment).unwrap_or_else(|| {
+        let contents = Contents::cached(log, segment).unwrap_or_else(|| {
             let contents = Contents::of(log, segment, done);
             if keeps {
-                contents.keep(log, segment);
+                contents.save(log, segment);
             }
             contents
         });

@@ -35,7 +35,7 @@ pub(super) fn thin(
         }
         std::fs::rename(&temporary, &path).map_err(|error| fs::with_path(error, "rename to", &path))?;
         fs::sync_dir(log)?;
-        Contents::forget(log, &segment.name);
+        Contents::remove(log, &segment.name);
         Ok(segment.size.saturating_sub(left))
     });
     written.inspect_err(|_| {

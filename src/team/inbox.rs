@@ -98,15 +98,15 @@ impl Notice {
         let own = ["You can now proceed with implementation", "Please revise your plan"];
         let words = [("[Plan Approved]", true), ("[Plan Rejected]", false)];
         words.into_iter().find_map(|(word, approved)| {
-            let said = message.trim().strip_prefix(word)?.trim();
-            let said = if own.contains(&said) { "" } else { said };
+            let feedback = message.trim().strip_prefix(word)?.trim();
+            let feedback = if own.contains(&feedback) { "" } else { feedback };
             Some(Notice {
                 kind: "plan_approval_response".to_owned(),
                 request: None,
                 approved: Some(approved),
                 from: None,
                 timestamp: None,
-                text: Some(said.to_owned()),
+                text: Some(feedback.to_owned()),
                 task: None,
             })
         })

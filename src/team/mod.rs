@@ -14,7 +14,7 @@ pub use crate::client::compat::is_of_team as is_of;
 pub use config::{LeadProcess, Member, Task, TeamConfig};
 pub use inbox::{Entry, Notice, entries, fresh_entries};
 pub use lists::{HIGHEST_NUMBER, Lists, NamedLists};
-pub use transcript::{Delivered, Record, Said, Spent, Tokens, read_as, records};
+pub use transcript::{Delivered, Record, Spent, Tokens, TranscriptItem, read_as, records};
 
 /// The first non-empty string under one of these keys.
 pub(crate) fn text(value: &Value, keys: &[&str]) -> Option<String> {

@@ -16,13 +16,13 @@ pub struct Record {
     pub uuid: Option<String>,
     pub timestamp: Option<String>,
     pub version: Option<String>,
-    pub said: Vec<Said>,
+    pub items: Vec<TranscriptItem>,
     /// The token usage of the model's message, as known at that time.
     pub spent: Option<Spent>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Said {
+pub enum TranscriptItem {
     Delivered(Delivered),
     Used {
         /// The tool call's id, the same as in hook payloads.
@@ -80,49 +80,49 @@ fn contains(line: &[u8], word: &[u8]) -> bool {
 impl Record {
     fn read(value: &Value) -> Option<Record> {
         let content = value.pointer("/message/content")?;
-        let mut said = Vec::new();
+        let mut items = Vec::new();
         match content {
-            Value::String(text) => said.extend(delivered(text).into_iter().map(Said::Delivered)),
-            Value::Array(blocks) => blocks.iter().for_each(|block| said.extend(Said::read(block))),
+            Value::String(text) => items.extend(delivered(text).into_iter().map(TranscriptItem::Delivered)),
+            Value::Array(blocks) => blocks.iter().for_each(|block| items.extend(TranscriptItem::read(block))),
             _ => {}
         }
         // Only user lines contain deliveries. The input of a tool may quote a message, and lines of other types quote
         // earlier conversation, even of a previous session (`api-request-blob`, 2.1.328).
         let kind = value.get("type").and_then(Value::as_str);
-        said.retain(|said| match said {
-            Said::Used { .. } => matches!(kind, None | Some("assistant")),
-            Said::Delivered(_) | Said::Result { .. } => kind == Some("user"),
+        items.retain(|item| match item {
+            TranscriptItem::Used { .. } => matches!(kind, None | Some("assistant")),
+            TranscriptItem::Delivered(_) | TranscriptItem::Result { .. } => kind == Some("user"),
         });
         let spent = Spent::read(value);
-        (!said.is_empty() || spent.is_some()).then(|| Record {
+        (!items.is_empty() || spent.is_some()).then(|| Record {
             uuid: text(value, &["uuid"]),
             timestamp: text(value, &["timestamp"]),
             version: text(value, &["version"]),
-            said,
+            items,
             spent,
         })
     }
 }
 
-impl Said {
-    fn read(block: &Value) -> Vec<Said> {
+impl TranscriptItem {
+    fn read(block: &Value) -> Vec<TranscriptItem> {
         match block.get("type").and_then(Value::as_str) {
             Some("text") => {
                 let text = block.get("text").and_then(Value::as_str).unwrap_or_default();
-                delivered(text).into_iter().map(Said::Delivered).collect()
+                delivered(text).into_iter().map(TranscriptItem::Delivered).collect()
             }
             Some("tool_use") => {
                 let used = text(block, &["id"]).zip(text(block, &["name"]));
                 let used = used.map(|(id, tool)| {
                     // The input of other tools may be as large as a file.
                     let input = block.get("input").filter(|_| Tool::named(&tool) == Tool::SendMessage);
-                    Said::Used { id, input: input.cloned().unwrap_or(Value::Null), tool }
+                    TranscriptItem::Used { id, input: input.cloned().unwrap_or(Value::Null), tool }
                 });
                 used.into_iter().collect()
             }
             Some("tool_result") => {
                 let id = text(block, &["tool_use_id"]).filter(|_| !is_unknown(block));
-                id.map(|id| Said::Result { id, failed: failure(block) }).into_iter().collect()
+                id.map(|id| TranscriptItem::Result { id, failed: failure(block) }).into_iter().collect()
             }
             _ => Vec::new(),
         }
@@ -179,13 +179,13 @@ fn delivered(text: &str) -> Vec<Delivered> {
             Some(at) => (&block[..at], &block[at + CLOSE.len() + 2..]),
             None => (block.rfind(CLOSE).map_or(block, |at| &block[..at]), ""),
         };
-        if let Some((head, said)) = split_head(body)
+        if let Some((head, text)) = split_head(body)
             && let Some(from) = attribute(head, "teammate_id")
         {
-            let said = said.strip_prefix('\n').unwrap_or(said);
-            let said = said.strip_suffix('\n').unwrap_or(said);
+            let text = text.strip_prefix('\n').unwrap_or(text);
+            let text = text.strip_suffix('\n').unwrap_or(text);
             let summary = attribute(head, "summary");
-            found.push(Delivered { from, summary, text: unescaped(said) });
+            found.push(Delivered { from, summary, text: unescaped(text) });
         }
         rest = next;
     }
@@ -344,7 +344,7 @@ mod tests {
         };
         let lines = [line("one"), line(&"long".repeat(100)), line("two")].concat();
         let found = records_within(lines.as_bytes(), 200).unwrap();
-        let texts: Vec<&Said> = found.iter().flat_map(|record| &record.said).collect();
+        let texts: Vec<&TranscriptItem> = found.iter().flat_map(|record| &record.items).collect();
         assert_eq!(texts.len(), 2, "{texts:?}");
     }
 
@@ -359,11 +359,13 @@ mod tests {
             r#"{"type":"assistant","message":{"content":"<teammate-message teammate_id=\"x\">quoted</teammate-message>"}}"#,
             "\n",
         );
-        let said: Vec<Said> =
-            records(lines.as_bytes()).unwrap().into_iter().flat_map(|record| record.said).collect();
-        assert_eq!(said.len(), 2);
-        assert!(matches!(&said[0], Said::Used { id, tool, .. } if id == "t1" && tool == "SendMessage"));
-        assert_eq!(said[1], Said::Result { id: "t1".into(), failed: Some(String::new()) });
+        let items: Vec<TranscriptItem> =
+            records(lines.as_bytes()).unwrap().into_iter().flat_map(|record| record.items).collect();
+        assert_eq!(items.len(), 2);
+        assert!(
+            matches!(&items[0], TranscriptItem::Used { id, tool, .. } if id == "t1" && tool == "SendMessage")
+        );
+        assert_eq!(items[1], TranscriptItem::Result { id: "t1".into(), failed: Some(String::new()) });
     }
 
     #[test]
@@ -381,10 +383,11 @@ mod tests {
     fn a_tool_that_says_that_it_failed_has_failed_and_one_cut_short_may_have() {
         let result = |content: Value, is_error: bool| {
             let block = serde_json::json!({"type": "tool_result", "tool_use_id": "t", "content": content, "is_error": is_error});
-            Said::read(&block)
+            TranscriptItem::read(&block)
         };
-        let failed =
-            |why: Option<&str>| vec![Said::Result { id: "t".into(), failed: why.map(str::to_owned) }];
+        let failed = |why: Option<&str>| {
+            vec![TranscriptItem::Result { id: "t".into(), failed: why.map(str::to_owned) }]
+        };
         let blocks = |text: &str| serde_json::json!([{"type": "text", "text": text}]);
         let answer = r#"{"success":false,"message":"nothing was sent"}"#;
         assert_eq!(result(blocks(answer), false), failed(Some("nothing was sent")));

@@ -147,7 +147,7 @@ pub fn by_run(
         };
         is_wanted && (takes_all || tells(glance) || starts.contains(glance.at.as_ref()))
     };
-    let (found, mut problems) = log::sift(log, &parts, Range::default(), wants, |line| {
+    let (found, mut problems) = log::filter_parallel(log, &parts, Range::default(), wants, |line| {
         let recorded = line.recorded;
         let run = claims.run_of(recorded.run.as_deref(), recorded.session.as_deref(), &recorded.at);
         let mut told = LoadedEvent::new(recorded);

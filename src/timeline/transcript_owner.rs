@@ -12,7 +12,7 @@ use crate::event::ActorKind;
 use crate::json;
 use crate::model::Tool;
 use crate::payload::{Kind, Message};
-use crate::team::{Delivered, Notice, Record, Said};
+use crate::team::{Delivered, Notice, Record, TranscriptItem};
 
 /// The known names.
 pub(super) struct Names<'a> {
@@ -68,17 +68,20 @@ impl<'a> Names<'a> {
 
     /// The owner by content. 2.1.47 starts a transcript for each turn and names no agent in it.
     fn by_words(&self, records: &[Record]) -> Option<String> {
-        let said = || records.iter().flat_map(|record| &record.said);
+        let said = || records.iter().flat_map(|record| &record.items);
         let named = said().find_map(|said| match said {
-            Said::Used { id, tool, input } => {
+            TranscriptItem::Used { id, tool, input } => {
                 let known = self.users.get(id.as_str()).map(|name| (*name).to_owned());
                 known.or_else(|| answerer(tool, input))
             }
-            Said::Delivered(message) => asked(message),
-            Said::Result { .. } => None,
+            TranscriptItem::Delivered(message) => asked(message),
+            TranscriptItem::Result { .. } => None,
         });
-        let first =
-            || said().find_map(|said| if let Said::Delivered(message) = said { Some(message) } else { None });
+        let first = || {
+            said().find_map(
+                |said| if let TranscriptItem::Delivered(message) = said { Some(message) } else { None },
+            )
+        };
         let prompted = || self.prompts.get(first()?.text.trim())?.clone();
         named.filter(|name| self.is_member(name)).or_else(prompted)
     }

@@ -11,7 +11,7 @@ use crate::clock::{self, Time};
 use crate::error::Result;
 use crate::event::LEAD;
 use crate::fs;
-use crate::team::{Record, Said, Spent, records};
+use crate::team::{Record, Spent, TranscriptItem, records};
 
 /// The content of a run's transcripts.
 #[derive(Debug, Default)]
@@ -169,23 +169,23 @@ impl Transcripts {
                 });
                 cost.tokens = cost.tokens.most(tokens);
             }
-            for said in record.said {
+            for said in record.items {
                 self.hear(transcript, record.timestamp.as_ref(), said);
             }
         }
     }
 
-    fn hear(&mut self, Transcript { by, agent }: &Transcript, at: Option<&String>, said: Said) {
+    fn hear(&mut self, Transcript { by, agent }: &Transcript, at: Option<&String>, said: TranscriptItem) {
         let (by, agent, at) = (by.clone(), agent.clone(), at.cloned());
         match said {
-            Said::Delivered(message) => {
+            TranscriptItem::Delivered(message) => {
                 self.delivered.push(DeliveredMessage { recipient: by, agent, at, message })
             }
-            Said::Used { id, tool, input } => {
+            TranscriptItem::Used { id, tool, input } => {
                 let used = ToolUse { by, agent, at, tool, input, result: None };
                 self.uses.entry(id).or_insert(used);
             }
-            Said::Result { id, failed } => {
+            TranscriptItem::Result { id, failed } => {
                 if let Some(used) = self.uses.get_mut(&id) {
                     used.result = Some(failed.map_or(Outcome::Done, Outcome::Failed));
                 }

@@ -26,7 +26,7 @@ fn contents(dir: &Path) -> Vec<String> {
 fn lines_go_to_one_private_segment() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("store/log");
-    let log = Log::open(&root, &limits(1000)).durable(true);
+    let log = Log { durable: true, ..Log::open(&root, &limits(1000)) };
     assert_eq!(log.append(b"one\n", noon()).unwrap().notes, []);
     let appended = log.append(b"two", noon()).unwrap();
     assert_eq!(contents(&root), ["one\ntwo\n"]);
