@@ -253,7 +253,13 @@ impl Archive {
                 Some(_) if is_usable() => MAIN.to_owned(),
                 _ => format!("snapshots-{}.jsonl", look.call.event),
             };
-            if !fs::append_line(&dir.join(&name), &snapshot.line(), look.call.durable)? {
+            let mut journal = fs::Appender::open(&dir.join(&name))?;
+            let is_torn = journal.is_torn()?;
+            journal.append_line(&snapshot.line())?;
+            if look.call.durable {
+                journal.sync()?;
+            }
+            if is_torn {
                 let what = "was incomplete: its writer was probably killed";
                 let text = format!("the last line of {name} of run {} {what}", look.index.run);
                 look.notes.push(Note::problem(text));
@@ -261,9 +267,9 @@ impl Archive {
         }
         if look.call.durable {
             if dir.join(MAIN).exists() {
-                fs::sync_file(&dir.join(MAIN))?;
+                fs::sync(&dir.join(MAIN))?;
             }
-            fs::sync_dir(&dir)?;
+            fs::sync(&dir)?;
         }
         match lock {
             Some(lock) if snapshot.is_some() || look.index_changed => {

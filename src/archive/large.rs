@@ -1,11 +1,12 @@
 //! Hashes and copies files in pieces that are too large to be read at once.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::time::Instant;
 
 use super::object::{MAX_BYTES, Objects};
+use fs_err::File;
+
 use crate::fs::{self, Draft, Stamp};
 
 /// Size of a piece, in bytes.
@@ -35,14 +36,14 @@ impl Objects {
     /// exceeds the maximum size of an object, and errors of reading and writing.
     pub(super) fn copy(&self, from: &Path, until: Option<Instant>) -> io::Result<CopiedFile> {
         let file = open(from)?;
-        let mut draft = Draft::temp_path(&self.root().join("large"))?;
+        let mut draft = Draft::create(&self.root().join("large"))?;
         check_room(&file, self.root())?;
-        let copied = read(&file, from, until, |piece| draft.write(piece))?;
+        let copied = read(&file, from, until, |piece| draft.write_all(piece))?;
         let path = self.path(&copied.hash).ok_or(io::ErrorKind::InvalidInput)?;
         if let Some(dir) = path.parent() {
             fs::private_dir(dir)?;
         }
-        draft.place(&path, true)?;
+        draft.rename_synced(&path)?;
         Ok(copied)
     }
 }

@@ -65,7 +65,7 @@ impl LockedSubject<'_> {
     /// Writes the description of a run of the subject.
     pub fn save_run(&self, run: &RunRecord, durable: bool) -> io::Result<()> {
         let file = self.archive.run_file(&run.run).ok_or(io::ErrorKind::InvalidInput)?;
-        file.write(run, durable).map(drop)
+        if durable { file.write_synced(run) } else { file.write(run).map(drop) }
     }
 
     fn update_run(&self, change: impl FnOnce(&mut Index, &mut RunRecord) -> bool) -> io::Result<bool> {

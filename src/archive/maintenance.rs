@@ -65,14 +65,14 @@ impl ExclusiveArchive {
         if packed {
             let pressed = staged.with_extension("gz");
             pack(staged, &pressed)?;
-            fs::sync_file(&pressed)?;
+            fs::sync(&pressed)?;
             rename(&pressed, &plain.with_extension("gz"))?;
             // The uncompressed file would be read first.
             for damaged in there.iter().filter(|stored| !stored.packed) {
                 std::fs::remove_file(&damaged.path)?;
             }
         } else {
-            fs::sync_file(staged)?;
+            fs::sync(staged)?;
             rename(staged, &plain)?;
         }
         Ok(true)
@@ -88,11 +88,11 @@ impl ExclusiveArchive {
             fs::private_dir(runs)?;
         }
         for entry in std::fs::read_dir(staged)?.flatten() {
-            fs::sync_file(&entry.path())?;
+            fs::sync(&entry.path())?;
         }
         self.archive.objects.sync_names()?;
         rename(staged, &dir)?;
-        dir.parent().map_or(Ok(()), fs::sync_dir)
+        dir.parent().map_or(Ok(()), fs::sync)
     }
 }
 
@@ -117,7 +117,7 @@ impl Drop for Staging {
 
 fn pack(from: &Path, to: &Path) -> io::Result<()> {
     let mut from = fs::open_regular(from)?;
-    let file = fs::open_private(std::fs::OpenOptions::new().write(true).create_new(true), to)?;
+    let file = fs::create_private(to)?;
     let mut gzip = flate2::write::GzEncoder::new(io::BufWriter::new(file), flate2::Compression::default());
     io::copy(&mut from, &mut gzip)?;
     gzip.finish()?.flush()

@@ -50,10 +50,11 @@ impl Objects {
                     && (care == Durability::Usual || contents_equal(&path, bytes)) =>
             {
                 if care == Durability::Durable {
-                    fs::sync_file(&path)?;
+                    fs::sync(&path)?;
                 }
             }
-            _ => fs::write_atomic(&path, bytes, care != Durability::Usual)?,
+            _ if care == Durability::Usual => fs::write_atomic(&path, bytes)?,
+            _ => fs::write_synced(&path, bytes)?,
         }
         Ok(hash)
     }
@@ -68,9 +69,9 @@ impl Objects {
             other => other?,
         };
         for entry in listing {
-            fs::sync_dir(&entry?.path())?;
+            fs::sync(&entry?.path())?;
         }
-        fs::sync_dir(&self.root)
+        fs::sync(&self.root)
     }
 
     /// Stores a content in compressed form (gzip) and returns the hash of the uncompressed one.
@@ -87,7 +88,7 @@ impl Objects {
         let mut gzip = flate2::read::GzEncoder::new(bytes, flate2::Compression::default());
         let mut packed = Vec::new();
         gzip.read_to_end(&mut packed)?;
-        fs::write_atomic(&compressed, &packed, false)?;
+        fs::write_atomic(&compressed, &packed)?;
         Ok(hash)
     }
 

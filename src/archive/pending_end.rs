@@ -54,7 +54,7 @@ impl Archive {
             reason: reason.map(str::to_owned),
             at: clock::stamp(at),
         };
-        JsonFile::at(self.ending_dir().join(name)).write(&ending, false).map(|_| true)
+        JsonFile::at(self.ending_dir().join(name)).write(&ending).map(|_| true)
     }
 
     /// Whether an end is pending.

@@ -26,7 +26,7 @@ impl Archive {
         dir.join("run.json").symlink_metadata()?;
         let path = dir.join(name);
         // Do not create the parent: the run's directory may be pruned at any moment.
-        let temporary = fs::beside(&path);
+        let temporary = fs::temporary_path(&path);
         let mut options = std::fs::OpenOptions::new();
         let mut file = options.write(true).create_new(true).mode(fs::PRIVATE_FILE).open(&temporary)?;
         let written = file.write_all(bytes).and_then(|()| std::fs::rename(&temporary, &path));

@@ -110,7 +110,7 @@ impl Archive {
         }
         let dir = self.run_dir(&run.run).ok_or(io::ErrorKind::InvalidInput)?;
         if new > 0 || (dir.exists() && matches!(self.read_kept(&run.run), Ok(None))) {
-            fs::write_atomic(&dir.join("transcripts.json"), &serde_json::to_vec(&kept)?, false)?;
+            fs::write_atomic(&dir.join("transcripts.json"), &serde_json::to_vec(&kept)?)?;
         }
         Ok((new, problems))
     }
@@ -141,7 +141,7 @@ impl Archive {
     pub(super) fn mark_unfinished(&self, run: &str) -> io::Result<()> {
         match self.unfinished_dir().join(run) {
             mark if mark.exists() => Ok(()),
-            mark => fs::write_atomic(&mark, b"", false),
+            mark => fs::write_atomic(&mark, b""),
         }
     }
 

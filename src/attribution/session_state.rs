@@ -103,7 +103,7 @@ impl SessionState {
         if self.teamless != before.teamless {
             merged.teamless = self.teamless;
         }
-        file(dir, session).write(&merged, false).map(drop)
+        file(dir, session).write(&merged).map(drop)
     }
 }
 

@@ -43,7 +43,7 @@ impl UnpackedBundle {
         let record = RunRecord { imported: Some(imported), ..self.run.clone() };
         let bytes = serde_json::to_vec(&record).map_err(Error::from_json)?;
         let path = self.place(RUN);
-        fs::write_atomic(&path, &bytes, false)?;
+        fs::write_atomic(&path, &bytes)?;
         if let Some(dir) = path.parent() {
             right.publish_run(dir, &self.run.run)?;
         }

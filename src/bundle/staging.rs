@@ -1,6 +1,5 @@
 //! Holds the parts of a bundle until everything is validated.
 
-use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -19,7 +18,7 @@ pub(super) fn place(dir: &Path, name: &str) -> PathBuf {
 /// Writes a part, and checks that it matches the manifest.
 pub(super) fn stage(dir: &Path, part: &Part, mut from: impl Read) -> Result<()> {
     let path = place(dir, &part.name);
-    let file = fs::open_private(OpenOptions::new().write(true).create_new(true), &path)?;
+    let file = fs::create_private(&path)?;
     let mut out = io::BufWriter::new(file);
     let mut hasher = blake3::Hasher::new();
     let (mut size, mut buffer) = (0u64, vec![0; 64 * 1024]);
@@ -35,9 +34,9 @@ pub(super) fn stage(dir: &Path, part: &Part, mut from: impl Read) -> Result<()> 
             break;
         }
         hasher.update(&buffer[..count]);
-        out.write_all(&buffer[..count]).map_err(|error| fs::with_path(error, "write", &path))?;
+        out.write_all(&buffer[..count])?;
     }
-    out.flush().map_err(|error| fs::with_path(error, "write", &path))?;
+    out.flush()?;
     if size != part.size {
         return Err(Error::new(format!("{} does not have the size that its manifest lists", part.name)));
     }

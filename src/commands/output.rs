@@ -27,10 +27,10 @@ pub fn save(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
         }
         Ok(_) if !force => Err(already_exists(path)),
         // A link is kept: its target is written.
-        Ok(_) => fs::write_atomic(&path.canonicalize().map_err(wrong)?, bytes, true).map_err(Error::from),
+        Ok(_) => fs::write_synced(&path.canonicalize().map_err(wrong)?, bytes).map_err(Error::from),
         Err(_) => {
             check_directory(path)?;
-            fs::write_atomic(path, bytes, true).map_err(Error::from)
+            fs::write_synced(path, bytes).map_err(Error::from)
         }
     }
 }

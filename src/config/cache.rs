@@ -86,7 +86,7 @@ fn keep(cache: &Path, hash: &str, effective: &Effective) {
     let config = settings::tree(&effective.settings);
     let written = CacheEntry { program: PROGRAM, hash, places, config };
     if let (Some(dir), Ok(bytes)) = (cache.parent(), serde_json::to_vec(&written)) {
-        let _ = fs::private_dir(dir).and_then(|()| fs::write_atomic(cache, &bytes, false));
+        let _ = fs::private_dir(dir).and_then(|()| fs::write_atomic(cache, &bytes));
     }
 }
 

@@ -79,7 +79,7 @@ impl Trust {
         };
         let mut trust = Trust::load(path)?;
         let result = change(&mut trust.files);
-        JsonFile::at(path).write(&trust, true)?;
+        JsonFile::at(path).write_synced(&trust)?;
         Ok(result)
     }
 }

@@ -139,9 +139,9 @@ impl OverrideFile {
         let result = change(&mut overrides);
         if !before.is_ok_and(|before| before == overrides) {
             overrides.v = V;
-            let bytes = self.file.write(&overrides, false)?;
+            let bytes = self.file.write(&overrides)?;
             if was_known {
-                fs::write_atomic(&self.known(), hash(&bytes).as_bytes(), false)?;
+                fs::write_atomic(&self.known(), hash(&bytes).as_bytes())?;
             }
         }
         Ok(result)
@@ -162,7 +162,7 @@ impl OverrideFile {
     /// # Errors
     /// Writing fails.
     pub fn is_recorded(&self, found: &FoundOverrides) -> io::Result<()> {
-        fs::write_atomic(&self.known(), found.hash.as_bytes(), false)
+        fs::write_atomic(&self.known(), found.hash.as_bytes())
     }
 
     /// Whether a command wrote the content with this hash, or it was recorded when it was found.

@@ -9,25 +9,20 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{read_regular, write_atomic};
+use super::{read_regular, write_atomic, write_synced};
 
 /// The content of a file, and the rules for it.
 pub trait Document: Serialize + DeserializeOwned {
     /// Maximum size of the file in bytes. A larger file is neither read nor written.
     const MAX_BYTES: u64;
-    /// How the file is written.
     const LAYOUT: Layout = Layout::Compact;
 
     /// Checks what the type does not: the version, or names that become paths.
-    ///
-    /// # Errors
-    /// The document cannot be used.
     fn check(&self) -> Result<(), Flaw> {
         Ok(())
     }
 }
 
-/// Any document.
 impl Document for serde_json::Value {
     const MAX_BYTES: u64 = 1 << 28;
 }
@@ -46,10 +41,8 @@ pub enum Layout {
 /// Why a document cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Flaw {
-    /// It is not valid JSON, or fields are missing.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
-    /// It has another format version.
     #[error("unknown version {0}")]
     Version(u64),
     /// It has a value that the store does not allow.
@@ -61,9 +54,7 @@ pub enum Flaw {
 #[derive(Debug, thiserror::Error)]
 #[error("{} is damaged: {flaw}", .path.display())]
 pub struct Damage {
-    /// The file.
     pub path: PathBuf,
-    /// The reason.
     #[source]
     pub flaw: Flaw,
 }
@@ -77,9 +68,7 @@ impl From<Damage> for io::Error {
 /// The state of a file.
 #[derive(Debug)]
 pub enum Content<T> {
-    /// There is no file.
     Missing,
-    /// The document.
     Valid(T),
     /// The file is cut off, or has another content.
     Damaged(Damage),
@@ -87,9 +76,6 @@ pub enum Content<T> {
 
 impl<T> Content<T> {
     /// The document; `None` if there is no file.
-    ///
-    /// # Errors
-    /// The file is damaged.
     pub fn valid(self) -> Result<Option<T>, Damage> {
         match self {
             Content::Missing => Ok(None),
@@ -111,7 +97,6 @@ impl<T> JsonFile<T> {
         JsonFile { path: path.into(), document: PhantomData }
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -119,9 +104,6 @@ impl<T> JsonFile<T> {
 
 impl<T: Document> JsonFile<T> {
     /// Reads the document. Follows no link, and does not wait for a pipe.
-    ///
-    /// # Errors
-    /// The file cannot be read, is not a regular file, or is too large.
     pub fn read(&self) -> io::Result<Content<T>> {
         Ok(match self.read_bytes()? {
             None => Content::Missing,
@@ -130,9 +112,6 @@ impl<T: Document> JsonFile<T> {
     }
 
     /// Reads the file without parsing it; `None` if there is none.
-    ///
-    /// # Errors
-    /// See [`JsonFile::read`].
     pub fn read_bytes(&self) -> io::Result<Option<(Vec<u8>, Metadata)>> {
         match read_regular(&self.path, T::MAX_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -140,20 +119,23 @@ impl<T: Document> JsonFile<T> {
         }
     }
 
-    /// Parses bytes of the file.
-    ///
-    /// # Errors
-    /// The document cannot be used.
     pub fn parse(&self, bytes: &[u8]) -> Result<T, Damage> {
         parse(bytes).map_err(|flaw| Damage { path: self.path.clone(), flaw })
     }
 
-    /// Replaces the file atomically and returns its bytes. With `durable`, it is synced to disk. A caller that changes a
-    /// document holds the lock of its store.
-    ///
-    /// # Errors
-    /// Writing fails, or the document is too large to be read again.
-    pub fn write(&self, document: &T, durable: bool) -> io::Result<Vec<u8>> {
+    /// Replaces the file atomically and returns its bytes. A caller that changes a document holds the lock of its store.
+    pub fn write(&self, document: &T) -> io::Result<Vec<u8>> {
+        let bytes = self.serialize(document)?;
+        write_atomic(&self.path, &bytes)?;
+        Ok(bytes)
+    }
+
+    /// Like [`JsonFile::write`], and syncs the file to disk.
+    pub fn write_synced(&self, document: &T) -> io::Result<()> {
+        write_synced(&self.path, &self.serialize(document)?)
+    }
+
+    fn serialize(&self, document: &T) -> io::Result<Vec<u8>> {
         let mut bytes = match T::LAYOUT {
             Layout::Compact | Layout::Line => serde_json::to_vec(document)?,
             Layout::Pretty => serde_json::to_vec_pretty(document)?,
@@ -161,31 +143,29 @@ impl<T: Document> JsonFile<T> {
         if T::LAYOUT != Layout::Compact {
             bytes.push(b'\n');
         }
-        self.write_bytes(&bytes, durable)?;
-        Ok(bytes)
+        check_size::<T>(&bytes).map(|()| bytes)
     }
 
     /// Replaces the file atomically by a serialized document.
-    pub(super) fn write_bytes(&self, bytes: &[u8], durable: bool) -> io::Result<()> {
-        if bytes.len() as u64 > T::MAX_BYTES {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        write_atomic(&self.path, bytes, durable)
+    pub(super) fn write_bytes(&self, bytes: &[u8]) -> io::Result<()> {
+        check_size::<T>(bytes).and_then(|()| write_atomic(&self.path, bytes))
     }
 
     /// Removes the file, if it exists.
-    ///
-    /// # Errors
-    /// Removing fails.
     pub fn remove(&self) -> io::Result<()> {
-        match std::fs::remove_file(&self.path) {
+        match fs_err::remove_file(&self.path) {
             // A path that is not in a directory does not exist either.
             Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                Err(super::with_path(error, "remove", &self.path))
+                Err(error)
             }
             _ => Ok(()),
         }
     }
+}
+
+/// A document that is too large could not be read again.
+fn check_size<T: Document>(bytes: &[u8]) -> io::Result<()> {
+    if bytes.len() as u64 > T::MAX_BYTES { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(()) }
 }
 
 /// Parses and checks a document.
@@ -232,7 +212,7 @@ mod tests {
         assert!(matches!(file.read().unwrap(), Content::Missing));
         file.remove().unwrap();
         let mut counts = Counts { v: 1, names: vec!["alice".to_owned()] };
-        assert_eq!(file.write(&counts, false).unwrap(), b"{\"v\":1,\"names\":[\"alice\"]}\n");
+        assert_eq!(file.write(&counts).unwrap(), b"{\"v\":1,\"names\":[\"alice\"]}\n");
         assert!(matches!(file.read().unwrap(), Content::Valid(read) if read == counts));
         std::fs::write(file.path(), "{\"v\":1,\"na").unwrap();
         let error = io::Error::from(file.read().unwrap().valid().unwrap_err());
@@ -242,7 +222,7 @@ mod tests {
         std::fs::write(file.path(), "{\"v\":2,\"names\":[]}").unwrap();
         assert!(file.read().unwrap().valid().unwrap_err().to_string().ends_with("unknown version 2"));
         counts.names.push("x".repeat(100));
-        assert_eq!(file.write(&counts, true).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(file.write_synced(&counts).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         file.remove().unwrap();
         assert!(matches!(file.read().unwrap(), Content::Missing));
         std::fs::create_dir(file.path()).unwrap();

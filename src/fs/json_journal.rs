@@ -4,14 +4,14 @@
 //! takes longer than the rest of the call. An append does not, and a writer that is killed loses only its own version.
 
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use fs_err::os::unix::fs::FileExt;
 use rustix::fs::OFlags;
 
 use super::json_file::parse;
 use super::read::{open, regular};
-use super::{Appender, Damage, Document, JsonFile, with_path};
+use super::{Appender, Damage, Document, JsonFile};
 
 /// Up to this size in bytes the file is only appended to.
 const MAX_APPENDED_BYTES: u64 = 64 << 10;
@@ -58,16 +58,14 @@ impl<T: Document> JsonJournal<T> {
             }
             opened => opened?,
         };
-        let size = regular(&file, path)?.len();
+        let size = regular(&file)?.len();
         if size > T::MAX_BYTES {
             let what = format!("{} is larger than {} bytes", path.display(), T::MAX_BYTES);
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
         }
         let read = |start: u64| {
             let mut bytes = vec![0; (size - start) as usize];
-            file.read_exact_at(&mut bytes, start)
-                .map(|()| bytes)
-                .map_err(|error| with_path(error, "read", path))
+            file.read_exact_at(&mut bytes, start).map(|()| bytes)
         };
         let start = size.saturating_sub(MAX_APPENDED_BYTES);
         let last = self.last_version(&read(start)?, start == 0, size);
@@ -105,12 +103,10 @@ impl<T: Document> JsonJournal<T> {
         let limit = length.saturating_mul(MIN_APPENDED_VERSIONS).clamp(MAX_APPENDED_BYTES, T::MAX_BYTES);
         // A damaged file is replaced, so that the damage is reported once.
         if last.size == 0 || last.damage.is_some() || last.size + length > limit {
-            return self.file.write_bytes(&line, false);
+            return self.file.write_bytes(&line);
         }
         // A file of version 0.1 has no line break.
-        let mut file = Appender::open(self.path(), false)?;
-        file.end_line()?;
-        file.append(&line).map(drop)
+        Appender::open(self.path())?.append_line(&line).map(drop)
     }
 }
 

@@ -1,13 +1,13 @@
 //! File locks with a time limit.
 
-use std::fs::{File, TryLockError};
+use std::fs::TryLockError;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
+use fs_err::{File, OpenOptions};
+use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
 
 use super::read::regular;
 use super::{open_private, with_path};
@@ -24,9 +24,6 @@ pub struct Lock {
 impl Lock {
     /// Sets the file's modification time to now if it is older than `age`, which shows other processes about when the
     /// lock was last taken. A time in the future counts as old.
-    ///
-    /// # Errors
-    /// When the file system does not allow it.
     pub fn touch(&self, age: Duration) -> io::Result<()> {
         let is_recent = |modified: SystemTime| modified.elapsed().is_ok_and(|since| since < age);
         if self.modified.is_some_and(is_recent) {
@@ -50,7 +47,6 @@ pub struct LockBudget {
 const MIN_LOCK_WAIT: Duration = Duration::from_millis(10);
 
 impl LockBudget {
-    /// A time limit of which nothing is used up.
     pub fn new(limit: Duration) -> LockBudget {
         LockBudget { limit, spent: AtomicU64::new(0) }
     }
@@ -67,10 +63,6 @@ impl LockBudget {
         self.spent.fetch_add(spent.min(u64::MAX >> 8), Ordering::Relaxed);
     }
 
-    /// Takes a lock within the time left; see [`lock`].
-    ///
-    /// # Errors
-    /// See [`lock`].
     pub fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
         let start = Instant::now();
         let locked = lock(path, self.remaining());
@@ -88,15 +80,10 @@ impl Clone for LockBudget {
 }
 
 /// Takes the exclusive lock on a file, which is created if missing. Waits at most `patience`, then returns `None`.
-///
-/// # Errors
-/// When the file is a link, cannot be opened, or is on a file system without locks.
+/// A link is not followed.
 pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
-    let mut options = std::fs::OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
-    let file = open_private(&mut options, path)?;
-    let modified = regular(&file, path)?.modified().ok();
+    let file = open_private(OpenOptions::new().read(true).write(true).create(true).truncate(false), path)?;
+    let modified = regular(&file)?.modified().ok();
     let start = Instant::now();
     let mut pause = Duration::from_micros(50);
     loop {
@@ -112,10 +99,8 @@ pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
     }
 }
 
-/// Like [`lock`], but a lock that is held for too long is an error. `owner` names what it protects, in the possessive.
-///
-/// # Errors
-/// `TimedOut` when another process holds it for longer than `patience`, or see [`lock`].
+/// Like [`lock`], but a lock that is held for too long is a `TimedOut` error. `owner` names what it protects, in the
+/// possessive.
 pub fn lock_of(owner: &str, path: &Path, patience: Duration) -> io::Result<Lock> {
     lock(path, patience)?.ok_or_else(|| held_error(io::ErrorKind::TimedOut, owner))
 }
@@ -135,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_that_is_held_is_not_waited_for_longer_than_asked() {
+    fn a_held_lock_is_waited_for_until_the_limit() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lock");
         let held = lock(&path, Duration::ZERO).unwrap();

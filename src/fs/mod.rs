@@ -1,29 +1,103 @@
-//! File system primitives: private directories, atomic writes, locks with a time limit, bounded reads.
+//! File system primitives: private files, atomic replacement, appending, locks with a time limit, bounded reads.
+//!
+//! Errors name the operation and the path: plain operations use `fs_err`, those on directory handles [`with_path`].
 
 mod append;
-mod atomic;
-mod clean_temp;
 mod json_file;
 mod json_journal;
 mod lock;
-mod overwrite;
-mod permissions;
 mod read;
-mod rlimit;
-mod stamp;
-mod sync;
-mod with_path;
+mod replace;
 
-pub use append::{Appender, append_line};
-pub use atomic::{Draft, beside, write_atomic};
-pub use clean_temp::{remove_temp_files, sweep_beside};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use fs_err::os::unix::fs::OpenOptionsExt;
+use fs_err::{File, OpenOptions};
+use rustix::fs::{Mode, OFlags};
+
+pub use append::Appender;
 pub use json_file::{Content, Damage, Document, Flaw, JsonFile, Layout};
 pub use json_journal::{JsonJournal, LastVersion};
 pub use lock::{Lock, LockBudget, held_error, is_blocked_by_other_file, lock, lock_of};
-pub use overwrite::overwrite_in_place;
-pub use permissions::{PRIVATE_DIR, PRIVATE_FILE, make_private_dir, open_private, private_dir, set_umask};
-pub use read::{Read, open_regular, read_linked, read_prefix, read_regular, read_stable};
-pub use rlimit::ignore_sigxfsz;
-pub use stamp::Stamp;
-pub use sync::{sync_dir, sync_file};
-pub use with_path::with_path;
+pub use read::{Read, Stamp, open_regular, read_linked, read_prefix, read_regular, read_stable, sync};
+pub use replace::{
+    Draft, overwrite_in_place, remove_old_drafts, remove_old_drafts_of, temporary_path, write_atomic,
+    write_synced,
+};
+
+/// Mode of every file that teamkeep creates.
+pub const PRIVATE_FILE: u32 = 0o600;
+/// Mode of every directory that teamkeep creates.
+pub const PRIVATE_DIR: u32 = 0o700;
+
+/// Clears the owner's bits in the umask. With them set, this process would create directories that later calls cannot
+/// enter. The bits for group and others are unchanged.
+pub fn set_umask() {
+    let mask = rustix::process::umask(Mode::from_raw_mode(0o077));
+    rustix::process::umask(mask - Mode::RWXU);
+}
+
+/// Makes a write beyond the file size limit (`ulimit -f`) fail like a write to a full disk. By default the signal kills
+/// the process without a message.
+pub fn ignore_sigxfsz() {
+    // The flag is never read: with a handler installed, the write returns an error.
+    let _ = signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), Arc::default());
+}
+
+/// Creates a directory and its parents with mode 0700. An existing directory is not an error.
+pub fn private_dir(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true).mode(PRIVATE_DIR);
+    builder.create(path).map_err(|error| with_path(error, "create the directory", path))
+}
+
+/// Creates one new directory with mode 0700.
+pub fn make_private_dir(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    let created = std::fs::DirBuilder::new().mode(PRIVATE_DIR).create(path);
+    created.map_err(|error| with_path(error, "create the directory", path))
+}
+
+/// Opens a file with mode 0600, and creates its parent directory if that is missing. Follows no link, and does not wait
+/// for a pipe.
+pub fn open_private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    options.mode(PRIVATE_FILE).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
+    match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            path.parent().map_or(Ok(()), private_dir)?;
+            options.open(path)
+        }
+        opened => opened,
+    }
+}
+
+/// Creates a new file with mode 0600, and its parent directory if that is missing.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    open_private(OpenOptions::new().write(true).create_new(true), path)
+}
+
+/// A directory's entries; none if it does not exist.
+pub fn list(dir: &Path) -> io::Result<Vec<fs_err::DirEntry>> {
+    match fs_err::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        listing => listing?.collect(),
+    }
+}
+
+/// A directory's entries without those that cannot be read; none if it cannot be listed.
+pub fn entries(dir: &Path) -> impl Iterator<Item = std::fs::DirEntry> + use<> {
+    std::fs::read_dir(dir).into_iter().flatten().flatten()
+}
+
+/// Turns the error of a missing file into success.
+pub fn allow_missing(result: io::Result<()>) -> io::Result<()> {
+    result.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
+
+/// Adds the failed operation and the path to an I/O error.
+pub fn with_path(error: io::Error, verb: &str, path: &Path) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot {verb} {}: {error}", path.display()))
+}

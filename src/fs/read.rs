@@ -1,13 +1,46 @@
-//! Bounded reads of regular files.
+//! Bounded reads of regular files, and stamps that show a change without a read.
 
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use fs_err::os::unix::fs::OpenOptionsExt;
+use fs_err::{File, OpenOptions};
 use rustix::fs::OFlags;
 
-use super::{Stamp, with_path};
+/// The size, times and inode of a file: they differ between two states of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// In bytes.
+    pub size: u64,
+    /// Last change of the content (mtime), in nanoseconds since 1970.
+    pub modified: i64,
+    /// Last change of content or inode (ctime), in nanoseconds since 1970.
+    pub changed: i64,
+    pub inode: u64,
+}
+
+impl Stamp {
+    pub fn of(metadata: &Metadata) -> Stamp {
+        let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
+        Stamp {
+            size: metadata.len(),
+            modified: nanos(metadata.mtime(), metadata.mtime_nsec()),
+            changed: nanos(metadata.ctime(), metadata.ctime_nsec()),
+            inode: metadata.ino(),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Read {
+    pub bytes: Vec<u8>,
+    /// From before the first byte was read. A later change gives another stamp.
+    pub metadata: Metadata,
+    /// Whether size and times were unchanged after the last byte. If not, the content may mix two states.
+    pub steady: bool,
+}
 
 /// Reads a regular file. Does not follow links, and does not block on pipes or devices.
 ///
@@ -17,10 +50,7 @@ pub fn read_regular(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
     read(path, OFlags::NOFOLLOW, most).map(|read| (read.bytes, read.metadata))
 }
 
-/// Reads like [`read_regular`], and retries if the file changed during the read.
-///
-/// # Errors
-/// See [`read_regular`].
+/// Reads like [`read_regular`], and up to twice again if the file changed during the read.
 pub fn read_stable(path: &Path, most: u64) -> io::Result<Read> {
     for _ in 0..2 {
         let read = read(path, OFlags::NOFOLLOW, most)?;
@@ -31,78 +61,61 @@ pub fn read_stable(path: &Path, most: u64) -> io::Result<Read> {
     read(path, OFlags::NOFOLLOW, most)
 }
 
-/// Opens a regular file for reading, without following links or blocking on pipes.
-///
-/// # Errors
-/// `InvalidInput` if the path is not a regular file, or the error of the open.
-pub fn open_regular(path: &Path) -> io::Result<File> {
-    let file = open(path, OFlags::NOFOLLOW)?;
-    regular(&file, path).map(|_| file)
-}
-
-pub(super) fn open(path: &Path, flags: OFlags) -> io::Result<File> {
-    let flags = (flags | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
-    let opened = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
-    opened.map_err(|error| with_path(error, "open", path))
-}
-
-/// Returns the metadata of an open file if it is a regular file.
-pub(super) fn regular(file: &File, path: &Path) -> io::Result<Metadata> {
-    match file.metadata() {
-        Ok(metadata) if metadata.is_file() => Ok(metadata),
-        Ok(_) => {
-            let what = format!("{} is not a regular file", path.display());
-            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
-        }
-        Err(error) => Err(with_path(error, "stat", path)),
-    }
-}
-
-/// The result of a read.
-#[derive(Debug)]
-pub struct Read {
-    /// The content.
-    pub bytes: Vec<u8>,
-    /// Size and times from before the first byte was read. A later change gives different ones.
-    pub metadata: Metadata,
-    /// Whether size and times were unchanged after the last byte. If not, the content may mix two states.
-    pub steady: bool,
-}
-
 /// Reads like [`read_regular`], but follows links: for files whose location the user chooses.
-///
-/// # Errors
-/// See [`read_regular`].
 pub fn read_linked(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
     read(path, OFlags::empty(), most).map(|read| (read.bytes, read.metadata))
 }
 
-/// Reads the first `most` bytes of a file, or all of a smaller one. Follows links.
-///
-/// # Errors
-/// `InvalidInput` if the path is not a regular file, or the error of the read.
+/// Reads the first `most` bytes of a regular file, or all of a smaller one. Follows links.
 pub fn read_prefix(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let mut file = open(path, OFlags::empty())?;
-    regular(&file, path)?;
+    let file = open(path, OFlags::empty())?;
+    regular(&file)?;
     let mut bytes = Vec::new();
-    (&mut file).take(most).read_to_end(&mut bytes).map_err(|error| with_path(error, "read", path))?;
+    file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Opens a regular file for reading, without following links or blocking on pipes.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let file = open(path, OFlags::NOFOLLOW)?;
+    regular(&file).map(|_| file)
+}
+
+/// Syncs a file's content, or a directory's entries, to disk. Skips pipes and devices, which hold no data of teamkeep.
+pub fn sync(path: &Path) -> io::Result<()> {
+    let file = open(path, OFlags::empty())?;
+    let kind = file.metadata()?;
+    if kind.is_file() || kind.is_dir() { file.sync_all() } else { Ok(()) }
+}
+
+pub(super) fn open(path: &Path, flags: OFlags) -> io::Result<File> {
+    let flags = (flags | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+/// The metadata of an open file, which must be a regular one.
+pub(super) fn regular(file: &File) -> io::Result<Metadata> {
+    let metadata = file.metadata()?;
+    if metadata.is_file() {
+        return Ok(metadata);
+    }
+    let what = format!("{} is not a regular file", file.path().display());
+    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }
 
 fn read(path: &Path, flags: OFlags, most: u64) -> io::Result<Read> {
     let mut file = open(path, flags)?;
-    let metadata = regular(&file, path)?;
+    let metadata = regular(&file)?;
     let mut bytes = Vec::new();
     if metadata.len() <= most {
         bytes.reserve(metadata.len() as usize + 1);
-        (&mut file).take(most + 1).read_to_end(&mut bytes).map_err(|error| with_path(error, "read", path))?;
+        (&mut file).take(most + 1).read_to_end(&mut bytes)?;
     }
     if metadata.len().max(bytes.len() as u64) > most {
         let what = format!("{} is larger than {most} bytes", path.display());
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
     }
-    let after = file.metadata().map_err(|error| with_path(error, "stat", path))?;
-    let steady = Stamp::of(&metadata) == Stamp::of(&after) && bytes.len() as u64 == metadata.len();
+    let steady = Stamp::of(&metadata) == Stamp::of(&file.metadata()?) && bytes.len() as u64 == metadata.len();
     Ok(Read { bytes, metadata, steady })
 }
 
@@ -112,7 +125,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn links_directories_and_pipes_are_refused() {
+    fn links_directories_and_pipes_are_not_read() {
         let dir = tempfile::tempdir().unwrap();
         let (real, link, pipe) = (dir.path().join("real"), dir.path().join("link"), dir.path().join("pipe"));
         std::fs::write(&real, "12345").unwrap();

@@ -85,8 +85,8 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
     archive.settle(recorder.config.log.lock_patience);
     let (mut notes, _) = archive_transcripts(&archive, |_| false);
     for part in recorder.paths.parts() {
-        fs::remove_temp_files(&part, LEFTOVER_AGE);
-        fs::sweep_beside(&part, LEFTOVER_AGE);
+        fs::remove_old_drafts(&part, LEFTOVER_AGE);
+        fs::remove_old_drafts_of(&part, LEFTOVER_AGE);
     }
     if let Some(pid) = started.client {
         let pause = Duration::from_millis(50);
@@ -192,7 +192,7 @@ pub fn prune(recorder: &Recorder) -> Vec<String> {
 }
 
 fn try_prune(recorder: &Recorder) -> Result<Vec<String>> {
-    fs::write_atomic(&recorder.pruned(), b"", false)?;
+    fs::write_atomic(&recorder.pruned(), b"")?;
     let limits = &recorder.config.log;
     let Some(lock) = RetentionLock::take(&recorder.paths.log(), limits.lock_patience)? else {
         return Ok(Vec::new());

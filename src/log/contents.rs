@@ -51,7 +51,7 @@ impl Contents {
             && !self.unreadable
             && let Ok(bytes) = serde_json::to_vec(self)
         {
-            let _ = fs::write_atomic(&cache_path(dir, &segment.name), &bytes, false);
+            let _ = fs::write_atomic(&cache_path(dir, &segment.name), &bytes);
         }
     }
 

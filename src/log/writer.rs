@@ -1,14 +1,13 @@
 //! Appending: one write under the lock, and never a lost line.
 
 use std::borrow::Cow;
-use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use rustix::fs::OFlags;
+use fs_err::os::unix::fs::FileExt;
+use fs_err::{File, OpenOptions};
 
 use super::{SegmentName, segments};
 use crate::clock::{self, Time};
@@ -98,8 +97,8 @@ impl Log {
         tail.append(line)?;
         drop(lock);
         if self.durable {
-            tail.file.sync_data().map_err(|error| fs::with_path(error, "sync", &tail.path))?;
-            fs::sync_dir(&self.dir)?;
+            tail.file.sync_data()?;
+            fs::sync(&self.dir)?;
         }
         let notes = notes.into_iter().map(Note::problem).collect();
         Ok(Appended { segment: tail.name, notes })
@@ -109,14 +108,10 @@ impl Log {
         let name = SegmentName::single_line(at);
         let path = self.dir.join(name.as_str());
         let mut file = fs::open_private(OpenOptions::new().append(true).create_new(true), &path)?;
-        let written = file.write_all(line).map_err(|error| fs::with_path(error, "write", &path));
-        if let Err(error) = written {
-            let _ = std::fs::remove_file(&path);
-            return Err(error);
-        }
+        file.write_all(line).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
         if self.durable {
-            file.sync_data().map_err(|error| fs::with_path(error, "sync", &path))?;
-            fs::sync_dir(&self.dir)?;
+            file.sync_data()?;
+            fs::sync(&self.dir)?;
         }
         Ok(name)
     }
@@ -124,7 +119,6 @@ impl Log {
 
 struct SegmentTail {
     name: SegmentName,
-    path: PathBuf,
     file: File,
     size: u64,
     /// Whether the last line has no line break: its writer was killed.
@@ -134,20 +128,17 @@ struct SegmentTail {
 impl SegmentTail {
     fn open(dir: &Path, name: &SegmentName) -> io::Result<SegmentTail> {
         let path = dir.join(name.as_str());
-        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true).custom_flags(flags);
-        let file = fs::open_private(&mut options, &path)?;
-        let metadata = file.metadata().map_err(|error| fs::with_path(error, "stat", &path))?;
+        let file = fs::open_private(OpenOptions::new().read(true).append(true).create(true), &path)?;
+        let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(io::Error::other(format!("{} is not a regular file", path.display())));
         }
         let size = metadata.len();
         let mut last = [b'\n'];
         if size > 0 {
-            file.read_exact_at(&mut last, size - 1).map_err(|error| fs::with_path(error, "read", &path))?;
+            file.read_exact_at(&mut last, size - 1)?;
         }
-        Ok(SegmentTail { name: name.clone(), path, file, size, torn: last != [b'\n'] })
+        Ok(SegmentTail { name: name.clone(), file, size, torn: last != [b'\n'] })
     }
 
     /// Whether the line fits. An empty segment has room for any line.
@@ -162,10 +153,7 @@ impl SegmentTail {
             false => Cow::Borrowed(line),
         };
         // One write, unless the disk takes only a part; the second write then returns the error.
-        (&self.file).write_all(&line).map_err(|error| {
-            let _ = self.file.set_len(self.size);
-            fs::with_path(error, "write", &self.path)
-        })
+        (&self.file).write_all(&line).inspect_err(|_| drop(self.file.set_len(self.size)))
     }
 }
 

@@ -197,7 +197,7 @@ impl DirHandle {
 
     /// Writes a temporary file with this content. Its name starts with a dot, and Claude Code ignores such files.
     fn temporary(&self, name: &str, bytes: &[u8]) -> io::Result<String> {
-        let beside = fs::beside(&self.path.join(name));
+        let beside = fs::temporary_path(&self.path.join(name));
         let temporary = beside.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match self.fill(&temporary, bytes) {
             Ok(()) => Ok(temporary),

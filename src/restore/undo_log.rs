@@ -137,7 +137,7 @@ impl UndoLog {
     /// Writing fails.
     pub fn write(&self, record: &UndoRecord) -> Result<()> {
         let file = self.file(&record.id).ok_or_else(|| Error::new("a restore has an invalid ID"))?;
-        file.write(record, true)?;
+        file.write_synced(record)?;
         Ok(())
     }
 

@@ -102,7 +102,7 @@ struct Writer {
 impl Writer {
     /// Starts a part; `None` if the run's directory was removed. The directory is not created again.
     fn create(path: PathBuf) -> io::Result<Option<Writer>> {
-        let temporary = fs::beside(&path);
+        let temporary = fs::temporary_path(&path);
         let mut options = OpenOptions::new();
         match options.write(true).create_new(true).mode(fs::PRIVATE_FILE).open(&temporary) {
             Ok(file) => {
@@ -130,7 +130,7 @@ impl Writer {
             // The run was removed.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(fs::with_path(error, "rename to", &path)),
-            Ok(()) => path.parent().map_or(Ok(()), fs::sync_dir),
+            Ok(()) => path.parent().map_or(Ok(()), fs::sync),
         });
         placed.inspect_err(|_| {
             let _ = std::fs::remove_file(&temporary);

@@ -1,7 +1,6 @@
 //! Removes the lines of sessions without a run from a closed segment.
 
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -22,7 +21,7 @@ pub(super) fn thin(
     patience: Duration,
 ) -> io::Result<u64> {
     let path = segment.path(log);
-    let temporary = fs::beside(&path);
+    let temporary = fs::temporary_path(&path);
     let written = rewrite(&path, &temporary, sessions).and_then(|left| {
         let busy = || fs::with_path(io::ErrorKind::ResourceBusy.into(), "rewrite", &path);
         let taken = ExclusiveLog::take(log, patience).map_err(io::Error::other)?;
@@ -34,7 +33,7 @@ pub(super) fn thin(
             return Err(busy());
         }
         std::fs::rename(&temporary, &path).map_err(|error| fs::with_path(error, "rename to", &path))?;
-        fs::sync_dir(log)?;
+        fs::sync(log)?;
         Contents::remove(log, &segment.name);
         Ok(segment.size.saturating_sub(left))
     });
@@ -46,7 +45,7 @@ pub(super) fn thin(
 fn rewrite(path: &Path, temporary: &Path, sessions: &BTreeSet<String>) -> io::Result<u64> {
     let mut lines = Lines::open(path, Position::default())?;
     let mut source = fs::open_regular(path)?;
-    let file = fs::open_private(OpenOptions::new().write(true).create_new(true), temporary)?;
+    let file = fs::create_private(temporary)?;
     let mut to = BufWriter::new(file);
     let mut left = 0;
     loop {

@@ -79,7 +79,7 @@ impl SettingsFile {
                 Error::from(fs::with_path(error.into(), "write", &self.real)).hint("nothing was changed")
             })?;
         }
-        let temporary = fs::beside(&self.real);
+        let temporary = fs::temporary_path(&self.real);
         let replaced = match self.write(&temporary, content) {
             Ok(true) => self.unchanged().and_then(|()| {
                 std::fs::rename(&temporary, &self.real)
@@ -96,13 +96,13 @@ impl SettingsFile {
         let _ = std::fs::remove_file(&temporary);
         replaced?;
         // The new content is in place. Syncing the directory is best effort.
-        let _ = self.real.parent().map(fs::sync_dir);
+        let _ = self.real.parent().map(fs::sync);
         Ok(())
     }
 
     /// Removes temporary files of killed installs.
     pub fn sweep(&self) {
-        fs::sweep_beside(&self.real, STALE);
+        fs::remove_old_drafts_of(&self.real, STALE);
     }
 
     /// Removes it.
@@ -125,7 +125,7 @@ impl SettingsFile {
         }
         // Private until the old file's permissions are known.
         let mut file = options.mode(0o600).open(temporary)?;
-        let same = file_metadata::copy_metadata(&fs::open_regular(&self.real)?, &file)?;
+        let same = file_metadata::copy_metadata(fs::open_regular(&self.real)?.file(), &file)?;
         file.write_all(content)?;
         file.sync_all()?;
         Ok(same)

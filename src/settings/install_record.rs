@@ -141,7 +141,7 @@ impl Records {
     /// # Errors
     /// Writing fails.
     pub fn write(&self, real: &Path, record: &Record) -> Result<()> {
-        self.record(real).write(record, true)?;
+        self.record(real).write_synced(record)?;
         Ok(())
     }
 
@@ -160,7 +160,7 @@ impl Records {
     pub fn keep(&self, real: &Path, content: &[u8]) -> Result<(String, PathBuf)> {
         let hash = hash(content);
         let path = self.backup(real, &hash);
-        fs::write_atomic(&path, content, true)?;
+        fs::write_synced(&path, content)?;
         Ok((hash, path))
     }
 

@@ -71,9 +71,11 @@ impl Target {
         let number = pack.free_file()?;
         let recipes = pack.run.join(RECIPES);
         data::thaw(&recipes)?;
-        let mut recipes = Appender::open(&recipes, false)?;
-        recipes.end_line()?;
-        Ok(Target { number, data: Appender::open(&pack.data(number), true)?, recipes })
+        let mut recipes = Appender::open(&recipes)?;
+        if recipes.is_torn()? {
+            recipes.append(b"\n")?;
+        }
+        Ok(Target { number, data: Appender::create(&pack.data(number))?, recipes })
     }
 
     fn put(&mut self, bytes: &[u8], hash: &str) -> io::Result<u64> {

@@ -32,7 +32,7 @@ impl Archive {
             if size <= BLOCK || size > MAX_BYTES {
                 continue;
             }
-            let temporary = fs::beside(&packed(&path));
+            let temporary = fs::temporary_path(&packed(&path));
             let done = write(&path, &temporary).and_then(|()| self.replace(run, &path, &temporary, size));
             if !matches!(done, Ok(true)) {
                 let _ = std::fs::remove_file(&temporary);
@@ -56,7 +56,7 @@ impl Archive {
         }
         let goal = packed(path);
         std::fs::rename(temporary, &goal).map_err(|error| fs::with_path(error, "rename to", &goal))?;
-        goal.parent().map_or(Ok(()), fs::sync_dir)?;
+        goal.parent().map_or(Ok(()), fs::sync)?;
         std::fs::remove_file(path).map_err(|error| fs::with_path(error, "remove", path))?;
         Ok(true)
     }
@@ -78,7 +78,7 @@ fn plain(run: &Path) -> Vec<PathBuf> {
 
 /// Writes a file compressed, brings it to the disk, and reads it back.
 fn write(from: &Path, to: &Path) -> io::Result<()> {
-    let file = fs::open_private(std::fs::OpenOptions::new().write(true).create_new(true), to)?;
+    let file = fs::create_private(to)?;
     let mut gzip = flate2::write::GzEncoder::new(io::BufWriter::new(file), flate2::Compression::default());
     let mut plain = blake3::Hasher::new();
     each_part(fs::open_regular(from)?, |part| {

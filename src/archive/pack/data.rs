@@ -2,12 +2,11 @@
 //! run has ended.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use fs_err::os::unix::fs::FileExt;
+use fs_err::{File, OpenOptions};
 
 use super::extents::Extents;
 use crate::fs;
@@ -127,7 +126,7 @@ pub(in crate::archive) fn thaw(path: &Path) -> io::Result<()> {
     if path.symlink_metadata().is_ok() || packed(path).symlink_metadata().is_err() {
         return Ok(());
     }
-    fs::write_atomic(path, &unpack(path)?, true)
+    fs::write_synced(path, &unpack(path)?)
 }
 
 /// Opens a file that may be compressed, to read it from its beginning.
@@ -156,10 +155,7 @@ pub(in crate::archive) fn plain_size(path: &Path) -> Option<u64> {
 /// Appends to a data file, and returns the offset of the new bytes. The caller holds the run's lock. If not all bytes can
 /// be written, the file is truncated again. No recipe names bytes that a killed writer left.
 pub(super) fn append(path: &Path, parts: &[&[u8]], is_new: bool, durable: bool) -> io::Result<u64> {
-    let mut options = std::fs::OpenOptions::new();
-    options.append(true).create_new(is_new);
-    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
-    let mut file = fs::open_private(&mut options, path)?;
+    let mut file = fs::open_private(OpenOptions::new().append(true).create_new(is_new), path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(fs::with_path(io::ErrorKind::InvalidInput.into(), "append to", path));

@@ -1,10 +1,11 @@
 //! Reads lines of the recipe file by their offset. A chain leads back line by line, so one part of the file that was read
 //! often has the next lines, too.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
+
+use fs_err::File;
+use fs_err::os::unix::fs::FileExt;
 
 use crate::fs;
 

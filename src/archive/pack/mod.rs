@@ -69,10 +69,7 @@ impl Pack {
         let (place, former) = known.map_or((None, None), |(place, former)| (Some(place), Some(former)));
         let recipe = self.append(bytes, hash, place, former, care != Durability::Usual)?;
         let path = self.run.join(RECIPES);
-        let start = path.symlink_metadata().map_or(0, |metadata| metadata.len());
-        // If a killed writer left an incomplete line, that line is ended first.
-        let whole = fs::append_line(&path, &recipe.line(), false)?;
-        Ok(start + u64::from(!whole))
+        fs::Appender::open(&path)?.append_line(&recipe.line())
     }
 
     /// Appends the changed bytes, and returns the recipe.
@@ -142,7 +139,7 @@ impl Pack {
     /// # Errors
     /// When syncing fails.
     pub fn sync_data(&self, number: u32) -> io::Result<()> {
-        fs::sync_file(&self.data(number))
+        fs::sync(&self.data(number))
     }
 
     /// Syncs the recipes and the directory of the data files to disk.
@@ -152,7 +149,7 @@ impl Pack {
     pub fn sync(&self) -> io::Result<()> {
         for path in [self.run.join(RECIPES), self.run.join("contents")] {
             if path.symlink_metadata().is_ok() {
-                fs::sync_file(&path)?;
+                fs::sync(&path)?;
             }
         }
         Ok(())

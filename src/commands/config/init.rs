@@ -30,17 +30,14 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if args.force {
         // A symlink is kept: the user stores the file elsewhere.
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-        fs::write_atomic(&real, TEMPLATE.as_bytes(), true)?;
+        fs::write_synced(&real, TEMPLATE.as_bytes())?;
     } else {
-        let mut options = std::fs::OpenOptions::new();
-        let opened = fs::open_private(options.write(true).create_new(true), path);
-        let mut file = opened.map_err(|error| match error.kind() {
+        let mut file = fs::create_private(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => Error::new(format!("{} already exists", path.display()))
                 .hint("to overwrite (loses your settings): teamkeep config init --force"),
             _ => Error::from(error),
         })?;
-        let written = file.write_all(TEMPLATE.as_bytes()).and_then(|()| file.sync_all());
-        written.map_err(|error| Error::from(fs::with_path(error, "write", path)))?;
+        file.write_all(TEMPLATE.as_bytes()).and_then(|()| file.sync_all())?;
     }
     context.ui.eprint_line(&format!("wrote {} with every key at its default", path.display()));
     Ok(ExitCode::SUCCESS)

@@ -84,7 +84,7 @@ impl ResultCache {
         // Rounded up, so that a run that started at the same moment does not count as later.
         let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
         let cached = CachedResult { v: 1, command: command.to_owned(), exit, last_lines, took_ms };
-        fs::write_atomic(&self.path(key), &serde_json::to_vec(&cached)?, false)?;
+        fs::write_atomic(&self.path(key), &serde_json::to_vec(&cached)?)?;
         self.prune()
     }
 

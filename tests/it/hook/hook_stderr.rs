@@ -41,7 +41,7 @@ fn a_state_that_a_full_disk_did_not_take_is_told_though_the_event_fitted() {
         "{result:?}"
     );
     assert!(
-        result.err.starts_with("teamkeep: cannot store tasks/session-aaaaaaaa/1.json: cannot "),
+        result.err.starts_with("teamkeep: cannot store tasks/session-aaaaaaaa/1.json: failed to "),
         "{}",
         result.err
     );
@@ -155,7 +155,11 @@ fn a_read_only_home_is_told_and_what_was_recorded_stays() {
         (Some(1), "", 1),
         "{result:?}"
     );
-    assert!(result.err.starts_with("teamkeep: cannot record the event: cannot open "), "{}", result.err);
+    assert!(
+        result.err.starts_with("teamkeep: cannot record the event: failed to open file "),
+        "{}",
+        result.err
+    );
     assert_eq!(kept(), before);
     set(0o700, 0o700);
     assert_eq!(by_user(&sandbox, at_home).unwrap().code, Some(0), "the next call works");
@@ -179,7 +183,7 @@ fn a_file_that_cannot_be_read_is_told_and_kept_when_it_can() {
         "{result:?}"
     );
     assert!(
-        result.err.starts_with("teamkeep: cannot store tasks/session-aaaaaaaa/2.json: cannot open "),
+        result.err.starts_with("teamkeep: cannot store tasks/session-aaaaaaaa/2.json: failed to open file "),
         "{}",
         result.err
     );

@@ -46,7 +46,9 @@ fn team_delete_is_blocked_if_the_team_cannot_be_archived() {
     assert_eq!(words.lines().count(), 1, "one line for the model");
     assert!(words.starts_with("teamkeep blocks TeamDelete: the team could not be archived"), "{words}");
     assert!(
-        words.contains("(cannot open DIR/home/file/store/archive/locks/team-parser-team: Not a directory"),
+        words.contains(
+            "(failed to open file `DIR/home/file/store/archive/locks/team-parser-team`: Not a directory"
+        ),
         "why: {words}"
     );
     assert!(

@@ -147,7 +147,11 @@ fn full_disk_is_reported_and_preserves_recorded_data() {
     lead.task("1", "completed", None);
     let result = on_a_full_disk(&sandbox, "stop", STOP);
     assert_eq!((result.code, result.out.as_str()), (Some(1), ""));
-    assert!(result.err.starts_with("teamkeep: cannot record the event: cannot write "), "{}", result.err);
+    assert!(
+        result.err.starts_with("teamkeep: cannot record the event: failed to write to file "),
+        "{}",
+        result.err
+    );
     assert_eq!(result.err.lines().count(), 1);
     assert_eq!((sandbox.log(), sandbox.show(&[TEAM])), (log, shown));
     assert!(below(&sandbox.keep("")).iter().all(|path| path.extension().is_none_or(|kind| kind != "tmp")));
@@ -164,7 +168,11 @@ fn store_creation_failure_is_reported() {
     let below_file = sandbox.home().parent().unwrap().join("file/store");
     let result = sandbox.feed("stop", STOP, &[("TEAMKEEP_HOME", below_file.to_str().unwrap())]);
     assert_eq!((result.code, result.out.as_str()), (Some(1), ""));
-    assert!(result.err.starts_with("teamkeep: cannot record the event: cannot "), "{}", result.err);
+    assert!(
+        result.err.starts_with("teamkeep: cannot record the event: failed to open file "),
+        "{}",
+        result.err
+    );
     assert!(result.err.contains("file/store/log") && result.err.lines().count() == 1, "{}", result.err);
 }
 

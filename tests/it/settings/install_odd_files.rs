@@ -133,7 +133,7 @@ fn install_rejects_a_path_that_is_not_a_file_or_has_no_directory() {
     hint: create it first: mkdir -p ~/no/where
     ");
     assert_snapshot!(home.run("install --settings bin/claude.says/settings.json").err, @"
-    error: cannot open ~/bin/claude.says/settings.json: Not a directory (os error 20)
+    error: failed to open file `~/bin/claude.says/settings.json`: Not a directory (os error 20)
     hint: nothing was changed; choose another file: --settings PATH
     ");
 }
@@ -174,7 +174,7 @@ fn install_leaves_an_unwritable_directory_unchanged() {
     ");
     mode(".claude/settings.json", 0o000);
     assert_snapshot!(run().err, @"
-    error: cannot open ~/.claude/settings.json: Permission denied (os error 13)
+    error: failed to open file `~/.claude/settings.json`: Permission denied (os error 13)
     hint: nothing was changed; choose another file: --settings PATH
     ");
     mode(".claude/settings.json", 0o600);

@@ -134,7 +134,7 @@ fn uninstall_works_with_an_unwritable_store() {
         std::fs::create_dir(home.at(installs).join("lock")).unwrap();
     });
     assert_snapshot!(result.lines().take(2).collect::<Vec<_>>().join("\n"), @r#"
-    note: cannot write the install records: cannot open ~/.local/share/teamkeep/installs/lock: Is a directory (os error 21)
+    note: cannot write the install records: failed to open file `~/.local/share/teamkeep/installs/lock`: Is a directory (os error 21)
     removed 15 hooks from ~/.claude/settings.json; restored its previous content
     "#);
     let result = leave(&|home| {
@@ -142,16 +142,16 @@ fn uninstall_works_with_an_unwritable_store() {
         std::fs::write(home.at(".local/share/teamkeep"), "").unwrap();
     });
     assert_snapshot!(result, @r#"
-    note: cannot write the install records: cannot open ~/.local/share/teamkeep/installs/lock: Not a directory (os error 20)
+    note: cannot write the install records: failed to open file `~/.local/share/teamkeep/installs/lock`: Not a directory (os error 20)
     removed 15 hooks from ~/.claude/settings.json
-    note: no backup was kept: cannot open ~/.local/share/teamkeep/installs/.#-#.bak.#.tmp: Not a directory (os error 20)
+    note: no backup was kept: failed to open file `~/.local/share/teamkeep/installs/.#-#.bak.#.tmp`: Not a directory (os error 20)
     "#);
     let home = Home::with(MINE);
     std::fs::create_dir_all(home.at(installs).join("lock")).unwrap();
     let result = home.run("install");
     assert_eq!(result.code, Some(1));
     assert_snapshot!(result.err, @r#"
-    error: cannot open ~/.local/share/teamkeep/installs/lock: Is a directory (os error 21)
+    error: failed to open file `~/.local/share/teamkeep/installs/lock`: Is a directory (os error 21)
     hint: nothing was changed; free space there, make it writable, or set TEAMKEEP_HOME
     "#);
     assert_eq!(home.read(), MINE);

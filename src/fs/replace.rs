@@ -1,0 +1,236 @@
+//! Replacement of files: atomic by a rename, or in place. Removal of what killed writers left behind.
+
+use std::ffi::{OsStr, OsString};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use fs_err::os::unix::fs::{FileExt, OpenOptionsExt};
+use fs_err::{File, OpenOptions};
+use rustix::fs::OFlags;
+
+use super::read::regular;
+use super::{PRIVATE_FILE, create_private, entries, is_blocked_by_other_file, sync};
+
+/// Replaces a file atomically: writes a temporary file beside it, then renames it.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut draft = Draft::create(path)?;
+    draft.write_all(bytes)?;
+    draft.rename(path)
+}
+
+/// Like [`write_atomic`], and syncs the file and its directory to disk.
+pub fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut draft = Draft::create(path)?;
+    draft.write_all(bytes)?;
+    draft.rename_synced(path)
+}
+
+/// A temporary file that gets its final name when it is complete. Dropping it earlier removes it.
+#[derive(Debug)]
+pub struct Draft {
+    file: File,
+    is_renamed: bool,
+}
+
+impl Draft {
+    /// Creates the file in the directory of `path`, and that directory if it is missing.
+    pub fn create(path: &Path) -> io::Result<Draft> {
+        Ok(Draft { file: create_private(&temporary_path(path))?, is_renamed: false })
+    }
+
+    /// Like [`Draft::create`], but in an existing directory only: a run's directory may be removed at any moment.
+    pub fn create_in_existing(path: &Path) -> io::Result<Draft> {
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create_new(true).mode(PRIVATE_FILE).open(temporary_path(path))?;
+        Ok(Draft { file, is_renamed: false })
+    }
+
+    /// The temporary path.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    /// Renames the file to `path`, which must be on the same file system.
+    pub fn rename(mut self, path: &Path) -> io::Result<()> {
+        fs_err::rename(self.file.path(), path)?;
+        self.is_renamed = true;
+        Ok(())
+    }
+
+    /// Like [`Draft::rename`], and syncs the file and its directory to disk.
+    pub fn rename_synced(self, path: &Path) -> io::Result<()> {
+        self.sync()?;
+        self.rename(path)?;
+        match path.parent() {
+            // The parent of a bare name is the current directory.
+            Some(parent) if parent.as_os_str().is_empty() => sync(Path::new(".")),
+            parent => parent.map_or(Ok(()), sync),
+        }
+    }
+}
+
+impl Write for Draft {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.is_renamed {
+            let _ = std::fs::remove_file(self.file.path());
+        }
+    }
+}
+
+/// A file name beside `path` that no other writer uses.
+pub fn temporary_path(path: &Path) -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    // Containers may reuse process ids, and killed writers leave their files behind.
+    let random = RandomState::new().hash_one((std::process::id(), count));
+    name.push(format!(".{random:016x}.tmp"));
+    path.with_file_name(name)
+}
+
+/// Overwrites a file in place and returns whether it existed. For data that can be rebuilt: on ext4, a rename over a
+/// file flushes its blocks at once and leaves an inode that cannot be reused for five seconds. A reader may see a
+/// partly written state. If the former content was longer, the rest is filled with spaces. A link or a pipe at this
+/// path is replaced.
+pub fn overwrite_in_place(path: &Path, mut bytes: Vec<u8>) -> io::Result<bool> {
+    let mut options = OpenOptions::new();
+    options.write(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
+    let file = match options.open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return write_atomic(path, &bytes).map(|()| false);
+        }
+        Err(_) if is_blocked_by_other_file(path) => return write_atomic(path, &bytes).map(|()| true),
+        Err(error) => return Err(error),
+    };
+    let length = regular(&file)?.len();
+    bytes.resize(bytes.len().max(length as usize), b' ');
+    file.write_all_at(&bytes, 0).map(|()| true)
+}
+
+/// Removes temporary files below a directory that were last written more than `age` ago. Does not follow links, and
+/// skips entries that cannot be read.
+pub fn remove_old_drafts(dir: &Path, age: Duration) {
+    for entry in entries(dir) {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => remove_old_drafts(&entry.path(), age),
+            Ok(kind) if kind.is_file() && target_name(&entry.file_name()).is_some() => {
+                remove_if_old(&entry, age)
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Removes this user's old temporary files of one target file. Other entries of the directory are not examined, because
+/// the directory may belong to another program.
+pub fn remove_old_drafts_of(path: &Path, age: Duration) {
+    let Some((dir, name)) = path.parent().zip(path.file_name().and_then(OsStr::to_str)) else { return };
+    let user = rustix::process::geteuid().as_raw();
+    for entry in entries(dir).filter(|entry| target_name(&entry.file_name()) == Some(name)) {
+        if entry.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.uid() == user) {
+            remove_if_old(&entry, age);
+        }
+    }
+}
+
+fn remove_if_old(entry: &std::fs::DirEntry, age: Duration) {
+    let modified = entry.metadata().and_then(|metadata| metadata.modified());
+    if modified.is_ok_and(|time| time.elapsed().is_ok_and(|since| since > age)) {
+        let _ = std::fs::remove_file(entry.path());
+    }
+}
+
+/// The name of the target file, if this is a name from [`temporary_path`].
+fn target_name(name: &OsStr) -> Option<&str> {
+    let (target, number) = name.to_str()?.strip_prefix('.')?.strip_suffix(".tmp")?.rsplit_once('.')?;
+    (number.len() == 16 && number.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn mode(path: &Path) -> u32 {
+        std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_replaced_file_is_private_and_complete() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b/state.json");
+        assert!(Draft::create_in_existing(&path).is_err());
+        write_atomic(&path, b"one").unwrap();
+        write_synced(&path, b"two").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!((mode(&path), mode(&dir.path().join("a"))), (0o600, 0o700));
+        drop(Draft::create_in_existing(&path).unwrap());
+        assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "no temporary file stays");
+    }
+
+    #[test]
+    fn a_file_overwritten_in_place_has_no_rest_of_the_former_content() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/cache.json");
+        assert!(!overwrite_in_place(&path, b"[1,2,3]".to_vec()).unwrap());
+        assert!(overwrite_in_place(&path, b"[4]".to_vec()).unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), b"[4]    ");
+        assert!(overwrite_in_place(&path, b"[1,2,3,4]".to_vec()).unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), b"[1,2,3,4]");
+        assert_eq!(mode(&path), 0o600);
+    }
+
+    #[test]
+    fn a_temporary_file_of_a_killed_writer_is_removed_when_it_is_old() {
+        let dir = tempfile::tempdir().unwrap();
+        let left = temporary_path(&dir.path().join("a/state.json"));
+        assert_ne!(left, temporary_path(&dir.path().join("a/state.json")));
+        let mine = dir.path().join("a/.mine.tmp");
+        write_atomic(&left, b"").unwrap();
+        write_atomic(&mine, b"").unwrap();
+        remove_old_drafts(dir.path(), Duration::from_secs(3_600));
+        assert!(left.exists());
+        let old = std::time::UNIX_EPOCH + Duration::from_secs(1);
+        File::open(&left).unwrap().set_modified(old).unwrap();
+        File::open(&mine).unwrap().set_modified(old).unwrap();
+        remove_old_drafts(dir.path(), Duration::from_secs(3_600));
+        assert!(!left.exists() && mine.exists());
+    }
+
+    #[test]
+    fn beside_a_file_only_temporary_files_of_its_own_writers_are_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("settings.json");
+        let left = temporary_path(&path);
+        let others =
+            [".settings.json.mine.tmp", "settings.json.0123456789abcdef.tmp", ".a.0123456789abcdef.tmp"];
+        for file in others.iter().map(|name| dir.path().join(name)).chain([left.clone()]) {
+            File::create_new(&file).unwrap();
+            remove_old_drafts_of(&path, Duration::from_secs(600));
+            assert!(file.exists(), "another process may be writing it");
+            File::open(&file).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+        }
+        remove_old_drafts_of(&path, Duration::from_secs(600));
+        assert!(!left.exists() && others.iter().all(|name| dir.path().join(name).exists()));
+    }
+}
