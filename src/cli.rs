@@ -98,7 +98,7 @@ enum Command {
     Hook(commands::hook::Args),
     /// Archive the transcripts of runs that have ended
     #[command(hide = true)]
-    Finish(commands::finish::Args),
+    Finish(commands::hook::FinishArgs),
 }
 
 /// The commands as `teamkeep --help` groups them.
@@ -195,28 +195,29 @@ fn dispatch(command: Command, ui: Ui) -> Result<ExitCode> {
     let bare = || Context::bare(ui);
     let reading = || reading(ui);
     match command {
-        Command::Hook(args) => Ok(commands::hook::run(&args)),
-        Command::Finish(args) => Ok(commands::finish::run(&args)),
-        Command::List(args) => commands::list::run(&reading()?, &args),
-        Command::Status(args) if args.is_line() => Ok(commands::status::line()),
-        Command::Status(args) => commands::status::run(&reading()?, &args),
-        Command::Show(args) => commands::show::run(&reading()?, &args),
-        Command::Replay(args) => commands::replay::run(&reading()?, &args),
-        Command::Report(args) if args.redacts() => commands::report::run(&strict()?, &args),
-        Command::Report(args) => commands::report::run(&reading()?, &args),
-        Command::Restore(args) => commands::restore::run(&reading()?, &args),
-        Command::Log(args) => commands::log::run(&reading()?, &args),
-        Command::Export(args) if args.redacts() => commands::export::run(&strict()?, &args),
-        Command::Export(args) => commands::export::run(&reading()?, &args),
-        Command::Import(args) => commands::import::run(&reading()?, &args),
-        Command::Prune(args) => commands::prune::run(&strict()?, &args),
-        Command::Verify(args) => commands::verify::run(&reading()?, &args),
-        Command::Doctor(args) => commands::doctor::run(&lenient()?, &args),
-        Command::Completions(args) => commands::completions::run(&bare()?, &args),
-        Command::Demo(args) => commands::demo::run(&bare()?, &args),
-        Command::Policy(args) => commands::policy::run(&lenient()?, &args),
-        Command::Config(args) => commands::config::run(&lenient()?, &args),
-        Command::Install(args) => commands::install::run(&bare()?, &args),
-        Command::Uninstall(args) => commands::uninstall::run(&bare()?, &args),
+        Command::Hook(args) => return Ok(commands::hook::run(&args)),
+        Command::Finish(args) => return Ok(commands::hook::finish(&args)),
+        Command::Status(args) if args.line => return Ok(commands::status::line()),
+        Command::Status(args) => return commands::status::run(&reading()?, &args),
+        Command::Replay(args) => return commands::replay::run(&reading()?, &args),
+        Command::Restore(args) => return commands::restore::run(&reading()?, &args),
+        Command::Prune(args) => return commands::prune::run(&strict()?, &args),
+        Command::Verify(args) => return commands::verify::run(&reading()?, &args),
+        Command::Doctor(args) => return commands::doctor::run(&lenient()?, &args),
+        Command::Policy(args) => return commands::policy::run(&lenient()?, &args),
+        Command::Config(args) => return commands::config::run(&lenient()?, &args),
+        Command::List(args) => commands::list::run(&reading()?, &args)?,
+        Command::Show(args) => commands::show::run(&reading()?, &args)?,
+        Command::Report(args) if args.redact => commands::report::run(&strict()?, &args)?,
+        Command::Report(args) => commands::report::run(&reading()?, &args)?,
+        Command::Log(args) => commands::log::run(&reading()?, &args)?,
+        Command::Export(args) if args.redact => commands::export::run(&strict()?, &args)?,
+        Command::Export(args) => commands::export::run(&reading()?, &args)?,
+        Command::Import(args) => commands::import::run(&reading()?, &args)?,
+        Command::Completions(args) => commands::completions::run(&bare()?, &args)?,
+        Command::Demo(args) => commands::demo::run(&bare()?, &args)?,
+        Command::Install(args) => commands::install::run(&bare()?, &args)?,
+        Command::Uninstall(args) => commands::uninstall::run(&bare()?, &args)?,
     }
+    Ok(ExitCode::SUCCESS)
 }

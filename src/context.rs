@@ -11,24 +11,15 @@ use crate::ui::pager::{Choice, Paged};
 /// Everything that a command depends on.
 #[derive(Debug)]
 pub struct Context {
-    /// Environment variables.
     pub env: Env,
-    /// Paths of the store, the configuration and Claude Code.
     pub paths: Paths,
-    /// The user's configuration.
     pub config: Config,
-    /// The clock.
     pub clock: Clock,
-    /// The terminal.
     pub ui: Ui,
 }
 
 impl Context {
     /// Builds the context from this process's environment.
-    ///
-    /// # Errors
-    /// When an environment variable is invalid, the store is not safe, or the configuration file cannot be used. A hook
-    /// call does not build a context: it continues with the defaults.
     pub fn new(ui: Ui) -> Result<Context> {
         match Context::lenient(ui)? {
             (context, None) => Ok(context),
@@ -38,9 +29,6 @@ impl Context {
 
     /// Builds the context like [`Context::new`], for commands that manage the configuration: if the file cannot be
     /// used, returns the defaults and the error.
-    ///
-    /// # Errors
-    /// When an environment variable is invalid, or the store is not safe.
     pub fn lenient(ui: Ui) -> Result<(Context, Option<Error>)> {
         let context = Context::bare(ui)?;
         let missing = unusable_config(&context.env);
@@ -61,18 +49,12 @@ impl Context {
     }
 
     /// Checks the path in `TEAMKEEP_CONFIG`, for commands that print the configuration: the defaults would mislead.
-    ///
-    /// # Errors
-    /// When the path is not absolute, or the file does not exist.
     pub fn check_config_path(&self) -> Result<()> {
         unusable_config(&self.env).map_or(Ok(()), Err)
     }
 
     /// Builds the context without the configuration, for commands that do not need it: an invalid file must not prevent
     /// removing the hooks.
-    ///
-    /// # Errors
-    /// When an environment variable is invalid, or the store is not safe.
     pub fn bare(ui: Ui) -> Result<Context> {
         let env = Env::read();
         if let Some(error) = env.problems().into_iter().next() {

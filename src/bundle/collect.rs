@@ -5,154 +5,158 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::manifest::{EVENTS, Manifest, Part, RUN, SNAPSHOTS, TRANSCRIPTS, object};
-use super::redact_entries::RedactingWriter;
-use super::temp_buffer::TempBuffer;
-use crate::archive::{Archive, RunRecord, StoredTranscript};
+use super::pack::{Bundle, TempBuffer};
+use super::redact_entries as redact;
+use crate::archive::{Archive, RunRecord, Snapshot, StoredTranscript};
 use crate::clock;
 use crate::error::{Error, Result};
 use crate::fs;
+use crate::redact::Redactor;
 use crate::timeline::{Interval, RunCatalog};
-
-/// A run's parts.
-#[derive(Debug)]
-pub struct Bundle {
-    /// The content of the bundle.
-    pub manifest: Manifest,
-    /// The items that could not be read and are missing.
-    pub problems: Vec<String>,
-    pub(super) head: TempBuffer,
-    pub(super) contents: TempBuffer,
-    /// The contents by name: offset and size in their spool.
-    pub(super) order: Vec<(Part, u64)>,
-}
 
 /// A larger transcript is read from Claude Code's file, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// The collection in progress.
-struct BundleBuilder<'a> {
+struct Collector<'a> {
     archive: &'a Archive,
-    cleaner: Option<&'a RedactingWriter>,
+    redactor: Option<&'a Redactor>,
     done: &'a mut dyn FnMut(u64),
-    spool: TempBuffer,
+    buffer: TempBuffer,
     /// The hashes of the collected contents.
-    held: BTreeSet<String>,
+    collected: BTreeSet<String>,
     problems: Vec<String>,
     missing: BTreeSet<String>,
     /// The name and size of each content in the bundle; redaction changes both.
     renamed: BTreeMap<String, (String, u64)>,
 }
 
-/// Collects a run. Data is spooled in `dir`, or in the directory for temporary files; `done` is called with the number
-/// of bytes read.
-///
-/// # Errors
-/// Writing fails, or the log's directory cannot be read.
+/// Collects a run. Data is buffered in `dir`, or in the directory for temporary files; `done` is called with the number of
+/// bytes read.
 pub fn gather(
-    library: &RunCatalog,
+    catalog: &RunCatalog,
     run: &RunRecord,
-    cleaner: Option<&RedactingWriter>,
+    redactor: Option<&Redactor>,
     dir: Option<&Path>,
     done: &mut dyn FnMut(u64),
 ) -> Result<Bundle> {
-    let journal = library.archive.journal(&run.run);
-    let span = Interval::of(run, &library.runs);
-    let mut gathering = BundleBuilder {
-        archive: &library.archive,
-        cleaner,
+    let journal = catalog.archive.journal(&run.run);
+    let mut collector = Collector {
+        archive: &catalog.archive,
+        redactor,
         done,
-        spool: TempBuffer::new(dir)?,
-        held: BTreeSet::new(),
+        buffer: TempBuffer::new(dir)?,
+        collected: BTreeSet::new(),
         problems: journal.damage.iter().cloned().collect(),
         missing: BTreeSet::new(),
         renamed: BTreeMap::new(),
     };
     // Contents come last in the bundle and are collected first, because the journal needs their names.
-    let names: BTreeSet<&String> = journal
-        .snapshots
-        .iter()
-        .flat_map(|snapshot| &snapshot.changed)
-        .filter_map(|change| change.object.as_ref())
-        .collect();
+    let changes = journal.snapshots.iter().flat_map(|snapshot| &snapshot.changed);
+    let names: BTreeSet<&String> = changes.filter_map(|change| change.object.as_ref()).collect();
     for name in names {
-        gathering.content(name)?;
+        collector.add_content(name)?;
     }
-    let kept = gathering.transcripts(run)?;
+    let transcripts = collector.add_transcripts(run)?;
+    let Collector { mut buffer, mut problems, missing, renamed, done, .. } = collector;
+    let contents = buffer.parts.len();
 
-    let clean = cleaner.map(|cleaner| cleaner.run(run));
-    let mut record = clean.unwrap_or_else(|| run.clone());
+    let mut record = redactor.map_or_else(|| run.clone(), |redactor| redact::run(redactor, run));
     record.imported = None;
-    let mut parts = TempBuffer::new(dir)?;
-    parts.add(RUN.to_owned(), |out| json_to(out, &record))?;
-    parts.add(SNAPSHOTS.to_owned(), |out| -> Result<()> {
+    buffer.add(RUN, |out| write_json(out, &record))?;
+    buffer.add(SNAPSHOTS, |out| {
         for snapshot in &journal.snapshots {
-            let mut snapshot = gathering.renamed_in(snapshot);
-            // A bundle stores each content as an object.
-            snapshot.v = 1;
-            json_to(&mut *out, &snapshot)?;
+            write_json(&mut *out, &bundled(snapshot, redactor, &renamed))?;
             out.write_all(b"\n")?;
         }
         Ok(())
     })?;
-    let problems = parts.add(EVENTS.to_owned(), |out| {
-        library.lines_of(run, |line| {
-            (gathering.done)(line.text.len() as u64 + 1);
-            let text = line.text.trim_ascii();
-            match cleaner {
-                Some(cleaner) => out.write_all(&cleaner.event(&line.recorded)?)?,
-                None => out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n"))?,
+    let errors = buffer.add(EVENTS, |out| {
+        catalog.lines_of(run, |line| {
+            done(line.text.len() as u64 + 1);
+            match redactor {
+                Some(redactor) => out.write_all(&redact::event(redactor, &line.recorded)?)?,
+                None => {
+                    out.write_all(line.text.trim_ascii().as_bytes()).and_then(|()| out.write_all(b"\n"))?
+                }
             }
             Ok(())
         })
     })?;
-    gathering.problems.extend(problems.first.iter().map(ToString::to_string));
-    parts.add(TRANSCRIPTS.to_owned(), |out| json_to(out, &kept))?;
-    let order = gathering.order();
-    let entries = parts.parts.iter().chain(order.iter().map(|(part, _)| part)).cloned().collect();
+    problems.extend(errors.first.iter().map(ToString::to_string));
+    buffer.add(TRANSCRIPTS, |out| write_json(out, &transcripts))?;
 
-    let stamp = |time: Option<clock::Time>| time.map(clock::stamp);
+    let mut offset = 0;
+    let offsets = buffer.parts.iter().map(|part| {
+        offset += part.size;
+        (part.clone(), offset - part.size)
+    });
+    let mut order: Vec<(Part, u64)> = offsets.collect();
+    order[..contents].sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
+    order.rotate_left(contents);
+    let (entries, offsets) = order.into_iter().unzip();
+
+    let span = Interval::of(run, &catalog.runs);
     let redacted = run.imported.as_ref().and_then(|imported| imported.redacted.clone());
     let manifest = Manifest {
         v: 1,
         run: record.run,
         team: record.team,
         started_at: record.started_at,
-        from: stamp(span.from),
-        until: stamp(span.until),
-        redacted: cleaner.map(RedactingWriter::counts).or(redacted),
-        missing: gathering.missing,
+        from: span.from.map(clock::stamp),
+        until: span.until.map(clock::stamp),
+        redacted: redactor.map(Redactor::counts).or(redacted),
+        missing,
         entries,
     };
-    let (problems, contents) = (gathering.problems, gathering.spool);
-    Ok(Bundle { manifest, problems, head: parts, contents, order })
+    Ok(Bundle { manifest, problems, buffer, offsets })
 }
 
-impl BundleBuilder<'_> {
+/// A snapshot as a bundle has it: redacted, and each content is an object.
+fn bundled(
+    snapshot: &Snapshot,
+    redactor: Option<&Redactor>,
+    renamed: &BTreeMap<String, (String, u64)>,
+) -> Snapshot {
+    let mut snapshot =
+        redactor.map_or_else(|| snapshot.clone(), |redactor| redact::snapshot(redactor, snapshot));
+    snapshot.v = 1;
+    for change in snapshot.changed.iter_mut().filter(|_| redactor.is_some()) {
+        if let Some((hash, size)) = change.object.as_ref().and_then(|hash| renamed.get(hash)) {
+            (change.object, change.size) = (Some(hash.clone()), *size);
+        }
+    }
+    snapshot
+}
+
+impl Collector<'_> {
     /// Adds a content of the archive under its new name.
-    fn content(&mut self, hash: &str) -> Result<()> {
-        if self.renamed.contains_key(hash) || self.held.contains(hash) || self.missing.contains(hash) {
+    fn add_content(&mut self, hash: &str) -> Result<()> {
+        if self.renamed.contains_key(hash) || self.collected.contains(hash) || self.missing.contains(hash) {
             return Ok(());
         }
-        let parts = self.spool.parts.len();
+        let parts = self.buffer.parts.len();
         let objects = &self.archive.objects;
-        let added = match self.cleaner {
-            None => self.spool.add(object(hash), |out| -> Result<u64> {
-                let mut reading = objects.open(hash)?;
-                let size = io::copy(&mut reading, out)?;
-                reading.verify()?;
+        let added = match self.redactor {
+            None => self.buffer.add(object(hash), |out| {
+                let mut reader = objects.open(hash)?;
+                let size = io::copy(&mut reader, out)?;
+                reader.verify()?;
                 Ok(size)
             }),
-            Some(cleaner) => objects.get(hash).and_then(|bytes| self.put(hash, &cleaner.content(&bytes))),
+            Some(redactor) => {
+                objects.get(hash).and_then(|bytes| self.add_bytes(hash, &redact::content(redactor, &bytes)))
+            }
         };
         match added {
             Ok(size) => {
                 (self.done)(size);
-                if self.cleaner.is_none() {
-                    self.held.insert(hash.to_owned());
+                if self.redactor.is_none() {
+                    self.collected.insert(hash.to_owned());
                 }
             }
             Err(error) => {
-                self.spool.rewind(parts)?;
+                self.buffer.truncate(parts)?;
                 self.problems.push(format!("{error}; skipped"));
                 self.missing.insert(hash.to_owned());
             }
@@ -161,24 +165,24 @@ impl BundleBuilder<'_> {
     }
 
     /// Adds a content from memory once, and records its name.
-    fn put(&mut self, of: &str, bytes: &[u8]) -> Result<u64> {
+    fn add_bytes(&mut self, of: &str, bytes: &[u8]) -> Result<u64> {
         let hash = blake3::hash(bytes).to_hex().to_string();
-        let (name, size) = (object(&hash), bytes.len() as u64);
-        if self.held.insert(hash.clone()) {
-            self.spool.add(name, |out| out.write_all(bytes))?;
+        let size = bytes.len() as u64;
+        if self.collected.insert(hash.clone()) {
+            self.buffer.add(object(&hash), |out| Ok(out.write_all(bytes)?))?;
         }
         self.renamed.insert(of.to_owned(), (hash, size));
         Ok(size)
     }
 
     /// Adds the transcripts, from the archive or from Claude Code's files if those have more.
-    fn transcripts(&mut self, run: &RunRecord) -> Result<BTreeMap<String, StoredTranscript>> {
+    fn add_transcripts(&mut self, run: &RunRecord) -> Result<BTreeMap<String, StoredTranscript>> {
         let mut all = BTreeMap::new();
-        let mut kept = self.archive.kept(&run.run);
+        let mut stored = self.archive.kept(&run.run);
         for path in self.archive.transcripts(run) {
             let Some(name) = path.to_str() else { continue };
             let size = path.symlink_metadata().map(|metadata| metadata.len()).unwrap_or_default();
-            if kept.get(name).is_some_and(|kept| kept.size >= size) {
+            if stored.get(name).is_some_and(|stored| stored.size >= size) {
                 continue;
             }
             let bytes = match fs::read_regular(&path, MAX_BYTES) {
@@ -188,55 +192,31 @@ impl BundleBuilder<'_> {
                     continue;
                 }
             };
-            kept.remove(name);
-            let clean = self.cleaner.map(|cleaner| cleaner.content(&bytes));
-            let bytes = clean.unwrap_or(bytes);
-            let hash = blake3::hash(&bytes).to_hex().to_string();
+            stored.remove(name);
+            let bytes = self.redactor.map(|redactor| redact::content(redactor, &bytes)).unwrap_or(bytes);
+            let object = blake3::hash(&bytes).to_hex().to_string();
             (self.done)(bytes.len() as u64);
-            let size = self.put(&hash, &bytes)?;
-            all.insert(self.named(name, &all), StoredTranscript { object: hash, size });
+            let size = self.add_bytes(&object, &bytes)?;
+            all.insert(self.transcript_name(name, &all), StoredTranscript { object, size });
         }
-        for (name, file) in kept {
-            self.content(&file.object)?;
-            let (object, size) =
-                self.renamed.get(&file.object).cloned().unwrap_or((file.object.clone(), file.size));
-            all.insert(self.named(&name, &all), StoredTranscript { object, size });
+        for (name, StoredTranscript { object, size }) in stored {
+            self.add_content(&object)?;
+            let (object, size) = self.renamed.get(&object).cloned().unwrap_or((object, size));
+            all.insert(self.transcript_name(&name, &all), StoredTranscript { object, size });
         }
         Ok(all)
     }
 
-    /// The name for a transcript's path; a second one of the same name gets a number.
-    fn named(&self, path: &str, taken: &BTreeMap<String, StoredTranscript>) -> String {
-        let clean = self.cleaner.map_or_else(|| path.to_owned(), |cleaner| cleaner.transcript(path));
-        let free = (2..).map(|n| format!("{n}/{clean}"));
-        std::iter::once(clean.clone()).chain(free).find(|name| !taken.contains_key(name)).unwrap_or(clean)
-    }
-
-    fn renamed_in(&self, snapshot: &crate::archive::Snapshot) -> crate::archive::Snapshot {
-        let Some(cleaner) = self.cleaner else { return snapshot.clone() };
-        let mut snapshot = cleaner.snapshot(snapshot);
-        for change in &mut snapshot.changed {
-            if let Some((hash, size)) = change.object.as_ref().and_then(|hash| self.renamed.get(hash)) {
-                (change.object, change.size) = (Some(hash.clone()), *size);
-            }
-        }
-        snapshot
-    }
-
-    /// The contents by name, with offsets.
-    fn order(&self) -> Vec<(Part, u64)> {
-        let mut offset = 0;
-        let mut order: Vec<(Part, u64)> = Vec::new();
-        for part in &self.spool.parts {
-            order.push((part.clone(), offset));
-            offset += part.size;
-        }
-        order.sort_by(|one, other| one.0.name.cmp(&other.0.name));
-        order
+    /// The name for a transcript's path, whose last part identifies the owner; a second one of the same name gets a
+    /// number.
+    fn transcript_name(&self, path: &str, taken: &BTreeMap<String, StoredTranscript>) -> String {
+        let name = self.redactor.map_or_else(|| path.to_owned(), |redactor| redactor.text(path).into_owned());
+        let numbered = (2..).map(|number| format!("{number}/{name}"));
+        std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains_key(name)).unwrap_or(name)
     }
 }
 
-fn json_to(mut out: impl Write, value: &impl serde::Serialize) -> Result<()> {
+fn write_json(mut out: impl Write, value: &impl serde::Serialize) -> Result<()> {
     serde_json::to_writer(&mut out, value).map_err(Error::from_json)
 }
 

@@ -1,6 +1,7 @@
 //! `manifest.json`: the list of a bundle's content.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,13 +14,9 @@ const VERSION: u64 = 1;
 
 /// The name of the first entry.
 pub(super) const MANIFEST: &str = "manifest.json";
-/// The run's record.
 pub(super) const RUN: &str = "run.json";
-/// Its journal.
 pub(super) const SNAPSHOTS: &str = "snapshots.jsonl";
-/// Its log lines.
 pub(super) const EVENTS: &str = "events.jsonl";
-/// Its list of transcripts.
 pub(super) const TRANSCRIPTS: &str = "transcripts.json";
 /// Prefix of a content's hash.
 const OBJECTS: &str = "objects/";
@@ -27,17 +24,13 @@ const OBJECTS: &str = "objects/";
 /// The content of a bundle.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Version of the format: 1.
     pub v: u64,
-    /// The run's id.
     pub run: String,
-    /// Its team.
     pub team: Option<String>,
     /// The first hook call of the run, RFC 3339.
     pub started_at: String,
     /// Start of its part of its sessions' transcripts.
     pub from: Option<String>,
-    /// End of that part.
     pub until: Option<String>,
     /// The number of redactions by pattern; `None` without redaction.
     pub redacted: Option<BTreeMap<String, u64>>,
@@ -48,14 +41,11 @@ pub struct Manifest {
     pub entries: Vec<Part>,
 }
 
-/// One entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// Its name.
     pub name: String,
-    /// Its size in bytes.
     pub size: u64,
-    /// The BLAKE3 hash of its bytes, in hexadecimal.
+    /// BLAKE3, in hexadecimal.
     pub hash: String,
 }
 
@@ -69,14 +59,19 @@ pub(super) fn hash_of(name: &str) -> Option<&str> {
     name.strip_prefix(OBJECTS)
 }
 
+/// The path of a part in a staging directory. Its name was checked.
+pub(super) fn staged_path(dir: &Path, name: &str) -> PathBuf {
+    match hash_of(name) {
+        Some(hash) => dir.join("objects").join(hash),
+        None => dir.join("run").join(name),
+    }
+}
+
 impl Manifest {
     /// Parses and validates a manifest.
-    ///
-    /// # Errors
-    /// It is invalid, a newer version wrote it, or it has an unknown name.
-    pub fn parse(bytes: &[u8], largest: u64) -> Result<Manifest> {
-        let no = |why: Cause| Error::caused("its manifest is invalid", why);
-        let value: Value = serde_json::from_slice(bytes).map_err(|error| no(error.into()))?;
+    pub fn parse(bytes: &[u8], max_bytes: u64) -> Result<Manifest> {
+        let invalid = |why: Cause| Error::caused("its manifest is invalid", why);
+        let value: Value = serde_json::from_slice(bytes).map_err(|error| invalid(error.into()))?;
         match value.get("v").and_then(Value::as_u64) {
             Some(VERSION) => {}
             Some(newer) if newer > VERSION => {
@@ -85,12 +80,12 @@ impl Manifest {
                 ))
                 .hint("upgrade teamkeep: a newer version wrote the file"));
             }
-            _ => return Err(no("it has no version".into())),
+            _ => return Err(invalid("it has no version".into())),
         }
-        let manifest: Manifest = serde_json::from_value(value).map_err(|error| no(error.into()))?;
+        let manifest: Manifest = serde_json::from_value(value).map_err(|error| invalid(error.into()))?;
         let is_run = manifest.run.len() == 16 && manifest.run.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_run {
-            return Err(no(format!("{:?} is not a valid run ID", manifest.run).into()));
+            return Err(invalid(format!("{:?} is not a valid run ID", manifest.run).into()));
         }
         let mut names = BTreeSet::new();
         let mut size = 0u64;
@@ -100,27 +95,28 @@ impl Manifest {
                 return Err(Error::new(format!("it has two entries named {:?}", part.name)));
             }
             if !Objects::is_hash(&part.hash) || hash_of(&part.name).is_some_and(|hash| hash != part.hash) {
-                return Err(no(format!("{:?} is not the hash of {}", part.hash, part.name).into()));
+                return Err(invalid(format!("{:?} is not the hash of {}", part.hash, part.name).into()));
             }
             size = size.saturating_add(part.size);
         }
-        if let Some(lacks) = [RUN, SNAPSHOTS, EVENTS, TRANSCRIPTS].iter().find(|name| !names.contains(**name))
+        if let Some(missing) =
+            [RUN, SNAPSHOTS, EVENTS, TRANSCRIPTS].iter().find(|name| !names.contains(**name))
         {
-            return Err(Error::new(format!("{lacks} is missing")));
+            return Err(Error::new(format!("{missing} is missing")));
         }
         if let Some(bad) = manifest.missing.iter().find(|hash| !Objects::is_hash(hash)) {
-            return Err(no(format!("{bad:?} is not a valid object hash").into()));
+            return Err(invalid(format!("{bad:?} is not a valid object hash").into()));
         }
-        if size > largest {
-            return Err(too_large(size, largest));
+        if size > max_bytes {
+            return Err(too_large(size, max_bytes));
         }
         Ok(manifest)
     }
 }
 
 /// The error for a bundle that is too large.
-pub(super) fn too_large(size: u64, largest: u64) -> Error {
-    let what = format!("its unpacked size is at least {size} bytes; the maximum is {largest}");
+pub(super) fn too_large(size: u64, max_bytes: u64) -> Error {
+    let what = format!("its unpacked size is at least {size} bytes; the maximum is {max_bytes}");
     Error::new(what).hint("if you trust its source: --max-size \"16 GiB\"")
 }
 

@@ -1,15 +1,85 @@
-//! Writes a bundle. The same data always gives the same bytes.
+//! The parts of a bundle in an unnamed file, and the bundle that is written from them: sizes and hashes must be known
+//! before the first byte is written, and the store may grow meanwhile. The same data always gives the same bytes.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::Path;
 
-use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
 use tar::{EntryType, Header};
 
-use super::collect::Bundle;
-use super::manifest::MANIFEST;
+use super::manifest::{MANIFEST, Manifest, Part};
 use crate::error::{Error, Result};
 use crate::fs::PRIVATE_FILE;
+
+const BUFFER_BYTES: usize = 64 * 1024;
+
+#[derive(Debug)]
+pub(super) struct TempBuffer {
+    file: File,
+    pub(super) parts: Vec<Part>,
+}
+
+/// A part that is being written.
+pub(super) struct PartWriter<'a> {
+    file: BufWriter<&'a mut File>,
+    hasher: blake3::Hasher,
+    size: u64,
+}
+
+impl TempBuffer {
+    /// An empty buffer in `dir`, or in the directory for temporary files. Its file disappears with the process.
+    pub(super) fn new(dir: Option<&Path>) -> io::Result<TempBuffer> {
+        let file = dir.map_or_else(tempfile::tempfile, tempfile::tempfile_in)?;
+        Ok(TempBuffer { file, parts: Vec::new() })
+    }
+
+    pub(super) fn add<T>(
+        &mut self,
+        name: impl Into<String>,
+        write: impl FnOnce(&mut PartWriter<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let file = BufWriter::with_capacity(BUFFER_BYTES, &mut self.file);
+        let mut writer = PartWriter { file, hasher: blake3::Hasher::new(), size: 0 };
+        let written = write(&mut writer)?;
+        writer.file.flush()?;
+        let (size, hash) = (writer.size, writer.hasher.finalize().to_hex().to_string());
+        self.parts.push(Part { name: name.into(), size, hash });
+        Ok(written)
+    }
+
+    /// Removes everything after this many parts, also an incomplete one.
+    pub(super) fn truncate(&mut self, parts: usize) -> io::Result<()> {
+        self.parts.truncate(parts);
+        let end: u64 = self.parts.iter().map(|part| part.size).sum();
+        self.file.set_len(end)?;
+        self.file.seek(SeekFrom::Start(end)).map(|_| ())
+    }
+}
+
+impl Write for PartWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.file.write(bytes)?;
+        self.hasher.update(&bytes[..count]);
+        self.size += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// A run's parts.
+#[derive(Debug)]
+pub struct Bundle {
+    pub manifest: Manifest,
+    /// The items that could not be read and are missing.
+    pub problems: Vec<String>,
+    pub(super) buffer: TempBuffer,
+    /// Where each entry of the manifest starts in the buffer.
+    pub(super) offsets: Vec<u64>,
+}
 
 impl Bundle {
     /// Number of bytes before compression.
@@ -17,24 +87,19 @@ impl Bundle {
         self.manifest.entries.iter().map(|part| part.size).sum()
     }
 
-    /// Writes the bundle.
-    ///
-    /// # Errors
-    /// Writing fails.
+    /// Writes the bundle. `done` is called with the number of bytes read.
     pub fn write<W: Write>(&mut self, to: W, done: &mut dyn FnMut(u64)) -> Result<W> {
         let manifest = serde_json::to_vec_pretty(&self.manifest).map_err(Error::from_json)?;
         // Without name, time and system, which would make bundles of the same data differ.
-        let gzip: GzEncoder<W> =
-            GzBuilder::new().mtime(0).operating_system(255).write(to, Compression::default());
+        let gzip = GzBuilder::new().mtime(0).operating_system(255).write(to, Compression::default());
         let mut tar = tar::Builder::new(gzip);
         tar.append(&header(MANIFEST, manifest.len() as u64)?, manifest.as_slice())?;
-        self.head.read(|part, from| {
-            done(part.size);
-            tar.append(&header(&part.name, part.size)?, from)
-        })?;
-        for (part, offset) in &self.order {
-            done(part.size);
-            tar.append(&header(&part.name, part.size)?, self.contents.part(*offset, part.size)?)?;
+        let file = &mut self.buffer.file;
+        for (Part { name, size, .. }, offset) in self.manifest.entries.iter().zip(&self.offsets) {
+            done(*size);
+            file.seek(SeekFrom::Start(*offset))?;
+            let part = BufReader::with_capacity(BUFFER_BYTES, &mut *file).take(*size);
+            tar.append(&header(name, *size)?, part)?;
         }
         Ok(tar.into_inner()?.finish()?)
     }

@@ -2,174 +2,168 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::io::{self, BufReader, Read};
-use std::path::PathBuf;
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::path::Path;
 use std::rc::Rc;
 
 use flate2::bufread::GzDecoder;
 use tar::{Archive as Tar, Entry, EntryType};
 
-use super::manifest::{MANIFEST, Manifest, Part, check_name, too_large};
-use super::{check, staging};
-use crate::archive::{RunRecord, Staging};
+use super::import::UnpackedBundle;
+use super::manifest::{MANIFEST, Manifest, Part, check_name, staged_path, too_large};
+use crate::archive::Staging;
 use crate::error::{Error, Result};
+use crate::fs;
 
-/// Limits.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Maximum unpacked size in bytes.
-    pub largest: u64,
-    /// Whether any compression ratio is allowed, because the user gave a limit.
-    pub any_ratio: bool,
-}
-
+/// The default maximum of the unpacked size, in bytes.
+const MAX_BYTES: u64 = 4 << 30;
 /// Maximum size of a manifest in bytes; about 100 bytes per content.
-const MANIFEST_LARGEST: u64 = 64 << 20;
-
-/// Maximum compression ratio. Real bundles have about ten.
+const MAX_MANIFEST_BYTES: u64 = 64 << 20;
+/// Maximum compression ratio, unless the user gave a maximum size. Real bundles have about ten.
 const MAX_RATIO: u64 = 200;
 /// Unpacked bytes that are always allowed.
 const FREE_BYTES: u64 = 16 << 20;
+const BUFFER_BYTES: usize = 64 * 1024;
 
-/// A validated bundle that is not imported yet.
-#[derive(Debug)]
-pub struct UnpackedBundle {
-    /// Its content.
-    pub manifest: Manifest,
-    /// The run.
-    pub run: RunRecord,
-    /// Number of events, without verdicts.
-    pub events: u64,
-    /// Number of verdicts.
-    pub verdicts: u64,
-    pub(super) staging: Staging,
-    /// Contents that are transcripts.
-    pub(super) transcripts: std::collections::BTreeSet<String>,
-}
-
-/// Unpacks a bundle. `done` is called with the number of bytes read.
-///
-/// # Errors
-/// It is not a bundle, is truncated, damaged or too large, has a newer version, or has an invalid name.
+/// Unpacks a bundle of at most this size, if one is given. `done` is called with the number of bytes read.
 pub fn unpack(
     from: impl Read,
     staging: Staging,
-    limits: Limits,
+    max_size: Option<u64>,
     done: &mut dyn FnMut(u64),
 ) -> Result<UnpackedBundle> {
-    let meter = Rc::new(SizeLimit::default());
+    let max_bytes = max_size.unwrap_or(MAX_BYTES);
+    let meter = Rc::new(Meter::default());
     let counted = CountingReader { from, meter: Rc::clone(&meter) };
-    let gzip = GzDecoder::new(BufReader::with_capacity(64 * 1024, counted));
-    let largest = limits.largest;
-    let mut tar = Tar::new(Bounded { from: gzip, limits, meter: Rc::clone(&meter) });
-    let read = read(&mut tar, &staging, limits, &meter, done).and_then(|manifest| {
+    let from = GzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, counted));
+    let max_ratio = if max_size.is_some() { u64::MAX } else { MAX_RATIO };
+    let mut tar = Tar::new(LimitedReader { from, max_bytes, max_ratio, meter: Rc::clone(&meter) });
+    let read = read(&mut tar, &staging, max_bytes, &meter, done).and_then(|manifest| {
         // The rest must be the end, with the checksum of the whole.
-        io::copy(&mut tar.into_inner(), &mut io::sink()).map_err(cut)?;
+        io::copy(&mut tar.into_inner(), &mut io::sink()).map_err(read_error)?;
         Ok(manifest)
     });
-    let manifest = read.map_err(|error| match meter.refused.get() {
-        Some(ImportError::Size) => too_large(largest, largest),
-        Some(ImportError::Ratio) => {
-            Error::new("its unpacked size is suspiciously large for its compressed size")
-                .hint("nothing was imported")
-                .hint("if you trust its source, set the maximum unpacked size: --max-size '4 GiB'")
-        }
+    let manifest = read.map_err(|error| match meter.exceeded.get() {
+        Some(Limit::Size) => too_large(max_bytes, max_bytes),
+        Some(Limit::Ratio) => Error::new("its unpacked size is suspiciously large for its compressed size")
+            .hint("nothing was imported")
+            .hint("if you trust its source, set the maximum unpacked size: --max-size '4 GiB'"),
         None => error,
     })?;
-    check::check(manifest, staging)
+    UnpackedBundle::of(manifest, staging)
 }
 
 fn read<R: Read>(
     tar: &mut Tar<R>,
     staging: &Staging,
-    limits: Limits,
-    meter: &SizeLimit,
+    max_bytes: u64,
+    meter: &Meter,
     done: &mut dyn FnMut(u64),
 ) -> Result<Manifest> {
+    let not_a_bundle = |error: io::Error| Error::caused("not a teamkeep export", error);
     // Raw: a long name or an extension is then an entry of its own, which is rejected and never read into memory.
-    let mut entries = tar.entries().map_err(no_bundle)?.raw(true);
+    let mut entries = tar.entries().map_err(not_a_bundle)?.raw(true);
     let first = entries.next().ok_or_else(|| Error::new("it is empty"))?;
-    let mut first = first.map_err(no_bundle)?;
+    let mut first = first.map_err(not_a_bundle)?;
     if name_of(&first)? != MANIFEST || first.header().entry_type() != EntryType::Regular {
         return Err(Error::new("not a teamkeep export: its first entry is not a manifest"));
     }
-    if first.size() > MANIFEST_LARGEST {
+    if first.size() > MAX_MANIFEST_BYTES {
         return Err(Error::new("its manifest is too large"));
     }
     let mut bytes = Vec::new();
-    first.read_to_end(&mut bytes).map_err(cut)?;
-    let manifest = Manifest::parse(&bytes, limits.largest)?;
-    let mut wanted: BTreeMap<&str, &Part> =
+    first.read_to_end(&mut bytes).map_err(read_error)?;
+    let manifest = Manifest::parse(&bytes, max_bytes)?;
+    let mut expected: BTreeMap<&str, &Part> =
         manifest.entries.iter().map(|part| (part.name.as_str(), part)).collect();
-    let mut told = 0;
+    let mut reported = 0;
     for entry in entries {
-        let entry = entry.map_err(cut)?;
+        let entry = entry.map_err(read_error)?;
         let name = name_of(&entry)?;
         check_name(&name)?;
         if entry.header().entry_type() != EntryType::Regular {
             return Err(Error::new(format!("{name:?} is not a regular file")));
         }
-        let Some(part) = wanted.remove(name.as_str()) else {
-            let twice = manifest.entries.iter().any(|part| part.name == name);
-            let why = if twice { "is duplicated" } else { "is not listed in its manifest" };
+        let Some(part) = expected.remove(name.as_str()) else {
+            let is_second = manifest.entries.iter().any(|part| part.name == name);
+            let why = if is_second { "is duplicated" } else { "is not listed in its manifest" };
             return Err(Error::new(format!("{name:?} {why}")));
         };
-        staging::stage(staging.path(), part, entry).map_err(|error| match meter.at_end.get() {
+        stage(staging.path(), part, entry).map_err(|error| match meter.is_truncated.get() {
             true => Error::new("it is truncated"),
             false => error,
         })?;
-        done(meter.packed.get() - told);
-        told = meter.packed.get();
+        done(meter.packed.get() - reported);
+        reported = meter.packed.get();
     }
-    match wanted.keys().next() {
-        Some(lacks) => Err(Error::new(format!("it is truncated: {lacks} is missing"))),
+    match expected.keys().next() {
+        Some(missing) => Err(Error::new(format!("it is truncated: {missing} is missing"))),
         None => Ok(manifest),
     }
 }
 
+/// Writes a part, and checks that it matches the manifest.
+fn stage(dir: &Path, part: &Part, mut from: impl Read) -> Result<()> {
+    let path = staged_path(dir, &part.name);
+    let mut out = BufWriter::new(fs::create_private(&path)?);
+    let mut hasher = blake3::Hasher::new();
+    let (mut size, mut buffer) = (0u64, vec![0; BUFFER_BYTES]);
+    while size <= part.size {
+        let count = match from.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error.into()),
+        };
+        size += count as u64;
+        hasher.update(&buffer[..count]);
+        out.write_all(&buffer[..count])?;
+    }
+    out.flush()?;
+    if size != part.size {
+        return Err(Error::new(format!("{} does not have the size that its manifest lists", part.name)));
+    }
+    if hasher.finalize().to_hex().as_str() != part.hash {
+        return Err(Error::new(format!("{} is damaged: its content has a different hash", part.name)));
+    }
+    Ok(())
+}
+
 /// The name of an entry as written.
 fn name_of<R: Read>(entry: &Entry<'_, R>) -> Result<String> {
-    if !matches!(
-        entry.header().entry_type(),
-        EntryType::Regular | EntryType::Symlink | EntryType::Link | EntryType::Directory
-    ) {
+    use EntryType::{Directory, Link, Regular, Symlink};
+    if !matches!(entry.header().entry_type(), Regular | Symlink | Link | Directory) {
         return Err(Error::new("it contains an entry that is not a regular file"));
     }
     String::from_utf8(entry.path_bytes().into_owned())
         .map_err(|_| Error::new("it contains a file name that is not UTF-8"))
 }
 
-fn no_bundle(error: io::Error) -> Error {
-    Error::caused("not a teamkeep export", error)
-}
-
-fn cut(error: io::Error) -> Error {
+fn read_error(error: io::Error) -> Error {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => Error::new("it is truncated"),
+        ErrorKind::UnexpectedEof => Error::new("it is truncated"),
         _ => Error::caused("it is damaged", error),
     }
 }
 
 /// Bytes read and unpacked.
-#[derive(Debug, Default)]
-struct SizeLimit {
+#[derive(Default)]
+struct Meter {
     packed: Cell<u64>,
     unpacked: Cell<u64>,
-    refused: Cell<Option<ImportError>>,
-    /// Whether the file ended too early.
-    at_end: Cell<bool>,
+    exceeded: Cell<Option<Limit>>,
+    is_truncated: Cell<bool>,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum ImportError {
+#[derive(Clone, Copy)]
+enum Limit {
     Size,
     Ratio,
 }
 
-/// Counts the bytes read.
 struct CountingReader<R> {
     from: R,
-    meter: Rc<SizeLimit>,
+    meter: Rc<Meter>,
 }
 
 impl<R: Read> Read for CountingReader<R> {
@@ -180,43 +174,30 @@ impl<R: Read> Read for CountingReader<R> {
     }
 }
 
-/// Stops unpacking at the limit.
-struct Bounded<R> {
+/// Stops unpacking at the limits.
+struct LimitedReader<R> {
     from: R,
-    limits: Limits,
-    meter: Rc<SizeLimit>,
+    max_bytes: u64,
+    max_ratio: u64,
+    meter: Rc<Meter>,
 }
 
-impl<R: Read> Read for Bounded<R> {
+impl<R: Read> Read for LimitedReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let meter = &self.meter;
         let count = self.from.read(into).inspect_err(|error| {
-            self.meter.at_end.set(error.kind() == io::ErrorKind::UnexpectedEof);
+            meter.is_truncated.set(error.kind() == ErrorKind::UnexpectedEof);
         })?;
-        let unpacked = self.meter.unpacked.get() + count as u64;
-        self.meter.unpacked.set(unpacked);
-        let refused = if unpacked > self.limits.largest.saturating_add(MANIFEST_LARGEST) {
-            Some(ImportError::Size)
-        } else if !self.limits.any_ratio
-            && unpacked > FREE_BYTES
-            && unpacked / MAX_RATIO > self.meter.packed.get()
-        {
-            Some(ImportError::Ratio)
+        let unpacked = meter.unpacked.get() + count as u64;
+        meter.unpacked.set(unpacked);
+        let exceeded = if unpacked > self.max_bytes.saturating_add(MAX_MANIFEST_BYTES) {
+            Limit::Size
+        } else if unpacked > FREE_BYTES && unpacked / self.max_ratio > meter.packed.get() {
+            Limit::Ratio
         } else {
-            None
+            return Ok(count);
         };
-        match refused {
-            Some(_) => {
-                self.meter.refused.set(refused);
-                Err(io::Error::other("too much"))
-            }
-            None => Ok(count),
-        }
-    }
-}
-
-impl UnpackedBundle {
-    /// The path of a part.
-    pub(super) fn place(&self, name: &str) -> PathBuf {
-        staging::place(self.staging.path(), name)
+        meter.exceeded.set(Some(exceeded));
+        Err(io::Error::other("too much"))
     }
 }

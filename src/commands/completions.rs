@@ -9,7 +9,8 @@ use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::{EnvCompleter, Shells};
 
-use super::read_context;
+use super::catalog::catalog;
+use super::output;
 use crate::config::Gate;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -26,24 +27,8 @@ const MAX_RECENT: usize = 5;
 /// zsh reads the script as a function when it is first used; that call has to complete too.
 const ZSH_END: &str = "\n[[ $funcstack[1] == _teamkeep ]] && _clap_dynamic_completer_teamkeep \"$@\"\n";
 
-/// Arguments of `teamkeep completions`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub struct Args {
-    /// Shell to print the script for
-    #[arg(value_enum)]
-    shell: Shell,
-}
-
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Shell {
-    Bash,
-    Elvish,
-    Fish,
-    Zsh,
-}
-
-const EXAMPLES: &str = "Examples:
+#[command(after_help = "Examples:
   # bash
   teamkeep completions bash > ~/.local/share/bash-completion/completions/teamkeep
 
@@ -51,21 +36,15 @@ const EXAMPLES: &str = "Examples:
   teamkeep completions fish > ~/.config/fish/completions/teamkeep.fish
 
   # zsh: to a directory in $fpath
-  teamkeep completions zsh > ~/.zfunc/_teamkeep";
+  teamkeep completions zsh > ~/.zfunc/_teamkeep")]
+pub struct Args {
+    /// Shell to print the script for
+    #[arg(value_parser = ["bash", "elvish", "fish", "zsh"])]
+    shell: String,
+}
 
-/// Prints the script.
-///
-/// # Errors
-/// When stdout cannot be written.
-pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let name = match args.shell {
-        Shell::Bash => "bash",
-        Shell::Elvish => "elvish",
-        Shell::Fish => "fish",
-        Shell::Zsh => "zsh",
-    };
-    read_context::print(context, &script(name)?)?;
-    Ok(ExitCode::SUCCESS)
+pub fn run(context: &Context, args: &Args) -> Result<()> {
+    output::print(context, &script(&args.shell)?)
 }
 
 /// The script of a shell.
@@ -103,24 +82,27 @@ fn with_candidates(command: Command) -> Command {
 }
 
 fn candidates(command: &str, arg: Arg) -> Arg {
-    let add = |arg: Arg, completer: fn(&OsStr) -> Vec<CompletionCandidate>| {
-        arg.add(ArgValueCompleter::new(completer))
+    let words: fn() -> Vec<String> = match (command, arg.get_id().as_str()) {
+        ("test", "cases") => {
+            return arg.add(ArgValueCompleter::new(|word: &OsStr| {
+                let mut found = starting(word, &runs());
+                found.extend(PathCompleter::file().complete(word));
+                found
+            }));
+        }
+        (_, "run") => runs,
+        (_, "team") | ("restore", "tasks") => teams,
+        (_, "actor" | "involving") => actors,
+        ("shutdown", "name") => agents,
+        (_, "gate") => || Gate::ALL.map(|gate| gate.name().to_owned()).to_vec(),
+        (_, "kind") => || Kind::ALL.iter().map(|kind| kind.word().to_owned()).collect(),
+        ("log" | "hook", "event") => || {
+            let known = KNOWN.iter().map(|(_, _, event)| *event);
+            known.chain(["verdict", OVERRIDE]).map(str::to_owned).collect()
+        },
+        _ => return arg,
     };
-    match (command, arg.get_id().as_str()) {
-        (_, "run") => add(arg, |word| starting(word, &runs())),
-        ("test", "cases") => add(arg, |word| {
-            let mut found = starting(word, &runs());
-            found.extend(PathCompleter::file().complete(word));
-            found
-        }),
-        (_, "team") | ("restore", "tasks") => add(arg, |word| starting(word, &teams())),
-        (_, "actor" | "involving") => add(arg, |word| starting(word, &actors())),
-        ("shutdown", "name") => add(arg, |word| starting(word, &agents())),
-        (_, "gate") => add(arg, |word| starting(word, &gates())),
-        (_, "kind") => add(arg, |word| starting(word, &kinds())),
-        ("log" | "hook", "event") => add(arg, |word| starting(word, &events())),
-        _ => arg,
-    }
+    arg.add(ArgValueCompleter::new(move |word: &OsStr| starting(word, &words())))
 }
 
 /// The words that start like the one that is typed. Shells insert them without quotes, and agents choose their names, so
@@ -128,38 +110,37 @@ fn candidates(command: &str, arg: Arg) -> Arg {
 fn starting(word: &OsStr, known: &[String]) -> Vec<CompletionCandidate> {
     let word = word.to_string_lossy();
     let mut seen = HashSet::new();
+    let is_plain = |word: &str| {
+        !word.starts_with('-') && word.chars().all(|c| c.is_alphanumeric() || "._@:+-".contains(c))
+    };
     let known = known.iter().filter(|known| is_plain(known) && known.starts_with(word.as_ref()));
     known.filter(|known| seen.insert(known.as_str())).map(CompletionCandidate::new).collect()
-}
-
-fn is_plain(word: &str) -> bool {
-    !word.starts_with('-') && word.chars().all(|c| c.is_alphanumeric() || "._@:+-".contains(c))
 }
 
 /// `latest`, the teams, and the IDs of all runs.
 fn runs() -> Vec<String> {
     let mut names = vec!["latest".to_owned()];
     names.extend(teams());
-    names.extend(library().into_iter().flat_map(|library| library.runs).map(|run| run.run));
+    names.extend(recorded().into_iter().flat_map(|catalog| catalog.runs).map(|run| run.run));
     names
 }
 
 /// The names of teams, the newest first.
 fn teams() -> Vec<String> {
-    let runs = library().into_iter().flat_map(|library| library.runs.into_iter().rev());
+    let runs = recorded().into_iter().flat_map(|catalog| catalog.runs.into_iter().rev());
     runs.filter_map(|run| run.name().map(str::to_owned)).collect()
 }
 
 /// The agents of the most recent runs.
 fn agents() -> Vec<String> {
-    let Some(library) = library() else { return Vec::new() };
+    let Some(catalog) = recorded() else { return Vec::new() };
     let recent: Vec<_> =
-        library.runs.iter().rev().filter(|run| run.team.is_some()).take(MAX_RECENT).collect();
+        catalog.runs.iter().rev().filter(|run| run.team.is_some()).take(MAX_RECENT).collect();
     let mut names = Vec::new();
     for run in recent {
-        let summary = summary_cache::cached(&library.archive, run).or_else(|| {
-            let opened = library.open_stories(&[run]).ok()?;
-            opened.runs.first().map(|material| Summary::of(material, &merge(material)))
+        let summary = summary_cache::cached(&catalog.archive, run).or_else(|| {
+            let opened = catalog.open_stories(&[run]).ok()?;
+            opened.runs.first().map(|run| Summary::of(run, &merge(run)))
         });
         names.extend(summary.into_iter().flat_map(|summary| summary.members));
     }
@@ -171,20 +152,7 @@ fn actors() -> Vec<String> {
     agents().into_iter().chain(kinds).collect()
 }
 
-fn gates() -> Vec<String> {
-    Gate::ALL.map(|gate| gate.name().to_owned()).to_vec()
-}
-
-fn kinds() -> Vec<String> {
-    Kind::ALL.iter().map(|kind| kind.word().to_owned()).collect()
-}
-
-fn events() -> Vec<String> {
-    let known = KNOWN.iter().map(|(_, _, event)| (*event).to_owned());
-    known.chain(["verdict".to_owned(), OVERRIDE.to_owned()]).collect()
-}
-
-fn library() -> Option<RunCatalog> {
+fn recorded() -> Option<RunCatalog> {
     let (context, _) = Context::lenient(Ui { quiet: true, unpaged: true }).ok()?;
-    read_context::library(&context).ok()
+    catalog(&context).ok()
 }

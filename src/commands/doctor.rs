@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::{install, read_context};
+use super::install;
+use super::output::JsonOption;
 use crate::config::misnamed_file;
 use crate::context::Context;
 use crate::doctor::fix::{self, FixStep};
@@ -13,7 +14,6 @@ use crate::error::Result;
 use crate::settings::client::{self, VersionProbe};
 use crate::view;
 
-/// Arguments of `teamkeep doctor`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,21 +33,16 @@ pub struct Args {
     /// Also list the checks that passed or were skipped
     #[arg(short, long)]
     verbose: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: JsonOption,
     /// Apply the safe fixes: add missing hooks to the user settings, make the store private
     #[arg(long)]
     fix: bool,
 }
 
-/// Runs it.
-///
-/// # Errors
-/// Stdout cannot be written.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let asked = client::look(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting));
-    let (facts, mut health) = look(context, &asked);
+    let client = client::look(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting));
+    let (facts, mut health) = check(context, &client);
     let steps = fix::plan(&facts, &health);
     let mut done: Vec<String> = Vec::new();
     if args.fix {
@@ -56,37 +51,34 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             let nothing = if health.is_ok() { "nothing to fix" } else { "no safe fix is available" };
             context.ui.eprint_line(nothing);
         } else {
-            health = look(context, &asked).1;
+            health = check(context, &client).1;
         }
     }
-    if args.json {
-        let number = |verdict| health.count(verdict);
-        let whole = json!({
-            "v": 1,
-            "well": health.is_ok(),
-            "ok": number(Verdict::Ok),
-            "unknown": number(Verdict::Unknown),
-            "warn": number(Verdict::Warn),
-            "bad": number(Verdict::Bad),
-            "checks": health.findings,
-            "fixed": done,
-        });
-        read_context::print_json(context, &whole)?;
-    } else {
+    let whole = json!({
+        "v": 1,
+        "well": health.is_ok(),
+        "ok": health.count(Verdict::Ok),
+        "unknown": health.count(Verdict::Unknown),
+        "warn": health.count(Verdict::Warn),
+        "bad": health.count(Verdict::Bad),
+        "checks": health.findings,
+        "fixed": done,
+    });
+    args.output.print(context, &whole, || {
         let doctor = format!("{} doctor", facts.call);
         let commands = view::Commands {
             fix: (!args.fix && !steps.is_empty()).then(|| format!("{doctor} --fix")),
             verbose: format!("{doctor} --verbose"),
         };
-        read_context::print_document(context, &view::health(&health, args.verbose, &commands))?;
-    }
+        view::health(&health, args.verbose, &commands)
+    })?;
     Ok(if health.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn look<'a>(context: &'a Context, asked: &VersionProbe) -> (Facts<'a>, Health) {
+fn check<'a>(context: &'a Context, client: &VersionProbe) -> (Facts<'a>, Health) {
     let files = context.policy_files();
     let policy = (&files, misnamed_file(&context.env));
-    let facts = Facts::gather((&context.env, &context.paths), policy, context.clock.now(), asked.clone());
+    let facts = Facts::gather((&context.env, &context.paths), policy, context.clock.now(), client.clone());
     let health = run_checks(&facts);
     (facts, health)
 }
@@ -95,23 +87,18 @@ fn look<'a>(context: &'a Context, asked: &VersionProbe) -> (Facts<'a>, Health) {
 fn fix(context: &Context, facts: &Facts<'_>, steps: &[FixStep]) -> Vec<String> {
     let mut done = Vec::new();
     for step in steps {
-        let line = match step {
-            FixStep::Install => "installed the hooks in the user settings".to_owned(),
-            FixStep::Shut(open) => {
-                format!("made {} private (its mode was {:o})", open.path.display(), open.mode)
-            }
-        };
         let result = match step {
             // It prints the change itself.
-            FixStep::Install => install::add(context, &install::Args::for_user(facts.version())),
+            FixStep::Install => install::add(context, &install::Args::for_user(facts.version()))
+                .map(|is_changed| is_changed.then(|| "installed the hooks in the user settings".to_owned())),
             FixStep::Shut(open) => fix::restrict_permissions(&open.path).map(|()| {
+                let line = format!("made {} private (its mode was {:o})", open.path.display(), open.mode);
                 context.ui.eprint_line(&line);
-                true
+                Some(line)
             }),
         };
         match result {
-            Ok(true) => done.push(line),
-            Ok(false) => {}
+            Ok(line) => done.extend(line),
             Err(error) => context.ui.report(&error),
         }
     }

@@ -2,18 +2,22 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::path::PathBuf;
 
-use super::read_context;
-use crate::bundle::{ImportOutcome, Limits, unpack};
+use super::catalog::{self, catalog};
+use crate::bundle::{ImportOutcome, unpack};
 use crate::config;
 use crate::context::Context;
 use crate::error::{Error, Result};
 
-/// Arguments of `teamkeep import`.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = "\
+Examples:
+  # Import a run and show what happened in it
+  teamkeep import parser-team.teamkeep.tar.gz && teamkeep replay parser-team
+
+  # Import a run that unpacks to more than 4 GiB
+  teamkeep import big.teamkeep.tar.gz --max-size '16 GiB'")]
 pub struct Args {
     /// File that `teamkeep export` wrote; `-` for stdin
     #[arg(value_name = "FILE")]
@@ -23,82 +27,53 @@ pub struct Args {
     max_size: Option<u64>,
 }
 
-/// The default maximum of the unpacked size, in bytes.
-const MAX_BYTES: u64 = 4 << 30;
-
-const EXAMPLES: &str = "\
-Examples:
-  # Import a run and show what happened in it
-  teamkeep import parser-team.teamkeep.tar.gz && teamkeep replay parser-team
-
-  # Import a run that unpacks to more than 4 GiB
-  teamkeep import big.teamkeep.tar.gz --max-size '16 GiB'";
-
 fn size(text: &str) -> std::result::Result<u64, String> {
     config::parse_size(text)
         .ok_or_else(|| "invalid size; expected a value such as \"4 GiB\" or \"512 MiB\"".to_owned())
 }
 
-/// The file and its length, or 0 if that is unknown.
-fn open(path: &Path) -> io::Result<(Box<dyn Read>, u64)> {
-    if path.as_os_str() == "-" {
-        return Ok((Box::new(io::stdin().lock()), 0));
-    }
-    let file = File::open(path)?;
-    let length = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
-    Ok((Box::new(file), length))
-}
-
-/// Runs it.
-///
-/// # Errors
-/// When the file is not a valid export, a different recording of the same run exists, or a file cannot be written.
-/// Nothing is imported then.
-pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let cannot = |error: Error| error.within(format!("cannot import {}", args.file.display()));
-    if args.file.as_os_str() == "-" && io::stdin().is_terminal() {
+pub fn run(context: &Context, args: &Args) -> Result<()> {
+    let failed = |error: Error| error.within(format!("cannot import {}", args.file.display()));
+    let print = |line: String| context.ui.eprint_line(&line);
+    let is_stdin = args.file.as_os_str() == "-";
+    if is_stdin && io::stdin().is_terminal() {
         return Err(Error::usage("cannot read an export from a terminal").hint("name a file, or use a pipe"));
     }
     context.paths.secure()?;
-    let (file, length) = open(&args.file).map_err(|error| cannot(error.into()))?;
-    let archive = read_context::archive(context);
-    let right = archive.maintain(context.config.log.lock_patience)?;
+    let (file, length): (Box<dyn Read>, u64) = if is_stdin {
+        (Box::new(io::stdin().lock()), 0)
+    } else {
+        let file = File::open(&args.file).map_err(|error| failed(error.into()))?;
+        let length = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
+        (Box::new(file), length)
+    };
+    let archive = catalog::archive(context);
+    let exclusive = archive.maintain(context.config.log.lock_patience)?;
     // Listed under the lock: two imports of one run are one after the other.
-    let library = read_context::library(context)?;
-    let limits = Limits { largest: args.max_size.unwrap_or(MAX_BYTES), any_ratio: args.max_size.is_some() };
+    let catalog = catalog(context)?;
     let mut progress = context.ui.progress("importing", length);
-    let unpacked =
-        unpack(file, right.staging()?, limits, &mut |bytes| progress.add(bytes)).map_err(cannot)?;
+    let unpacked = unpack(file, exclusive.staging()?, args.max_size, &mut |bytes| progress.add(bytes))
+        .map_err(failed)?;
     drop(progress);
     let (run, events, verdicts) = (unpacked.run.clone(), unpacked.events, unpacked.verdicts);
     let objects = unpacked.manifest.entries.len() - 4;
     let missing = unpacked.manifest.missing.len();
-    let name = run.team.as_deref().unwrap_or("no team");
-    match unpacked.install(&library, &right, context.clock.now()).map_err(cannot)? {
-        ImportOutcome::There { repaired: 0 } => {
-            context.ui.eprint_line(&format!("run {} ({name}) already exists", run.run))
+    let team = run.team.as_deref().unwrap_or("no team");
+    let name = format!("run {} ({team})", run.run);
+    match unpacked.install(&catalog, &exclusive, context.clock.now()).map_err(failed)? {
+        ImportOutcome::Existing { repaired: 0 } => print(format!("{name} already exists")),
+        ImportOutcome::Existing { repaired } => {
+            print(format!("{name} already exists; repaired {repaired} missing or damaged objects"))
         }
-        ImportOutcome::There { repaired } => context.ui.eprint_line(&format!(
-            "run {} ({name}) already exists; repaired {repaired} missing or damaged objects",
-            run.run
-        )),
         ImportOutcome::New => {
-            context.ui.eprint_line(&format!(
-                "imported run {} ({name}): {events} events, {verdicts} verdicts, {objects} objects",
-                run.run
-            ));
+            print(format!("imported {name}: {events} events, {verdicts} verdicts, {objects} objects"));
             if missing > 0 {
-                context
-                    .ui
-                    .eprint_line(&format!("{missing} objects were already missing when it was exported"));
+                print(format!("{missing} objects were already missing when it was exported"));
             }
-            let others = library.runs.iter().filter(|other| other.team.is_some() && other.team == run.team);
-            if others.count() > 0 {
-                context.ui.eprint_line(&format!(
-                    "another run has the team name {name}: refer to this one by its ID"
-                ));
+            if catalog.runs.iter().any(|other| other.team.is_some() && other.team == run.team) {
+                print(format!("another run has the team name {team}: refer to this one by its ID"));
             }
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -1,11 +1,11 @@
 //! `teamkeep install`: adds the hooks to a settings file of Claude Code.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
+use super::installation::{
+    SettingsTarget, edit_error, list_custom_hooks, needed_hooks, print_diff, print_hooks_of_rules,
+};
 use crate::clock;
-use crate::commands::needs;
-use crate::commands::settings_target::{SettingsTarget, edit_error, show, warn_custom_hooks};
 use crate::context::Context;
 use crate::error::Result;
 use crate::settings::change::{Change, hooks};
@@ -20,12 +20,13 @@ use crate::settings::installed_hooks;
 use crate::settings::plan;
 use crate::settings::version::{FIRST_WITH_TEAMS, Version};
 
-/// Arguments of `teamkeep install`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "Examples:
+  teamkeep install --dry-run
+  teamkeep install --scope project")]
 pub struct Args {
     #[command(flatten)]
-    place: SettingsTarget,
+    target: SettingsTarget,
     /// Program that the hooks run, instead of this one: a path, or `teamkeep` to find it in PATH
     #[arg(long, value_name = "PATH")]
     command: Option<String>,
@@ -34,30 +35,21 @@ pub struct Args {
     client_version: Option<Version>,
 }
 
-const EXAMPLES: &str = "Examples:
-  teamkeep install --dry-run
-  teamkeep install --scope project";
-
 impl Args {
     /// The arguments for an install into the user settings, with Claude Code's version if it is known.
     pub fn for_user(client_version: Option<Version>) -> Args {
-        Args { place: SettingsTarget::of_user(), command: None, client_version }
+        Args { target: SettingsTarget::of_user(), command: None, client_version }
     }
 }
 
-/// Adds the hooks.
-///
-/// # Errors
-/// The settings cannot be read, edited or written. They are unchanged then.
-pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    add(context, args).map(|_| ExitCode::SUCCESS)
+pub fn run(context: &Context, args: &Args) -> Result<()> {
+    add(context, args).map(|_| ())
 }
 
-/// Adds the hooks; whether there was anything to add.
-///
-/// # Errors
-/// As [`run`].
+/// Adds the hooks; whether there was anything to add. The settings are unchanged after an error.
 pub fn add(context: &Context, args: &Args) -> Result<bool> {
+    let print = |line: String| context.ui.eprint_line(&line);
+    let target = &args.target;
     let program = match &args.command {
         Some(command) => HookProgram::named(command)?,
         None => HookProgram::running(&context.env)?,
@@ -67,107 +59,127 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         None => client::ask(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting)),
     };
     let records = Records::at(context.paths.installs());
-    let _lock = if args.place.dry_run { None } else { Some(records.lock()?) };
-    let file = args.place.read(context)?;
-    if !args.place.dry_run {
+    let _lock = if target.dry_run { None } else { Some(records.lock()?) };
+    let file = target.read(context)?;
+    if !target.dry_run {
         file.sweep();
     }
+    let path = file.path.display();
     let before = installed_hooks::found(file.bytes());
-    let needs = needs::of_policy(context, &before)?;
+    let needs = needed_hooks(context, &before)?;
     let wanted = entries::wanted(&client, &program, &before, &needs)?;
     // Hooks that only newer versions support are kept if Claude Code's version is unknown.
-    let spared = matches!(client, ClientVersion::Unknown(_))
+    let keeps_newer = matches!(client, ClientVersion::Unknown(_))
         && wanted != entries::wanted(&client, &program, &[], &needs)?;
-    let unasked = if spared {
-        "the installed hooks are unchanged".to_owned()
-    } else {
-        format!("installing only the {} hooks that every version with agent teams supports", wanted.len())
-    };
     let after = plan::with_hooks(file.bytes(), &wanted).map_err(|cause| edit_error(&file, cause))?;
     let flaw = read_strict(&after).err();
-    let changes = after != file.bytes();
-    let new = NewContent {
-        context,
-        records: &records,
-        file: &file,
-        after: &after,
-        program: &program,
-        client: &client,
-    };
-    if !changes {
+    let is_changed = after != file.bytes();
+    let new = NewContent { context, records: &records, file: &file, after: &after };
+    if !is_changed {
         // If Claude Code ignores the file, the warning is printed below.
         if flaw.is_none() {
-            context.ui.eprint_line(&format!(
-                "nothing to do: {} already has all {}",
-                file.path.display(),
-                hooks(wanted.len())
-            ));
+            print(format!("nothing to do: {path} already has all {}", hooks(wanted.len())));
         }
         let known = records.find(&file.real);
-        let is_news = known.is_none_or(|known| args.place.is_of_project() && !known.left(file.bytes()));
-        if !args.place.dry_run && is_news {
-            // The hooks may be somebody else's. From now on they are this user's, and the plugin leaves their events
-            // to them.
-            let _ = new.remember();
+        let is_new = known.is_none_or(|known| target.is_of_project() && !known.left(file.bytes()));
+        if !target.dry_run && is_new {
+            // The hooks may be another user's. From now on they are this user's, and the plugin leaves their events to
+            // them.
+            let _ = new.remember(&program, &client);
         }
-    } else if args.place.dry_run {
-        show(context, &file, &after)?;
+    } else if target.dry_run {
+        print_diff(context, &file, &after)?;
     } else {
-        let kept = new.write()?;
-        context.ui.eprint_line(&Change::between(&before, &wanted).describe(&file.path.display().to_string()));
-        let whom = if spared { String::new() } else { format!(", for {}", name(&client)) };
-        context.ui.eprint_line(&format!("each runs {} hook{whom}", quoted(program.as_str())));
-        if let Some(kept) = kept {
-            context.ui.eprint_line(&format!("backup: {}", kept.display()));
+        let backup = new.write(&program, &client)?;
+        print(Change::between(&before, &wanted).describe(&path.to_string()));
+        let version = match &client {
+            _ if keeps_newer => String::new(),
+            ClientVersion::Known(version) => format!(", for Claude Code {version}"),
+            ClientVersion::Unknown(_) => ", for every version of Claude Code with agent teams".to_owned(),
+        };
+        print(format!("each runs {} hook{version}", quoted(program.as_str())));
+        if let Some(backup) = backup {
+            print(format!("backup: {}", backup.display()));
         }
-        context.ui.eprint_line(&format!("to undo: {}", args.place.command(context, "uninstall", &file)));
-        if args.place.is_shared() && !program.is_bare() {
-            context
-                .ui
-                .eprint_line("note: this shared file now contains a path that is specific to this machine");
-            let again = args.place.command(context, "install", &file);
-            context.ui.eprint_line(&format!(
-                "hint: to call teamkeep by name from PATH: {again} --command teamkeep"
-            ));
+        print(format!("to undo: {}", target.command(context, "uninstall", &file)));
+        if target.is_shared() && !program.is_bare() {
+            print("note: this shared file now contains a path that is specific to this machine".to_owned());
+            let again = target.command(context, "install", &file);
+            print(format!("hint: to call teamkeep by name from PATH: {again} --command teamkeep"));
         }
     }
     if let Some(obstacle) = program.unrunnable_reason(&context.env) {
-        context.ui.eprint_line(&format!("warning: {obstacle}"));
+        print(format!("warning: {obstacle}"));
     }
-    new.advise(args, &unasked)?;
-    needs::tell(context, &needs, &wanted)?;
-    warn_custom_hooks(context, &file, &after, true);
+    match &client {
+        ClientVersion::Unknown(why) => {
+            let effect = match keeps_newer {
+                true => "the installed hooks are unchanged".to_owned(),
+                false => format!(
+                    "installing only the {} hooks that every version with agent teams supports",
+                    wanted.len()
+                ),
+            };
+            print(format!("note: {why}; {effect}"));
+            let again = target.command(context, "install", &file);
+            print(format!(
+                "hint: run again when `claude --version` works: {again}; or pass --client-version X.Y.Z"
+            ));
+        }
+        ClientVersion::Known(version) => print_unsupported(context, *version)?,
+    }
+    if document::no_hook_runs(&after) {
+        print(format!("warning: no hook runs while `disableAllHooks` is true in {path}"));
+    }
+    print_hooks_of_rules(context, &needs, &wanted)?;
+    if list_custom_hooks(context, &after) {
+        print(format!(
+            "hint: remove teamkeep from that hook in {path}; otherwise its events are recorded twice"
+        ));
+    }
     if let Some(flaw) = flaw {
         // The file had this flaw before, so this install did not fail.
-        context.ui.eprint_line(&format!("warning: the hooks in {} do not run: {flaw}", file.path.display()));
-        context.ui.eprint_line(&format!("hint: {}", flaw.edit(&file.path)));
+        print(format!("warning: the hooks in {path} do not run: {flaw}"));
+        print(format!("hint: {}", flaw.edit(&file.path)));
     }
-    Ok(changes)
+    Ok(is_changed)
+}
+
+/// Prints what this version of Claude Code does not support.
+fn print_unsupported(context: &Context, version: Version) -> Result<()> {
+    let missing = entries::unknown_to(version)?;
+    if !missing.is_empty() {
+        let missing = missing.join(", ");
+        context.ui.eprint_line(&format!("note: Claude Code {version} does not support {missing}"));
+        context.ui.eprint_line("hint: run install again after an upgrade of Claude Code");
+    }
+    if version < FIRST_WITH_TEAMS {
+        let line = format!("note: agent teams need Claude Code {FIRST_WITH_TEAMS} or later");
+        context.ui.eprint_line(&line);
+    }
+    Ok(())
 }
 
 /// A new content of a settings file, before it is written.
-#[derive(Clone, Copy)]
 struct NewContent<'a> {
     context: &'a Context,
     records: &'a Records,
     file: &'a SettingsFile,
     after: &'a [u8],
-    program: &'a HookProgram,
-    client: &'a ClientVersion,
 }
 
 impl NewContent<'_> {
     /// Keeps a backup, replaces the file, and records the install. Returns the path of the backup.
-    fn write(self) -> Result<Option<PathBuf>> {
-        let NewContent { records, file, after, .. } = self;
-        let earlier = records.find(&file.real);
+    fn write(&self, program: &HookProgram, client: &ClientVersion) -> Result<Option<PathBuf>> {
+        let (records, real) = (self.records, &self.file.real);
+        let earlier = records.find(real);
         // The install record is written first: a record without its file is ignored, but a file without a record cannot be
         // restored exactly.
-        let backup = self.remember()?;
-        if let Err(error) = file.replace(after) {
+        let backup = self.remember(program, client)?;
+        if let Err(error) = self.file.replace(self.after) {
             match earlier {
-                Some(earlier) => records.write(&file.real, &earlier)?,
-                None => records.forget(&file.real)?,
+                Some(earlier) => records.write(real, &earlier)?,
+                None => records.forget(real)?,
             }
             return Err(error);
         }
@@ -175,32 +187,25 @@ impl NewContent<'_> {
     }
 
     /// Records the content before and after. Returns the path of the backup.
-    fn remember(self) -> Result<Option<PathBuf>> {
-        let NewContent { context, records, file, after, program, client } = self;
-        let earlier = records.find(&file.real);
+    fn remember(&self, program: &HookProgram, client: &ClientVersion) -> Result<Option<PathBuf>> {
+        let NewContent { context, records, file, after } = self;
+        // After a repeated install, the version and the content to restore are still those before the first.
+        let earlier = records.find(&file.real).filter(|earlier| earlier.left(file.bytes()));
         let mut record = Record::new(clock::stamp(context.clock.now()), &file.path, after);
         program.as_str().clone_into(&mut record.command);
         record.client = match client {
             ClientVersion::Known(version) => Some(version.to_string()),
-            // If the file is unchanged since the last install, its hooks are still those for that version.
-            ClientVersion::Unknown(_) => earlier
-                .as_ref()
-                .filter(|earlier| earlier.left(file.bytes()))
-                .and_then(|then| then.client.clone()),
+            ClientVersion::Unknown(_) => earlier.as_ref().and_then(|earlier| earlier.client.clone()),
         };
         let mut backup = None;
         if let Some(content) = &file.content {
             backup = Some(records.keep(&file.real, content)?.1);
-            // After a repeated install, the content to restore is still the one before the first.
-            match earlier.as_ref().filter(|earlier| earlier.left(content)) {
-                Some(first) => {
-                    record.original.clone_from(&first.original);
-                    record.made_directory = first.made_directory;
-                }
-                None => {
-                    let original = plan::without_hooks(content).map_err(|cause| edit_error(file, cause))?;
-                    record.original = Some(records.keep(&file.real, &original)?.0);
-                }
+            if let Some(earlier) = earlier {
+                record.original = earlier.original;
+                record.made_directory = earlier.made_directory;
+            } else {
+                let original = plan::without_hooks(content).map_err(|cause| edit_error(file, cause))?;
+                record.original = Some(records.keep(&file.real, &original)?.0);
             }
         } else {
             record.made_directory = file.make_directory()?
@@ -208,41 +213,5 @@ impl NewContent<'_> {
         }
         records.write(&file.real, &record)?;
         Ok(backup)
-    }
-
-    /// Prints notes about Claude Code and the file.
-    fn advise(self, args: &Args, unasked: &str) -> Result<()> {
-        let NewContent { context, file, after, client, .. } = self;
-        let say = |line: &str| context.ui.eprint_line(line);
-        match client {
-            ClientVersion::Unknown(why) => {
-                say(&format!("note: {why}; {unasked}"));
-                let again = args.place.command(context, "install", file);
-                say(&format!(
-                    "hint: run again when `claude --version` works: {again}; or pass --client-version X.Y.Z"
-                ));
-            }
-            ClientVersion::Known(version) => {
-                let missing = entries::unknown_to(*version)?;
-                if !missing.is_empty() {
-                    say(&format!("note: Claude Code {version} does not support {}", missing.join(", ")));
-                    say("hint: run install again after an upgrade of Claude Code");
-                }
-                if *version < FIRST_WITH_TEAMS {
-                    say(&format!("note: agent teams need Claude Code {FIRST_WITH_TEAMS} or later"));
-                }
-            }
-        }
-        if document::no_hook_runs(after) {
-            say(&format!("warning: no hook runs while `disableAllHooks` is true in {}", file.path.display()));
-        }
-        Ok(())
-    }
-}
-
-fn name(client: &ClientVersion) -> String {
-    match client {
-        ClientVersion::Known(version) => format!("Claude Code {version}"),
-        ClientVersion::Unknown(_) => "every version of Claude Code with agent teams".to_owned(),
     }
 }

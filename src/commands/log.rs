@@ -1,50 +1,40 @@
 //! `teamkeep log`: the recorded events.
 
-mod printer;
-
+use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::process::ExitCode;
 use std::time::Duration;
 
-use super::read_context;
-use super::suggest::{ArgumentInfo, plain};
-use super::time_arg::{parse_time, time};
+use super::catalog::{self, catalog, parse_time};
+use super::log_filter::Filter;
 use crate::archive::RunRecord;
-use crate::clock::Time;
+use crate::clock::{self, Time};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::log::{self, Follower, Line, Range, ReadErrors, Reader};
 use crate::payload::Kind;
 use crate::retention;
-use crate::team;
-use crate::timeline::RunCatalog;
+use crate::timeline::{RunCatalog, merge, not_completed};
 use crate::ui::{self, Ui};
-use printer::Printer;
+use crate::view::LogView;
 
 /// How often a follower looks for new lines.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Lines that a follower begins with.
 const BEFORE: usize = 10;
+/// Whether a task was completed is known from the timeline of a run. At most so many are built.
+const MAX_MARKED: usize = 20;
 
-/// Arguments of `teamkeep log`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "Examples:
+  teamkeep log latest --event pre-tool-use
+  teamkeep log --since 2h --actor teammate
+  teamkeep log --team parser-team --event teammate-idle --follow")]
 pub struct Args {
     /// Only events of this run: team name, run ID (or a unique prefix), or `latest`
     #[arg(value_name = "RUN")]
     run: Option<String>,
-    /// Only events of this team
-    #[arg(long)]
-    team: Option<String>,
-    /// Only events of sessions whose ID starts with PREFIX
-    #[arg(long, value_name = "PREFIX")]
-    session: Option<String>,
-    /// Only this event (`SubagentStop` or `subagent-stop`); can be repeated
-    #[arg(long, value_name = "EVENT")]
-    event: Vec<String>,
-    /// Only events of this actor: a name, an agent ID, or a kind (lead, teammate, subagent, helper, unknown)
-    #[arg(long, value_name = "NAME")]
-    actor: Option<String>,
+    #[command(flatten)]
+    filter: Filter,
     /// Only events since this time: `2026-02-03 04:05` (local), RFC 3339, `2026-02-03`, `today`, an age (`10m`, `2h`), or
     /// with RUN the time since its start (`+1m30s`)
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
@@ -63,80 +53,76 @@ pub struct Args {
     json: bool,
 }
 
-const EXAMPLES: &str = "Examples:
-  teamkeep log latest --event pre-tool-use
-  teamkeep log --since 2h --actor teammate
-  teamkeep log --team parser-team --event teammate-idle --follow";
-
-/// Runs it.
-///
-/// # Errors
-/// When the log's directory cannot be listed, or stdout cannot be written.
-pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let library = args.run.as_ref().map(|_| read_context::library(context)).transpose()?;
-    let run = match (&library, &args.run) {
-        (Some(library), Some(name)) => Some((library, library.find(name)?)),
+pub fn run(context: &Context, args: &Args) -> Result<()> {
+    let catalog = args.run.as_ref().map(|_| catalog(context)).transpose()?;
+    let run = match (&catalog, &args.run) {
+        (Some(catalog), Some(name)) => Some((catalog, catalog.find(name)?)),
         _ => None,
     };
-    let now = context.clock.now();
-    let read = |text: &Option<String>| -> Result<Option<Time>> {
-        let read = |text: &String| run.map_or_else(|| time(text, now), |(_, run)| parse_time(text, run, now));
-        text.as_ref().map(read).transpose()
+    let start = run.and_then(|(_, run)| clock::parse(&run.started_at));
+    let parse = |text: &Option<String>| -> Result<Option<Time>> {
+        text.as_ref().map(|text| parse_time(text, start, context.clock.now())).transpose()
     };
-    let range = Range { since: read(&args.since)?, until: read(&args.until)? };
-    match show(context, args, run, range) {
-        Ok(None) => Ok(ExitCode::SUCCESS),
-        Ok(Some(error)) => Err(error),
-        Err(error) => ui::quiet(Err(error)).map(|()| ExitCode::SUCCESS).map_err(Error::from),
+    let range = Range { since: parse(&args.since)?, until: parse(&args.until)? };
+    match print_events(context, args, run, range) {
+        Ok(error) => error.map_or(Ok(()), Err),
+        Err(error) => Ok(ui::quiet(Err(error))?),
     }
 }
 
 /// Prints the events. The error names a filter value that nothing recorded has.
-fn show(
+fn print_events(
     context: &Context,
     args: &Args,
     run: Option<(&RunCatalog, &RunRecord)>,
     range: Range,
 ) -> io::Result<Option<Error>> {
     let dir = context.paths.log();
-    let parts = retention::parts(&read_context::archive(context));
-    let asked =
-        ArgumentInfo { team: args.team.as_deref(), events: &args.event, actor: args.actor.as_deref() };
-    if let Some(error) = asked.unknown_event(&dir, &parts)? {
+    let parts = retention::parts(&catalog::archive(context));
+    if let Some(error) = args.filter.unknown_event(&dir, &parts)? {
         return Ok(Some(error));
     }
-    let id = run.map(|(_, run)| run.run.clone());
-    let wanted = |line: &Line| args.want(line, id.as_deref());
+    let id = run.map(|(_, run)| run.run.as_str());
+    let is_selected =
+        |line: &Line| (id.is_none() || line.recorded.run.as_deref() == id) && args.filter.selects(line);
     let mut printer = Printer::new(context, args);
-    let library =
-        if printer.is_for_people() && !args.follow { read_context::library(context).ok() } else { None };
+    let has_marks = !args.json && !args.follow && run.is_none();
+    let catalog = if has_marks { catalog(context).ok() } else { None };
     let count = args.count.or((args.follow && args.since.is_none()).then_some(BEFORE));
-
-    let (problems, follower) = match count {
-        _ if run.is_some() && !args.follow => {
-            let lines = of_run(run, |line| range.holds(&line.recorded.at) && args.want(line, None))?;
-            printer.mark(run.map(|(library, _)| library), lines.0.iter())?;
-            let skipped = lines.0.len().saturating_sub(count.unwrap_or(usize::MAX));
-            lines.0.iter().skip(skipped).try_for_each(|line| printer.print(line))?;
-            (lines.1, Follower::new(&dir, range))
+    let mut follower = Follower::new(&dir, range);
+    let problems = match (run, count) {
+        (Some((catalog, run)), _) if !args.follow => {
+            let mut lines = Vec::new();
+            let read = catalog.lines_of(run, |line| {
+                if range.holds(&line.recorded.at) && args.filter.selects(line) {
+                    lines.push(line.clone());
+                }
+                Ok(())
+            });
+            let problems = read.map_err(io::Error::other)?;
+            lines.drain(..lines.len().saturating_sub(count.unwrap_or(usize::MAX)));
+            printer.mark(Some(catalog), lines.iter())?;
+            lines.iter().try_for_each(|line| printer.print(line))?;
+            problems
         }
-        Some(count) => {
-            let last = log::last(&dir, &parts, range, count, wanted)?;
-            printer.mark(library.as_ref(), last.lines.iter())?;
+        (_, Some(count)) => {
+            let last = log::last(&dir, &parts, range, count, is_selected)?;
+            printer.mark(catalog.as_ref(), last.lines.iter())?;
             last.lines.iter().try_for_each(|line| printer.print(line))?;
-            (last.problems, last.follower)
+            follower = last.follower;
+            last.problems
         }
-        None if args.follow => (ReadErrors::default(), Follower::new(&dir, range)),
-        None => {
-            if library.is_some() {
-                let reports =
-                    |line: &Line| Kind::named(&line.recorded.event) == Kind::TaskCompleted && wanted(line);
-                let lines: Vec<Line> = Reader::with(&dir, &parts, range)?.filter(reports).collect();
-                printer.mark(library.as_ref(), lines.iter())?;
+        (_, None) if args.follow => ReadErrors::default(),
+        (_, None) => {
+            if catalog.is_some() {
+                let reports = Reader::with(&dir, &parts, range)?;
+                let reports: Vec<Line> =
+                    reports.filter(|line| is_completion(line) && is_selected(line)).collect();
+                printer.mark(catalog.as_ref(), reports.iter())?;
             }
             let mut reader = Reader::with(&dir, &parts, range)?;
-            reader.by_ref().filter(wanted).try_for_each(|line| printer.print(&line))?;
-            (reader.into_problems(), Follower::new(&dir, range))
+            reader.by_ref().filter(is_selected).try_for_each(|line| printer.print(&line))?;
+            reader.into_problems()
         }
     };
     // Waits for the pager.
@@ -146,80 +132,85 @@ fn show(
         if printer.printed == 0 && context.ui.is_terminal() {
             context.ui.eprint_line("nothing to show yet; waiting for events (Ctrl-C ends this)");
         }
-        return follow(context, args, id.as_deref(), follower, printer).map(|()| None);
+        loop {
+            printer.measure(&context.ui);
+            follower.poll(|line| if is_selected(&line) { printer.print(&line) } else { Ok(()) })?;
+            printer.out.flush()?;
+            warn(&context.ui, &follower.take_problems());
+            std::thread::sleep(POLL_INTERVAL);
+        }
     }
     if printer.printed == 0 {
-        match asked.explain(&dir, &parts)? {
-            Ok(note) => context.ui.eprint_line(&note),
+        match args.filter.explain(&dir, &parts)? {
+            Ok(note) => context.ui.eprint_line(note),
             Err(error) => return Ok(Some(error)),
         }
     }
     Ok(None)
 }
 
-/// The wanted lines of a run, by time.
-fn of_run(
-    run: Option<(&RunCatalog, &RunRecord)>,
-    wanted: impl Fn(&Line) -> bool,
-) -> io::Result<(Vec<Line>, ReadErrors)> {
-    let (mut lines, mut problems) = (Vec::new(), ReadErrors::default());
-    if let Some((library, run)) = run {
-        let each = |line: &Line| {
-            if wanted(line) {
-                lines.push(line.clone());
-            }
-            Ok(())
-        };
-        problems = library.lines_of(run, each).map_err(io::Error::other)?;
-    }
-    Ok((lines, problems))
-}
-
-fn follow(
-    context: &Context,
-    args: &Args,
-    run: Option<&str>,
-    mut follower: Follower,
-    mut printer: Printer,
-) -> io::Result<()> {
-    loop {
-        printer.measure(&context.ui);
-        follower.poll(|line| if args.want(&line, run) { printer.print(&line) } else { Ok(()) })?;
-        printer.out.flush()?;
-        warn(&context.ui, &follower.take_problems());
-        std::thread::sleep(POLL_INTERVAL);
-    }
-}
-
 fn warn(ui: &Ui, problems: &ReadErrors) {
-    if problems.is_empty() {
-        return;
+    if !problems.is_empty() {
+        ui.warn(format!("{} log lines cannot be read:", problems.count));
+        problems.first.iter().for_each(|problem| ui.eprint_line(&format!("  {problem}")));
     }
-    ui.warn(format!("{} log lines cannot be read:", problems.count));
-    problems.first.iter().for_each(|problem| ui.eprint_line(&format!("  {problem}")));
 }
 
-impl Args {
-    /// Whether a line matches the filters; with `run`, whether its hook call belongs to that run.
-    fn want(&self, line: &Line, run: Option<&str>) -> bool {
-        let recorded = &line.recorded;
-        if run.is_some() && recorded.run.as_deref() != run {
-            return false;
+fn is_completion(line: &Line) -> bool {
+    Kind::named(&line.recorded.event) == Kind::TaskCompleted
+}
+
+struct Printer {
+    out: Box<dyn Write>,
+    /// `None` for programs.
+    view: Option<LogView>,
+    printed: u64,
+}
+
+impl Printer {
+    fn new(context: &Context, args: &Args) -> Printer {
+        let ui = &context.ui;
+        let out: Box<dyn Write> = match (args.json, args.follow || !ui.is_terminal()) {
+            (true, _) => Box::new(ui.json()),
+            (false, true) => Box::new(ui.out()),
+            (false, false) => Box::new(context.paged()),
+        };
+        let mut printer = Printer { out, view: (!args.json).then(LogView::default), printed: 0 };
+        printer.measure(ui);
+        printer
+    }
+
+    /// Marks completions among these lines that Claude Code reported too early, in the newest [`MAX_MARKED`] runs that have
+    /// any. JSON stays as recorded.
+    fn mark<'a>(
+        &mut self,
+        catalog: Option<&RunCatalog>,
+        lines: impl Iterator<Item = &'a Line>,
+    ) -> io::Result<()> {
+        let (Some(view), Some(catalog)) = (&mut self.view, catalog) else { return Ok(()) };
+        let ids: BTreeSet<&String> =
+            lines.filter(|line| is_completion(line)).filter_map(|line| line.recorded.run.as_ref()).collect();
+        let runs = catalog.runs.iter().rev().filter(|run| ids.contains(&run.run));
+        let runs: Vec<&RunRecord> = runs.take(MAX_MARKED).collect();
+        if !runs.is_empty() {
+            let opened = catalog.open_stories(&runs).map_err(io::Error::other)?;
+            view.not_completed = opened.runs.iter().flat_map(|run| not_completed(run, &merge(run))).collect();
         }
-        let is = |wanted: &Option<String>, value: &Option<String>| wanted.is_none() || wanted == value;
-        let actor = || {
-            let kind = || self.actor.as_deref() == Some(recorded.actor.kind.word());
-            is(&self.actor, &recorded.actor.name) || is(&self.actor, &recorded.actor.id) || kind()
-        };
-        let session = |prefix: &String| {
-            recorded.session.as_ref().is_some_and(|session| session.starts_with(prefix.as_str()))
-        };
-        let event = || self.event.iter().any(|event| plain(event) == plain(&recorded.event));
-        // A team's directory is not always called as the team was.
-        let called = || self.team.as_deref().map(team::directory);
-        (is(&self.team, &recorded.team) || is(&called(), &recorded.team))
-            && actor()
-            && self.session.as_ref().is_none_or(session)
-            && (self.event.is_empty() || event())
+        Ok(())
+    }
+
+    /// Asks for the width of the terminal, which may change.
+    fn measure(&mut self, ui: &Ui) {
+        if let Some(view) = &mut self.view {
+            view.columns = ui.columns();
+        }
+    }
+
+    fn print(&mut self, line: &Line) -> io::Result<()> {
+        self.printed += 1;
+        match &mut self.view {
+            Some(view) => view.write(&mut self.out, &line.recorded),
+            None => writeln!(self.out, "{}", line.text),
+        }
     }
 }

@@ -1,36 +1,98 @@
-//! Files that a command writes because the user asked for them, and the programs that open them.
+//! Output of the commands: text, documents and JSON on stdout, and the files that the user asked for.
 
-use std::io::{ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde::Serialize;
+
+use crate::context::Context;
 use crate::error::{Cause, Error, Result};
 use crate::fs;
+use crate::ui;
+use crate::view::Document;
 
 /// The programs that open a file: the first one that is installed is used.
 const OPENERS: &[&str] = if cfg!(target_os = "macos") { &["open"] } else { &["xdg-open", "wslview"] };
 
-/// Writes a file atomically, readable only by the user. An existing file is overwritten only with `force`; a device or a
-/// pipe is written to directly.
-///
-/// # Errors
-/// When the file exists, or cannot be written.
-pub fn save(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
-    let wrong = |error| Error::from(fs::with_path(error, "write", path));
+#[derive(Debug, clap::Args)]
+pub struct JsonOption {
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl JsonOption {
+    /// Prints the value as JSON, or as a document.
+    pub fn print(
+        &self,
+        context: &Context,
+        value: &impl Serialize,
+        document: impl FnOnce() -> Document,
+    ) -> Result<()> {
+        if self.json { print_json(context, value) } else { print_document(context, &document()) }
+    }
+}
+
+/// Writes to stdout, where a closed pipe counts as success.
+fn write(mut out: impl Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    ui::quiet(write(&mut out).and_then(|()| out.flush()))
+        .map_err(|error| Error::caused("cannot write to stdout", error))
+}
+
+pub fn print(context: &Context, text: &str) -> Result<()> {
+    write(context.ui.out(), |out| out.write_all(text.as_bytes()))
+}
+
+pub fn print_document(context: &Context, document: &Document) -> Result<()> {
+    print(context, &document.to_terminal(context.ui.columns()))
+}
+
+/// Prints text through a pager when it is longer than the screen.
+pub fn page(context: &Context, text: &str) -> Result<()> {
+    page_with(context, |out| out.write_all(text.as_bytes()))
+}
+
+pub fn page_document(context: &Context, document: &Document) -> Result<()> {
+    page(context, &document.to_terminal(context.ui.columns()))
+}
+
+pub fn page_with(context: &Context, each: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    write(BufWriter::new(context.paged()), each)
+}
+
+/// Prints one JSON value, indented.
+pub fn print_json(context: &Context, value: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_string_pretty(value).map_err(Error::from_json)?;
+    print_json_text(context, &format!("{text}\n"))
+}
+
+pub fn print_json_text(context: &Context, text: &str) -> Result<()> {
+    write(context.ui.json(), |out| out.write_all(text.as_bytes()))
+}
+
+/// Writes one JSON value and a line break.
+pub fn json_line(out: &mut (impl Write + ?Sized), value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    out.write_all(b"\n")
+}
+
+/// Writes a file atomically, readable only by the user. A device or a pipe is written to directly.
+pub fn save(path: &Path, bytes: &[u8]) -> Result<()> {
+    let failed = |error| Error::from(fs::with_path(error, "write", path));
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => {
             Err(Error::usage(format!("{} is a directory", path.display())).hint("choose a file in it"))
         }
         Ok(metadata) if !metadata.is_file() => {
-            let mut file = std::fs::OpenOptions::new().write(true).open(path).map_err(wrong)?;
-            file.write_all(bytes).map_err(wrong)
+            let mut file = std::fs::OpenOptions::new().write(true).open(path).map_err(failed)?;
+            file.write_all(bytes).map_err(failed)
         }
-        Ok(_) if !force => Err(already_exists(path)),
         // A link is kept: its target is written.
-        Ok(_) => fs::write_synced(&path.canonicalize().map_err(wrong)?, bytes).map_err(Error::from),
+        Ok(_) => Ok(fs::write_synced(&path.canonicalize().map_err(failed)?, bytes)?),
         Err(_) => {
             check_directory(path)?;
-            fs::write_synced(path, bytes).map_err(Error::from)
+            Ok(fs::write_synced(path, bytes)?)
         }
     }
 }
@@ -41,61 +103,42 @@ pub fn already_exists(path: &Path) -> Error {
         .hint("use --force to overwrite, or choose another file")
 }
 
-/// The directory of a file.
-pub fn directory(path: &Path) -> &Path {
-    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Checks that the directory of a file exists.
-///
-/// # Errors
-/// When it does not.
-pub fn check_directory(path: &Path) -> Result<()> {
-    let dir = directory(path);
+/// The directory of a file, which must exist.
+pub fn check_directory(path: &Path) -> Result<&Path> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if dir.is_dir() {
-        return Ok(());
+        return Ok(dir);
     }
-    Err(Error::new(format!(
-        "cannot write {}: the directory {} does not exist",
-        path.display(),
-        dir.display()
-    )))
+    let (path, dir) = (path.display(), dir.display());
+    Err(Error::new(format!("cannot write {path}: the directory {dir} does not exist")))
 }
 
 /// Writes a page to a new temporary file that only the user can read.
-///
-/// # Errors
-/// When the file cannot be written.
 pub fn temporary(page: &[u8]) -> Result<PathBuf> {
-    let cannot =
-        |error: Cause| Error::caused("cannot write a temporary file", error).hint("choose a file: -o FILE");
-    let file = tempfile::Builder::new().prefix("teamkeep-report-").suffix(".html").tempfile();
-    let mut file = file.map_err(|error| cannot(error.into()))?;
-    file.write_all(page).map_err(|error| cannot(error.into()))?;
-    let (_, path) = file.keep().map_err(|error| cannot(error.into()))?;
-    Ok(path)
+    let write = || -> std::result::Result<PathBuf, Cause> {
+        let mut file = tempfile::Builder::new().prefix("teamkeep-report-").suffix(".html").tempfile()?;
+        file.write_all(page)?;
+        Ok(file.keep()?.1)
+    };
+    write()
+        .map_err(|error| Error::caused("cannot write a temporary file", error).hint("choose a file: -o FILE"))
 }
 
-/// Opens the file.
-///
-/// # Errors
-/// When no opener is installed, or it fails.
+/// Opens a page in the browser.
 pub fn open(path: &Path) -> Result<()> {
-    let what = || format!("cannot open {}", path.display());
-    let hint = format!("open it in a browser: {}", path.display());
+    let failed = |why: Cause| {
+        let path = path.display();
+        Error::caused(format!("cannot open {path}"), why).hint(format!("open it in a browser: {path}"))
+    };
     for opener in OPENERS {
-        let status = Command::new(opener)
-            .arg(path)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        return match status {
+        let mut command = Command::new(opener);
+        command.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        return match command.status() {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
-            Err(error) => Err(Error::caused(what(), error).hint(hint)),
+            Err(error) => Err(failed(error.into())),
             Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(Error::caused(what(), format!("{opener} failed ({status})")).hint(hint)),
+            Ok(status) => Err(failed(format!("{opener} failed ({status})").into())),
         };
     }
-    Err(Error::caused(what(), format!("{} is not installed", OPENERS.join(" or "))).hint(hint))
+    Err(failed(format!("{} is not installed", OPENERS.join(" or ")).into()))
 }

@@ -1,9 +1,9 @@
 //! `teamkeep report RUN`: a summary of a run.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-use super::{output, read_context};
+use super::catalog::{self, catalog, redactor};
+use super::output;
 use crate::archive::RunRecord;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -11,7 +11,6 @@ use crate::report::Report;
 use crate::timeline::merge;
 use crate::view;
 
-/// Arguments of `teamkeep report`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -45,20 +44,12 @@ pub struct Args {
     /// Replace secrets and personal data in all texts: keys, tokens, email addresses, home directories, and what
     /// [privacy] in the configuration adds
     #[arg(long)]
-    redact: bool,
+    pub redact: bool,
     /// Include automatic notices and Claude Code's own helper agents
     #[arg(short, long)]
     all: bool,
 }
 
-impl Args {
-    /// Whether texts are redacted as configured.
-    pub fn redacts(&self) -> bool {
-        self.redact
-    }
-}
-
-/// Output formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     /// Human-readable
@@ -71,11 +62,7 @@ enum Format {
     Html,
 }
 
-/// Runs it.
-///
-/// # Errors
-/// When there is no such run, the store cannot be read, the file cannot be written, or a page would go to a terminal.
-pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+pub fn run(context: &Context, args: &Args) -> Result<()> {
     let format = match args.open {
         true => Format::Html,
         false if args.json => Format::Json,
@@ -89,42 +76,47 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             .hint("teamkeep report --open")
             .hint("teamkeep report --format html -o report.html"));
     }
-    let library = read_context::library(context)?;
-    let opened = library.open_runs(&[library.find(&args.run)?])?;
-    for material in &opened.runs {
-        let report = Report::of(material, &merge(material), &context.config.report.price);
-        let report = if args.redact { redacted(context, &material.run, &report)? } else { report };
+    let catalog = catalog(context)?;
+    let opened = catalog.open_runs(&[catalog.find(&args.run)?])?;
+    for run in &opened.runs {
+        let mut report = Report::of(run, &merge(run), &context.config.report.price);
+        if args.redact {
+            report = redacted(context, &run.run, &report)?;
+        }
         let columns = context.ui.columns().filter(|_| args.output.is_none());
-        let text = match format {
+        let mut text = match format {
             Format::Text => view::report(&report, args.all).to_terminal(columns),
             Format::Markdown => view::report(&report, args.all).to_markdown(),
             Format::Json => serde_json::to_string_pretty(&report).map_err(Error::from_json)? + "\n",
             Format::Html => view::page(&report),
         };
-        match &args.output {
-            // Colours are for the terminal.
-            Some(path) if format == Format::Text => {
-                let plain = anstream::adapter::strip_str(&text).to_string();
-                output::save(path, plain.as_bytes(), args.force)?;
+        match (&args.output, format) {
+            (Some(path), _) => {
+                if format == Format::Text {
+                    // Colors are for the terminal.
+                    text = anstream::adapter::strip_str(&text).to_string();
+                }
+                if !args.force && path.is_file() {
+                    return Err(output::already_exists(path));
+                }
+                output::save(path, text.as_bytes())?;
             }
-            Some(path) => output::save(path, text.as_bytes(), args.force)?,
-            None if args.open => output::open(&output::temporary(text.as_bytes())?)?,
-            None if format == Format::Json => read_context::print_lines(context, &text)?,
-            None if format == Format::Html => context.ui.raw(text.as_bytes())?,
-            None => read_context::page(context, &text)?,
+            (None, _) if args.open => output::open(&output::temporary(text.as_bytes())?)?,
+            (None, Format::Json) => output::print_json_text(context, &text)?,
+            (None, Format::Html) => context.ui.raw(text.as_bytes())?,
+            (None, _) => output::page(context, &text)?,
         }
     }
     if let Some(path) = args.output.as_ref().filter(|_| args.open) {
         output::open(path)?;
     }
-    read_context::warn(context, &library, &opened);
-    Ok(ExitCode::SUCCESS)
+    catalog::warn_damaged(context, &catalog, &opened);
+    Ok(())
 }
 
 /// Removes secrets and personal data.
 fn redacted(context: &Context, run: &RunRecord, report: &Report) -> Result<Report> {
-    let redactor = read_context::redactor(context, run)?;
-    report.redacted(&redactor).map_err(|error| {
+    report.redacted(&redactor(context, run)?).map_err(|error| {
         Error::new(format!("cannot redact the report: {error}"))
             .hint("a [[privacy.pattern]] in the configuration also matches required values, such as times; make it narrower")
     })

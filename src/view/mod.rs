@@ -29,6 +29,7 @@ pub use doctor::{Commands, health};
 pub use document::Document;
 pub use format::{count, elapsed, redaction_summary, size, span};
 pub use html::page;
+pub use line::plain;
 pub use log::LogView;
 pub use mermaid::{MAX_MERMAID_CHARS, mermaid};
 pub use player_view::{PlayerView, player_screen};

@@ -1,130 +1,43 @@
 //! `teamkeep config show` and `teamkeep policy show`: the active configuration.
 
-use std::process::ExitCode;
-
 use serde_json::{Value as Json, json};
 
-use super::Part;
-use crate::commands::needs;
-use crate::commands::policy::wants;
-use crate::commands::problems::{counted, report};
-use crate::commands::read_context::{print, print_json};
+use super::{Part, counted, report};
+use crate::commands::installation::uncovered_rules;
+use crate::commands::output::JsonOption;
+use crate::commands::policy::trust;
 use crate::config::keys::KEYS;
 use crate::config::{Effective, Files, Origin, TrustState, layers};
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::escape;
+use crate::view::{Document, plain};
 
-/// Arguments of both.
+/// Wider keys and values do not widen their columns.
+const MAX_KEY_CHARS: usize = 60;
+const MAX_VALUE_CHARS: usize = 30;
+
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: JsonOption,
 }
 
-/// An active value.
-struct Row {
-    path: String,
+#[derive(serde::Serialize)]
+struct Row<'a> {
+    key: &'a str,
     value: Json,
-    origin: Origin,
+    origin: &'a Origin,
 }
 
 /// Prints each key of a part, its value and its origin.
-///
-/// # Errors
-/// When `TEAMKEEP_CONFIG` cannot be used, or stdout cannot be written.
-pub fn run(context: &Context, args: &Args, part: Part) -> Result<ExitCode> {
+pub fn run(context: &Context, args: &Args, part: Part) -> Result<()> {
     context.check_config_path()?;
     let files = context.policy_files();
-    let mut effective = layers::load(&files);
-    let unasked = needs::unasked(context, &effective.config.rule)?;
-    if args.json {
-        effective.problems.extend(unasked);
-        print_json(context, &object(&files, &effective, part))?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    print(context, &text(&effective, part))?;
-    report(context, &unasked);
-    if !effective.problems.is_empty() {
-        let found = counted(&effective.problems);
-        context.ui.warn(format!("{found} in the configuration files; see: {}", part.check()));
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Every key of the part, then the items of its lists, such as the checks and rules that run.
-fn rows(effective: &Effective, part: Part) -> Vec<Row> {
-    let keys = || KEYS.iter().filter(|key| part.holds(key.path));
-    let plain = keys().filter(|key| !key.path.contains("[]"));
-    let mut rows: Vec<Row> = plain
-        .map(|key| {
-            let default = || key.default.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-            let set = effective.settings.get(key.path);
-            Row {
-                path: key.path.to_owned(),
-                value: set.map_or_else(default, |set| set.value.clone()),
-                origin: effective.origin(key.path).clone(),
-            }
-        })
-        .collect();
-    let mut items = Vec::new();
-    let mut lists: Vec<&str> = keys().filter_map(|key| Some(key.path.split_once("[].")?.0)).collect();
-    lists.dedup();
-    for list in lists {
-        for place in 0.. {
-            let below = format!("{list}[{place}].");
-            // In the order of the table of keys.
-            let keys = KEYS.iter().filter_map(|key| key.path.strip_prefix(list)?.strip_prefix("[]."));
-            let found = keys.filter_map(|name| effective.settings.get_key_value(&format!("{below}{name}")));
-            let before = items.len();
-            items.extend(found.map(|(path, set)| Row {
-                path: path.clone(),
-                value: set.value.clone(),
-                origin: set.origin.clone(),
-            }));
-            if items.len() == before {
-                break;
-            }
-        }
-    }
-    rows.extend(items);
-    rows
-}
-
-fn text(effective: &Effective, part: Part) -> String {
-    let rows: Vec<[String; 3]> = rows(effective, part)
-        .into_iter()
-        .map(|row| {
-            [row.path, row.value.to_string(), row.origin.place()].map(|cell| escape(&cell).into_owned())
-        })
-        .collect();
-    let width = |column: usize, most: usize| {
-        rows.iter().map(|row| row[column].chars().count()).filter(|width| *width <= most).max().unwrap_or(0)
-    };
-    let (paths, values) = (width(0, 60), width(1, 30));
-    let mut text = String::new();
-    for [path, value, place] in &rows {
-        text.push_str(&format!("{path:paths$}  {value:values$}  {place}\n"));
-    }
-    if let Some(project) = &effective.project {
-        let why = match project.standing {
-            TrustState::Nothing | TrustState::Trusted => return text,
-            TrustState::Untrusted => "not trusted",
-            TrustState::Changed => "changed after it was trusted",
-        };
-        let path = escape(&project.path.display().to_string()).into_owned();
-        text.push_str(&format!("\nignored: {path} is {why} (teamkeep policy trust)\n"));
-        text.push_str(&wants(project));
-    }
-    text
-}
-
-fn object(files: &Files, effective: &Effective, part: Part) -> Json {
-    let settings: Vec<Json> = rows(effective, part)
-        .into_iter()
-        .map(|row| json!({"key": row.path, "value": row.value, "origin": row.origin}))
-        .collect();
+    let effective = layers::load(&files);
+    let uncovered = uncovered_rules(context, &effective.config.rule)?;
+    let rows = rows(&effective, part);
+    let problems: Vec<_> = effective.problems.iter().chain(&uncovered).collect();
     let project = effective.project.as_ref().map(|project| {
         let checks: Vec<&str> = project.checks.iter().map(|check| check.run.as_str()).collect();
         let rules: Vec<&str> = project.rules.iter().map(|rule| rule.name.as_str()).collect();
@@ -133,11 +46,79 @@ fn object(files: &Files, effective: &Effective, part: Part) -> Json {
             "checks": checks, "rules": rules,
         })
     });
-    json!({
+    let Files { user, project: project_file, .. } = &files;
+    let object = json!({
         "v": 1,
-        "files": {"user": files.user, "project": files.project},
-        "settings": settings,
+        "files": {"user": user, "project": project_file},
+        "settings": rows,
         "project": project,
-        "problems": effective.problems,
-    })
+        "problems": problems,
+    });
+    args.output.print(context, &object, || document(&rows, &effective))?;
+    if !args.output.json {
+        report(context, &uncovered);
+        if !effective.problems.is_empty() {
+            let found = counted(&effective.problems);
+            let command = part.check_command();
+            context.ui.warn(format!("{found} in the configuration files; see: {command}"));
+        }
+    }
+    Ok(())
+}
+
+/// Every key of the part, then the items of its lists, such as the checks and rules that run.
+fn rows(effective: &Effective, part: Part) -> Vec<Row<'_>> {
+    let keys = || KEYS.iter().filter(|key| part.contains(key.path));
+    let single = keys().filter(|key| !key.path.contains("[]")).map(|key| {
+        let default = || key.default.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        let set = effective.settings.get(key.path);
+        let value = set.map_or_else(default, |set| set.value.clone());
+        Row { key: key.path, value, origin: effective.origin(key.path) }
+    });
+    let mut rows: Vec<Row<'_>> = single.collect();
+    let mut lists: Vec<&str> = keys().filter_map(|key| Some(key.path.split_once("[].")?.0)).collect();
+    lists.dedup();
+    for list in lists {
+        for index in 0.. {
+            // In the order of the table of keys.
+            let names = KEYS.iter().filter_map(|key| key.path.strip_prefix(list)?.strip_prefix("[]."));
+            let set =
+                names.filter_map(|name| effective.settings.get_key_value(&format!("{list}[{index}].{name}")));
+            let before = rows.len();
+            rows.extend(set.map(|(key, set)| Row { key, value: set.value.clone(), origin: &set.origin }));
+            if rows.len() == before {
+                break;
+            }
+        }
+    }
+    rows
+}
+
+fn document(rows: &[Row<'_>], effective: &Effective) -> Document {
+    let mut document = Document::default();
+    let cells = rows.iter().map(|row| {
+        let cells = [row.key.to_owned(), row.value.to_string(), row.origin.place()];
+        cells.map(|cell| escape(&cell).into_owned())
+    });
+    let cells: Vec<[String; 3]> = cells.collect();
+    let width = |text: &String| text.chars().count();
+    let widest = |column: usize, most: usize| {
+        cells.iter().map(|row| width(&row[column])).filter(|width| *width <= most).max().unwrap_or(0)
+    };
+    let widths = [widest(0, MAX_KEY_CHARS), widest(1, MAX_VALUE_CHARS)];
+    for [key, value, place] in &cells {
+        let cell = |text: &String, column: usize| plain(text).width(widths[column].max(width(text)) + 1);
+        document.line([cell(key, 0), cell(value, 1), plain(place)]);
+    }
+    if let Some(project) = &effective.project {
+        let why = match project.standing {
+            TrustState::Nothing | TrustState::Trusted => return document,
+            TrustState::Untrusted => "not trusted",
+            TrustState::Changed => "changed after it was trusted",
+        };
+        document.blank();
+        document.paragraph(format!("ignored: {} is {why} (teamkeep policy trust)", project.path.display()));
+        document.append(trust::wants(project));
+    }
+    document
 }

@@ -1,25 +1,21 @@
-//! `teamkeep policy`: one file per subcommand. Some of them share [`scope`].
+//! `teamkeep policy`: one file for each subcommand, but one for those that change the overrides. [`PolicySource`] is the
+//! policy that a backtest or an explanation uses.
 
-mod allow;
-mod event;
 mod explain;
-mod gate_trace;
-mod pause;
-mod policy_source;
-mod scope;
+mod explain_input;
+mod overrides;
 mod test;
-mod test_cases;
-mod trust;
+pub mod trust;
 
-pub use trust::wants;
-
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::commands::config::{self, Part};
+use crate::config::{Config, Files, PROJECT_FILE, Policy, Rule, layers};
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::ui::escape;
 
-/// Arguments of `teamkeep policy`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -32,7 +28,7 @@ enum Command {
     #[command(
         after_help = "Examples:\n  teamkeep policy check\n  teamkeep policy check .claude/teamkeep.toml"
     )]
-    Check(config::check::Args),
+    Check(config::CheckArgs),
     /// Show the active policy: each key, its value and origin
     #[command(
         after_help = "Examples:\n  teamkeep policy show\n  teamkeep policy show --json | jq -r '.settings[] | [.key, .origin.layer] | @tsv'"
@@ -45,29 +41,98 @@ enum Command {
     /// Explain what the policy decides for a recorded event, or for a payload on stdin
     Explain(explain::Args),
     /// Temporarily disable one gate, or all of them
-    Pause(pause::PauseArgs),
+    Pause(overrides::PauseArgs),
     /// End pauses and remove allowances
-    Resume(pause::ResumeArgs),
+    Resume(overrides::ResumeArgs),
     /// Allow one action once
-    Allow(allow::Args),
+    Allow(overrides::AllowArgs),
     /// List active pauses and allowances
-    Pauses(pause::ListArgs),
+    Pauses(overrides::ListArgs),
 }
 
-/// Runs it.
-///
-/// # Errors
-/// As the subcommand fails.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     match &args.command {
-        Command::Check(args) => config::check::run(context, args, Part::Policy),
-        Command::Show(args) => config::show::run(context, args, Part::Policy),
-        Command::Trust(args) => trust::run(context, args),
-        Command::Test(args) => test::run(context, args),
-        Command::Explain(args) => explain::run(context, args),
-        Command::Pause(args) => pause::pause(context, args),
-        Command::Resume(args) => pause::resume(context, args),
-        Command::Allow(args) => allow::run(context, args),
-        Command::Pauses(args) => pause::list(context, args),
+        Command::Check(args) => return config::check(context, args, Part::Policy),
+        Command::Trust(args) => return trust::run(context, args),
+        Command::Test(args) => return test::run(context, args),
+        Command::Show(args) => config::show::run(context, args, Part::Policy)?,
+        Command::Explain(args) => explain::run(context, args)?,
+        Command::Pause(args) => overrides::pause(context, args)?,
+        Command::Resume(args) => overrides::resume(context, args)?,
+        Command::Allow(args) => overrides::allow(context, args)?,
+        Command::Pauses(args) => overrides::list(context, args)?,
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Debug)]
+struct PolicySource {
+    /// The files, as the user named them.
+    name: String,
+    policy: Policy,
+    rules: Vec<Rule>,
+}
+
+#[derive(Debug, clap::Args)]
+struct PolicyOptions {
+    /// Policy file to use, instead of the active policy
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Project whose `.claude/teamkeep.toml` is applied on top of the policy, instead of the current one
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+}
+
+impl PolicyOptions {
+    /// Reads the policy. `current` is the project if none is given.
+    fn read(&self, context: &Context, current: Option<&Path>) -> Result<PolicySource> {
+        match &self.policy {
+            Some(file) => self.read_file(context, file),
+            None => {
+                let current = current.map(|project| project.join(PROJECT_FILE));
+                let project = self.project_file()?.or(current);
+                context.check_config_path()?;
+                load(context, "the active policy".to_owned(), context.paths.config.clone(), project)
+            }
+        }
+    }
+
+    /// Reads a policy from this file, for the given project.
+    fn read_file(&self, context: &Context, file: &Path) -> Result<PolicySource> {
+        let name = file.display().to_string();
+        let failed = |error| Error::caused(format!("cannot read the policy {name}"), error);
+        let Some(project) = self.project_file()? else {
+            // It may be a pipe.
+            let text = std::fs::read_to_string(file).map_err(failed)?;
+            let config = Config::parse(&text, file)?;
+            return Ok(PolicySource { name, policy: config.policy, rules: config.rule });
+        };
+        file.metadata().map_err(failed)?;
+        load(context, name, file.to_owned(), Some(project))
+    }
+
+    fn project_file(&self) -> Result<Option<PathBuf>> {
+        let Some(file) = self.project.as_ref().map(|project| project.join(PROJECT_FILE)) else {
+            return Ok(None);
+        };
+        let what = || format!("cannot read the project's policy {}", file.display());
+        file.symlink_metadata().map_err(|error| Error::caused(what(), error))?;
+        Ok(Some(file))
+    }
+}
+
+fn load(context: &Context, name: String, user: PathBuf, project: Option<PathBuf>) -> Result<PolicySource> {
+    let mut effective = layers::load(&Files { user, project, ..context.policy_files() });
+    if let Some(error) = effective.error() {
+        return Err(error);
+    }
+    let name = match &effective.project {
+        Some(project) => {
+            effective.problems.retain(|problem| problem.path != context.paths.config);
+            config::report(context, &effective.problems);
+            format!("{name}, and {}", escape(&project.path.display().to_string()))
+        }
+        None => name,
+    };
+    Ok(PolicySource { name, policy: effective.config.policy, rules: effective.config.rule })
 }

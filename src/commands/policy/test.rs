@@ -1,27 +1,33 @@
-//! `teamkeep policy test RUN|TRACE…`: a backtest.
+//! `teamkeep policy test RUN|TRACE…`: a backtest of runs in the store, or of files, which are replayed into a temporary
+//! store first.
 
-use std::collections::HashMap;
-use std::fmt::Write;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::policy_source::{self, Wanted};
-use super::test_cases::{self, TestCase};
-use crate::backtest::{self, Counts, Expectation, Found, Record, Tested};
-use crate::commands::read_context;
+use super::{PolicyOptions, PolicySource};
+use crate::archive::{Archive, RunRecord};
+use crate::backtest::{self, Counts, Expectation, Found, Record, Tested, Unmet};
+use crate::commands::catalog::{self, catalog};
+use crate::commands::output;
+use crate::config::Config;
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::demo::{self, DemoOutcome};
+use crate::error::{Cause, Error, Result};
+use crate::event::Recorded;
+use crate::log::{Range, ReadErrors, Reader};
 use crate::view::{self, BacktestRow};
 
-/// Arguments of `teamkeep policy test`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "Examples:
+  teamkeep policy test latest
+  teamkeep policy test --policy stricter.toml --against teamkeep.toml parser-team")]
 pub struct Args {
     /// Team name, run ID (or a unique prefix), `latest`, or a file with a recorded run
     #[arg(value_name = "RUN|TRACE", default_value = "latest")]
     cases: Vec<String>,
     #[command(flatten)]
-    wanted: Wanted,
+    policy: PolicyOptions,
     /// Show only the differences from this policy
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
@@ -36,59 +42,75 @@ pub struct Args {
     json: bool,
 }
 
-const EXAMPLES: &str = "Examples:
-  teamkeep policy test latest
-  teamkeep policy test --policy stricter.toml --against teamkeep.toml parser-team";
-
-/// Runs it: exit code 1 when an expectation is not met.
-///
-/// # Errors
-/// When a run or file does not exist or cannot be read.
+/// Exit code 1 when an expectation is not met.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let policy = args.wanted.read(context, context.env.project_dir().as_deref())?;
-    let against = args.against.as_deref().map(|file| args.wanted.against(context, file)).transpose()?;
+    let policy = args.policy.read(context, context.env.project_dir().as_deref())?;
+    let against = args.against.as_deref().map(|file| args.policy.read_file(context, file)).transpose()?;
     let expected = args.expect.as_deref().map(expectations).transpose()?;
-    let cases = test_cases::open(context, &args.cases)?;
-    let mut report = Report { json: args.json, columns: context.ui.columns(), ..Report::default() };
+    let cases = open(context, &args.cases)?;
+    let (mut counts, mut other_counts) = (Counts::default(), Counts::default());
+    let mut out = String::new();
     let mut results: Vec<(&TestCase, &Record, Tested)> = Vec::new();
-    for case in &cases {
-        for record in &case.records {
-            let test = |source: &policy_source::Source| {
-                backtest::test(&case.archive, record, &source.policy, &source.rules)
-            };
-            let tested = test(&policy);
-            report.counts += tested.counts();
-            match &against {
-                Some(other) => {
-                    let other = test(other);
-                    report.other += other.counts();
-                    report.differences(case, record, &tested, &other)?;
-                }
-                None => report.objections(case, record, &tested)?,
-            }
-            results.push((case, record, tested));
+    for (case, record) in cases.iter().flat_map(|case| case.records.iter().map(move |record| (case, record)))
+    {
+        let test =
+            |source: &PolicySource| backtest::test(&case.archive, record, &source.policy, &source.rules);
+        let tested = test(&policy);
+        counts += tested.counts();
+        let other = against.as_ref().map(test);
+        if let Some(other) = &other {
+            other_counts += other.counts();
         }
+        let rows = rows(case, record, &tested, other.as_ref());
+        if args.json {
+            for row in &rows {
+                out += &serde_json::to_string(row).map_err(Error::from_json)?;
+                out.push('\n');
+            }
+        } else if !rows.is_empty() {
+            out += &view::backtest_rows(record, &rows).to_terminal(context.ui.columns());
+        }
+        results.push((case, record, tested));
     }
-    if !args.json {
-        report.summary(&policy.name, against.as_ref().map(|against| against.name.as_str()));
+    if args.json {
+        output::print_json_text(context, &out)?;
+    } else {
+        let mut summary = view::counts(&counts, against.as_ref().map(|_| policy.name.as_str()));
+        if let Some(other) = &against {
+            summary.append(view::counts(&other_counts, Some(&other.name)));
+        }
+        output::print(context, &(out + &summary.to_terminal(None)))?;
     }
-    match args.json {
-        true => read_context::print_lines(context, &report.out)?,
-        false => read_context::print(context, &report.out)?,
-    }
-    for case in &cases {
-        read_context::unreadable(context, &case.problems);
-    }
+    cases.iter().for_each(|case| catalog::warn_unreadable(context, &case.problems));
     let Some(expected) = expected else { return Ok(ExitCode::SUCCESS) };
-    let unmet = held_against(&expected, &results, args.strict);
+    let unmet = unmet(args, &expected, &results);
     for unmet in &unmet {
         context.ui.report(&Error::new(format!("{}: {}", unmet.event, unmet.why)));
     }
-    let (unmet, all) = (unmet.len(), expected.len());
-    if !args.json && unmet == 0 {
-        read_context::print(context, &format!("{all} of {all} expectations met\n"))?;
+    if !unmet.is_empty() {
+        return Ok(ExitCode::FAILURE);
     }
-    Ok(ExitCode::from(u8::from(unmet > 0)))
+    if !args.json {
+        let all = expected.len();
+        output::print(context, &format!("{all} of {all} expectations met\n"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The verdicts, or the differences from another policy.
+fn rows<'a>(
+    case: &'a TestCase,
+    record: &'a Record,
+    tested: &'a Tested,
+    other: Option<&'a Tested>,
+) -> Vec<BacktestRow<'a>> {
+    let Some(other) = other else {
+        let found = tested.found.iter().filter_map(|found| Some((record.events.get(found.place)?, found)));
+        return found.flat_map(|(event, found)| BacktestRow::of(case.name(event), event, found)).collect();
+    };
+    let differences = backtest::compare(tested, other);
+    let found = differences.iter().filter_map(|one| Some((record.events.get(one.place)?, one)));
+    found.map(|(event, one)| BacktestRow::between(case.name(event), event, one)).collect()
 }
 
 fn expectations(file: &Path) -> Result<Vec<Expectation>> {
@@ -102,13 +124,9 @@ fn expectations(file: &Path) -> Result<Vec<Expectation>> {
     Ok(expected)
 }
 
-fn held_against(
-    expected: &[Expectation],
-    results: &[(&TestCase, &Record, Tested)],
-    strict: bool,
-) -> Vec<backtest::Unmet> {
+fn unmet(args: &Args, expected: &[Expectation], results: &[(&TestCase, &Record, Tested)]) -> Vec<Unmet> {
     let mut found: HashMap<String, &Found> = HashMap::new();
-    let mut exists = std::collections::HashSet::new();
+    let mut exists = HashSet::new();
     for (case, record, tested) in results {
         exists.extend(record.events.iter().map(|event| case.name(event)));
         for one in &tested.found {
@@ -116,50 +134,68 @@ fn held_against(
             found.extend(event.map(|event| (event, one)));
         }
     }
-    backtest::check(expected, &found, |event| exists.contains(event), strict)
+    backtest::check(expected, &found, |event| exists.contains(event), args.strict)
 }
 
-/// The output.
-#[derive(Default)]
-struct Report {
-    out: String,
-    json: bool,
-    columns: Option<usize>,
-    counts: Counts,
-    other: Counts,
+/// The runs of one store.
+struct TestCase {
+    archive: Archive,
+    records: Vec<Record>,
+    problems: ReadErrors,
+    /// For a file: the name of each event, by id.
+    names: HashMap<String, String>,
+    /// Keeps the temporary store into which a file was replayed.
+    _replayed: Option<DemoOutcome>,
 }
 
-impl Report {
-    fn objections(&mut self, case: &TestCase, record: &Record, tested: &Tested) -> Result<()> {
-        let shown = tested.found.iter().filter_map(|found| Some((record.events.get(found.place)?, found)));
-        let shown = shown.flat_map(|(event, found)| BacktestRow::of(case.name(event), event, found));
-        self.print(record, shown.collect())
+impl TestCase {
+    /// The name of an event: its id, or `<file name>:<line>` for a file, because ids in a file are new each time.
+    fn name<'a>(&'a self, event: &'a Recorded) -> &'a str {
+        self.names.get(&event.id).unwrap_or(&event.id)
     }
+}
 
-    fn differences(&mut self, case: &TestCase, record: &Record, this: &Tested, other: &Tested) -> Result<()> {
-        let differences = backtest::compare(this, other);
-        let shown = differences.iter().filter_map(|one| Some((record.events.get(one.place)?, one)));
-        let shown = shown.map(|(event, one)| BacktestRow::between(case.name(event), event, one));
-        self.print(record, shown.collect())
+/// Opens these runs and files.
+fn open(context: &Context, names: &[String]) -> Result<Vec<TestCase>> {
+    let (files, runs): (Vec<&String>, Vec<&String>) =
+        names.iter().partition(|name| Path::new(name).is_file());
+    let mut cases = Vec::new();
+    if !runs.is_empty() {
+        cases.push(recorded(context, &runs)?);
     }
+    for file in files {
+        cases.push(replayed(Path::new(file))?);
+    }
+    Ok(cases)
+}
 
-    fn print(&mut self, record: &Record, objections: Vec<BacktestRow<'_>>) -> Result<()> {
-        if self.json {
-            for objection in &objections {
-                let line = serde_json::to_string(objection).map_err(Error::from_json)?;
-                let _ = writeln!(self.out, "{line}");
-            }
-        } else if !objections.is_empty() {
-            self.out.push_str(&view::backtest_rows(record, &objections).to_terminal(self.columns));
-        }
-        Ok(())
+fn recorded(context: &Context, names: &[&String]) -> Result<TestCase> {
+    if let Some(path) = names.iter().find(|name| name.ends_with(".jsonl")) {
+        return Err(Error::not_found(format!("no such file: {path}")));
     }
+    let catalog = catalog(context)?;
+    let runs: Vec<&RunRecord> = names.iter().map(|name| catalog.find(name)).collect::<Result<_>>()?;
+    let (mut records, problems) = backtest::records(&context.paths.log(), &catalog.archive, Some(&runs))?;
+    // In the order of the arguments.
+    records.sort_by_key(|record| runs.iter().position(|run| run.run == record.run));
+    Ok(TestCase { archive: catalog.archive, records, problems, names: HashMap::new(), _replayed: None })
+}
 
-    fn summary(&mut self, policy: &str, against: Option<&str>) {
-        let mut document = view::counts(&self.counts, against.map(|_| policy));
-        if against.is_some() {
-            document.append(view::counts(&self.other, against));
-        }
-        self.out.push_str(&document.to_terminal(None));
-    }
+fn replayed(file: &Path) -> Result<TestCase> {
+    let failed = |what: &str, error: Cause| {
+        Error::caused(format!("cannot {what} the recorded run {}", file.display()), error)
+    };
+    let text = std::fs::read_to_string(file).map_err(|error| failed("read", error.into()))?;
+    let replayed = demo::replay(&text).map_err(|error| failed("replay", error.into()))?;
+    let archive = Archive::open(replayed.paths.archive(), &Config::default());
+    let log = replayed.paths.log();
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let events = Reader::open(&log, Range::default())?.filter(|line| line.recorded.verdict.is_none());
+    let names =
+        events.zip(&replayed.lines).map(|(event, line)| (event.recorded.id, format!("{stem}:{line}")));
+    let names = names.collect();
+    let (mut records, problems) = backtest::records(&log, &archive, None)?;
+    // The verdicts of the replay itself did not happen in the run.
+    records.iter_mut().for_each(|record| record.verdicts.clear());
+    Ok(TestCase { archive, records, problems, names, _replayed: Some(replayed) })
 }

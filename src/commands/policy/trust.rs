@@ -1,20 +1,21 @@
 //! `teamkeep policy trust`: a person reviews and trusts the checks and rules of a project.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::commands::needs;
-use crate::commands::problems::{counted, report, text};
-use crate::commands::read_context::print;
+use crate::commands::config::{counted, report};
+use crate::commands::installation::uncovered_rules;
+use crate::commands::output::{print, print_document};
 use crate::config::trust::{Trust, name_of};
-use crate::config::{Files, Mode, PROJECT_FILE, Problem, Project, TrustState, layers, source};
+use crate::config::{Files, Mode, PROJECT_FILE, Project, TrustState, layers, source};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::ui::escape;
+use crate::view::{self, Document, plain};
 
-/// Arguments of `teamkeep policy trust`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "Examples:
+  teamkeep policy trust
+  teamkeep policy trust --list")]
 pub struct Args {
     /// Project directory, instead of the current one
     #[arg(long, value_name = "DIR")]
@@ -30,95 +31,82 @@ pub struct Args {
     yes: bool,
 }
 
-const EXAMPLES: &str = "Examples:
-  teamkeep policy trust
-  teamkeep policy trust --list";
-
-/// Runs it.
-///
-/// # Errors
-/// When the project has no valid file, no one can be asked, or the list of trusted files cannot be written.
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let mut files = context.policy_files();
     if let Some(project) = &args.project {
         files.project = Some(project.join(PROJECT_FILE));
     }
-    match (&files.project, args) {
-        (_, Args { list: true, .. }) => list(context, &files),
-        (None, _) => {
-            Err(Error::usage("the current directory does not exist").hint("name the project: --project DIR"))
-        }
-        (Some(file), Args { remove: true, .. }) => {
-            let name = name_of(file);
-            let was = Trust::change(&files.trust, |files| files.remove(&name))?;
-            let state = if was.is_some() { "is no longer trusted" } else { "was not trusted" };
-            context.ui.eprint_line(&format!("{} {state}", name.display()));
-            Ok(ExitCode::SUCCESS)
-        }
-        (Some(_), _) => {
-            context.check_config_path()?;
-            trust(context, args, &files)
-        }
+    if args.list {
+        return list(context, &files);
     }
+    let Some(file) = &files.project else {
+        return Err(
+            Error::usage("the current directory does not exist").hint("name the project: --project DIR")
+        );
+    };
+    if !args.remove {
+        context.check_config_path()?;
+        return trust(context, args, &files, file);
+    }
+    let name = name_of(file);
+    let removed = Trust::change(&files.trust, |files| files.remove(&name))?;
+    let state = if removed.is_some() { "is no longer trusted" } else { "was not trusted" };
+    context.ui.eprint_line(&format!("{} {state}", name.display()));
+    Ok(ExitCode::SUCCESS)
 }
 
-fn trust(context: &Context, args: &Args, files: &Files) -> Result<ExitCode> {
+fn trust(context: &Context, args: &Args, files: &Files, file: &Path) -> Result<ExitCode> {
     let effective = layers::load(files);
-    let own: Vec<Problem> = effective
-        .problems
-        .into_iter()
-        .filter(|problem| Some(&problem.path) == files.project.as_ref())
-        .collect();
     let Some(project) = effective.project else {
-        print(context, &text(context, &own))?;
-        let path = files.project.clone().unwrap_or_default();
-        return Err(match own.is_empty() {
-            true => Error::not_found(format!("no such file: {}", path.display()))
+        let mut problems = effective.problems;
+        problems.retain(|problem| problem.path == file);
+        print(context, &view::problems(&problems, context.ui.columns()))?;
+        return Err(match problems.is_empty() {
+            true => Error::not_found(format!("no such file: {}", file.display()))
                 .hint("to trust another project: teamkeep policy trust --project DIR"),
-            false => Error::new(format!("cannot trust {}: it has {}", path.display(), counted(&own))),
+            false => Error::new(format!("cannot trust {}: it has {}", file.display(), counted(&problems))),
         });
     };
     let path = project.path.display();
-    match project.standing {
+    let changed = match project.standing {
         TrustState::Nothing => {
             context.ui.eprint_line(&format!("{path} has no checks and no rules to trust"));
             return Ok(ExitCode::SUCCESS);
         }
         TrustState::Trusted => {
             context.ui.eprint_line(&format!("{path} is already trusted"));
-            warn_uncovered(context, &project)?;
+            report(context, &uncovered_rules(context, &project.rules)?);
             return Ok(ExitCode::SUCCESS);
         }
-        TrustState::Untrusted | TrustState::Changed => {}
-    }
-    let changed =
-        if project.standing == TrustState::Changed { ", which changed after it was trusted," } else { "" };
-    let shown = escape(&path.to_string()).into_owned();
-    print(context, &format!("{shown}{changed} has {} to trust:\n{}", project.runs(), wants(&project)))?;
-    let question = "Trust them until the file changes?";
-    if !args.yes && !context.ui.ask(question)? {
+        TrustState::Untrusted => "",
+        TrustState::Changed => ", which changed after it was trusted,",
+    };
+    let mut document = Document::default();
+    document.paragraph(format!("{path}{changed} has {} to trust:", project.runs()));
+    document.append(wants(&project));
+    print_document(context, &document)?;
+    if !args.yes && !context.ui.ask("Trust them until the file changes?")? {
         context.ui.eprint_line("nothing was changed");
         return Ok(ExitCode::FAILURE);
     }
     Trust::change(&files.trust, |files| files.insert(project.name.clone(), project.hash.clone()))?;
     context.ui.eprint_line(&format!("trusted {}, hash {}", project.name.display(), &project.hash[..16]));
-    warn_uncovered(context, &project)?;
+    report(context, &uncovered_rules(context, &project.rules)?);
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reports the rules of a trusted project that the installed hooks do not cover.
-fn warn_uncovered(context: &Context, project: &Project) -> Result<()> {
-    report(context, &needs::unasked(context, &project.rules)?);
-    Ok(())
-}
-
-/// Lists what a project wants to run, one line per check and rule, safe for a terminal.
-pub fn wants(project: &Project) -> String {
-    let mut text = String::new();
+/// Lists what a project wants to run, one line per check and rule.
+pub fn wants(project: &Project) -> Document {
+    let mut document = Document::default();
+    let mut add = |mut line: String, globs: &[(&str, &String)]| {
+        for (what, glob) in globs.iter().filter(|(_, glob)| glob.as_str() != "*") {
+            line.push_str(&format!(", {what} {glob:?}"));
+        }
+        document.line([plain(line)]);
+    };
     for check in &project.checks {
-        let run = format!("  check  sh -c {:?}", check.run);
-        let of = [("subject", &check.subject), ("owner", &check.owner), ("team", &check.team)];
-        text.push_str(&with(run, &of));
+        let globs = [("subject", &check.subject), ("owner", &check.owner), ("team", &check.team)];
+        add(format!("  check  sh -c {:?}", check.run), &globs);
     }
     for rule in &project.rules {
         let action = if rule.action == Mode::Block { "blocks" } else { "warns" };
@@ -134,21 +122,14 @@ pub fn wants(project: &Project) -> String {
         if !rule.reason.is_empty() {
             line.push_str(&format!(", reason {:?}", rule.reason));
         }
-        text.push_str(&with(line, &[("actor", &rule.actor), ("team", &rule.team)]));
+        add(line, &[("actor", &rule.actor), ("team", &rule.team)]);
     }
-    text
-}
-
-fn with(mut line: String, globs: &[(&str, &String)]) -> String {
-    for (what, glob) in globs.iter().filter(|(_, glob)| glob.as_str() != "*") {
-        line.push_str(&format!(", {what} {glob:?}"));
-    }
-    format!("{}\n", escape(&line))
+    document
 }
 
 fn list(context: &Context, files: &Files) -> Result<ExitCode> {
     let trust = Trust::load(&files.trust)?;
-    let mut text = String::new();
+    let mut document = Document::default();
     for (file, hash) in trust.files() {
         let state = match source::read(file, source::LARGEST_PROJECT) {
             Ok(Some(read)) if read.hash.to_hex().as_str() == hash => "unchanged",
@@ -156,11 +137,11 @@ fn list(context: &Context, files: &Files) -> Result<ExitCode> {
             _ => "changed since trusted: disabled",
         };
         let short: String = hash.chars().take(16).collect();
-        text.push_str(&format!("{short}  {}  ({state})\n", escape(&file.display().to_string())));
+        document.line([plain(format!("{short}  {}  ({state})", file.display()))]);
     }
-    if text.is_empty() {
+    if document.blocks.is_empty() {
         context.ui.eprint_line("no project is trusted");
     }
-    print(context, &text)?;
+    print_document(context, &document)?;
     Ok(ExitCode::SUCCESS)
 }

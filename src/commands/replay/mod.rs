@@ -1,29 +1,33 @@
 //! `teamkeep replay RUN`: the timeline of a run, or a part of it.
 
-mod filter_args;
 mod follow;
 mod player;
 
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
-use self::player::{Playlist, Speed};
-use super::read_context;
+use self::player::Speed;
+use super::catalog::{self, catalog, time_of_run, warn_outside_run};
+use super::output::{self, json_line};
+use crate::archive::RunRecord;
+use crate::clock;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::timeline::{Entry, Filter, RunData, merge};
+use crate::timeline::{Entry, Filter, Kind, RunData, merge};
 use crate::ui;
 use crate::view::{self, TimelineOptions};
 
-/// Arguments of `teamkeep replay`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "Examples:
+  teamkeep replay parser-team --since +1m --until +2m --involving bob
+  teamkeep replay latest --kind message --kind verdict --format mermaid > run.mmd
+  teamkeep replay latest --speed 10x")]
 pub struct Args {
     /// Team name, run ID (or a unique prefix), or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
     #[command(flatten)]
-    part: filter_args::Part,
+    part: Part,
     /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
@@ -45,12 +49,6 @@ pub struct Args {
     speed: Option<Speed>,
 }
 
-const EXAMPLES: &str = "Examples:
-  teamkeep replay parser-team --since +1m --until +2m --involving bob
-  teamkeep replay latest --kind message --kind verdict --format mermaid > run.mmd
-  teamkeep replay latest --speed 10x";
-
-/// Output formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 enum Format {
     /// Human-readable
@@ -60,6 +58,26 @@ enum Format {
     Json,
     /// A Mermaid sequence diagram
     Mermaid,
+}
+
+#[derive(Debug, clap::Args)]
+struct Part {
+    /// Start time: time since the start of the run (`+1m30s`), `2026-02-03 04:05` (local), RFC 3339, `2026-02-03`,
+    /// `today`, or an age (`10m`, `2h`)
+    #[arg(long, alias = "from", value_name = "TIME", allow_hyphen_values = true)]
+    since: Option<String>,
+    /// End time (same formats as --since)
+    #[arg(long, alias = "to", value_name = "TIME", allow_hyphen_values = true)]
+    until: Option<String>,
+    /// Only events of this actor: a name, an agent ID, `lead`, `teammate` or `subagent`; can be repeated
+    #[arg(long, value_name = "NAME")]
+    actor: Vec<String>,
+    /// Only events by this actor or that concern it: messages to it, its tasks, verdicts about it; can be repeated
+    #[arg(long, value_name = "NAME", conflicts_with = "actor")]
+    involving: Vec<String>,
+    /// Only events of this kind, such as `message` or `task-completed`; can be repeated
+    #[arg(long, value_name = "KIND")]
+    kind: Vec<String>,
 }
 
 impl Args {
@@ -73,13 +91,33 @@ impl Args {
     }
 }
 
-/// Runs it.
-///
-/// # Errors
-/// The run does not exist, a time or a name is invalid, or the store cannot be read.
+impl Part {
+    fn filter(&self, context: &Context, run: &RunRecord) -> Result<Filter> {
+        let kinds = self.kind.iter().map(|kind| Kind::parse(kind)).collect::<Result<Vec<Kind>>>()?;
+        let from = time_of_run(context, self.since.as_deref(), run)?;
+        let to = time_of_run(context, self.until.as_deref(), run)?;
+        if let (Some(from), Some(to)) = (from, to)
+            && from > to
+        {
+            let (from, to) = (clock::moment(from), clock::moment(to));
+            return Err(Error::usage(format!("--since {from} is later than --until {to}"))
+                .hint("give the earlier time to --since"));
+        }
+        for (text, at, is_since) in [(&self.since, from, true), (&self.until, to, false)] {
+            // A part may well start before the run or end after it.
+            if let (Some(text), Some(at)) = (text, at.map(clock::stamp))
+                && (at >= run.started_at) == is_since
+            {
+                warn_outside_run(context, run, &[(text, &at)]);
+            }
+        }
+        Ok(Filter::between(from, to).only(&self.actor, &kinds).involving(&self.involving))
+    }
+}
+
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let library = read_context::library(context)?;
-    let run = library.find(&args.run)?;
+    let catalog = catalog(context)?;
+    let run = catalog.find(&args.run)?;
     let filter = args.part.filter(context, run)?;
     if args.format() == Format::Mermaid && (args.follow || args.speed.is_some()) {
         return Err(Error::usage("--format mermaid cannot be combined with --follow or --speed")
@@ -88,33 +126,37 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if args.follow {
         return follow::follow(context, args, &run.run, &filter);
     }
-    let opened = library.open_stories(&[run])?;
+    let opened = catalog.open_stories(&[run])?;
     let mut code = ExitCode::SUCCESS;
-    for material in &opened.runs {
-        code = show(context, args, material, &filter)?;
+    for run in &opened.runs {
+        code = show(context, args, run, &filter)?;
     }
-    read_context::warn(context, &library, &opened);
+    catalog::warn_damaged(context, &catalog, &opened);
     Ok(code)
 }
 
-fn show(context: &Context, args: &Args, material: &RunData, filter: &Filter) -> Result<ExitCode> {
-    let timeline = merge(material);
-    filter_args::known(filter, material, &timeline)?;
-    let part: Vec<&Entry> =
-        timeline.entries.iter().filter(|entry| filter.contains(entry, material)).collect();
+fn show(context: &Context, args: &Args, run: &RunData, filter: &Filter) -> Result<ExitCode> {
+    let timeline = merge(run);
+    if let Some(error) = filter.unknown_actor(&timeline.entries, run) {
+        return Err(error);
+    }
+    let part: Vec<&Entry> = timeline.entries.iter().filter(|entry| filter.contains(entry, run)).collect();
     if let Some(speed) = args.speed.filter(|_| !part.is_empty()) {
-        let options = args.options(context);
-        return Playlist::new(args, speed, (material, &timeline), filter, options).play(context);
+        return player::play(context, args, speed, (run, &timeline), filter);
     }
     let options = args.options(context);
     match args.format() {
         Format::Text => {
-            let write = |out: &mut dyn Write| view::timeline(material, &timeline, &part, options, out);
-            read_context::page_with(context, write)?;
+            let write = |out: &mut dyn Write| view::timeline(run, &timeline, &part, options, out);
+            output::page_with(context, write)?;
         }
-        Format::Json => print_json(context, &part)?,
+        Format::Json => {
+            let mut out = BufWriter::new(context.ui.json());
+            let mut entries = part.iter();
+            ui::quiet(entries.try_for_each(|entry| json_line(&mut out, entry)).and_then(|()| out.flush()))?;
+        }
         Format::Mermaid => {
-            let diagram = view::mermaid(material, &part, options);
+            let diagram = view::mermaid(run, &part, options);
             if diagram.len() > view::MAX_MERMAID_CHARS {
                 context.ui.eprint_line(&format!(
                     "the diagram has {} characters, and Mermaid takes {} unless its maxTextSize is set: --from, --to, \
@@ -123,23 +165,11 @@ fn show(context: &Context, args: &Args, material: &RunData, filter: &Filter) -> 
                     view::MAX_MERMAID_CHARS
                 ));
             }
-            read_context::print(context, &diagram)?;
+            output::print(context, &diagram)?;
         }
     }
     if part.is_empty() && !timeline.entries.is_empty() {
         context.ui.eprint_line("No entries match these filters.");
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn print_json(context: &Context, part: &[&Entry]) -> Result<()> {
-    let mut out = BufWriter::new(context.ui.json());
-    let write = |out: &mut dyn Write| -> std::io::Result<()> {
-        for entry in part {
-            serde_json::to_writer(&mut *out, entry)?;
-            out.write_all(b"\n")?;
-        }
-        out.flush()
-    };
-    ui::quiet(write(&mut out)).map_err(Error::from)
 }

@@ -1,14 +1,15 @@
 //! `replay --speed`: plays a run in time, on the whole terminal or as lines in a pipe.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use super::{Args, Format};
 use crate::clock::{self, Time};
+use crate::commands::output::json_line;
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::timeline::{Entry, Filter, LiveState, RunData, Timeline};
 use crate::ui;
 use crate::ui::terminal::{InputEvent, Screen};
@@ -16,8 +17,6 @@ use crate::view::{self, EntryLines, PlayerView, TimelineOptions};
 
 /// Interval between two frames.
 const FRAME: Duration = Duration::from_millis(50);
-/// Maximum number of timeline lines to keep. No terminal has more rows.
-const MAX_LINES: usize = 500;
 /// Maximum duration of a pause during playback.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
 
@@ -27,16 +26,13 @@ pub struct Speed(f64);
 
 impl Speed {
     /// Parses `10x`, `10`, `0.5x` or `max`.
-    ///
-    /// # Errors
-    /// The text is none of them.
     pub fn parse(text: &str) -> std::result::Result<Speed, String> {
         if text == "max" {
             return Ok(Speed(f64::INFINITY));
         }
-        let number: Option<f64> = text.strip_suffix('x').unwrap_or(text).parse().ok();
-        let sane = number.filter(|number| (0.01..=1e6).contains(number));
-        sane.map(Speed).ok_or_else(|| "expected 10x, 0.5x (0.01 to 1000000) or max".to_owned())
+        let factor: Option<f64> = text.strip_suffix('x').unwrap_or(text).parse().ok();
+        let factor = factor.filter(|factor| (0.01..=1e6).contains(factor));
+        factor.map(Speed).ok_or_else(|| "expected 10x, 0.5x (0.01 to 1000000) or max".to_owned())
     }
 
     /// How long to wait for a duration of the run in milliseconds, and whether that was shortened.
@@ -48,17 +44,54 @@ impl Speed {
         (Duration::from_secs_f64(seconds), false)
     }
 
-    /// The text shown on the screen.
-    fn word(self) -> String {
+    fn label(self) -> String {
         if self.0.is_finite() { format!("{}x", self.0) } else { "max".to_owned() }
     }
 }
 
+/// Plays the part of the run that the filter selects.
+pub fn play(
+    context: &Context,
+    args: &Args,
+    speed: Speed,
+    (run, timeline): (&RunData, &Timeline),
+    filter: &Filter,
+) -> Result<ExitCode> {
+    let ui = &context.ui;
+    let is_json = args.format() == Format::Json;
+    let on_screen = !is_json && ui.is_terminal() && context.env.term.as_deref() != Some("dumb");
+    let mut options = args.options(context);
+    // On the screen an entry has one line.
+    options.full &= !on_screen;
+    let is_shown = |entry: &Entry| filter.contains(entry, run) && (is_json || options.shows(entry));
+    let (indexes, shown): (Vec<usize>, Vec<&Entry>) =
+        timeline.entries.iter().enumerate().filter(|(_, entry)| is_shown(entry)).unzip();
+    // JSON output has every entry separately.
+    let (idles, idlers) = if is_json { Default::default() } else { view::idles(&shown) };
+    let printed = indexes.iter().enumerate().filter(|(at, _)| !idles.contains(at)).map(|(_, index)| *index);
+    let list = Playlist {
+        run,
+        timeline,
+        filter,
+        speed,
+        options,
+        is_json,
+        printed: printed.collect(),
+        idlers: idlers.into_iter().filter_map(|at| indexes.get(at).copied()).collect(),
+        lines: EntryLines::of(&run.run.started_at, &shown, options),
+    };
+    if on_screen {
+        return list.play_on_screen(context);
+    }
+    let mut out: Box<dyn Write> = if is_json { Box::new(ui.json()) } else { Box::new(ui.out()) };
+    ui::quiet(list.print(&mut out))?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// A run to play.
-pub struct Playlist<'a> {
-    material: &'a RunData,
+struct Playlist<'a> {
+    run: &'a RunData,
     timeline: &'a Timeline,
-    /// The part to play.
     filter: &'a Filter,
     speed: Speed,
     options: TimelineOptions,
@@ -70,209 +103,129 @@ pub struct Playlist<'a> {
     lines: EntryLines,
 }
 
+/// An entry, and the wait before it.
+struct Step<'a> {
+    index: usize,
+    entry: &'a Entry,
+    /// The times of the entry before and of this one.
+    from: Time,
+    at: Time,
+    wait: Duration,
+    is_shortened: bool,
+}
+
 impl<'a> Playlist<'a> {
-    /// Prepares a run.
-    pub fn new(
-        args: &Args,
-        speed: Speed,
-        (material, timeline): (&'a RunData, &'a Timeline),
-        filter: &'a Filter,
-        options: TimelineOptions,
-    ) -> Playlist<'a> {
-        // JSON output has every entry separately.
-        let is_json = args.format() == Format::Json;
-        let is_shown = |entry: &Entry| filter.contains(entry, material) && (is_json || options.shows(entry));
-        let entries = timeline.entries.iter().enumerate();
-        let (places, shown): (Vec<usize>, Vec<&Entry>) = entries.filter(|(_, entry)| is_shown(entry)).unzip();
-        let (idles, idlers) = if is_json { Default::default() } else { view::idles(&shown) };
-        let printed = places.iter().enumerate().filter(|(at, _)| !idles.contains(at));
-        Playlist {
-            material,
-            timeline,
-            filter,
-            speed,
-            is_json,
-            printed: printed.map(|(_, place)| *place).collect(),
-            idlers: idlers.into_iter().filter_map(|at| places.get(at).copied()).collect(),
-            lines: EntryLines::of(&material.run.started_at, &shown, options),
-            options,
-        }
-    }
-
-    /// Plays it.
-    ///
-    /// # Errors
-    /// Stdout cannot be written, or signals cannot be handled.
-    pub fn play(mut self, context: &Context) -> Result<ExitCode> {
-        let ui = &context.ui;
-        if self.is_json || !ui.is_terminal() || context.env.term.as_deref() == Some("dumb") {
-            let mut out: Box<dyn Write> = if self.is_json { Box::new(ui.json()) } else { Box::new(ui.out()) };
-            ui::quiet(self.print(&mut out)).map_err(Error::from)?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        // On the screen an entry has one line.
-        self.options.full = false;
-        self.lines.set_options(self.options);
-        let (code, last) = self.play_on_screen()?;
-        // The last screen stays below the prompt.
-        let mut out = ui.out();
-        ui::quiet(last.iter().try_for_each(|line| writeln!(out, "{line}")).and_then(|()| out.flush()))?;
-        Ok(code)
-    }
-
-    /// The entries up to the end of the part; those before its start are applied without waiting.
-    fn steps(&self) -> impl Iterator<Item = (usize, &'a Entry)> {
-        let (filter, entries) = (self.filter, self.timeline.entries.iter().enumerate());
-        entries.filter(|(_, entry)| !filter.is_before(entry)).take_while(|(_, entry)| !filter.is_after(entry))
+    /// The entries of the part that are played.
+    fn steps(&self, mut is_played: impl FnMut(usize, &Entry) -> bool) -> Vec<Step<'a>> {
+        let mut before = None;
+        let part =
+            self.timeline.entries.iter().enumerate().filter(|(_, entry)| !self.filter.is_before(entry));
+        let part = part.take_while(|(_, entry)| !self.filter.is_after(entry));
+        let played = part.filter(|(index, entry)| is_played(*index, entry)).map(|(index, entry)| {
+            let at = clock::parse(&entry.at).or(before).unwrap_or_default();
+            let from = before.replace(at).unwrap_or(at);
+            let (wait, is_shortened) = self.speed.wait((at - from).num_milliseconds());
+            Step { index, entry, from, at, wait, is_shortened }
+        });
+        played.collect()
     }
 
     /// Prints each entry at its time.
     fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         if !self.is_json {
-            let heading = view::heading(self.material, self.timeline).to_terminal(self.options.columns);
+            let heading = view::heading(self.run, self.timeline).to_terminal(self.options.columns);
             out.write_all(heading.as_bytes())?;
-            out.flush()?;
         }
-        let (begun, mut due, mut before) = (Instant::now(), Duration::ZERO, None);
-        for (place, entry) in self.steps().filter(|(place, _)| self.printed.contains(place)) {
-            let Some(now) = time(entry) else { continue };
-            let gap = millis_between(before.replace(now), now);
-            let (wait, is_shortened) = self.speed.wait(gap);
-            due += wait;
+        let (begun, mut due) = (Instant::now(), Duration::ZERO);
+        for step in self.steps(|index, _| self.printed.contains(&index)) {
+            due += step.wait;
             let rest = due.saturating_sub(begun.elapsed());
             if !rest.is_zero() {
                 out.flush()?;
                 std::thread::sleep(rest);
             }
-            if self.is_json {
-                serde_json::to_writer(&mut *out, entry)?;
-                out.write_all(b"\n")?;
-                continue;
+            match self.is_json {
+                true => json_line(out, step.entry)?,
+                false => self.write(&step, &self.lines, out)?,
             }
-            if is_shortened {
-                view::pause(gap).write(out, None)?;
-            }
-            self.lines.write(entry, self.idlers.contains(&place), out)?;
         }
         out.flush()
     }
 
-    /// Plays on the whole terminal; returns the exit code and the last screen.
-    fn play_on_screen(&self) -> io::Result<(ExitCode, Vec<String>)> {
-        let mut times = self.steps().filter_map(|(_, entry)| time(entry));
-        let Some(first) = times.next() else { return Ok((ExitCode::SUCCESS, Vec::new())) };
-        let mut player = Player {
-            list: self,
-            screen: Screen::open()?,
-            board: LiveState::default(),
-            shown: VecDeque::new(),
-            now: first,
-            bounds: (first, times.last().unwrap_or(first)),
-            played: Duration::ZERO,
-            is_paused: false,
-            drawn: None,
-        };
-        for entry in self.timeline.entries.iter().take_while(|entry| self.filter.is_before(entry)) {
-            player.board.apply(entry);
+    /// Writes the note of a shortened pause, and the entry if it is printed.
+    fn write(&self, step: &Step<'_>, lines: &EntryLines, out: &mut dyn Write) -> io::Result<()> {
+        if step.is_shortened {
+            view::pause((step.at - step.from).num_milliseconds()).write(out, None)?;
         }
-        let stop = player.play()?;
-        player.is_paused = false;
-        Ok(match stop {
-            Some(StopReason::Signal(signal)) => {
-                (ExitCode::from(u8::try_from(128 + signal).unwrap_or(1)), Vec::new())
-            }
-            None | Some(StopReason::Quit) => (ExitCode::SUCCESS, player.frame(true)),
-        })
+        if self.printed.contains(&step.index) {
+            lines.write(step.entry, self.idlers.contains(&step.index), out)?;
+        }
+        Ok(())
     }
-}
 
-fn time(entry: &Entry) -> Option<Time> {
-    clock::parse(&entry.at)
-}
-
-/// Milliseconds between two times; 0 without the first.
-fn millis_between(before: Option<Time>, now: Time) -> i64 {
-    before.map_or(0, |before| (now - before).num_milliseconds())
-}
-
-/// A line of the timeline on the screen.
-enum Line {
-    /// The entry with this index.
-    Entry(usize),
-    /// A shortened pause, in milliseconds.
-    Pause(i64),
+    fn play_on_screen(&self, context: &Context) -> Result<ExitCode> {
+        let mut board = LiveState::default();
+        for entry in self.timeline.entries.iter().take_while(|entry| self.filter.is_before(entry)) {
+            board.apply(entry);
+        }
+        let mut next = board.clone();
+        // A change that is not visible takes no time.
+        let steps = self.steps(|index, entry| next.apply(entry) || self.printed.contains(&index));
+        let Some(first) = steps.first() else { return Ok(ExitCode::SUCCESS) };
+        let now = first.at;
+        let screen = Screen::open()?;
+        let (played, is_paused) = (Duration::ZERO, false);
+        let mut player =
+            Player { list: self, steps, screen, board, passed: 0, now, played, is_paused, drawn: None };
+        if let Some(InputEvent::End(signal)) = player.play()? {
+            return Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(1)));
+        }
+        player.is_paused = false;
+        // The last screen stays below the prompt.
+        let last = player.frame(player.screen.size().1.saturating_sub(1), "");
+        drop(player);
+        let mut out = context.ui.out();
+        ui::quiet(last.iter().try_for_each(|line| writeln!(out, "{line}")).and_then(|()| out.flush()))?;
+        Ok(ExitCode::SUCCESS)
+    }
 }
 
 /// The screen during playback.
 struct Player<'a> {
     list: &'a Playlist<'a>,
+    steps: Vec<Step<'a>>,
     screen: Screen,
     board: LiveState,
-    shown: VecDeque<Line>,
+    /// The number of steps that are on the screen.
+    passed: usize,
     /// The clock of the run.
     now: Time,
-    bounds: (Time, Time),
     /// Played time, without pauses by the user.
     played: Duration,
     is_paused: bool,
     drawn: Option<Instant>,
 }
 
-/// Why playback stops early.
-enum StopReason {
-    /// The user quit.
-    Quit,
-    /// A signal.
-    Signal(i32),
-}
-
 impl Player<'_> {
-    fn play(&mut self) -> io::Result<Option<StopReason>> {
-        let (mut due, mut before) = (Duration::ZERO, None);
-        for (place, entry) in self.list.steps() {
-            let is_printed = self.list.printed.contains(&place);
-            let mut board = self.board.clone();
-            // A change that is not visible takes no time.
-            if !board.apply(entry) && !is_printed {
-                continue;
+    /// Plays to the end, or until a key or a signal ends it.
+    fn play(&mut self) -> io::Result<Option<InputEvent>> {
+        let mut due = Duration::ZERO;
+        for index in 0..self.steps.len() {
+            due += self.steps[index].wait;
+            if let Some(end) = self.wait(due)? {
+                return Ok(Some(end));
             }
-            if let Some(now) = time(entry) {
-                let gap = millis_between(before, now);
-                let (wait, is_shortened) = self.list.speed.wait(gap);
-                if let Some(stop) = self.wait(due, wait, before.unwrap_or(now), now)? {
-                    return Ok(Some(stop));
-                }
-                if is_shortened {
-                    self.push(Line::Pause(gap));
-                }
-                due += wait;
-                (before, self.now) = (Some(now), now);
-            }
-            self.board = board;
-            if is_printed {
-                self.push(Line::Entry(place));
-            }
+            self.now = self.steps[index].at;
+            self.board.apply(self.steps[index].entry);
+            self.passed = index + 1;
         }
         self.draw()?;
         Ok(None)
     }
 
-    fn push(&mut self, line: Line) {
-        if self.shown.len() == MAX_LINES {
-            self.shown.pop_front();
-        }
-        self.shown.push_back(line);
-    }
-
-    /// Waits during a pause while the clock advances.
-    fn wait(
-        &mut self,
-        due: Duration,
-        wait: Duration,
-        from: Time,
-        to: Time,
-    ) -> io::Result<Option<StopReason>> {
-        let until = due + wait;
+    /// Waits until this played time, while the clock advances to the next step.
+    fn wait(&mut self, until: Duration) -> io::Result<Option<InputEvent>> {
+        let Step { from, at, wait, .. } = self.steps[self.passed];
         loop {
             let is_late = self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME);
             let rest = until.saturating_sub(self.played);
@@ -281,7 +234,7 @@ impl Player<'_> {
             }
             if !wait.is_zero() {
                 let part = 1.0 - rest.as_secs_f64() / wait.as_secs_f64();
-                let passed = (to - from).num_milliseconds() as f64 * part.clamp(0.0, 1.0);
+                let passed = (at - from).num_milliseconds() as f64 * part.clamp(0.0, 1.0);
                 self.now = from + chrono::TimeDelta::milliseconds(passed as i64);
             }
             if is_late {
@@ -294,8 +247,7 @@ impl Player<'_> {
                 self.played += start.elapsed();
             }
             match event {
-                InputEvent::Key(b'q' | 4) => return Ok(Some(StopReason::Quit)),
-                InputEvent::End(signal) => return Ok(Some(StopReason::Signal(signal))),
+                InputEvent::Key(b'q' | 4) | InputEvent::End(_) => return Ok(Some(event)),
                 InputEvent::Key(b' ') => self.is_paused = !self.is_paused,
                 InputEvent::Key(_) | InputEvent::Nothing => {}
                 InputEvent::Change => self.drawn = None,
@@ -307,40 +259,37 @@ impl Player<'_> {
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        let frame = self.frame(false);
+        let keys = if self.screen.is_typed() { "space pauses, q ends" } else { "" };
+        let frame = self.frame(self.screen.size().1, keys);
         self.drawn = Some(Instant::now());
         self.screen.draw(&frame)
     }
 
-    fn frame(&self, is_last: bool) -> Vec<String> {
-        let (columns, rows) = self.screen.size();
-        let (list, mut text) = (self.list, Vec::new());
+    fn frame(&self, rows: usize, keys: &str) -> Vec<String> {
+        let (list, columns, mut text) = (self.list, self.screen.size().0, Vec::new());
         let mut lines = list.lines.clone();
         lines.set_options(TimelineOptions { columns: Some(columns.saturating_sub(1)), ..list.options });
-        for line in self.shown.iter().skip(self.shown.len().saturating_sub(rows)) {
+        let shown = self.steps[..self.passed].iter().rev();
+        let shown = shown.filter(|step| step.is_shortened || list.printed.contains(&step.index)).take(rows);
+        for step in shown.collect::<Vec<_>>().into_iter().rev() {
             // Writing to memory does not fail.
-            let _ = match line {
-                Line::Entry(place) => {
-                    lines.write(&list.timeline.entries[*place], list.idlers.contains(place), &mut text)
-                }
-                Line::Pause(millis) => view::pause(*millis).write(&mut text, None),
-            };
+            let _ = list.write(step, &lines, &mut text);
         }
         let text = String::from_utf8_lossy(&text);
-        let (first, last) = self.bounds;
+        let bounds = self.steps.first().zip(self.steps.last());
+        let (first, last) = bounds.map_or((self.now, self.now), |(first, last)| (first.at, last.at));
         let all = (last - first).num_milliseconds().max(1) as f64;
-        let has_keys = self.screen.is_typed() && !is_last;
         let view = PlayerView {
-            team: list.material.run.name().unwrap_or("(no team)"),
-            started_at: &list.material.run.started_at,
+            team: list.run.run.name().unwrap_or("(no team)"),
+            started_at: &list.run.run.started_at,
             now: self.now,
             played: (self.now - first).num_milliseconds() as f64 / all,
-            pace: &format!("{}{}", list.speed.word(), if self.is_paused { ", paused" } else { "" }),
-            keys: if has_keys { "space pauses, q ends" } else { "" },
+            pace: &format!("{}{}", list.speed.label(), if self.is_paused { ", paused" } else { "" }),
+            keys,
             board: &self.board,
             lines: &text.lines().map(str::to_owned).collect::<Vec<_>>(),
         };
-        view::player_screen(&view, columns, rows.saturating_sub(usize::from(is_last)))
+        view::player_screen(&view, columns, rows)
     }
 }
 
@@ -351,7 +300,7 @@ mod tests {
     #[test]
     fn a_speed_is_read_as_people_write_it() {
         assert_eq!(Speed::parse("10x"), Ok(Speed(10.0)));
-        assert_eq!(Speed::parse("0.5").unwrap().word(), "0.5x");
+        assert_eq!(Speed::parse("0.5").unwrap().label(), "0.5x");
         assert_eq!(Speed::parse("max").unwrap().wait(1_000_000), (Duration::ZERO, false));
         for bad in ["", "x", "0", "-1x", "NaN", "inf", "1e9", "fast", "10xx"] {
             assert!(Speed::parse(bad).is_err(), "{bad}");

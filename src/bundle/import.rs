@@ -1,0 +1,181 @@
+//! Validates an unpacked bundle and imports it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::collect::gather;
+use super::manifest::{EVENTS, Manifest, Part, RUN, SNAPSHOTS, TRANSCRIPTS, hash_of, staged_path};
+use crate::archive::{ExclusiveArchive, Imported, RunRecord, Snapshot, Staging, StoredTranscript};
+use crate::clock::{self, Time};
+use crate::error::{Error, Result};
+use crate::event::SafeName;
+use crate::fs;
+use crate::log::{self, Lines, Position, Raw};
+use crate::timeline::RunCatalog;
+
+/// Maximum size in bytes of a file that is read into memory.
+const MAX_BYTES: u64 = 1 << 28;
+
+/// A validated bundle that is not imported yet.
+#[derive(Debug)]
+pub struct UnpackedBundle {
+    pub manifest: Manifest,
+    pub run: RunRecord,
+    /// Number of events, without verdicts.
+    pub events: u64,
+    pub verdicts: u64,
+    staging: Staging,
+    /// Contents that are transcripts.
+    transcripts: BTreeSet<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ImportOutcome {
+    New,
+    /// The same run already existed; this many of its lost or damaged contents were repaired.
+    Existing {
+        repaired: usize,
+    },
+}
+
+impl UnpackedBundle {
+    /// Validates the files in the staging directory.
+    pub(super) fn of(manifest: Manifest, staging: Staging) -> Result<UnpackedBundle> {
+        let path = |name: &str| staged_path(staging.path(), name);
+        let run = read_run(&path(RUN), &manifest)?;
+        let mut needed = BTreeSet::new();
+        each_line(&path(SNAPSHOTS), SNAPSHOTS, |raw| {
+            let bytes = raw.bytes.ok_or("the line is too long")?;
+            let snapshot = Snapshot::parse(&bytes).map_err(|error| error.to_string())?;
+            needed.extend(snapshot.changed.iter().filter_map(|change| change.object.clone()));
+            match snapshot.v {
+                0 | 1 => snapshot.flaw().map_or(Ok(()), Err),
+                newer => Err(format!("format version {newer}")),
+            }
+        })?;
+        let (mut events, mut verdicts) = (0, 0);
+        each_line(&path(EVENTS), EVENTS, |raw| {
+            let Some(line) = log::parse(raw).map_err(|error| error.to_string())? else { return Ok(()) };
+            match line.recorded.verdict {
+                Some(_) => verdicts += 1,
+                None => events += 1,
+            }
+            match &line.recorded.run {
+                Some(other) if *other != run.run => Err(format!("it belongs to run {other:?}")),
+                _ => line.recorded.flaw().map_or(Ok(()), Err),
+            }
+        })?;
+        let stored: BTreeMap<String, StoredTranscript> = read_json(&path(TRANSCRIPTS), TRANSCRIPTS)?;
+        let transcripts: BTreeSet<String> = stored.into_values().map(|stored| stored.object).collect();
+        needed.extend(transcripts.iter().cloned());
+        let contents: BTreeSet<&str> =
+            manifest.entries.iter().filter_map(|part| hash_of(&part.name)).collect();
+        let is_known = |hash: &String| contents.contains(hash.as_str()) || manifest.missing.contains(hash);
+        if let Some(missing) = needed.iter().find(|hash| !is_known(hash)) {
+            return Err(Error::new(format!("missing object {missing:?}")));
+        }
+        if let Some(other) = contents.iter().find(|hash| !needed.contains(**hash)) {
+            return Err(Error::new(format!("object {other} is not referenced")));
+        }
+        Ok(UnpackedBundle { manifest, run, events, verdicts, staging, transcripts })
+    }
+
+    /// Imports it. After an error, nothing of it is visible.
+    pub fn install(
+        self,
+        catalog: &RunCatalog,
+        archive: &ExclusiveArchive,
+        now: Time,
+    ) -> Result<ImportOutcome> {
+        let dir = archive.archive().run_dir(&self.run.run);
+        if dir.is_some_and(|dir| dir.symlink_metadata().is_ok()) {
+            self.check_same(catalog)?;
+            return Ok(ImportOutcome::Existing { repaired: self.import_contents(archive)? });
+        }
+        self.import_contents(archive)?;
+        let imported = Imported {
+            at: clock::stamp(now),
+            from: self.manifest.from.clone(),
+            until: self.manifest.until.clone(),
+            redacted: self.manifest.redacted.clone(),
+        };
+        let record = RunRecord { imported: Some(imported), ..self.run.clone() };
+        let bytes = serde_json::to_vec(&record).map_err(Error::from_json)?;
+        let path = self.path(RUN);
+        fs::write_atomic(&path, &bytes)?;
+        if let Some(dir) = path.parent() {
+            archive.publish_run(dir, &self.run.run)?;
+        }
+        Ok(ImportOutcome::New)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        staged_path(self.staging.path(), name)
+    }
+
+    /// Stores the contents, and returns how many were needed.
+    fn import_contents(&self, archive: &ExclusiveArchive) -> Result<usize> {
+        let mut imported = 0;
+        for part in &self.manifest.entries {
+            if let Some(hash) = hash_of(&part.name) {
+                let packed = self.transcripts.contains(hash);
+                imported += usize::from(archive.import_object(&self.path(&part.name), hash, packed)?);
+            }
+        }
+        Ok(imported)
+    }
+
+    /// Checks that the recorded run is the same, except for lost contents.
+    fn check_same(&self, catalog: &RunCatalog) -> Result<()> {
+        let run = &self.run.run;
+        let differs = |why: &str| Error::new(format!("run {run} already exists, and {why}"));
+        let Some(recorded) = catalog.runs.iter().find(|other| other.run == *run) else {
+            return Err(differs("its recorded data is damaged").hint(format!("teamkeep verify {run}")));
+        };
+        let recorded = gather(catalog, recorded, None, None, &mut |_| ())?.manifest;
+        let is_description = |part: &&Part| hash_of(&part.name).is_none();
+        let [one, other] = [&recorded, &self.manifest].map(|one| one.entries.iter().filter(is_description));
+        if one.eq(other) {
+            return Ok(());
+        }
+        let why = match (&recorded.redacted, &self.manifest.redacted) {
+            (None, Some(_)) => "the existing one is not redacted",
+            (Some(_), None) => "the existing one is redacted",
+            _ => "the existing one differs: it may have continued since",
+        };
+        let hint = "nothing was changed; to compare the two, import it into another TEAMKEEP_HOME";
+        Err(differs(why).hint(hint))
+    }
+}
+
+fn read_run(path: &Path, manifest: &Manifest) -> Result<RunRecord> {
+    let run: RunRecord = read_json(path, RUN)?;
+    let names = [run.team.as_deref(), run.lead_session.as_deref(), Some(run.run.as_str())];
+    let unsafe_name = names.into_iter().flatten().find(|name| SafeName::new(name).is_none());
+    let why = match run.flaw() {
+        _ if run.v != 1 => Some(format!("format version {}", run.v)),
+        _ if run.run != manifest.run => Some(format!("it belongs to run {:?}", run.run)),
+        _ if run.imported.is_some() => Some("it is marked as imported".to_owned()),
+        None => unsafe_name.map(|name| format!("{name:?} is not a valid team or session name")),
+        flaw => flaw,
+    };
+    why.map_or(Ok(run), |why| Err(Error::caused(format!("{RUN} is invalid"), why)))
+}
+
+fn read_json<T: serde::de::DeserializeOwned>(path: &Path, name: &str) -> Result<T> {
+    let (bytes, _) = fs::read_regular(path, MAX_BYTES)?;
+    serde_json::from_slice(&bytes).map_err(|error| Error::caused(format!("{name} is invalid"), error))
+}
+
+fn each_line(
+    path: &Path,
+    name: &str,
+    mut check: impl FnMut(Raw) -> std::result::Result<(), String>,
+) -> Result<()> {
+    let mut lines = Lines::open(path, Position::default())?;
+    while let Some(raw) = lines.next().map_err(|error| fs::with_path(error, "read", path))? {
+        check(raw)
+            .map_err(|why| Error::caused(format!("{name}:{} is invalid", lines.position.lines), why))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! Opens the store for the commands that read it: the runs, times of a run, and warnings about damage.
+
+use crate::archive::{Archive, RunRecord};
+use crate::bundle;
+use crate::clock::{self, Time, When};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::log::ReadErrors;
+use crate::redact::Redactor;
+use crate::timeline::{OpenedRun, RunCatalog};
+use crate::view;
+
+/// The most problems that are printed one by one.
+const MAX_LISTED: usize = 5;
+/// The forms of a time, for an invalid one.
+const TIME_FORMS: &str = "expected 2026-11-20 04:40 (local), 2026-11-20T04:40:00Z, 2026-11-20, today, yesterday, now, an age (10m, 2h, 1w), \
+                          or the time since the start of the run (+1m30s)";
+
+/// Lists the recorded runs. Fails when they cannot be listed: an empty list would look like an empty store.
+pub fn catalog(context: &Context) -> Result<RunCatalog> {
+    let catalog = lenient_catalog(context);
+    catalog.listing_error().map_or(Ok(catalog), Err)
+}
+
+/// Lists the recorded runs as far as possible, for commands that report damage themselves.
+pub fn lenient_catalog(context: &Context) -> RunCatalog {
+    RunCatalog::open(archive(context), context.paths.log())
+}
+
+pub fn archive(context: &Context) -> Archive {
+    Archive::open(context.paths.archive(), &context.config)
+}
+
+/// Removes secrets and personal data from a run's texts, including the home directories of its users.
+pub fn redactor(context: &Context, run: &RunRecord) -> Result<Redactor> {
+    let own = context.env.home.iter().map(|home| home.display().to_string());
+    let homes: Vec<String> = bundle::homes(run).into_iter().chain(own).collect();
+    Redactor::new(&context.config.privacy, &homes)
+}
+
+/// Parses a time: see [`When`]. `start` is the start of the run that it may be relative to.
+pub fn parse_time(text: &str, start: Option<Time>, now: Time) -> Result<Time> {
+    let when = When::parse(text);
+    let why = match (when, start) {
+        (Some(When::FromStart(_)), None) => ": no run is named whose start it could be relative to",
+        _ => "",
+    };
+    let time = when.and_then(|when| when.time(now, start));
+    time.ok_or_else(|| Error::usage(format!("invalid time {text:?}{why}")).hint(TIME_FORMS))
+}
+
+/// Parses an optional time of a run.
+pub fn time_of_run(context: &Context, text: Option<&str>, run: &RunRecord) -> Result<Option<Time>> {
+    let start = clock::parse(&run.started_at);
+    text.map(|text| parse_time(text, start, context.clock.now())).transpose()
+}
+
+/// The time of `--at`; warns when it is outside of the run.
+pub fn moment_of_run(context: &Context, text: Option<&str>, run: &RunRecord) -> Result<Option<String>> {
+    let at = time_of_run(context, text, run)?.map(clock::stamp);
+    if let (Some(text), Some(at)) = (text, &at) {
+        warn_outside_run(context, run, &[(text, at)]);
+    }
+    Ok(at)
+}
+
+/// Prints a notice if a time is outside of the run. Each time is given as text and as parsed; an age may have been
+/// intended as the time since the start.
+pub fn warn_outside_run(context: &Context, run: &RunRecord, times: &[(&str, &str)]) {
+    let print = |line: String| context.ui.eprint_line(&line);
+    let early = times.iter().find(|(_, at)| *at < run.started_at.as_str());
+    let late =
+        run.ended_at.as_deref().and_then(|ended| times.iter().find(|(_, at)| *at > ended).zip(Some(ended)));
+    if early.is_some() {
+        print(format!("the run starts at {}", clock::moment_of(&run.started_at)));
+    }
+    if let Some((_, ended)) = late {
+        let since = view::elapsed(&run.started_at, ended).unwrap_or_default();
+        print(format!("the run had ended at {} (+{since})", clock::moment_of(ended)));
+    }
+    let is_age = |text: &str| When::parse(text).is_some() && When::parse(&format!("+{text}")).is_some();
+    if let Some((age, _)) = early.or(late.map(|(time, _)| time)).filter(|(text, _)| is_age(text)) {
+        print(format!("{age} means {age} ago; for the time since the start of the run, use +{age}"));
+    }
+}
+
+/// Warns about log lines that cannot be read.
+pub fn warn_unreadable(context: &Context, errors: &ReadErrors) {
+    errors.first.iter().for_each(|error| context.ui.warn(error));
+    let more = errors.count.saturating_sub(errors.first.len() as u64);
+    if more > 0 {
+        context.ui.warn(format!("{more} more log lines cannot be read"));
+    }
+}
+
+/// Why the `run.json` of each damaged run cannot be read.
+pub fn damaged(catalog: &RunCatalog) -> impl Iterator<Item = String> {
+    catalog.damaged.iter().map(|run| {
+        let why = catalog.archive.why_damaged(run);
+        format!("{why}; check its permissions, and run: teamkeep verify")
+    })
+}
+
+/// Warns about data that cannot be read.
+pub fn warn_damaged(context: &Context, catalog: &RunCatalog, opened: &OpenedRun) {
+    let mut problems: Vec<String> = opened.problems.first.iter().map(ToString::to_string).collect();
+    let unlisted = opened.problems.count.saturating_sub(problems.len() as u64) as usize;
+    problems.extend(damaged(catalog));
+    problems.extend(opened.runs.iter().flat_map(|run| run.problems()));
+    let more = unlisted + problems.len().saturating_sub(MAX_LISTED);
+    problems.iter().take(MAX_LISTED).for_each(|problem| context.ui.warn(problem));
+    if more > 0 {
+        context.ui.warn(format!("{more} more problems with the recorded data; see: teamkeep verify"));
+    }
+}

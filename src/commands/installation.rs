@@ -1,0 +1,169 @@
+//! The settings file that `install` and `uninstall` change, and the hooks that the policy in force needs.
+
+use std::path::{Path, PathBuf};
+
+use super::output;
+use crate::config::{Code, Problem, Rule, everywhere, misnamed_file};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::settings::command::{quoted, shell_invocation};
+use crate::settings::coverage::Unasked;
+use crate::settings::diff;
+use crate::settings::entries::Entry;
+use crate::settings::error::read_strict;
+use crate::settings::file::SettingsFile;
+use crate::settings::installed::Installed;
+use crate::settings::installed_hooks;
+use crate::settings::needs::Needs;
+use crate::settings::scope::{self, Scope};
+use crate::settings::tools::Tools;
+
+/// Maximum number of custom hooks to list.
+const MAX_LISTED: usize = 3;
+
+#[derive(Debug, clap::Args)]
+pub struct SettingsTarget {
+    /// Which settings file to change
+    #[arg(long, value_enum, default_value_t)]
+    scope: Scope,
+    /// Settings file to change, instead of the scope's
+    #[arg(long, value_name = "PATH", conflicts_with = "scope")]
+    settings: Option<PathBuf>,
+    /// Print the change without writing it
+    #[arg(long)]
+    pub dry_run: bool,
+    /// No effect: install and uninstall never prompt
+    #[arg(long, short)]
+    yes: bool,
+}
+
+impl SettingsTarget {
+    pub fn of_user() -> SettingsTarget {
+        SettingsTarget { scope: Scope::User, settings: None, dry_run: false, yes: true }
+    }
+
+    pub fn read(&self, context: &Context) -> Result<SettingsFile> {
+        let path = match &self.settings {
+            Some(path) => scope::absolute(path)?,
+            None => scope::settings_of(self.scope, &context.env, &context.paths)?,
+        };
+        SettingsFile::read(&path)
+    }
+
+    pub fn is_of_project(&self) -> bool {
+        self.settings.is_none() && self.scope != Scope::User
+    }
+
+    /// Whether other people get the file as well.
+    pub fn is_shared(&self) -> bool {
+        self.settings.is_none() && self.scope == Scope::Project
+    }
+
+    /// The command line of another subcommand for the same file.
+    pub fn command(&self, context: &Context, subcommand: &str, file: &SettingsFile) -> String {
+        let call = format!("{} {subcommand}", shell_invocation(&context.env));
+        match (&self.settings, self.scope) {
+            (Some(_), _) => format!("{call} --settings {}", quoted(&file.path.to_string_lossy())),
+            (None, Scope::User) => call,
+            (None, Scope::Project) => format!("{call} --scope project"),
+            (None, Scope::Local) => format!("{call} --scope local"),
+        }
+    }
+}
+
+/// Prints the change that would be made.
+pub fn print_diff(context: &Context, file: &SettingsFile, after: &[u8]) -> Result<()> {
+    let text = |bytes| String::from_utf8_lossy(bytes);
+    let changes = diff::unified(&text(file.bytes()), &text(after));
+    let path = file.path.display().to_string();
+    let path = crate::ui::escape(&path);
+    // The settings are JSON and may contain any text.
+    output::print_json_text(context, &format!("--- {path}\n+++ {path}\n{changes}"))
+}
+
+/// Lists the custom hooks that call teamkeep, which are left unchanged. Returns whether there are any.
+pub fn list_custom_hooks(context: &Context, content: &[u8]) -> bool {
+    let custom = installed_hooks::custom_calls(content);
+    for entry in custom.iter().take(MAX_LISTED) {
+        let line = entry.group.pointer("/hooks/0/command").and_then(|line| line.as_str()).unwrap_or_default();
+        let line: String = line.chars().take(100).collect();
+        context.ui.eprint_line(&format!(
+            "note: left unchanged: your {} hook also calls teamkeep: `{line}`",
+            entry.event
+        ));
+    }
+    if custom.len() > MAX_LISTED {
+        context.ui.eprint_line(&format!("note: and {} more", custom.len() - MAX_LISTED));
+    }
+    !custom.is_empty()
+}
+
+/// The error for a file that this program must not touch.
+pub fn edit_error(file: &SettingsFile, cause: String) -> Error {
+    let error = Error::caused(format!("cannot edit {}", file.path.display()), cause)
+        .hint("nothing was changed; fix the file, or choose another one: --settings PATH");
+    match read_strict(file.bytes()).err() {
+        Some(flaw) => error.hint(flaw.edit(&file.path)),
+        None => error,
+    }
+}
+
+/// The hooks that the policy needs in any session of this user. If not all rules can be read, the installed hooks are
+/// kept.
+pub fn needed_hooks(context: &Context, installed: &[Entry]) -> Result<Needs> {
+    let all = everywhere(&context.policy_files());
+    let mut needs = Needs::with(&all.rules)?;
+    if all.is_partial || misnamed_file(&context.env).is_some() {
+        context.ui.eprint_line(
+            "note: some policy files cannot be used, so no hook is removed; see: teamkeep policy check",
+        );
+        needs.keep(installed);
+    }
+    Ok(needs)
+}
+
+/// Prints which hooks the rules need in addition to those of every install.
+pub fn print_hooks_of_rules(context: &Context, needs: &Needs, wanted: &[Entry]) -> Result<()> {
+    let builtin = Needs::builtin()?;
+    for (event, _) in needs.matchers() {
+        let Some(tools) = needs.tools(event) else { continue };
+        let none = Tools::Some(Vec::new());
+        let more = tools.beyond(builtin.tools(event).unwrap_or(&none));
+        if !wanted.iter().any(|entry| entry.event == event) {
+            if builtin.tools(event).is_none() {
+                context.ui.eprint_line(&format!(
+                    "note: this version of Claude Code does not have {event}, which a rule names"
+                ));
+            }
+        } else if !more.is_empty() {
+            let more = more.join(", ");
+            context
+                .ui
+                .eprint_line(&format!("note: the {event} hook also runs for {more}, which a rule names"));
+        }
+    }
+    Ok(())
+}
+
+/// The rules that the installed hooks do not cover, each as a warning with the command that fixes it.
+pub fn uncovered_rules(context: &Context, rules: &[Rule]) -> Result<Vec<Problem>> {
+    if rules.is_empty() {
+        return Ok(Vec::new());
+    }
+    let installed = Installed::find(&context.env, &context.paths, false)?;
+    let problem = |unasked: Unasked| {
+        let position =
+            unasked.place.rsplit_once(':').and_then(|(path, line)| Some((path, line.parse().ok()?)));
+        let (path, at) = match position {
+            Some((path, line)) => (Path::new(path), Some((line, 1))),
+            None => (Path::new(&unasked.place), None),
+        };
+        let message = match installed.coverage.is_empty() {
+            true => format!("rule {:?} is not evaluated: no hooks are installed", unasked.rule),
+            false => unasked.message(),
+        };
+        let hint = Some(installed.remedy(&unasked));
+        Problem { code: Code::RuleNotAsked, path: path.to_path_buf(), at, message, hint }
+    };
+    Ok(installed.coverage.unasked(rules).into_iter().map(problem).collect())
+}

@@ -1,0 +1,212 @@
+//! The conditions under which `teamkeep policy explain` judges a payload: those of now, of a run's end, or of a recorded
+//! event.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::PolicySource;
+use crate::archive::{Archive, CaptureScope, Index, RunRecord};
+use crate::attribution::{self, CallContext};
+use crate::backtest::{self, Record, SnapshotCursor};
+use crate::commands::catalog::{self, catalog};
+use crate::context::Context;
+use crate::enforcement::{GateState, GateStateStore, OverrideFile, Overrides, solo_run, team_state};
+use crate::error::{Error, Result};
+use crate::event::{Actor, Recorded, SafeName};
+use crate::log::{self, Range, Reader};
+use crate::payload::Payload;
+use crate::policy::{Attempt, Guard, Judgement, RecordedVerdict, TeamState, Verdict};
+use crate::retention;
+
+/// Maximum number of ids that an error lists.
+const MAX_LISTED: usize = 5;
+
+pub struct ExplainInput {
+    /// The team, and how it was found.
+    pub team: String,
+    pub actor: Actor,
+    pub actor_by: &'static str,
+    pub state: TeamState,
+    pub guard: Guard,
+    pub as_of: Option<String>,
+    pub attempt: Attempt,
+    pub overrides: Overrides,
+}
+
+fn team_by(name: Option<&str>, by: &str) -> String {
+    format!("{} ({by})", name.unwrap_or("none"))
+}
+
+fn gate_states(context: &Context) -> GateStateStore {
+    GateStateStore::new(context.paths.policy(), Duration::ZERO)
+}
+
+impl ExplainInput {
+    fn new(context: &Context, team: String, (actor, actor_by): (Actor, &'static str)) -> ExplainInput {
+        ExplainInput {
+            team,
+            actor,
+            actor_by,
+            state: TeamState::default(),
+            guard: Guard::default(),
+            as_of: None,
+            attempt: Attempt::single(),
+            overrides: OverrideFile::new(&context.paths.policy(), Duration::ZERO).read(),
+        }
+    }
+
+    /// The conditions of a hook call now, except that the team's files are the last snapshots.
+    pub fn now(context: &Context, call: &CallContext<'_>) -> ExplainInput {
+        let archive = catalog::archive(context);
+        let indexes = candidate_indexes(call, &archive);
+        let (resolved, by) = attribution::team(call, &indexes);
+        let index = resolved.team.as_ref().and_then(|team| indexes.get(team));
+        let session = call.payload.session();
+        let key = (index.and_then(|index| SafeName::new(&index.run)))
+            .or_else(|| solo_run(&archive, &session.and_then(SafeName::stem)?))
+            .or_else(|| session.and_then(SafeName::stem));
+        let store = gate_states(context);
+        let mut gate_state = GateState::default();
+        if let Some(key) = &key {
+            gate_state = store.read(key);
+            store.merge_session(&archive, session, key, &mut gate_state);
+        }
+        let GateState { ledger, guard, .. } = gate_state;
+        let name = resolved.team.as_ref().map(SafeName::as_str);
+        let actor = attribution::actor(call, index, resolved.name.as_deref());
+        ExplainInput {
+            state: team_state(&archive, None, (name, session), index, ledger),
+            guard,
+            as_of: index.map(|index| index.at.clone()),
+            ..ExplainInput::new(context, team_by(name, by), actor)
+        }
+    }
+
+    /// The conditions after the last event of a run, with its files from when its directory last existed.
+    pub fn of_run(context: &Context, call: &CallContext<'_>, run: &str) -> Result<ExplainInput> {
+        let catalog = catalog(context)?;
+        let run = catalog.find(run)?;
+        let (records, _) = backtest::records(&context.paths.log(), &catalog.archive, Some(&[run]))?;
+        let index = run.subject().and_then(|subject| catalog.archive.index(&subject));
+        let actor = attribution::actor(call, index.as_ref(), call.state.name.as_deref());
+        let team = team_by(run.team.as_deref(), "name its run with --run");
+        let mut input = ExplainInput::new(context, team, actor);
+        if let Some(record) = records.first() {
+            let lead = run.lead_session.clone();
+            let mut past =
+                SnapshotCursor::new(&catalog.archive, &record.journal, run.team.as_deref(), lead.clone());
+            for event in &record.events {
+                past.use_list(event.session.as_deref(), event.task_list.as_deref());
+            }
+            let last_of_lead = record.events.iter().rev().find(|event| event.session == lead);
+            past.use_list(lead.as_deref(), last_of_lead.and_then(|event| event.task_list.as_deref()));
+            past.go_to_the_end();
+            past.open();
+            for recorded in &record.events {
+                let payload = Payload::from_raw(&recorded.payload);
+                let judgement = Judgement { blocked: record.was_blocked(recorded), ..Judgement::default() };
+                past.team.apply(&backtest::judged(recorded, &payload), &judgement);
+            }
+            input.as_of = record.events.last().map(|event| event.at.clone());
+            input.state = past.team;
+        }
+        if let Some(run) = SafeName::new(&run.run) {
+            input.guard = gate_states(context).read(&run).guard;
+        }
+        Ok(input)
+    }
+}
+
+/// The last snapshots of the teams that a call may concern.
+fn candidate_indexes(call: &CallContext<'_>, archive: &Archive) -> BTreeMap<SafeName, Index> {
+    let subjects = attribution::candidate_teams(call, archive).subjects.into_iter();
+    let indexes = subjects.filter_map(|subject| {
+        let index = archive.index(&subject)?;
+        match subject {
+            CaptureScope::Team(team) => Some((team, index)),
+            CaptureScope::Session(_) => None,
+        }
+    });
+    indexes.collect()
+}
+
+/// A recorded event with its run.
+pub struct RecordedEvent {
+    archive: Archive,
+    record: Record,
+    position: usize,
+    pub event: Recorded,
+}
+
+impl RecordedEvent {
+    /// Finds an event by its id, a unique prefix of it, or the id of its verdict.
+    pub fn find(context: &Context, id: &str) -> Result<RecordedEvent> {
+        let catalog = catalog(context)?;
+        let mut matches: BTreeMap<String, Option<String>> = BTreeMap::new();
+        let mut add = |recorded: &Recorded| {
+            let verdict = recorded.verdict.as_ref().and_then(|verdict| RecordedVerdict::read(verdict));
+            let of = verdict.map_or_else(|| recorded.id.clone(), |verdict| verdict.of);
+            if recorded.id.starts_with(id) || of.starts_with(id) {
+                matches.insert(of, recorded.run.clone().or_else(|| recorded.session.clone()));
+            }
+        };
+        let parts = retention::parts(&catalog.archive);
+        Reader::with(&context.paths.log(), &parts, Range::default())?.for_each(|line| add(&line.recorded));
+        for run in catalog.runs.iter().filter(|run| run.imported.is_some()) {
+            if let Some(path) = catalog.archive.events_file(&run.run) {
+                log::read_lines(&path, |line| {
+                    add(&line.recorded);
+                    Ok(())
+                })?;
+            }
+        }
+        if matches.contains_key(id) {
+            matches.retain(|of, _| of == id);
+        }
+        let (of, run) = match matches.first_key_value() {
+            Some(first) if !id.is_empty() && matches.len() == 1 => first,
+            Some(_) if !id.is_empty() => {
+                let ids: Vec<&str> = matches.keys().take(MAX_LISTED).map(String::as_str).collect();
+                let more = if matches.len() > MAX_LISTED { ", …" } else { "" };
+                let why = format!("{} events match: {}{more}", matches.len(), ids.join(", "));
+                return Err(Error::caused(format!("ambiguous event ID {id:?}"), why));
+            }
+            _ => {
+                let error = Error::not_found(format!("no event matches {id:?}"));
+                return Err(error.hint("to list events with their IDs: teamkeep log --json"));
+            }
+        };
+        let runs: Vec<&RunRecord> =
+            catalog.runs.iter().filter(|other| Some(&other.run) == run.as_ref()).collect();
+        let wanted = (!runs.is_empty()).then_some(runs.as_slice());
+        let (records, problems) = backtest::records(&context.paths.log(), &catalog.archive, wanted)?;
+        catalog::warn_unreadable(context, &problems);
+        let found = records.into_iter().find_map(|record| {
+            let position = record.events.iter().position(|event| event.id == *of)?;
+            Some((record.events[position].clone(), position, record))
+        });
+        let (event, position, record) =
+            found.ok_or_else(|| Error::not_found(format!("the event {of} is no longer recorded")))?;
+        Ok(RecordedEvent { archive: catalog.archive, record, position, event })
+    }
+
+    /// The conditions at the time of the event. Pauses and allowances of that time are not known.
+    pub fn input(&self, payload: &Payload, source: &PolicySource) -> ExplainInput {
+        let RecordedEvent { archive, record, position, event } = self;
+        let (state, guard) = backtest::before(archive, record, &source.policy, &source.rules, *position);
+        ExplainInput {
+            team: team_by(event.team.as_deref(), "recorded"),
+            actor: event.actor.clone(),
+            actor_by: "recorded",
+            state,
+            guard,
+            as_of: Some(event.at.clone()),
+            attempt: backtest::attempt(&backtest::judged(event, payload)),
+            overrides: Overrides::default(),
+        }
+    }
+
+    pub fn verdicts(&self) -> &[Verdict] {
+        self.record.verdicts.get(&self.event.id).map(Vec::as_slice).unwrap_or_default()
+    }
+}

@@ -1,0 +1,294 @@
+//! `teamkeep policy pause`, `resume`, `allow` and `pauses`: the overrides, which disable gates for a time or allow one
+//! action.
+
+use chrono::TimeDelta;
+use serde_json::{Value, json, value::RawValue};
+
+use crate::clock;
+use crate::commands::catalog;
+use crate::commands::output::JsonOption;
+use crate::config::Gate;
+use crate::context::Context;
+use crate::enforcement::{LONGEST_PAUSE, OverrideFile, Pause, team_state};
+use crate::error::{Error, Result};
+use crate::event::{Actor, Event, Id, LEAD, OVERRIDE, SafeName};
+use crate::log::Log;
+use crate::policy::Ledger;
+use crate::suggest::{nearest, unknown};
+use crate::unicode::fold;
+use crate::view::{Document, plain};
+
+/// A gate and a team; `None` for all.
+#[derive(Debug, Clone, clap::Args)]
+struct Scope {
+    /// Only this gate, by its name in the configuration; `rule` for all rules
+    #[arg(long)]
+    gate: Option<String>,
+    /// Only in this team
+    #[arg(long, value_parser = safe_name)]
+    team: Option<String>,
+}
+
+impl Scope {
+    fn check_gate(&self) -> Result<()> {
+        let wrong = self.gate.as_deref().filter(|gate| Gate::named(gate).is_none());
+        wrong.map_or(Ok(()), |gate| Err(unknown("gate", gate, &Gate::ALL.map(Gate::name)).of_usage()))
+    }
+
+    /// Whether a pause is only for this gate and this team.
+    fn contains(&self, pause: &Pause) -> bool {
+        let within = |scope: &Option<String>, of: &Option<String>| scope.is_none() || scope == of;
+        within(&self.gate, &pause.gate) && within(&self.team, &pause.team)
+    }
+
+    /// Whether a pause applies to this gate and this team.
+    fn overlaps(&self, pause: &Pause) -> bool {
+        let meet =
+            |one: &Option<String>, other: &Option<String>| one.is_none() || other.is_none() || one == other;
+        meet(&self.gate, &pause.gate) && meet(&self.team, &pause.team)
+    }
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  teamkeep policy pause 15m
+  teamkeep policy pause --gate premature-shutdown --team parser-team 1h")]
+pub struct PauseArgs {
+    #[command(flatten)]
+    scope: Scope,
+    /// Duration: `15m`, `2h`; at most 24 hours
+    #[arg(value_name = "DURATION", value_parser = duration)]
+    duration: TimeDelta,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  teamkeep policy resume
+  teamkeep policy resume --gate premature-shutdown")]
+pub struct ResumeArgs {
+    #[command(flatten)]
+    scope: Scope,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct AllowArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Allow the next shutdown of this teammate
+    #[command(after_help = "Examples:
+  teamkeep policy allow shutdown bob
+  teamkeep policy allow shutdown bob && teamkeep policy pauses")]
+    Shutdown {
+        /// Teammate
+        #[arg(value_name = "NAME", value_parser = teammate)]
+        name: String,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  teamkeep policy pauses
+  teamkeep policy pauses --json")]
+pub struct ListArgs {
+    #[command(flatten)]
+    output: JsonOption,
+}
+
+/// Parses a duration. A number without a unit is invalid.
+fn duration(text: &str) -> std::result::Result<TimeDelta, String> {
+    let bare = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let span =
+        clock::parse_span(text).filter(|millis| !bare && *millis > 0).and_then(TimeDelta::try_milliseconds);
+    match span {
+        None => Err("invalid duration; expected a value such as \"15m\" or \"1h30m\"".to_owned()),
+        Some(span) if span > LONGEST_PAUSE => {
+            Err("longer than 24h; to turn a gate off for good, set its mode in teamkeep.toml".to_owned())
+        }
+        Some(span) => Ok(span),
+    }
+}
+
+/// A valid name of a team or a teammate.
+fn safe_name(text: &str) -> std::result::Result<String, String> {
+    SafeName::new(text)
+        .map(|name| name.to_string())
+        .ok_or_else(|| "no team or teammate has this name".to_owned())
+}
+
+/// A teammate by any address of a message: `bob`, `@bob`, `bob@team`.
+fn teammate(text: &str) -> std::result::Result<String, String> {
+    let address = text.trim().trim_start_matches('@');
+    match address.split_once('@').map_or(address, |(name, _)| name) {
+        "*" => Err("name one teammate; `*` is not allowed".to_owned()),
+        name => safe_name(name),
+    }
+}
+
+/// A pause replaces the previous one of the same gate and team.
+pub fn pause(context: &Context, args: &PauseArgs) -> Result<()> {
+    args.scope.check_gate()?;
+    let now = context.clock.now();
+    let until = now
+        .checked_add_signed(args.duration)
+        .ok_or_else(|| Error::usage("the end of the pause is out of range"))?;
+    let Scope { gate, team } = args.scope.clone();
+    let pause = Pause { gate, team, until: clock::stamp(until) };
+    let file = override_file(context)?;
+    let payload = json!({"override": "pause", "gate": pause.gate, "team": pause.team, "until": pause.until});
+    record(context, pause.team.as_deref(), payload)?;
+    file.change(now, |overrides| {
+        overrides.pauses.retain(|other| (&other.gate, &other.team) != (&pause.gate, &pause.team));
+        overrides.pauses.push(pause.clone());
+    })?;
+    context.ui.eprint_line(&format!("paused {}; to end it: teamkeep policy resume", describe(&pause)));
+    Ok(())
+}
+
+/// Allowed shutdowns end together with the pause of their gate. A pause with a wider scope is kept and listed.
+pub fn resume(context: &Context, args: &ResumeArgs) -> Result<()> {
+    let scope = &args.scope;
+    scope.check_gate()?;
+    let of_shutdowns = scope.team.is_none()
+        && scope.gate.as_deref().is_none_or(|gate| gate == Gate::PrematureShutdown.name());
+    let file = override_file(context)?;
+    let now = context.clock.now();
+    let before = file.read();
+    let is_affected = |pause: &Pause| pause.is_in_force(now) && scope.overlaps(pause);
+    if !before.pauses.iter().any(is_affected) && (before.shutdowns.is_empty() || !of_shutdowns) {
+        context.ui.eprint_line("no active pauses or allowances");
+        return Ok(());
+    }
+    let payload = json!({"override": "resume", "gate": scope.gate, "team": scope.team});
+    record(context, scope.team.as_deref(), payload)?;
+    let lines = file.change(now, |overrides| {
+        let (ended, kept): (Vec<Pause>, Vec<Pause>) =
+            overrides.pauses.drain(..).partition(|pause| scope.contains(pause));
+        let mut lines: Vec<String> =
+            ended.iter().map(|pause| format!("ended: {}", describe(pause))).collect();
+        if of_shutdowns {
+            let names = overrides.shutdowns.drain(..);
+            lines.extend(names.map(|name| format!("ended: allowed shutdown of {name}")));
+        }
+        let wider = kept.iter().filter(|pause| scope.overlaps(pause)).map(describe);
+        lines.extend(
+            wider.map(|pause| format!("still paused: {pause}; to end every pause: teamkeep policy resume")),
+        );
+        overrides.pauses = kept;
+        lines
+    })?;
+    lines.iter().for_each(|line| context.ui.eprint_line(line));
+    Ok(())
+}
+
+/// Allows one shutdown, however often the command is repeated.
+pub fn allow(context: &Context, args: &AllowArgs) -> Result<()> {
+    let Action::Shutdown { name } = &args.action;
+    if fold(name) == LEAD {
+        let why = format!("cannot allow a shutdown of {LEAD}: it would end the whole team");
+        let hint = "to pause the gate that blocks it: teamkeep policy pause --gate protect-lead 5m";
+        return Err(Error::new(why).hint(hint));
+    }
+    let file = override_file(context)?;
+    warn_unknown_teammate(context, name);
+    let gate = Gate::PrematureShutdown.name();
+    let payload = json!({"override": "allow-shutdown", "gate": gate, "team": null, "name": name});
+    record(context, None, payload)?;
+    file.change(context.clock.now(), |overrides| {
+        overrides.shutdowns.retain(|other| other != name);
+        overrides.shutdowns.push(name.clone());
+    })?;
+    context
+        .ui
+        .eprint_line(&format!("the next shutdown of {name:?} is allowed; to undo: teamkeep policy resume"));
+    Ok(())
+}
+
+/// Warns if no running team has a teammate with this name: it may be misspelled.
+fn warn_unknown_teammate(context: &Context, name: &str) {
+    let archive = catalog::archive(context);
+    let teams = archive.open_subjects().into_iter().filter(|subject| subject.team().is_some());
+    let members = teams.flat_map(|subject| {
+        let index = archive.index(&subject);
+        let team = subject.team().map(SafeName::as_str);
+        team_state(&archive, None, (team, None), index.as_ref(), Ledger::default()).members
+    });
+    let members: Vec<String> = members.filter(|member| member != LEAD).collect();
+    if members.is_empty() || members.iter().any(|member| fold(member) == fold(name)) {
+        return;
+    }
+    let known: Vec<&str> = members.iter().map(String::as_str).collect();
+    let near = nearest(name, &known, 2).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    context.ui.warn(format!("no running team has a teammate named {name:?}{near}"));
+}
+
+pub fn list(context: &Context, args: &ListArgs) -> Result<()> {
+    let now = context.clock.now();
+    let mut overrides = override_file(context)?.read();
+    overrides.v = 1;
+    overrides.pauses.retain(|pause| pause.is_in_force(now));
+    if !args.output.json && overrides.pauses.is_empty() && overrides.shutdowns.is_empty() {
+        context.ui.eprint_line("no active pauses or allowances");
+    }
+    args.output.print(context, &overrides, || {
+        let mut document = Document::default();
+        let pauses = overrides.pauses.iter().map(|pause| format!("paused: {}", describe(pause)));
+        let shutdowns = overrides.shutdowns.iter().map(|name| format!("allowed once: shutdown of {name}"));
+        pauses.chain(shutdowns).for_each(|line| document.line([plain(line)]));
+        document
+    })
+}
+
+/// `premature-shutdown in team "t1" until 2026-02-03 04:05:06 UTC`.
+fn describe(pause: &Pause) -> String {
+    let gate = pause.gate.as_deref().unwrap_or("every gate");
+    let team = pause.team.as_ref().map(|team| format!(" in team {team:?}")).unwrap_or_default();
+    format!("{gate}{team} until {}", clock::moment_of(&pause.until))
+}
+
+/// The file with pauses and allowances. A damaged one causes a warning.
+fn override_file(context: &Context) -> Result<OverrideFile> {
+    context.paths.secure()?;
+    let file = OverrideFile::new(&context.paths.policy(), context.config.log.lock_patience);
+    if let Err(error) = file.try_read() {
+        context.ui.warn(format!("pauses and allowances ignored: {error}"));
+    }
+    Ok(file)
+}
+
+/// Appends the event. The author is unknown: the actor is `user`, of unknown kind, and `terminal` is whether stdin is a
+/// terminal. An override that cannot be recorded must not become active.
+fn record(context: &Context, team: Option<&str>, mut payload: Value) -> Result<()> {
+    payload["terminal"] = Value::Bool(context.ui.is_typed());
+    let payload = RawValue::from_string(payload.to_string()).map_err(Error::from_json)?;
+    let now = context.clock.now();
+    let id = Id::new(now);
+    let event = Event {
+        v: 1,
+        at: &clock::stamp(now),
+        id: id.as_str(),
+        event: OVERRIDE,
+        session: None,
+        team,
+        actor: &Actor { name: Some("user".to_owned()), ..Actor::unknown() },
+        run: None,
+        task_list: None,
+        warning: None,
+        malformed: None,
+        verdict: None,
+        payload: &payload,
+    };
+    let line = event.line().map_err(Error::from_json)?;
+    let log = Log::open(context.paths.log(), &context.config.log);
+    let appended = log
+        .append(&line, now)
+        .map_err(|error| Error::caused("cannot record the override, so nothing was changed", error))?;
+    if !appended.notes.is_empty() {
+        let notes: Vec<String> = appended.notes.into_iter().map(|note| note.text).collect();
+        context.ui.warn(notes.join("; "));
+    }
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! `teamkeep restore`: restores a run's files or re-queues its unfinished tasks, and undoes that.
+
+mod tasks;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use super::catalog::{self, catalog, moment_of_run};
+use super::output::JsonOption;
+use crate::archive::Archive;
+use crate::context::Context;
+use crate::error::{Cause, Error, Result};
+use crate::restore::{self, DirHandle, FilePlan, List, TaskList, UndoLog, Undone};
+use crate::timeline::RunData;
+use crate::view;
+
+const DRY_RUN: &str = "Dry run: nothing was written.";
+
+#[derive(Debug, clap::Args)]
+#[command(
+    group(clap::ArgGroup::new("what").required(true).args(["to", "tasks", "undo"])),
+    after_long_help = "\
+Examples:
+  # Start a session with the unfinished tasks of a team's last run
+  id=$(uuidgen)
+  teamkeep restore parser-team --tasks $id --yes
+  claude --session-id $id
+
+  # Restore the files as of 1m30s after the start of the last run
+  teamkeep restore latest --at +1m30s --to ./then
+
+Exit codes:
+  0   Success, or a dry run with --dry-run or on a terminal
+  1   Failure, or a dry run in a pipe without --dry-run
+  64  Usage error"
+)]
+pub struct Args {
+    /// Team name, run ID (or a unique prefix), or `latest`
+    #[arg(value_name = "RUN", required_unless_present = "undo", conflicts_with = "undo")]
+    run: Option<String>,
+    /// Restore the state as of this time: time since the start of the run (`+1m30s`), `2026-02-03 04:05` (local),
+    /// RFC 3339, `2026-02-03`, `today`, or an age (`10m`, `2h`). Default: the last recorded state of each item
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, conflicts_with = "undo")]
+    at: Option<String>,
+    /// Write the run's files to this directory, laid out as in ~/.claude
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+    /// Add the run's unfinished tasks to the Claude Code task list of this team or session
+    #[arg(long, value_name = "TEAM|SESSION")]
+    tasks: Option<String>,
+    /// Undo a task restore; tasks changed since then are kept
+    #[arg(long, value_name = "ID")]
+    undo: Option<String>,
+    /// With --tasks: include completed and deleted tasks
+    #[arg(long, requires = "tasks")]
+    all: bool,
+    /// With --tasks: keep owners and in-progress status
+    #[arg(long, requires = "tasks")]
+    keep_owners: bool,
+    /// With --tasks: write even if a running session is using the list. With --to: write to a directory that is not
+    /// empty; existing files are kept
+    #[arg(long, conflicts_with = "undo")]
+    force: bool,
+    /// Print the plan without writing anything
+    #[arg(long)]
+    dry_run: bool,
+    /// With --tasks: write the tasks (default: dry run)
+    #[arg(long, short)]
+    yes: bool,
+    #[command(flatten)]
+    output: JsonOption,
+}
+
+pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
+    if let Some(id) = &args.undo {
+        return undo(context, args, id);
+    }
+    let catalog = catalog(context)?;
+    let run = catalog.find(args.run.as_deref().unwrap_or_default())?;
+    if run.metadata_only {
+        return Err(Error::new(format!("cannot restore run {}: its texts were not recorded", run.run))
+            .hint("it was recorded in metadata-only mode; see what is known: teamkeep show"));
+    }
+    let opened = catalog.open_runs(&[run])?;
+    let run = opened.runs.first().ok_or_else(|| catalog.empty())?;
+    let at = moment_of_run(context, args.at.as_deref(), &run.run)?;
+    let code = match (&args.to, &args.tasks) {
+        // Without a slash at the end, which would follow a symlink.
+        (Some(to), _) => files(context, args, &catalog.archive, run, (at, to.components().collect()))?,
+        (None, Some(list)) => tasks::run(context, args, &catalog.archive, run, (at, list))?,
+        (None, None) => {
+            return Err(Error::usage(
+                "missing what to restore; expected --to DIR, --tasks TEAM or --undo ID",
+            ));
+        }
+    };
+    catalog::warn_damaged(context, &catalog, &opened);
+    Ok(code)
+}
+
+/// Writes a run's files into a directory. After an error, nothing is left in it.
+fn files(
+    context: &Context,
+    args: &Args,
+    archive: &Archive,
+    run: &RunData,
+    (at, to): (Option<String>, PathBuf),
+) -> Result<ExitCode> {
+    let failed = |why: Cause| Error::caused(format!("cannot restore to {}", to.display()), why);
+    let directory = std::path::absolute(&to).map_err(|error| failed(error.into()))?;
+    // Claude Code would take the files for a running team.
+    if context.paths.client.as_deref().is_some_and(|client| is_within(&directory, client)) {
+        return Err(failed("it is inside Claude Code's directory".into())
+            .hint("choose another directory, or use --tasks to add tasks to a task list"));
+    }
+    if is_within(&directory, &context.paths.store) {
+        return Err(failed("it is inside teamkeep's store".into()).hint("choose another directory"));
+    }
+    let mut plan = FilePlan::of(archive, run, at.as_deref(), &directory.to_string_lossy());
+    let mut lost = Vec::new();
+    if !args.dry_run && !plan.files.is_empty() {
+        lost = restore::write(archive, &plan, &directory, args.force)?;
+        plan.done = true;
+    }
+    args.output.print(context, &plan, || view::restored_files(&plan))?;
+    lost.iter().for_each(|lost| context.ui.warn(lost));
+    if plan.files.is_empty() {
+        context.ui.eprint_line("nothing to restore: no file of the run was recorded at that time");
+    } else if args.dry_run {
+        context.ui.eprint_line(DRY_RUN);
+    }
+    Ok(if lost.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Whether a directory, which need not exist, is inside of another one.
+fn is_within(directory: &Path, other: &Path) -> bool {
+    let canonical = |path: &Path| {
+        let existing = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+        let canonical = existing.and_then(|(above, real)| Some(real.join(path.strip_prefix(above).ok()?)));
+        canonical.unwrap_or_else(|| path.to_path_buf())
+    };
+    canonical(directory).starts_with(canonical(other))
+}
+
+/// Undoes a task restore.
+fn undo(context: &Context, args: &Args, id: &str) -> Result<ExitCode> {
+    let records = UndoLog::at(context.paths.restores());
+    let _lock = if args.dry_run { None } else { Some(records.lock()?) };
+    let record = records.find(id)?;
+    let client = PathBuf::from(&record.client);
+    let list = List::exact_match(&record.list)?;
+    let dir = TaskList::open(&client, &list)?;
+    let undone = match &dir {
+        Some(dir) => restore::undo(dir, &record, !args.dry_run)?,
+        None => Undone::empty(&record),
+    };
+    if !args.dry_run {
+        if let Some(dir) = &dir
+            && restore::holder(&client, &list.name).is_none()
+        {
+            let tasks = DirHandle::open(&client.canonicalize()?)?.open_dir("tasks")?;
+            tasks.iter().for_each(|tasks| restore::remove_created_list(tasks, dir, &record));
+        }
+        records.forget(id)?;
+    }
+    args.output.print(context, &undone, || view::undone(&undone))?;
+    if args.dry_run {
+        context.ui.eprint_line(DRY_RUN);
+    }
+    Ok(ExitCode::SUCCESS)
+}
