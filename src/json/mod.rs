@@ -16,7 +16,7 @@ use serde_json::Value;
 use bounded::BoundedJson;
 pub use bounded::scan_top_level;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Opened {
     pub value: Value,
     pub cut: bool,

@@ -65,6 +65,11 @@ impl Lines {
         Ok(Lines { from: Box::new(from), position: Position::default() })
     }
 
+    /// Lines in memory.
+    pub(super) fn over(bytes: Vec<u8>) -> Lines {
+        Lines { from: Box::new(io::Cursor::new(bytes)), position: Position::default() }
+    }
+
     /// The next line; `None` at the end.
     #[allow(
         clippy::should_implement_trait,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::lines::{Lines, Raw};
+use super::lines::Lines;
 use super::{ReadError, Segment, SegmentName, segments};
 
 const PREFIX: &str = "events-";
@@ -55,34 +55,29 @@ impl Parts {
     pub(super) fn with_log(&self, dir: &Path) -> io::Result<Vec<Segment>> {
         // The log is listed first: if a segment is removed after that, its parts already exist.
         let mut all = segments::list(dir)?;
-        let there: BTreeSet<&SegmentName> = all.iter().map(|segment| &segment.name).collect();
-        let gone: Vec<Segment> = self
-            .segments()
-            .into_iter()
-            .filter(|name| !there.contains(name))
-            .map(|name| Segment { name, size: 0 })
-            .collect();
-        if !gone.is_empty() {
-            all.extend(gone);
-            all.sort_by(|one, other| one.name.cmp(&other.name));
-        }
+        let mut removed = self.segments();
+        all.iter().for_each(|segment| drop(removed.remove(&segment.name)));
+        all.extend(removed.into_iter().map(|name| Segment { name, size: 0 }));
+        all.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(all)
     }
 }
 
 /// The lines of several parts of one segment, in the order of their times.
-pub(super) fn merged(paths: &[PathBuf], problem: &mut dyn FnMut(ReadError)) -> Vec<Raw> {
+pub(super) fn merged(paths: &[PathBuf], problem: &mut dyn FnMut(ReadError)) -> Lines {
     #[derive(Deserialize)]
     struct When {
         #[serde(default)]
         at: String,
     }
-    let mut all: Vec<(String, Raw)> = Vec::new();
+    let mut all: Vec<(String, Vec<u8>)> = Vec::new();
     for path in paths {
         let read = Lines::open_packed(path).and_then(|mut lines| {
             while let Some(raw) = lines.next()? {
-                let when = raw.bytes.as_deref().and_then(|bytes| serde_json::from_slice::<When>(bytes).ok());
-                all.push((when.map(|when| when.at).unwrap_or_default(), raw));
+                let Some(mut line) = raw.bytes else { continue };
+                let when = serde_json::from_slice::<When>(&line).ok();
+                line.push(b'\n');
+                all.push((when.map(|when| when.at).unwrap_or_default(), line));
             }
             Ok(())
         });
@@ -92,5 +87,5 @@ pub(super) fn merged(paths: &[PathBuf], problem: &mut dyn FnMut(ReadError)) -> V
         }
     }
     all.sort_by(|one, other| one.0.cmp(&other.0));
-    all.into_iter().map(|(_, raw)| raw).collect()
+    Lines::over(all.into_iter().map(|(_, line)| line).collect::<Vec<_>>().concat())
 }

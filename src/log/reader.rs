@@ -34,36 +34,9 @@ pub struct Reader {
 
 #[derive(Debug)]
 struct Open {
-    segment: SegmentName,
     path: PathBuf,
-    from: From,
-}
-
-#[derive(Debug)]
-enum From {
-    /// A segment, or the only part of one.
-    File(Lines),
-    /// Several parts of one segment.
-    Merged(IntoIter<Raw>, u64),
-}
-
-impl From {
-    fn next(&mut self) -> io::Result<Option<Raw>> {
-        match self {
-            From::File(lines) => lines.next(),
-            From::Merged(lines, number) => {
-                *number += 1;
-                Ok(lines.next())
-            }
-        }
-    }
-
-    fn number(&self) -> u64 {
-        match self {
-            From::File(lines) => lines.position.lines,
-            From::Merged(_, number) => *number,
-        }
-    }
+    lines: Lines,
+    is_active: bool,
 }
 
 impl Reader {
@@ -105,10 +78,11 @@ impl Reader {
         self.problems
     }
 
+    /// The next line of the open segment; `None` at its end.
     fn next_here(&mut self, parse: &impl Fn(Raw) -> Parsed) -> Option<Result<Line, Option<ReadError>>> {
         let open = self.open.as_mut()?;
         let problem = |line, why| Some(ReadError { path: open.path.clone(), line, why });
-        let raw = match open.from.next() {
+        let raw = match open.lines.next() {
             Ok(raw) => raw?,
             Err(error) => {
                 let why = format!("cannot read {}: {error}", open.path.display());
@@ -117,27 +91,55 @@ impl Reader {
                 return Some(Err(problem));
             }
         };
-        let being_written = !raw.whole && self.is_active.as_ref().is_some_and(|first| open.segment >= *first);
+        let being_written = open.is_active && !raw.whole;
         Some(match parse(raw) {
             Ok(Some(line)) if self.range.holds(&line.recorded.at) => Ok(line),
             Ok(_) => Err(None),
             Err(_) if being_written => Err(None),
-            Err(why) => Err(problem(Some(open.from.number()), why.to_string())),
+            Err(why) => Err(problem(Some(open.lines.position.lines), why.to_string())),
         })
     }
 
-    fn open_parts(&mut self, segment: SegmentName) -> Option<Open> {
-        let paths = self.parts.of_segment(&segment);
-        let path = paths.first()?.clone();
-        if paths.len() > 1 {
-            let lines = merged(&paths, &mut |problem| self.problems.add(problem));
-            return Some(Open { segment, path, from: From::Merged(lines.into_iter(), 0) });
+    /// Opens a segment, or its parts if it was removed: the lines that runs need were copied into them before.
+    fn open_segment(&mut self, segment: &Segment) {
+        let path = segment.path(&self.dir);
+        match Lines::open(&path, Position::default()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let parts = self.parts.of_segment(&segment.name);
+                let lines = match parts.as_slice() {
+                    [] => return self.open = None,
+                    [part] => Lines::open_packed(part),
+                    parts => Ok(merged(parts, &mut |problem| self.problems.add(problem))),
+                };
+                self.set_open(&parts[0], lines);
+            }
+            lines => self.set_open(&path, lines),
         }
-        match Lines::open_packed(&path) {
-            Ok(lines) => Some(Open { segment, path, from: From::File(lines) }),
+        if let Some(open) = &mut self.open {
+            open.is_active = self.is_active.as_ref().is_some_and(|first| segment.name >= *first);
+        }
+    }
+
+    fn set_open(&mut self, path: &Path, lines: io::Result<Lines>) {
+        let path = path.to_owned();
+        self.open = match lines {
+            Ok(lines) => Some(Open { path, lines, is_active: false }),
             Err(error) => {
                 self.problems.add(ReadError { path, line: None, why: error.to_string() });
                 None
+            }
+        };
+    }
+
+    pub(super) fn step(&mut self, parse: &impl Fn(Raw) -> Parsed) -> Option<Line> {
+        loop {
+            match self.next_here(parse) {
+                Some(Ok(line)) => return Some(line),
+                Some(Err(problem)) => problem.into_iter().for_each(|problem| self.problems.add(problem)),
+                None => {
+                    let segment = self.segments.next()?;
+                    self.open_segment(&segment);
+                }
             }
         }
     }
@@ -172,32 +174,6 @@ pub enum LineError {
     NewerVersion(u8),
 }
 
-impl Reader {
-    pub(super) fn step(&mut self, parse: &impl Fn(Raw) -> Parsed) -> Option<Line> {
-        loop {
-            match self.next_here(parse) {
-                Some(Ok(line)) => return Some(line),
-                Some(Err(problem)) => problem.into_iter().for_each(|problem| self.problems.add(problem)),
-                None => {
-                    let segment = self.segments.next()?;
-                    let path = segment.path(&self.dir);
-                    self.open = match Lines::open(&path, Position::default()) {
-                        Ok(lines) => Some(Open { segment: segment.name, path, from: From::File(lines) }),
-                        // Removed: the lines that runs need were copied into them before.
-                        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                            self.open_parts(segment.name)
-                        }
-                        Err(error) => {
-                            self.problems.add(ReadError { path, line: None, why: error.to_string() });
-                            None
-                        }
-                    };
-                }
-            }
-        }
-    }
-}
-
 /// The first segment whose last line may be half-written: the newest that takes many lines. Newer solo segments may be
 /// half-written, too.
 pub(super) fn growing(segments: &[Segment]) -> Option<&SegmentName> {
@@ -227,35 +203,12 @@ pub fn parse(raw: Raw) -> Parsed {
     }
 }
 
-/// Calls `each` for each line. Fails only if `each` fails; unreadable lines are counted and skipped.
-pub fn read_lines(path: &Path, mut each: impl FnMut(Line) -> io::Result<()>) -> io::Result<ReadErrors> {
-    let mut problems = ReadErrors::default();
-    let mut lines = match Lines::open(path, Position::default()) {
-        Ok(lines) => lines,
-        Err(error) => {
-            problems.add(ReadError { path: path.to_owned(), line: None, why: error.to_string() });
-            return Ok(problems);
-        }
-    };
-    loop {
-        let why = match lines.next() {
-            Ok(None) => return Ok(problems),
-            Ok(Some(raw)) => match parse(raw) {
-                Ok(Some(line)) => {
-                    each(line)?;
-                    continue;
-                }
-                Ok(None) => continue,
-                Err(error) => error.to_string(),
-            },
-            Err(error) => {
-                let why = format!("cannot read {}: {error}", path.display());
-                problems.add(ReadError { path: path.to_owned(), line: None, why });
-                return Ok(problems);
-            }
-        };
-        problems.add(ReadError { path: path.to_owned(), line: Some(lines.position.lines), why });
-    }
+/// Calls `each` for each line of a file. Fails only if `each` fails; unreadable lines are counted and skipped.
+pub fn read_lines(path: &Path, each: impl FnMut(Line) -> io::Result<()>) -> io::Result<ReadErrors> {
+    let mut reader = Reader::over(Path::new(""), &Parts::default(), Vec::new(), None, Range::default());
+    reader.set_open(path, Lines::open(path, Position::default()));
+    reader.by_ref().try_for_each(each)?;
+    Ok(reader.into_problems())
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -95,17 +96,13 @@ fn on_one_line(text: &str) -> String {
 
 impl Payload {
     pub fn from_raw(raw: &RawValue) -> Payload {
-        let opened = json::read(raw.get().as_bytes(), MAX_FIELDS);
-        let json::Opened { value: fields, cut } =
-            opened.unwrap_or(json::Opened { value: Value::Null, cut: false });
-        Payload { raw: raw.to_owned(), malformed: None, cut, fields }
+        Payload { raw: raw.to_owned(), ..Payload::fields_of(raw) }
     }
 
     /// Like [`Payload::from_raw`], without the text: for callers that parse many payloads.
     pub fn fields_of(raw: &RawValue) -> Payload {
-        let opened = json::read(raw.get().as_bytes(), MAX_FIELDS).ok();
-        let (fields, cut) = opened.map_or((Value::Null, false), |opened| (opened.value, opened.cut));
-        Payload { raw: RawValue::NULL.to_owned(), malformed: None, cut, fields }
+        let opened = json::read(raw.get().as_bytes(), MAX_FIELDS).unwrap_or_default();
+        Payload { raw: RawValue::NULL.to_owned(), malformed: None, cut: opened.cut, fields: opened.value }
     }
 
     pub fn forget(&mut self, keys: &[&str]) {
@@ -192,10 +189,14 @@ pub fn read<R: Read + AsFd>(mut from: R, most: usize, patience: Duration) -> Inp
     let mut chunk = vec![0u8; 8 * 1024];
     let problem = loop {
         let left = patience.saturating_sub(start.elapsed());
-        match ready(&from, left) {
-            Ok(true) if !left.is_zero() => {}
+        let timeout = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos() as _ };
+        match poll(&mut [PollFd::new(&from, PollFlags::IN)], Some(&timeout)) {
+            Ok(1..) if !left.is_zero() => {}
+            Err(Errno::INTR) if !left.is_zero() => continue,
             // Also stop reading from a stdin that never ends.
-            Ok(_) => break Some(format!("stdin did not end within {} ms", patience.as_millis())),
+            Ok(_) | Err(Errno::INTR) => {
+                break Some(format!("stdin did not end within {} ms", patience.as_millis()));
+            }
             Err(error) => break Some(format!("cannot wait for stdin: {error}")),
         }
         match from.read(&mut chunk) {
@@ -217,22 +218,6 @@ pub fn read<R: Read + AsFd>(mut from: R, most: usize, patience: Duration) -> Inp
     let too_much =
         (dropped > 0).then(|| format!("larger than {most} bytes; only the first {most} were recorded"));
     Input { bytes, problem: too_much.or(problem), held }
-}
-
-/// Waits for input or its end. A signal in the meantime is ignored.
-fn ready(from: &impl AsFd, patience: Duration) -> io::Result<bool> {
-    let start = Instant::now();
-    loop {
-        let left = patience.saturating_sub(start.elapsed());
-        let mut fds = [PollFd::new(from, PollFlags::IN)];
-        let timeout = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos() as _ };
-        match poll(&mut fds, Some(&timeout)) {
-            Ok(count) => return Ok(count > 0),
-            Err(rustix::io::Errno::INTR) if !left.is_zero() => {}
-            Err(rustix::io::Errno::INTR) => return Ok(false),
-            Err(error) => return Err(error.into()),
-        }
-    }
 }
 
 #[cfg(test)]

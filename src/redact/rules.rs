@@ -128,21 +128,26 @@ pub(super) fn rules(privacy: &Privacy, homes: &[String]) -> Result<Vec<Rule>> {
                 for home in homes.iter().filter(|home| home.len() > 1) {
                     let slug: String =
                         home.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-                    rules.push(rule(name, &regex::escape(home), ends_there)?);
-                    rules.push(rule(name, &regex::escape(&slug), is_slug)?);
+                    // Not a path whose name only begins the same.
+                    rules.push(rule(name, &regex::escape(home), |found| {
+                        !found
+                            .after
+                            .starts_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'))
+                    })?);
+                    // A project's directory, in Claude Code's spelling, below the user's home.
+                    rules.push(rule(name, &regex::escape(&slug), |found| {
+                        (found.before.is_empty() || found.before.ends_with('/'))
+                            && !found.after.starts_with(char::is_alphanumeric)
+                    })?);
                 }
                 for pattern in known(name) {
-                    rules.push(rule(name, pattern, is_personal)?);
-                }
-            }
-            "email" => {
-                for pattern in known(name) {
-                    rules.push(Rule { part: address, ..rule(name, pattern, anything)? });
+                    rules.push(rule(name, pattern, |found| found.text != "/Users/Shared")?);
                 }
             }
             _ => {
+                let part = if name == "email" { address } else { whole };
                 for pattern in known(name) {
-                    rules.push(rule(name, pattern, anything)?);
+                    rules.push(Rule { part, ..rule(name, pattern, anything)? });
                 }
             }
         }
@@ -206,19 +211,4 @@ fn is_not_redacted(found: &Found<'_>) -> bool {
 /// After a colon there may be prose or code; a secret has a digit.
 fn has_digit(found: &Found<'_>) -> bool {
     found.text.bytes().any(|byte| byte.is_ascii_digit())
-}
-
-/// Whether a path is this user's home, and not one whose name only begins the same.
-fn ends_there(found: &Found<'_>) -> bool {
-    !found.after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'))
-}
-
-/// Whether it is a project's directory, in Claude Code's spelling, below the user's home.
-fn is_slug(found: &Found<'_>) -> bool {
-    (found.before.is_empty() || found.before.ends_with('/'))
-        && !found.after.starts_with(|c: char| c.is_alphanumeric())
-}
-
-fn is_personal(found: &Found<'_>) -> bool {
-    found.text != "/Users/Shared"
 }

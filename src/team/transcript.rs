@@ -121,7 +121,10 @@ impl TranscriptItem {
                 used.into_iter().collect()
             }
             Some("tool_result") => {
-                let id = text(block, &["tool_use_id"]).filter(|_| !is_unknown(block));
+                // Claude Code does not know the result if it ended during the call and was resumed (2.1.328).
+                let is_unknown = begins(block.get("content").unwrap_or(&Value::Null))
+                    .starts_with("[Tool call interrupted:");
+                let id = text(block, &["tool_use_id"]).filter(|_| !is_unknown);
                 id.map(|id| TranscriptItem::Result { id, failed: failure(block) }).into_iter().collect()
             }
             _ => Vec::new(),
@@ -141,11 +144,6 @@ fn failure(result: &Value) -> Option<String> {
     let answer: Value = serde_json::from_str(&plain(content)).ok()?;
     let failed = answer.get("success").and_then(Value::as_bool) == Some(false);
     failed.then(|| text(&answer, &["message"]).unwrap_or_default())
-}
-
-/// Whether Claude Code does not know the result, because it ended during the call and was resumed (2.1.328).
-fn is_unknown(result: &Value) -> bool {
-    begins(result.get("content").unwrap_or(&Value::Null)).starts_with("[Tool call interrupted:")
 }
 
 fn begins(content: &Value) -> &str {

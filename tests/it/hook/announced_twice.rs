@@ -29,7 +29,7 @@ fn shutdown() -> Value {
 }
 
 #[test]
-fn one_call_is_one_event_and_one_warning_and_uses_up_one_allowance() {
+fn a_message_announced_twice_is_one_event_with_one_warning_and_uses_one_allowance() {
     let sandbox = busy("[policy.premature-shutdown]\nmode = \"warn\"\n");
     let result = twice(&sandbox, "u1", &shutdown());
     assert_eq!([result[0].code, result[1].code], [Some(0); 2]);
@@ -47,7 +47,7 @@ fn one_call_is_one_event_and_one_warning_and_uses_up_one_allowance() {
 }
 
 #[test]
-fn a_rule_that_only_the_second_input_meets_blocks_it_and_its_verdict_is_of_the_event() {
+fn a_rule_that_matches_only_the_second_input_blocks_it_and_its_verdict_names_the_event() {
     let rule = "[[rule]]\nname = \"short\"\ntools = [\"SendMessage\"]\nmatch = { \"/tool_input/content\" = \"in short\" }\naction = \"block\"\nreason = \"no\"\n";
     let sandbox = busy(rule);
     let result = twice(&sandbox, "u1", &json!({"to": "bob", "message": "hello"}));

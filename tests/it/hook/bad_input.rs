@@ -108,7 +108,7 @@ fn deeply_nested_json_is_recorded_as_text() {
 }
 
 #[test]
-fn what_is_too_deep_is_recorded_and_noted_and_hides_no_event() {
+fn too_deep_json_is_recorded_with_a_note_and_its_event_is_known() {
     let sandbox = Sandbox::new();
     let payload =
         format!("{{\"tool_input\":{}{},\"hook_event_name\":\"Stop\"}}", "[".repeat(5_000), "]".repeat(5_000));
@@ -249,7 +249,7 @@ fn endless_stdin_times_out() {
 }
 
 #[test]
-fn a_wrong_configuration_stops_no_hook_and_nobody_who_looks_and_stops_whatever_removes() {
+fn an_invalid_configuration_stops_commands_that_remove_data_and_no_others() {
     let sandbox = Sandbox::new();
     sandbox.configure("[log]\nkeep = 3\n");
     is_quiet(&sandbox.feed("stop", br#"{"hook_event_name":"Stop","session_id":"s1"}"#, &[]));
@@ -273,7 +273,7 @@ fn a_wrong_configuration_stops_no_hook_and_nobody_who_looks_and_stops_whatever_r
 }
 
 #[test]
-fn the_answer_at_session_start_is_one_json_object() {
+fn the_response_at_session_start_is_one_json_object() {
     let sandbox = Sandbox::new();
     let start =
         json!({"hook_event_name": "SessionStart", "session_id": SESSION, "source": "startup"}).to_string();

@@ -72,7 +72,7 @@ fn check_torn(path: &str) -> (Sandbox, Value) {
 }
 
 #[test]
-fn a_torn_config_is_kept_and_repaired_by_the_next_look() {
+fn a_truncated_config_is_stored_and_replaced_at_the_next_call() {
     let (sandbox, seen) = check_torn(CONFIG);
     assert!(seen["members"]["alice"].is_object(), "the roster before it stands");
     assert_eq!(sandbox.teams().len(), 1, "and the run goes on");
@@ -82,21 +82,21 @@ fn a_torn_config_is_kept_and_repaired_by_the_next_look() {
 }
 
 #[test]
-fn a_torn_inbox_is_kept_and_repaired_by_the_next_look() {
+fn a_truncated_inbox_is_stored_and_replaced_at_the_next_call() {
     let (sandbox, seen) = check_torn(INBOX);
     assert_eq!(seen["inboxes"]["alice"][0]["text"], "hi");
     assert_eq!(only(&sandbox.replay("latest"), "message")["text"], "hi");
 }
 
 #[test]
-fn a_torn_task_is_kept_and_repaired_by_the_next_look() {
+fn a_truncated_task_is_stored_and_replaced_at_the_next_call() {
     let (sandbox, seen) = check_torn(TASK);
     assert_eq!(seen["tasks"]["1"]["status"], "in_progress");
     assert_eq!(only(&sandbox.replay("latest"), "task-created")["task"], "1");
 }
 
 #[test]
-fn a_thousand_empty_files_are_kept_as_they_are_and_the_event_is_on_record() {
+fn a_thousand_empty_files_are_stored_and_the_event_is_recorded() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     for number in 2..1_000 {
@@ -111,7 +111,7 @@ fn a_thousand_empty_files_are_kept_as_they_are_and_the_event_is_on_record() {
 }
 
 #[test]
-fn what_there_was_no_time_for_is_kept_by_the_next_calls() {
+fn files_that_exceed_the_time_limit_are_stored_by_later_calls() {
     let sandbox = Sandbox::new();
     sandbox.configure("[archive]\nlongest-look = \"0s\"\n");
     let lead = team(&sandbox);
@@ -136,7 +136,7 @@ fn what_there_was_no_time_for_is_kept_by_the_next_calls() {
 }
 
 #[test]
-fn a_team_delete_is_held_back_until_there_was_time_for_every_file() {
+fn a_team_delete_is_blocked_until_every_file_is_stored() {
     let sandbox = Sandbox::new();
     sandbox.configure("[archive]\nlongest-look = \"0s\"\n");
     let lead = team(&sandbox);
@@ -147,7 +147,7 @@ fn a_team_delete_is_held_back_until_there_was_time_for_every_file() {
 }
 
 #[test]
-fn an_older_state_that_was_written_without_the_lock_does_not_have_the_last_word() {
+fn an_older_snapshot_written_without_the_lock_does_not_replace_a_newer_one() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let first = journal(&sandbox).remove(0);
@@ -168,7 +168,7 @@ fn an_older_state_that_was_written_without_the_lock_does_not_have_the_last_word(
 }
 
 #[test]
-fn a_file_that_vanishes_keeps_what_it_said() {
+fn the_last_content_of_a_removed_file_stays_in_the_archive() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let before = sandbox.last();
@@ -186,7 +186,7 @@ fn a_file_that_vanishes_keeps_what_it_said() {
 }
 
 #[test]
-fn a_member_that_left_is_shown_with_what_it_was_told() {
+fn a_member_that_left_is_shown_with_its_prompt() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let told = json!({"name": "bob", "prompt": "Review it", "agentId": "bob@session-aaaaaaaa"});
@@ -236,7 +236,7 @@ fn unchanged_team_writes_nothing_to_the_archive() {
 }
 
 #[test]
-fn what_the_client_has_is_never_written_by_us() {
+fn the_files_of_claude_code_are_never_written() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let state = || {

@@ -51,7 +51,7 @@ fn eight_hooks_at_once_record_every_event_once() {
 }
 
 #[test]
-fn a_session_without_a_team_looks_at_those_of_others_only_when_they_change() {
+fn a_session_without_a_team_reads_other_teams_only_when_they_change() {
     let sandbox = Sandbox::new();
     let lead = Lead::named(&sandbox, SESSION, "parser-team");
     lead.roster(1_000, &["alice"]);
@@ -164,7 +164,7 @@ fn a_hook_that_is_killed_loses_at_most_its_own_event() {
 }
 
 #[test]
-fn hooks_of_one_team_at_once_keep_every_state_that_they_see() {
+fn concurrent_hooks_of_one_team_store_every_state_that_they_see() {
     let sandbox = Sandbox::new();
     sandbox.configure("[log]\nlock-patience = \"5m\"\n");
     let lead = Lead::of(&sandbox, SESSION);

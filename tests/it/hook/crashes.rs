@@ -23,7 +23,7 @@ fn crashed(sandbox: &Sandbox) -> Lead<'_> {
 }
 
 #[test]
-fn a_crashed_run_ends_with_its_last_sign_of_life() {
+fn a_crashed_run_ends_at_its_last_event() {
     let sandbox = Sandbox::new();
     crashed(&sandbox);
     Lead::of(&sandbox, TWO).start("startup");
@@ -34,7 +34,7 @@ fn a_crashed_run_ends_with_its_last_sign_of_life() {
 }
 
 #[test]
-fn a_crashed_run_whose_events_are_no_longer_on_record_ends_with_its_last_snapshot() {
+fn a_crashed_run_without_recorded_events_ends_at_its_last_snapshot() {
     let sandbox = Sandbox::new();
     crashed(&sandbox);
     std::fs::remove_dir_all(sandbox.keep("log")).unwrap();
@@ -43,7 +43,7 @@ fn a_crashed_run_whose_events_are_no_longer_on_record_ends_with_its_last_snapsho
 }
 
 #[test]
-fn an_end_that_could_not_be_noted_is_noted_by_a_later_call() {
+fn an_end_that_could_not_be_recorded_is_recorded_by_a_later_call() {
     let sandbox = Sandbox::new();
     sandbox.configure("[log]\nlock-patience = \"20ms\"\n");
     let lead = Lead::of(&sandbox, ONE);

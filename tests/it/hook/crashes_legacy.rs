@@ -68,7 +68,7 @@ impl Drop for Claude<'_> {
 }
 
 #[test]
-fn a_client_that_names_no_process_is_known_by_the_process_that_runs_its_hooks() {
+fn a_client_without_a_process_id_in_its_files_is_known_by_the_process_that_runs_its_hooks() {
     let sandbox = Sandbox::new();
     let lead = Lead::named(&sandbox, ONE, "ferry");
     let mut client = Claude::start(&sandbox);
@@ -85,7 +85,7 @@ fn a_client_that_names_no_process_is_known_by_the_process_that_runs_its_hooks() 
 }
 
 #[test]
-fn a_resumed_session_of_such_a_client_is_not_held_for_the_one_that_was_killed() {
+fn a_resumed_session_of_an_old_client_is_not_mistaken_for_the_killed_one() {
     let sandbox = Sandbox::new();
     let lead = Lead::named(&sandbox, ONE, "ferry");
     let mut first = Claude::start(&sandbox);
@@ -104,7 +104,7 @@ fn a_resumed_session_of_such_a_client_is_not_held_for_the_one_that_was_killed() 
 }
 
 #[test]
-fn a_session_after_clear_goes_on_with_the_team_of_its_process() {
+fn a_session_after_clear_continues_the_team_of_its_process() {
     let sandbox = Sandbox::new();
     let lead = Lead::named(&sandbox, ONE, "ferry");
     let mut client = Claude::start(&sandbox);

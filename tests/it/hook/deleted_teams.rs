@@ -17,7 +17,7 @@ fn rename(lead: &Lead<'_>) -> String {
 }
 
 #[test]
-fn a_directory_that_is_being_erased_is_no_team_of_its_own() {
+fn a_directory_that_is_being_deleted_is_not_a_new_team() {
     let sandbox = Sandbox::new();
     let lead = begin(&sandbox, ONE);
     let renamed = rename(&lead);
@@ -36,7 +36,7 @@ fn a_directory_that_is_being_erased_is_no_team_of_its_own() {
 }
 
 #[test]
-fn what_came_in_before_the_directory_was_renamed_is_kept() {
+fn files_written_before_the_directory_was_renamed_are_stored() {
     let sandbox = Sandbox::new();
     let lead = begin(&sandbox, ONE);
     lead.inbox(
@@ -51,7 +51,7 @@ fn what_came_in_before_the_directory_was_renamed_is_kept() {
 }
 
 #[test]
-fn a_team_that_is_first_seen_while_it_is_erased_is_recorded() {
+fn a_team_that_is_first_seen_during_its_deletion_is_recorded() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, ONE);
     lead.roster(1_000, &["alice"]);
@@ -64,7 +64,7 @@ fn a_team_that_is_first_seen_while_it_is_erased_is_recorded() {
 }
 
 #[test]
-fn a_directory_that_is_left_of_an_earlier_run_of_the_name_is_not_taken_for_this_one() {
+fn a_directory_left_by_an_earlier_run_of_the_same_name_does_not_belong_to_this_run() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, ONE);
     lead.roster(1_000, &["alice"]);
@@ -79,7 +79,7 @@ fn a_directory_that_is_left_of_an_earlier_run_of_the_name_is_not_taken_for_this_
 }
 
 #[test]
-fn a_change_report_from_a_directory_that_is_being_erased_is_the_teams() {
+fn a_file_change_in_a_directory_that_is_being_deleted_belongs_to_the_team() {
     let sandbox = Sandbox::new();
     let lead = begin(&sandbox, ONE);
     let renamed = rename(&lead);

@@ -28,7 +28,7 @@ fn after(sandbox: &Sandbox, words: &str) -> CommandResult {
 }
 
 #[test]
-fn a_state_that_a_full_disk_did_not_take_is_told_though_the_event_fitted() {
+fn a_snapshot_that_a_full_disk_rejects_is_reported_although_the_event_is_recorded() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let task = json!({"id": "1", "subject": "x".repeat(100_000), "status": "completed"});
@@ -52,7 +52,7 @@ fn a_state_that_a_full_disk_did_not_take_is_told_though_the_event_fitted() {
 }
 
 #[test]
-fn what_is_odd_but_lost_nothing_fails_no_call_and_what_is_usual_is_not_told() {
+fn oddities_that_lose_nothing_fail_no_call_and_usual_conditions_are_not_reported() {
     let sandbox = Sandbox::new();
     team(&sandbox);
     std::fs::create_dir(sandbox.client(&format!("tasks/{TEAM}/2.json"))).unwrap();
@@ -66,7 +66,7 @@ fn what_is_odd_but_lost_nothing_fails_no_call_and_what_is_usual_is_not_told() {
 }
 
 #[test]
-fn a_file_whose_name_is_no_utf_8_is_told_once_and_the_others_are_kept() {
+fn a_file_name_that_is_not_utf_8_is_reported_once_and_other_files_are_stored() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let name = std::ffi::OsStr::from_bytes(b"\xff.json");
@@ -82,7 +82,7 @@ fn a_file_whose_name_is_no_utf_8_is_told_once_and_the_others_are_kept() {
 }
 
 #[test]
-fn an_answer_that_the_client_reads_stands_though_something_was_lost() {
+fn a_response_is_unchanged_although_data_was_lost() {
     let sandbox = Sandbox::new();
     sandbox.configure("[archive]\nlargest-file = \"1 KiB\"\n");
     let lead = Lead::of(&sandbox, SESSION);
@@ -123,7 +123,7 @@ fn by_user(sandbox: &Sandbox, dress: impl Fn(&mut Command)) -> Option<CommandRes
 }
 
 #[test]
-fn a_read_only_home_is_told_and_what_was_recorded_stays() {
+fn a_read_only_store_is_reported_and_recorded_data_stays() {
     let sandbox = Sandbox::new();
     let at_home = |command: &mut Command| {
         command.env_remove("TEAMKEEP_HOME");
@@ -167,7 +167,7 @@ fn a_read_only_home_is_told_and_what_was_recorded_stays() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_told_and_kept_when_it_can() {
+fn an_unreadable_file_is_reported_and_stored_once_it_is_readable() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     lead.task("2", "pending", None);
@@ -195,7 +195,7 @@ fn a_file_that_cannot_be_read_is_told_and_kept_when_it_can() {
 }
 
 #[test]
-fn a_whole_payload_counts_though_its_writer_holds_the_pipe() {
+fn a_complete_payload_is_used_although_the_pipe_stays_open() {
     let sandbox = Sandbox::new();
     sandbox.configure("[hook]\nstdin-patience = \"1s\"\n");
     team(&sandbox);
@@ -213,7 +213,7 @@ fn a_whole_payload_counts_though_its_writer_holds_the_pipe() {
 }
 
 #[test]
-fn a_mask_that_takes_the_user_s_own_rights_keeps_no_call_from_recording() {
+fn a_umask_without_the_users_own_rights_does_not_prevent_recording() {
     for mask in ["777", "277", "000"] {
         let sandbox = Sandbox::new();
         let result = after(&sandbox, &format!("umask {mask}"));
@@ -227,7 +227,7 @@ fn a_mask_that_takes_the_user_s_own_rights_keeps_no_call_from_recording() {
 }
 
 #[test]
-fn a_home_that_is_no_absolute_path_is_none() {
+fn a_home_that_is_not_an_absolute_path_is_ignored() {
     let (sandbox, tmp) = (Sandbox::new(), tempfile::tempdir().unwrap());
     let mut command = sandbox.command(&["hook", "stop"]);
     command.env_remove("TEAMKEEP_HOME").env("HOME", "here").env("TMPDIR", tmp.path());
@@ -243,7 +243,7 @@ fn a_home_that_is_no_absolute_path_is_none() {
 }
 
 #[test]
-fn what_the_environment_says_is_never_recorded() {
+fn values_of_the_environment_are_never_recorded() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, SESSION);
     lead.roster(1_000, &["alice"]);

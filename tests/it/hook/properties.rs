@@ -64,7 +64,7 @@ proptest! {
     #![proptest_config(config(512))]
 
     #[test]
-    fn whatever_stands_on_stdin_becomes_one_line_that_can_be_read_again(bytes in any_stdin()) {
+    fn any_stdin_becomes_one_valid_line_of_the_log(bytes in any_stdin()) {
         let payload = parse(&Input::from(bytes.clone()));
         if payload.malformed.is_none() {
             let text = std::str::from_utf8(&bytes).unwrap().trim_start_matches('\u{feff}').trim_ascii();
@@ -151,7 +151,7 @@ proptest! {
     #![proptest_config(config(64))]
 
     #[test]
-    fn every_state_that_was_looked_at_is_shown_as_it_was(
+    fn every_captured_state_is_shown_unchanged(
         steps in proptest::collection::vec((proptest::collection::vec(any_change(), 0..5), any::<bool>()), 1..12),
     ) {
         let dir = tempfile::tempdir().unwrap();

@@ -49,7 +49,7 @@ fn an_event_is_on_record_though_its_hook_was_told_to_end() {
 }
 
 #[test]
-fn a_hook_that_waits_for_a_check_ends_when_it_is_told_to() {
+fn a_hook_that_waits_for_a_check_ends_at_a_signal() {
     // The check tells its hook to end; if that did not, the task would be completed a second later.
     let sandbox = busy("[[policy.completion-check.check]]\nrun = \"kill -TERM $PPID; sleep 1\"\n");
     let bob = |mut payload: Value| {

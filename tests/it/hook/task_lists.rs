@@ -79,7 +79,7 @@ fn a_list_that_a_team_has_left_is_not_judged_and_stays_in_the_run() {
 }
 
 #[test]
-fn what_happens_in_a_named_list_is_told_as_in_the_team_s() {
+fn events_of_a_named_list_are_shown_like_those_of_the_teams_list() {
     let sandbox = busy(SPELLED);
     let lead = |event: &str, more: Value| call(&sandbox, SESSION, Some(NAMED), event, more);
     lead("SessionStart", json!({"source": "startup"}));
@@ -136,7 +136,7 @@ fn two_teams_share_a_list_and_neither_ends_the_other_s_run() {
 }
 
 #[test]
-fn whatever_the_variable_holds_nothing_outside_of_the_lists_is_looked_at() {
+fn no_value_of_the_variable_reads_files_outside_of_the_lists() {
     let long = "x".repeat(300);
     let cases = [
         ("../x", Some("---x")),
@@ -182,7 +182,7 @@ fn a_pane_that_names_another_list_is_judged_by_both() {
 }
 
 #[test]
-fn where_no_known_list_has_a_task_the_gates_status_and_doctor_say_so() {
+fn gates_status_and_doctor_report_a_task_that_is_in_no_known_list() {
     let sandbox = Sandbox::judging();
     team(&sandbox, TEAM, SESSION);
     let update = |id: &str, more: Value| {
@@ -230,7 +230,7 @@ fn where_no_known_list_has_a_task_the_gates_status_and_doctor_say_so() {
 }
 
 #[test]
-fn tasks_go_back_into_the_list_that_the_team_uses() {
+fn tasks_are_restored_into_the_list_that_the_team_uses() {
     let sandbox = busy(SPELLED);
     call(&sandbox, SESSION, Some(NAMED), "UserPromptSubmit", json!({"prompt": "go"}));
     std::fs::remove_file(sandbox.client(&format!("tasks/{SPELLED}/2.json"))).unwrap();
@@ -250,7 +250,7 @@ fn tasks_go_back_into_the_list_that_the_team_uses() {
 }
 
 #[test]
-fn a_list_is_followed_again_when_the_index_is_lost() {
+fn a_named_list_is_captured_again_after_the_index_is_lost() {
     let sandbox = busy(SPELLED);
     call(&sandbox, SESSION, Some(NAMED), "UserPromptSubmit", json!({"prompt": "go"}));
     std::fs::remove_file(sandbox.keep(&format!("archive/open/team-{TEAM}.json"))).unwrap();
@@ -261,7 +261,7 @@ fn a_list_is_followed_again_when_the_index_is_lost() {
 }
 
 #[test]
-fn notices_below_the_name_of_the_list_are_kept_unless_they_are_of_another_team() {
+fn notices_in_a_directory_named_after_the_list_are_stored_unless_another_team_owns_it() {
     let sandbox = busy(SPELLED);
     let mail = json!([{"from": "team-lead", "text": "for bob", "timestamp": "2026-02-03T04:05:06.000Z", "read": false}]);
     sandbox.write(&format!("teams/{SPELLED}/inboxes/bob.json"), &mail);

@@ -62,7 +62,7 @@ fn team_delete_is_blocked_if_the_team_cannot_be_archived() {
 }
 
 #[test]
-fn a_pipe_in_place_of_the_snapshots_keeps_nobody_waiting() {
+fn a_pipe_in_place_of_the_snapshots_blocks_no_call() {
     let sandbox = Sandbox::new();
     sandbox.configure("");
     let lead = team(&sandbox);
@@ -95,7 +95,7 @@ fn full_disk_blocks_a_team_delete() {
 }
 
 #[test]
-fn the_user_may_have_a_warning_instead() {
+fn a_setting_turns_the_block_into_a_warning() {
     let sandbox = Sandbox::new();
     sandbox.configure("[archive]\non-failure = \"warn\"\n");
     let lead = team(&sandbox);
@@ -123,7 +123,7 @@ fn broken_store_does_not_block_other_tools() {
 }
 
 #[test]
-fn a_team_delete_is_let_through_when_everything_is_kept() {
+fn a_team_delete_is_allowed_when_everything_is_stored() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     lead.before("u1", "TeamDelete", &json!({}), json!({}));
@@ -220,7 +220,7 @@ fn unlistable_teams_block_a_team_delete() {
 }
 
 #[test]
-fn a_team_whose_name_is_no_file_name_for_us_is_told_and_not_deleted() {
+fn a_team_with_an_unsafe_name_is_reported_and_not_deleted() {
     for name in [".hidden", "back\\slash"] {
         let sandbox = Sandbox::new();
         let lead = Lead::named(&sandbox, SESSION, name);
@@ -233,7 +233,7 @@ fn a_team_whose_name_is_no_file_name_for_us_is_told_and_not_deleted() {
 }
 
 #[test]
-fn a_file_over_the_bound_is_archived_before_a_team_delete() {
+fn a_file_above_the_size_limit_is_archived_before_a_team_delete() {
     let sandbox = Sandbox::new();
     sandbox.configure("[archive]\nlargest-file = \"1 KiB\"\n");
     let lead = team(&sandbox);
@@ -253,7 +253,7 @@ fn a_file_over_the_bound_is_archived_before_a_team_delete() {
 }
 
 #[test]
-fn of_a_file_over_the_bound_only_size_and_hash_are_kept_where_no_text_is() {
+fn only_size_and_hash_of_a_large_file_are_stored_in_metadata_only_mode() {
     let sandbox = Sandbox::new();
     sandbox.configure("[archive]\nlargest-file = \"1 KiB\"\n[privacy]\nrecord = \"metadata\"\n");
     let lead = team(&sandbox);
@@ -301,7 +301,7 @@ fn files_that_cannot_be_archived_block_a_team_delete_a_bounded_number_of_times()
 }
 
 #[test]
-fn what_is_odd_but_kept_does_not_hold_a_team_delete_back() {
+fn stored_oddities_do_not_block_a_team_delete() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     sandbox.write("tasks/parser-team/2.json", "{\"id\": \"2");

@@ -59,7 +59,7 @@ fn compare_restored(sandbox: &Sandbox) {
 }
 
 #[test]
-fn many_new_tasks_share_a_data_file_and_come_back() {
+fn many_new_tasks_share_a_data_file_and_can_be_read() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     tasks(&lead, 1..=TASKS);

@@ -89,7 +89,7 @@ fn a_team_that_the_client_spells_in_two_ways_is_one_run_with_all_its_files() {
 }
 
 #[test]
-fn what_a_team_leaves_beside_its_directory_is_not_told_of_the_next_of_its_name() {
+fn files_left_by_a_team_do_not_belong_to_the_next_team_of_its_name() {
     let sandbox = Sandbox::new();
     let spelled = SPELLED[0];
     let lead = Lead::named(&sandbox, ONE, spelled.1);
@@ -108,7 +108,7 @@ fn what_a_team_leaves_beside_its_directory_is_not_told_of_the_next_of_its_name()
 }
 
 #[test]
-fn a_tracker_in_the_list_beside_hides_no_task_of_its_number() {
+fn a_tracker_in_the_other_list_does_not_hide_the_task_with_its_number() {
     let sandbox = Sandbox::new();
     let spelled = SPELLED[0];
     let lead = Lead::named(&sandbox, ONE, spelled.1);
@@ -134,7 +134,7 @@ fn a_tracker_in_the_list_beside_hides_no_task_of_its_number() {
 }
 
 #[test]
-fn a_team_called_as_its_directory_is_not_taken_for_another() {
+fn a_team_named_like_the_directory_of_another_is_a_separate_team() {
     let sandbox = Sandbox::new();
     let lead = Lead::named(&sandbox, ONE, "Parser_Team");
     lead.start("startup");
@@ -147,7 +147,7 @@ fn a_team_called_as_its_directory_is_not_taken_for_another() {
 }
 
 #[test]
-fn mail_that_is_of_no_team_makes_no_run() {
+fn inboxes_without_a_team_start_no_run() {
     let sandbox = Sandbox::new();
     let lead = Lead::named(&sandbox, ONE, "default");
     lead.start("startup");

@@ -98,7 +98,7 @@ fn a_task_that_cannot_be_read_is_a_failure_of_the_policy() {
 }
 
 #[test]
-fn by_default_the_failure_is_recorded_and_told_and_blocks_nothing() {
+fn by_default_the_failure_is_recorded_and_reported_and_blocks_nothing() {
     let sandbox = busy("");
     replace(&sandbox, &format!("tasks/{TEAM}/2.json"), link);
     let result = ask(&sandbox);
@@ -136,7 +136,7 @@ fn a_team_directory_that_cannot_be_read_is_a_failure_from_the_first_call_on() {
 }
 
 #[test]
-fn calls_for_which_no_gate_needs_the_file_are_not_touched() {
+fn calls_whose_gates_do_not_need_the_file_are_allowed() {
     let sandbox = busy(BLOCK);
     turn_ends(&sandbox);
     std::fs::create_dir_all(sandbox.client(&format!("teams/{TEAM}/inboxes"))).unwrap();
@@ -158,7 +158,7 @@ fn calls_for_which_no_gate_needs_the_file_are_not_touched() {
 }
 
 #[test]
-fn an_inbox_that_cannot_be_read_does_not_matter_to_a_shutdown() {
+fn an_unreadable_inbox_does_not_affect_a_shutdown() {
     let sandbox = busy(BLOCK);
     sandbox.write(&format!("tasks/{TEAM}/2.json"), json!({"id": "2", "status": "completed", "owner": "bob"}));
     std::fs::create_dir_all(sandbox.client(&format!("teams/{TEAM}/inboxes"))).unwrap();
@@ -168,7 +168,7 @@ fn an_inbox_that_cannot_be_read_does_not_matter_to_a_shutdown() {
 }
 
 #[test]
-fn a_task_whose_dependency_cannot_be_read_is_not_started_unseen() {
+fn starting_a_task_with_an_unreadable_dependency_is_a_failure_of_the_policy() {
     let sandbox = busy(&format!("{BLOCK}unfinished-dependencies = {{ mode = \"block\" }}\n"));
     sandbox
         .write(&format!("tasks/{TEAM}/3.json"), json!({"id": "3", "status": "pending", "blockedBy": ["2"]}));
@@ -180,7 +180,7 @@ fn a_task_whose_dependency_cannot_be_read_is_not_started_unseen() {
 }
 
 #[test]
-fn the_loop_guard_counts_a_failure_and_a_pause_lifts_it() {
+fn the_loop_guard_counts_a_failure_and_a_pause_disables_it() {
     let sandbox = busy(BLOCK);
     replace(&sandbox, &format!("tasks/{TEAM}"), link);
     let turn = |number: u32| {
@@ -200,7 +200,7 @@ fn the_loop_guard_counts_a_failure_and_a_pause_lifts_it() {
 }
 
 #[test]
-fn an_idle_and_the_end_of_a_turn_are_never_blocked_for_it() {
+fn an_unreadable_file_blocks_no_idle_event_and_no_end_of_a_turn() {
     let policy = "[policy]\non-error = \"block\"\nidle-with-work = { mode = \"block\" }\nlead-stops-early = { mode = \"block\" }\n";
     let sandbox = busy(policy);
     assert_eq!(
@@ -217,7 +217,7 @@ fn an_idle_and_the_end_of_a_turn_are_never_blocked_for_it() {
 }
 
 #[test]
-fn status_and_doctor_show_it_until_the_file_is_back() {
+fn status_and_doctor_report_an_unreadable_file_until_it_is_readable() {
     let sandbox = busy("");
     let path = format!("tasks/{TEAM}/2.json");
     replace(&sandbox, &path, link);
@@ -235,7 +235,7 @@ fn status_and_doctor_show_it_until_the_file_is_back() {
 }
 
 #[test]
-fn a_back_test_sees_what_the_gate_saw() {
+fn a_back_test_evaluates_the_same_state_as_the_gate() {
     let sandbox = busy(BLOCK);
     turn_ends(&sandbox);
     replace(&sandbox, &format!("tasks/{TEAM}/2.json"), link);

@@ -95,7 +95,7 @@ fn directory_in_place_of_a_file_is_reported() {
 }
 
 #[test]
-fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
+fn a_pipe_in_place_of_a_file_does_not_delay_the_hook() {
     let make = |path: &Path| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
     in_place_of_files(make, "is not a regular file and was not followed");
 }
@@ -177,7 +177,7 @@ fn store_creation_failure_is_reported() {
 }
 
 #[test]
-fn what_stands_in_the_place_of_our_own_files_is_not_waited_for_and_not_written_through() {
+fn pipes_and_links_in_place_of_files_of_the_store_do_not_delay_the_hook_and_are_not_followed() {
     let pipe = |path: &Path| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
     let link = |path: &Path| symlink("/nowhere/at/all", path).unwrap();
     let makers: [&dyn Fn(&Path); 2] = [&pipe, &link];
@@ -202,7 +202,7 @@ fn what_stands_in_the_place_of_our_own_files_is_not_waited_for_and_not_written_t
 }
 
 #[test]
-fn a_journal_that_is_a_link_is_not_written_through() {
+fn a_journal_that_is_a_link_is_not_followed() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let run = sandbox.library().find(TEAM).unwrap().run.clone();
@@ -224,7 +224,7 @@ fn a_journal_that_is_a_link_is_not_written_through() {
 }
 
 #[test]
-fn a_lock_that_cannot_be_had_is_gone_without() {
+fn an_unavailable_lock_does_not_stop_the_hook() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
     let lock = sandbox.keep(&format!("archive/locks/team-{TEAM}"));
@@ -237,7 +237,7 @@ fn a_lock_that_cannot_be_had_is_gone_without() {
 }
 
 #[test]
-fn everything_in_the_store_is_for_the_user_alone() {
+fn only_the_user_can_access_the_store() {
     let sandbox = Sandbox::new();
     sandbox.configure("[log]\nkeep = 3\n");
     let lead = team(&sandbox);
@@ -322,7 +322,7 @@ fn is_refused(make: impl Fn(&Path), why: &str) {
 }
 
 #[test]
-fn a_refuge_that_is_a_link_is_refused() {
+fn a_fallback_store_that_is_a_link_is_rejected() {
     let elsewhere = tempfile::tempdir().unwrap();
     std::fs::set_permissions(elsewhere.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
     is_refused(|path| symlink(elsewhere.path(), path).unwrap(), "is a symlink");
@@ -330,7 +330,7 @@ fn a_refuge_that_is_a_link_is_refused() {
 }
 
 #[test]
-fn a_refuge_that_others_can_write_is_refused() {
+fn a_fallback_store_that_others_can_write_is_rejected() {
     let open = |mode: u32| {
         move |path: &Path| {
             std::fs::create_dir(path).unwrap();
@@ -342,7 +342,7 @@ fn a_refuge_that_others_can_write_is_refused() {
 }
 
 #[test]
-fn a_refuge_of_another_user_is_refused() {
+fn a_fallback_store_of_another_user_is_rejected() {
     // Only root can give a directory away.
     if !rustix::process::getuid().is_root() {
         return;
@@ -356,6 +356,6 @@ fn a_refuge_of_another_user_is_refused() {
 }
 
 #[test]
-fn a_refuge_that_is_a_file_is_refused() {
+fn a_fallback_store_that_is_a_file_is_rejected() {
     is_refused(|path| std::fs::write(path, "").unwrap(), "is not a directory");
 }
