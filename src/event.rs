@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_lead_out_of_a_directory_are_refused() {
+    fn names_that_lead_out_of_a_directory_are_rejected() {
         for bad in ["", ".", "..", "../../etc", "a/b", "a\0b", "a\nb", ".hidden", "a\\b"] {
             assert_eq!(SafeName::new(bad), None, "{bad:?}");
         }

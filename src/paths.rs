@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_place_of_the_record_is_one_of_its_parts() {
+    fn every_path_in_the_store_belongs_to_one_of_its_parts() {
         let paths = Paths { store: "/r".into(), config: "/c".into(), client: None, warning: None };
         let mut places = vec![paths.archive(), paths.diagnostics(), paths.installs(), paths.log()];
         places.extend([paths.policy(), paths.restores(), paths.sessions(), paths.trust()]);

@@ -106,14 +106,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_child_that_has_left_its_group_is_ended_itself() {
+    fn a_child_that_left_its_group_is_killed_too() {
         let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
         let status = end(&mut child).unwrap();
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));
     }
 
     #[test]
-    fn only_a_process_that_is_gone_for_certain_is_gone() {
+    fn only_a_process_that_has_certainly_ended_is_gone() {
         let own = std::process::id();
         assert!(!is_gone(own, None, None));
         let mut child = std::process::Command::new("true").spawn().unwrap();

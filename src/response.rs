@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_that_cannot_block_is_never_answered_with_2() {
+    fn an_event_that_cannot_block_never_exits_with_2() {
         assert_eq!(Answer::block(Kind::PreToolUse, "no").exit, 2);
         let begun =
             Answer::begin(&["/teams".to_owned()], None, Some("one")).and_warn(Kind::SessionStart, "two");

@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_calls_of_a_session_do_not_forget_what_the_other_learned() {
+    fn concurrent_calls_of_a_session_keep_each_others_changes() {
         let dir = tempfile::tempdir().unwrap();
         let session = SafeName::new("s1").unwrap();
         let before = SessionState::load(dir.path(), &session);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_version_wrote_is_read_and_the_order_is_kept() {
+    fn agents_of_an_earlier_version_are_read_in_their_order() {
         let mut agents: Agents = serde_json::from_str(r#"{"a9":"alice","a1":"alice","b2":"bob"}"#).unwrap();
         for id in ["a5", "a0", "a4"] {
             agents.note(id, "alice");

@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_up_to_the_highest_was_given() {
+    fn a_number_up_to_the_highest_was_assigned() {
         assert!(was_given(b"7\n", "7") && was_given(b"12", "7"));
         assert!(
             !was_given(b"6", "7")

@@ -4,13 +4,13 @@ use super::*;
 use serde_json::{Value, json};
 
 #[test]
-fn half_a_pair_hides_nothing() {
+fn half_a_surrogate_pair_hides_no_other_value() {
     let read = parse_lossy(br#"[{"text":"cut \ud83d"},{"text":"\ude00 \ud83d\ude00 \\ud83d"}]"#).unwrap();
     assert_eq!(read, json!([{"text": "cut \u{fffd}"}, {"text": "\u{fffd} 😀 \\ud83d"}]));
 }
 
 #[test]
-fn an_endless_number_hides_nothing() {
+fn a_number_beyond_a_float_hides_no_other_value() {
     assert_eq!(
         parse_lossy(br#"{"a":1e999,"b":"1e999","c":[-1e999,2.5,-3]}"#).unwrap(),
         json!({"a":null,"b":"1e999","c":[null,2.5,-3]})
@@ -18,7 +18,7 @@ fn an_endless_number_hides_nothing() {
 }
 
 #[test]
-fn a_key_is_a_key() {
+fn private_keys_of_serde_json_are_plain_keys() {
     let number = br#"{"x":{"$serde_json::private::Number":"abc"}}"#;
     assert_eq!(parse_lossy(number).unwrap()["x"]["$serde_json::private::Number"], "abc");
     let raw = br#"{"$serde_json::private::RawValue":"{\"hook_event_name\":\"SessionEnd\"}"}"#;
@@ -26,14 +26,14 @@ fn a_key_is_a_key() {
 }
 
 #[test]
-fn what_is_no_json_stays_none() {
+fn invalid_json_is_none() {
     for bad in [&b"{\"a\":"[..], b"", b"nope", b"[1] x", b"\"\\ud83d", b"\xff"] {
         assert_eq!(parse_lossy(bad), None, "{bad:?}");
     }
 }
 
 #[test]
-fn a_huge_document_is_kept_in_part() {
+fn a_huge_document_is_read_in_part() {
     let many = format!("{{\"session_id\":\"s\",\"list\":[{}1],\"after\":2}}", "1,".repeat(100_000));
     let read = read(many.as_bytes(), 1_000).unwrap();
     assert_eq!(read.value["session_id"], "s");
@@ -41,7 +41,7 @@ fn a_huge_document_is_kept_in_part() {
 }
 
 #[test]
-fn rubbish_hides_no_key_behind_it() {
+fn a_huge_value_hides_no_key_after_it() {
     let wide = format!("[{}1]", "1,".repeat(2_000));
     let keys: String = (0..2_000).map(|n| format!("\"k{n}\":{{\"x\":0}},")).collect();
     let text = format!("{{{keys}\"a\":{wide},\"in\":{{{keys}\"b\":{{{keys}\"c\":{wide},\"type\":\"t\"}}}}}}");
@@ -49,7 +49,7 @@ fn rubbish_hides_no_key_behind_it() {
 }
 
 #[test]
-fn what_is_too_deep_is_null_and_hides_nothing() {
+fn a_value_that_is_too_deep_is_null_and_hides_no_other_value() {
     for deep in [130, 100_000] {
         for (open, close) in [("{\"d\":", "}"), ("[", "]")] {
             let nested = format!("{}1e999{}", open.repeat(deep), close.repeat(deep));
@@ -63,14 +63,14 @@ fn what_is_too_deep_is_null_and_hides_nothing() {
 }
 
 #[test]
-fn a_text_before_the_break_is_found() {
+fn strings_before_the_truncation_are_found() {
     let broken = br#"{"a":{"k":"inner"},"k":"yes","b":{"k":"late","text":"cut"#;
     assert_eq!(Value::Object(scan_top_level(broken, &["b", "k", "text"])), json!({"k": "yes"}));
     assert!(scan_top_level(b"[1]", &["k"]).is_empty() && scan_top_level(b"", &["k"]).is_empty());
 }
 
 #[test]
-fn a_beginning_is_read_whatever_follows() {
+fn the_beginning_of_a_text_is_read_whatever_follows() {
     assert_eq!(parse_prefix("{\"a\":1}\n\nand words"), Some(json!({"a": 1})));
     assert_eq!(parse_prefix("words"), None);
 }

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_segment_holds_is_kept_and_is_not_taken_for_that_of_one_of_another_size() {
+    fn the_contents_of_a_segment_are_cached_and_invalid_for_another_size() {
         let dir = tempfile::tempdir().unwrap();
         let name = SegmentName::parse("2026-02-03T000000000Z-aaaaaaaa.jsonl").unwrap();
         let pad = "x".repeat(SMALL_BYTES as usize);

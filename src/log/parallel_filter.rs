@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wanted_comes_in_order_and_what_is_no_line_is_told() {
+    fn wanted_lines_come_in_order_and_invalid_lines_are_counted() {
         let dir = tempfile::tempdir().unwrap();
         let line =
             |id: &str, run: &str| format!(r#"{{"v":1,"id":"{id}","run":"{run}","payload":{{}}}}"#) + "\n";

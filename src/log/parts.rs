@@ -56,7 +56,9 @@ impl Parts {
         // The log is listed first: if a segment is removed after that, its parts already exist.
         let mut all = segments::list(dir)?;
         let mut removed = self.segments();
-        all.iter().for_each(|segment| drop(removed.remove(&segment.name)));
+        for segment in &all {
+            removed.remove(&segment.name);
+        }
         all.extend(removed.into_iter().map(|name| Segment { name, size: 0 }));
         all.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(all)

@@ -189,7 +189,7 @@ mod tests {
     use crate::clock::parse;
 
     #[test]
-    fn a_name_is_read_again_as_it_was_made() {
+    fn a_segment_name_is_parsed_as_it_was_created() {
         let at = parse("2026-02-03T04:05:06.789Z").unwrap();
         let name = SegmentName::after(None, at);
         assert!(name.as_str().starts_with("2026-02-03T040506789Z-"), "{name}");
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_not_ours_is_refused() {
+    fn a_foreign_file_name_is_rejected() {
         for bad in [
             "",
             ".lock",
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_is_opened_when_its_day_or_the_one_before_is_asked_for() {
+    fn a_segment_overlaps_a_range_with_its_day_or_the_day_before() {
         let name = SegmentName::parse("2026-02-03T040506789Z-1a2b3c4d.jsonl").unwrap();
         let range =
             |since: &str, until: &str| Range { since: clock::parse(since), until: clock::parse(until) };
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_are_included() {
+    fn a_range_includes_both_ends() {
         let range = Range {
             since: clock::parse("2026-02-03T04:00:00Z"),
             until: clock::parse("2026-02-03T05:00:00Z"),

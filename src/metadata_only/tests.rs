@@ -11,7 +11,7 @@ fn text(text: &str) -> String {
 }
 
 #[test]
-fn a_stand_in_tells_size_and_hash_and_nothing_else_is_one() {
+fn a_placeholder_has_size_and_hash() {
     let hash = blake3::hash("grün".as_bytes()).to_hex().to_string();
     assert_eq!(text("grün"), format!("[text: 5 bytes, blake3 {hash}]"));
     assert_eq!(
@@ -21,7 +21,7 @@ fn a_stand_in_tells_size_and_hash_and_nothing_else_is_one() {
 }
 
 #[test]
-fn of_a_message_who_and_which_stay() {
+fn names_and_ids_of_a_message_are_kept() {
     let sent = json!({
         "session_id": "s", "hook_event_name": "PostToolUse", "tool_name": "SendMessage", "tool_use_id": "u", "cwd": "/home/dev/a b",
         "transcript_path": "/t.jsonl", "agent_id": "a1",
@@ -37,14 +37,14 @@ fn of_a_message_who_and_which_stay() {
 }
 
 #[test]
-fn what_a_tool_of_no_team_is_told_is_text_whatever_its_keys_are_called() {
+fn every_input_of_other_tools_is_text() {
     let used = json!({"tool_name": "Bash", "tool_input": {"name": "x", "command": "ls", "id": 3}, "tool_response": "out"});
     let kept = json!({"tool_name": "Bash", "tool_input": {"name": text("x"), "command": text("ls"), "id": 3}, "tool_response": text("out")});
     assert_eq!(reduced(used), kept);
 }
 
 #[test]
-fn prompts_and_last_words_go_and_words_of_the_client_stay() {
+fn prompts_and_last_messages_are_replaced_and_states_are_kept() {
     for (whole, kept) in [
         (json!({"prompt": "go"}), json!({"prompt": text("go")})),
         (
@@ -73,7 +73,7 @@ fn prompts_and_last_words_go_and_words_of_the_client_stay() {
 }
 
 #[test]
-fn of_a_notice_only_the_words_go() {
+fn only_the_texts_of_a_notice_are_replaced() {
     let notice = r#"{"type":"idle_notification","from":"bob","result":"a secret","completedTaskId":"1"}"#;
     let mail = json!([{"from": "bob", "text": notice, "read": false}, {"from": "bob", "text": r#"{"type":"note","name":"x"}"#}]);
     let kept: Value =
@@ -87,7 +87,7 @@ fn of_a_notice_only_the_words_go() {
 }
 
 #[test]
-fn of_a_task_its_state_stays_and_of_its_metadata_nothing_but_the_keys() {
+fn the_state_of_a_task_and_the_keys_of_its_metadata_are_kept() {
     let task = json!({"id": "1", "subject": "a", "status": "pending", "owner": "bob", "blockedBy": ["2"],
         "metadata": {"_internal": true, "name": "x"}});
     let kept: Value = serde_json::from_slice(&file("tasks/t/1.json", task.to_string().as_bytes())).unwrap();
@@ -98,7 +98,7 @@ fn of_a_task_its_state_stays_and_of_its_metadata_nothing_but_the_keys() {
 }
 
 #[test]
-fn what_is_no_json_is_all_text_but_for_a_counter() {
+fn a_file_that_is_not_json_is_replaced_unless_it_is_a_counter() {
     assert_eq!(
         &*file("tasks/t/1.json", b"{\"subject\":\"sec"),
         json!(text("{\"subject\":\"sec")).to_string().as_bytes()
@@ -112,7 +112,7 @@ fn what_is_no_json_is_all_text_but_for_a_counter() {
 }
 
 #[test]
-fn what_was_veiled_once_stays_as_it_is() {
+fn a_placeholder_is_not_replaced_again() {
     let once = reduced(json!({"prompt": "go", "tool_name": "Bash", "tool_input": {"a": "b"}}));
     assert_eq!(reduced(once.clone()), once);
 }

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_is_kept_verbatim_but_for_line_breaks() {
+    fn a_payload_is_recorded_verbatim_except_for_line_breaks() {
         let payload = payload_of(
             b"{ \"n\": 1.000000000000000000001e400,\r\n \"a\\nb\": [1 ,2],\n\"hook_event_name\":\"Stop\" }\n",
         );
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_kept_with_the_reason() {
+    fn a_payload_that_is_not_an_object_is_recorded_with_the_reason() {
         assert_eq!(payload_of(b"").malformed.unwrap().0, "stdin was empty");
         assert_eq!(payload_of(b"[1]").raw.get(), "[1]");
         assert_eq!(payload_of(b"[1]").malformed.unwrap().0, "not a JSON object");
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn half_an_emoji_and_a_library_s_own_keys_hide_nothing() {
+    fn half_an_emoji_and_private_keys_of_serde_json_hide_no_field() {
         let cut = payload_of(br#"{"session_id":"L","hook_event_name":"Stop","last":"cut \ud83d"}"#);
         assert_eq!((cut.kind(), cut.session(), &cut.malformed), (Kind::Stop, Some("L"), &None));
         assert!(cut.raw.get().contains(r#""cut \ud83d""#), "the record is verbatim");
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn input_is_read_to_its_bound_and_the_rest_is_drained() {
+    fn input_is_read_up_to_its_limit_and_the_rest_is_dropped() {
         let (from, mut to) = io::pipe().unwrap();
         let writer = std::thread::spawn(move || to.write_all(&vec![b'x'; 300_000]).is_ok());
         let input = read(from, 1_000, Duration::from_secs(60));
@@ -286,14 +286,14 @@ mod tests {
     }
 
     #[test]
-    fn a_stdin_that_always_has_more_is_given_up() {
+    fn reading_an_endless_stdin_times_out() {
         let input = read(std::fs::File::open("/dev/zero").unwrap(), 1_000, Duration::from_millis(20));
         assert_eq!(input.bytes.len(), 1_000);
         assert!(input.problem.is_some());
     }
 
     #[test]
-    fn a_stdin_that_never_ends_is_given_up_with_what_came() {
+    fn reading_an_open_stdin_times_out_with_the_bytes_so_far() {
         let (from, mut to) = io::pipe().unwrap();
         to.write_all(b"{\"half\"").unwrap();
         let input = read(from, 1_000, Duration::from_millis(20));

@@ -187,7 +187,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn both_shapes_of_a_message_read_alike() {
+    fn both_shapes_of_a_message_are_parsed_equally() {
         let old = json!({"type": "message", "recipient": "bob", "content": "hi", "summary": "s"});
         let new = json!({"to": "bob", "summary": "s", "message": "hi"});
         let both = json!({"to": "bob", "summary": "s", "message": "hi", "type": "message", "recipient": "bob", "content": "h…"});
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_and_answers_carry_their_request_in_both_shapes() {
+    fn requests_and_responses_have_their_request_id_in_both_shapes() {
         let input = json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "done"}});
         let request = Message::of(&input, &json!({"request_id": "shutdown-1@bob"})).unwrap();
         assert_eq!(
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_word_hides_no_other_spelling_of_the_same() {
+    fn an_empty_field_does_not_take_precedence_over_another_spelling() {
         let message =
             json!({"to": "", "recipient": "bob", "type": "shutdown_request", "message": {"type": ""}});
         let message =
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_for_whom_the_response_says_it_reached() {
+    fn the_recipient_is_the_one_in_the_response() {
         let to = |input, response| Message::of(&input, &response).unwrap().to;
         let bob = Some("bob".to_owned());
         let input = json!({"to": "BOB", "message": "hi"});
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_no_message() {
+    fn input_without_a_known_field_is_not_a_message() {
         for input in [json!(null), json!([1]), json!("x"), json!({})] {
             assert_eq!(Message::of(&input, &Value::Null), None, "{input}");
         }

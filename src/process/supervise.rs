@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_ends_has_its_output_collected_and_one_that_does_not_is_killed() {
+    fn the_output_of_a_program_is_collected_and_a_slow_program_is_killed() {
         let (Outcome::Ended(status), out) = sh("echo yes; echo no >&2; exit 3", 20_000, |_| ()) else {
             panic!("it did not end")
         };

@@ -11,7 +11,7 @@ fn told(text: &str) -> String {
 }
 
 #[test]
-fn what_is_a_secret_is_taken_out_and_what_stands_around_it_stays() {
+fn secrets_are_replaced_and_the_text_around_them_is_kept() {
     let key = "A1b2C3d4E5f6G7h8I9j0K1l2";
     for (text, clean) in [
         (format!("use sk-ant-api03-{key} here"), "use [redacted:api-key] here"),
@@ -34,7 +34,7 @@ fn what_is_a_secret_is_taken_out_and_what_stands_around_it_stays() {
 }
 
 #[test]
-fn a_private_key_is_taken_out_whole_and_when_it_was_cut() {
+fn a_private_key_is_replaced_completely_even_if_it_is_truncated() {
     let body = "MIIEowIBAAKCAQEA7\\nabc+/=\\n".repeat(3);
     let whole = format!("a -----BEGIN RSA PRIVATE KEY-----{body}-----END RSA PRIVATE KEY----- b");
     assert_eq!(told(&whole), "a [redacted:private-key] b");
@@ -43,7 +43,7 @@ fn a_private_key_is_taken_out_whole_and_when_it_was_cut() {
 }
 
 #[test]
-fn prose_and_code_stay_as_they_are() {
+fn prose_and_code_are_unchanged() {
     for text in [
         "task-force-of-the-parser-team-17 asks: is the next token: an identifier?",
         "Token::Identifier(name) => self.tokens.push(token)",
@@ -58,7 +58,7 @@ fn prose_and_code_stay_as_they_are() {
 }
 
 #[test]
-fn json_keeps_its_spelling_but_for_what_is_taken_out() {
+fn json_is_unchanged_except_for_secrets() {
     let redactor = redactor();
     let text = r#"{ "n": 1e400, "n": 12345678901234567890123, "é": "\ud83d", "ada@example.com": ["a\/b", "x \u0061da@example.com"],
   "password" : "short", "token": "", "deep": "{\"apiKey\":\"k3yk3yk3y\",\"to\":\"bob\"}" }"#;
@@ -71,7 +71,7 @@ fn json_keeps_its_spelling_but_for_what_is_taken_out() {
 }
 
 #[test]
-fn a_value_is_redacted_in_its_keys_and_its_strings() {
+fn keys_and_strings_of_a_value_are_redacted() {
     let mut value =
         json!({"a@example.com": 1, "b@example.com": [{"secret": "x", "at": "/home/ada/y"}], "n": 3});
     redactor().value(&mut value);
@@ -80,7 +80,7 @@ fn a_value_is_redacted_in_its_keys_and_its_strings() {
 }
 
 #[test]
-fn a_file_is_taken_for_what_it_is() {
+fn a_file_is_redacted_by_its_format() {
     let redactor = redactor();
     for (text, clean) in [
         (
@@ -99,7 +99,7 @@ fn a_file_is_taken_for_what_it_is() {
 }
 
 #[test]
-fn own_patterns_come_first_and_only_what_is_picked_is_looked_for() {
+fn patterns_of_the_user_come_first_and_only_selected_rules_apply() {
     let pattern = vec![Pattern { name: "ticket".to_owned(), regex: "PROJ-[0-9]+".to_owned() }];
     let redactor =
         Redactor::new(&Privacy { redact: vec!["secret".to_owned()], pattern, ..Privacy::default() }, &[])
@@ -117,7 +117,7 @@ fn own_patterns_come_first_and_only_what_is_picked_is_looked_for() {
 }
 
 #[test]
-fn what_was_redacted_once_is_not_redacted_again() {
+fn a_placeholder_is_not_redacted_again() {
     let redactor = redactor();
     let text = "API_KEY=sk-0123456789abcdef0123 at /home/ada for ada@example.com";
     let once = redactor.text(text).into_owned();
@@ -127,7 +127,7 @@ fn what_was_redacted_once_is_not_redacted_again() {
 }
 
 #[test]
-fn a_secret_behind_an_escape_is_found_wherever_the_text_was_not_opened() {
+fn a_secret_after_an_escape_is_found_in_text_that_is_not_decoded() {
     let key = "A1b2C3d4E5f6G7h8I9j0K1l2";
     let inner = json!({"type": "task_assignment", "password": "short", "description": format!(
         "line\nsk-ant-api03-{key}\n\tghp_{key}\nAKIAIOSFODNN7EXAMPLE\nxoxb-123456789012-abc\njane@example.org \
@@ -162,7 +162,7 @@ fn a_secret_behind_an_escape_is_found_wherever_the_text_was_not_opened() {
 }
 
 #[test]
-fn a_string_that_ends_in_half_a_character_or_was_cut_is_opened_as_far_as_it_goes() {
+fn a_truncated_string_is_decoded_as_far_as_possible() {
     let key = "A1b2C3d4E5f6G7h8I9j0K1l2";
     for said in [
         format!(r"\nsk-ant-{key} \ud83d"),
@@ -192,7 +192,7 @@ fn a_string_that_ends_in_half_a_character_or_was_cut_is_opened_as_far_as_it_goes
 }
 
 #[test]
-fn a_value_in_quotes_that_a_shell_was_given_is_found() {
+fn a_quoted_secret_in_a_shell_command_is_found() {
     assert_eq!(
         told(r#"bash -c "export TOKEN=\"Zq81hdkwPPmsF6\"""#),
         r#"bash -c "export TOKEN=\"[redacted:secret]\"""#
@@ -200,7 +200,7 @@ fn a_value_in_quotes_that_a_shell_was_given_is_found() {
 }
 
 #[test]
-fn lists_objects_and_numbers_under_a_secret_s_key_are_taken_out_whole() {
+fn lists_objects_and_numbers_under_a_secret_key_are_replaced() {
     let text = r#"{"apiKey":["listsecret1234", ["x"]], "secret":{"v":"nestedsecret99","n":-1.5e3,"t":true,"z":null},
  "password":12345678, "accessToken" : [{"a":"b"}, 7 ], "token":{"kind":"ident","line":3}, "token":4, "n":5, "after":"b"}"#;
     let clean = r#"{"apiKey":["[redacted:secret]", ["[redacted:secret]"]], "secret":{"v":"[redacted:secret]","n":"[redacted:secret]","t":true,"z":null},
@@ -216,7 +216,7 @@ fn lists_objects_and_numbers_under_a_secret_s_key_are_taken_out_whole() {
 }
 
 #[test]
-fn a_password_that_curl_was_given_is_found() {
+fn a_password_in_the_arguments_of_curl_is_found() {
     for (text, clean) in [
         ("curl -u user:PW https://x", "curl -u user:[redacted:secret] https://x"),
         ("curl -sS -H 'a: b;c' --user 'me:p w' x", "curl -sS -H 'a: b;c' --user 'me:[redacted:secret]' x"),
@@ -229,7 +229,7 @@ fn a_password_that_curl_was_given_is_found() {
 }
 
 #[test]
-fn an_address_that_names_a_file_leaves_the_file_its_kind() {
+fn an_address_in_a_file_name_is_replaced_without_the_extension() {
     let redactor = redactor();
     for (text, clean) in [
         ("teams/x/inboxes/jane@example.org.json", "teams/x/inboxes/[redacted:email].json"),

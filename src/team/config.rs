@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_spellings_are_read_and_nonsense_is_left_out() {
+    fn both_spellings_of_keys_are_read_and_invalid_members_are_skipped() {
         let new = br#"{"name":"t","createdAt":5,"leadSessionId":"s","leadProcess":{"pid":7,"procStart":"9"},
             "members":[{"name":"team-lead","tmuxPaneId":"leader"},{"no":"name"},7]}"#;
         let team = TeamConfig::parse(new).unwrap();
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_read_and_a_tracker_is_told_apart() {
+    fn a_task_is_read_and_a_tracker_is_recognized() {
         let task =
             Task::parse("2.json", br#"{"id":"2","subject":"Review","status":"pending","owner":""}"#).unwrap();
         assert_eq!((task.id.as_str(), task.owner, task.internal), ("2", None, false));

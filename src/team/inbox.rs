@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_inbox_gives_its_messages_and_leaves_out_the_rest() {
+    fn an_inbox_is_read_without_entries_that_are_not_messages() {
         let found =
             entries(br#"[{"from":"a","text":"hi","timestamp":"t","read":false},{"from":"b"},3]"#).unwrap();
         assert_eq!(found.len(), 1);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_notice_is_told_from_plain_text() {
+    fn a_notice_is_distinguished_from_plain_text() {
         let text = r#"{"type":"shutdown_approved","requestId":"shutdown-1@bob","from":"bob"}"#;
         let notice = Notice::read(text).unwrap();
         assert_eq!(

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_task_is_one_session_s_and_is_found_again() {
+    fn a_missing_task_belongs_to_one_session_until_it_is_found() {
         let mut lists = NamedLists::default();
         assert!(!lists.note_missing("lead", None) && lists.is_empty());
         assert!(lists.note_missing("pane", Some("7")) && !lists.note_missing("pane", Some("7")));

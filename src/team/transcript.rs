@@ -291,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_messages_of_one_delivery_are_told_apart() {
+    fn several_messages_of_one_delivery_are_separated() {
         let text = "<teammate-message teammate_id=\"bob\" color=\"green\" summary=\"half\">\nI have read half\n</teammate-message>\n\n\
                     <teammate-message teammate_id=\"carol\">\n{\"type\":\"idle_notification\"}\n</teammate-message>";
         let found = delivered(text);
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_may_hold_what_ends_a_tag() {
+    fn a_summary_may_contain_the_end_of_a_tag() {
         let text =
             "<teammate-message teammate_id=\"bob\" summary=\"a -> b\">\nit's > \"that\"\n</teammate-message>";
         let found = delivered(text);
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_passed_over() {
+    fn a_line_that_is_too_long_is_skipped() {
         let line = |text: &str| {
             format!(
                 "{{\"type\":\"user\",\"message\":{{\"content\":\"<teammate-message teammate_id=\\\"x\\\">{text}\"}}}}\n"
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn uses_and_results_are_found_and_the_rest_is_passed_over() {
+    fn tool_calls_and_results_are_found_and_other_items_are_skipped() {
         let lines = concat!(
             r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"SendMessage","input":{"to":"bob"}}]}}"#,
             "\n",
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_line_of_another_kind_quotes_was_neither_used_nor_heard() {
+    fn lines_of_other_types_have_no_items() {
         let lines = concat!(
             r#"{"type":"api-request-blob","message":{"content":[{"type":"tool_use","id":"t1","name":"SendMessage","input":{}}]}}"#,
             "\n",
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_says_that_it_failed_has_failed_and_one_cut_short_may_have() {
+    fn a_result_that_reports_a_failure_has_failed_and_an_interrupted_call_has_no_result() {
         let result = |content: Value, is_error: bool| {
             let block = serde_json::json!({"type": "tool_result", "tool_use_id": "t", "content": content, "is_error": is_error});
             TranscriptItem::read(&block)
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_s_cost_is_read_where_there_is_one() {
+    fn the_token_usage_of_a_message_is_read_if_it_has_one() {
         let line = |model: &str| {
             json!({"message": {"id": "m", "model": model,
             "usage": {"input_tokens": 3, "output_tokens": 2, "cache_read_input_tokens": 1, "x": "y"}}})

@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_is_found_above_shells_alone() {
+    fn the_client_is_found_only_above_shells() {
         assert_eq!(found(&[(9, "claude", 1)]), Some(9));
         assert_eq!(found(&[(9, "sh", 8), (8, "claude", 7)]), Some(8));
         assert_eq!(found(&[(9, "sh", 8), (8, "bash", 7), (7, "claude", 1)]), Some(7));

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_announcement_is_known_by_its_id_and_by_what_both_inputs_have() {
+    fn the_second_announcement_has_the_same_id_and_equal_values_under_shared_keys() {
         let raw = json!({"to": "bob", "message": "hello"});
         let full = json!({"to": "bob", "message": "hello", "recipient": "bob", "type": "message", "content": "hello"});
         let other =
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_that_lacks_a_key_is_the_same_and_only_the_last_calls_are_remembered() {
+    fn an_input_without_a_key_is_the_same_call_and_only_the_last_calls_are_stored() {
         let mut announced = RecentCalls::default();
         for number in 0..20 {
             let input = json!({"name": "bob", "run_in_background": true});
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_version_wrote_is_read_and_concurrent_calls_are_merged() {
+    fn calls_of_an_earlier_version_are_read_and_concurrent_calls_are_merged() {
         let call = |id: &str| {
             RecentCall::of(&payload("SendMessage", id, json!({"to": "bob"})), Kind::PreToolUse, "e").unwrap()
         };

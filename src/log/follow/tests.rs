@@ -50,7 +50,7 @@ fn the_last_lines_come_from_as_many_segments_as_they_need() {
 }
 
 #[test]
-fn each_line_is_handed_over_once_and_across_new_segments() {
+fn each_line_is_read_once_across_new_segments() {
     let dir = tempfile::tempdir().unwrap();
     let log = small(dir.path());
     let mut early = Follower::new(dir.path(), Range::default());
@@ -65,7 +65,7 @@ fn each_line_is_handed_over_once_and_across_new_segments() {
 }
 
 #[test]
-fn a_line_half_written_is_waited_for() {
+fn a_follower_waits_for_the_end_of_a_line() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("2026-02-03T040506789Z-solo-1a2b3c4d.jsonl");
     let mut file = std::fs::File::create(path).unwrap();
@@ -82,7 +82,7 @@ fn a_line_half_written_is_waited_for() {
 }
 
 #[test]
-fn the_end_is_whole_lines_of_the_newest_segments_and_no_more_bytes_than_asked_for() {
+fn the_tail_has_complete_lines_of_the_newest_segments_within_the_limit() {
     let dir = tempfile::tempdir().unwrap();
     let line = |id: u32| format!(r#"{{"v":1,"id":"{id}","payload":{{}}}}"#) + "\n";
     let length = line(1).len() as u64;

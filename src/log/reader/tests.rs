@@ -25,13 +25,13 @@ fn ids(dir: &Path) -> (Vec<String>, ReadErrors) {
 }
 
 #[test]
-fn a_log_that_is_not_there_is_empty() {
+fn a_missing_log_is_empty() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(ids(&dir.path().join("none")), (Vec::new(), ReadErrors::default()));
 }
 
 #[test]
-fn what_cannot_be_read_is_named_and_passed_over() {
+fn unreadable_lines_are_reported_and_skipped() {
     let dir = tempfile::tempdir().unwrap();
     let old = dir.path().join("2026-02-03T230000000Z-aaaaaaaa.jsonl");
     let new = dir.path().join("2026-02-04T000000000Z-aaaaaaaa.jsonl");
@@ -84,7 +84,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_whole_line_is_read_and_nothing_else(pieces in proptest::collection::vec(piece(), 0..30), ends in any::<bool>()) {
+    fn every_complete_line_is_read_and_nothing_else(pieces in proptest::collection::vec(piece(), 0..30), ends in any::<bool>()) {
         let dir = tempfile::tempdir().unwrap();
         let (mut bytes, mut expected) = (Vec::new(), Vec::new());
         for (id, (kind, cut, garbage)) in pieces.iter().enumerate() {
@@ -107,7 +107,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_the_sizes_and_times_all_lines_are_read_again_in_order(
+    fn lines_of_any_size_and_time_are_read_in_order(
         limit in 0u64..3000,
         calls in proptest::collection::vec((0usize..1500, -3600i64..40_000), 1..40),
     ) {

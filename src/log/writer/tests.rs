@@ -62,7 +62,7 @@ fn calls_that_overlap_midnight_do_not_begin_a_segment_each() {
 }
 
 #[test]
-fn a_line_that_a_killed_writer_left_is_closed_before_the_next() {
+fn an_incomplete_line_of_a_killed_writer_is_ended_before_the_next() {
     let dir = tempfile::tempdir().unwrap();
     let log = Log::open(dir.path(), &limits(1000));
     let name = log.append(b"whole", noon()).unwrap().segment;
@@ -95,7 +95,7 @@ fn a_line_whose_lock_is_not_free_goes_to_a_segment_of_its_own() {
 }
 
 #[test]
-fn a_lock_file_that_says_nothing_useful_does_not_stop_the_log() {
+fn a_lock_file_without_a_valid_name_does_not_stop_the_log() {
     for content in
         ["", "../../escape.jsonl\n", "2026-02-03T120000000Z-solo-1a2b3c4d.jsonl\n", &"x".repeat(9999)]
     {
@@ -111,7 +111,7 @@ fn a_lock_file_that_says_nothing_useful_does_not_stop_the_log() {
 }
 
 #[test]
-fn a_segment_that_is_a_link_or_cannot_be_opened_is_left_alone() {
+fn a_segment_that_is_a_link_or_cannot_be_opened_is_not_written() {
     let dir = tempfile::tempdir().unwrap();
     let log = Log::open(dir.path(), &limits(1000));
     let name = log.append(b"one", noon()).unwrap().segment;
