@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::test::{Found, Tested};
 use crate::policy::{Decision, Verdict};
 
-/// An event with different results.
 #[derive(Debug)]
 pub struct Difference<'a> {
     /// The event's index in the run.
@@ -42,7 +41,6 @@ fn compared(found: Option<&Found>) -> Compared<'_> {
     (found.not_judged, each.collect())
 }
 
-/// The expected verdict for one event.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
@@ -55,7 +53,6 @@ pub struct Expectation {
     pub gate: Option<String>,
 }
 
-/// An expectation that is not met.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmet {
     pub event: String,

@@ -10,7 +10,6 @@ use crate::event::Recorded;
 use crate::log::{self, Parts, Range, ReadErrors, Reader};
 use crate::policy::{Decision, RecordedVerdict, Verdict, failure};
 
-/// A run's events and files.
 #[derive(Debug, Default)]
 pub struct Record {
     /// The run, or the session for events outside a run.
@@ -20,7 +19,6 @@ pub struct Record {
     pub events: Vec<Recorded>,
     /// The verdicts of that time, by event id.
     pub verdicts: HashMap<String, Vec<Verdict>>,
-    /// The changes of the files.
     pub journal: Journal,
     /// By session, its events from before it joined this run. Their counts apply in the run, too.
     pub before: HashMap<String, Vec<Recorded>>,

@@ -17,34 +17,28 @@ use crate::policy::{
     Attempt, Decision, Facts, Guard, Judged, Judgement, Origin, Rules, TeamState, Verdict, judge,
 };
 
-/// The results of a run.
 #[derive(Debug, Default)]
 pub struct Tested {
     /// The events with a result, in order.
     pub found: Vec<Found>,
-    /// Number of judged events.
     pub events: usize,
 }
 
-/// The result for one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// The event's index in the run.
     pub place: usize,
     /// The result of this policy; empty if only the recorded verdict exists, or if it cannot be known.
     pub judgement: Evaluation,
-    /// The recorded verdicts.
     pub recorded: Vec<Verdict>,
     /// Whether commands would have checked a completion. A backtest does not run them.
     pub not_judged: bool,
 }
 
-/// The results as numbers of events.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Counts {
     pub events: usize,
     pub blocked: usize,
-    /// Events with a warning.
     pub warned: usize,
     /// Events that the loop guard would have allowed.
     pub escalated: usize,
@@ -90,12 +84,10 @@ pub fn before(
     (replay.files.team, replay.guard)
 }
 
-/// A run that is judged event by event.
 struct Replay<'a> {
     run: BacktestRun<'a>,
     files: SnapshotCursor<'a>,
     guard: Guard,
-    /// The sessions so far.
     known: HashSet<&'a str>,
 }
 

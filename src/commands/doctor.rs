@@ -68,9 +68,9 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         let doctor = format!("{} doctor", facts.call);
         let commands = view::Commands {
             fix: (!args.fix && !steps.is_empty()).then(|| format!("{doctor} --fix")),
-            verbose: format!("{doctor} --verbose"),
+            verbose: (!args.verbose).then(|| format!("{doctor} --verbose")),
         };
-        view::health(&health, args.verbose, &commands)
+        view::health(&health, &commands)
     })?;
     Ok(if health.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -84,9 +84,10 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
             report = redacted(context, &run.run, &report)?;
         }
         let columns = context.ui.columns().filter(|_| args.output.is_none());
+        let document = if args.all { view::full_report } else { view::report };
         let mut text = match format {
-            Format::Text => view::report(&report, args.all).to_terminal(columns),
-            Format::Markdown => view::report(&report, args.all).to_markdown(),
+            Format::Text => document(&report).to_terminal(columns),
+            Format::Markdown => document(&report).to_markdown(),
             Format::Json => serde_json::to_string_pretty(&report).map_err(Error::from_json)? + "\n",
             Format::Html => view::page(&report),
         };

@@ -23,7 +23,6 @@ use result_cache::ResultCache;
 /// completion.
 pub const BUDGET: Duration = Duration::from_secs(570);
 
-/// One check and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckResult {
     /// The command, as the user wrote it.
@@ -66,7 +65,6 @@ pub fn run(checks: &[&Check], cwd: &Path, dir: &Path, budget: Duration) -> Vec<C
     done
 }
 
-/// A check that is running.
 struct CheckRunner<'a> {
     check: &'a Check,
     cwd: &'a Path,

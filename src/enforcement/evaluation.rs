@@ -11,7 +11,6 @@ use crate::policy::{
     Verdict, needs_team_state, without_prefix,
 };
 
-/// The result of judging an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Evaluation {
     /// All verdicts, the decisive one first. Empty if no gate has a finding.
@@ -28,7 +27,6 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// The decisive verdict.
     pub fn decisive(&self) -> Option<&Verdict> {
         self.verdicts.first()
     }

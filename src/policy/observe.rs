@@ -80,7 +80,6 @@ impl Ledger {
         self.members.entry(name.to_owned()).or_default()
     }
 
-    /// The next position.
     fn next(&mut self) -> u64 {
         self.order += 1;
         self.order

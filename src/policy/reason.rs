@@ -5,13 +5,9 @@ use crate::model::TaskStatus;
 use crate::team::Task;
 use crate::unicode::is_unsafe;
 
-/// Maximum length of a reason, in characters.
 const MAX_CHARS: usize = 600;
-/// Maximum length of one quoted part, in characters.
 const MAX_QUOTED_CHARS: usize = 60;
-/// Maximum number of listed names; the rest is counted.
 const MAX_NAMES: usize = 10;
-/// Maximum number of listed tasks; the rest is counted.
 const MAX_TASKS: usize = 3;
 
 const BLOCKED: &str = "Blocked: ";
@@ -19,7 +15,6 @@ const WARNING: &str = "Warning: ";
 /// The prefix of a block up to version 0.1.
 const OLD_BLOCKED: &str = "Refused: ";
 
-/// A reason without its prefix.
 pub fn without_prefix(reason: &str) -> &str {
     [BLOCKED, WARNING, OLD_BLOCKED].iter().find_map(|prefix| reason.strip_prefix(prefix)).unwrap_or(reason)
 }
@@ -33,7 +28,6 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// Starts with the prefix of the mode.
     pub fn of(mode: Mode) -> Reason {
         let prefix = if mode == Mode::Block { BLOCKED } else { WARNING };
         Reason { text: prefix.to_owned(), advice: String::new() }
@@ -109,7 +103,6 @@ impl Reason {
         }
     }
 
-    /// The text, shortened to the maximum length.
     pub fn finish(self) -> String {
         let advice = cut(&self.advice, MAX_CHARS);
         cut(&self.text, MAX_CHARS - advice.chars().count()) + &advice

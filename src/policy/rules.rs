@@ -62,7 +62,6 @@ struct CompiledRule<'a> {
     patterns: Vec<(&'a str, Pattern<'a>)>,
 }
 
-/// Why a rule has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Undecided<'a> {
     /// The value at this pointer is too long for its pattern, or the pattern is invalid.
@@ -71,7 +70,6 @@ enum Undecided<'a> {
     NotParsed(&'a str),
     /// The name for this key is too long for its glob; its length in bytes.
     Name(&'a str, usize),
-    /// The time limit was reached.
     Late,
 }
 
@@ -219,7 +217,6 @@ fn matches_value<'a>(
     }
 }
 
-/// Whether one of the globs matches a name.
 fn matches_name<'a>(
     key: &'a str,
     globs: &[&str],
@@ -241,7 +238,6 @@ fn matches_name<'a>(
     undecided.map_or(Ok(false), Err)
 }
 
-/// The value at a JSON pointer into the payload.
 fn value_at<'a>(payload: &'a Payload, pointer: &str) -> Option<&'a Value> {
     let path = pointer.strip_prefix('/')?;
     let (first, rest) = path.find('/').map_or((path, ""), |slash| path.split_at(slash));
@@ -263,8 +259,10 @@ struct Pattern<'a> {
 /// Why a pattern has no result for a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Undecidable {
-    /// The text is longer than the limit of the pattern, in bytes.
-    TooLong { has: usize, most: usize },
+    TooLong {
+        has: usize,
+        most: usize,
+    },
     /// The regular expression is invalid. A checked file has no such pattern.
     Invalid,
 }

@@ -31,7 +31,6 @@ pub struct TeamState {
 }
 
 impl TeamState {
-    /// The number of unread messages of a member.
     pub fn waiting(&self, name: &str) -> usize {
         self.mail.get(name).or_else(|| self.mail.get(&mailbox(name))).copied().unwrap_or_default()
     }
@@ -63,7 +62,6 @@ impl TeamState {
         hasher.finalize().to_hex()[..16].to_owned()
     }
 
-    /// Adds the content of a file.
     pub fn put_file(&mut self, content: FileContent) {
         match content {
             FileContent::Roster(members) => self.members = members,
@@ -73,7 +71,6 @@ impl TeamState {
         }
     }
 
-    /// Removes a deleted file.
     pub fn remove_file(&mut self, file: TeamFile<'_>) {
         match file {
             TeamFile::Roster => self.members.clear(),
@@ -106,7 +103,6 @@ impl TeamState {
     }
 }
 
-/// How an event was judged.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Judgement<'a> {
     pub blocked: bool,
@@ -144,17 +140,14 @@ pub fn needs_team_state(event: &Judged<'_>) -> bool {
     }
 }
 
-/// A file that gates use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TeamFile<'a> {
     Roster,
-    /// The inbox of this agent.
     Inbox(&'a str),
     /// A task: its list, if that must be shown, and its file name.
     Task(&'a str, &'a str),
 }
 
-/// The parsed content of a file.
 #[derive(Debug, Clone)]
 pub enum FileContent {
     Roster(Vec<String>),
@@ -230,7 +223,6 @@ impl Unreadable {
     }
 }
 
-/// A part of a team's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     Any,
@@ -238,11 +230,9 @@ pub enum Part {
     Team,
     Roster,
     Inboxes,
-    /// One agent's inbox.
     Inbox(String),
     /// A task list.
     Tasks,
-    /// A task, by its id.
     Task(String),
 }
 

@@ -36,7 +36,6 @@ pub struct Finding {
     pub counted: Option<String>,
     /// The text for the model: the blocked action, why, and what to do instead. At most 600 characters, escaped.
     pub reason: String,
-    /// The rule's name, for a rule.
     pub rule: Option<String>,
     /// Where the rule is defined: `path:line`.
     pub place: Option<String>,

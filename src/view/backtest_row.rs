@@ -17,18 +17,14 @@ const CHECK: &str = "completion-check";
 pub struct BacktestRow<'a> {
     /// The event: its id, or its position in a file.
     pub of: &'a str,
-    /// The time.
     pub at: &'a str,
-    /// The event's name.
     pub event: &'a str,
-    /// The actor.
     pub actor: &'a str,
     /// The policy's verdict; null for none.
     pub verdict: Option<&'a Verdict>,
     /// The verdict of the other policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<Option<&'a Verdict>>,
-    /// The recorded verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<&'a Verdict>,
     /// The gate that could not be evaluated.
@@ -110,7 +106,6 @@ pub fn backtest_rows(record: &Record, rows: &[BacktestRow<'_>]) -> Document {
 }
 
 impl BacktestRow<'_> {
-    /// The verdicts and the reason.
     fn spans(&self) -> Vec<Span> {
         if let Some(gate) = self.not_judged.filter(|_| self.against.is_none()) {
             return vec![dim(format!("{gate} not judged: its commands are not run"))];

@@ -10,12 +10,10 @@ use super::line::{CYAN, DIM, Line, Span, bold, dim, plain, styled};
 /// Minimum width of the last column of a table; with less, each row becomes a paragraph.
 const MIN_LAST_COLUMN: usize = 16;
 
-/// A part of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Block {
     /// The heading of a section; the first is the title.
     Heading(Span),
-    /// A line of styled pieces.
     Line(Line),
     /// A line with a remark, which gets its own line if it does not fit.
     Remarked(Line, String),
@@ -23,22 +21,18 @@ pub enum Block {
     Code(Line),
     /// A list in one line, with commas; it is wrapped between its items.
     List(List),
-    /// A table.
     Table(Table),
     /// Dependencies of tasks.
     Graph(Graph),
 }
 
-/// A list of words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct List {
-    /// The items.
     pub items: Vec<String>,
     indent: usize,
     style: Style,
 }
 
-/// A graph.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Graph {
     /// The nodes: id and description.
@@ -50,17 +44,14 @@ pub struct Graph {
 /// Blocks, one below the other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document {
-    /// The blocks.
     pub blocks: Vec<Block>,
 }
 
 impl Document {
-    /// Adds the heading of a section.
     pub fn heading(&mut self, text: impl AsRef<str>) {
         self.blocks.push(Block::Heading(bold(text)));
     }
 
-    /// Adds a section, unless it is empty.
     pub fn section(&mut self, title: &str, body: Document) {
         if !body.blocks.is_empty() {
             self.heading(title);
@@ -91,7 +82,6 @@ impl Document {
         self.blocks.push(Block::Code(spans.into()));
     }
 
-    /// Adds an empty line.
     pub fn blank(&mut self) {
         self.line([]);
     }
@@ -101,17 +91,14 @@ impl Document {
         self.blocks.push(Block::List(List { items, indent, style }));
     }
 
-    /// Adds a table.
     pub fn table(&mut self, table: Table) {
         self.blocks.push(Block::Table(table));
     }
 
-    /// Adds a graph.
     pub fn graph(&mut self, graph: Graph) {
         self.blocks.push(Block::Graph(graph));
     }
 
-    /// Adds another document.
     pub fn append(&mut self, other: Document) {
         self.blocks.extend(other.blocks);
     }
@@ -183,18 +170,14 @@ impl List {
 /// A table. The last column can have text of any length.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
-    /// The columns.
     pub columns: Vec<Column>,
     /// The rows, each with one cell per column.
     pub rows: Vec<Vec<Span>>,
-    /// The indent of all rows.
     pub indent: usize,
 }
 
-/// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// The title.
     pub title: Span,
     /// Whether it has numbers, which are aligned to the right.
     pub is_number: bool,
@@ -210,7 +193,6 @@ impl Table {
         Table { columns: titles.iter().map(column).collect(), rows: Vec::new(), indent: 2 }
     }
 
-    /// Adds a row with one cell per column.
     pub fn row(&mut self, cells: impl IntoIterator<Item = impl AsRef<str>>) {
         self.rows.push(cells.into_iter().map(plain).collect());
     }

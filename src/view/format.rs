@@ -139,7 +139,6 @@ pub fn text_field<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key)?.as_str().filter(|text| !text.is_empty())
 }
 
-/// The color of a task's status.
 pub fn task_style(status: &str) -> Style {
     match status {
         "completed" => GREEN,
@@ -159,7 +158,6 @@ pub fn activity_style(word: &str) -> Style {
     }
 }
 
-/// The color of a decision.
 pub fn decision(decision: Decision) -> Style {
     match decision {
         Decision::Block => RED,

@@ -14,17 +14,11 @@ use crate::ui;
 /// Text that wraps under its column has at least this many columns; with less, it wraps at the left.
 const MIN_COLUMNS: usize = 20;
 
-/// Red text.
 pub const RED: Style = AnsiColor::Red.on_default();
-/// Yellow text.
 pub const YELLOW: Style = AnsiColor::Yellow.on_default();
-/// Green text.
 pub const GREEN: Style = AnsiColor::Green.on_default();
-/// Blue text.
 pub const BLUE: Style = AnsiColor::Blue.on_default();
-/// Cyan text.
 pub const CYAN: Style = AnsiColor::Cyan.on_default();
-/// Text that matters less.
 pub const DIM: Style = Style::new().dimmed();
 
 /// A piece of text with one style. The text is safe for a terminal.
@@ -35,22 +29,18 @@ pub struct Span {
     width: usize,
 }
 
-/// A piece with this style.
 pub fn styled(style: Style, text: impl AsRef<str>) -> Span {
     Span { style, text: ui::escape(text.as_ref()).into_owned(), width: 0 }
 }
 
-/// A piece without a style.
 pub fn plain(text: impl AsRef<str>) -> Span {
     styled(Style::new(), text)
 }
 
-/// A bold piece.
 pub fn bold(text: impl AsRef<str>) -> Span {
     styled(Style::new().bold(), text)
 }
 
-/// A dimmed piece.
 pub fn dim(text: impl AsRef<str>) -> Span {
     styled(DIM, text)
 }
@@ -70,7 +60,6 @@ impl Span {
         self.width(width)
     }
 
-    /// Its text.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -79,7 +68,6 @@ impl Span {
 /// Pieces with a space between them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Line {
-    /// The pieces.
     pub spans: Vec<Span>,
     /// Where the first piece without a fixed width starts.
     column: Option<usize>,
@@ -102,7 +90,6 @@ impl Line {
         Line { hanging: Some(indent), ..self }
     }
 
-    /// Adds a piece.
     pub fn push(&mut self, mut span: Span) {
         if span.text.is_empty() && span.width == 0 {
             return;
@@ -115,7 +102,6 @@ impl Line {
         self.spans.push(span);
     }
 
-    /// The width of the line.
     pub fn width(&self) -> usize {
         self.spans.iter().map(|span| span.text.width()).sum()
     }
@@ -205,7 +191,6 @@ impl Line {
     }
 }
 
-/// A word and the spaces after it.
 #[derive(Debug)]
 struct StyledWord<'a> {
     style: Style,

@@ -5,18 +5,19 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use chrono::{FixedOffset, NaiveDate};
+use serde_json::Value;
 
-use super::detail::detail;
-use super::format::decision;
+use super::format::{decision, text_field};
 use super::line::{BLUE, CYAN, DIM, GREEN, Line, YELLOW, bold, dim, plain, styled};
 use crate::clock;
 use crate::event::{ActorKind, Recorded};
-use crate::policy::RecordedVerdict;
+use crate::model::Tool;
+use crate::payload::{Kind, Message, MessageKind, Payload, TaskUpdate};
+use crate::policy::{RecordedVerdict, without_prefix};
 
 /// Below this width, an event has a second line for its content.
 const NARROW: usize = 60;
 
-/// Formats events as lines.
 #[derive(Debug, Default)]
 pub struct LogView {
     /// The width of the terminal; `None` for unlimited.
@@ -82,6 +83,126 @@ fn actor_style(kind: ActorKind) -> Style {
     }
 }
 
+/// Maximum length of a text, in characters.
+const MAX_CHARS: usize = 200;
+/// Fields of a tool's input that describe the call, best first.
+const SHOWN_KEYS: &[&str] =
+    &["file_path", "notebook_path", "command", "pattern", "url", "query", "skill", "team_name"];
+
+/// Describes what the event has beside its name and actor. Not escaped for a terminal.
+pub fn detail(recorded: &Recorded) -> String {
+    if let Some(problem) = &recorded.malformed {
+        return format!("malformed payload: {problem}");
+    }
+    if let Some(recorded_verdict) = recorded.verdict.as_deref().and_then(RecordedVerdict::read) {
+        let verdict = &recorded_verdict.verdict;
+        return format!(
+            "{} {}: {}",
+            verdict.word(),
+            verdict.source(),
+            short(without_prefix(&verdict.reason))
+        );
+    }
+    let payload = Payload::from_raw(&recorded.payload);
+    let text = match Kind::named(&recorded.event) {
+        Kind::PreToolUse | Kind::PostToolUse => tool(&payload),
+        Kind::TaskCreated | Kind::TaskCompleted => task(&payload),
+        Kind::UserPromptSubmit => quoted(payload.text("prompt")),
+        Kind::Notification => quoted(payload.text("message")),
+        Kind::Stop | Kind::SubagentStop => quoted(payload.text("last_assistant_message")),
+        Kind::SessionStart => payload.text("source").unwrap_or_default().to_owned(),
+        Kind::SessionEnd => payload.text("reason").unwrap_or_default().to_owned(),
+        Kind::PreCompact => payload.text("trigger").unwrap_or_default().to_owned(),
+        Kind::FileChanged => joined([payload.text("event"), payload.text("file_path")]),
+        _ if recorded.event == "PolicyOverride" => overridden(&payload),
+        _ => String::new(),
+    };
+    match &recorded.warning {
+        Some(warning) if text.is_empty() => format!("({warning})"),
+        Some(warning) => format!("{text} ({warning})"),
+        None => text,
+    }
+}
+
+fn tool(payload: &Payload) -> String {
+    let (input, response) = (payload.tool_input(), payload.tool_response());
+    let name = payload.tool_name().unwrap_or("?");
+    let text = match Tool::named(name) {
+        Tool::SendMessage => Message::of(input, response).map(|message| sent(&message)),
+        Tool::TaskUpdate => TaskUpdate::of(input, response).map(|update| updated(&update)),
+        Tool::TaskCreate => {
+            let id = response.get("task").and_then(|task| text_field(task, "id")).map(|id| format!("#{id}"));
+            Some(joined([id.as_deref(), Some(&quoted(text_field(input, "subject")))]))
+        }
+        Tool::Agent => {
+            let name = text_field(input, "name").or_else(|| text_field(input, "subagent_type"));
+            Some(joined([name, Some(&quoted(text_field(input, "description")))]))
+        }
+        _ => SHOWN_KEYS.iter().find_map(|key| text_field(input, key)).map(short),
+    };
+    joined([Some(name), text.as_deref()])
+}
+
+fn sent(message: &Message) -> String {
+    let to = message.to.as_ref().map(|to| format!("→ {to}"));
+    let kind = match &message.kind {
+        MessageKind::Plain => "",
+        MessageKind::ShutdownRequest => "shutdown request",
+        MessageKind::ShutdownResponse { approve: true } => "shutdown approved",
+        MessageKind::ShutdownResponse { approve: false } => "shutdown refused",
+        MessageKind::Other(kind) => kind,
+    };
+    let text = message.summary.as_deref().unwrap_or(&message.text);
+    joined([to.as_deref(), Some(kind), Some(&quoted(Some(text)))])
+}
+
+fn updated(update: &TaskUpdate) -> String {
+    let task = format!("#{}", update.task);
+    let status = update.status.as_ref().map(|status| format!("→ {status}"));
+    let owner = update.owner.as_ref().map(|owner| match owner.as_str() {
+        "" => "without owner".to_owned(),
+        owner => format!("owner {owner}"),
+    });
+    let failed = (update.success == Some(false)).then_some("(refused)");
+    joined([Some(task.as_str()), status.as_deref(), owner.as_deref(), failed])
+}
+
+fn task(payload: &Payload) -> String {
+    let id = payload.text("task_id").map(|id| format!("#{id}"));
+    joined([id.as_deref(), Some(&quoted(payload.text("task_subject")))])
+}
+
+/// A pause or an allowance.
+fn overridden(payload: &Payload) -> String {
+    let gate = payload.text("gate").unwrap_or("every gate");
+    let until = payload.text("until").map(|until| format!("until {}", clock::moment_of(until)));
+    // Without a terminal, it may not have been a person.
+    let typed = payload.field("terminal").and_then(Value::as_bool);
+    let untyped = (typed == Some(false)).then_some("(no terminal)");
+    let found =
+        (payload.field("found").and_then(Value::as_bool) == Some(true)).then_some("(found in the file)");
+    joined([payload.text("override"), Some(gate), payload.text("name"), until.as_deref(), untyped, found])
+}
+
+/// The text in quotes; empty for none.
+fn quoted(text: Option<&str>) -> String {
+    text.map(short).filter(|text| !text.is_empty()).map(|text| format!("\"{text}\"")).unwrap_or_default()
+}
+
+/// The start of the first line that is not blank.
+fn short(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    match line.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+fn joined<'a>(words: impl IntoIterator<Item = Option<&'a str>>) -> String {
+    let words: Vec<&str> = words.into_iter().flatten().filter(|word| !word.is_empty()).collect();
+    words.join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,5 +243,85 @@ mod tests {
         00:00:00.000 UserPromptSubmit unknown    "\u{1b}[31mgo" t1
         noon         New\u{202e}      a          t1
         "#);
+    }
+
+    fn said(event: &str, payload: Value) -> String {
+        let line = serde_json::json!({"v": 1, "event": event, "payload": payload});
+        detail(&serde_json::from_str(&line.to_string()).unwrap())
+    }
+
+    fn call(tool: &str, input: Value, response: Value) -> String {
+        let payload = serde_json::json!({"tool_name": tool, "tool_input": input, "tool_response": response});
+        said("PostToolUse", payload)
+    }
+
+    #[test]
+    fn each_event_is_told_in_a_few_words() {
+        use serde_json::json;
+        let nothing = || json!(null);
+        let told = [
+            call(
+                "SendMessage",
+                json!({"to": "bob", "summary": "ready for review", "message": "long"}),
+                nothing(),
+            ),
+            call("SendMessage", json!({"to": "bob", "message": "# Parser\nis done"}), nothing()),
+            call(
+                "SendMessage",
+                json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "done"}}),
+                nothing(),
+            ),
+            call("SendMessage", json!({"type": "shutdown_response", "approve": true}), nothing()),
+            call("TaskUpdate", json!({"taskId": "1", "status": "completed"}), nothing()),
+            call("TaskUpdate", json!({"taskId": 2, "owner": "bob"}), json!({"success": false})),
+            call("TaskCreate", json!({"subject": "Draft"}), json!({"task": {"id": "3"}})),
+            call("Agent", json!({"name": "alice", "description": "Draft the parser"}), nothing()),
+            call("Bash", json!({"description": "list", "command": "\n ls -l\nrm x"}), nothing()),
+            call("Mystery", json!([1]), nothing()),
+            said("TaskCompleted", json!({"task_id": "1", "task_subject": "Draft"})),
+            said("FileChanged", json!({"event": "unlink", "file_path": "/a/b"})),
+            said("SessionEnd", json!({"reason": "clear"})),
+            said("TeammateIdle", json!({"teammate_name": "bob"})),
+            said(
+                "PolicyOverride",
+                json!({"override": "pause", "gate": null, "until": "2026-02-03T04:05:06Z"}),
+            ),
+            said("Brandnew", json!(7)),
+        ];
+        insta::assert_snapshot!(told.join("\n"), @r##"
+        SendMessage → bob "ready for review"
+        SendMessage → bob "# Parser"
+        SendMessage → bob shutdown request "done"
+        SendMessage shutdown approved
+        TaskUpdate #1 → completed
+        TaskUpdate #2 owner bob (refused)
+        TaskCreate #3 "Draft"
+        Agent alice "Draft the parser"
+        Bash ls -l
+        Mystery
+        #1 "Draft"
+        unlink /a/b
+        clear
+
+        pause every gate until 2026-02-03 04:05:06 UTC
+        "##);
+    }
+
+    #[test]
+    fn a_verdict_says_what_it_decided_which_gate_and_why() {
+        let verdict =
+            r#"{"decision":"block","gate":"rule","code":"c","reason":"no\nmore","rule":"no-push","of":"e"}"#;
+        let line = format!(r#"{{"v":1,"event":"Verdict","verdict":{verdict},"payload":null}}"#);
+        assert_eq!(detail(&serde_json::from_str(&line).unwrap()), "block rule no-push: no");
+        let line = line.replace("block", "explode");
+        assert_eq!(detail(&serde_json::from_str(&line).unwrap()), "", "one that this version cannot read");
+    }
+
+    #[test]
+    fn what_was_odd_is_said() {
+        let line = r#"{"v":1,"event":"Stop","warning":"named otherwise","payload":{}}"#;
+        assert_eq!(detail(&serde_json::from_str(line).unwrap()), "(named otherwise)");
+        let line = r#"{"v":1,"event":"Stop","malformed":"stdin was empty","payload":{"text":""}}"#;
+        assert_eq!(detail(&serde_json::from_str(line).unwrap()), "malformed payload: stdin was empty");
     }
 }

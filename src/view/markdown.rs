@@ -7,7 +7,6 @@ use super::line::{Line, Span};
 use crate::ui;
 
 impl Document {
-    /// Formats it as Markdown.
     pub fn to_markdown(&self) -> String {
         let mut out = String::new();
         for (place, block) in self.blocks.iter().enumerate() {
@@ -30,7 +29,6 @@ impl Document {
 }
 
 impl Line {
-    /// Its text without styles.
     fn text(&self) -> String {
         self.spans.iter().map(Span::text).collect::<String>().trim_end().to_owned()
     }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::describe::phrase;
+use super::describe::{ShownEntry, phrase};
 use super::format::{actor, elapsed, first_line};
-use super::timeline::{TimelineOptions, idles};
+use super::timeline::{TimelineOptions, merge_idles};
 use crate::policy::Decision;
 use crate::timeline::{Entry, Kind, RunData};
 use crate::ui;
@@ -19,10 +19,7 @@ const MAX_CHARS: usize = 60;
 pub fn mermaid(material: &RunData, part: &[&Entry], options: TimelineOptions) -> String {
     let shown: Vec<&Entry> = part.iter().copied().filter(|entry| options.shows(entry)).collect();
     let mut drawing = Drawing { material, names: Vec::new(), present: Vec::new(), body: String::new() };
-    let (idles, idlers) = idles(&shown);
-    for (place, entry) in shown.iter().enumerate().filter(|(place, _)| !idles.contains(place)) {
-        drawing.draw(entry, idlers.contains(&place));
-    }
+    merge_idles(&shown).into_iter().flatten().for_each(|entry| drawing.draw(entry));
     let mut diagram = String::from("sequenceDiagram\n");
     for (number, name) in drawing.names.iter().enumerate() {
         let _ = writeln!(diagram, "    participant p{number} as {}", safe(actor(name)));
@@ -40,7 +37,8 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    fn draw(&mut self, entry: &Entry, idle: bool) {
+    fn draw(&mut self, shown: ShownEntry<'_>) {
+        let entry = shown.entry;
         let actor = self.number(&entry.actor);
         match entry.kind() {
             Kind::MemberJoined => self.present.push(entry.actor.clone()),
@@ -56,12 +54,12 @@ impl Drawing<'_> {
             Kind::ShutdownApproved => ("-->>", "shutdown approved "),
             Kind::ShutdownRejected => ("-->>", "shutdown rejected: "),
             Kind::MessageRefused => ("-x", "not sent: "),
-            _ => return self.note(entry, actor, idle),
+            _ => return self.note(shown, actor),
         };
         let text = entry.summary().or(entry.text()).unwrap_or_default();
         let text = match entry.kind() {
             // Claude Code's automatic messages are JSON; they are shown in words.
-            Kind::Message if entry.is_automatic() => phrase(entry, false).1,
+            Kind::Message if entry.is_automatic() => phrase(shown).1,
             _ => format!("{marks}{}", first_line(text)),
         };
         for to in self.recipients(entry) {
@@ -71,10 +69,11 @@ impl Drawing<'_> {
     }
 
     /// An entry that is not a message is a note over its actor. A block is highlighted.
-    fn note(&mut self, entry: &Entry, actor: usize, idle: bool) {
+    fn note(&mut self, shown: ShownEntry<'_>, actor: usize) {
+        let entry = shown.entry;
         let blocked = entry.verdict().is_some_and(|verdict| verdict.decision == Decision::Block);
         let time = elapsed(&self.material.run.started_at, &entry.at).unwrap_or_default();
-        let text = format!("{time} {}", phrase(entry, idle).1);
+        let text = format!("{time} {}", phrase(shown).1);
         if blocked {
             self.body.push_str("    rect rgba(220, 40, 40, 0.25)\n");
         }
@@ -139,7 +138,6 @@ fn safe(text: &str) -> String {
     safe
 }
 
-/// Keywords of diagrams.
 const KEYWORDS: &str = "end participant actor create destroy box loop rect opt alt else par and critical option break note \
     activate deactivate autonumber title links link properties details as style wrap nowrap";
 
@@ -148,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_text_is_mermaid_s_or_html_s() {
+    fn text_has_no_special_characters_of_mermaid_or_html() {
         assert_eq!(safe("end"), "#101;nd");
         assert_eq!(
             safe("the END; #1 <b>%%{init: 1}%%"),

@@ -6,14 +6,12 @@ use crate::clock::{self, Time};
 use crate::model::TaskStatus;
 use crate::timeline::{Activity, LiveState};
 
-/// The content of the screen at a moment.
 #[derive(Debug)]
 pub struct PlayerView<'a> {
     /// The team, or a text that there is none.
     pub team: &'a str,
     /// The start of the run, RFC 3339: zero on its clock.
     pub started_at: &'a str,
-    /// The clock.
     pub now: Time,
     /// The played part, from 0 to 1.
     pub played: f64,
@@ -21,7 +19,6 @@ pub struct PlayerView<'a> {
     pub pace: &'a str,
     /// The key bindings; empty if there are none.
     pub keys: &'a str,
-    /// The agents and tasks.
     pub board: &'a LiveState,
     /// The last lines of the timeline, styled and shortened.
     pub lines: &'a [String],

@@ -8,7 +8,6 @@ use super::line::{GREEN, bold, dim, plain, styled};
 use crate::clock;
 use crate::restore::{FilePlan, Plan, TaskWrite, Undone};
 
-/// Lists the tasks that are restored, and those that are not.
 pub fn restored_tasks(plan: &Plan) -> Document {
     let mut document = heading(plan.team.as_deref(), &plan.run, plan.at.as_deref());
     document.line([plain("into task list"), bold(&plan.list), dim(&plan.directory)]);
@@ -70,7 +69,6 @@ fn past(task: &TaskWrite) -> String {
     if notes.is_empty() { String::new() } else { format!("({})", notes.join("; ")) }
 }
 
-/// Lists the files that are restored, and those that are not.
 pub fn restored_files(plan: &FilePlan) -> Document {
     let mut document = heading(plan.team.as_deref(), &plan.run, plan.at.as_deref());
     document.line([plain(count(plan.files.len(), "file")), plain("in"), bold(&plan.directory)]);
@@ -89,7 +87,6 @@ pub fn restored_files(plan: &FilePlan) -> Document {
     document
 }
 
-/// Lists the undone changes.
 pub fn undone(undone: &Undone) -> Document {
     let mut document = Document::default();
     document.line([plain("task list"), bold(&undone.list)]);

@@ -19,7 +19,6 @@ const STATES: [(Activity, &str); 5] = [
     (Activity::Gone, "left"),
 ];
 
-/// Formats the status.
 pub fn status(status: &Status, now: Time) -> Document {
     let mut document = Document::default();
     if status.teams.is_empty() {

@@ -14,11 +14,8 @@ use crate::timeline::Summary;
 const TITLES: [&str; 9] =
     ["TEAM", "RUN", "PROJECT", "CREATED", "DURATION", "ENDED BY", "TASKS#", "MSGS#", "MEMBERS"];
 
-/// The column of the project.
 const PROJECT: usize = 2;
-/// The column of the members.
 const MEMBERS: usize = 8;
-/// A value that is not known.
 const UNKNOWN: &str = "-";
 
 /// Lists runs, the newest last, next to the prompt. `ids` are the IDs of all recorded runs: a shortened ID must be unique.
@@ -31,7 +28,10 @@ pub fn teams(runs: &[Summary], ids: &[&str], now: Time, columns: Option<usize>) 
     titles[3].extend(zone.map(|zone| format!(" ({zone})")));
     let mut table = Table {
         columns: titles.iter().map(|title| column(title)).collect(),
-        rows: rows.iter().map(|row| row.cells(zone.is_some())).collect(),
+        rows: rows
+            .iter()
+            .map(|row| row.cells(if zone.is_some() { minute } else { minute_and_zone }))
+            .collect(),
         indent: 0,
     };
     let fits = |width: usize| columns.is_none_or(|columns| width <= columns);
@@ -64,7 +64,6 @@ fn column(title: &str) -> Column {
     Column { title: bold(title.trim_end_matches('#')), is_number: title.ends_with('#') }
 }
 
-/// One run as shown.
 struct Row<'a> {
     run: &'a Summary,
     id: &'a str,
@@ -82,7 +81,7 @@ impl<'a> Row<'a> {
         Row { run, id: short_id(&run.run, ids), created, duration }
     }
 
-    fn cells(&self, has_zone: bool) -> Vec<Span> {
+    fn cells(&self, format: fn(Time) -> String) -> Vec<Span> {
         let run = self.run;
         // A value that cannot exist is not shown as zero.
         let number = |number: usize| match (number, &run.team) {
@@ -93,7 +92,7 @@ impl<'a> Row<'a> {
             self.team(),
             dim(self.id),
             plain(run.project.as_deref().map_or(UNKNOWN, name)),
-            plain(self.created(!has_zone)),
+            plain(self.created(format)),
             plain(&self.duration),
             self.end("", ""),
             plain(number(run.tasks)),
@@ -114,13 +113,8 @@ impl<'a> Row<'a> {
         styled(style, format!("{indent}{}{missing}{comma}", end_label(self.run)))
     }
 
-    /// The time of creation, with or without its zone.
-    fn created(&self, zone: bool) -> String {
-        let shown = |time| match zone {
-            true => format!("{} {}", minute(time), clock::offset(time)),
-            false => minute(time),
-        };
-        self.created.map_or_else(|| "unknown".to_owned(), shown)
+    fn created(&self, format: fn(Time) -> String) -> String {
+        self.created.map_or_else(|| "unknown".to_owned(), format)
     }
 
     /// For a terminal that is narrower than the table.
@@ -129,7 +123,7 @@ impl<'a> Row<'a> {
         document.line([self.team(), dim(self.id)]);
         let project =
             run.project.as_deref().map(|project| format!("{}, ", name(project))).unwrap_or_default();
-        document.line([plain(format!("  {project}{}, {}", self.created(true), self.duration))]);
+        document.line([plain(format!("  {project}{}, {}", self.created(minute_and_zone), self.duration))]);
         let counts = [(run.tasks, "task"), (run.messages, "message")];
         let counts: Vec<String> = (counts.iter())
             .filter(|(number, _)| *number > 0 || run.team.is_some())
@@ -141,7 +135,10 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The last part of a directory's path.
+fn minute_and_zone(time: Time) -> String {
+    format!("{} {}", minute(time), clock::offset(time))
+}
+
 fn name(project: &str) -> &str {
     let last = project.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next();
     last.filter(|name| !name.is_empty()).unwrap_or(project)

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 
-use super::describe::{phrase, phrase_with};
+use super::describe::{ShownEntry, phrase, phrase_with};
 use super::document::Document;
 use super::format::{actor, count, elapsed, end_label, events_missing, name_style, span};
 use super::line::{DIM, Line, bold, dim, plain, styled};
@@ -13,7 +13,6 @@ use crate::clock;
 use crate::event::LEAD;
 use crate::timeline::{Entry, EntryKind, Kind, RunData, Summary, Timeline, TurnEvent};
 
-/// Options of the output.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct TimelineOptions {
     /// Whether automatic messages and implied entries are shown.
@@ -27,7 +26,6 @@ pub struct TimelineOptions {
 }
 
 impl TimelineOptions {
-    /// Whether the entry is shown.
     pub fn shows(&self, entry: &Entry) -> bool {
         self.all || matters(entry) || (self.asked && !entry.is_automatic())
     }
@@ -47,11 +45,7 @@ pub fn timeline(
     out.write_all(heading(material, timeline).to_terminal(options.columns).as_bytes())?;
     let shown: Vec<&Entry> = part.iter().copied().filter(|entry| options.shows(entry)).collect();
     let lines = EntryLines::of(&material.run.started_at, &shown, options);
-    let (idles, idlers) = idles(&shown);
-    for (place, entry) in shown.iter().enumerate().filter(|(place, _)| !idles.contains(place)) {
-        lines.write(entry, idlers.contains(&place), out)?;
-    }
-    Ok(())
+    merge_idles(&shown).into_iter().flatten().try_for_each(|entry| lines.write(entry, out))
 }
 
 /// The lines above a timeline: the run, its times, its members and tasks.
@@ -79,7 +73,6 @@ pub fn heading(material: &RunData, timeline: &Timeline) -> Document {
     document
 }
 
-/// How a run ended, on one line.
 pub fn ending(material: &RunData, timeline: &Timeline) -> String {
     let summary = Summary::of(material, timeline);
     let last = summary.ended_at.as_deref().or(summary.gone.as_deref());
@@ -98,12 +91,10 @@ pub struct EntryLines {
     options: TimelineOptions,
     /// Width of the longest name, limited.
     name_width: usize,
-    /// Width of the longest time.
     time_width: usize,
 }
 
 impl EntryLines {
-    /// Lines for these entries of a run that started at this time.
     pub fn of(started_at: &str, shown: &[&Entry], options: TimelineOptions) -> EntryLines {
         let names = shown.iter().map(|entry| actor(&entry.actor).chars().count());
         // Times increase, so the last is the longest; times before the run are at the start.
@@ -125,21 +116,18 @@ impl EntryLines {
         }
     }
 
-    /// Changes the options; the columns of the lines stay.
     pub fn set_options(&mut self, options: TimelineOptions) {
         self.options = options;
     }
 
-    /// Writes one entry. `idle` means that the agent went idle right after this end of a turn.
+    /// Writes one entry.
     ///
     /// # Errors
     /// When `out` cannot be written.
-    pub fn write(&self, entry: &Entry, idle: bool, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    pub fn write(&self, shown: ShownEntry<'_>, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        let entry = shown.entry;
         let below = entry.text().filter(|_| self.options.full && is_speech(entry));
-        let (style, words) = match below {
-            Some(_) => phrase_with(entry, "", idle),
-            None => phrase(entry, idle),
-        };
+        let (style, words) = below.map_or_else(|| phrase(shown), |_| phrase_with(shown, ""));
         let line = Line::from([
             dim(elapsed(&self.started_at, &entry.at).unwrap_or_default()).right(self.time_width),
             styled(name_style(&entry.actor), actor(&entry.actor)).width(self.name_width),
@@ -181,12 +169,18 @@ fn is_speech(entry: &Entry) -> bool {
     }
 }
 
-/// The indexes of idle entries that follow the end of a turn, and of these ends: each pair is one line.
-pub fn idles(shown: &[&Entry]) -> (HashSet<usize>, HashSet<usize>) {
+/// Each entry as shown. An idle entry that follows the end of a turn is `None`: the pair is one line.
+pub fn merge_idles<'a>(shown: &[&'a Entry]) -> Vec<Option<ShownEntry<'a>>> {
     let next = |place: usize| {
         let actor = &shown[place].actor;
         (place + 1..shown.len()).find(|next| shown[*next].actor == *actor && !shown[*next].is_automatic())
     };
     let ends = (0..shown.len()).filter(|place| shown[*place].kind() == Kind::TurnEnded);
-    ends.filter_map(|end| Some((next(end).filter(|idle| shown[*idle].kind() == Kind::Idle)?, end))).unzip()
+    let pairs =
+        ends.filter_map(|end| Some((next(end).filter(|idle| shown[*idle].kind() == Kind::Idle)?, end)));
+    let (idles, ends): (HashSet<usize>, HashSet<usize>) = pairs.unzip();
+    let entries = shown.iter().enumerate().map(|(place, entry)| {
+        (!idles.contains(&place)).then(|| ShownEntry { entry, then_idle: ends.contains(&place) })
+    });
+    entries.collect()
 }

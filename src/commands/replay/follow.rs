@@ -129,7 +129,7 @@ impl<'a> FollowPrinter<'a> {
         });
         lines.set_options(self.options);
         for entry in due.iter().filter(|entry| self.options.shows(entry)) {
-            lines.write(entry, false, &mut text)?;
+            lines.write((*entry).into(), &mut text)?;
         }
         self.out.write_all(&text)?;
         self.out.flush()

@@ -1,6 +1,6 @@
 //! `replay --speed`: plays a run in time, on the whole terminal or as lines in a pipe.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::timeline::{Entry, Filter, LiveState, RunData, Timeline};
 use crate::ui;
 use crate::ui::terminal::{InputEvent, Screen};
-use crate::view::{self, EntryLines, PlayerView, TimelineOptions};
+use crate::view::{self, EntryLines, PlayerView, ShownEntry, TimelineOptions};
 
 /// Interval between two frames.
 const FRAME: Duration = Duration::from_millis(50);
@@ -67,8 +67,11 @@ pub fn play(
     let (indexes, shown): (Vec<usize>, Vec<&Entry>) =
         timeline.entries.iter().enumerate().filter(|(_, entry)| is_shown(entry)).unzip();
     // JSON output has every entry separately.
-    let (idles, idlers) = if is_json { Default::default() } else { view::idles(&shown) };
-    let printed = indexes.iter().enumerate().filter(|(at, _)| !idles.contains(at)).map(|(_, index)| *index);
+    let printed = match is_json {
+        true => shown.iter().map(|entry| Some((*entry).into())).collect(),
+        false => view::merge_idles(&shown),
+    };
+    let printed = indexes.into_iter().zip(printed).filter_map(|(index, entry)| Some((index, entry?)));
     let list = Playlist {
         run,
         timeline,
@@ -77,7 +80,6 @@ pub fn play(
         options,
         is_json,
         printed: printed.collect(),
-        idlers: idlers.into_iter().filter_map(|at| indexes.get(at).copied()).collect(),
         lines: EntryLines::of(&run.run.started_at, &shown, options),
     };
     if on_screen {
@@ -96,10 +98,8 @@ struct Playlist<'a> {
     speed: Speed,
     options: TimelineOptions,
     is_json: bool,
-    /// The indexes of the printed entries.
-    printed: HashSet<usize>,
-    /// The ends of turns that are followed by an idle.
-    idlers: HashSet<usize>,
+    /// The printed entries by index.
+    printed: HashMap<usize, ShownEntry<'a>>,
     lines: EntryLines,
 }
 
@@ -137,7 +137,7 @@ impl<'a> Playlist<'a> {
             out.write_all(heading.as_bytes())?;
         }
         let (begun, mut due) = (Instant::now(), Duration::ZERO);
-        for step in self.steps(|index, _| self.printed.contains(&index)) {
+        for step in self.steps(|index, _| self.printed.contains_key(&index)) {
             due += step.wait;
             let rest = due.saturating_sub(begun.elapsed());
             if !rest.is_zero() {
@@ -157,8 +157,8 @@ impl<'a> Playlist<'a> {
         if step.is_shortened {
             view::pause((step.at - step.from).num_milliseconds()).write(out, None)?;
         }
-        if self.printed.contains(&step.index) {
-            lines.write(step.entry, self.idlers.contains(&step.index), out)?;
+        if let Some(shown) = self.printed.get(&step.index) {
+            lines.write(*shown, out)?;
         }
         Ok(())
     }
@@ -170,7 +170,7 @@ impl<'a> Playlist<'a> {
         }
         let mut next = board.clone();
         // A change that is not visible takes no time.
-        let steps = self.steps(|index, entry| next.apply(entry) || self.printed.contains(&index));
+        let steps = self.steps(|index, entry| next.apply(entry) || self.printed.contains_key(&index));
         let Some(first) = steps.first() else { return Ok(ExitCode::SUCCESS) };
         let now = first.at;
         let screen = Screen::open()?;
@@ -270,7 +270,8 @@ impl Player<'_> {
         let mut lines = list.lines.clone();
         lines.set_options(TimelineOptions { columns: Some(columns.saturating_sub(1)), ..list.options });
         let shown = self.steps[..self.passed].iter().rev();
-        let shown = shown.filter(|step| step.is_shortened || list.printed.contains(&step.index)).take(rows);
+        let shown =
+            shown.filter(|step| step.is_shortened || list.printed.contains_key(&step.index)).take(rows);
         for step in shown.collect::<Vec<_>>().into_iter().rev() {
             // Writing to memory does not fail.
             let _ = list.write(step, &lines, &mut text);

@@ -5,15 +5,12 @@ use crate::config::{Gate, Mode, OnError};
 use crate::policy::{Decision, Finding, Reason, cut, escaped};
 use crate::unicode;
 
-/// Maximum length of a reason, in characters.
 const MAX_CHARS: usize = 600;
-/// Maximum length of a quoted command, in characters.
 const MAX_COMMAND_CHARS: usize = 100;
 /// Joins two output lines: a reason is one line.
 const SEPARATOR: &str = " | ";
 const OUTPUT_PREFIX: &str = " Last output: ";
 
-/// The task that is being completed.
 #[derive(Debug, Clone, Copy)]
 pub struct CompletedTask<'a> {
     pub id: &'a str,

@@ -13,9 +13,7 @@ use crate::fs::{self, Lock};
 
 /// How long a pass is reused. A failure is never reused: its cause may have been fixed where git cannot see it.
 const PASS_LIFETIME: Duration = Duration::from_secs(60 * 60);
-/// Number of results to keep, newest first.
 const MAX_ENTRIES: usize = 200;
-/// Maximum size of a result in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
 
 #[derive(Debug)]
@@ -26,11 +24,9 @@ pub struct ResultCache {
 #[derive(Debug, Serialize, Deserialize)]
 struct CachedResult {
     v: u8,
-    /// For people.
     command: String,
     /// The exit code; 0 means passed.
     exit: i32,
-    /// The last output lines of a failed check.
     last_lines: Vec<String>,
     /// Duration of the run in milliseconds, counted back from when this was written.
     #[serde(default = "long")]

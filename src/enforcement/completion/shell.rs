@@ -9,9 +9,7 @@ use std::time::Duration;
 use crate::policy::escaped;
 use crate::process::supervise::{CapturedOutput, Outcome, Progress, Run};
 
-/// Number of output bytes to keep.
 const MAX_OUTPUT_BYTES: usize = 16 * 1024;
-/// Number of output lines to show.
 const LINES: usize = 10;
 /// Maximum length of a line, in characters.
 const COLUMNS: usize = 200;
@@ -38,7 +36,6 @@ fn shell(line: &str, cwd: &Path) -> Command {
     command
 }
 
-/// The end of a stream.
 #[derive(Debug, Default)]
 struct Tail(Vec<u8>);
 

@@ -13,7 +13,6 @@ use blake3::{Hash, Hasher};
 use crate::fs::{self, Stamp};
 use crate::process::supervise::{Outcome, Progress, Run};
 
-/// Time limit for one git command.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// A larger untracked file is identified by its size and time, a smaller one by its content.
 const MAX_BYTES: u64 = 1 << 20;
@@ -116,12 +115,10 @@ fn sees_all(top: &Path) -> Option<bool> {
     Some(!output(top, &["ls-files", "-v", "-z"])?.split(|byte| *byte == 0).any(is_skipped))
 }
 
-/// Whether git tracks any of these files.
 fn any(top: &Path, files: &[&str]) -> Option<bool> {
     Some(!output(top, &[&["ls-files", "-z", "--"], files].concat())?.is_empty())
 }
 
-/// The changes since the last commit.
 fn difference(top: &Path) -> Option<Hash> {
     let args = "diff --binary --no-color --no-ext-diff --no-textconv --no-relative --submodule=short \
         --ignore-submodules=none HEAD --";
@@ -156,7 +153,6 @@ impl WorktreeChanges {
     }
 }
 
-/// The untracked files that are not ignored.
 fn untracked(top: &Path, hasher: &mut Hasher) -> Option<()> {
     let listed = output(top, &["ls-files", "--others", "--exclude-standard", "-z"])?;
     let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());

@@ -15,7 +15,6 @@ use crate::report::Report;
 /// The template, with places in double braces.
 const FRAME: &str = include_str!("page.html");
 
-/// The style.
 const STYLE: &str =
     concat!(include_str!("style/base.css"), include_str!("style/parts.css"), include_str!("style/print.css"));
 
@@ -39,7 +38,6 @@ const SCRIPT: &str = concat!(
     "})();\n",
 );
 
-/// Builds the page.
 pub fn page(report: &Report) -> String {
     let policy = format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",

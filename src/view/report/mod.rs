@@ -1,41 +1,116 @@
 //! The report of a run for people.
 
-mod messages;
 mod tasks;
 
 use super::document::{Document, Table};
-use super::format::{count, elapsed, redaction_summary, span, thousands};
+use super::format::{actor, count, elapsed, first_line, redaction_summary, span, strip_tags, thousands};
 use crate::clock;
 use crate::json;
-use crate::report::{Agent, Finding, Phase, Report, Role, Topology};
+use crate::report::{Agent, Finding, MessageRow, MessageStats, Phase, Report, Role, Topology};
 
 /// Shown for unknown values.
 const UNKNOWN: &str = "unknown";
 
-/// Builds the report. `all` also lists automatic messages and Claude Code's internal agents.
-pub fn report(report: &Report, all: bool) -> Document {
-    let start = &report.overview.started_at;
-    let mut document = head(report);
-    if let Some(counts) = &report.redacted {
-        document.paragraph(redaction_summary(counts));
-    }
-    document.section("Problems", problems(&report.findings, start));
-    document.section("Phases", phases(&report.phases, start));
-    document.section("Agents", agents(&report.agents, start, all));
-    document.section("Messages", messages::messages(&report.mail, start, all));
-    document.section("Tasks", tasks::tasks(&report.tasks, start));
-    document.section("Tools", tasks::tools(&report.tools));
-    document.section("Time", tasks::time(&report.work));
-    document.section("Tokens", tasks::tokens(&report.spending));
-    document
+pub fn report(report: &Report) -> Document {
+    Page { report, start: &report.overview.started_at, lists_all: false }.document()
 }
 
-/// Milliseconds as a duration, or that it is unknown.
+/// The same with automatic messages and Claude Code's internal agents.
+pub fn full_report(report: &Report) -> Document {
+    Page { report, start: &report.overview.started_at, lists_all: true }.document()
+}
+
+struct Page<'a> {
+    report: &'a Report,
+    start: &'a str,
+    /// Whether automatic messages and Claude Code's internal agents are listed.
+    lists_all: bool,
+}
+
+impl Page<'_> {
+    fn document(&self) -> Document {
+        let Page { report, start, .. } = self;
+        let mut document = head(report);
+        if let Some(counts) = &report.redacted {
+            document.paragraph(redaction_summary(counts));
+        }
+        document.section("Problems", problems(&report.findings, start));
+        document.section("Phases", phases(&report.phases, start));
+        document.section("Agents", self.agents(&report.agents));
+        document.section("Messages", self.messages(&report.mail));
+        document.section("Tasks", tasks::tasks(&report.tasks, start));
+        document.section("Tools", tasks::tools(&report.tools));
+        document.section("Time", tasks::time(&report.work));
+        document.section("Tokens", tasks::tokens(&report.spending));
+        document
+    }
+
+    fn agents(&self, agents: &[Agent]) -> Document {
+        let mut table = Table::of(&["name", "role", "first#", "last#", "turns#", "tools#", "id"]);
+        let instances = agents.iter().flat_map(|agent| agent.instances.iter().map(move |one| (agent, one)));
+        let (shown, helpers): (Vec<_>, Vec<_>) =
+            instances.partition(|(_, instance)| self.lists_all || instance.role != Role::Helper);
+        for (agent, instance) in shown {
+            table.row([
+                agent.name.clone(),
+                json::serde_name(&instance.role).replace('-', " "),
+                when(self.start, instance.first.as_deref()),
+                when(self.start, instance.last.as_deref()),
+                thousands(instance.turns),
+                number(instance.tool_uses),
+                instance.id.clone(),
+            ]);
+        }
+        let mut document = Document::from(table);
+        if !helpers.is_empty() {
+            let helpers = count(helpers.len(), "helper agent");
+            document.paragraph(format!("and {helpers} of Claude Code (list with --all)"));
+        }
+        document
+    }
+
+    fn messages(&self, messages: &MessageStats) -> Document {
+        let mut document = Document::default();
+        let mut table = Table::of(&["when#", "from", "to", "kind", "chars#", "text"]);
+        for message in messages.messages.iter().filter(|message| self.lists_all || !message.automatic) {
+            table.row([
+                when(self.start, Some(&message.at)),
+                actor(&message.from).to_owned(),
+                recipient(&message.to),
+                message.kind.clone(),
+                thousands(message.chars),
+                message_text(message),
+            ]);
+        }
+        if table.rows.is_empty() {
+            return document;
+        }
+        document.table(table);
+        if messages.by_sender.is_empty() {
+            return document;
+        }
+        let numbers = |count: usize, chars: usize| [thousands(count), thousands(chars), String::new()];
+        let mut senders = Table::of(&["from", "messages#", "chars#", ""]);
+        for sender in &messages.by_sender {
+            senders.row([sender.from.clone()].into_iter().chain(numbers(sender.messages, sender.chars)));
+        }
+        document.paragraph("Messages by sender");
+        document.table(senders);
+        let mut pairs = Table::of(&["from", "to", "messages#", "chars#", ""]);
+        for pair in &messages.by_pair {
+            let names = [pair.from.clone(), recipient(&pair.to)];
+            pairs.row(names.into_iter().chain(numbers(pair.messages, pair.chars)));
+        }
+        document.paragraph("Messages by sender and recipient");
+        document.table(pairs);
+        document
+    }
+}
+
 fn duration(millis: Option<i64>) -> String {
     millis.map_or_else(|| UNKNOWN.to_owned(), span)
 }
 
-/// A number with thousands separators, or that it is unknown.
 fn number(number: Option<usize>) -> String {
     number.map_or_else(|| UNKNOWN.to_owned(), thousands)
 }
@@ -103,7 +178,6 @@ fn messages_sent(report: &Report) -> String {
     if others.is_empty() { sent } else { format!("{sent} ({plus}{})", others.join(", ")) }
 }
 
-/// The findings, or that there are none.
 fn problems(findings: &[Finding], start: &str) -> Document {
     let mut document = Document::default();
     if findings.is_empty() {
@@ -135,27 +209,17 @@ fn phases(phases: &[Phase], start: &str) -> Document {
     Document::from(table)
 }
 
-/// Each agent and its instances.
-fn agents(agents: &[Agent], start: &str, all: bool) -> Document {
-    let mut table = Table::of(&["name", "role", "first#", "last#", "turns#", "tools#", "id"]);
-    let instances = agents.iter().flat_map(|agent| agent.instances.iter().map(move |one| (agent, one)));
-    let (shown, helpers): (Vec<_>, Vec<_>) =
-        instances.partition(|(_, instance)| all || instance.role != Role::Helper);
-    for (agent, instance) in shown {
-        table.row([
-            agent.name.clone(),
-            json::serde_name(&instance.role).replace('-', " "),
-            when(start, instance.first.as_deref()),
-            when(start, instance.last.as_deref()),
-            thousands(instance.turns),
-            number(instance.tool_uses),
-            instance.id.clone(),
-        ]);
+fn recipient(to: &str) -> String {
+    if to == "*" { "everyone".to_owned() } else { to.to_owned() }
+}
+
+fn message_text(message: &MessageRow) -> String {
+    let text = first_line(message.summary.as_deref().unwrap_or(&message.text));
+    match (&message.refused, message.delivered) {
+        // The policy's reason is listed among the problems.
+        (Some(_), _) if message.is_blocked() => format!("{text} (blocked)"),
+        (Some(why), _) => format!("{text} (rejected: {})", first_line(strip_tags(why))),
+        (None, Some(false)) => format!("{text} (never read)"),
+        _ => text,
     }
-    let mut document = Document::from(table);
-    if !helpers.is_empty() {
-        let helpers = count(helpers.len(), "helper agent");
-        document.paragraph(format!("and {helpers} of Claude Code (list with --all)"));
-    }
-    document
 }

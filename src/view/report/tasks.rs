@@ -8,7 +8,6 @@ use crate::report::{Change, TaskHistory, TokenUsage, Tools, Work};
 use crate::view::document::{Document, Graph, Table};
 use crate::view::format::{actor, count, first_line, thousands};
 
-/// Each task with all its changes.
 pub fn tasks(tasks: &[TaskHistory], start: &str) -> Document {
     if tasks.is_empty() {
         return Document::default();
@@ -62,7 +61,6 @@ fn dependencies(tasks: &[TaskHistory]) -> Graph {
     Graph { nodes, edges }
 }
 
-/// The result of a change.
 fn result(change: &Change) -> String {
     let from = change.from.as_ref().map_or("(none)", TaskStatus::as_str);
     let to = match change.kind.as_str() {
@@ -81,7 +79,6 @@ fn result(change: &Change) -> String {
     }
 }
 
-/// Tool calls by agent.
 pub fn tools(tools: &Tools) -> Document {
     if tools.by_agent.is_empty() {
         return Document::default();
@@ -103,7 +100,6 @@ pub fn tools(tools: &Tools) -> Document {
     Document::from(table)
 }
 
-/// The use of time.
 pub fn time(work: &Work) -> Document {
     let mut table = Table::of(&["agent", "turns#", "working#", "waiting#", "idle#", ""]);
     for agent in &work.agents {
@@ -124,7 +120,6 @@ pub fn time(work: &Work) -> Document {
     document
 }
 
-/// Token usage.
 pub fn tokens(usage: &TokenUsage) -> Document {
     let Some(total) = &usage.total else {
         let mut document = Document::default();

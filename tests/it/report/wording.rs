@@ -12,7 +12,7 @@ const LEFT: &str = "\u{e012}";
 
 fn text(value: Value) -> String {
     let value: Report = serde_json::from_value(value).unwrap();
-    anstream::adapter::strip_str(&report(&value, false).to_terminal(None)).to_string()
+    anstream::adapter::strip_str(&report(&value).to_terminal(None)).to_string()
 }
 
 /// A message that was not sent.

@@ -1,0 +1,158 @@
+//! Text output of `doctor`, `verify` and the problems of configuration files.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use anstyle::Style;
+
+use super::document::Document;
+use super::format::{count, size};
+use super::line::{GREEN, RED, YELLOW, bold, dim, plain, styled};
+use crate::config::{Excerpt, Excerpts, Problem};
+use crate::doctor::{Code, Finding, Health, Verdict};
+use crate::ui::escape;
+use crate::verify::{Findings, VerifyStats};
+
+#[derive(Debug)]
+pub struct Commands {
+    /// Applies the safe fixes, if there are any.
+    pub fix: Option<String>,
+    /// Lists all checks; `None` if they are listed.
+    pub verbose: Option<String>,
+}
+
+/// Formats the problems, each with its fix, then the number of the other checks, or these.
+pub fn health(health: &Health, commands: &Commands) -> Document {
+    let (mut shown, others): (Vec<&Finding>, Vec<&Finding>) = health.findings.iter().partition(|finding| {
+        finding.verdict >= Verdict::Warn || (finding.verdict == Verdict::Unknown && finding.fix.is_some())
+    });
+    shown.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
+    let mut document = Document::default();
+    for (at, finding) in shown.iter().enumerate() {
+        let (style, prefix) = match finding.verdict {
+            Verdict::Bad => (RED.bold(), "error:"),
+            Verdict::Warn => (YELLOW.bold(), "warning:"),
+            Verdict::Ok | Verdict::Unknown => (Style::new().bold(), "note:"),
+        };
+        document.code([styled(style, prefix), plain(format!("{}: {}", finding.code.name(), finding.what))]);
+        let next = shown.get(at + 1).and_then(|next| next.fix.as_ref());
+        if let Some(fix) = finding.fix.as_ref().filter(|fix| next != Some(*fix)) {
+            document.code([bold("  hint:"), plain(fix)]);
+        }
+    }
+    if let Some(fix) = &commands.fix {
+        document.code([bold("hint:"), plain(format!("run `{fix}` to apply the safe fixes"))]);
+    }
+    if !document.blocks.is_empty() {
+        document.blank();
+    }
+    let skipped = others.iter().filter(|finding| finding.verdict == Verdict::Unknown).count();
+    let mut rest = format!("{} passed", count(health.count(Verdict::Ok), "check"));
+    if skipped > 0 {
+        rest.push_str(&format!(", {skipped} skipped"));
+    }
+    if let Some(verbose) = &commands.verbose {
+        rest.push_str(&format!(" (to list them: {verbose})"));
+    } else {
+        table(&others, &mut document);
+        document.blank();
+    }
+    document.code([plain(rest)]);
+    document.code([plain(match health.count(Verdict::Bad) + health.count(Verdict::Warn) {
+        0 => "no problems found".to_owned(),
+        problems => format!("{} found", count(problems, "problem")),
+    })]);
+    document
+}
+
+fn table(findings: &[&Finding], document: &mut Document) {
+    let width = Code::ALL.iter().map(|code| code.name().len()).max().unwrap_or(0);
+    for finding in findings {
+        let result = match finding.verdict {
+            Verdict::Ok => styled(GREEN, "ok"),
+            _ => dim("skipped"),
+        };
+        document.line([result.width(7), plain(finding.code.name()).width(width), plain(&finding.what)]);
+    }
+}
+
+pub fn findings(findings: &Findings) -> Document {
+    let mut document = Document::default();
+    let mut line = |text: String| document.code([plain(text)]);
+    for finding in &findings.first {
+        let place = match finding.line {
+            Some(line) => format!("{}:{line}", finding.path.display()),
+            None => finding.path.display().to_string(),
+        };
+        let place = if finding.what.contains(&place) { String::new() } else { format!("{place}: ") };
+        line(format!("{}: {place}{}", finding.kind.word(), finding.what));
+        if let Some(run) = finding.run.as_ref().filter(|_| finding.needed_by.is_empty()) {
+            line(format!("  run: {run}"));
+        }
+        for user in &finding.needed_by {
+            line(format!("  needed by: {user}"));
+        }
+        line(format!("  hint: {}", finding.hint));
+    }
+    let more = findings.count.saturating_sub(findings.first.len() as u64);
+    if more > 0 {
+        line(format!("and {more} more"));
+    }
+    let state = match findings.count {
+        0 => "no damage found".to_owned(),
+        damaged => format!("{damaged} damaged"),
+    };
+    line(format!("checked {}: {state}", checked(&findings.checked)));
+    document
+}
+
+fn checked(checked: &VerifyStats) -> String {
+    format!(
+        "{}, {} ({}), {}, {}, {}",
+        count(checked.runs, "run"),
+        count(checked.objects, "object"),
+        size(checked.bytes),
+        count(checked.manifests, "manifest"),
+        count(checked.transcripts, "transcript"),
+        count(checked.events, "log line"),
+    )
+}
+
+/// A width that no line has: text in a pipe is not cut.
+const UNLIMITED: usize = 1 << 24;
+
+/// Formats the problems, each followed by an empty line. `columns` is the width of the terminal.
+pub fn problems(problems: &[Problem], columns: Option<usize>) -> String {
+    let renderer = Renderer::styled().term_width(columns.unwrap_or(UNLIMITED));
+    let mut excerpts = Excerpts::default();
+    problems.iter().map(|problem| one(problem, excerpts.of(problem), &renderer)).collect()
+}
+
+fn one(problem: &Problem, excerpt: Option<Excerpt<'_>>, renderer: &Renderer) -> String {
+    let level = if problem.is_error() { Level::ERROR } else { Level::WARNING };
+    let path = problem.path.display().to_string();
+    let title = level.primary_title(escape(&problem.message)).id(problem.code.name());
+    let mut group = Group::with_title(title);
+    if let Some(Excerpt { number, line, marked, .. }) = excerpt {
+        let (before, rest) = line.split_at_checked(marked.start).unwrap_or((line, ""));
+        let (inside, after) = rest.split_at_checked(marked.len()).unwrap_or((rest, ""));
+        let (before, inside, after) = (shown(before), shown(inside), shown(after));
+        let range = before.len()..before.len() + inside.len();
+        let snippet = Snippet::source(format!("{before}{inside}{after}")).line_start(number);
+        let snippet = snippet.path(escape(&path)).annotation(AnnotationKind::Primary.span(range));
+        group = group.element(snippet);
+    } else {
+        let origin = Origin::path(escape(&path));
+        group = group.element(match problem.at {
+            Some((line, column)) => origin.line(line).char_column(column),
+            None => origin,
+        });
+    }
+    if let Some(hint) = &problem.hint {
+        group = group.element(Level::HELP.with_name("hint").message(escape(hint)));
+    }
+    format!("{}\n\n", renderer.render(&[group]))
+}
+
+/// A part of a line, safe for a terminal. Tabs are kept: the renderer shows them as spaces.
+fn shown(text: &str) -> String {
+    text.split('\t').map(escape).collect::<Vec<_>>().join("\t")
+}
